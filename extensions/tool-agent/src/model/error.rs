@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An error of a [`Model`](super::Model). Cheap to clone.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct ModelError {
 }
 
 /// The kind of a [`ModelError`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelErrorKind {

@@ -4,11 +4,15 @@
 //! | --- | --- |
 //! | [`Model`] | answers a [`Request`] with a stream of [`ModelEvent`]s, the last of which is the [`Response`] |
 //! | [`ScriptedModel`] | a model with prepared responses, for tests and offline examples |
+//! | [`RecordingModel`] | writes the exchanges of a model as a script |
+//! | [`Fallback`] | several models, of which the next one is asked where one fails |
 //! | [`HttpModel`] | models over HTTP: OpenAI, Anthropic, Gemini, and every compatible server |
 
 mod error;
+mod fallback;
 #[cfg(feature = "http")]
 mod http;
+mod record;
 mod request;
 mod response;
 mod scripted;
@@ -19,9 +23,11 @@ use std::{fmt, ops::Deref, sync::Arc};
 pub use self::http::HttpModel;
 pub use self::{
     error::{ModelError, ModelErrorKind},
+    fallback::Fallback,
+    record::RecordingModel,
     request::{CachePoint, OutputFormat, Request, ToolChoice},
     response::{ModelEvent, Response, ResponseStream},
-    scripted::{Reply, ScriptedModel},
+    scripted::{Reply, ScriptError, ScriptedModel},
 };
 
 /// A model: answers the requests of a conversation.

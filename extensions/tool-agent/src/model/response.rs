@@ -69,8 +69,19 @@ pub enum ModelEvent {
         /// The pause before the next attempt.
         pause: Duration,
     },
+    /// A model failed, and another one is asked. Everything that was shown of the response before is withdrawn.
+    FellBack {
+        /// The provider and the name of the model that failed, such as `openai:gpt-5-mini`.
+        failed: String,
+        /// The reason.
+        error: ModelError,
+        /// The provider and the name of the model that is asked next.
+        next: String,
+    },
     /// A part of the request that the provider does not support, in words.
     Unsupported(String),
+    /// A notice for the user of the run that does not concern the response, such as of a recording that broke off.
+    Notice(String),
     /// The response; the last event.
     Finished(Response),
 }

@@ -104,7 +104,13 @@ impl Drive {
                     let reason = format!("attempt {attempt} failed ({error}); the next one is in {pause:?}");
                     self.emit(AgentEventKind::Withdrawn { reason }).await;
                 }
-                Some(Ok(ModelEvent::Unsupported(text))) => self.emit(AgentEventKind::Notice { text }).await,
+                Some(Ok(ModelEvent::FellBack { failed, error, next })) => {
+                    let reason = format!("`{failed}` failed ({error}); `{next}` is asked");
+                    self.emit(AgentEventKind::Withdrawn { reason }).await;
+                }
+                Some(Ok(ModelEvent::Unsupported(text) | ModelEvent::Notice(text))) => {
+                    self.emit(AgentEventKind::Notice { text }).await
+                }
                 Some(Ok(ModelEvent::Finished(response))) => return Ok(response),
             }
         }

@@ -1,4 +1,7 @@
 //! Tests of agents: on scripted models, and over HTTP with local servers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod fallback;
+mod recording;
 mod runner;
+mod scripted;

@@ -1,0 +1,191 @@
+//! Several models, of which the next one is asked where one fails.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, ResponseStream, SharedModel};
+use crate::{
+    driven::{Driven, Emitter},
+    guard::{called, next_of},
+};
+
+/// The maximum number of characters of each error in the error of all models.
+const LONGEST: usize = 300;
+
+/// Several models: where one fails before its response is complete, the next one is asked with the same conversation.
+/// Cheap to clone.
+///
+/// The text of the model that failed is withdrawn by [`ModelEvent::FellBack`]. An [`HttpModel`](super::HttpModel)
+/// sends the messages of its own provider unchanged and converts those of others, so that a conversation continues with
+/// any of them. Each request begins with the first model; the repetitions of a model precede the next model.
+///
+/// The next model is asked for errors of these kinds, or those that [`when`](Self::when) chooses:
+///
+/// | kind | next model |
+/// | --- | --- |
+/// | `RateLimited`, `Unavailable`, `Connection`, `TimedOut`, `Malformed` | asked |
+/// | `Authentication`, `InvalidRequest` (which includes a quota that is used up), `Other` | asked |
+/// | `ContextTooLong` | not asked: a run shortens its conversation |
+/// | `Refused` | not asked: a refusal is an answer |
+/// | `Script`, `Cancelled` | not asked |
+///
+/// If all models fail, the error lists the error of each.
+///
+/// # Examples
+///
+/// ```
+/// use tool_agent::{Agent, Runner, ScriptedModel, model::{Fallback, ModelErrorKind, Reply}};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// // In a program: `HttpModel::from_text("openai:gpt-5-mini")?`.
+/// let first = ScriptedModel::new([Reply::error(ModelErrorKind::Unavailable, "overloaded")]);
+/// let second = ScriptedModel::new([Reply::text("Hello.")]);
+/// let agent = Agent::builder("greeter", Fallback::new(first).or(second)).build()?;
+/// assert_eq!(Runner::new(agent).run("Hi.").answer().await?, "Hello.");
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Fallback {
+    models: Vec<SharedModel>,
+    falls_back: Arc<dyn Fn(&ModelError) -> bool + Send + Sync>,
+}
+
+impl Fallback {
+    /// Creates the model that is asked first.
+    pub fn new(model: impl Into<SharedModel>) -> Self {
+        Self { models: vec![model.into()], falls_back: Arc::new(falls_back) }
+    }
+
+    /// Adds a model that is asked after those before it.
+    #[must_use]
+    pub fn or(mut self, model: impl Into<SharedModel>) -> Self {
+        self.models.push(model.into());
+        self
+    }
+
+    /// Sets the errors after which the next model is asked. Default: see [`Fallback`].
+    #[must_use]
+    pub fn when(mut self, falls_back: impl Fn(&ModelError) -> bool + Send + Sync + 'static) -> Self {
+        self.falls_back = Arc::new(falls_back);
+        self
+    }
+
+    fn first(&self) -> Option<&SharedModel> {
+        self.models.first()
+    }
+}
+
+fn falls_back(error: &ModelError) -> bool {
+    use ModelErrorKind::{Cancelled, ContextTooLong, Refused, Script};
+    !matches!(error.kind(), ContextTooLong | Refused | Script | Cancelled)
+}
+
+impl Model for Fallback {
+    /// Returns the name of the first model.
+    fn name(&self) -> &str {
+        self.first().map_or("", |model| model.name())
+    }
+
+    /// Returns the provider of the first model.
+    fn provider(&self) -> &str {
+        self.first().map_or("unknown", |model| model.provider())
+    }
+
+    /// Returns the smallest known context window, so that the conversation fits each model.
+    fn context_window(&self) -> Option<u64> {
+        self.models.iter().filter_map(|model| model.context_window()).min()
+    }
+
+    /// Returns `true` if all models have strict output.
+    fn has_strict_output(&self) -> bool {
+        self.models.iter().all(|model| model.has_strict_output())
+    }
+
+    fn respond(&self, request: Request) -> ResponseStream {
+        let fallback = self.clone();
+        ResponseStream::new(Driven::new(move |events| async move {
+            let ended = fallback.asked(request, &events).await;
+            events.emit(ended.map(ModelEvent::Finished)).await;
+        }))
+    }
+}
+
+type Events = Emitter<Result<ModelEvent, ModelError>>;
+
+impl Fallback {
+    async fn asked(&self, request: Request, events: &Events) -> Result<Response, ModelError> {
+        let mut errors = Vec::new();
+        let mut models = self.models.iter().peekable();
+        while let Some(model) = models.next() {
+            let error = match answer(model, request.clone(), events).await {
+                Ok(response) => return Ok(response),
+                Err(error) => error,
+            };
+            let goes_on = called(|| (self.falls_back)(&error)).map_err(|panic| {
+                let message = format!("the closure of `Fallback::when` panicked: {panic}");
+                ModelError::new(ModelErrorKind::Other, message)
+            })?;
+            let Some(next) = models.peek().filter(|_| goes_on) else {
+                if errors.is_empty() || !goes_on {
+                    return Err(error);
+                }
+                errors.push((label(model), error));
+                break;
+            };
+            let (failed, next) = (label(model), label(next));
+            errors.push((failed.clone(), error.clone()));
+            events.emit(Ok(ModelEvent::FellBack { failed, error, next })).await;
+        }
+        Err(all_failed(&errors))
+    }
+}
+
+/// Asks one model, and emits its events but the last.
+async fn answer(model: &SharedModel, request: Request, events: &Events) -> Result<Response, ModelError> {
+    let panicked = |message| ModelError::new(ModelErrorKind::Other, format!("the model panicked: {message}"));
+    let mut stream = called(|| model.respond(request)).map_err(panicked)?;
+    while let Some(event) = next_of(&mut stream).await.map_err(panicked)? {
+        match event? {
+            ModelEvent::Finished(mut response) => {
+                response.model.get_or_insert_with(|| model.name().into());
+                return Ok(response);
+            }
+            event => events.emit(Ok(event)).await,
+        }
+    }
+    Err(ModelError::without_end())
+}
+
+/// The provider and the name of a model.
+fn label(model: &SharedModel) -> String {
+    format!("{}:{}", model.provider(), model.name())
+}
+
+/// The error of all models: of their kind if they have one, else transient if one of them is.
+fn all_failed(errors: &[(String, ModelError)]) -> ModelError {
+    let mut kinds = errors.iter().map(|(_, error)| error.kind());
+    let first = kinds.next().unwrap_or(ModelErrorKind::Other);
+    let kind = match () {
+        () if kinds.all(|kind| kind == first) => first,
+        () if errors.iter().any(|(_, error)| error.is_transient()) => ModelErrorKind::Unavailable,
+        () => ModelErrorKind::Other,
+    };
+    let after: Option<Duration> = errors.iter().filter_map(|(_, error)| error.retry_after()).min();
+    let of_each = errors.iter().map(|(label, error)| format!("`{label}`: {}", bounded(&error.to_string())));
+    let of_each: Vec<_> = of_each.collect();
+    ModelError::new(kind, format!("all models failed: {}", of_each.join("; "))).with_retry_after(after)
+}
+
+fn bounded(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}… ({} more characters)", &text[..at], text[at..].chars().count()),
+        None => text.to_owned(),
+    }
+}
+
+impl fmt::Debug for Fallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fallback").field("models", &self.models).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,228 @@
+//! The difference between a request and the one of a script, for a person.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::request::{
+    WrittenArguments, WrittenCall, WrittenMessage, WrittenPart, WrittenRequest, WrittenResult,
+};
+
+/// The maximum number of differences that are shown.
+const SHOWN: usize = 8;
+/// The maximum number of characters of each side of a difference.
+const LONGEST: usize = 160;
+/// The number of equal characters that are shown before the first different one.
+const BEFORE: usize = 24;
+
+/// The differences of two requests; none if there is nothing to show.
+#[derive(Debug, Default)]
+pub(super) struct Differences(Vec<Difference>);
+
+#[derive(Debug)]
+struct Difference {
+    /// The JSON pointer in the request.
+    pointer: String,
+    text: String,
+}
+
+impl Differences {
+    /// Compares the members that `expected` has.
+    pub(super) fn between(expected: &WrittenRequest, received: &WrittenRequest) -> Self {
+        let mut all = Self::default();
+        all.text("/instruction", expected.instruction.as_ref(), received.instruction.as_ref());
+        if let (Some(expected), Some(received)) = (&expected.messages, &received.messages) {
+            let is =
+                |one: &WrittenMessage, other: &WrittenMessage| Self::of_message("", one, other).is_empty();
+            for (at, pair) in aligned(expected, received, is) {
+                let pointer = format!("/messages/{at}");
+                match pair {
+                    Pair::Both(expected, received) => {
+                        all.0.extend(Self::of_message(&pointer, expected, received).0);
+                    }
+                    Pair::Missing(expected) => all.add(pointer, missing(expected)),
+                    Pair::Additional(received) => all.add(pointer, additional("message", received)),
+                }
+            }
+        }
+        if let (Some(expected), Some(received)) = (&expected.tools, &received.tools) {
+            for tool in expected.iter().filter(|tool| !received.contains(tool)) {
+                all.add(
+                    "/tools".to_owned(),
+                    format!("expected the tool `{tool}`, which the request does not have"),
+                );
+            }
+            for tool in received.iter().filter(|tool| !expected.contains(tool)) {
+                all.add("/tools".to_owned(), format!("expected no tool `{tool}`, which the request has"));
+            }
+        }
+        all.value("/tool_choice", expected.tool_choice.as_ref(), received.tool_choice.as_ref());
+        all.value("/output", expected.output.as_ref(), received.output.as_ref());
+        all
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn add(&mut self, pointer: String, text: String) {
+        self.0.push(Difference { pointer, text });
+    }
+
+    fn of_message(pointer: &str, expected: &WrittenMessage, received: &WrittenMessage) -> Self {
+        let mut all = Self::default();
+        if expected.role != received.role {
+            // The rest belongs to another message.
+            all.add(pointer.to_owned(), unlike(&json(expected), &json(received)));
+            return all;
+        }
+        let (Some(expected), Some(received)) = (&expected.parts, &received.parts) else { return all };
+        let is = |one: &WrittenPart, other: &WrittenPart| Self::of_part("", one, other).is_empty();
+        for (at, pair) in aligned(expected, received, is) {
+            let pointer = format!("{pointer}/parts/{at}");
+            match pair {
+                Pair::Both(expected, received) => all.0.extend(Self::of_part(&pointer, expected, received).0),
+                Pair::Missing(expected) => all.add(pointer, missing(expected)),
+                Pair::Additional(received) => all.add(pointer, additional("part", received)),
+            }
+        }
+        all
+    }
+
+    fn of_part(pointer: &str, expected: &WrittenPart, received: &WrittenPart) -> Self {
+        use WrittenPart::{Call, Content, Reasoning, Result, Text};
+        let mut all = Self::default();
+        match (expected, received) {
+            (Text(one), Text(other)) => all.text(&format!("{pointer}/text"), Some(one), Some(other)),
+            (Reasoning(one), Reasoning(other)) => {
+                all.text(&format!("{pointer}/reasoning"), Some(one), Some(other));
+            }
+            (Content(one), Content(other)) => {
+                all.value(&format!("{pointer}/content"), Some(one), Some(other))
+            }
+            (Call(one), Call(other)) => all.call(&format!("{pointer}/call"), one, other),
+            (Result(one), Result(other)) => all.result(&format!("{pointer}/result"), one, other),
+            (one, other) => all.add(pointer.to_owned(), unlike(&json(one), &json(other))),
+        }
+        all
+    }
+
+    fn call(&mut self, pointer: &str, expected: &WrittenCall, received: &WrittenCall) {
+        self.text(&format!("{pointer}/id"), expected.id.as_ref(), received.id.as_ref());
+        self.text(&format!("{pointer}/name"), expected.name.as_ref(), received.name.as_ref());
+        if let (Some(expected), Some(received)) = (&expected.arguments, &received.arguments)
+            && !expected.is(received)
+        {
+            let quoted = |it: &WrittenArguments| json(it.as_str());
+            self.add(format!("{pointer}/arguments"), unlike(&quoted(expected), &quoted(received)));
+        }
+    }
+
+    fn result(&mut self, pointer: &str, expected: &WrittenResult, received: &WrittenResult) {
+        self.text(&format!("{pointer}/id"), expected.id.as_ref(), received.id.as_ref());
+        self.text(&format!("{pointer}/name"), expected.name.as_ref(), received.name.as_ref());
+        self.text(&format!("{pointer}/text"), expected.text.as_ref(), received.text.as_ref());
+        self.value(&format!("{pointer}/error"), Some(&expected.error), Some(&received.error));
+        self.value(&format!("{pointer}/content"), Some(&expected.content), Some(&received.content));
+        self.value(&format!("{pointer}/follow_ups"), Some(&expected.follow_ups), Some(&received.follow_ups));
+    }
+
+    fn text(&mut self, pointer: &str, expected: Option<&String>, received: Option<&String>) {
+        self.value(pointer, expected, received);
+    }
+
+    /// Compares two values, if the script has one.
+    fn value<T: PartialEq + Serialize>(&mut self, pointer: &str, expected: Option<&T>, received: Option<&T>) {
+        let (Some(expected), Some(received)) = (expected, received) else { return };
+        if expected != received {
+            self.add(pointer.to_owned(), unlike(&json(expected), &json(received)));
+        }
+    }
+}
+
+/// A line for each difference, up to a limit.
+impl fmt::Display for Differences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Difference { pointer, text } in self.0.iter().take(SHOWN) {
+            write!(f, "\n  {pointer}: {text}")?;
+        }
+        match self.0.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            1 => f.write_str("\n  and 1 more difference"),
+            more => write!(f, "\n  and {more} more differences"),
+        }
+    }
+}
+
+/// An element of one list and its counterpart in the other.
+enum Pair<'l, T> {
+    Both(&'l T, &'l T),
+    Missing(&'l T),
+    Additional(&'l T),
+}
+
+/// Pairs the elements of two lists: equal ones at both ends, and those between them in their order. Returns the index
+/// of each in the list that has it.
+fn aligned<'l, T>(
+    expected: &'l [T],
+    received: &'l [T],
+    is: impl Fn(&T, &T) -> bool,
+) -> Vec<(usize, Pair<'l, T>)> {
+    let (mut expected, mut received) = (expected, received);
+    let mut start = 0;
+    while let ([one, rest_of_one @ ..], [other, rest_of_other @ ..]) = (expected, received)
+        && is(one, other)
+    {
+        (expected, received) = (rest_of_one, rest_of_other);
+        start += 1;
+    }
+    while let ([rest_of_one @ .., one], [rest_of_other @ .., other]) = (expected, received)
+        && is(one, other)
+    {
+        (expected, received) = (rest_of_one, rest_of_other);
+    }
+    let pairs = (0..expected.len().max(received.len())).filter_map(|at| {
+        let pair = match (expected.get(at), received.get(at)) {
+            (Some(one), Some(other)) => Pair::Both(one, other),
+            (Some(one), None) => Pair::Missing(one),
+            (None, other) => Pair::Additional(other?),
+        };
+        Some((start + at, pair))
+    });
+    pairs.collect()
+}
+
+fn missing(expected: &impl Serialize) -> String {
+    format!("expected {}, which the request does not have", excerpt(&json(expected), 0))
+}
+
+fn additional(what: &str, received: &impl Serialize) -> String {
+    format!("expected no further {what}, got {}", excerpt(&json(received), 0))
+}
+
+/// Both sides, from a little before the first different character.
+fn unlike(expected: &str, received: &str) -> String {
+    let same = expected.chars().zip(received.chars()).take_while(|(one, other)| one == other).count();
+    let longest = expected.chars().count().max(received.chars().count());
+    let from = if longest <= LONGEST { 0 } else { same.saturating_sub(BEFORE) };
+    format!("expected {}, got {}", excerpt(expected, from), excerpt(received, from))
+}
+
+/// At most [`LONGEST`] characters of `json` from a character on, with the number of those that are left out.
+fn excerpt(json: &str, from: usize) -> String {
+    let mut shown = String::new();
+    if from > 0 {
+        shown.push('…');
+    }
+    shown.extend(json.chars().skip(from).take(LONGEST));
+    let more = json.chars().count().saturating_sub(from + LONGEST);
+    if more > 0 {
+        shown.push_str(&format!("… ({more} more characters)"));
+    }
+    shown
+}
+
+/// A value as JSON: a text is quoted, and its control characters are escaped.
+fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
