@@ -16,7 +16,7 @@ use tool_runtime::BoxFuture;
 const BUFFER: usize = 16;
 
 /// Emits events to the reader of a [`Driven`] stream.
-pub(crate) struct Emitter<T>(mpsc::Sender<T>);
+pub(crate) struct Emitter<T>(mpsc::Sender<Box<T>>);
 
 impl<T> Clone for Emitter<T> {
     fn clone(&self) -> Self {
@@ -28,13 +28,14 @@ impl<T> Emitter<T> {
     /// Emits an event; waits while the reader is behind.
     pub(crate) async fn emit(&self, event: T) {
         // The reader owns the future that emits: it cannot be gone.
-        drop(self.0.send(event).await);
+        drop(self.0.send(Box::new(event)).await);
     }
 }
 
 /// The events of a future.
 pub(crate) struct Driven<T> {
-    events: mpsc::Receiver<T>,
+    /// Boxed: a channel reserves places.
+    events: mpsc::Receiver<Box<T>>,
     running: Option<BoxFuture<'static, ()>>,
 }
 
@@ -54,14 +55,16 @@ impl<T> Stream for Driven<T> {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         loop {
             if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
-                return Poll::Ready(Some(event));
+                return Poll::Ready(Some(*event));
             }
             // The poll above also returns nothing if the cooperative budget of this task is exhausted.
-            let Some(running) = &mut self.running else { return Poll::Ready(self.events.try_recv().ok()) };
+            let Some(running) = &mut self.running else {
+                return Poll::Ready(self.events.try_recv().ok().map(|event| *event));
+            };
             match running.as_mut().poll(cx) {
                 Poll::Ready(()) => self.running = None,
                 Poll::Pending => {
-                    return self.events.try_recv().map_or(Poll::Pending, |event| Poll::Ready(Some(event)));
+                    return self.events.try_recv().map_or(Poll::Pending, |event| Poll::Ready(Some(*event)));
                 }
             }
         }

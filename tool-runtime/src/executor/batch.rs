@@ -88,7 +88,7 @@ impl Batch {
         CallStream::new(events, Box::pin(self.drive(Some(sender))))
     }
 
-    async fn drive(self, stream: Option<mpsc::Sender<ToolEvent>>) -> Vec<CallOutcome> {
+    async fn drive(self, stream: Option<mpsc::Sender<Box<ToolEvent>>>) -> Vec<CallOutcome> {
         let span = telemetry::batch(self.calls.len(), self.run.as_deref());
         match span.is_disabled() {
             true => self.driven(stream).await,
@@ -96,7 +96,7 @@ impl Batch {
         }
     }
 
-    async fn driven(self, stream: Option<mpsc::Sender<ToolEvent>>) -> Vec<CallOutcome> {
+    async fn driven(self, stream: Option<mpsc::Sender<Box<ToolEvent>>>) -> Vec<CallOutcome> {
         // Dropped last, within the panic barrier: it may be the last owner of the user's values, hooks and tools.
         let _executor = Guarded::new(self.executor.clone());
         let _run = self.run.clone().map(Guarded::new);

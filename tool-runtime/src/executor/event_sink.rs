@@ -54,8 +54,8 @@ impl Subject {
 /// Sends the events of a batch.
 #[derive(Clone)]
 pub(super) struct EventSink {
-    /// The reader of the stream, which receives all events and applies backpressure.
-    stream: Option<mpsc::Sender<ToolEvent>>,
+    /// The reader of the stream, which receives all events and applies backpressure. Boxed: a channel reserves places.
+    stream: Option<mpsc::Sender<Box<ToolEvent>>>,
     /// The listeners, which never delay a call.
     listeners: broadcast::Sender<ToolEvent>,
     /// The call in whose run the batch runs.
@@ -72,7 +72,7 @@ pub(super) struct EventSink {
 /// Capacity for one event in each channel that applies backpressure; none for a reader that is gone.
 #[derive(Default)]
 pub(super) struct Room<'a> {
-    stream: Option<mpsc::Permit<'a, ToolEvent>>,
+    stream: Option<mpsc::Permit<'a, Box<ToolEvent>>>,
     above: Option<Box<Room<'a>>>,
     /// `true` if readers above without capacity receive the event later, before the end of their call.
     is_late: bool,
@@ -92,7 +92,7 @@ impl Room<'_> {
 
 impl EventSink {
     pub(super) fn new(
-        stream: Option<mpsc::Sender<ToolEvent>>,
+        stream: Option<mpsc::Sender<Box<ToolEvent>>>,
         executor: &Inner,
         run: Option<&Arc<RunContext>>,
     ) -> Self {
@@ -211,7 +211,7 @@ impl EventSink {
     /// Sends an event that listeners have already received to the reader.
     pub(super) async fn tell_reader(&self, event: ToolEvent) {
         if let Some(stream) = &self.stream {
-            let _ = stream.send(event).await;
+            let _ = stream.send(Box::new(event)).await;
         }
     }
 
@@ -219,7 +219,7 @@ impl EventSink {
     /// twice.
     pub(super) fn send(&self, room: Room<'_>, event: ToolEvent) {
         if let Some(stream) = room.stream {
-            stream.send(event.clone());
+            stream.send(Box::new(event.clone()));
         }
         let room_above = room.above.map(|room| *room).unwrap_or_default();
         let is_passed_on =

@@ -53,7 +53,7 @@ pub enum StreamItem {
 /// ```
 #[must_use = "the calls run only while the stream is polled"]
 pub struct CallStream {
-    events: mpsc::Receiver<ToolEvent>,
+    events: mpsc::Receiver<Box<ToolEvent>>,
     state: State,
 }
 
@@ -65,7 +65,7 @@ enum State {
 
 impl CallStream {
     pub(super) fn new(
-        events: mpsc::Receiver<ToolEvent>,
+        events: mpsc::Receiver<Box<ToolEvent>>,
         running: BoxFuture<'static, Vec<CallOutcome>>,
     ) -> Self {
         Self { events, state: State::Running(running) }
@@ -85,7 +85,7 @@ impl Stream for CallStream {
         loop {
             // Events that have occurred are yielded before the batch is polled.
             if let Poll::Ready(Some(event)) = this.events.poll_recv(cx) {
-                return Poll::Ready(Some(StreamItem::Event(event)));
+                return Poll::Ready(Some(StreamItem::Event(*event)));
             }
             match &mut this.state {
                 State::Running(running) => match running.as_mut().poll(cx) {
@@ -97,7 +97,7 @@ impl Stream for CallStream {
                 State::Ended(outcomes) => {
                     // The poll above also returns nothing if the cooperative budget of this task is exhausted.
                     if let Ok(event) = this.events.try_recv() {
-                        return Poll::Ready(Some(StreamItem::Event(event)));
+                        return Poll::Ready(Some(StreamItem::Event(*event)));
                     }
                     let outcomes = std::mem::take(outcomes);
                     this.state = State::Read;
