@@ -1,11 +1,13 @@
 //! The requests that a server works on, and their limits.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+#[cfg(feature = "http")]
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, PoisonError, Weak},
 };
 
 use rmcp::{ErrorData, RoleServer, service::RequestContext};
@@ -23,12 +25,19 @@ pub(super) struct Running {
     /// The limit of one caller.
     of_caller: usize,
     /// The numbers of the identities that have requests.
+    #[cfg(feature = "http")]
     identities: Mutex<HashMap<String, Weak<AtomicUsize>>>,
 }
 
 impl Running {
     pub(super) fn new(limit: usize, of_caller: usize) -> Self {
-        Self { count: watch::Sender::new(0), limit, of_caller, identities: Mutex::default() }
+        Self {
+            count: watch::Sender::new(0),
+            limit,
+            of_caller,
+            #[cfg(feature = "http")]
+            identities: Mutex::default(),
+        }
     }
 
     /// The number of an identity.
