@@ -51,12 +51,20 @@ impl Look {
 pub(crate) struct Page {
     colours: bool,
     width: usize,
+    /// `true` for a page that programs read: names in tables are not broken, whatever the width.
+    has_whole_names: bool,
     text: String,
 }
 
 impl Page {
     pub(crate) fn new(colours: bool, width: usize) -> Self {
-        Self { colours, width, text: String::new() }
+        Self { colours, width, has_whole_names: false, text: String::new() }
+    }
+
+    /// Keeps the names in tables in one piece, so that tables may be wider than the page.
+    pub(crate) fn with_whole_names(mut self) -> Self {
+        self.has_whole_names = true;
+        self
     }
 
     /// The text, with the styles.
@@ -155,7 +163,8 @@ impl Page {
         self
     }
 
-    /// Adds a table that is at most as wide as the page. Text is wrapped; the first column takes at most half of the width.
+    /// Adds a table that is at most as wide as the page, unless names are [whole](Self::with_whole_names). Text is wrapped; the first
+    /// column takes at most half of the width.
     pub(crate) fn add_table<const N: usize>(
         &mut self,
         header: [&str; N],
@@ -169,10 +178,7 @@ impl Page {
             table.force_no_tty()
         };
         table.style_text_only();
-        // Each column has a padding of two blanks; the padding of the last one does not count.
-        table.set_width(u16::try_from(self.width + 2).unwrap_or(u16::MAX));
         table.set_header(header.map(|name| Look::Heading.cell(name)));
-        let most = self.width / 2;
         let mut widest = header.first().map_or(0, |name| name.len());
         for row in rows {
             widest = row.first().map_or(0, |(_, text)| Escape::LINE.text(text).chars().count()).max(widest);
@@ -181,6 +187,10 @@ impl Page {
         for column in table.column_iter_mut() {
             column.set_padding((0, 2));
         }
+        let half = self.width / 2;
+        let most = if self.has_whole_names { half.max(widest + 2) } else { half };
+        // Each column has a padding of two blanks; the padding of the last one does not count.
+        table.set_width(u16::try_from(most - half + self.width + 2).unwrap_or(u16::MAX));
         if let Some(first) = table.column_mut(0) {
             // A name is not wrapped if it fits, so that it can be copied.
             let width = |columns| Width::Fixed(u16::try_from(columns).unwrap_or(u16::MAX));
@@ -230,6 +240,18 @@ mod tests {
             .skip(1)
             .map(|it| it.split_inclusive('m').next().unwrap_or_default())
             .collect()
+    }
+
+    #[test]
+    fn names_are_whole_where_programs_read_them() {
+        let name = format!("{}_name", "long_".repeat(12));
+        let rows = || [[(Look::Name, name.clone()), (Look::Plain, "words ".repeat(30))]];
+        let mut piped = Page::new(false, 80).with_whole_names();
+        piped.add_table(["Tool", "Description"], rows());
+        assert!(piped.as_str().contains(&name), "{piped:?}");
+        let mut shown = Page::new(false, 80);
+        shown.add_table(["Tool", "Description"], rows());
+        assert!(shown.as_str().lines().all(|line| line.len() <= 80), "{shown:?}");
     }
 
     #[test]

@@ -203,6 +203,11 @@ impl Program {
         self.terminal.print_text(text)
     }
 
+    /// Writes a note to the standard error. It may contain text of others, which is escaped.
+    pub fn note(&self, message: &str) {
+        self.terminal.note(message);
+    }
+
     /// Writes JSON to the standard output, with invisible characters as JSON escapes. On a terminal, the number of characters
     /// takes the place of long base64.
     ///

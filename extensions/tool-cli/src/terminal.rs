@@ -74,7 +74,8 @@ impl Terminal {
 
     /// An empty page for the standard output.
     pub(crate) fn page(&self) -> Page {
-        Page::new(self.colours, self.width)
+        let page = Page::new(self.colours, self.width);
+        if self.is_terminal { page } else { page.with_whole_names() }
     }
 
     /// An empty page for the standard error.

@@ -53,6 +53,14 @@ fn callers_of_a_protected_server_have_the_rights_of_their_token() {
     };
     let note = ["secure__write_note", r#"{"text": "milk"}"#];
     let (written, _) = servers("ada", secure("${TOKEN_OF_ADA}"), &note);
+    let header = ["--header", "Authorization: Bearer ada", "--header", "X-Trace: 1"];
+    let called = Command::new(env!("CARGO_BIN_EXE_mcp-command"))
+        .args(["mcp", "call"])
+        .args(header)
+        .args([&server.1, "notes"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&called.stdout), "[\"Ada: milk\"]\n", "{called:?}");
     assert_eq!(written, "Ada: milk\n");
     let (_, refused) = servers("bob", secure("bob"), &note);
     assert!(refused.contains("does not permit"), "{refused}");

@@ -7,6 +7,7 @@ use tool_cli::{
     Command, Exit, Failure, Program,
     clap::{self, Arg, ArgAction, ArgMatches, value_parser},
 };
+use tool_runtime::{policy::Escape, schema::InputSchema};
 
 use super::target;
 use crate::client::{ClientError, ClientErrorKind, McpToolSet};
@@ -28,7 +29,8 @@ const EXAMPLES: &str = "\
 mcp list \"npx -y @modelcontextprotocol/server-everything\"
 mcp list --json http://127.0.0.1:3001/mcp
 mcp list --config ~/.config/servers.json files
-mcp call http://127.0.0.1:3001/mcp add '{\"a\": 2, \"b\": 3}'";
+mcp call http://127.0.0.1:3001/mcp add '{\"a\": 2, \"b\": 3}'
+mcp list --header \"Authorization: Bearer $TOKEN\" https://example.com/mcp";
 
 impl Command for Mcp {
     fn grammar(&self) -> clap::Command {
@@ -54,15 +56,23 @@ impl Command for Mcp {
                 .value_parser(value_parser!(u64).range(1..))
                 .help("The time for an answer [default: 30]")
         };
+        let header =
+            || {
+                Arg::new("header").long("header").value_name("NAME: VALUE").action(ArgAction::Append).help(
+                    "An HTTP header of each request, such as 'Authorization: Bearer ..'; may be repeated",
+                )
+            };
         let list = clap::Command::new("list").visible_alias("ls").about("List the tools of a server").args([
             json("Write the definitions as received"),
             config(),
+            header(),
             timeout(),
             server(),
         ]);
         let call = clap::Command::new("call").visible_alias("c").about("Call a tool of a server").args([
             json("Write the result as received"),
             config(),
+            header(),
             timeout(),
             server(),
             tool,
@@ -92,7 +102,9 @@ fn text<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
 
 fn toolset(matches: &ArgMatches) -> Result<McpToolSet, Failure> {
     let file = matches.get_one::<String>("config").map(String::as_str);
-    let mut config = target::server(text(matches, "server"), file)?;
+    let config = target::server(text(matches, "server"), file)?;
+    let headers = matches.get_many::<String>("header").into_iter().flatten();
+    let mut config = target::with_headers(config, headers)?;
     if let Some(seconds) = matches.get_one::<u64>("timeout") {
         config = config.timeout(Duration::from_secs(*seconds));
     }
@@ -119,20 +131,64 @@ fn list(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
 }
 
 fn call(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
-    let arguments: Map<String, Value> = serde_json::from_str(&program.read(text(matches, "arguments"))?)
-        .map_err(|error| Failure::usage(format!("the arguments are not a JSON object: {error}")))?;
+    let given = program.read(text(matches, "arguments"))?;
+    let tool = text(matches, "tool");
     let set = toolset(matches)?;
-    let result = program.block_on(async {
-        let result = set.call_raw(text(matches, "tool"), arguments).await;
-        set.close().await;
-        result
-    })?;
+    let arguments: Map<String, Value> = match serde_json::from_str(&given) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let example = program.block_on(closing(&set, unfit(&set, tool, &Value::Null)))?;
+            let mut message =
+                format!("the arguments are not a JSON object: {error}\nreceived: {}", shortened(&given));
+            message.extend(example.map(|(_, example)| example));
+            return Err(Failure::quoting(Exit::Usage, message));
+        }
+    };
+    let (result, unfit) = program.block_on(closing(&set, async {
+        let result = set.call_raw(tool, arguments.clone()).await;
+        // The server may have refused the arguments in its own words.
+        let unfit = match &result {
+            Ok(result) if result.is_error == Some(true) => unfit(&set, tool, &Value::Object(arguments)).await,
+            _ => None,
+        };
+        (result, unfit)
+    }))?;
     let result = result.map_err(failure)?;
     match matches.get_flag("json") {
         true => program.print_json(&pretty(&result)?)?,
         false => program.print(&shown(&result)?)?,
     }
+    if let Some((violations, example)) = unfit.filter(|(violations, _)| !violations.is_empty()) {
+        let message = format!(
+            "the arguments do not fit the schema of `{tool}`: {violations}\nreceived: {}{example}",
+            shortened(&given)
+        );
+        program.note(&message);
+    }
     Ok(if result.is_error == Some(true) { Exit::Failed } else { Exit::Done })
+}
+
+/// Closes the connection after `operation`.
+async fn closing<T>(set: &McpToolSet, operation: impl Future<Output = T>) -> T {
+    let done = operation.await;
+    set.close().await;
+    done
+}
+
+/// Returns the violations of a tool's schema by `arguments`, and an example of arguments that fit; `None` if the server does not
+/// tell.
+async fn unfit(set: &McpToolSet, tool: &str, arguments: &Value) -> Option<(String, String)> {
+    let tools = set.list().await.ok()?;
+    let tool = tools.into_iter().find(|it| it.name == tool)?;
+    let schema = InputSchema::new(Value::Object((*tool.input_schema).clone())).ok()?;
+    let violations = schema.plan().ok().map(|plan| plan.violations(arguments).to_string());
+    let example = schema.example().map(|example| format!("\nexample: '{example}'"));
+    Some((violations.unwrap_or_default(), example.unwrap_or_default()))
+}
+
+/// The beginning of the arguments as received.
+fn shortened(arguments: &str) -> String {
+    Escape::LINE.at_most(300).text(arguments.trim())
 }
 
 fn failure(error: ClientError) -> Failure {

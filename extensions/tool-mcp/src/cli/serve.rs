@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, io::IsTerminal as _};
 
 use tokio::net::TcpListener;
 use tool_cli::{
@@ -76,17 +76,53 @@ impl Command for Serve {
         let server = (self.configure)(server);
         let served = match matches.get_one::<String>("http") {
             Some(address) => {
+                if let Some(problem) = problem(address) {
+                    return Err(Failure::quoting(Exit::Usage, problem));
+                }
                 let failed =
                     |error| Failure::quoting(Exit::Failed, format!("{address} cannot be served: {error}"));
                 let listener = program.block_on(TcpListener::bind(address))?.map_err(failed)?;
-                program.print(&format!("http://{}/mcp\n", listener.local_addr().map_err(failed)?))?;
+                let local = listener.local_addr().map_err(failed)?;
+                if !local.ip().is_loopback() {
+                    program.note(&format!("{local} {REACHABLE}"));
+                }
+                program.print(&format!("http://{local}/mcp\n"))?;
                 program.block_on(serve_http(server, listener))?
             }
-            None => program.block_on(server.serve_stdio())?,
+            None => {
+                if std::io::stdin().is_terminal() {
+                    program.note(TERMINAL);
+                }
+                program.block_on(server.serve_stdio())?
+            }
         };
         served.map_err(|error| Failure::quoting(Exit::Failed, chain(&error)))?;
         Ok(Exit::Done)
     }
+}
+
+/// The note on a server that a person started.
+const TERMINAL: &str = "the standard input is a terminal: this command speaks the Model Context Protocol there, and is started by \
+                        an MCP client. Ctrl-D ends it; `--http 127.0.0.1:3001` serves HTTP";
+
+/// The warning about an address.
+const REACHABLE: &str = "is reachable from other machines, and every request that names this machine `localhost` or \
+                         `127.0.0.1` is answered without authentication; prefer 127.0.0.1";
+
+/// The problem of an address without host or port, with the address that is meant.
+fn problem(address: &str) -> Option<String> {
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let bare = address.strip_prefix(':').unwrap_or(address);
+    if is_port(bare) {
+        return Some(format!("`{address}` is a port without an address; write `--http 127.0.0.1:{bare}`"));
+    }
+    if let Some((_, rest)) = address.split_once("://") {
+        let authority = rest.split('/').next().unwrap_or_default();
+        return Some(format!("`{address}` is a URL; write its address, `--http {authority}`"));
+    }
+    let port = address.rsplit_once(':').map(|(_, port)| port);
+    let is_complete = port.is_some_and(is_port) && (!address.starts_with('[') || address.contains("]:"));
+    (!is_complete).then(|| format!("`{address}` has no port; write `--http {address}:3001`"))
 }
 
 /// Serves until Ctrl-C; what is running is then answered.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tool_cli::{Exit, Failure};
 
-use crate::client::{Endpoint, McpServers, Process, ServerConfig, chain, shown_url};
+use crate::client::{Endpoint, McpServers, Process, ServerConfig, Transport, chain, shown_url};
 
 /// The file that is read without `--config`, if there is one.
 const DEFAULT: &str = ".mcp.json";
@@ -23,6 +23,12 @@ pub(super) fn server(text: &str, config: Option<&str>) -> Result<ServerConfig, F
     if is_word && (config.is_some() || Path::new(DEFAULT).exists()) {
         let servers = McpServers::from_file(config.unwrap_or(DEFAULT))
             .map_err(|error| Failure::quoting(Exit::Usage, chain(&error)))?;
+        if servers.is_disabled(text) {
+            let file = config.unwrap_or(DEFAULT);
+            let message =
+                format!("the server `{text}` is disabled in {file}; remove `disabled` from its entry");
+            return Err(Failure::quoting(Exit::Usage, message));
+        }
         // A command may have any name: one that is not in the default file is a command.
         if config.is_some() || servers.names().any(|name| name == text) {
             return servers.config(text).map_err(|error| Failure::quoting(Exit::Usage, error.to_string()));
@@ -35,6 +41,28 @@ pub(super) fn server(text: &str, config: Option<&str>) -> Result<ServerConfig, F
         ));
     };
     checked(ServerConfig::new(command.clone(), Process::new(command).args(words).inherit_env()))
+}
+
+/// Adds headers as the command line has them: `Name: value`. No message contains a value.
+pub(super) fn with_headers<'a>(
+    mut config: ServerConfig,
+    headers: impl Iterator<Item = &'a String>,
+) -> Result<ServerConfig, Failure> {
+    for header in headers {
+        let Some((name, value)) = header.split_once(':') else {
+            return Err(Failure::usage("`--header` has no colon; write `--header 'Name: value'`"));
+        };
+        match &mut config.transport {
+            Transport::Http(endpoint) | Transport::Sse(endpoint) => {
+                endpoint.headers.insert(name.trim().to_owned(), value.trim().to_owned());
+            }
+            Transport::Stdio(_) => {
+                let message = "`--header` is for a server behind a URL, and this one is a command";
+                return Err(Failure::usage(message));
+            }
+        }
+    }
+    Ok(config)
 }
 
 /// Returns `true` for `localhost:3001/mcp` and the like, which no program is named.
@@ -83,7 +111,6 @@ fn words(text: &str) -> Result<Vec<String>, Failure> {
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use super::*;
-    use crate::client::Transport;
 
     #[test]
     fn a_url_is_an_endpoint_and_any_other_text_a_command_line() {

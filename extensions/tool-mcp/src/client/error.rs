@@ -118,7 +118,7 @@ impl ClientError {
                 Cause::Connect("the server closed the connection before it answered".to_owned())
             }
             ClientInitializeError::JsonRpcError(error) => Cause::Refused(error.clone()),
-            ClientInitializeError::TransportError { error, .. } => Cause::Connect(chain(&*error.error)),
+            ClientInitializeError::TransportError { error, .. } => Cause::Connect(explained(&*error.error)),
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
                 return Self::of_start(server, fallback);
             }
@@ -221,11 +221,20 @@ fn of_transport(error: &DynamicTransportError) -> Cause {
     if super::transport::is_session_expired(error) {
         return Cause::SessionExpired;
     }
-    let message = chain(error);
+    let message = explained(error);
     match super::transport::loss(error) {
         Some(never_sent) => Cause::Lost { message, never_sent },
         None => Cause::Unusable(message),
     }
+}
+
+/// The texts of an error and of those below it; of an answer that is none of the protocol, what to check.
+fn explained(error: &(dyn Error + 'static)) -> String {
+    #[cfg(feature = "http")]
+    if let Some(explained) = super::transport::explained(error) {
+        return explained;
+    }
+    chain(error)
 }
 
 /// The texts of an error and of those below it.

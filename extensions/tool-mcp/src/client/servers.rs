@@ -99,6 +99,12 @@ impl McpServers {
         self.servers.iter().filter(|server| !server.disabled).map(|server| server.name.as_str())
     }
 
+    /// Returns `true` if the file has a server of this name that is disabled.
+    #[must_use]
+    pub fn is_disabled(&self, name: &str) -> bool {
+        self.servers.iter().any(|server| server.name == name && server.disabled)
+    }
+
     /// Returns the diagnostics: unknown members, and servers that cannot be used.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {

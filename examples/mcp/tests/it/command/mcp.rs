@@ -1,5 +1,6 @@
 use std::{
     fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -83,7 +84,7 @@ fn an_unknown_tool_is_an_error_that_names_close_tools() {
 
 #[test]
 fn a_server_of_a_file_is_reached_by_its_name() {
-    let directory = directory();
+    let directory = directory("file");
     let file = directory.join("servers.json");
     let servers = json!({ "mcpServers": {
         "everything": { "command": env!("CARGO_BIN_EXE_mcp-everything"), "args": ["--stdio"] },
@@ -111,9 +112,9 @@ fn a_server_of_a_file_is_reached_by_its_name() {
     fs::remove_dir_all(directory).unwrap();
 }
 
-/// An empty directory of this test process.
-fn directory() -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mcp-{}", std::process::id()));
+/// An empty directory of a test.
+fn directory(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mcp-{name}-{}", std::process::id()));
     fs::create_dir_all(&directory).unwrap();
     directory
 }
@@ -121,15 +122,20 @@ fn directory() -> PathBuf {
 #[test]
 fn an_invalid_command_line_starts_no_server() {
     for (arguments, expected) in [
-        (vec!["call", SERVER, "test_echo", "[]"], "not a JSON object"),
         (vec!["call", SERVER, "test_echo", "@nowhere.json"], "nowhere.json cannot be read"),
         (vec!["list", "'a"], "a quotation mark in SERVER is not closed"),
         (vec!["list", "ftp://a/b"], "neither `http` nor `https`"),
+        (vec!["list", "--header", "secret", "http://127.0.0.1:1/mcp"], "`--header` has no colon"),
+        (vec!["list", "--header", "X-Key: secret", SERVER], "`--header` is for a server behind a URL"),
+        (
+            vec!["list", "--header", "X Key: secret", "http://127.0.0.1:1/mcp"],
+            "the header name `X Key` is invalid",
+        ),
     ] {
         let (code, error) = failure(&arguments);
         assert_eq!(code, 2, "{error}");
         let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(error.contains(expected), "{error}");
+        assert!(error.contains(expected) && !error.contains("secret"), "{error}");
     }
 }
 
@@ -138,4 +144,97 @@ fn a_server_that_cannot_be_started_is_named() {
     let (code, error) = failure(&["list", "no-such-server"]);
     assert_eq!(code, 1);
     assert!(error.contains("`no-such-server`"), "{error}");
+}
+
+/// A message without its line breaks.
+fn in_a_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn invalid_arguments_are_shown_with_an_example_of_the_tool() {
+    let (code, error) = failure(&["call", SERVER, "test_echo", "text=a"]);
+    let error = in_a_line(&error);
+    assert_eq!(code, 2);
+    let expected = "the arguments are not a JSON object: expected ident at line 1 column 2 received: text=a example: '{\"text\":";
+    assert!(error.contains(expected), "{error}");
+
+    let output = mcp(&["call", SERVER, "test_echo", r#"{"txt": 1}"#]);
+    assert_eq!(output.status.code(), Some(1));
+    let error = in_a_line(&String::from_utf8_lossy(&output.stderr));
+    for expected in ["do not fit the schema of `test_echo`", "received: {\"txt\": 1}", "example: '{\"text\":"]
+    {
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn disabled_servers_and_missing_variables_are_named() {
+    let directory = directory("disabled");
+    let file = directory.join("servers.json");
+    let servers = json!({ "mcpServers": {
+        "old": { "command": "old-server", "disabled": true },
+        "unset": { "url": "https://example.com/${TOOL_MCP_UNSET}" },
+    } });
+    fs::write(&file, servers.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    let (code, error) = failure(&["list", "--config", file, "old"]);
+    let error = in_a_line(&error);
+    assert!(code == 2 && error.contains("the server `old` is disabled in"), "{error}");
+    let (code, error) = failure(&["list", "--config", file, "unset"]);
+    let error = in_a_line(&error);
+    let expected = "the environment variable `TOOL_MCP_UNSET` is not set; set it, or give a default by `${TOOL_MCP_UNSET:-default}`";
+    assert!(code == 2 && error.contains(expected), "{error}");
+    fs::remove_dir_all(directory).unwrap();
+}
+
+/// Answers one connection after another with `answer`.
+fn web(answer: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/other", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut length, mut line) = (0, String::new());
+            while reader.read_line(&mut line).unwrap() > 2 {
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            reader.read_exact(&mut vec![0; length]).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn a_url_of_no_server_says_what_to_check() {
+    let page =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi";
+    let missing = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno";
+    for (answer, expected) in [
+        (
+            page,
+            "the answer has `text/html` in place of JSON or an event stream; check the path of the URL, which is often `/mcp`",
+        ),
+        (missing, "the answer is HTTP 404, not found; check the path of the URL, which is often `/mcp`"),
+    ] {
+        let (code, error) = failure(&["list", &web(answer)]);
+        let error = in_a_line(&error);
+        assert!(code == 1 && error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_ends_at_once_is_named_with_its_status_and_last_words() {
+    let (code, error) = failure(&["list", "sh -c 'echo no database >&2; exit 3'"]);
+    let error = in_a_line(&error);
+    assert_eq!(code, 1);
+    assert!(
+        error.contains("its process has ended (exit status: 3); its last output: no database"),
+        "{error}"
+    );
 }

@@ -122,10 +122,73 @@ fn a_server_over_http_writes_its_url_and_serves_it() {
 
 #[test]
 fn an_address_that_cannot_be_served_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_mcp-command"))
-        .args(["serve", "--http", "nowhere"])
-        .output()
+    for (address, code, expected) in [
+        ("192.0.2.1:3001", 1, "192.0.2.1:3001 cannot be served"),
+        ("3001", 2, "`3001` is a port without an address; write `--http 127.0.0.1:3001`"),
+        (":3001", 2, "`:3001` is a port without an address; write `--http 127.0.0.1:3001`"),
+        ("localhost", 2, "`localhost` has no port; write `--http localhost:3001`"),
+        ("[::1]", 2, "`[::1]` has no port; write `--http [::1]:3001`"),
+        ("http://localhost:80/mcp", 2, "is a URL; write its address, `--http localhost:80`"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_mcp-command"))
+            .args(["serve", "--http", address])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn an_address_that_other_machines_reach_is_a_note() {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_mcp-command"))
+        .args(["serve", "--http", "0.0.0.0:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("nowhere cannot be served"), "{output:?}");
+    let mut url = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    server.kill().unwrap();
+    let mut error = String::new();
+    server.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+    server.wait().unwrap();
+    let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        error.contains("is reachable from other machines") && error.contains("prefer 127.0.0.1"),
+        "{error}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_person_who_starts_a_server_reads_how_to_end_it() {
+    use std::os::fd::OwnedFd;
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    let terminal: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    let input = std::fs::OpenOptions::new().read(true).write(true).open(name).unwrap();
+    let server = Command::new(env!("CARGO_BIN_EXE_mcp-command"))
+        .arg("serve")
+        .stdin(input)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut terminal = std::fs::File::from(terminal);
+    terminal.write_all(b"\x04").unwrap();
+    let output = server.wait_with_output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+    assert!(
+        error.contains("speaks the Model Context Protocol") && error.contains("Ctrl-D ends it"),
+        "{error}"
+    );
 }

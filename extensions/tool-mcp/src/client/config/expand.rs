@@ -71,7 +71,10 @@ fn expanded(text: &str, lookup: &impl Fn(&str) -> Option<String>) -> Result<Stri
             Some(value) => result.push_str(&value),
             None => match default {
                 Some(default) => result.push_str(default),
-                None => return Err(format!("the variable `{name}` is not set")),
+                None => {
+                    let help = format!("set it, or give a default by `${{{name}:-default}}`");
+                    return Err(format!("the environment variable `{name}` is not set; {help}"));
+                }
             },
         }
         rest = after;

@@ -139,91 +139,90 @@ impl StreamableHttpClient for Client {
         &self,
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
-        session_id: Option<Arc<str>>,
-        auth_header: Option<String>,
-        custom_headers: Headers,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let limits = StreamableHttpResponseLimits::default();
-        self.post_message_with_response_limits(uri, message, session_id, auth_header, custom_headers, limits)
-            .await
+        self.post_message_with_response_limits(uri, message, session, token, headers, limits).await
     }
 
     async fn post_message_with_response_limits(
         &self,
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
-        session_id: Option<Arc<str>>,
-        auth_header: Option<String>,
-        custom_headers: Headers,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        let headers = with_own(custom_headers, &message);
+        let headers = with_own(headers, &message);
         let send = |token| {
-            let (uri, message, session_id) = (Arc::clone(&uri), message.clone(), session_id.clone());
-            self.http.post_message_with_response_limits(
-                uri,
-                message,
-                session_id,
-                token,
-                headers.clone(),
-                limits,
-            )
+            let (uri, message, session) = (Arc::clone(&uri), message.clone(), session.clone());
+            let headers = headers.clone();
+            self.http.post_message_with_response_limits(uri, message, session, token, headers, limits)
         };
-        self.send(&uri, auth_header, send).await
+        self.send(&uri, token, send).await
     }
 
     async fn delete_session(
         &self,
         uri: Arc<str>,
-        session_id: Arc<str>,
-        auth_header: Option<String>,
-        custom_headers: Headers,
+        session: Arc<str>,
+        token: Option<String>,
+        headers: Headers,
     ) -> Result<(), Failure> {
-        let send = |token| {
-            let (uri, session_id) = (Arc::clone(&uri), Arc::clone(&session_id));
-            self.http.delete_session(uri, session_id, token, custom_headers.clone())
-        };
-        self.send(&uri, auth_header, send).await
+        let send =
+            |token| self.http.delete_session(Arc::clone(&uri), Arc::clone(&session), token, headers.clone());
+        self.send(&uri, token, send).await
     }
 
     async fn get_stream(
         &self,
         uri: Arc<str>,
-        session_id: Option<Arc<str>>,
-        last_event_id: Option<String>,
-        auth_header: Option<String>,
-        custom_headers: Headers,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
     ) -> Result<Events, Failure> {
-        let send = |token| {
-            let (uri, session_id, last_event_id) =
-                (Arc::clone(&uri), session_id.clone(), last_event_id.clone());
-            self.http.get_stream(uri, session_id, last_event_id, token, custom_headers.clone())
-        };
-        self.send(&uri, auth_header, send).await
+        let size = StreamableHttpResponseLimits::default().max_sse_event_size;
+        self.get_stream_with_max_sse_event_size(uri, session, last, token, headers, size).await
     }
 
     async fn get_stream_with_max_sse_event_size(
         &self,
         uri: Arc<str>,
-        session_id: Option<Arc<str>>,
-        last_event_id: Option<String>,
-        auth_header: Option<String>,
-        custom_headers: Headers,
-        max_sse_event_size: usize,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+        size: usize,
     ) -> Result<Events, Failure> {
         let send = |token| {
-            let (uri, session_id, last_event_id) =
-                (Arc::clone(&uri), session_id.clone(), last_event_id.clone());
-            let headers = custom_headers.clone();
-            let size = max_sse_event_size;
-            self.http.get_stream_with_max_sse_event_size(uri, session_id, last_event_id, token, headers, size)
+            let (uri, session, last) = (Arc::clone(&uri), session.clone(), last.clone());
+            self.http.get_stream_with_max_sse_event_size(uri, session, last, token, headers.clone(), size)
         };
-        self.send(&uri, auth_header, send).await
+        self.send(&uri, token, send).await
     }
 }
 
 /// The events of a server.
 type Events = futures_core::stream::BoxStream<'static, Result<Sse, SseError>>;
+
+/// Returns the text for an answer that no server of the protocol gives.
+pub(super) fn explained(error: &(dyn Error + 'static)) -> Option<String> {
+    const PATH: &str = "check the path of the URL, which is often `/mcp`";
+    match error.downcast_ref::<Failure>()? {
+        StreamableHttpError::UnexpectedContentType(kind) => {
+            let kind = kind.as_deref().map_or("no content type".to_owned(), |kind| format!("`{kind}`"));
+            Some(format!("the answer has {kind} in place of JSON or an event stream; {PATH}"))
+        }
+        StreamableHttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 404") => {
+            Some(format!("the answer is HTTP 404, not found; {PATH}"))
+        }
+        _ => None,
+    }
+}
 
 /// Returns `true` if the server does not know the session.
 pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {

@@ -43,6 +43,12 @@ pub(super) fn loss(error: &(dyn Error + 'static)) -> Option<bool> {
     below(error).filter_map(|error| error.downcast_ref::<io::Error>()).find_map(|error| refused(error.kind()))
 }
 
+/// Returns the text for an answer over HTTP that no server of the protocol gives.
+#[cfg(feature = "http")]
+pub(super) fn explained(error: &(dyn Error + 'static)) -> Option<String> {
+    below(error).find_map(http::explained)
+}
+
 fn below<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
