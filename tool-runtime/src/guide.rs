@@ -25,5 +25,6 @@ pages! {
     streaming_and_progress: "streaming_and_progress.md",
     requests_and_dialects: "requests_and_dialects.md",
     security: "security.md",
+    mcp: "mcp.md",
     coming_from: "coming_from.md",
 }

@@ -7,8 +7,11 @@
 //! | --- | --- | --- |
 //! | `mcp_list_servers` | none | names, transports and descriptions of the servers |
 //! | `mcp_list_tools` | `selector` | names, signatures and descriptions of the tools of a server |
-//! | `mcp_inspect_tools` | `selector`, `tools` | schemas of some of these tools |
+//! | `mcp_inspect_tools` | `selector`, `tools`, optional `include_output_schema` | schemas of the arguments of some of these tools, and of their results if `include_output_schema` is `true` |
 //! | `mcp_call` | `selector`, `arguments` | the result of a tool |
+//!
+//! With [`allow_urls`](McpBrokerBuilder::allow_urls), the last three have two optional arguments more, for a server that is
+//! selected by URL: `transport` (`http` by default, or `sse`), and `headers`, an object of HTTP headers without credentials.
 //!
 //! # Selectors
 //!

@@ -19,8 +19,8 @@
 //! | command | does |
 //! | --- | --- |
 //! | `serve` | serves the tools of the program over the standard streams; `--http 127.0.0.1:3001` over streamable HTTP, under the path `/mcp` |
-//! | `mcp list SERVER` | lists the tools of a server; `--json` writes their definitions as received |
-//! | `mcp call SERVER TOOL ARGUMENTS` | calls a tool of a server; `--json` writes the result as received |
+//! | `mcp list SERVER` | lists the tools of a server; `--json` writes their definitions as received; `--header 'Name: value'` adds an HTTP header |
+//! | `mcp call SERVER TOOL ARGUMENTS` | calls a tool of a server; `--json` writes the result as received; `--header` as above |
 //!
 //! `SERVER` is a command line, a URL, or a name in the `mcpServers` of `--config FILE`. Without `--config`, `./.mcp.json` is
 //! read if it exists; a word that is no name in it is a command. A server that a command line starts has the environment of

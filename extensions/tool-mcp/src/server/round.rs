@@ -131,6 +131,9 @@ impl Handler {
 #[derive(Debug, Default)]
 pub(super) struct Round {
     answers: BTreeMap<String, Value>,
+    /// All questions of the body, also those that are answered.
+    questions: Mutex<InputRequests>,
+    /// The questions without an answer.
     asked: Mutex<InputRequests>,
     has_asked: Notify,
     /// The capabilities that the tool requires and the client lacks.
@@ -154,16 +157,17 @@ impl Round {
         name: &str,
         request: InputRequest,
     ) -> Result<T, ToolError> {
+        let is_other = {
+            let mut questions = self.questions.lock().unwrap_or_else(PoisonError::into_inner);
+            *questions.entry(name.to_owned()).or_insert_with(|| request.clone()) != request
+        };
+        if is_other {
+            return Err(ToolError::internal(format!("two questions of this call are named `{name}`")));
+        }
         if let Some(answer) = self.answers.get(name).and_then(|answer| T::deserialize(answer).ok()) {
             return Ok(answer);
         }
-        let twice = {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-            asked.insert(name.to_owned(), request.clone()).is_some_and(|other| other != request)
-        };
-        if twice {
-            return Err(ToolError::internal(format!("two questions of this call are named `{name}`")));
-        }
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), request);
         self.has_asked.notify_one();
         std::future::pending().await
     }

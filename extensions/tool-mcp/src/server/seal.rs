@@ -205,3 +205,21 @@ impl Seals {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn used_states_are_remembered_until_they_expire() {
+        let now = SystemTime::now();
+        for (until, is_accepted) in [(now, true), (now + LONGEST, false)] {
+            let used = InMemory::default();
+            for number in 0..USED {
+                assert!(used.mark(&number.to_string(), until).await.unwrap());
+            }
+            assert_eq!(used.mark("one more", now + LONGEST).await.is_ok(), is_accepted);
+        }
+    }
+}

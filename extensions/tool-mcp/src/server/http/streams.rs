@@ -277,3 +277,24 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Routed<T> {
         self.transport.close()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_is_idle_since_the_end_of_its_last_stream() {
+        let (activity, time) = (Arc::new(Activity::default()), Duration::from_secs(5));
+        let stream = activity.opened();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(activity.idle_at(time), Some(Instant::now() + time));
+        drop(stream);
+        assert_eq!(activity.idle_at(time), Some(Instant::now() + time));
+        let ended = Instant::now();
+        tokio::time::advance(Duration::from_secs(3)).await;
+        assert_eq!(activity.idle_at(time), Some(ended + time));
+        activity.touch();
+        assert_eq!(activity.idle_at(time), Some(ended + Duration::from_secs(8)));
+        assert_eq!(activity.idle_at(Duration::MAX), None);
+    }
+}

@@ -3,7 +3,7 @@
 mod changes;
 mod child;
 #[cfg(feature = "opentelemetry")]
-mod collectors;
+pub(crate) mod collectors;
 mod configs;
 mod definitions;
 mod fake;

@@ -349,3 +349,18 @@ async fn an_endpoint_of_another_origin_gets_no_message() {
     assert!(error.to_string().contains("http://example.invalid"), "{error}");
     assert!(seen.lock().unwrap().iter().all(|it| it.0.starts_with("GET")));
 }
+
+#[tokio::test]
+async fn a_redirect_takes_no_request_elsewhere() {
+    let (other, seen) = mock(|_, message| answered(message, &text("done"))).await;
+    let target = other.url.clone();
+    let redirect = move || {
+        let headers = [("location", format!("{target}/mcp"))];
+        async move { (StatusCode::TEMPORARY_REDIRECT, headers).into_response() }
+    };
+    let web = serve(Router::new().fallback(any(redirect))).await;
+    let config = ServerConfig::new("web", Endpoint::new(&*web.url).header("authorization", "Bearer secret"));
+    let error = McpToolSet::connect(config).await.unwrap_err();
+    assert!(!error.to_string().contains("secret"), "{error}");
+    assert!(seen.lock().unwrap().is_empty());
+}

@@ -92,6 +92,9 @@ async fn requests_without_a_valid_token_are_refused_with_a_challenge() {
             assert!(challenge.starts_with("Bearer "), "{challenge}");
             assert!(challenge.contains(metadata) && challenge.contains(expected), "{challenge}");
         }
+        // No proxy and no server read different ones of two.
+        let twice = served.post(&list, &version).bearer_auth("bob").bearer_auth("alice").send().await;
+        assert_eq!(twice.unwrap().status(), 401);
         for token in ["later", "panic"] {
             let answer = served.post(&list, &version).bearer_auth(token).send().await.unwrap();
             assert_eq!(answer.status(), 503, "{token}");
@@ -240,6 +243,8 @@ async fn a_question_belongs_to_the_caller_that_was_asked() {
     call["params"]["requestState"] = asked["result"]["requestState"].clone();
     call["params"]["inputResponses"] =
         json!({ "first": { "action": "accept", "content": { "first": "Ada" } } });
+    // An answer to a question that was not asked is none.
+    call["params"]["inputResponses"]["last"] = json!({ "action": "accept", "content": { "last": "Byron" } });
     let refused = post(&call, "bob").await;
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
     let asked = post(&call, "alice").await;
@@ -275,4 +280,34 @@ async fn requests_without_sessions_ignore_the_header() {
     let [_, version] = BOTH;
     let request = served.post(&modern("tools/list", json!({})), &version).bearer_auth("bob");
     assert_eq!(request.header("mcp-session-id", "other").send().await.unwrap().status(), 200);
+}
+
+/// Works for long.
+#[tool(register = false, long_running)]
+async fn work() -> &'static str {
+    std::future::pending().await
+}
+
+#[tokio::test]
+async fn a_task_belongs_to_the_caller_that_started_it() {
+    let [_, version] = BOTH;
+    let served = protected(Registry::builder().tool::<work>().build().unwrap()).await;
+    let send = async |method: &str, params: Value, token: &str| -> Value {
+        let mut request = modern(method, params);
+        request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+        let answer = served.post(&request, &version).bearer_auth(token).send().await.unwrap();
+        sse(&answer.text().await.unwrap())
+    };
+    let started = send("tools/call", json!({ "name": "work", "arguments": {} }), "alice").await;
+    let task = json!({ "taskId": started["result"]["taskId"].as_str().unwrap() });
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let mut params = task.clone();
+        if method == "tasks/update" {
+            params["inputResponses"] = json!({});
+        }
+        let refused = send(method, params, "bob").await;
+        assert_eq!(refused["error"]["code"], -32602, "{method}: {refused}");
+    }
+    assert_eq!(send("tasks/get", task, "alice").await["result"]["status"], "working");
 }

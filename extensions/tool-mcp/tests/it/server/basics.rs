@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tool_mcp::server::McpServer;
 use tool_runtime::{CancellationToken, Toolbox, prelude::*, toolset::NamedTools};
 
-use super::{BOTH, connect, text};
+use super::{BOTH, connect, connect_to, text};
 
 /// Adds two numbers.
 #[tool(register = false, read_only)]
@@ -46,6 +46,20 @@ async fn tools_are_listed_and_called() {
         assert_eq!(listed[2].annotations, None);
         let result = it.call("add", json!({ "a": 2, "b": 3 })).await;
         assert_eq!((text(&result).as_str(), result.is_error), ("5", Some(false)));
+    }
+}
+
+#[tokio::test]
+async fn pages_have_each_tool_once() {
+    for version in BOTH {
+        for size in 1..4 {
+            let it = connect_to(McpServer::new(tools()).page_size(size), (), version.clone()).await;
+            let listed = it.client.list_all_tools().await.unwrap();
+            let names: Vec<_> = listed.iter().map(|tool| tool.name.as_ref()).collect();
+            assert_eq!(names, ["add", "explode", "fail"], "{size}");
+            let first = it.client.list_tools(None).await.unwrap();
+            assert_eq!((first.tools.len(), first.next_cursor.is_some()), (size, size < 3));
+        }
     }
 }
 

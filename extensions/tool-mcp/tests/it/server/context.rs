@@ -171,6 +171,67 @@ async fn log_lines_reach_a_client_that_wants_them_before_the_result() {
     }
 }
 
+/// Logs more lines than wait for a client.
+#[tool(register = false, name = "report")]
+fn flood(cx: &ToolContext) -> Result<&'static str, ToolError> {
+    for _ in 0..2_000 {
+        cx.log(LogLine::new(LogLevel::Error, "again"))?;
+    }
+    Ok("done")
+}
+
+#[tokio::test]
+async fn the_number_of_log_lines_that_are_left_out_is_sent() {
+    let [version, _] = BOTH;
+    let tools = Registry::builder().tool::<flood>().build().unwrap();
+    let (mut client, _served) = raw(McpServer::new(tools), CancellationToken::new());
+    open(&mut client, &version).await;
+    let received = reported(&mut client, &version, json!({})).await;
+    let (last, lines) = received.split_last().unwrap();
+    assert!(lines.iter().all(|line| line["data"] == "again"), "{lines:?}");
+    let expected = format!("{} log lines were left out", 2_000 - lines.len());
+    assert_eq!(last["data"], expected);
+    assert!(lines.len() < 2_000);
+}
+
+#[cfg(feature = "opentelemetry")]
+#[test]
+fn the_trace_of_a_call_continues_at_the_server() {
+    use opentelemetry::trace::TracerProvider as _;
+    use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    crate::client::collectors::each_thread_for_itself();
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+    const PARENT: &str = "b7ad6b7169203331";
+    for version in BOTH {
+        let exporter = InMemorySpanExporter::default();
+        let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
+        let layer = tracing_subscriber::Layer::with_filter(
+            layer,
+            tracing_subscriber::filter::filter_fn(|it| it.target().starts_with("tool")),
+        );
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            runtime.block_on(async {
+                let (mut client, _served) = raw(McpServer::new(tools()), CancellationToken::new());
+                open(&mut client, &version).await;
+                let trace = json!({ "traceparent": format!("00-{TRACE}-{PARENT}-01"), "progressToken": 1 });
+                reported(&mut client, &version, trace).await;
+            });
+        });
+        let spans = exporter.get_finished_spans().unwrap();
+        // W05
+        let of_caller = |span: &&opentelemetry_sdk::trace::SpanData| {
+            span.name == "execute_tool report"
+                && span.span_context.trace_id().to_string() == TRACE
+                && span.parent_span_id.to_string() == PARENT
+        };
+        assert_eq!(spans.iter().filter(of_caller).count(), 1, "{spans:?}");
+    }
+}
+
 #[tokio::test]
 async fn log_lines_are_in_the_stream_of_their_call() {
     // C14: a client need not open another stream.

@@ -114,8 +114,16 @@ async fn times_beyond_the_clock_are_no_limits() {
         // Its session is not idle, and no task of it panicked.
         assert_eq!(text(&it.call("add", json!({ "a": 2, "b": 4 })).await), "6");
     }
+    // A stream of changes does not delay the end.
+    let [version, _] = BOTH;
+    let opened = served.post(&initialize(), &version).send().await.unwrap();
+    let id = opened.headers()["mcp-session-id"].clone();
+    let changes = reqwest::Client::new().get(&served.url).header("accept", "text/event-stream");
+    let changes = changes.header("mcp-session-id", id).send().await.unwrap();
+    assert_eq!(changes.status(), 200);
     served.stop.cancel();
-    (&mut served.ended).await.unwrap().unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(30), &mut served.ended).await;
+    ended.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -138,6 +146,8 @@ async fn a_session_has_its_own_limit_of_calls() {
     };
     let (one, two) = tokio::join!(first.call("wait", json!({})), calls);
     assert_eq!((text(&one), text(&two)), ("done".to_owned(), "done".to_owned()));
+    gate.go.notify_one();
+    assert_eq!(text(&first.call("wait", json!({})).await), "done");
 }
 
 #[tokio::test]

@@ -256,6 +256,9 @@ async fn each_session_receives_each_change_once() {
         let (sender, receiver) = mpsc::unbounded_channel();
         let it = served.connect(Listener(sender), ProtocolVersion::V_2025_11_25).await;
         it.client.subscribe(SubscribeRequestParams::new("notes://today")).await.unwrap();
+        let long = format!("notes://{}", "x".repeat(4_096));
+        let refused = it.client.subscribe(SubscribeRequestParams::new(long)).await.unwrap_err();
+        assert!(refused.to_string().contains("4096 URIs of 4096 bytes"), "{refused}");
         clients.push(it);
         received.push(receiver);
     }

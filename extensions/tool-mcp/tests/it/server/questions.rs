@@ -200,3 +200,54 @@ async fn a_call_is_approved_once_for_all_its_rounds() {
         assert_eq!(starts.0.load(Ordering::Relaxed), expected);
     }
 }
+
+/// Asks two questions of one name.
+#[tool(register = false)]
+async fn confuse(caller: Option<&Caller>) -> Result<String, ToolError> {
+    let Some(elicitation) = caller.and_then(Caller::elicitation) else { return Ok("?".to_owned()) };
+    let schema = || json!({ "type": "object", "properties": { "first": { "type": "string" } } });
+    // The answer to the first would be taken for one to the second.
+    let one = elicitation.form("name", "Your first name?", schema()).await?;
+    let other = elicitation.form("name", "Their first name?", schema()).await?;
+    Ok(format!("{one:?} {other:?}"))
+}
+
+#[tokio::test]
+async fn two_questions_of_one_name_are_a_mistake_of_the_tool() {
+    let [_, version] = BOTH;
+    let it = connect(Registry::builder().tool::<confuse>().build().unwrap(), User, version).await;
+    let result = it.call("confuse", json!({})).await;
+    assert_eq!(result.is_error, Some(true));
+    assert!(text(&result).contains("two questions of this call are named `name`"), "{result:?}");
+}
+
+/// Keeps the question that it is asked.
+#[derive(Clone, Default)]
+struct Reading(std::sync::Arc<std::sync::Mutex<String>>);
+
+impl ClientHandler for Reading {
+    fn get_info(&self) -> ClientConfig {
+        User.get_info()
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let ElicitRequestParams::FormElicitationParams { message, .. } = request else { panic!() };
+        *self.0.lock().unwrap() = message;
+        Ok(ElicitResult::new(ElicitationAction::Decline))
+    }
+}
+
+#[tokio::test]
+async fn hidden_characters_of_arguments_are_shown_to_the_user() {
+    for version in BOTH {
+        let user = Reading::default();
+        let it = connect(Registry::builder().tool::<delete>().build().unwrap(), user.clone(), version).await;
+        it.call("delete", json!({ "file": "a\u{202e}txt" })).await;
+        let question = user.0.lock().unwrap().clone();
+        assert!(question.contains("\\u{202e}") && !question.contains('\u{202e}'), "{question}");
+    }
+}

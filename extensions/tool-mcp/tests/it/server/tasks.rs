@@ -143,3 +143,19 @@ async fn other_clients_wait_for_the_result() {
         assert_eq!(text(&it.call("work", json!({})).await), "worked");
     }
 }
+
+#[tokio::test]
+async fn the_tasks_of_a_caller_have_a_limit() {
+    let (executor, _) = executor();
+    let server = McpServer::new(executor).max_calls_per_caller(2_000);
+    let served = serve(server.http().unwrap()).await;
+    let starting = (0..100).map(|_| async {
+        for _ in 0..10 {
+            start(&served, "work").await;
+        }
+    });
+    futures_util::future::join_all(starting).await;
+    let refused = send(&served, "tools/call", json!({ "name": "work", "arguments": {} })).await;
+    assert_eq!(refused["error"]["code"], -32000, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("too many tasks"), "{refused}");
+}
