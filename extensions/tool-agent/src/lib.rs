@@ -43,6 +43,7 @@
 //! | [`Runner`], [`AgentStream`] | runs agents, with the conversations of sessions in memory; the events of one run |
 //! | [`RunHandle`] | steers a run: messages, approvals, cancellation |
 //! | [`AgentHook`] | observes and changes the steps of a run |
+//! | [`OutputType`], [`OutputTool`] | the type of an answer; the tool by which a model submits it |
 //!
 //! # The life of a run
 //!
@@ -53,6 +54,9 @@
 //!    response cut off is answered with an error and never executed. The results are stored.
 //! 5. Messages that [steer](RunHandle::steer) the run follow the results, and the run continues with step 2.
 //!
+//! With an [output type](AgentBuilder::output), a response without calls is validated, where the provider guarantees
+//! its format, or else answered with a reminder of `submit_output`; a valid call of that tool ends the run.
+//!
 //! The run ends with an [`EndReason`]: a response without calls, a tool that asks to end, a limit, a stop, an error,
 //! cancellation, or open calls.
 
@@ -62,6 +66,7 @@ mod guard;
 mod hook;
 mod message;
 pub mod model;
+mod output;
 mod runner;
 
 #[cfg(feature = "http")]
@@ -71,6 +76,7 @@ pub use self::{
     hook::{AgentHook, BoxAgentHook, Step, StepEnd},
     message::{Message, Original, Part, Role},
     model::{Model, ScriptedModel},
+    output::{OUTPUT_INSTRUCTION, OutputTool, OutputType},
     runner::{
         AgentEvent, AgentEventKind, AgentStream, End, EndReason, RunError, RunHandle, RunUsage, Runner,
     },

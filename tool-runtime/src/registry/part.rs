@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tool_core::{ProvidedValues, SharedRequestHook, Tool, ToolError};
 
 use super::{
-    BuildDiagnostic, BuildError, Entry, Facts, Origins, Registry, Terms,
+    BuildDiagnostic, BuildError, Entry, Facts, OUTPUT_TOOL, Origins, Registry, Terms,
     reserved::{refuse_output_tool, refuse_tool},
 };
 use crate::{
@@ -74,6 +74,21 @@ impl Registry {
             }
         }
         sets.into_iter().map(|(name, tools)| NamedTools::new(name, tools)).collect()
+    }
+
+    /// Returns a registry with the same tools, and with `tool` as the tool by which a model submits its final output,
+    /// in place of a previous one. Its name must be [`OUTPUT_TOOL`], which is reserved for it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tool has another name or is invalid.
+    pub fn with_output_tool(&self, tool: impl Tool + 'static) -> Result<Self, BuildError> {
+        let output = self.compile_output_tool(&(Arc::new(tool) as Arc<dyn Tool>))?;
+        let others = self.inner.entries.iter().filter(|entry| *entry.definition().name() != *OUTPUT_TOOL);
+        let mut entries: Vec<_> = others.cloned().collect();
+        let at = entries.partition_point(|entry| entry.definition().name().as_str() < OUTPUT_TOOL);
+        entries.insert(at, output);
+        Ok(self.of(entries))
     }
 
     /// Returns a registry of some `entries` of this one, sorted by name.

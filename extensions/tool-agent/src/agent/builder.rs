@@ -2,13 +2,15 @@
 
 use std::{error::Error, fmt, sync::Arc};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tool_runtime::{RunContext, ToolError};
+use tool_runtime::{RunContext, ToolError, schemars::JsonSchema};
 
 use super::{Agent, AgentTools, Inner, Instruction, Limits};
 use crate::{
     hook::{AgentHook, BoxAgentHook},
     model::{SharedModel, ToolChoice},
+    output::OutputType,
 };
 
 /// Builds an [`Agent`].
@@ -23,6 +25,11 @@ pub struct AgentBuilder {
 pub enum AgentError {
     /// The agent has no name.
     MissingName,
+    /// The type of the output has no valid schema.
+    InvalidOutputType {
+        /// The reason.
+        message: String,
+    },
 }
 
 impl fmt::Display for AgentError {
@@ -30,6 +37,9 @@ impl fmt::Display for AgentError {
         match self {
             Self::MissingName => {
                 f.write_str("the agent has no name; give `Agent::builder` a name that is not empty")
+            }
+            Self::InvalidOutputType { message } => {
+                write!(f, "the type of the output has no valid schema: {message}")
             }
         }
     }
@@ -50,6 +60,7 @@ impl AgentBuilder {
             tool_choice: ToolChoice::Auto,
             parameters: Map::new(),
             approvals_by_handle: false,
+            output: None,
         };
         Self { inner }
     }
@@ -129,14 +140,48 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets the type of the output: a run ends with a value of type `T`, which
+    /// [`AgentStream::output`](crate::AgentStream::output) returns. Default: none; a run ends with a text.
+    ///
+    /// `T` has the attribute [`#[tool_args]`](macro@tool_runtime::tool_args), or implements `Deserialize` and
+    /// `JsonSchema`. For repairs and handwritten schemas, see [`output_type`](Self::output_type).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+    /// use tool_runtime::prelude::*;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let model = ScriptedModel::new([Reply::call("submit_output", json!({ "output": ["tea", "milk"] }))]);
+    /// let agent = Agent::builder("extractor", model).output::<Vec<String>>().build()?;
+    /// let articles: Vec<String> = Runner::new(agent).run("Tea and milk, please.").output().await?;
+    /// assert_eq!(articles, ["tea", "milk"]);
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn output<T: DeserializeOwned + JsonSchema + 'static>(self) -> Self {
+        self.output_type(OutputType::of::<T>())
+    }
+
+    /// Sets the type of the output. Default: none.
+    pub fn output_type(mut self, output: OutputType) -> Self {
+        self.inner.output = Some(output);
+        self
+    }
+
     /// Builds the agent.
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is empty.
+    /// Returns an error if the name is empty, or the type of the output has no valid schema.
     pub fn build(self) -> Result<Agent, AgentError> {
         if self.inner.name.trim().is_empty() {
             return Err(AgentError::MissingName);
+        }
+        if let Some(output) = &self.inner.output {
+            output.validator()?;
         }
         Ok(Agent(Arc::new(self.inner)))
     }

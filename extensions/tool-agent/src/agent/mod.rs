@@ -7,7 +7,7 @@ mod tools;
 use std::{fmt, sync::Arc};
 
 use serde_json::{Map, Value};
-use tool_runtime::{BoxFuture, RunContext, ToolError};
+use tool_runtime::{BoxFuture, RunContext, Tool, ToolError, registry::OUTPUT_TOOL};
 
 pub use self::{
     builder::{AgentBuilder, AgentError},
@@ -17,6 +17,7 @@ pub use self::{
 use crate::{
     hook::BoxAgentHook,
     model::{SharedModel, ToolChoice},
+    output::{OutputTool, OutputType},
 };
 
 /// An agent: a model with an instruction, tools, hooks and limits. A [`Runner`](crate::Runner) runs it. Cheap to clone.
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) tool_choice: ToolChoice,
     pub(crate) parameters: Map<String, Value>,
     pub(crate) approvals_by_handle: bool,
+    pub(crate) output: Option<OutputType>,
 }
 
 /// The instruction of an agent.
@@ -87,6 +89,28 @@ impl Agent {
     #[must_use]
     pub fn description(&self) -> &str {
         &self.0.description
+    }
+
+    /// Returns the type of the output; `None` if runs end with a text.
+    #[must_use]
+    pub fn output_type(&self) -> Option<&OutputType> {
+        self.0.output.as_ref()
+    }
+
+    /// Returns the tool with that name in `run`. `submit_output` and `builtin.submit_output` are the tool for the
+    /// output of the agent, also if its runs end with a text; then, it accepts any object.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no such tool, or the tools cannot be listed.
+    pub async fn lookup(&self, run: &RunContext, name: &str) -> Result<Arc<dyn Tool>, ToolError> {
+        if name.strip_prefix("builtin.").unwrap_or(name) == OUTPUT_TOOL {
+            let output = self.output_type().cloned().unwrap_or_else(OutputType::any);
+            return Ok(Arc::new(OutputTool::new(output).map_err(ToolError::failed)?));
+        }
+        let executor = self.0.tools.executor(run).await;
+        let executor = executor.map_err(|error| ToolError::failed(error.to_string()))?;
+        executor.tools().lookup(name).map(Arc::clone)
     }
 
     /// Returns the model.

@@ -102,6 +102,10 @@ impl Model for Fallback {
         self.models.iter().all(|model| model.has_strict_output())
     }
 
+    fn has_strict_output_for(&self, request: &Request) -> bool {
+        self.models.iter().all(|model| model.has_strict_output_for(request))
+    }
+
     fn respond(&self, request: Request) -> ResponseStream {
         let fallback = self.clone();
         ResponseStream::new(Driven::new(move |events| async move {

@@ -82,6 +82,13 @@ pub trait Model: Send + Sync {
         false
     }
 
+    /// Returns `true` if the response to `request`, whose [output format](Request::output) is set, is guaranteed to have
+    /// it. Default: [`has_strict_output`](Self::has_strict_output).
+    fn has_strict_output_for(&self, request: &Request) -> bool {
+        let _ = request;
+        self.has_strict_output()
+    }
+
     /// Answers a request. Nothing happens until the stream is polled; dropping it cancels the request.
     ///
     /// The stream ends after [`ModelEvent::Finished`] or an error. A response that was cut off is a response, not an

@@ -103,6 +103,10 @@ impl Model for RecordingModel {
         self.model.has_strict_output()
     }
 
+    fn has_strict_output_for(&self, request: &Request) -> bool {
+        self.model.has_strict_output_for(request)
+    }
+
     fn respond(&self, request: Request) -> ResponseStream {
         ResponseStream::new(Recorded {
             written: WrittenRequest::of(&request),

@@ -26,10 +26,12 @@ impl Drive {
         for hook in &hooks {
             let asked = guarded(|| hook.dynamic().before_model(step), panic_of(hook)).await;
             if let Some(response) = asked.map_err(Failure::Hook)? {
+                self.request_output(step).map_err(Failure::Hook)?;
                 self.show(&response).await;
                 return Ok(response);
             }
         }
+        self.request_output(step).map_err(Failure::Hook)?;
         let response = match self.streamed(step).await {
             Ok(response) => response,
             Err(Failure::Model(error)) => return self.recovered(&hooks, step, error).await,

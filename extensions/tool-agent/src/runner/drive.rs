@@ -5,7 +5,8 @@ use std::{ops::ControlFlow, sync::Arc, time::SystemTime};
 use tool_runtime::{CallOutcome, ErrorKind, Executor, RunContext, ToolCall, ToolError, ToolResult};
 
 use super::{
-    AgentEvent, AgentEventKind, End, EndReason, RunUsage, Runner, ask::Failure, handle::Inbox, session::Turn,
+    AgentEvent, AgentEventKind, End, EndReason, RunUsage, Runner, ask::Failure, handle::Inbox,
+    output::Submissions, session::Turn,
 };
 use crate::{
     Agent, Limit, Message, Role,
@@ -22,10 +23,11 @@ pub(super) struct Drive {
     pub(super) run: Arc<RunContext>,
     pub(super) inbox: Arc<Inbox>,
     pub(super) usage: RunUsage,
+    pub(super) output: Option<Submissions>,
     emitter: Emitter<AgentEvent>,
     turn: Turn,
     /// The conversation as the model receives it: with messages that are not stored.
-    view: Vec<Message>,
+    pub(super) view: Vec<Message>,
     tool_choice: ToolChoice,
     repeated: Repeated,
     text: String,
@@ -62,6 +64,7 @@ impl Drive {
             run,
             inbox,
             usage: RunUsage::default(),
+            output: None,
             emitter,
             turn,
             view,
@@ -71,10 +74,13 @@ impl Drive {
         };
         drive.repair().await;
         drive.add(input).await;
-        let mut end = loop {
-            if let ControlFlow::Break(end) = drive.step().await {
-                break end;
-            }
+        let mut end = match drive.expect_output() {
+            ControlFlow::Break(end) => end,
+            ControlFlow::Continue(()) => loop {
+                if let ControlFlow::Break(end) = drive.step().await {
+                    break end;
+                }
+            },
         };
         end.usage = drive.usage;
         if end.text.is_empty() {
@@ -289,6 +295,7 @@ impl Drive {
         if response.message.content().is_empty() {
             return ControlFlow::Break(End::new(EndReason::Empty));
         }
+        let Some(ended) = self.output_of(step, response).await? else { return ControlFlow::Continue(()) };
         for hook in self.hooks() {
             let end = StepEnd { number: step.number, response, results: None, run: &self.run };
             if let Some(message) = self.hooked(&hook, hook.dynamic().before_end(&end)).await? {
@@ -300,7 +307,7 @@ impl Drive {
             self.add(message).await;
             return ControlFlow::Continue(());
         }
-        ControlFlow::Break(End::new(EndReason::Answered))
+        ControlFlow::Break(ended)
     }
 
     /// Stores the results of a batch, and continues or ends the run.
@@ -312,6 +319,10 @@ impl Drive {
         self.add(results.clone()).await;
         if let Some(stop) = tool_runtime::executor::stop_error(&outcomes) {
             return stopped(stop);
+        }
+        if let Some(end) = self.submitted(&outcomes) {
+            let open = outcomes.into_iter().filter(|outcome| !outcome.is_finished()).collect();
+            return ControlFlow::Break(End { open, ..end });
         }
         if outcomes.iter().any(|outcome| !outcome.is_finished()) {
             let open = outcomes.into_iter().filter(|outcome| !outcome.is_finished()).collect();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use tool_runtime::{CallOutcome, call::CallId, dialect::Usage, event::ToolEvent};
 
-use crate::{Limit, Message, model::ModelErrorKind};
+use crate::{Limit, Message, model::ModelErrorKind, output::Submission};
 
 /// An event of a run: the fields that all events have, and its [kind](Self::kind).
 #[derive(Debug, Clone, Serialize)]
@@ -87,6 +87,9 @@ pub struct End {
     /// The structured output; `None` if the run has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
+    /// The structured output with exact numbers.
+    #[serde(skip)]
+    pub(crate) output_json: Option<Arc<str>>,
     /// The requests, calls and tokens of the run.
     pub usage: RunUsage,
     /// The calls that wait for an answer.
@@ -121,6 +124,11 @@ pub enum EndReason {
     /// A tool, a hook or a policy stopped the run on purpose.
     Stopped {
         /// The reason.
+        message: String,
+    },
+    /// The model did not submit a valid [output](crate::AgentBuilder::output).
+    InvalidOutput {
+        /// The problems of the last output.
         message: String,
     },
     /// The run was cancelled.
@@ -167,6 +175,7 @@ impl fmt::Display for EndReason {
             Self::Limit { message, .. } | Self::Stopped { message } | Self::Failed { message } => {
                 f.write_str(message)
             }
+            Self::InvalidOutput { message } => write!(f, "the model submitted no valid output: {message}"),
             Self::Cancelled => f.write_str("the run was cancelled"),
             Self::Empty => f.write_str("the model sent an empty response"),
             Self::Truncated { stop_reason: Some(reason) } => {
@@ -225,7 +234,20 @@ fn addresses<S: Serializer>(open: &[CallOutcome], serializer: S) -> Result<S::Ok
 
 impl End {
     pub(super) fn new(reason: EndReason) -> Self {
-        Self { reason, text: String::new(), output: None, usage: RunUsage::default(), open: Vec::new() }
+        Self {
+            reason,
+            text: String::new(),
+            output: None,
+            output_json: None,
+            usage: RunUsage::default(),
+            open: Vec::new(),
+        }
+    }
+
+    /// The end of a run with its output.
+    pub(super) fn submitted(output: Submission) -> Self {
+        let Submission { value, json } = output;
+        Self { output: Some(value), output_json: Some(json), ..Self::new(EndReason::Submitted) }
     }
 
     /// The end of a run whose stream ended without one.

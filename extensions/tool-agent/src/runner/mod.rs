@@ -5,12 +5,14 @@ mod calls;
 mod drive;
 mod event;
 mod handle;
+mod output;
 mod session;
 mod stream;
 
 use std::{fmt, sync::Arc, time::Instant};
 
-use tool_runtime::RunContext;
+use serde::de::DeserializeOwned;
+use tool_runtime::{RunContext, schemars::JsonSchema};
 
 use self::{drive::Drive, session::Sessions};
 pub use self::{
@@ -18,7 +20,7 @@ pub use self::{
     handle::RunHandle,
     stream::{AgentStream, RunError},
 };
-use crate::{Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook};
+use crate::{Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook, output::OutputType};
 
 /// Runs an agent, and keeps the conversations of its sessions in memory. Cheap to clone; clones share the sessions.
 ///
@@ -48,12 +50,15 @@ struct Inner {
     app: Option<String>,
     hooks: Vec<BoxAgentHook>,
     sessions: Sessions,
+    /// The type of the output, if it is not the agent's.
+    output: Option<OutputType>,
 }
 
 impl Runner {
     /// Creates a runner of `agent`.
     pub fn new(agent: Agent) -> Self {
-        Self(Arc::new(Inner { agent, app: None, hooks: Vec::new(), sessions: Sessions::default() }))
+        let sessions = Sessions::default();
+        Self(Arc::new(Inner { agent, app: None, hooks: Vec::new(), sessions, output: None }))
     }
 
     /// Sets the program that the runs belong to, where a run has none.
@@ -66,6 +71,12 @@ impl Runner {
     #[must_use]
     pub fn with_hook(self, hook: impl AgentHook + 'static) -> Self {
         self.with(|inner| inner.hooks.push(BoxAgentHook::new(hook)))
+    }
+
+    /// Sets the type of the output, in place of the [agent's](crate::AgentBuilder::output_type).
+    #[must_use]
+    pub fn with_output_type(self, output: OutputType) -> Self {
+        self.with(|inner| inner.output = Some(output))
     }
 
     fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
@@ -99,6 +110,54 @@ impl Runner {
         let of_run = Arc::clone(&run);
         let events = Driven::new(move |emitter| Drive::run(runner, of_run, inbox, emitter, input));
         AgentStream::new(events, handle, run)
+    }
+
+    /// Runs the agent for a message of the user, and returns its output as a `T`, which is the type of the output of
+    /// this run.
+    ///
+    /// # Errors
+    ///
+    /// As [`AgentStream::output`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+    /// use tool_runtime::prelude::*;
+    ///
+    /// #[tool_args]
+    /// struct Town {
+    ///     name: String,
+    ///     population: u32,
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let reply = Reply::call("submit_output", json!({ "name": "Oslo", "population": 717_710 }));
+    /// let runner = Runner::new(Agent::builder("clerk", ScriptedModel::new([reply])).build()?);
+    /// let town = runner.run_structured::<Town>("How many people live in Oslo?").await?;
+    /// assert_eq!((town.name.as_str(), town.population), ("Oslo", 717_710));
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub async fn run_structured<T: DeserializeOwned + JsonSchema + 'static>(
+        &self,
+        input: impl Into<Message>,
+    ) -> Result<T, RunError> {
+        self.run_structured_with(RunContext::new(), input).await
+    }
+
+    /// Runs the agent as [`run_structured`](Self::run_structured) does, in `run`.
+    ///
+    /// # Errors
+    ///
+    /// As [`AgentStream::output`].
+    pub async fn run_structured_with<T: DeserializeOwned + JsonSchema + 'static>(
+        &self,
+        run: RunContext,
+        input: impl Into<Message>,
+    ) -> Result<T, RunError> {
+        self.clone().with_output_type(OutputType::of::<T>()).run_with(run, input).output().await
     }
 
     /// Returns the conversation of the session of `run`; empty if there is none. Waits for a run of the session.

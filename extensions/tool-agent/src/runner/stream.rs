@@ -9,10 +9,11 @@ use std::{
 };
 
 use futures_util::{Stream, StreamExt as _};
+use serde::de::DeserializeOwned;
 use tool_runtime::RunContext;
 
 use super::{AgentEvent, AgentEventKind, End, RunHandle};
-use crate::driven::Driven;
+use crate::{driven::Driven, guard::called};
 
 /// The events of a run; the last one is [`AgentEventKind::Ended`]. The run progresses only while the stream is polled,
 /// and dropping it cancels the run: the request to the model, the calls, and their child processes.
@@ -23,9 +24,13 @@ pub struct AgentStream {
     run: Arc<RunContext>,
 }
 
-/// A run ended without an answer.
+/// A run ended without an answer, or without an output of the requested type.
 #[derive(Debug, Clone)]
-pub struct RunError(Box<End>);
+pub struct RunError {
+    end: Box<End>,
+    /// The problem, if it is not the reason of the end.
+    problem: Option<Arc<str>>,
+}
 
 impl AgentStream {
     pub(super) fn new(events: Driven<AgentEvent>, handle: RunHandle, run: Arc<RunContext>) -> Self {
@@ -69,7 +74,34 @@ impl AgentStream {
     /// reason](super::EndReason::is_success).
     pub async fn answer(self) -> Result<String, RunError> {
         let end = self.end().await;
-        if end.reason.is_success() { Ok(end.text) } else { Err(RunError(Box::new(end))) }
+        if end.reason.is_success() {
+            Ok(end.text)
+        } else {
+            Err(RunError { end: Box::new(end), problem: None })
+        }
+    }
+
+    /// Waits for the [structured output](End::output), and discards all events.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with the [end](RunError::end) if the run ended without an output, or if the output does not
+    /// decode as `T`, because the agent has another [output type](crate::AgentBuilder::output).
+    pub async fn output<T: DeserializeOwned>(self) -> Result<T, RunError> {
+        let end = Box::new(self.end().await);
+        let problem = match &end.output_json {
+            Some(json) => match called(|| serde_json::from_str(json)) {
+                Ok(Ok(output)) => return Ok(output),
+                Ok(Err(error)) => undecodable::<T>(&error.to_string()),
+                Err(panic) => undecodable::<T>(&format!("its decoder panicked: {panic}")),
+            },
+            None if end.reason.is_success() => format!(
+                "the run ended without a structured output ({}); set its type by `AgentBuilder::output`",
+                end.reason
+            ),
+            None => return Err(RunError { end, problem: None }),
+        };
+        Err(RunError { end, problem: Some(problem.into()) })
     }
 }
 
@@ -91,13 +123,23 @@ impl RunError {
     /// Returns the end of the run.
     #[must_use]
     pub fn end(&self) -> &End {
-        &self.0
+        &self.end
     }
+}
+
+fn undecodable<T>(reason: &str) -> String {
+    let wanted = std::any::type_name::<T>();
+    format!(
+        "the output of the run does not decode as `{wanted}`: {reason}; use the type of the agent's output"
+    )
 }
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.reason.fmt(f)
+        match &self.problem {
+            Some(problem) => f.write_str(problem),
+            None => self.end.reason.fmt(f),
+        }
     }
 }
 

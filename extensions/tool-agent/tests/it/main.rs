@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod fallback;
+mod output;
 mod recording;
 mod runner;
 mod scripted;
