@@ -1,6 +1,7 @@
 //! Resources and prompts, which a server offers beside its tools.
 
 mod changes;
+mod collection;
 mod page;
 mod prompt_set;
 mod prompts;

@@ -1,20 +1,18 @@
 //! Prompts in memory.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use rmcp::model::{GetPromptResult, Prompt, PromptMessage, Role};
 use tool_runtime::{BoxFuture, RunContext, ToolError};
 
-use super::{ChangeSignal, Completing, Page, Paging, Prompts};
+use super::{
+    ChangeSignal, Completing, Page, Paging, Prompts,
+    collection::{Collection, none_to_complete},
+};
 
 type Get = dyn Fn(Arc<RunContext>, BTreeMap<String, String>) -> BoxFuture<'static, Result<Vec<PromptMessage>, ToolError>>
     + Send
     + Sync;
-type Complete = dyn Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync;
 
 /// [`Prompts`] in memory: texts and closures. Clones are the same set; changes reach the clients.
 ///
@@ -43,25 +41,12 @@ type Complete = dyn Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync
 /// ```
 #[derive(Clone, Default)]
 pub struct PromptSet {
-    items: Arc<Mutex<Items>>,
-    changes: ChangeSignal,
-}
-
-#[derive(Default)]
-struct Items {
-    prompts: BTreeMap<String, Offered>,
-    last: Option<String>,
-}
-
-struct Offered {
-    prompt: Prompt,
-    get: Arc<Get>,
-    complete: Option<Arc<Complete>>,
+    prompts: Collection<(Prompt, Arc<Get>)>,
 }
 
 impl fmt::Debug for PromptSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.items().prompts.keys()).finish()
+        f.debug_set().entries(self.prompts.keys()).finish()
     }
 }
 
@@ -98,12 +83,8 @@ impl PromptSet {
         F: Future<Output = Result<Vec<PromptMessage>, ToolError>> + Send + 'static,
     {
         let get: Arc<Get> = Arc::new(move |run, arguments| Box::pin(get(run, arguments)));
-        let mut items = self.items();
-        items.last = Some(prompt.name.clone());
-        let before = items.prompts.insert(prompt.name.clone(), Offered { prompt, get, complete: None });
-        drop(items);
-        drop(before);
-        self.changes.list_changed();
+        self.prompts.insert(prompt.name.clone(), (prompt, get));
+        self.prompts.changes.list_changed();
         self
     }
 
@@ -113,26 +94,13 @@ impl PromptSet {
         self,
         complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
-        let mut items = self.items();
-        let last = items.last.clone();
-        if let Some(prompt) = last.and_then(|last| items.prompts.get_mut(&last)) {
-            prompt.complete = Some(Arc::new(complete));
-        }
-        drop(items);
+        self.prompts.complete_last(complete);
         self
     }
 
     /// Removes a prompt. Returns `false` if there is none.
     pub fn remove(&self, name: &str) -> bool {
-        let is_removed = self.items().prompts.remove(name).is_some();
-        if is_removed {
-            self.changes.list_changed();
-        }
-        is_removed
-    }
-
-    fn items(&self) -> MutexGuard<'_, Items> {
-        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+        self.prompts.remove(name)
     }
 }
 
@@ -157,8 +125,8 @@ impl Prompts for PromptSet {
         _: &'a Arc<RunContext>,
         page: Paging<'a>,
     ) -> BoxFuture<'a, Result<Page<Prompt>, ToolError>> {
-        let items: Vec<_> = self.items().prompts.values().map(|it| it.prompt.clone()).collect();
-        Box::pin(async move { Ok(page.of(items, |item| &item.name)) })
+        let page = self.prompts.page(page, |(prompt, _)| prompt.clone(), |prompt| &prompt.name);
+        Box::pin(std::future::ready(Ok(page)))
     }
 
     fn get<'a>(
@@ -168,7 +136,7 @@ impl Prompts for PromptSet {
         arguments: &'a BTreeMap<String, String>,
     ) -> BoxFuture<'a, Result<GetPromptResult, ToolError>> {
         Box::pin(async move {
-            let found = self.items().prompts.get(name).map(|it| (it.prompt.clone(), Arc::clone(&it.get)));
+            let found = self.prompts.get(name, |(prompt, get)| (prompt.clone(), Arc::clone(get)));
             let (prompt, get) =
                 found.ok_or_else(|| ToolError::not_found(format!("there is no prompt `{name}`")))?;
             check(&prompt, arguments)?;
@@ -184,18 +152,16 @@ impl Prompts for PromptSet {
         completing: Completing<'a>,
     ) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
         Box::pin(async move {
-            let found = self.items().prompts.get(completing.of).map(|it| it.complete.clone());
-            let complete = found
-                .ok_or_else(|| ToolError::bad_parameter(format!("there is no prompt `{}`", completing.of)))?;
-            Ok(complete.map(|complete| complete(run, completing)).unwrap_or_default())
+            let candidates = self.prompts.candidates(run, completing);
+            candidates.ok_or_else(|| none_to_complete("prompt", completing))
         })
     }
 
     fn completes(&self) -> bool {
-        self.items().prompts.values().any(|it| it.complete.is_some())
+        self.prompts.completes()
     }
 
     fn changes(&self) -> Option<&ChangeSignal> {
-        Some(&self.changes)
+        Some(&self.prompts.changes)
     }
 }

@@ -1,10 +1,6 @@
 //! Resources in memory.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use rmcp::model::{Resource, ResourceTemplate};
 use tool_runtime::{
@@ -12,14 +8,17 @@ use tool_runtime::{
     output::{self, Blob, ResourceBody},
 };
 
-use super::{ChangeSignal, Completing, Page, Paging, Resources, TemplateError, template::Template};
+use super::{
+    ChangeSignal, Completing, Page, Paging, Resources, TemplateError,
+    collection::{Collection, none_to_complete},
+    template::Template,
+};
 
 type Read = dyn Fn(Arc<RunContext>) -> BoxFuture<'static, Result<ResourceBody, ToolError>> + Send + Sync;
 type ReadTemplate = dyn Fn(Arc<RunContext>, BTreeMap<String, String>) -> BoxFuture<'static, Result<ResourceBody, ToolError>>
     + Send
     + Sync;
 type Reading = Box<dyn FnOnce() -> BoxFuture<'static, Result<ResourceBody, ToolError>> + Send>;
-type Complete = dyn Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync;
 
 /// [`Resources`] in memory: texts, bytes, and closures. Clones are the same set; changes reach the clients.
 ///
@@ -44,28 +43,29 @@ type Complete = dyn Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct ResourceSet {
-    items: Arc<Mutex<Items>>,
-    changes: ChangeSignal,
-}
-
-#[derive(Default)]
-struct Items {
-    resources: BTreeMap<String, (Resource, Arc<Read>)>,
-    templates: Vec<Offered>,
+    resources: Collection<(Resource, Arc<Read>)>,
+    templates: Collection<Offered>,
 }
 
 struct Offered {
     template: ResourceTemplate,
     matcher: Template,
     read: Arc<ReadTemplate>,
-    complete: Option<Arc<Complete>>,
+}
+
+impl Default for ResourceSet {
+    fn default() -> Self {
+        let resources = Collection::default();
+        let templates = Collection::announcing(resources.changes.clone());
+        Self { resources, templates }
+    }
 }
 
 impl fmt::Debug for ResourceSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.items().resources.keys()).finish()
+        f.debug_set().entries(self.resources.keys()).finish()
     }
 }
 
@@ -116,14 +116,15 @@ impl ResourceSet {
         F: Future<Output = Result<ResourceBody, ToolError>> + Send + 'static,
     {
         let read: Arc<Read> = Arc::new(move |run| Box::pin(read(run)));
-        let before = self.items().resources.insert(resource.uri.clone(), (resource.clone(), read));
+        let before = self.resources.insert(resource.uri.clone(), (resource.clone(), read));
+        let changes = &self.resources.changes;
         match before {
-            Some((before, _)) if before == resource => self.changes.updated(resource.uri),
+            Some((before, _)) if before == resource => changes.updated(resource.uri),
             Some(_) => {
-                self.changes.list_changed();
-                self.changes.updated(resource.uri);
+                changes.list_changed();
+                changes.updated(resource.uri);
             }
-            None => self.changes.list_changed(),
+            None => changes.list_changed(),
         }
         self
     }
@@ -145,11 +146,8 @@ impl ResourceSet {
     {
         let matcher = Template::parse(&template.uri_template)?;
         let read: Arc<ReadTemplate> = Arc::new(move |run, variables| Box::pin(read(run, variables)));
-        let mut items = self.items();
-        items.templates.retain(|it| it.template.uri_template != template.uri_template);
-        items.templates.push(Offered { template, matcher, read, complete: None });
-        drop(items);
-        self.changes.list_changed();
+        self.templates.insert(template.uri_template.clone(), Offered { template, matcher, read });
+        self.templates.changes.list_changed();
         Ok(self)
     }
 
@@ -159,42 +157,33 @@ impl ResourceSet {
         self,
         complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
     ) -> Self {
-        if let Some(template) = self.items().templates.last_mut() {
-            template.complete = Some(Arc::new(complete));
-        }
+        self.templates.complete_last(complete);
         self
     }
 
     /// Removes a resource. Returns `false` if there is none.
     pub fn remove(&self, uri: &str) -> bool {
-        let is_removed = self.items().resources.remove(uri).is_some();
-        if is_removed {
-            self.changes.list_changed();
-        }
-        is_removed
+        self.resources.remove(uri)
     }
 
     /// Tells the clients that subscribed to `uri` that its content has changed.
     pub fn updated(&self, uri: impl Into<String>) {
-        self.changes.updated(uri);
-    }
-
-    fn items(&self) -> MutexGuard<'_, Items> {
-        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+        self.resources.changes.updated(uri);
     }
 
     /// The reader of `uri`, and the type of its content.
     fn reading(&self, run: &Arc<RunContext>, uri: &str) -> Option<(Option<String>, Reading)> {
         let run = Arc::clone(run);
-        let items = self.items();
-        if let Some((resource, read)) = items.resources.get(uri) {
-            let read = Arc::clone(read);
-            return Some((resource.mime_type.clone(), Box::new(move || read(run))));
+        let resource =
+            self.resources.get(uri, |(resource, read)| (resource.mime_type.clone(), Arc::clone(read)));
+        if let Some((mime_type, read)) = resource {
+            return Some((mime_type, Box::new(move || read(run))));
         }
-        let found = items.templates.iter().find_map(|it| Some((it, it.matcher.matches(uri)?)));
-        let (template, variables) = found?;
-        let read = Arc::clone(&template.read);
-        Some((template.template.mime_type.clone(), Box::new(move || read(run, variables))))
+        let (mime_type, read, variables) = self.templates.find(|it| {
+            let variables = it.matcher.matches(uri)?;
+            Some((it.template.mime_type.clone(), Arc::clone(&it.read), variables))
+        })?;
+        Some((mime_type, Box::new(move || read(run, variables))))
     }
 }
 
@@ -204,8 +193,8 @@ impl Resources for ResourceSet {
         _: &'a Arc<RunContext>,
         page: Paging<'a>,
     ) -> BoxFuture<'a, Result<Page<Resource>, ToolError>> {
-        let items: Vec<_> = self.items().resources.values().map(|(resource, _)| resource.clone()).collect();
-        Box::pin(async move { Ok(page.of(items, |item| &item.uri)) })
+        let page = self.resources.page(page, |(resource, _)| resource.clone(), |resource| &resource.uri);
+        Box::pin(std::future::ready(Ok(page)))
     }
 
     fn templates<'a>(
@@ -213,8 +202,8 @@ impl Resources for ResourceSet {
         _: &'a Arc<RunContext>,
         page: Paging<'a>,
     ) -> BoxFuture<'a, Result<Page<ResourceTemplate>, ToolError>> {
-        let items: Vec<_> = self.items().templates.iter().map(|it| it.template.clone()).collect();
-        Box::pin(async move { Ok(page.of(items, |item| &item.uri_template)) })
+        let page = self.templates.page(page, |it| it.template.clone(), |template| &template.uri_template);
+        Box::pin(std::future::ready(Ok(page)))
     }
 
     fn read<'a>(
@@ -241,27 +230,19 @@ impl Resources for ResourceSet {
         completing: Completing<'a>,
     ) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
         Box::pin(async move {
-            let complete = {
-                let items = self.items();
-                let template = items.templates.iter().find(|it| it.template.uri_template == completing.of);
-                match template {
-                    Some(template) => template.complete.clone(),
-                    None if items.resources.contains_key(completing.of) => None,
-                    None => {
-                        let message = format!("there is no template `{}`", completing.of);
-                        return Err(ToolError::bad_parameter(message));
-                    }
-                }
-            };
-            Ok(complete.map(|complete| complete(run, completing)).unwrap_or_default())
+            match self.templates.candidates(run, completing) {
+                Some(candidates) => Ok(candidates),
+                None if self.resources.contains(completing.of) => Ok(Vec::new()),
+                None => Err(none_to_complete("template", completing)),
+            }
         })
     }
 
     fn completes(&self) -> bool {
-        self.items().templates.iter().any(|it| it.complete.is_some())
+        self.templates.completes()
     }
 
     fn changes(&self) -> Option<&ChangeSignal> {
-        Some(&self.changes)
+        Some(&self.resources.changes)
     }
 }

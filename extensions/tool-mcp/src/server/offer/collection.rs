@@ -1,0 +1,139 @@
+//! Items in memory, which prompts, resources and templates have in common.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tool_runtime::{RunContext, ToolError};
+
+use super::{ChangeSignal, Completing, Page, Paging};
+
+/// Returns the candidates for an argument.
+pub(super) type Complete = dyn Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync;
+
+/// Items by their keys. Clones are the same collection; code of the program is called and dropped outside of its lock.
+pub(super) struct Collection<T> {
+    kept: Arc<Mutex<Kept<T>>>,
+    pub(super) changes: ChangeSignal,
+}
+
+struct Kept<T> {
+    entries: BTreeMap<String, Entry<T>>,
+    /// The key that was added last.
+    last: Option<String>,
+    /// The number of items that were added so far.
+    added: u64,
+}
+
+struct Entry<T> {
+    item: T,
+    /// The place in the order of adding.
+    place: u64,
+    complete: Option<Arc<Complete>>,
+}
+
+impl<T> Clone for Collection<T> {
+    fn clone(&self) -> Self {
+        Self { kept: Arc::clone(&self.kept), changes: self.changes.clone() }
+    }
+}
+
+impl<T> Default for Collection<T> {
+    fn default() -> Self {
+        Self::announcing(ChangeSignal::default())
+    }
+}
+
+impl<T> Collection<T> {
+    /// Creates a collection whose changes are announced by `changes`.
+    pub(super) fn announcing(changes: ChangeSignal) -> Self {
+        let kept = Kept { entries: BTreeMap::new(), last: None, added: 0 };
+        Self { kept: Arc::new(Mutex::new(kept)), changes }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept<T>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an item, and returns the one of the same key that it replaces. The caller announces it.
+    pub(super) fn insert(&self, key: String, item: T) -> Option<T> {
+        let mut kept = self.lock();
+        kept.added += 1;
+        let entry = Entry { item, place: kept.added, complete: None };
+        kept.last = Some(key.clone());
+        let before = kept.entries.insert(key, entry);
+        drop(kept);
+        before.map(|entry| entry.item)
+    }
+
+    /// Sets the candidates for the arguments of the item that was added last.
+    pub(super) fn complete_last(
+        &self,
+        complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
+    ) {
+        let mut kept = self.lock();
+        let last = kept.last.clone();
+        let entry = last.and_then(|last| kept.entries.get_mut(&last));
+        let before = entry.and_then(|entry| entry.complete.replace(Arc::new(complete)));
+        drop(kept);
+        drop(before);
+    }
+
+    /// Removes an item, and announces it. Returns `false` if there is none.
+    pub(super) fn remove(&self, key: &str) -> bool {
+        let removed = self.lock().entries.remove(key);
+        if removed.is_some() {
+            self.changes.list_changed();
+        }
+        removed.is_some()
+    }
+
+    pub(super) fn contains(&self, key: &str) -> bool {
+        self.lock().entries.contains_key(key)
+    }
+
+    pub(super) fn keys(&self) -> Vec<String> {
+        self.lock().entries.keys().cloned().collect()
+    }
+
+    /// Returns a part of the item `key`.
+    pub(super) fn get<R>(&self, key: &str, part: impl FnOnce(&T) -> R) -> Option<R> {
+        self.lock().entries.get(key).map(|entry| part(&entry.item))
+    }
+
+    /// Returns the first result of `part`, of the items in the order in which they were added.
+    pub(super) fn find<R>(&self, part: impl FnMut(&T) -> Option<R>) -> Option<R> {
+        let kept = self.lock();
+        let mut entries: Vec<_> = kept.entries.values().collect();
+        entries.sort_by_key(|entry| entry.place);
+        entries.into_iter().map(|entry| &entry.item).find_map(part)
+    }
+
+    /// Returns a page of the descriptions of the items.
+    pub(super) fn page<D>(
+        &self,
+        page: Paging<'_>,
+        description: impl Fn(&T) -> D,
+        key: impl Fn(&D) -> &str,
+    ) -> Page<D> {
+        let descriptions: Vec<_> = self.lock().entries.values().map(|it| description(&it.item)).collect();
+        page.of(descriptions, key)
+    }
+
+    /// Returns the candidates for an argument; `None` if there is no such item.
+    pub(super) fn candidates(&self, run: &RunContext, completing: Completing<'_>) -> Option<Vec<String>> {
+        let complete = self.lock().entries.get(completing.of).map(|entry| entry.complete.clone())?;
+        Some(complete.map(|complete| complete(run, completing)).unwrap_or_default())
+    }
+
+    /// Returns `true` if there are candidates for anything.
+    pub(super) fn completes(&self) -> bool {
+        self.lock().entries.values().any(|entry| entry.complete.is_some())
+    }
+}
+
+/// The error for an argument of an item that does not exist.
+pub(super) fn none_to_complete(kind: &str, completing: Completing<'_>) -> ToolError {
+    ToolError::bad_parameter(format!("there is no {kind} `{}`", completing.of))
+}
