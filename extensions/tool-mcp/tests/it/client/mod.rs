@@ -13,6 +13,7 @@ mod oauth;
 mod offers;
 mod proxy;
 mod results;
+mod timeouts;
 mod tools;
 mod web;
 
