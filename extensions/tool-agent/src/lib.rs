@@ -60,6 +60,14 @@
 //! The run ends with an [`EndReason`]: a response without calls, a tool that asks to end, a limit, a stop, an error,
 //! cancellation, or open calls.
 
+//!
+//! # Traces
+//!
+//! A run is a span `invoke_agent`, each request to a model a span `chat` below it, and each call a span `execute_tool`,
+//! with the attributes of [OpenTelemetry's conventions](https://opentelemetry.io/docs/specs/semconv/gen-ai/): provider,
+//! models, token counts, finish reasons, conversation and errors. Spans are those of the crate `tracing`. Messages,
+//! arguments and results are recorded by [`AgentBuilder::trace_content`] only.
+
 mod agent;
 mod driven;
 mod guard;
@@ -68,6 +76,7 @@ mod message;
 pub mod model;
 mod output;
 mod runner;
+mod telemetry;
 
 #[cfg(feature = "http")]
 pub use self::model::HttpModel;

@@ -61,6 +61,7 @@ impl AgentBuilder {
             parameters: Map::new(),
             approvals_by_handle: false,
             output: None,
+            trace_content: false,
         };
         Self { inner }
     }
@@ -168,6 +169,13 @@ impl AgentBuilder {
     /// Sets the type of the output. Default: none.
     pub fn output_type(mut self, output: OutputType) -> Self {
         self.inner.output = Some(output);
+        self
+    }
+
+    /// Sets whether spans include instructions, messages, and the arguments and results of calls, without secret
+    /// arguments. Default: `false`; the executor's own settings for its spans apply.
+    pub fn trace_content(mut self, content: bool) -> Self {
+        self.inner.trace_content = content;
         self
     }
 

@@ -63,6 +63,7 @@ pub(crate) struct Inner {
     pub(crate) parameters: Map<String, Value>,
     pub(crate) approvals_by_handle: bool,
     pub(crate) output: Option<OutputType>,
+    pub(crate) trace_content: bool,
 }
 
 /// The instruction of an agent.

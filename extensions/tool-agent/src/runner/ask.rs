@@ -3,12 +3,14 @@
 use std::time::Instant;
 
 use tool_runtime::{ErrorKind, ToolError};
+use tracing::Instrument as _;
 
 use super::{AgentEventKind, drive::Drive};
 use crate::{
     guard::{called, guarded, next_of},
     hook::{BoxAgentHook, Step},
     model::{ModelError, ModelErrorKind, ModelEvent, Response},
+    telemetry::{self, ChatSpan},
 };
 
 /// The reason for which a step has no response.
@@ -74,8 +76,22 @@ impl Drive {
         }
     }
 
-    /// Asks the model, and emits its events as they arrive.
+    /// Asks the model, and emits its events as they arrive, within a span.
     async fn streamed(&self, step: &Step) -> Result<Response, Failure> {
+        let chat = ChatSpan::new(self.agent(), step);
+        let entered = chat.span().clone();
+        let result = self.received(step).instrument(entered).await;
+        match &result {
+            Ok(response) => chat.answered(step, response),
+            Err(Failure::Model(error)) => chat.failed(telemetry::name_of(error.kind()), error),
+            Err(Failure::Hook(error)) => chat.failed(error.kind().name(), &error.reason()),
+            Err(Failure::Late) => chat.failed("timed_out", &"the time of the run is over"),
+            Err(Failure::Cancelled) => drop(chat),
+        }
+        result
+    }
+
+    async fn received(&self, step: &Step) -> Result<Response, Failure> {
         let panicked = |message: String| {
             Failure::Model(ModelError::new(ModelErrorKind::Other, format!("the model panicked: {message}")))
         };

@@ -29,13 +29,20 @@ impl Drive {
         (outcomes, steering.take())
     }
 
-    /// Derives the executor whose approvals are answered by the handle of the run.
+    /// Derives the executor whose approvals are answered by the handle of the run, and whose spans have the content of
+    /// the agent's.
     pub(super) fn with_approvals(&self, executor: Executor) -> Result<Executor, ExecutorError> {
-        if !self.agent().0.approvals_by_handle {
-            return Ok(executor);
+        let agent = &self.agent().0;
+        let mut settings = RunSettings::new();
+        if agent.trace_content {
+            settings = settings.trace_arguments(true).trace_results(true);
+        }
+        if !agent.approvals_by_handle {
+            let unchanged = !agent.trace_content;
+            return if unchanged { Ok(executor) } else { executor.with_settings(&self.run, settings) };
         }
         let inbox = Arc::clone(&self.inbox);
-        let settings = RunSettings::new().approver_fn(move |request| {
+        let settings = settings.approver_fn(move |request| {
             let inbox = Arc::clone(&inbox);
             async move { inbox.answer(&request).await }
         });

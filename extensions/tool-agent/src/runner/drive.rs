@@ -15,6 +15,7 @@ use crate::{
     guard::guarded,
     hook::{BoxAgentHook, Step, StepEnd},
     model::{Request, Response, ToolChoice},
+    telemetry::AgentSpan,
 };
 
 /// A run that takes place.
@@ -51,10 +52,13 @@ impl Drive {
         inbox: Arc<Inbox>,
         emitter: Emitter<AgentEvent>,
         input: Message,
+        mut span: AgentSpan,
     ) {
         let turn = run.cancellation().run_until_cancelled(runner.0.sessions.turn(&run)).await;
         let Some(turn) = turn else {
-            let kind = AgentEventKind::Ended { end: End::new(EndReason::Cancelled) };
+            let end = End::new(EndReason::Cancelled);
+            span.ended(&end);
+            let kind = AgentEventKind::Ended { end };
             return emitter.emit(event(&runner.0.agent, &run, kind)).await;
         };
         let tool_choice = runner.0.agent.0.tool_choice.clone();
@@ -86,6 +90,7 @@ impl Drive {
         if end.text.is_empty() {
             end.text = std::mem::take(&mut drive.text);
         }
+        span.ended(&end);
         drive.emit(AgentEventKind::Ended { end }).await;
     }
 

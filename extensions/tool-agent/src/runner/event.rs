@@ -155,6 +155,26 @@ pub enum EndReason {
 }
 
 impl EndReason {
+    /// Returns the name of the reason, as in JSON.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Submitted => "submitted",
+            Self::Terminated => "terminated",
+            Self::SkippedSummarization => "skipped_summarization",
+            Self::HookStopped => "hook_stopped",
+            Self::OpenCalls => "open_calls",
+            Self::Limit { .. } => "limit",
+            Self::Stopped { .. } => "stopped",
+            Self::InvalidOutput { .. } => "invalid_output",
+            Self::Cancelled => "cancelled",
+            Self::Empty => "empty",
+            Self::Truncated { .. } => "truncated",
+            Self::ModelFailed { .. } => "model_failed",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
     /// Returns `true` if the run has its answer.
     #[must_use]
     pub fn is_success(&self) -> bool {

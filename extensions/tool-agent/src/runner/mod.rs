@@ -13,6 +13,7 @@ use std::{fmt, sync::Arc, time::Instant};
 
 use serde::de::DeserializeOwned;
 use tool_runtime::{RunContext, schemars::JsonSchema};
+use tracing::Instrument as _;
 
 use self::{drive::Drive, session::Sessions};
 pub use self::{
@@ -20,7 +21,9 @@ pub use self::{
     handle::RunHandle,
     stream::{AgentStream, RunError},
 };
-use crate::{Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook, output::OutputType};
+use crate::{
+    Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook, output::OutputType, telemetry::AgentSpan,
+};
 
 /// Runs an agent, and keeps the conversations of its sessions in memory. Cheap to clone; clones share the sessions.
 ///
@@ -108,7 +111,11 @@ impl Runner {
         let handle = RunHandle::new(run.cancellation().clone());
         let (runner, inbox) = (self.clone(), handle.inbox());
         let of_run = Arc::clone(&run);
-        let events = Driven::new(move |emitter| Drive::run(runner, of_run, inbox, emitter, input));
+        let events = Driven::new(move |emitter| async move {
+            let span = AgentSpan::new(&runner.0.agent, &of_run, &input);
+            let entered = span.span().clone();
+            Drive::run(runner, of_run, inbox, emitter, input, span).instrument(entered).await;
+        });
         AgentStream::new(events, handle, run)
     }
 

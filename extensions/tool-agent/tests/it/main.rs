@@ -6,3 +6,4 @@ mod output;
 mod recording;
 mod runner;
 mod scripted;
+mod telemetry;
