@@ -111,6 +111,7 @@ fn a_file_of_servers_is_read_as_editors_write_it() {
                 "files": { "command": "npx", "args": ["-y", "x"], "env": { "K": "${PATH}" }, "alwaysAllow": [] },
                 "search": { "type": "streamable-http", "url": "https://${HOST_NONE}/mcp" },
                 "old": { "command": "old", "disabled": true },
+                "off": { "command": "off", "enabled": false },
                 "wrong": { "command": "c", "args": "secret" },
                 "neither": {},
             }
@@ -119,6 +120,7 @@ fn a_file_of_servers_is_read_as_editors_write_it() {
     )
     .unwrap();
     assert_eq!(servers.names().collect::<Vec<_>>(), ["files", "search", "wrong", "neither"]);
+    assert!(servers.is_disabled("old") && servers.is_disabled("off") && !servers.is_disabled("files"));
     let codes: Vec<_> = servers.diagnostics().iter().map(|it| it.code).collect();
     assert_eq!(codes, ["unknown_member", "invalid_server", "invalid_server"]);
     let Transport::Stdio(process) = servers.config("files").unwrap().transport else { panic!() };
