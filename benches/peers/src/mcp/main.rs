@@ -1,7 +1,8 @@
 //! The latency of calls to an MCP server: one by hand on `rmcp`, and one of `tool-mcp` with the same tools.
 //!
 //! Both servers are processes of this program, the client is `rmcp`'s in both cases. Rounds of the two are interleaved; the
-//! median round counts. `--instructions` runs the servers in callgrind instead: instructions of the server process per call.
+//! median round counts. `--instructions` runs the servers in callgrind instead: instructions of the server process per call;
+//! words after it choose cases, such as `stdio add` or `http 2026-07-28`.
 //! `--load` makes many calls at once, in many sessions, and reads the memory of the server.
 
 mod by_rmcp;
@@ -50,7 +51,7 @@ fn main() -> Outcome<()> {
         ["serve", "rmcp", transport] => runtime.block_on(by_rmcp::serve(transport)),
         ["serve", "tool-mcp", transport] => runtime.block_on(ours::serve(transport)),
         ["--load"] => runtime.block_on(load::load()),
-        ["--instructions"] => runtime.block_on(instructions()),
+        ["--instructions", ref chosen @ ..] => runtime.block_on(instructions(chosen)),
         [calls] => runtime.block_on(latencies(calls.parse()?)),
         _ => runtime.block_on(latencies(10_000)),
     }
@@ -106,10 +107,13 @@ async fn latencies(calls: usize) -> Outcome<()> {
 }
 
 /// Instructions of the server process per call: the difference of two runs of different length.
-async fn instructions() -> Outcome<()> {
+async fn instructions(chosen: &[&str]) -> Outcome<()> {
     println!("| transport | revision | tool | `rmcp` | `tool-mcp` | ratio |");
     println!("| --- | --- | --- | --- | --- | --- |");
-    for case in cases().into_iter().filter(|case| case.in_flight == 1) {
+    let is_chosen = |case: &Case| {
+        case.in_flight == 1 && chosen.iter().all(|it| [case.transport, case.version, case.tool].contains(it))
+    };
+    for case in cases().into_iter().filter(is_chosen) {
         let calls = if case.tool == "echo" { 60 } else { 600 };
         let mut each = Vec::new();
         for server in SERVERS {

@@ -9,13 +9,13 @@ use rmcp::{
 };
 use serde_json::{Map, Value};
 use tool_runtime::{
-    CallOutcome, Content, Executor, RunContext, ToolCall, ToolDefinition, ToolResult, context::ClientInfo,
-    schema::Arguments,
+    CallOutcome, Content, Executor, RunContext, ToolCall, ToolDefinition, ToolResult, schema::Arguments,
 };
 
 use super::{
     handler::Handler,
     listed::{RESULT, is_of_objects, promised},
+    received,
     reports::Reports,
     round::{Answered, Asking, Subject},
 };
@@ -37,7 +37,10 @@ impl<'a> Call<'a> {
 
     /// Answers the request.
     pub(super) async fn answer(self, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.map(Value::Object).map_or(Arguments::EMPTY, Arguments::from);
+        let arguments = match received::arguments(&self.context) {
+            Some(text) => Arguments::from(text.to_owned()),
+            None => request.arguments.map(Value::Object).map_or(Arguments::EMPTY, Arguments::from),
+        };
         let run = self.handler.run_of(&self.context);
         let executor = self.handler.shared.tools.executor(&run).await?;
         let tool = executor
@@ -127,27 +130,15 @@ fn structured(result: &ToolResult, definition: &ToolDefinition, is_modern: bool)
 
 /// Returns `true` for a request of revision 2026-07-28 or later.
 pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+    let is_modern = |version: &str| version >= ProtocolVersion::V_2026_07_28.as_str();
+    // As `RequestContext::protocol_version`, without copies.
+    match context.meta.0.0.get("io.modelcontextprotocol/protocolVersion") {
+        Some(Value::String(version)) => is_modern(version),
+        _ => context.peer.peer_info().is_some_and(|info| is_modern(info.protocol_version.as_str())),
+    }
 }
 
-/// Returns the client of a request as it describes itself.
-pub(super) fn client_of(context: &RequestContext<RoleServer>) -> ClientInfo {
-    let mut client = ClientInfo::default();
-    if let Some(info) = context.client_info() {
-        client.name = info.name;
-        client.title = info.title;
-        client.version = Some(info.version);
-    }
-    let capabilities = context.client_capabilities().map(|it| serde_json::to_value(it).unwrap_or_default());
-    if let Some(Value::Object(capabilities)) = capabilities {
-        client.capabilities = Some(capabilities);
-    }
-    client
-}
-
-/// Returns the listed tool that a request names, for the transport.
+/// Returns the listed tool that a request names, if the transport compares its parameters with headers.
 pub(super) fn tool_of(handler: &Handler, name: &str) -> Option<Tool> {
-    handler.listed_now().get(name).cloned()
+    handler.listed_now().with_header_parameters(name).cloned()
 }

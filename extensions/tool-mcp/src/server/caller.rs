@@ -99,8 +99,8 @@ pub enum Answer<T> {
 }
 
 impl Caller {
-    pub(super) fn new(way: Way, capabilities: ClientCapabilities) -> Self {
-        Self { way, capabilities: Arc::new(capabilities) }
+    pub(super) fn new(way: Way, capabilities: Arc<ClientCapabilities>) -> Self {
+        Self { way, capabilities }
     }
 
     /// Returns the capabilities of the client.

@@ -21,11 +21,12 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use tokio::task::AbortHandle;
-use tool_runtime::{CancellationToken, RunContext, call::CallId, context::ClientInfo};
+use tool_runtime::{CancellationToken, RunContext, call::CallId};
 
 use super::{
     announce::{Signals, Subscribed},
-    call::{Call, client_of, is_modern, tool_of},
+    call::{Call, is_modern, tool_of},
+    clients::{Clients, Described},
     listed::Listed,
     offer::{Paging, Prompts, Resources},
     running::{OfCaller, Running},
@@ -47,11 +48,20 @@ pub(super) struct Shared {
     pub(super) listed: Mutex<Arc<Listed>>,
     pub(super) running: Running,
     pub(super) tasks: Tasks,
+    pub(super) clients: Clients,
     pub(super) shutdown_time: Duration,
     /// The time for the answer to a question, up to revision 2025-11-25.
     pub(super) question_timeout: Duration,
     /// Cancelled when the server ends: no new requests, and subscriptions end.
     pub(super) stopping: CancellationToken,
+}
+
+impl Shared {
+    /// Returns `true` if the transport compares parameters of the tool `name` with headers.
+    #[cfg(feature = "http")]
+    pub(super) fn has_header_parameters(&self, name: &str) -> bool {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner).has_header_parameters(name)
+    }
 }
 
 /// The subscriptions that are accepted and not served yet. More are of clients that left before.
@@ -60,11 +70,12 @@ const ACCEPTED: usize = 16;
 /// One session, or one request without.
 pub(super) struct Handler {
     pub(super) shared: Arc<Shared>,
-    id: String,
+    /// Of the session of a pair of streams.
+    id: OnceLock<String>,
     /// The requests of a client without an identity.
     pub(super) running: OfCaller,
     /// The client of a session.
-    client: OnceLock<Arc<ClientInfo>>,
+    client: OnceLock<Described>,
     level: Mutex<LoggingLevel>,
     /// The resources that the client of the session subscribed to.
     pub(super) subscribed: Arc<Subscribed>,
@@ -85,7 +96,7 @@ impl Drop for Handler {
 impl Handler {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self {
-            id: CallId::generate().to_string(),
+            id: OnceLock::new(),
             running: OfCaller::default(),
             client: OnceLock::new(),
             level: Mutex::new(LoggingLevel::Debug),
@@ -106,7 +117,7 @@ impl Handler {
     pub(super) fn run_of(&self, context: &RequestContext<RoleServer>) -> RunContext {
         let run = RunContext::new()
             .with_meta(context.meta.0.0.clone())
-            .with_client(self.client(context))
+            .with_client(self.described(context).client)
             .with_cancellation(context.ct.clone());
         #[cfg(feature = "http")]
         if let Some(via) = via(context) {
@@ -120,14 +131,14 @@ impl Handler {
             }
             return run;
         }
-        run.with_session(&*self.id)
+        run.with_session(self.id.get_or_init(|| CallId::generate().to_string()))
     }
 
     /// Returns the client of a request as it describes itself: of a session, as it did at its start.
-    fn client(&self, context: &RequestContext<RoleServer>) -> Arc<ClientInfo> {
+    pub(super) fn described(&self, context: &RequestContext<RoleServer>) -> Described {
         match is_modern(context) {
-            true => Arc::new(client_of(context)),
-            false => Arc::clone(self.client.get_or_init(|| Arc::new(client_of(context)))),
+            true => self.shared.clients.described(context),
+            false => self.client.get_or_init(|| Described::by(context)).clone(),
         }
     }
 

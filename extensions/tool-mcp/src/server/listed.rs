@@ -1,6 +1,6 @@
 //! Tools as the protocol lists them.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
@@ -14,6 +14,8 @@ pub(super) struct Listed {
     tools: Vec<Tool>,
     /// For each tool whose results are no objects: its output schema up to 2025-11-25, where they are wrapped.
     wrapped: Vec<Option<Arc<JsonObject>>>,
+    /// The names of the tools with parameters that are headers too, over HTTP.
+    with_headers: BTreeSet<String>,
 }
 
 /// The property under which a result stands that is no object.
@@ -24,6 +26,9 @@ impl Listed {
         let mut listed = Self::default();
         for definition in tools.definitions() {
             if tools.get(definition.name().as_str()).is_some_and(|tool| !tool.is_external()) {
+                if names_headers(definition) {
+                    listed.with_headers.insert(definition.name().to_string());
+                }
                 listed.tools.push(described(definition));
                 listed.wrapped.push(promised(definition).and_then(wrapped));
             }
@@ -57,10 +62,26 @@ impl Listed {
         (page, next)
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Tool> {
+    /// Returns `true` if the transport compares parameters of the tool `name` with headers.
+    #[cfg(feature = "http")]
+    pub(super) fn has_header_parameters(&self, name: &str) -> bool {
+        self.with_headers.contains(name)
+    }
+
+    /// Returns the tool `name` if the transport compares parameters of it with headers.
+    pub(super) fn with_header_parameters(&self, name: &str) -> Option<&Tool> {
+        self.with_headers.contains(name).then(|| self.get(name))?
+    }
+
+    fn get(&self, name: &str) -> Option<&Tool> {
         let at = self.tools.binary_search_by(|tool| tool.name.as_ref().cmp(name)).ok()?;
         self.tools.get(at)
     }
+}
+
+/// Returns `true` if the schema of the parameters may name headers.
+fn names_headers(definition: &ToolDefinition) -> bool {
+    definition.input_schema().as_value().to_string().contains("x-mcp-header")
 }
 
 /// Returns a tool as it is listed.

@@ -66,14 +66,17 @@ mod announce;
 mod approval;
 mod call;
 mod caller;
+mod clients;
 mod contained;
 mod error;
 mod handler;
 #[cfg(feature = "http")]
 mod http;
 mod items;
+mod lines;
 mod listed;
 mod offer;
+mod received;
 mod reports;
 mod round;
 mod running;
@@ -88,7 +91,7 @@ use std::{
     time::Duration,
 };
 
-use rmcp::{model::Implementation, service::ServerInitializeError, transport::async_rw::AsyncRwTransport};
+use rmcp::{model::Implementation, service::ServerInitializeError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tool_runtime::CancellationToken;
 
@@ -106,7 +109,9 @@ pub use self::{
     tools::ServedTools,
 };
 use self::{
+    clients::Clients,
     handler::{Handler, Shared},
+    lines::Lines,
     listed::Listed,
     running::Running,
     seal::Seals,
@@ -331,7 +336,7 @@ impl McpServer {
         let max_request = self.max_request;
         let shared = self.shared()?;
         let read = stdio::Stopping::new(read, stop, Arc::clone(&shared));
-        let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(max_request);
+        let transport = Lines::new(read, write, max_request);
         match rmcp::service::serve_server(Handler::new(shared), transport).await {
             Ok(service) => {
                 service.waiting().await.map_err(|error| ServeError::Panicked(error.to_string()))?;
@@ -361,6 +366,7 @@ impl McpServer {
             seals: Seals::new(&key, self.state_lifetime, self.used_states),
             running: Running::new(self.max_calls, self.max_calls_per_caller),
             tasks: Tasks::new(self.task_lifetime),
+            clients: Clients::default(),
             shutdown_time: self.shutdown_time,
             question_timeout: self.question_timeout,
             stopping: CancellationToken::new(),

@@ -105,8 +105,7 @@ impl Handler {
             true => Way::Round(Arc::clone(&round)),
             false => Way::Request(context.peer.clone(), self.shared.question_timeout),
         };
-        let capabilities = context.client_capabilities().unwrap_or_default();
-        let run = run.provide(Caller::new(way, capabilities));
+        let run = run.provide(Caller::new(way, self.described(context).capabilities));
         let mut body = pin!(body(run));
         tokio::select! {
             biased;

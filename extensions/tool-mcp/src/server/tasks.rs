@@ -115,7 +115,7 @@ impl Tasks {
 impl Call<'_> {
     /// Returns `true` if the call becomes a task: of a long-running tool, for a client that knows tasks.
     pub(super) fn is_task(&self, definition: &ToolDefinition) -> bool {
-        let knows = || self.context.client_capabilities().is_some_and(|it| it.supports_tasks());
+        let knows = || self.handler.described(&self.context).capabilities.supports_tasks();
         self.is_modern && definition.metadata().is_long_running() && knows()
     }
 
@@ -129,7 +129,7 @@ impl Call<'_> {
     ) -> Result<CreateTaskResult, ErrorData> {
         let shared = Arc::clone(&self.handler.shared);
         let running = self.handler.admitted(&self.context)?;
-        let capabilities = self.context.client_capabilities().unwrap_or_default();
+        let capabilities = self.handler.described(&self.context).capabilities;
         // A task outlives its request.
         let stop = CancellationToken::new();
         let run = run.with_cancellation(stop.clone());

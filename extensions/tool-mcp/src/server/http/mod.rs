@@ -1,6 +1,7 @@
 //! Serving streamable HTTP.
 
 mod auth;
+mod body;
 mod config;
 mod sessions;
 mod streams;
@@ -10,7 +11,7 @@ use std::{
     fmt,
     net::SocketAddr,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     task::{Context, Poll},
     time::SystemTime,
 };
@@ -30,10 +31,13 @@ use tokio::{
 };
 use tool_runtime::CancellationToken;
 
-use self::sessions::{REQUEST, SessionLimit, Sessions, Underway};
 pub use self::{
     auth::{Identity, ResourceServer, TokenError, TokenValidator},
     config::HttpConfig,
+};
+use self::{
+    body::WithoutArguments,
+    sessions::{REQUEST, SessionLimit, Sessions, Underway},
 };
 use super::{
     McpServer, ServeError,
@@ -73,6 +77,7 @@ pub struct HttpServer {
     sessions: Arc<Sessions>,
     shared: Arc<Shared>,
     config: Arc<HttpConfig>,
+    max_request: usize,
     /// The requests that are not answered yet.
     open: watch::Sender<usize>,
 }
@@ -112,6 +117,7 @@ impl McpServer {
             sessions,
             shared,
             config: Arc::new(config),
+            max_request,
             open: watch::Sender::new(0),
         })
     }
@@ -236,11 +242,14 @@ impl HttpServer {
             headers: Arc::new(RequestHeaders(headers.clone())),
             session: session.map(str::to_owned),
             identity: identity.clone(),
+            arguments: OnceLock::new(),
         });
-        request.extensions_mut().insert(via);
+        request.extensions_mut().insert(Arc::clone(&via));
         // A stream of events has no end of its own; all others are answered before the server ends.
         let open = (request.method() != Method::GET).then(|| Open::new(&self.open));
         let is_end = request.method() == Method::DELETE;
+        let request =
+            request.map(|body| WithoutArguments::new(body, via, Arc::clone(&self.shared), self.max_request));
         let underway = Arc::new(Underway::of(identity));
         let mut response = REQUEST.scope(Arc::clone(&underway), Box::pin(self.service.handle(request))).await;
         if let Some(full) = underway.refused() {
@@ -332,6 +341,8 @@ pub(super) struct Via {
     pub(super) headers: Arc<RequestHeaders>,
     pub(super) session: Option<String>,
     pub(super) identity: Option<Arc<Identity>>,
+    /// The text of a call's arguments; it is known once the body is received.
+    pub(super) arguments: OnceLock<Arc<str>>,
 }
 
 /// The headers of the HTTP request of a run. It is a value of the run: a tool receives it as

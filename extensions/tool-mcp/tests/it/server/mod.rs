@@ -8,6 +8,7 @@ mod http;
 mod offers;
 mod processes;
 mod questions;
+mod received;
 mod results;
 mod rounds;
 mod stores;

@@ -46,7 +46,7 @@ fn gated() -> (Registry, Arc<Gate>) {
 /// A client that writes lines.
 pub(super) struct Raw {
     read: BufReader<tokio::io::ReadHalf<DuplexStream>>,
-    write: tokio::io::WriteHalf<DuplexStream>,
+    pub(super) write: tokio::io::WriteHalf<DuplexStream>,
 }
 
 impl Raw {

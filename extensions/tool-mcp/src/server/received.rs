@@ -1,0 +1,190 @@
+//! The arguments of a call as received.
+//!
+//! The SDK decodes arguments into a map, which costs more than most calls, and does not keep the spelling of numbers. A request
+//! in the plain form is taken apart before: the SDK receives it without the arguments, and the handler their text. Requests in
+//! any other form, with an unknown or a repeated member for example, are left to the SDK. Either way there is one view of the
+//! arguments: rules, approvals, the sealed state of a round and the body of the tool have the same text.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use rmcp::{
+    RoleServer,
+    model::{
+        CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientRequest, JsonRpcMessage,
+        JsonRpcVersion2_0, RequestMetaObject,
+    },
+    service::{RequestContext, RxJsonRpcMessage},
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use serde_json::value::RawValue;
+
+/// The text of arguments, as an extension of their request.
+#[derive(Debug, Clone)]
+struct Received(Arc<str>);
+
+/// A request to call a tool in the plain form: the members of the protocol, each at most once, with arguments that are an
+/// object.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PlainCall<'a> {
+    #[serde(rename = "jsonrpc")]
+    _version: JsonRpcVersion2_0,
+    #[serde(borrow)]
+    id: &'a RawValue,
+    #[serde(rename = "method")]
+    _method: CallToolRequestMethod,
+    #[serde(borrow, deserialize_with = "object")]
+    params: Params<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Params<'a> {
+    #[serde(rename = "_meta", borrow)]
+    meta: Option<&'a RawValue>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    arguments: &'a RawValue,
+    #[serde(borrow)]
+    input_responses: Option<&'a RawValue>,
+    #[serde(borrow)]
+    request_state: Option<&'a RawValue>,
+}
+
+/// Decodes an object: `serde` also accepts the list of its values.
+fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Params<'de>, D::Error> {
+    struct OfObject;
+
+    impl<'de> Visitor<'de> for OfObject {
+        type Value = Params<'de>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Params<'de>, A::Error> {
+            Params::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+
+    deserializer.deserialize_map(OfObject)
+}
+
+impl<'a> PlainCall<'a> {
+    /// Reads a request; `None` if it has another form.
+    pub(super) fn read(text: &'a [u8]) -> Option<Self> {
+        if !text.trim_ascii_start().starts_with(b"{") {
+            return None;
+        }
+        let call: Self = serde_json::from_str(std::str::from_utf8(text).ok()?).ok()?;
+        call.params.arguments.get().starts_with('{').then_some(call)
+    }
+
+    /// Returns the request for the SDK, with the text of its arguments as an extension; `None` if a member has another form.
+    pub(super) fn into_message(self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let Params { meta, name, arguments, input_responses, request_state } = self.params;
+        let mut params = CallToolRequestParams::new(name.into_owned());
+        params.input_responses = decoded(input_responses)?;
+        params.request_state = decoded(request_state)?;
+        let mut request = CallToolRequest::new(params);
+        if let Some(meta) = decoded::<RequestMetaObject>(meta)? {
+            request.extensions.insert(meta);
+        }
+        request.extensions.insert(Received(arguments.get().into()));
+        let id = serde_json::from_str(self.id.get()).ok()?;
+        Some(JsonRpcMessage::request(ClientRequest::CallToolRequest(request), id))
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn name(&self) -> &str {
+        &self.params.name
+    }
+
+    #[cfg(any(test, feature = "http"))]
+    pub(super) fn arguments(&self) -> &'a str {
+        self.params.arguments.get()
+    }
+
+    /// The place of the arguments in `text`, which the request was read from.
+    #[cfg(any(test, feature = "http"))]
+    pub(super) fn place(&self, text: &[u8]) -> Option<std::ops::Range<usize>> {
+        let arguments = self.arguments();
+        let start = arguments.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+        let place = start..start.checked_add(arguments.len())?;
+        (text.get(place.clone()) == Some(arguments.as_bytes())).then_some(place)
+    }
+}
+
+/// Decodes a member that may be absent; `None` if it has another form.
+fn decoded<T: for<'de> Deserialize<'de>>(member: Option<&RawValue>) -> Option<Option<T>> {
+    member.map(|it| serde_json::from_str(it.get())).transpose().ok()
+}
+
+/// Returns the text of the arguments of a request, if it was in the plain form.
+pub(super) fn arguments(context: &RequestContext<RoleServer>) -> Option<&str> {
+    #[cfg(feature = "http")]
+    if let Some(via) = super::handler::via(context) {
+        return via.arguments.get().map(AsRef::as_ref);
+    }
+    context.extensions.get::<Received>().map(|received| &*received.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The arguments of a request in the plain form.
+    fn arguments_of(text: &str) -> Option<&str> {
+        let call = PlainCall::read(text.as_bytes())?;
+        let place = call.place(text.as_bytes())?;
+        call.into_message().map(|_| &text[place])
+    }
+
+    #[test]
+    fn only_the_plain_form_is_taken_apart() {
+        let number = r#"{ "n": 0.1234567890123456789012345678901 }"#;
+        let request = |params: &str| {
+            format!(r#"{{ "params": {params}, "method": "tools\/call", "id": "a", "jsonrpc": "2.0" }}"#)
+        };
+        for params in [
+            format!(r#"{{ "name": "t", "arguments": {number} }}"#),
+            format!(r#"{{ "arg\u0075ments":{number},"_meta": {{}}, "name": "\"", "requestState": null }}"#),
+        ] {
+            assert_eq!(arguments_of(&request(&params)), Some(number), "{params}");
+        }
+        for params in [
+            r#"["t", {}]"#,
+            r#"[null, "t", {}, null, null]"#,
+            r#"{ "name": "t" }"#,
+            r#"{ "name": "t", "arguments": null }"#,
+            r#"{ "name": "t", "arguments": [] }"#,
+            r#"{ "name": "t", "arguments": {}, "arguments": { "a": 1 } }"#,
+            r#"{ "name": "t", "arguments": {}, "arg\u0075ments": { "a": 1 } }"#,
+            r#"{ "name": "t", "name": "u", "arguments": {} }"#,
+            r#"{ "name": "t", "arguments": {}, "task": {} }"#,
+            r#"{ "name": "t", "arguments": {}, "_meta": 1 }"#,
+            r#"{ "name": 1, "arguments": {} }"#,
+        ] {
+            assert_eq!(arguments_of(&request(params)), None, "{params}");
+        }
+        let call = r#"{ "name": "t", "arguments": {} }"#;
+        for text in [
+            format!(r#"{{ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {call} }}"#),
+            format!(r#"{{ "jsonrpc": "1.0", "id": 1, "method": "tools/call", "params": {call} }}"#),
+            format!(r#"{{ "jsonrpc": "2.0", "id": null, "method": "tools/call", "params": {call} }}"#),
+            format!(r#"{{ "jsonrpc": "2.0", "method": "tools/call", "params": {call} }}"#),
+            format!(
+                r#"{{ "jsonrpc": "2.0", "id": 1, "result": 1, "method": "tools/call", "params": {call} }}"#
+            ),
+            format!(r#"{{ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {call} }} 1"#),
+            format!(r#"["2.0", 1, "tools/call", {call}]"#),
+            format!(r#"[{}]"#, request(call)),
+        ] {
+            assert_eq!(arguments_of(&text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Arguments reach the tool as received.
+
+use rmcp::model::ProtocolVersion;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tool_mcp::server::McpServer;
+use tool_runtime::{
+    CancellationToken, Tool, ToolDefinition, ToolName,
+    definition::Prepared,
+    prelude::*,
+    schema::{Arguments, InputSchema},
+};
+
+use super::{
+    BOTH, Served, initialize, modern, serve, sse,
+    streams::{open, raw},
+};
+
+/// Returns the text of its arguments.
+struct Text(ToolDefinition);
+
+impl Tool for Text {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::new(arguments, |arguments, _| {
+            let text = arguments.as_str().to_owned();
+            Box::pin(async move { Ok(ToolOutput::from(text)) })
+        }))
+    }
+}
+
+/// A server with the tools `text`, and `region`, whose parameter of that name is a header too.
+fn server() -> McpServer {
+    let tool = |name: &'static str, schema: Value| {
+        let schema = InputSchema::new(schema).unwrap();
+        Text(ToolDefinition::new(ToolName::new(name).unwrap(), "Returns its arguments.", schema))
+    };
+    let region = json!({
+        "type": "object", "properties": { "region": { "type": "string", "x-mcp-header": "Region" } }
+    });
+    let tools = Registry::builder()
+        .add(tool("text", json!({ "type": "object" })))
+        .add(tool("region", region))
+        .build();
+    McpServer::new(tools.unwrap()).max_request(100_000)
+}
+
+const EXACT: &str = r#"{ "n": 0.1234567890123456789012345678901, "m": 10000000000000000000000000 }"#;
+
+/// A call of `tool` with `arguments`, and with `more` members after them.
+fn call(version: &ProtocolVersion, tool: &str, arguments: &str, more: &str) -> String {
+    let params = json!({ "name": tool, "arguments": "?" });
+    let call = match version.has_initialize() {
+        true => json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }),
+        false => modern("tools/call", params),
+    };
+    call.to_string().replace("\"?\"", &format!("{arguments}{more}"))
+}
+
+fn text_of(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+/// Posts `text`, in a session up to revision 2025-11-25.
+async fn posted(served: &Served, version: &ProtocolVersion, text: String) -> reqwest::RequestBuilder {
+    let shape = modern("tools/call", json!({ "name": "text" }));
+    let request = served.post(&shape, version).body(text);
+    if !version.has_initialize() {
+        return request;
+    }
+    let opened = served.post(&initialize(), version).send().await.unwrap();
+    request.header("mcp-session-id", opened.headers()["mcp-session-id"].clone())
+}
+
+#[tokio::test]
+async fn numbers_keep_their_spelling() {
+    let served = serve(server().http().unwrap()).await;
+    for version in BOTH {
+        let (mut client, _) = raw(server(), CancellationToken::new());
+        open(&mut client, &version).await;
+        client.write.write_all(format!("{}\n", call(&version, "text", EXACT, "")).as_bytes()).await.unwrap();
+        assert_eq!(text_of(&client.receive().await), EXACT);
+
+        let answer = posted(&served, &version, call(&version, "text", EXACT, "")).await.send().await.unwrap();
+        assert_eq!(text_of(&sse(&answer.text().await.unwrap())), EXACT);
+    }
+}
+
+#[tokio::test]
+async fn calls_in_other_forms_are_read_by_the_sdk() {
+    let served = serve(server().http().unwrap()).await;
+    for version in BOTH {
+        let (mut client, _) = raw(server(), CancellationToken::new());
+        open(&mut client, &version).await;
+        for (arguments, more, expected) in
+            [(r#"{ "n": 1.50 }"#, r#", "unknown": 1"#, r#"{"n":1.5}"#), ("null", "", "{}")]
+        {
+            let text = call(&version, "text", arguments, more);
+            client.write.write_all(format!("{text}\n").as_bytes()).await.unwrap();
+            assert_eq!(text_of(&client.receive().await), expected);
+            let answer = posted(&served, &version, text).await.send().await.unwrap();
+            assert_eq!(text_of(&sse(&answer.text().await.unwrap())), expected);
+        }
+        // Which of the two arguments counts is not defined: neither does.
+        let twice = call(&version, "text", "{}", r#", "arguments": { "a": 1 }"#);
+        let answer = posted(&served, &version, twice.clone()).await.send().await.unwrap();
+        let answer = answer.text().await.unwrap();
+        assert!(!answer.contains("\"result\""), "{answer}");
+        client.write.write_all(format!("{twice}\n").as_bytes()).await.unwrap();
+        let answer = client.receive().await;
+        assert!(answer["error"].is_object(), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn lines_of_all_kinds_are_answered_in_one_stream() {
+    let [version, _] = BOTH;
+    let (mut client, _) = raw(server(), CancellationToken::new());
+    open(&mut client, &version).await;
+    let plain = |id: u32| call(&version, "text", EXACT, "").replace("\"id\":1", &format!("\"id\":{id}"));
+    let too_long = format!("{}{}", plain(9), " ".repeat(100_000));
+    let ping = r#"{"jsonrpc":"2.0","id":4,"method":"ping"}"#;
+    let lines = [&plain(2), "", "junk", &too_long, ping, "\u{feff}", &format!("{}\r", plain(5)), &plain(6)];
+    let sent = lines.join("\n") + "\n";
+    // Parts of a line arrive one by one.
+    for part in sent.as_bytes().chunks(7_000) {
+        client.write.write_all(part).await.unwrap();
+    }
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        ids.push(client.receive().await["id"].as_u64().unwrap());
+    }
+    ids.sort_unstable();
+    assert_eq!(ids, [2, 4, 5, 6]);
+}
+
+#[tokio::test]
+async fn headers_are_compared_with_arguments() {
+    let [_, version] = BOTH;
+    let served = serve(server().http().unwrap()).await;
+    for (header, is_right) in [(Some("north"), true), (Some("south"), false), (None, false)] {
+        let shape = modern("tools/call", json!({ "name": "region" }));
+        let text = call(&version, "region", r#"{ "region": "north" }"#, "");
+        let mut request = served.post(&shape, &version).body(text);
+        if let Some(header) = header {
+            request = request.header("mcp-param-region", header);
+        }
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status().is_success(), is_right, "{header:?}");
+    }
+}
