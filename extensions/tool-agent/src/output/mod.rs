@@ -211,7 +211,7 @@ fn decode<T: DeserializeOwned>(
 }
 
 /// Returns `true` if the schema describes an object by its properties alone, which each provider supports as a root.
-fn is_plain_object(schema: &Value) -> bool {
+pub(crate) fn is_plain_object(schema: &Value) -> bool {
     const OTHER: [&str; 8] = ["oneOf", "anyOf", "allOf", "not", "if", "$ref", "enum", "const"];
     schema["type"] == "object" && OTHER.iter().all(|keyword| schema.get(keyword).is_none())
 }

@@ -6,4 +6,5 @@ mod output;
 mod recording;
 mod runner;
 mod scripted;
+mod strict;
 mod telemetry;

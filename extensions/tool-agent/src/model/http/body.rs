@@ -26,7 +26,9 @@ pub(super) async fn body(
         provider.instruct(&mut members, &request.instruction);
     }
     if let Some(format) = &request.output {
-        provider.format(&mut members, format);
+        let strict = settings.formats.strict(provider, format);
+        let is_strict = strict.is_some();
+        provider.format(&mut members, &format.name, strict.as_ref().unwrap_or(&format.schema), is_strict);
     }
     if !request.tools.is_empty() {
         let chosen = match &request.tool_choice {

@@ -3,19 +3,21 @@
 //! - `provider.rs`: URLs, headers and members of each provider.
 //! - `body.rs`: the body of a request from a conversation.
 //! - `exchange.rs`: one request and its response, whole or streamed, with retries.
+//! - `strict.rs`: the schema of a structured answer.
 //! - `failure.rs`: errors of providers.
 
 mod body;
 mod exchange;
 mod failure;
 mod provider;
+mod strict;
 
 use std::{env, fmt, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use tool_runtime::Dialect;
 
-use self::{exchange::exchange, provider::Provider};
+use self::{exchange::exchange, provider::Provider, strict::Formats};
 use super::{Model, ModelError, ModelErrorKind, Request, ResponseStream};
 use crate::driven::Driven;
 
@@ -59,6 +61,7 @@ struct Settings {
     timeout: Duration,
     longest_pause: Duration,
     context_window: Option<u64>,
+    formats: Formats,
     client: reqwest::Client,
 }
 
@@ -151,6 +154,7 @@ impl HttpModel {
             timeout: Duration::from_secs(120),
             longest_pause: Duration::from_secs(60),
             context_window: None,
+            formats: Formats::default(),
             client,
         })))
     }
@@ -248,6 +252,15 @@ impl Model for HttpModel {
 
     fn has_strict_output(&self) -> bool {
         true
+    }
+
+    /// Returns `false` for a schema that the provider's strict mode does not support, and for a request with tools to
+    /// Gemini, which [rejects both together](https://github.com/googleapis/python-genai/issues/867).
+    fn has_strict_output_for(&self, request: &Request) -> bool {
+        let Settings { provider, formats, .. } = &*self.0;
+        let combines = *provider != Provider::Gemini || request.tools.is_empty();
+        let is_strict = |format| formats.strict(*provider, format).is_some();
+        combines && request.output.as_ref().is_some_and(is_strict)
     }
 
     fn respond(&self, request: Request) -> ResponseStream {

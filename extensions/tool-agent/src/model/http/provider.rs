@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use tool_runtime::Dialect;
 
 use super::{Secret, Settings};
-use crate::model::{OutputFormat, ToolChoice};
+use crate::model::ToolChoice;
 
 /// A provider's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,16 +148,15 @@ impl Provider {
     }
 
     /// Sets the format of the answer.
-    pub(super) fn format(self, members: &mut Map<String, Value>, format: &OutputFormat) {
-        let OutputFormat { name, schema } = format;
+    pub(super) fn format(self, members: &mut Map<String, Value>, name: &str, schema: &Value, strict: bool) {
         let (member, value) = match self {
             Self::OpenAiChat => (
                 "response_format",
-                json!({ "type": "json_schema", "json_schema": { "name": name, "schema": schema, "strict": true } }),
+                json!({ "type": "json_schema", "json_schema": { "name": name, "schema": schema, "strict": strict } }),
             ),
             Self::OpenAiResponses => (
                 "text",
-                json!({ "format": { "type": "json_schema", "name": name, "schema": schema, "strict": true } }),
+                json!({ "format": { "type": "json_schema", "name": name, "schema": schema, "strict": strict } }),
             ),
             Self::Anthropic => {
                 ("output_config", json!({ "format": { "type": "json_schema", "schema": schema } }))
