@@ -51,7 +51,7 @@ async fn main() -> anyhow::Result<()> {
         report::call(number, call);
         let outcome = answer(&tools, call).await;
         report::result(&outcome);
-        results.push(ToolResult::new(call.id.clone(), Arc::clone(&call.name), outcome));
+        results.push(ToolResult::new(call.id.clone(), call.name.clone(), outcome));
     }
 
     report::heading("Messages for the model: one per call");

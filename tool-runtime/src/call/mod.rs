@@ -53,7 +53,7 @@ pub struct ToolCall {
     /// The id that the model gave the call, or a generated one.
     pub id: CallId,
     /// The name of the tool, as the model wrote it.
-    pub name: Arc<str>,
+    pub name: String,
     /// The arguments, as the model wrote them.
     #[serde(serialize_with = "as_text")]
     pub arguments: Arguments<'static>,
@@ -73,7 +73,7 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// Creates a call of the tool `name`, with a generated id.
-    pub fn new(name: impl Into<Arc<str>>, arguments: impl Into<Arguments<'static>>) -> Self {
+    pub fn new(name: impl Into<String>, arguments: impl Into<Arguments<'static>>) -> Self {
         Self {
             id: CallId::generate(),
             name: name.into(),

@@ -6,16 +6,16 @@ use tool_core::{Actions, CallAddress, CallId};
 use super::{ToolCall, ToolResult, wire::PendingWire};
 use crate::policy::ApprovalRequest;
 
-/// The outcome of one call of a batch.
+/// The outcome of one call of a batch. The rare variants are boxed, since a batch moves the outcome of each call.
 #[derive(Debug, Clone)]
 pub enum CallOutcome {
     /// The call was answered.
     Finished(ToolResult),
     /// The call is left to the caller, who answers it with [`Executor::submit_result`](crate::Executor::submit_result)
     /// under this address.
-    External(ToolCall, CallAddress),
+    External(Box<ToolCall>, CallAddress),
     /// The call has no final result yet.
-    Pending(Pending),
+    Pending(Box<Pending>),
 }
 
 /// A call without its final result.

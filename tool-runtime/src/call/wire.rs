@@ -85,7 +85,7 @@ struct CallWire {
     _version: FormatVersion,
     #[serde(default)]
     id: Option<String>,
-    name: Arc<str>,
+    name: String,
     #[serde(default)]
     arguments: GivenArguments,
     #[serde(default)]
@@ -323,8 +323,8 @@ impl Serialize for CallOutcome {
         match self {
             Self::Finished(_) => none,
             Self::External(call, _) => OutcomeRef { status: Status::External, call: Some(call), ..none },
-            Self::Pending(Pending { call, operation, .. }) => {
-                let (call, operation) = (Some(call), Some(operation));
+            Self::Pending(pending) => {
+                let (call, operation) = (Some(&pending.call), Some(&pending.operation));
                 OutcomeRef { status: Status::Pending, call, operation, ..none }
             }
         }
@@ -340,13 +340,13 @@ impl<'de> Deserialize<'de> for CallOutcome {
         let address = || address.ok_or_else(|| D::Error::missing_field("address"));
         Ok(match status {
             Status::Finished => Self::Finished(result.ok_or_else(|| D::Error::missing_field("result"))?),
-            Status::External => Self::External(call()?, address()?),
-            Status::Pending => Self::Pending(Pending {
+            Status::External => Self::External(Box::new(call()?), address()?),
+            Status::Pending => Self::Pending(Box::new(Pending {
                 call: call()?,
                 address: address()?,
                 operation: operation.ok_or_else(|| D::Error::missing_field("operation"))?,
                 result,
-            }),
+            })),
         })
     }
 }

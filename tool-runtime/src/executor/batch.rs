@@ -112,10 +112,17 @@ impl Batch {
         // Dropping the batch cancels its calls. Work that the calls started is not cancelled when the batch completes.
         let guard = around.token.drop_guard_ref();
         let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
+        let mut last = None;
         let asked = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
             let confirmed = confirmed.get(at);
             let tools = if confirmed.is_some() { &executor.known } else { &executor.tools };
-            Request { call, entry: tools.entry(&call.name), serial, confirmed }
+            // Models often call one tool several times in succession.
+            let entry = match last {
+                Some((name, entry)) if name == call.name && confirmed.is_none() => entry,
+                _ => tools.entry(&call.name),
+            };
+            last = Some((call.name.as_str(), entry));
+            Request { call, entry, serial, confirmed }
         });
         let asked: Vec<_> = asked.collect();
         let size = executor.group_size(&asked);

@@ -52,7 +52,7 @@ impl Finishing<'_> {
             let shown = || EventKind::External { call: Arc::new(call.clone()) };
             self.around.outlet.tell(|| (self.around.subject(&self.asked), shown())).await;
         }
-        CallOutcome::External(call, address)
+        CallOutcome::External(Box::new(call), address)
     }
 
     /// Opens the call for an answer of `kind`.
@@ -97,7 +97,7 @@ impl Finishing<'_> {
     /// Finishes a call that was not admitted, without events.
     pub(super) async fn gated(&self, error: ToolError) -> CallOutcome {
         let error = self.close().await.err().unwrap_or(error).of_tool(self.call.name.to_string());
-        CallOutcome::Finished(ToolResult::new(self.call.id.clone(), self.call.name.clone(), Err(error)))
+        CallOutcome::Finished(ToolResult::new(self.call.id.clone(), self.asked.name(), Err(error)))
     }
 
     /// Finishes a call that requires an approval.
@@ -113,12 +113,12 @@ impl Finishing<'_> {
         let error = error.with_feedback(message).of_tool(self.call.name.to_string());
         let result = self.result(Err(error));
         self.report_finished(&result).await;
-        CallOutcome::Pending(Pending {
+        CallOutcome::Pending(Box::new(Pending {
             call: self.around.outlet.shown(self.call, self.definition),
             address,
             operation: Operation::Confirmation(request),
             result: Some(result),
-        })
+        }))
     }
 
     /// Finishes a call that was answered by `by`.
@@ -153,7 +153,7 @@ impl Finishing<'_> {
         let stop = stop_of(&result).cloned();
         self.hooks(by, &mut result).await;
         // Hooks cannot change the call that a result answers.
-        (result.id, result.name) = (self.call.id.clone(), Arc::clone(&self.call.name));
+        (result.id, result.name) = (self.call.id.clone(), self.asked.name());
         if let Some(stop) = stop {
             // A stop cannot be replaced by a hook.
             result.outcome = Err(stop);
@@ -169,35 +169,26 @@ impl Finishing<'_> {
         CallOutcome::Finished(result)
     }
 
-    /// Finishes a call like [`answered`](Self::answered), without hooks and events; returns `outcome` if the call is
-    /// not over.
-    pub(super) fn answered_quietly(
-        &self,
-        outcome: Result<ToolOutput, ToolError>,
-    ) -> Result<CallOutcome, Result<ToolOutput, ToolError>> {
-        let goes_on = match &outcome {
+    /// Returns `true` if the call is not over with `outcome`.
+    pub(super) fn goes_on(&self, outcome: &Result<ToolOutput, ToolError>) -> bool {
+        match outcome {
             Ok(output) => self.starts_something(output),
             Err(error) => error.kind() == ErrorKind::ApprovalRequired,
-        };
-        if goes_on {
-            return Err(outcome);
         }
-        let mut result = self.result(outcome);
-        self.complete(&mut result);
-        Ok(CallOutcome::Finished(result))
     }
 
     /// Applies the settings of the tool and the executor for every result.
-    fn complete(&self, result: &mut ToolResult) {
+    pub(super) fn complete(&self, result: &mut ToolResult) {
         complete(&self.executor.settings, self.definition, result);
     }
 
-    fn result(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
+    /// Returns `outcome` as the result of the call.
+    pub(super) fn result(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
         let outcome = outcome.map_err(|error| error.of_tool(self.call.name.to_string()));
         ToolResult {
             attempts: self.place.runs.attempts(),
             duration: self.place.runs.duration(),
-            ..ToolResult::new(self.call.id.clone(), self.call.name.clone(), outcome)
+            ..ToolResult::new(self.call.id.clone(), self.asked.name(), outcome)
         }
     }
 
@@ -206,7 +197,7 @@ impl Finishing<'_> {
             id: &self.call.id,
             tool: &self.call.name,
             // The canonical arguments if they are valid, otherwise the received ones.
-            arguments: self.place.arguments.as_ref().unwrap_or(&self.call.arguments),
+            arguments: self.place.arguments.as_deref().unwrap_or(&self.call.arguments),
             definition: self.definition,
             cx: self.place.cx.as_ref(),
             run: self.around.run(),
@@ -323,12 +314,12 @@ impl Finishing<'_> {
                 self.around.ended(&self.asked);
             }
         }
-        CallOutcome::Pending(Pending {
+        CallOutcome::Pending(Box::new(Pending {
             call: self.around.outlet.shown(self.call, self.definition),
             address,
             operation: Operation::LongRunning(operation),
             result: has_news.then_some(result),
-        })
+        }))
     }
 
     /// Returns the question that the tool's body asked by `error`, to be answered later.
@@ -344,7 +335,7 @@ impl Finishing<'_> {
         }
         self.place.given().has_room()?;
         let (executor, call, address) = (self.executor, self.call, self.around.address(&self.asked));
-        let arguments = self.place.arguments.clone().unwrap_or_else(|| {
+        let arguments = self.place.arguments.as_deref().cloned().unwrap_or_else(|| {
             // The arguments were valid when the call began; if they no longer are, the answer matches no call.
             let came = Arguments::from(self.call.arguments.as_str().to_owned());
             let canonical = executor.tools.canonical(definition.name().as_str(), came);

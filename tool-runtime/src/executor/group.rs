@@ -41,7 +41,7 @@ impl CallScope {
             let step = prepare(executor, *asked, self, place).await;
             self.stop_by_step(&step, &asked.call.name);
             if let (Step::Ready(Ready { retry: Some(_), .. }), Some(cx)) = (&step, &place.cx) {
-                place.first = Some(cx.of_attempt(1));
+                place.first = Some(Box::new(cx.of_attempt(1)));
             }
             steps.push(step);
         }
@@ -133,18 +133,30 @@ impl<'a> Group<'a> {
         Finishing { executor: self.executor, around: self.around, asked, call: asked.call, definition, place }
     }
 
-    /// Finishes a call without events and hooks; returns `ended` if the call is not over.
-    pub(super) fn finish_quietly(&self, at: usize, ended: Ended) -> Result<CallOutcome, Ended> {
+    /// Finishes a call without events and hooks, and adds its outcome to `outcomes`; returns `ended` if the call is not
+    /// over.
+    pub(super) fn finish_quietly(
+        &self,
+        at: usize,
+        ended: Ended,
+        outcomes: &mut Vec<CallOutcome>,
+    ) -> Option<Ended> {
         let (by, outcome) = match ended {
             Ended::Done(outcome) => (AnsweredBy::Tool, outcome),
             Ended::Answered(Answer { outcome, by }) => (by, outcome),
-            other => return Err(other),
+            other => return Some(other),
         };
         let finishing = self.finishing(at);
-        finishing.answered_quietly(outcome).map_err(|outcome| match by {
-            AnsweredBy::Tool => Ended::Done(outcome),
-            by => Ended::Answered(Answer { outcome, by }),
-        })
+        if finishing.goes_on(&outcome) {
+            return Some(match by {
+                AnsweredBy::Tool => Ended::Done(outcome),
+                by => Ended::Answered(Answer { outcome, by }),
+            });
+        }
+        let mut result = finishing.result(outcome);
+        finishing.complete(&mut result);
+        outcomes.push(CallOutcome::Finished(result));
+        None
     }
 
     pub(super) async fn finish(&self, at: usize, ended: Ended) -> CallOutcome {

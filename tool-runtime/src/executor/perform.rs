@@ -72,7 +72,7 @@ async fn traced<'a>(scope: Scope<'a>, ready: Ready<'a>, span: Span) -> Option<Re
 /// Runs a prepared call with all its attempts.
 async fn performed<'a>(scope: Scope<'a>, ready: Ready<'a>) -> Option<Result<ToolOutput, ToolError>> {
     let Scope { cx, place, .. } = scope;
-    let first = place.first.as_ref().unwrap_or(cx);
+    let first = place.first.as_deref().unwrap_or(cx);
     let performed = answered(scope, ready, first);
     let outcome = match cx.asked_cancellation() {
         // A token for this call alone was requested.

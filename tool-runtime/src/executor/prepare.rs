@@ -34,6 +34,13 @@ pub(super) struct Request<'a> {
     pub(super) confirmed: Option<&'a Confirmed>,
 }
 
+impl Request<'_> {
+    /// Returns the name of the called tool, which the results of a known tool share.
+    pub(super) fn name(&self) -> Arc<str> {
+        self.entry.map_or_else(|| self.call.name.as_str().into(), |entry| Arc::clone(entry.shared_name()))
+    }
+}
+
 /// The next step of a call.
 pub(super) enum Step<'a> {
     /// The call is left to the caller.
@@ -100,7 +107,7 @@ struct Preparing<'a, 'c> {
     given: &'c mut Given,
     prepared: Prepared<'a>,
     /// Receives the canonical arguments, for later observers of the call.
-    canonical: &'c mut Option<Arguments<'static>>,
+    canonical: &'c mut Option<Box<Arguments<'static>>>,
 }
 
 /// Prepares `call`; `place` receives its context.
@@ -182,7 +189,7 @@ pub(super) async fn prepare<'a>(
         Err(stop) => Step::stopped(stop),
     };
     if let (Some(reports), Some(canonical)) = (reports, canonical) {
-        reports.are_of(canonical.clone());
+        reports.are_of((**canonical).clone());
     }
     if !given.is_empty() {
         *place.given() = given;
@@ -199,11 +206,11 @@ impl<'a> Preparing<'a, '_> {
             ruled = self.ruled().map_err(by_rule)?;
         }
         self.permitted(ruled).await?;
-        *self.canonical = Some(Arguments::from(self.prepared.arguments().as_str().to_owned()));
+        *self.canonical = Some(Box::new(self.prepared.arguments().as_str().to_owned().into()));
         let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry);
         // The call may be retried, or its body may ask a question.
         let is_needed_again = retry.is_some() || self.executor.settings.approver.is_some();
-        let source = self.canonical.clone().filter(|_| is_needed_again);
+        let source = self.canonical.as_deref().filter(|_| is_needed_again).cloned();
         Ok(Step::Ready(Ready { entry: self.entry, prepared: self.prepared, source, retry }))
     }
 

@@ -6,6 +6,7 @@
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
+    ptr,
     sync::Arc,
     task::{Context, Poll},
     time::Instant,
@@ -51,7 +52,16 @@ pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'
         && (settings.approver.is_none() || asked.len() == 1)
         && settings.finish == Finish::InOrder
         && !telemetry::is_heard()
-        && asked.iter().all(|asked| asked.entry.is_none_or(is_plain))
+        && all_tools(asked, is_plain)
+}
+
+/// Returns `true` if `is_so` for each tool of `asked`. A tool that is called several times in succession is asked once.
+fn all_tools(asked: &[Request<'_>], is_so: impl Fn(&Entry) -> bool) -> bool {
+    let mut last: Option<&Entry> = None;
+    asked.iter().filter_map(|asked| asked.entry).all(|entry| {
+        let before = last.replace(entry);
+        before.is_some_and(|before| ptr::eq(before, entry)) || is_so(entry)
+    })
 }
 
 impl CallScope {
@@ -70,7 +80,7 @@ impl CallScope {
         };
         let places: Vec<_> = asked.iter().map(place).collect();
         let group = Group { executor, around: self, asked, places: &places };
-        let mut begun = match asked.iter().all(|asked| asked.entry.is_none_or(Entry::only_decodes)) {
+        let mut begun = match all_tools(asked, Entry::only_decodes) {
             true => Vec::new(),
             // All calls are prepared before the first one runs.
             false => (0..asked.len()).map(|at| group.begin(at)).collect(),
@@ -79,21 +89,22 @@ impl CallScope {
         let (mut bodies, mut others) = (Vec::new(), Vec::new());
         poll_fn(|task| {
             for at in 0..asked.len() {
-                let begun = begun.next().unwrap_or_else(|| group.begin(at));
-                let ended = match begun.map(|mut body| (Pin::new(&mut body).poll(task), body)) {
+                let ended = match begun.next().unwrap_or_else(|| group.begin(at)) {
                     Err(answered) => Some(answered),
-                    Ok((Poll::Ready((at, answer)), _)) => Some(group.how(at, answer)),
-                    Ok((Poll::Pending, body)) => {
-                        bodies.push(body);
-                        None
-                    }
+                    Ok(mut body) => match Pin::new(&mut body).poll(task) {
+                        Poll::Ready((at, answer)) => Some(group.how(at, answer)),
+                        Poll::Pending => {
+                            bodies.push(body);
+                            None
+                        }
+                    },
                 };
                 match ended {
                     // The outcomes are in the order of the calls.
-                    Some(ended) if others.is_empty() => match group.finish_quietly(at, ended) {
-                        Ok(outcome) => outcomes.push(outcome),
-                        Err(ended) => others.push(Some(ended)),
-                    },
+                    Some(ended) if others.is_empty() => {
+                        let not_over = group.finish_quietly(at, ended, outcomes);
+                        others.extend(not_over.map(Some));
+                    }
                     ended => others.push(ended),
                 }
             }
@@ -136,13 +147,11 @@ impl<'a> Group<'a> {
         let first = self.asked.len() - ended.len();
         self.run_on(bodies, |at, by_itself| ended[at - first] = Some(by_itself)).await;
         for (at, ended) in (first..).zip(ended) {
-            outcomes.push(match self.finish_quietly(at, ended.unwrap_or(Ended::Stopped(Stop::Cancelled))) {
-                Ok(outcome) => outcome,
-                Err(ended) => {
-                    let ended = Box::pin(self.answer_question(at, ended)).await;
-                    Box::pin(self.finish(at, ended)).await
-                }
-            });
+            let ended = ended.unwrap_or(Ended::Stopped(Stop::Cancelled));
+            if let Some(ended) = self.finish_quietly(at, ended, outcomes) {
+                let ended = Box::pin(self.answer_question(at, ended)).await;
+                outcomes.push(Box::pin(self.finish(at, ended)).await);
+            }
         }
     }
 }

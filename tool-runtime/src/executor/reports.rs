@@ -72,7 +72,7 @@ impl CallReports {
             executor: Arc::clone(executor),
             outlet: around.outlet.clone(),
             is_quiet: around.is_quiet,
-            subject: Subject::new(around.address(asked), Arc::clone(&call.name), Some(definition)),
+            subject: Subject::new(around.address(asked), asked.name(), Some(definition)),
             definition: definition.clone(),
             run: cx.run().cloned(),
             arguments: if has_hooks { call.arguments.clone() } else { Arguments::EMPTY },

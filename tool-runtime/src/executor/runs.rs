@@ -12,10 +12,16 @@ use std::{
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     attempts: AtomicU32,
-    began: OnceLock<Instant>,
-    ended: OnceLock<Instant>,
     /// The duration of a call that ended in its first poll, in nanoseconds; otherwise 0.
     at_once: AtomicU64,
+    /// The times of any other call.
+    times: OnceLock<Box<Times>>,
+}
+
+#[derive(Debug)]
+struct Times {
+    began: Instant,
+    ended: OnceLock<Instant>,
 }
 
 impl Runs {
@@ -32,7 +38,7 @@ impl Runs {
 
     /// Sets the time at which the first attempt began.
     pub(super) fn began_at(&self, time: Instant) {
-        self.began.get_or_init(|| time);
+        self.times.get_or_init(|| Box::new(Times { began: time, ended: OnceLock::new() }));
     }
 
     /// Sets the duration of a call that began at `time` and ends now, in the same poll. Cheaper than two times that
@@ -44,7 +50,9 @@ impl Runs {
 
     /// Ends the last attempt.
     pub(super) fn end(&self) {
-        self.ended.get_or_init(Instant::now);
+        if let Some(times) = self.times.get() {
+            times.ended.get_or_init(Instant::now);
+        }
     }
 
     pub(super) fn attempts(&self) -> u32 {
@@ -52,10 +60,10 @@ impl Runs {
     }
 
     pub(super) fn duration(&self) -> Duration {
-        let Some(began) = self.began.get() else {
+        let Some(Times { began, ended }) = self.times.get().map(AsRef::as_ref) else {
             return Duration::from_nanos(self.at_once.load(Ordering::Relaxed));
         };
-        self.ended.get().copied().unwrap_or_else(Instant::now).saturating_duration_since(*began)
+        ended.get().copied().unwrap_or_else(Instant::now).saturating_duration_since(*began)
     }
 }
 

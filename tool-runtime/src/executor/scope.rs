@@ -64,7 +64,7 @@ pub(super) struct CallPosition {
     /// The context of the call.
     pub(super) cx: Option<ToolContext>,
     /// The context of its first attempt, if there may be others.
-    pub(super) first: Option<ToolContext>,
+    pub(super) first: Option<Box<ToolContext>>,
     pub(super) reports: Option<Arc<CallReports>>,
     /// The reports on the fast path, if the run has a receiver.
     run_reports: Option<Arc<RunReports>>,
@@ -72,7 +72,7 @@ pub(super) struct CallPosition {
     /// The answers to questions about the call; few calls have any.
     given: OnceLock<Box<Mutex<Given>>>,
     /// The canonical arguments, if a component inspects them.
-    pub(super) arguments: Option<Arguments<'static>>,
+    pub(super) arguments: Option<Box<Arguments<'static>>>,
     /// The grace period of a body that uses its token.
     pub(super) grace: Duration,
 }
@@ -282,7 +282,7 @@ impl CallScope {
             return;
         }
         let event = || {
-            let name = Arc::clone(&request.call.name);
+            let name = request.call.name.as_str().into();
             let subject = Subject::new(request.address.clone(), name, Some(definition));
             (subject, EventKind::ApprovalRequested { request: Arc::new(request.clone()) })
         };
@@ -307,8 +307,7 @@ impl CallScope {
 
     /// Returns the subject of the events of a call.
     pub(super) fn subject(&self, asked: &Request<'_>) -> Subject {
-        let name = Arc::clone(&asked.call.name);
-        Subject::new(self.address(asked), name, asked.entry.map(Entry::definition))
+        Subject::new(self.address(asked), asked.name(), asked.entry.map(Entry::definition))
     }
 
     /// Records that listeners received the end of the call, or will receive it elsewhere.

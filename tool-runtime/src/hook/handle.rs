@@ -66,10 +66,10 @@ impl CallHandle {
     }
 
     /// Returns a handle to the same call, of a tool that may be unknown.
-    pub(crate) fn named(self, name: &Arc<str>) -> Self {
+    pub(crate) fn named(self, name: &str) -> Self {
         match self.0.definition {
             Some(_) => self,
-            None => self.with(|inner| inner.name = Some(Arc::clone(name))),
+            None => self.with(|inner| inner.name = Some(name.into())),
         }
     }
 

@@ -209,15 +209,9 @@ mod tests {
         assert_eq!(size_of_val(&Unchanged(|| true)), 0);
         let hook = BoxHook::new(Nothing);
         let result = crate::ToolResult::new("1".into(), "tool", Ok("".into()));
-        let (id, tool, arguments) = ("1".into(), "tool".into(), tool_core::Arguments::EMPTY);
-        let view = super::CallView {
-            id: &id,
-            tool: &tool,
-            arguments: &arguments,
-            definition: None,
-            cx: None,
-            run: None,
-        };
+        let (id, tool, arguments) = ("1".into(), "tool", tool_core::Arguments::EMPTY);
+        let view =
+            super::CallView { id: &id, tool, arguments: &arguments, definition: None, cx: None, run: None };
         assert_eq!(size_of_val(&*hook.dynamic().admit(&view)), 0);
         assert_eq!(size_of_val(&*hook.dynamic().finished(&view, &result)), 0);
     }

@@ -11,7 +11,7 @@ use super::{CallHandle, NOTHING_CLAIMED};
 #[derive(Clone, Copy)]
 pub struct CallView<'a> {
     pub(crate) id: &'a CallId,
-    pub(crate) tool: &'a Arc<str>,
+    pub(crate) tool: &'a str,
     pub(crate) arguments: &'a Arguments<'a>,
     pub(crate) definition: Option<&'a ToolDefinition>,
     pub(crate) cx: Option<&'a ToolContext>,

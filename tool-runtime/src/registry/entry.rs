@@ -1,3 +1,5 @@
+#[cfg(feature = "executor")]
+use std::sync::OnceLock;
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
@@ -70,6 +72,9 @@ pub(crate) struct Entry {
     /// The validator of results, if the tool has an output schema.
     promise: Option<Arc<Promise>>,
     lenience: Lenience,
+    /// The name as results share it, once there is a result.
+    #[cfg(feature = "executor")]
+    shared_name: OnceLock<Arc<str>>,
     /// Dropped last, so that the panic barrier catches a panic of the tool's `Drop`.
     _tool: Guarded<Arc<dyn Tool>>,
 }
@@ -120,7 +125,16 @@ impl Entry {
         let lenience = Lenience { coercion, ..lenience };
         let _tool = Guarded::new(Arc::clone(&tool));
         let (foreign, promise) = (foreign.map(Arc::new), promise.map(Arc::new));
-        Some(Self { tool, facts, foreign, promise, lenience, _tool })
+        Some(Self {
+            tool,
+            facts,
+            foreign,
+            promise,
+            lenience,
+            #[cfg(feature = "executor")]
+            shared_name: OnceLock::new(),
+            _tool,
+        })
     }
 
     /// Returns the same tool with another lenience, where it has none of its own.
@@ -135,6 +149,8 @@ impl Entry {
                 coercion: coercion.unwrap_or(self.lenience.coercion),
                 repair: repair.unwrap_or(self.lenience.repair),
             },
+            #[cfg(feature = "executor")]
+            shared_name: self.shared_name.clone(),
             _tool: self._tool.clone(),
         }
     }
@@ -146,6 +162,12 @@ impl Entry {
     #[inline]
     pub(crate) fn definition(&self) -> &ToolDefinition {
         &self.facts.definition
+    }
+
+    /// Returns the name of the tool, for results.
+    #[cfg(feature = "executor")]
+    pub(crate) fn shared_name(&self) -> &Arc<str> {
+        self.shared_name.get_or_init(|| self.definition().name().as_str().into())
     }
 
     pub(super) fn facts(&self) -> &Facts {

@@ -180,11 +180,11 @@ fn address() -> impl Strategy<Value = CallAddress> {
 fn outcome() -> impl Strategy<Value = CallOutcome> {
     prop_oneof![
         result().prop_map(CallOutcome::Finished),
-        (call(), address()).prop_map(|(call, address)| CallOutcome::External(call, address)),
+        (call(), address()).prop_map(|(call, address)| CallOutcome::External(Box::new(call), address)),
         (call(), address(), option::of(".{0,4}"), option::of(result())).prop_map(
             |(call, address, operation, result)| {
                 let operation = Operation::LongRunning(operation);
-                CallOutcome::Pending(Pending { call, address, operation, result })
+                CallOutcome::Pending(Box::new(Pending { call, address, operation, result }))
             }
         ),
     ]

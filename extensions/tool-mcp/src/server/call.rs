@@ -1,7 +1,5 @@
 //! One call of a tool: its run, its reports, its result.
 
-use std::sync::Arc;
-
 use rmcp::{
     ErrorData, RoleServer,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, MetaObject, ProtocolVersion, Tool},
@@ -79,7 +77,7 @@ impl<'a> Call<'a> {
     ) -> Result<CallOutcome, ErrorData> {
         let token = self.context.meta.get_progress_token();
         let level = self.handler.log_level(&self.context, self.is_modern);
-        let tool = Arc::clone(&call.name);
+        let tool = call.name.clone();
         let mut outcomes = match Reports::of(token, level) {
             None => executor.batch(vec![call]).with_run(run).run().await,
             Some((sink, reports)) => {

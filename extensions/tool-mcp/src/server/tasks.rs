@@ -170,10 +170,12 @@ async fn settled(
     events: &mut EventListener,
     task: &TaskContext,
 ) -> Result<CallOutcome, TaskExit> {
-    let CallOutcome::Pending(Pending { operation: Operation::LongRunning(_), result: None, address, .. }) =
-        &outcome
-    else {
-        return Ok(outcome);
+    let address = match &outcome {
+        CallOutcome::Pending(pending) => match &**pending {
+            Pending { operation: Operation::LongRunning(_), result: None, address, .. } => address,
+            _ => return Ok(outcome),
+        },
+        _ => return Ok(outcome),
     };
     loop {
         let event = tokio::select! {

@@ -255,7 +255,7 @@ impl Executor {
     /// Sends an event of a call whose batch is over to listeners.
     fn tell(&self, address: &CallAddress, call: &ToolCall, kind: EventKind) {
         let definition = self.inner.known.get(&call.name).map(|tool| tool.definition());
-        let subject = Subject::new(address.clone(), Arc::clone(&call.name), definition);
+        let subject = Subject::new(address.clone(), call.name.as_str().into(), definition);
         // An error means that there are no listeners, which is allowed.
         let _ = self.inner.listeners.send(subject.event(kind));
     }
@@ -263,7 +263,7 @@ impl Executor {
     /// Creates the result of `call` for the model.
     fn result_of(&self, call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
         let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
-        let mut result = ToolResult::new(call.id.clone(), Arc::clone(&call.name), outcome);
+        let mut result = ToolResult::new(call.id.clone(), call.name.as_str(), outcome);
         let definition = self.inner.known.get(&call.name).map(|tool| tool.definition());
         complete(&self.inner.settings, definition, &mut result);
         result

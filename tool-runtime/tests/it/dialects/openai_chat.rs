@@ -1,8 +1,6 @@
 //! Shapes: <https://platform.openai.com/docs/guides/function-calling?api-mode=chat> and
 //! <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use tool_runtime::{ErrorKind, ToolOutput, ToolResult, call::CallId, dialect::Dialect};
 
@@ -276,7 +274,7 @@ fn a_legacy_function_call_is_answered_by_a_function_message() {
     let calls = [&of_whole[0], &done.calls[0]];
     for call in calls {
         assert_eq!((&*call.name, call.arguments.as_str()), ("add", "{\"a\":1}"));
-        let result = ToolResult::new(call.id.clone(), Arc::clone(&call.name), Ok(ToolOutput::from("5")));
+        let result = ToolResult::new(call.id.clone(), call.name.clone(), Ok(ToolOutput::from("5")));
         let message = json!([{ "role": "function", "name": "my_add", "content": "5" }]);
         assert_eq!(bound.results(&[result]), message);
     }

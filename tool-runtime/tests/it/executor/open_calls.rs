@@ -47,7 +47,7 @@ fn an_external_call_is_not_validated() {
             }));
         let outcomes = executor.run(one("echo", ECHO)).await;
         let CallOutcome::External(call, _) = &outcomes[0] else { panic!() };
-        assert_eq!(call, &one("echo", ECHO)[0]);
+        assert_eq!(**call, one("echo", ECHO)[0]);
         assert!(outcomes[0].result().is_none() && !outcomes[0].is_finished());
         assert_eq!((counter.get(), asked.get()), (0, 0));
         assert!(timeline.all().is_empty());

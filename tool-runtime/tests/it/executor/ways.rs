@@ -6,7 +6,7 @@ use std::{cell::RefCell, collections::BTreeMap, ops::Deref, thread};
 use tokio::runtime::{Builder, Runtime};
 use tool_runtime::{
     CallOutcome, Executor, ToolCall,
-    call::{CallAddress, Operation, Pending},
+    call::{CallAddress, Operation},
     event::{EventKind, EventListener, ToolEvent},
     executor::{Batch, CallStream, ExecutionStrategy, ExecutorBuilder, Finish, StreamItem},
     hook::Hook,
@@ -144,8 +144,8 @@ impl Observed {
             _ => batch.run().await,
         };
         let goes_on = outcomes.iter().filter_map(|outcome| match outcome {
-            CallOutcome::Pending(Pending { address, operation: Operation::LongRunning(_), .. }) => {
-                Some(address)
+            CallOutcome::Pending(pending) if matches!(pending.operation, Operation::LongRunning(_)) => {
+                Some(&pending.address)
             }
             _ => None,
         });
