@@ -124,7 +124,7 @@ impl Drive {
                 ErrorKind::Cancelled,
                 "the run was interrupted; the call may have taken effect",
             );
-            ToolResult::new(call.id.clone(), Arc::clone(&call.name), Err(error))
+            ToolResult::new(call.id.clone(), call.name.as_str(), Err(error))
         };
         let results: Vec<_> = last.calls().map(interrupted).collect();
         if !results.is_empty() {

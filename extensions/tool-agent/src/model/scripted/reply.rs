@@ -43,7 +43,7 @@ impl Reply {
     }
 
     /// A response with one call.
-    pub fn call(tool: impl Into<Arc<str>>, arguments: impl Into<Arguments<'static>>) -> Self {
+    pub fn call(tool: impl Into<String>, arguments: impl Into<Arguments<'static>>) -> Self {
         Self::calls([ToolCall::new(tool, arguments)])
     }
 
