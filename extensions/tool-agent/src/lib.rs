@@ -87,6 +87,7 @@ pub use self::{
     model::{Model, ScriptedModel},
     output::{OUTPUT_INSTRUCTION, OutputTool, OutputType},
     runner::{
-        AgentEvent, AgentEventKind, AgentStream, End, EndReason, RunError, RunHandle, RunUsage, Runner,
+        AgentEvent, AgentEventKind, AgentStream, Answers, End, EndReason, RunError, RunHandle, RunUsage,
+        Runner,
     },
 };

@@ -60,6 +60,7 @@ impl AgentBuilder {
             tool_choice: ToolChoice::Auto,
             parameters: Map::new(),
             approvals_by_handle: false,
+            waits_for_answers: false,
             output: None,
             trace_content: false,
         };
@@ -176,6 +177,13 @@ impl AgentBuilder {
     /// arguments. Default: `false`; the executor's own settings for its spans apply.
     pub fn trace_content(mut self, content: bool) -> Self {
         self.inner.trace_content = content;
+        self
+    }
+
+    /// Sets whether a run with open calls waits for [`RunHandle::answer`](crate::RunHandle::answer). Default: `false`:
+    /// the run ends, and [`Runner::resume`](crate::Runner::resume) continues it.
+    pub fn wait_for_answers(mut self, waits: bool) -> Self {
+        self.inner.waits_for_answers = waits;
         self
     }
 

@@ -62,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) tool_choice: ToolChoice,
     pub(crate) parameters: Map<String, Value>,
     pub(crate) approvals_by_handle: bool,
+    pub(crate) waits_for_answers: bool,
     pub(crate) output: Option<OutputType>,
     pub(crate) trace_content: bool,
 }

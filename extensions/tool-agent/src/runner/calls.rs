@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_runtime::{
     CallOutcome, Executor, ToolCall,
-    executor::{ExecutorError, RunSettings, Steering, StreamItem},
+    executor::{Batch, ExecutorError, RunSettings, Steering, StreamItem},
 };
 
 use super::{AgentEventKind, drive::Drive};
@@ -16,9 +16,14 @@ impl Drive {
         executor: &Executor,
         calls: Vec<ToolCall>,
     ) -> (Vec<CallOutcome>, Vec<crate::Message>) {
+        self.streamed_batch(executor.batch(calls)).await
+    }
+
+    /// Runs a batch, and emits its events.
+    pub(super) async fn streamed_batch(&self, batch: Batch) -> (Vec<CallOutcome>, Vec<crate::Message>) {
         let inbox = Arc::clone(&self.inbox);
         let steering = Steering::new(move || std::future::ready(inbox.next_steering()));
-        let mut stream = executor.batch(calls).with_run(Arc::clone(&self.run)).steering(&steering).stream();
+        let mut stream = batch.with_run(Arc::clone(&self.run)).steering(&steering).stream();
         let mut outcomes = Vec::new();
         while let Some(item) = stream.next().await {
             match item {

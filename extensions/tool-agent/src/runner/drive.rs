@@ -2,11 +2,17 @@
 
 use std::{ops::ControlFlow, sync::Arc, time::SystemTime};
 
-use tool_runtime::{CallOutcome, ErrorKind, Executor, RunContext, ToolCall, ToolError, ToolResult};
+use tool_runtime::{ErrorKind, Executor, RunContext, ToolCall, ToolError};
 
 use super::{
-    AgentEvent, AgentEventKind, End, EndReason, RunUsage, Runner, ask::Failure, handle::Inbox,
-    output::Submissions, session::Turn,
+    AgentEvent, AgentEventKind, End, EndReason, RunUsage, Runner,
+    answers::Input,
+    ask::Failure,
+    handle::Inbox,
+    limits::Repeated,
+    open::{OpenBatch, unanswered},
+    output::Submissions,
+    session::Turn,
 };
 use crate::{
     Agent, Limit, Message, Role,
@@ -26,23 +32,16 @@ pub(super) struct Drive {
     pub(super) usage: RunUsage,
     pub(super) output: Option<Submissions>,
     emitter: Emitter<AgentEvent>,
-    turn: Turn,
+    pub(super) turn: Turn,
     /// The conversation as the model receives it: with messages that are not stored.
     pub(super) view: Vec<Message>,
-    tool_choice: ToolChoice,
-    repeated: Repeated,
-    text: String,
-}
-
-/// The calls of the last round, and the number of rounds with the same calls.
-#[derive(Default)]
-struct Repeated {
-    calls: String,
-    rounds: u64,
+    pub(super) tool_choice: ToolChoice,
+    pub(super) repeated: Repeated,
+    pub(super) text: String,
 }
 
 /// The continuation or the end of a run.
-type Next = ControlFlow<End>;
+pub(super) type Next = ControlFlow<End>;
 
 impl Drive {
     /// Runs an agent to its end.
@@ -51,7 +50,7 @@ impl Drive {
         run: Arc<RunContext>,
         inbox: Arc<Inbox>,
         emitter: Emitter<AgentEvent>,
-        input: Message,
+        input: Input,
         mut span: AgentSpan,
     ) {
         let turn = run.cancellation().run_until_cancelled(runner.0.sessions.turn(&run)).await;
@@ -76,15 +75,12 @@ impl Drive {
             repeated: Repeated::default(),
             text: String::new(),
         };
-        drive.repair().await;
-        drive.add(input).await;
-        let mut end = match drive.expect_output() {
-            ControlFlow::Break(end) => end,
-            ControlFlow::Continue(()) => loop {
-                if let ControlFlow::Break(end) = drive.step().await {
-                    break end;
-                }
-            },
+        let mut next = drive.begin(input).await;
+        let mut end = loop {
+            match next {
+                ControlFlow::Break(end) => break end,
+                ControlFlow::Continue(()) => next = drive.step().await,
+            }
         };
         end.usage = drive.usage;
         if end.text.is_empty() {
@@ -92,6 +88,22 @@ impl Drive {
         }
         span.ended(&end);
         drive.emit(AgentEventKind::Ended { end }).await;
+    }
+
+    /// Starts the run with a message, or with answers to the open calls of its session.
+    async fn begin(&mut self, input: Input) -> Next {
+        match input {
+            Input::Message(message) => {
+                self.abandon("not answered: the user sent another message").await;
+                self.repair().await;
+                self.add(message).await;
+                self.expect_output()
+            }
+            Input::Answers(answers) => {
+                self.expect_output()?;
+                self.answered_later(answers).await
+            }
+        }
     }
 
     pub(super) fn agent(&self) -> &Agent {
@@ -108,7 +120,7 @@ impl Drive {
     }
 
     /// Stores a message in the conversation.
-    async fn add(&mut self, message: Message) {
+    pub(super) async fn add(&mut self, message: Message) {
         self.turn.messages.push(message.clone());
         self.view.push(message.clone());
         self.emit(AgentEventKind::Message { message }).await;
@@ -119,13 +131,8 @@ impl Drive {
         let Some(last) = self.turn.messages.last().filter(|last| last.role() == Role::Assistant) else {
             return;
         };
-        let interrupted = |call: &ToolCall| {
-            let error = ToolError::new(
-                ErrorKind::Cancelled,
-                "the run was interrupted; the call may have taken effect",
-            );
-            ToolResult::new(call.id.clone(), call.name.as_str(), Err(error))
-        };
+        let interrupted =
+            |call: &ToolCall| unanswered(call, "the run was interrupted; the call may have taken effect");
         let results: Vec<_> = last.calls().map(interrupted).collect();
         if !results.is_empty() {
             self.add(Message::results(results)).await;
@@ -146,70 +153,16 @@ impl Drive {
         if calls.is_empty() {
             return self.answered(&step, &response).await;
         }
-        self.before_calls(&calls)?;
-        let (outcomes, steering) = self.executed(&executor, calls).await;
-        let next = self.after_calls(&step, &response, outcomes).await;
-        for message in steering {
-            self.add(message).await;
+        if let ControlFlow::Break(end) = self.before_calls(&calls) {
+            self.refuse(&calls, &end.reason).await;
+            return ControlFlow::Break(end);
         }
-        next
-    }
-
-    /// Ends the run at a limit, a stop, or its cancellation.
-    fn before_round(&mut self) -> Next {
-        if self.run.cancellation().is_cancelled() {
-            return ControlFlow::Break(End::new(EndReason::Cancelled));
+        let (outcomes, after) = self.executed(&executor, calls).await;
+        self.turn.open = Some(OpenBatch { executor, outcomes, after });
+        if self.tool_choice.is_forced() {
+            self.tool_choice = ToolChoice::Auto;
         }
-        if let Some(stop) = self.run.stopped() {
-            return ControlFlow::Break(End::new(EndReason::Stopped { message: stop.reason().into_owned() }));
-        }
-        let limits = &self.agent().0.limits;
-        let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
-        if reached(limits.rounds, self.usage.rounds) {
-            let rounds = self.usage.rounds;
-            return limit(Limit::Rounds, format!("the run may make {rounds} requests to the model"));
-        }
-        if reached(limits.tokens, self.usage.tokens()) {
-            let message = format!(
-                "the run used {} tokens, and may use {}",
-                self.usage.tokens(),
-                limits.tokens.unwrap_or(0)
-            );
-            return limit(Limit::Tokens, message);
-        }
-        if self.run.deadline().is_some_and(|end| end <= std::time::Instant::now()) {
-            return limit(Limit::Time, "the time of the run is over".to_owned());
-        }
-        if let Err(error) = self.run.count_round() {
-            return limit(Limit::Budget, error.reason().into_owned());
-        }
-        self.usage.rounds += 1;
-        ControlFlow::Continue(())
-    }
-
-    /// Ends the run before calls that exceed a limit: none of them is executed.
-    fn before_calls(&mut self, calls: &[ToolCall]) -> Next {
-        let limits = self.agent().0.limits.clone();
-        let made = calls.len() as u64;
-        if let Some(most) = limits.calls.filter(|most| self.usage.calls + made > *most) {
-            return limit(Limit::Calls, format!("the run may make {most} calls"));
-        }
-        self.usage.calls += made;
-        let written: Vec<_> =
-            calls.iter().map(|call| format!("{}{}", call.name, call.arguments.as_str())).collect();
-        let written = written.join("\n");
-        if written == self.repeated.calls {
-            self.repeated.rounds += 1;
-        } else {
-            self.repeated = Repeated { calls: written, rounds: 1 };
-        }
-        match limits.repeated_calls.filter(|most| self.repeated.rounds > *most) {
-            Some(most) => limit(
-                Limit::RepeatedCalls,
-                format!("the model made the same calls more than {most} times in a row"),
-            ),
-            None => ControlFlow::Continue(()),
-        }
+        self.after_calls(step.number, &response).await
     }
 
     /// Returns the executor with the tools of this round.
@@ -315,42 +268,8 @@ impl Drive {
         ControlFlow::Break(ended)
     }
 
-    /// Stores the results of a batch, and continues or ends the run.
-    async fn after_calls(&mut self, step: &Step, response: &Response, outcomes: Vec<CallOutcome>) -> Next {
-        if self.tool_choice.is_forced() {
-            self.tool_choice = ToolChoice::Auto;
-        }
-        let results = Message::results(outcomes.iter().filter_map(CallOutcome::result).cloned());
-        self.add(results.clone()).await;
-        if let Some(stop) = tool_runtime::executor::stop_error(&outcomes) {
-            return stopped(stop);
-        }
-        if let Some(end) = self.submitted(&outcomes) {
-            let open = outcomes.into_iter().filter(|outcome| !outcome.is_finished()).collect();
-            return ControlFlow::Break(End { open, ..end });
-        }
-        if outcomes.iter().any(|outcome| !outcome.is_finished()) {
-            let open = outcomes.into_iter().filter(|outcome| !outcome.is_finished()).collect();
-            return ControlFlow::Break(End { open, ..End::new(EndReason::OpenCalls) });
-        }
-        let actions = tool_runtime::call::merged_actions(&outcomes);
-        if actions.terminate || actions.skip_summarization {
-            let texts: Vec<_> = outcomes.iter().filter_map(CallOutcome::result).map(|it| it.text()).collect();
-            let reason =
-                if actions.terminate { EndReason::Terminated } else { EndReason::SkippedSummarization };
-            return ControlFlow::Break(End { text: texts.join("\n"), ..End::new(reason) });
-        }
-        for hook in self.hooks() {
-            let end = StepEnd { number: step.number, response, results: Some(&results), run: &self.run };
-            if self.hooked(&hook, hook.dynamic().after_step(&end)).await?.is_break() {
-                return ControlFlow::Break(End::new(EndReason::HookStopped));
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
     /// Awaits the future of a hook.
-    async fn hooked<T>(
+    pub(super) async fn hooked<T>(
         &self,
         hook: &BoxAgentHook,
         asked: impl Future<Output = Result<T, ToolError>>,
@@ -364,18 +283,19 @@ impl Drive {
     }
 }
 
+/// Creates an event of a run.
 fn event(agent: &Agent, run: &RunContext, kind: AgentEventKind) -> AgentEvent {
     AgentEvent { time: SystemTime::now(), run: run.id().clone(), agent: Arc::clone(&agent.0.name), kind }
 }
 
-fn limit<T>(limit: Limit, message: String) -> ControlFlow<End, T> {
+pub(super) fn limit<T>(limit: Limit, message: String) -> ControlFlow<End, T> {
     ControlFlow::Break(End::new(EndReason::Limit { limit, message }))
 }
 
-fn failed<T>(message: String) -> ControlFlow<End, T> {
+pub(super) fn failed<T>(message: String) -> ControlFlow<End, T> {
     ControlFlow::Break(End::new(EndReason::Failed { message }))
 }
 
-fn stopped<T>(stop: &ToolError) -> ControlFlow<End, T> {
+pub(super) fn stopped<T>(stop: &ToolError) -> ControlFlow<End, T> {
     ControlFlow::Break(End::new(EndReason::Stopped { message: stop.reason().into_owned() }))
 }

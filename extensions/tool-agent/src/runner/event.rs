@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use tool_runtime::{CallOutcome, call::CallId, dialect::Usage, event::ToolEvent};
+use tool_runtime::{CallOutcome, ToolCall, call::CallId, dialect::Usage, event::ToolEvent};
 
 use crate::{Limit, Message, model::ModelErrorKind, output::Submission};
 
@@ -68,6 +68,14 @@ pub enum AgentEventKind {
         /// The text.
         text: String,
     },
+    /// Calls wait for an answer: see [`Answers`](crate::Answers).
+    Open {
+        /// The calls, in order. A call that waits for an approval is represented by a virtual call with its arguments,
+        /// hint and payload: see [`Executor::confirmation_call`](tool_runtime::Executor::confirmation_call).
+        calls: Vec<ToolCall>,
+        /// The ids of those calls, all of which are answered later.
+        long_running: Vec<CallId>,
+    },
     /// The run ended; the last event.
     Ended {
         /// The end.
@@ -92,9 +100,13 @@ pub struct End {
     pub(crate) output_json: Option<Arc<str>>,
     /// The requests, calls and tokens of the run.
     pub usage: RunUsage,
-    /// The calls that wait for an answer.
+    /// The calls that wait for an answer: [`Runner::resume`](crate::Runner::resume). If the run ended with its output, the
+    /// calls that had no result; they are closed in the session.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "addresses")]
     pub open: Vec<CallOutcome>,
+    /// The virtual calls for those of them that wait for an approval.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub confirmations: Vec<ToolCall>,
 }
 
 /// The reason for which a run ended.
@@ -261,6 +273,7 @@ impl End {
             output_json: None,
             usage: RunUsage::default(),
             open: Vec::new(),
+            confirmations: Vec::new(),
         }
     }
 

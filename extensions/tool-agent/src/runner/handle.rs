@@ -6,13 +6,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tool_runtime::{
     CancellationToken, ToolError,
     call::CallAddress,
     policy::{Approval, ApprovalHandle},
 };
 
+use super::Answers;
 use crate::Message;
 
 /// Steers a run while it takes place. Cheap to clone.
@@ -24,12 +25,17 @@ pub struct RunHandle {
 
 /// Messages and answers for a run.
 #[derive(Default)]
-pub(crate) struct Inbox(Mutex<Waiting>);
+pub(crate) struct Inbox {
+    waiting: Mutex<Waiting>,
+    /// Notified of answers to open calls.
+    answered: Notify,
+}
 
 #[derive(Default)]
 struct Waiting {
     steering: VecDeque<Message>,
     follow_ups: VecDeque<Message>,
+    answers: VecDeque<Answers>,
     approvals: HashMap<CallAddress, oneshot::Sender<Approval>>,
 }
 
@@ -60,6 +66,14 @@ impl RunHandle {
         waiting.is_some_and(|waiting| waiting.send(approval).is_ok())
     }
 
+    /// Answers open calls of the run: at the end of their batch, or while the run [waits for
+    /// answers](crate::AgentBuilder::wait_for_answers). An answer that names no open call is reported as a
+    /// [notice](crate::AgentEventKind::Notice).
+    pub fn answer(&self, answers: Answers) {
+        self.inbox.lock().answers.push_back(answers);
+        self.inbox.answered.notify_one();
+    }
+
     /// Cancels the run.
     pub fn cancel(&self) {
         self.token.cancel();
@@ -69,7 +83,7 @@ impl RunHandle {
 impl Inbox {
     /// No user code runs under the lock.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn next_steering(&self) -> Option<Message> {
@@ -78,6 +92,15 @@ impl Inbox {
 
     pub(super) fn next_follow_up(&self) -> Option<Message> {
         self.lock().follow_ups.pop_front()
+    }
+
+    pub(super) fn next_answers(&self) -> Option<Answers> {
+        self.lock().answers.pop_front()
+    }
+
+    /// Waits for answers to open calls.
+    pub(super) async fn answered(&self) {
+        self.answered.notified().await;
     }
 
     /// Waits for the answer to a request.

@@ -1,10 +1,13 @@
 //! The runner: agents in sessions, as streams of events.
 
+mod answers;
 mod ask;
 mod calls;
 mod drive;
 mod event;
 mod handle;
+mod limits;
+mod open;
 mod output;
 mod session;
 mod stream;
@@ -15,12 +18,13 @@ use serde::de::DeserializeOwned;
 use tool_runtime::{RunContext, schemars::JsonSchema};
 use tracing::Instrument as _;
 
-use self::{drive::Drive, session::Sessions};
 pub use self::{
+    answers::Answers,
     event::{AgentEvent, AgentEventKind, End, EndReason, RunUsage},
     handle::RunHandle,
     stream::{AgentStream, RunError},
 };
+use self::{answers::Input, drive::Drive, session::Sessions};
 use crate::{
     Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook, output::OutputType, telemetry::AgentSpan,
 };
@@ -106,13 +110,61 @@ impl Runner {
     ///
     /// Nothing happens until the stream is polled. Dropping it cancels the run.
     pub fn run_with(&self, run: RunContext, input: impl Into<Message>) -> AgentStream {
-        let input = input.into();
-        let run = Arc::new(self.prepared(run, &input));
+        self.started(run, Input::Message(input.into()))
+    }
+
+    /// Continues the session of `run` after a run that ended with [open calls](EndReason::OpenCalls): approved calls run,
+    /// and the model is asked once each call has its result. Until then, the run ends with the remaining open calls. Calls
+    /// with a result are not run again.
+    ///
+    /// An answer that names no call of the session ends the run with an error, and changes nothing. A run with a message
+    /// in place of answers closes the open calls: they are answered with an error, or their interim result remains.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Answers, EndReason, Runner, ScriptedModel, model::Reply};
+    /// use tool_runtime::{RunContext, prelude::*};
+    ///
+    /// /// Removes a file.
+    /// #[tool(destructive, confirm)]
+    /// fn remove(path: String) -> String {
+    ///     format!("{path} is removed")
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let model = ScriptedModel::new([
+    ///     Reply::call("remove", json!({ "path": "a.txt" })),
+    ///     Reply::text("Done."),
+    /// ]);
+    /// let tools = Registry::builder().tool::<remove>().build()?;
+    /// let runner = Runner::new(Agent::builder("cleaner", model).tools(tools).build()?);
+    /// let run = || RunContext::new().with_session("s-1");
+    ///
+    /// let end = runner.run_with(run(), "Remove a.txt.").end().await;
+    /// assert_eq!(end.reason, EndReason::OpenCalls);
+    /// let call = end.open[0].address().unwrap();
+    /// let answer = runner.resume(run(), Answers::new().approve(call)).answer().await?;
+    /// assert_eq!(answer, "Done.");
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn resume(&self, run: RunContext, answers: Answers) -> AgentStream {
+        self.started(run, Input::Answers(answers))
+    }
+
+    fn started(&self, run: RunContext, input: Input) -> AgentStream {
+        let message = match &input {
+            Input::Message(message) => Some(message.clone()),
+            Input::Answers(_) => None,
+        };
+        let run = Arc::new(self.prepared(run, message.as_ref()));
         let handle = RunHandle::new(run.cancellation().clone());
         let (runner, inbox) = (self.clone(), handle.inbox());
         let of_run = Arc::clone(&run);
         let events = Driven::new(move |emitter| async move {
-            let span = AgentSpan::new(&runner.0.agent, &of_run, &input);
+            let span = AgentSpan::new(&runner.0.agent, &of_run, message.as_ref());
             let entered = span.span().clone();
             Drive::run(runner, of_run, inbox, emitter, input, span).instrument(entered).await;
         });
@@ -174,7 +226,7 @@ impl Runner {
     }
 
     /// Completes the run with the parts that the runner and the agent define.
-    fn prepared(&self, run: RunContext, input: &Message) -> RunContext {
+    fn prepared(&self, run: RunContext, input: Option<&Message>) -> RunContext {
         let Inner { agent, app, .. } = &*self.0;
         let token = run.cancellation().child_token();
         let mut run = run.with_cancellation(token);
@@ -184,7 +236,7 @@ impl Runner {
         if let (None, Some(app)) = (run.app(), app) {
             run = run.with_app(app);
         }
-        if run.user_content().is_none() {
+        if let (None, Some(input)) = (run.user_content(), input) {
             run = run.with_user_content(input.text());
         }
         let end = agent.0.limits.time.and_then(|time| Instant::now().checked_add(time));

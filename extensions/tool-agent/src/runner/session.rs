@@ -8,6 +8,7 @@ use std::{
 use tokio::sync::OwnedMutexGuard;
 use tool_runtime::RunContext;
 
+use super::open::OpenBatch;
 use crate::Message;
 
 /// The conversations of all sessions of a runner.
@@ -23,6 +24,8 @@ type Key = (Option<String>, Option<String>, String);
 #[derive(Default)]
 pub(super) struct Session {
     pub(super) messages: Vec<Message>,
+    /// The last batch, while calls of it are open: the last message has its calls.
+    pub(super) open: Option<OpenBatch>,
 }
 
 /// The turn of a run in its session: other runs of the session wait for its end.

@@ -38,7 +38,7 @@ pub(crate) struct AgentSpan(Open);
 pub(crate) struct ChatSpan(Open);
 
 impl AgentSpan {
-    pub(crate) fn new(agent: &Agent, run: &RunContext, message: &Message) -> Self {
+    pub(crate) fn new(agent: &Agent, run: &RunContext, message: Option<&Message>) -> Self {
         let span = info_span!(
             "invoke_agent",
             otel.name = Empty,
@@ -72,7 +72,7 @@ impl AgentSpan {
             }
             record_model(span, agent.model());
             record_conversation(span, run);
-            if open.content {
+            if let Some(message) = message.filter(|_| open.content) {
                 span.record("gen_ai.input.messages", input(std::slice::from_ref(message), None));
             }
         }

@@ -1,0 +1,77 @@
+//! The limits of a run.
+
+use std::ops::ControlFlow;
+
+use tool_runtime::ToolCall;
+
+use super::{
+    End, EndReason,
+    drive::{Drive, Next, limit},
+};
+use crate::Limit;
+
+/// The calls of the last round, and the number of rounds with the same calls.
+#[derive(Default)]
+pub(super) struct Repeated {
+    calls: String,
+    rounds: u64,
+}
+
+impl Drive {
+    /// Ends the run at a limit, a stop, or its cancellation.
+    pub(super) fn before_round(&mut self) -> Next {
+        if self.run.cancellation().is_cancelled() {
+            return ControlFlow::Break(End::new(EndReason::Cancelled));
+        }
+        if let Some(stop) = self.run.stopped() {
+            return ControlFlow::Break(End::new(EndReason::Stopped { message: stop.reason().into_owned() }));
+        }
+        let limits = &self.agent().0.limits;
+        let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
+        if reached(limits.rounds, self.usage.rounds) {
+            let rounds = self.usage.rounds;
+            return limit(Limit::Rounds, format!("the run may make {rounds} requests to the model"));
+        }
+        if reached(limits.tokens, self.usage.tokens()) {
+            let message = format!(
+                "the run used {} tokens, and may use {}",
+                self.usage.tokens(),
+                limits.tokens.unwrap_or(0)
+            );
+            return limit(Limit::Tokens, message);
+        }
+        if self.run.deadline().is_some_and(|end| end <= std::time::Instant::now()) {
+            return limit(Limit::Time, "the time of the run is over".to_owned());
+        }
+        if let Err(error) = self.run.count_round() {
+            return limit(Limit::Budget, error.reason().into_owned());
+        }
+        self.usage.rounds += 1;
+        ControlFlow::Continue(())
+    }
+
+    /// Ends the run before calls that exceed a limit: none of them is executed.
+    pub(super) fn before_calls(&mut self, calls: &[ToolCall]) -> Next {
+        let limits = self.agent().0.limits.clone();
+        let made = calls.len() as u64;
+        if let Some(most) = limits.calls.filter(|most| self.usage.calls + made > *most) {
+            return limit(Limit::Calls, format!("the run may make {most} calls"));
+        }
+        self.usage.calls += made;
+        let written: Vec<_> =
+            calls.iter().map(|call| format!("{}{}", call.name, call.arguments.as_str())).collect();
+        let written = written.join("\n");
+        if written == self.repeated.calls {
+            self.repeated.rounds += 1;
+        } else {
+            self.repeated = Repeated { calls: written, rounds: 1 };
+        }
+        match limits.repeated_calls.filter(|most| self.repeated.rounds > *most) {
+            Some(most) => limit(
+                Limit::RepeatedCalls,
+                format!("the model made the same calls more than {most} times in a row"),
+            ),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}
