@@ -1,7 +1,7 @@
 //! Open calls: their answers, and the end of their batch.
 //!
 //! A batch stays in the session until each of its calls has a result. Its results are stored as one message, in the order
-//! of the calls, so that no request contains a call without its result, or a result that nobody gave.
+//! of the calls: each call in a request has its result, and no result is invented.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Instant};
 
