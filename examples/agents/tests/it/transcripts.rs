@@ -1,0 +1,73 @@
+//! The output of each program on its script, as in `transcripts/` (`UPDATE=1` rewrites them).
+
+use std::{env, fs, path::Path, process::Stdio};
+
+use tokio::{io::AsyncWriteExt as _, process::Command};
+
+/// Compares the output of a program with its transcript.
+async fn check(program: &str, variables: &[(&str, &str)], input: &str) {
+    let mut command = Command::new(program);
+    command.env_remove("MODEL").envs(variables.iter().copied()).kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A program that does not read its input may have ended.
+    let mut stdin = child.stdin.take().unwrap();
+    drop(stdin.write_all(input.as_bytes()).await);
+    drop(stdin);
+    let output = child.wait_with_output().await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = String::from_utf8(output.stdout).unwrap();
+    let name = Path::new(program).file_stem().unwrap().to_str().unwrap();
+    let path = format!("{}/tests/it/transcripts/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    if env::var_os("UPDATE").is_some() {
+        fs::write(&path, &output).unwrap();
+    }
+    assert_eq!(output, fs::read_to_string(&path).unwrap_or_default(), "{path}");
+}
+
+// Z05
+#[tokio::test]
+async fn weather_shows_each_part_of_a_streamed_result() {
+    check(env!("CARGO_BIN_EXE_weather-agent"), &[("NOW", "1760000000")], "").await;
+}
+
+// Z07
+#[tokio::test]
+async fn retry_shows_that_attempt_1_failed_and_2_succeeded() {
+    check(env!("CARGO_BIN_EXE_retry-agent"), &[], "").await;
+}
+
+// Z13
+#[tokio::test]
+async fn filter_shows_the_tools_of_each_user_and_refuses_the_others() {
+    check(env!("CARGO_BIN_EXE_filter-agent"), &[], "").await;
+}
+
+// Z13
+#[tokio::test]
+async fn external_reports_the_call_and_accepts_its_result() {
+    check(env!("CARGO_BIN_EXE_external-agent"), &[], "").await;
+}
+
+// Z13
+#[tokio::test]
+async fn approval_asks_for_each_payment_and_denies_by_rule() {
+    check(env!("CARGO_BIN_EXE_approval-agent"), &[], "y\nn\n").await;
+}
+
+// Y02
+#[tokio::test]
+async fn extract_prints_the_corrected_value() {
+    check(env!("CARGO_BIN_EXE_extract"), &[], "").await;
+}
+
+// Z04
+#[tokio::test]
+async fn discovery_prints_the_schemas_of_both_crates() {
+    check(env!("CARGO_BIN_EXE_discovery-agent"), &[], "").await;
+}
+
+#[tokio::test]
+async fn conversation_continues_in_the_second_run() {
+    check(env!("CARGO_BIN_EXE_conversation"), &[], "").await;
+}
