@@ -26,5 +26,6 @@ pages! {
     requests_and_dialects: "requests_and_dialects.md",
     security: "security.md",
     mcp: "mcp.md",
+    agents: "agents.md",
     coming_from: "coming_from.md",
 }

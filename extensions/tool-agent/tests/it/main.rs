@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod fallback;
+mod in_runs;
 mod output;
 mod recording;
 mod runner;
