@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use clap::{Arg, builder::PossibleValue};
+use tokio::sync::Notify;
 use tool_runtime::{
     Executor, RunContext, ToolError,
     definition::Permission,
@@ -15,7 +16,7 @@ use tool_runtime::{
     },
 };
 
-use crate::{page::Page, question::Question, stage::Stage, terminal::Terminal};
+use crate::{keyboard::Keyboard, page::Page, question::Question, stage::Stage, terminal::Terminal};
 
 /// The value of `--approve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +56,7 @@ impl Approve {
 
     /// Derives the executor of a command from the `base` of the program. The decision applies in addition to the rules,
     /// policies and the approver of the program: it can only reject more calls. `wary`: destructive tools require
-    /// approval, also if they do not ask for it themselves.
+    /// approval, also if they do not ask for it themselves. `shown`: questions wait until it is notified.
     ///
     /// # Errors
     ///
@@ -66,6 +67,7 @@ impl Approve {
         settings: RunSettings,
         wary: bool,
         screen: Option<Screen>,
+        shown: Option<Arc<Notify>>,
     ) -> Result<(Executor, Unasked), ExecutorError> {
         // A rule, since a policy is not consulted if the tool itself requires confirmation.
         let all = base.tools().definitions();
@@ -83,7 +85,7 @@ impl Approve {
         };
         let unasked = Unasked::default();
         let of_program = base.approver().cloned();
-        let person = Person { how: self, of_program, screen, unasked: unasked.clone() };
+        let person = Person { how: self, of_program, screen, shown, unasked: unasked.clone() };
         let settings = settings.rules(Rules::new(rules)).permission(permission).approver(person);
         Ok((base.with_settings(&RunContext::new(), settings)?, unasked))
     }
@@ -94,6 +96,7 @@ pub(crate) struct Screen {
     /// An empty page for the terminal.
     pub(crate) page: Page,
     pub(crate) stage: Arc<Stage>,
+    pub(crate) keyboard: Arc<Keyboard>,
 }
 
 /// A flag for a question that could not be asked.
@@ -115,6 +118,8 @@ struct Person {
     /// The approver of the program, which decides after the option.
     of_program: Option<BoxApprover>,
     screen: Option<Screen>,
+    /// Notified while all events are shown: a question waits for it.
+    shown: Option<Arc<Notify>>,
     unasked: Unasked,
 }
 
@@ -123,6 +128,9 @@ impl Approver for Person {
         let rejected = |why: &str| Ok(Approval::Rejected(why.to_owned()));
         if self.how == Approve::Never {
             return rejected("no call is approved (`--approve never`)");
+        }
+        if let (Approve::Ask, Some(shown)) = (self.how, &self.shown) {
+            shown.notified().await;
         }
         if let Some(of_program) = &self.of_program {
             return of_program.ask(request).await;
@@ -142,9 +150,7 @@ async fn asked(request: &ApprovalRequest, screen: &Screen) -> Result<Approval, T
     let question = Question::new(request, &screen.page);
     // Closed on cancellation, too.
     let _open = screen.stage.open();
-    // An answer takes time: it blocks no thread of the runtime, and holds no lock that Ctrl-C requires.
-    let answer = tokio::task::spawn_blocking(move || question.ask());
-    let answer = answer.await.map_err(ToolError::from_source)?.map_err(ToolError::from)?;
+    let answer = question.ask(&screen.keyboard).await.map_err(ToolError::from)?;
     Ok(if answer { Approval::Approved } else { Approval::Rejected("the person said no".to_owned()) })
 }
 
@@ -161,7 +167,7 @@ mod tests {
 
     /// The executor of `tools` without guards of the program.
     fn executor(how: Approve, tools: Registry, wary: bool) -> (Executor, Unasked) {
-        how.executor(&Executor::new(tools), RunSettings::new(), wary, None).unwrap()
+        how.executor(&Executor::new(tools), RunSettings::new(), wary, None, None).unwrap()
     }
 
     #[tool_args]

@@ -123,6 +123,7 @@ mod cli;
 mod command;
 mod failure;
 mod program;
+mod talk;
 
 mod approve;
 mod commands;
@@ -130,6 +131,7 @@ mod dialects;
 mod flags;
 mod harmless;
 mod input;
+mod keyboard;
 mod page;
 mod question;
 mod refused;
@@ -149,6 +151,7 @@ pub use self::{
     command::Command,
     failure::{Exit, Failure},
     program::{Program, Provides},
+    talk::Approvals,
 };
 
 /// Runs the command line of all tools that this program is linked with.

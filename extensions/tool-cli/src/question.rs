@@ -4,13 +4,14 @@
 //! arguments can neither imitate the question nor push it off the screen. Shortened arguments can be shown in full before
 //! the answer.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use tool_runtime::policy::{ApprovalCause, ApprovalRequest, Escape};
 
 use crate::{
     flags::members,
     harmless::in_a_line,
+    keyboard::Keyboard,
     page::{Look, Page},
     stage::write,
 };
@@ -52,12 +53,12 @@ impl Question {
     /// # Errors
     ///
     /// If the standard input cannot be read.
-    pub(crate) fn ask(&self) -> io::Result<bool> {
-        forget_keys();
+    pub(crate) async fn ask(&self, keyboard: &Arc<Keyboard>) -> io::Result<bool> {
+        // Keys that were pressed before the question.
+        keyboard.forget();
         write(self.brief.as_str());
         loop {
-            let mut line = String::new();
-            io::stdin().read_line(&mut line)?;
+            let line = keyboard.line().await?.unwrap_or_default();
             if !line.ends_with('\n') {
                 write("\n");
             }
@@ -67,16 +68,6 @@ impl Question {
                 _ => return Ok(false),
             }
         }
-    }
-}
-
-/// Drops keys that were pressed before the question.
-fn forget_keys() {
-    #[cfg(unix)]
-    {
-        use rustix::termios::{QueueSelector, tcflush};
-        // Fails if the input is not a terminal, which has no keys.
-        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
     Failure,
     approve::Screen,
     harmless::inset,
+    keyboard::Keyboard,
     page::{Look, Page},
     stage::Stage,
 };
@@ -26,6 +27,7 @@ pub(crate) struct Terminal {
     /// `true` if bars can be drawn.
     draws: bool,
     stage: Arc<Stage>,
+    keyboard: Arc<Keyboard>,
 }
 
 impl Terminal {
@@ -44,6 +46,7 @@ impl Terminal {
             error_is_terminal: io::stderr().is_terminal(),
             draws,
             stage: Arc::default(),
+            keyboard: Arc::default(),
         }
     }
 
@@ -63,8 +66,22 @@ impl Terminal {
 
     /// The terminal for questions; `None` unless the standard input and the standard error are terminals.
     pub(crate) fn screen(&self) -> Option<Screen> {
-        let can_ask = self.error_is_terminal && io::stdin().is_terminal();
-        can_ask.then(|| Screen { page: self.error_page(), stage: Arc::clone(&self.stage) })
+        let screen = || Screen {
+            page: self.error_page(),
+            stage: Arc::clone(&self.stage),
+            keyboard: Arc::clone(&self.keyboard),
+        };
+        self.can_ask().then(screen)
+    }
+
+    /// Returns `true` if the standard input and the standard error are terminals.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.error_is_terminal && io::stdin().is_terminal()
+    }
+
+    /// The standard input, by lines.
+    pub(crate) fn keyboard(&self) -> &Arc<Keyboard> {
+        &self.keyboard
     }
 
     /// The standard error, shared with questions.

@@ -157,7 +157,7 @@ fn call(
     let terminal = program.terminal();
     let (executor, unasked) = options
         .approve()
-        .executor(program.executor()?, RunSettings::new(), false, terminal.screen())
+        .executor(program.executor()?, RunSettings::new(), false, terminal.screen(), None)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let batch = executor.batch(vec![ToolCall::new(name, given.text)]);
     let streamed = match &mut form {

@@ -108,7 +108,7 @@ fn executor(program: &Program, matches: &ArgMatches) -> Result<(Executor, Unaske
     let strategy = strategies.into_iter().min_by_key(|strategy| at_once(*strategy)).unwrap_or_default();
     let settings = RunSettings::new().strategy(strategy);
     let approve = Approve::named(matches.get_one::<String>("approve").map(String::as_str));
-    let derived = approve.executor(base, settings, true, program.terminal().screen());
+    let derived = approve.executor(base, settings, true, program.terminal().screen(), None);
     derived.map_err(|error| Failure::usage(error.to_string()))
 }
 
