@@ -44,6 +44,7 @@
 //! | [`RunHandle`] | steers a run: messages, approvals, cancellation |
 //! | [`AgentHook`] | observes and changes the steps of a run |
 //! | [`OutputType`], [`OutputTool`] | the type of an answer; the tool by which a model submits it |
+//! | `cli` | the command `chat` for `tool-cli` (feature `cli`) |
 //!
 //! # The life of a run
 //!
@@ -69,6 +70,8 @@
 //! arguments and results are recorded by [`AgentBuilder::trace_content`] only.
 
 mod agent;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod driven;
 mod guard;
 mod hook;

@@ -235,6 +235,14 @@ impl HttpModel {
         }
         Ok(self.with(|it| it.dialect = dialect))
     }
+
+    /// Returns the environment variable of the key if there is none and the server of the provider requires one.
+    #[cfg(feature = "cli")]
+    pub(crate) fn missing_key(&self) -> Option<String> {
+        let Settings { provider, key, base_url, .. } = &*self.0;
+        let is_missing = key.is_none() && base_url == provider.base_url();
+        is_missing.then(|| format!("{}_API_KEY", provider.variable()))
+    }
 }
 
 impl Model for HttpModel {

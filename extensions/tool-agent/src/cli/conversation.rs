@@ -1,0 +1,198 @@
+//! Turns of a conversation: lines of a person, and answers of the agent.
+
+use std::{future::poll_fn, task::Context};
+
+use futures_util::StreamExt as _;
+use tool_cli::{Approvals, Exit, Failure, Program};
+use tool_runtime::RunContext;
+
+use super::{interrupts::Interrupts, view::View};
+use crate::{AgentStream, Runner};
+
+const HELP: &str = "\
+/help   list the commands
+/tools  list the tools
+/new    begin a new conversation
+/exit   end the program; so does the end of the input (Ctrl-D)
+A message that begins with a slash is written with two: //path. Ctrl-C ends the turn.";
+
+/// A conversation at the terminal, or of the lines of the standard input.
+pub(super) struct Conversation<'p> {
+    program: &'p Program,
+    runner: Runner,
+    approvals: &'p Approvals,
+    json: bool,
+    interrupts: Interrupts,
+    /// The number of the session: each conversation is one.
+    session: u32,
+}
+
+/// A line that a person entered.
+#[derive(Debug, PartialEq)]
+enum Line<'l> {
+    Empty,
+    Help,
+    Tools,
+    New,
+    Exit,
+    Unknown(&'l str),
+    Message(&'l str),
+}
+
+impl<'l> Line<'l> {
+    fn read(line: &'l str) -> Self {
+        let line = line.trim();
+        match line {
+            "" => Self::Empty,
+            "/help" | "/?" => Self::Help,
+            "/tools" => Self::Tools,
+            "/new" => Self::New,
+            "/exit" | "/quit" => Self::Exit,
+            _ => match line.strip_prefix('/') {
+                Some(message) if message.starts_with('/') => Self::Message(message),
+                Some(_) => Self::Unknown(line.split_whitespace().next().unwrap_or(line)),
+                None => Self::Message(line),
+            },
+        }
+    }
+}
+
+impl<'p> Conversation<'p> {
+    /// Begins a conversation, within the runtime of the program.
+    pub(super) fn new(program: &'p Program, runner: Runner, approvals: &'p Approvals, json: bool) -> Self {
+        Self { program, runner, approvals, json, interrupts: Interrupts::listen(), session: 1 }
+    }
+
+    /// Answers one message.
+    pub(super) async fn answer(&mut self, message: String) -> Result<Exit, Failure> {
+        let exit = self.turn(message).await?;
+        if exit == Exit::Cancelled {
+            self.program.tell_error("the turn was cancelled");
+        }
+        Ok(exit)
+    }
+
+    /// Answers each line of the standard input.
+    pub(super) async fn converse(&mut self, model: &str) -> Result<Exit, Failure> {
+        let is_asked = self.program.can_ask();
+        if is_asked {
+            self.program.tell("model", &format!("{model}; type a message, /help or /exit"));
+        }
+        let mut worst = Exit::Done;
+        loop {
+            let line = tokio::select! {
+                biased;
+                () = self.interrupts.between_turns() => {
+                    self.end_line();
+                    return Ok(Exit::Cancelled);
+                }
+                line = self.program.line("> ") => line,
+            };
+            let line = line.map_err(|error| {
+                Failure::new(Exit::Usage, format!("the standard input cannot be read: {error}"))
+            })?;
+            let Some(line) = line else {
+                self.end_line();
+                break;
+            };
+            match Line::read(&line) {
+                Line::Empty => {}
+                Line::Exit => break,
+                Line::Help => self.program.tell("commands", &format!("\n{HELP}")),
+                Line::Tools => self.tools(),
+                Line::New => {
+                    self.session += 1;
+                    self.program.note("a new conversation begins");
+                }
+                Line::Unknown(name) => {
+                    self.program.note(&format!("there is no command `{name}`; /help lists the commands"));
+                }
+                Line::Message(message) => {
+                    let exit = self.turn(message.to_owned()).await?;
+                    if exit == Exit::Cancelled {
+                        self.program.note("the turn was cancelled");
+                    }
+                    worst = if gravity(exit) > gravity(worst) { exit } else { worst };
+                    if exit == Exit::Cancelled && !is_asked {
+                        break;
+                    }
+                }
+            }
+        }
+        // A person has seen the errors.
+        Ok(if is_asked { Exit::Done } else { worst })
+    }
+
+    /// Runs the agent for one message.
+    async fn turn(&mut self, message: String) -> Result<Exit, Failure> {
+        let run = RunContext::new().with_session(format!("chat-{}", self.session));
+        let mut events = self.runner.run_with(run, message);
+        let _turn = self.interrupts.turn(events.handle());
+        let mut view = View::new(self.program, self.json);
+        let next = |events: &mut AgentStream, task: &mut Context<'_>| {
+            let polled = events.poll_next_unpin(task);
+            if polled.is_pending() {
+                // All events so far are shown.
+                self.approvals.ask();
+            }
+            polled
+        };
+        while let Some(event) = poll_fn(|task| next(&mut events, task)).await {
+            view.event(&event)?;
+        }
+        Ok(view.exit())
+    }
+
+    fn tools(&self) {
+        let tools = match self.program.tools() {
+            Ok(tools) => tools,
+            Err(error) => return self.program.tell_error(&error.to_string()),
+        };
+        let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+        let lines = tools
+            .definitions()
+            .iter()
+            .map(|tool| format!("\n{}  {}", tool.name(), first(tool.description())));
+        self.program.tell("tools", &lines.collect::<String>());
+    }
+
+    /// Ends the line of the prompt.
+    fn end_line(&self) {
+        if self.program.can_ask() {
+            eprintln!();
+        }
+    }
+}
+
+/// The rank of an exit code: of several turns, the highest one counts.
+fn gravity(exit: Exit) -> u8 {
+    match exit {
+        Exit::Done => 0,
+        Exit::Failed => 1,
+        Exit::Usage => 2,
+        Exit::Refused => 3,
+        _ => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Line;
+
+    #[test]
+    fn a_line_is_a_command_or_a_message() {
+        for (line, read) in [
+            ("  ", Line::Empty),
+            ("/help", Line::Help),
+            (" /exit ", Line::Exit),
+            ("/quit", Line::Exit),
+            ("/tools", Line::Tools),
+            ("/new", Line::New),
+            ("/exti now", Line::Unknown("/exti")),
+            ("//etc/hosts?", Line::Message("/etc/hosts?")),
+            (" 2 + 3? ", Line::Message("2 + 3?")),
+        ] {
+            assert_eq!(Line::read(line), read, "{line}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The events of a turn, for a person.
+
+use tool_cli::{Exit, Failure, Program};
+use tool_runtime::{
+    ErrorKind, ToolResult,
+    event::{EventKind, ToolEvent},
+    policy::Escape,
+};
+
+use crate::{AgentEvent, AgentEventKind, End, EndReason};
+
+/// The maximum number of characters of arguments.
+const ARGUMENTS: usize = 300;
+/// The maximum number of characters of a result.
+const RESULT: usize = 1_000;
+/// The maximum number of lines of a result.
+const LINES: usize = 12;
+
+/// Shows the events of one turn.
+pub(super) struct View<'p> {
+    program: &'p Program,
+    json: bool,
+    /// `true` if text is written as it arrives.
+    streams: bool,
+    /// `true` if the last line of the standard output has no line break.
+    is_open: bool,
+    /// `true` if text was shown that may be withdrawn.
+    has_text: bool,
+    is_refused: bool,
+    exit: Exit,
+}
+
+impl<'p> View<'p> {
+    pub(super) fn new(program: &'p Program, json: bool) -> Self {
+        let streams = program.is_read_by_a_person() && !json;
+        Self {
+            program,
+            json,
+            streams,
+            is_open: false,
+            has_text: false,
+            is_refused: false,
+            exit: Exit::Failed,
+        }
+    }
+
+    /// The exit code of the turn.
+    pub(super) fn exit(&self) -> Exit {
+        match self.exit {
+            Exit::Cancelled => Exit::Cancelled,
+            _ if self.is_refused => Exit::Refused,
+            exit => exit,
+        }
+    }
+
+    /// Shows an event.
+    ///
+    /// # Errors
+    ///
+    /// If the standard output cannot be written.
+    pub(super) fn event(&mut self, event: &AgentEvent) -> Result<(), Failure> {
+        if self.json {
+            let json = serde_json::to_string(event).map_err(|error| {
+                Failure::new(Exit::Failed, format!("an event cannot be written as JSON: {error}"))
+            })?;
+            self.program.print_json(&(json + "\n"))?;
+        }
+        match &event.kind {
+            AgentEventKind::Text { delta } if self.streams => {
+                self.program.print(delta)?;
+                self.is_open = !delta.ends_with('\n');
+                self.has_text = true;
+            }
+            AgentEventKind::Message { .. } => self.has_text = false,
+            AgentEventKind::Withdrawn { reason } => {
+                let above =
+                    if std::mem::take(&mut self.has_text) { "the text above is withdrawn: " } else { "" };
+                self.end_line()?;
+                self.program.note(&format!("{above}{reason}"));
+            }
+            AgentEventKind::Notice { text } => {
+                self.end_line()?;
+                self.program.note(text);
+            }
+            AgentEventKind::Tool { event } => {
+                self.end_line()?;
+                self.tool(event, "");
+            }
+            AgentEventKind::Ended { end } => self.end(end)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.is_open) { self.program.print("\n") } else { Ok(()) }
+    }
+
+    /// Shows an event of a call; `above` are the names of the calls that it belongs to.
+    fn tool(&mut self, event: &ToolEvent, above: &str) {
+        let name = format!("{above}{}", event.name());
+        if let EventKind::Finished { result } = &event.kind {
+            let kind = result.outcome.as_ref().err().map(tool_runtime::ToolError::kind);
+            self.is_refused |= matches!(kind, Some(ErrorKind::Denied | ErrorKind::ApprovalRequired));
+        }
+        match &event.kind {
+            EventKind::Child { event } => self.tool(event, &format!("{name} > ")),
+            // The events are on the standard output.
+            _ if self.json => {}
+            EventKind::Started { call } => {
+                let arguments = Escape::LINE.at_most(ARGUMENTS).text(call.arguments.as_str());
+                self.program.tell(&format!("calling {name}"), &arguments);
+            }
+            EventKind::Finished { result } if result.is_error() => {
+                self.program.tell(&format!("{name} failed"), &bounded(&text(result)));
+            }
+            EventKind::Finished { result } => self.program.tell(&name, &bounded(&text(result))),
+            EventKind::Updated { update, .. } => self.program.tell(&name, &bounded(&update.text())),
+            EventKind::Log { line } => self.program.tell(&name, &bounded(&line.message)),
+            EventKind::Progress { progress } => {
+                let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
+                let message = progress.message.as_ref().map(|text| format!(" {text}")).unwrap_or_default();
+                self.program.tell(&name, &bounded(&format!("{}{total}{message}", progress.done)));
+            }
+            EventKind::External { .. } => {
+                self.program.note(&format!("{name}: the call must be executed by the caller"));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, end: &End) -> Result<(), Failure> {
+        self.end_line()?;
+        let text = || match (&end.output, end.text.is_empty()) {
+            (Some(output), true) => output.to_string(),
+            _ => end.text.clone(),
+        };
+        self.exit = match &end.reason {
+            reason if reason.is_success() => Exit::Done,
+            EndReason::Cancelled => Exit::Cancelled,
+            _ => Exit::Failed,
+        };
+        if self.exit == Exit::Done {
+            // The text of a model that answered was written as it arrived.
+            let is_written = self.json || self.streams && end.reason == EndReason::Answered;
+            return if is_written { Ok(()) } else { self.program.print(&line(text())) };
+        }
+        if !self.json && !self.streams && !end.text.is_empty() {
+            self.program.tell("the text before the end", &bounded(&end.text));
+        }
+        if self.exit == Exit::Failed {
+            self.program.tell_error(&end.reason.to_string());
+        }
+        Ok(())
+    }
+}
+
+/// The text with a line break at its end.
+fn line(mut text: String) -> String {
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// The text of a result, or the number of its images and files.
+fn text(result: &ToolResult) -> String {
+    let text = result.text();
+    let files = result.content().iter().filter(|block| block.as_text().is_none()).count();
+    match (text.trim().is_empty(), files) {
+        (true, 0) => "no output".to_owned(),
+        (true, files) => format!("[{files} images or files]"),
+        (false, 0) => text.into_owned(),
+        (false, files) => format!("{text}\n[{files} images or files]"),
+    }
+}
+
+/// At most [`RESULT`] characters in [`LINES`] lines.
+fn bounded(text: &str) -> String {
+    let text = Escape::LINES.at_most(RESULT).text(text.trim_end());
+    let more = text.lines().count().saturating_sub(LINES);
+    let mut lines: Vec<_> = text.lines().take(LINES).map(str::to_owned).collect();
+    if more > 0 {
+        lines.push(format!("[{more} more lines]"));
+    }
+    lines.join("\n")
+}
