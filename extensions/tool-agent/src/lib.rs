@@ -84,7 +84,10 @@ mod telemetry;
 #[cfg(feature = "http")]
 pub use self::model::HttpModel;
 pub use self::{
-    agent::{Agent, AgentBuilder, AgentError, AgentTools, Limit, Limits},
+    agent::{
+        Agent, AgentBuilder, AgentError, AgentTools, Compaction, Conversation, InputDecision, Limit, Limits,
+        Price, QueueMode,
+    },
     hook::{AgentHook, BoxAgentHook, Step, StepEnd},
     message::{Message, Original, Part, Role},
     model::{Model, ScriptedModel},

@@ -1,13 +1,14 @@
 //! The builder of an agent.
 
-use std::{error::Error, fmt, sync::Arc};
+use std::{collections::HashMap, error::Error, fmt, sync::Arc};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tool_runtime::{RunContext, ToolError, schemars::JsonSchema};
 
-use super::{Agent, AgentTools, Inner, Instruction, Limits};
+use super::{Agent, AgentTools, Compaction, Inner, InputDecision, Instruction, Limits, Price, QueueMode};
 use crate::{
+    Message,
     hook::{AgentHook, BoxAgentHook},
     model::{SharedModel, ToolChoice},
     output::OutputType,
@@ -61,6 +62,12 @@ impl AgentBuilder {
             parameters: Map::new(),
             approvals_by_handle: false,
             waits_for_answers: false,
+            input_check: None,
+            prices: HashMap::new(),
+            context_window: None,
+            compaction: Compaction::default(),
+            steering_mode: QueueMode::One,
+            follow_up_mode: QueueMode::One,
             output: None,
             trace_content: false,
         };
@@ -184,6 +191,69 @@ impl AgentBuilder {
     /// the run ends, and [`Runner::resume`](crate::Runner::resume) continues it.
     pub fn wait_for_answers(mut self, waits: bool) -> Self {
         self.inner.waits_for_answers = waits;
+        self
+    }
+
+    /// Sets the check of the user's message. It runs beside the first request to the model; no tool runs before its
+    /// decision. A refusal ends the run with [`EndReason::Refused`](crate::EndReason::Refused), withdraws the text that was
+    /// shown, and stores nothing. An error ends the run. Default: none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_agent::{Agent, EndReason, InputDecision, Runner, ScriptedModel, model::Reply};
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let agent = Agent::builder("clerk", ScriptedModel::new([Reply::text("Sure.")]))
+    ///     .input_check(|_, message| async move {
+    ///         let is_long = message.text().len() > 10_000;
+    ///         Ok(if is_long { InputDecision::Refuse("too long".to_owned()) } else { InputDecision::Accept })
+    ///     })
+    ///     .build()?;
+    /// let end = Runner::new(agent).run("x".repeat(20_000)).end().await;
+    /// assert!(matches!(end.reason, EndReason::Refused { .. }));
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn input_check<F, Fut>(mut self, check: F) -> Self
+    where
+        F: Fn(Arc<RunContext>, Message) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<InputDecision, ToolError>> + Send + 'static,
+    {
+        self.inner.input_check = Some(Box::new(move |run, message| Box::pin(check(run, message))));
+        self
+    }
+
+    /// Sets the price of a model, by its name or by the name in its responses.
+    pub fn price(mut self, model: impl Into<String>, price: Price) -> Self {
+        self.inner.prices.insert(model.into(), price);
+        self
+    }
+
+    /// Sets the maximum number of tokens of a request and its response, in place of the
+    /// [model's](crate::Model::context_window).
+    pub fn context_window(mut self, tokens: u64) -> Self {
+        self.inner.context_window = Some(tokens);
+        self
+    }
+
+    /// Sets the compaction of conversations that fill the context window.
+    pub fn compaction(mut self, compaction: Compaction) -> Self {
+        self.inner.compaction = compaction;
+        self
+    }
+
+    /// Sets the number of messages of [`RunHandle::steer`](crate::RunHandle::steer) that the run takes at once. Default:
+    /// one.
+    pub fn steering_mode(mut self, mode: QueueMode) -> Self {
+        self.inner.steering_mode = mode;
+        self
+    }
+
+    /// Sets the number of messages of [`RunHandle::follow_up`](crate::RunHandle::follow_up) that the run takes at once.
+    /// Default: one.
+    pub fn follow_up_mode(mut self, mode: QueueMode) -> Self {
+        self.inner.follow_up_mode = mode;
         self
     }
 

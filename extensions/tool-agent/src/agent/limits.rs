@@ -24,6 +24,9 @@ pub struct Limits {
     pub calls: Option<u64>,
     /// The maximum number of tokens in all requests and responses. Default: none.
     pub tokens: Option<u64>,
+    /// The maximum cost, by the [prices](crate::AgentBuilder::price) of the models. A model without a price, or a response
+    /// without token counts, ends the run. Default: none.
+    pub cost: Option<f64>,
     /// The maximum running time. Default: none.
     pub time: Option<Duration>,
     /// The maximum number of consecutive rounds in which the model makes the same calls with the same arguments.
@@ -33,7 +36,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { rounds: Some(50), calls: None, tokens: None, time: None, repeated_calls: Some(5) }
+        Self { rounds: Some(50), calls: None, tokens: None, cost: None, time: None, repeated_calls: Some(5) }
     }
 }
 

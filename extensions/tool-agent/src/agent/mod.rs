@@ -1,17 +1,24 @@
 //! Agents: a model, an instruction, tools and limits under a name.
 
 mod builder;
+mod check;
+mod compaction;
 mod limits;
+mod price;
 mod tools;
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use serde_json::{Map, Value};
 use tool_runtime::{BoxFuture, RunContext, Tool, ToolError, registry::OUTPUT_TOOL};
 
+pub(crate) use self::check::{CheckFuture, InputCheck};
 pub use self::{
     builder::{AgentBuilder, AgentError},
+    check::InputDecision,
+    compaction::{Compaction, Conversation},
     limits::{Limit, Limits},
+    price::Price,
     tools::AgentTools,
 };
 use crate::{
@@ -63,8 +70,25 @@ pub(crate) struct Inner {
     pub(crate) parameters: Map<String, Value>,
     pub(crate) approvals_by_handle: bool,
     pub(crate) waits_for_answers: bool,
+    pub(crate) input_check: Option<Box<InputCheck>>,
+    pub(crate) prices: HashMap<String, Price>,
+    pub(crate) context_window: Option<u64>,
+    pub(crate) compaction: Compaction,
+    pub(crate) steering_mode: QueueMode,
+    pub(crate) follow_up_mode: QueueMode,
     pub(crate) output: Option<OutputType>,
     pub(crate) trace_content: bool,
+}
+
+/// The number of queued messages that a run takes at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum QueueMode {
+    /// One message; the next one follows the next response.
+    #[default]
+    One,
+    /// All messages.
+    All,
 }
 
 /// The instruction of an agent.

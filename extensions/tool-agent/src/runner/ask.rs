@@ -1,7 +1,5 @@
 //! One request to the model, with its hooks.
 
-use std::time::Instant;
-
 use tool_runtime::{ErrorKind, ToolError};
 use tracing::Instrument as _;
 
@@ -19,6 +17,8 @@ pub(super) enum Failure {
     Hook(ToolError),
     Cancelled,
     Late,
+    /// The message of the user was refused.
+    Refused(String),
 }
 
 impl Drive {
@@ -86,7 +86,7 @@ impl Drive {
             Err(Failure::Model(error)) => chat.failed(telemetry::name_of(error.kind()), error),
             Err(Failure::Hook(error)) => chat.failed(error.kind().name(), &error.reason()),
             Err(Failure::Late) => chat.failed("timed_out", &"the time of the run is over"),
-            Err(Failure::Cancelled) => drop(chat),
+            Err(Failure::Cancelled | Failure::Refused(_)) => drop(chat),
         }
         result
     }
@@ -97,12 +97,7 @@ impl Drive {
         };
         let request = step.request.clone();
         let mut events = called(|| step.model.respond(request)).map_err(panicked)?;
-        let late = async {
-            match self.run.deadline() {
-                Some(end) => tokio::time::sleep(end.saturating_duration_since(Instant::now())).await,
-                None => std::future::pending().await,
-            }
-        };
+        let late = self.late();
         tokio::pin!(late);
         loop {
             let event = tokio::select! {

@@ -8,6 +8,7 @@ use tool_runtime::{
 };
 
 use super::{AgentEventKind, drive::Drive};
+use crate::QueueMode;
 
 impl Drive {
     /// Executes calls as one batch, and emits its events. Messages that interrupt the batch are stored after it.
@@ -31,7 +32,11 @@ impl Drive {
                 StreamItem::Outcomes(all) => outcomes = all,
             }
         }
-        (outcomes, steering.take())
+        let mut messages = steering.take();
+        if !messages.is_empty() && self.agent().0.steering_mode == QueueMode::All {
+            messages.extend(std::iter::from_fn(|| self.inbox.next_steering()));
+        }
+        (outcomes, messages)
     }
 
     /// Derives the executor whose approvals are answered by the handle of the run, and whose spans have the content of

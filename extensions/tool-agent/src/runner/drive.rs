@@ -1,13 +1,18 @@
 //! The loop of a run: step, response, calls, until an end.
 
-use std::{ops::ControlFlow, sync::Arc, time::SystemTime};
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Mutex},
+    time::SystemTime,
+};
 
-use tool_runtime::{ErrorKind, Executor, RunContext, ToolCall, ToolError};
+use tool_runtime::{ErrorKind, Executor, RunContext, ToolCall, ToolError, call::Incomplete};
 
 use super::{
     AgentEvent, AgentEventKind, End, EndReason, RunUsage, Runner,
     answers::Input,
     ask::Failure,
+    compact::Measured,
     handle::Inbox,
     limits::Repeated,
     open::{OpenBatch, unanswered},
@@ -15,12 +20,12 @@ use super::{
     session::Turn,
 };
 use crate::{
-    Agent, Limit, Message, Role,
-    agent::Instruction,
+    Agent, Limit, Message, QueueMode, Role,
+    agent::{CheckFuture, Instruction},
     driven::Emitter,
     guard::guarded,
     hook::{BoxAgentHook, Step, StepEnd},
-    model::{Request, Response, ToolChoice},
+    model::{ModelError, ModelErrorKind, Request, Response, ToolChoice},
     telemetry::AgentSpan,
 };
 
@@ -38,6 +43,15 @@ pub(super) struct Drive {
     pub(super) tool_choice: ToolChoice,
     pub(super) repeated: Repeated,
     pub(super) text: String,
+    /// The check of the user's message, until it has decided.
+    pub(super) check: Mutex<Option<CheckFuture>>,
+    pub(super) measured: Option<Measured>,
+    /// The reason for which the cost of the run is not known.
+    pub(super) uncounted: Option<String>,
+    /// The request is repeated after an empty response, a broken one, and one for a conversation that was too long.
+    after_empty: bool,
+    after_broken: bool,
+    after_too_long: bool,
 }
 
 /// The continuation or the end of a run.
@@ -73,6 +87,12 @@ impl Drive {
             view,
             tool_choice,
             repeated: Repeated::default(),
+            check: Mutex::default(),
+            measured: None,
+            uncounted: None,
+            after_empty: false,
+            after_broken: false,
+            after_too_long: false,
             text: String::new(),
         };
         let mut next = drive.begin(input).await;
@@ -96,6 +116,7 @@ impl Drive {
             Input::Message(message) => {
                 self.abandon("not answered: the user sent another message").await;
                 self.repair().await;
+                self.check = Mutex::new(self.check_of(&message));
                 self.add(message).await;
                 self.expect_output()
             }
@@ -142,14 +163,22 @@ impl Drive {
     /// Takes one step: a request, and the calls of its response.
     async fn step(&mut self) -> Next {
         self.before_round()?;
+        self.compact_if_full().await?;
         let executor = self.executor().await?;
         let mut step = self.prepared(&executor).await?;
-        let response = self.response(&mut step).await?;
+        let Some(response) = self.response(&mut step).await? else { return ControlFlow::Continue(()) };
         let executor = self.executor_of(&step, executor)?;
-        self.count(&response).await;
+        self.count(&step, &response).await;
         self.text = response.message.text();
-        self.add(response.message.clone()).await;
-        let calls: Vec<_> = response.message.calls().cloned().collect();
+        let calls = complete_calls(&response);
+        let is_empty = calls.is_empty() && response.message.content().is_empty();
+        if is_empty && !response.truncated {
+            return self.empty().await;
+        }
+        (self.after_empty, self.after_broken, self.after_too_long) = (false, false, false);
+        if !is_empty {
+            self.add(response.message.clone()).await;
+        }
         if calls.is_empty() {
             return self.answered(&step, &response).await;
         }
@@ -216,42 +245,67 @@ impl Drive {
         ControlFlow::Continue(Step { number: self.usage.rounds, model: agent.0.model.clone(), request })
     }
 
-    /// Returns the response of the step, from the model or from a hook.
-    async fn response(&self, step: &mut Step) -> ControlFlow<End, Response> {
-        match self.asked(step).await {
-            Ok(response) => ControlFlow::Continue(response),
-            Err(Failure::Model(error)) => ControlFlow::Break(End::new(EndReason::ModelFailed {
-                kind: error.kind(),
-                message: error.to_string(),
-            })),
-            Err(Failure::Hook(error)) if error.is_stop() => stopped(&error),
-            Err(Failure::Hook(error)) => failed(error.reason().into_owned()),
-            Err(Failure::Cancelled) => ControlFlow::Break(End::new(EndReason::Cancelled)),
-            Err(Failure::Late) => limit(Limit::Time, "the time of the run is over".to_owned()),
+    /// Returns the response of the step, from the model or from a hook; `None` if the step is taken again.
+    async fn response(&mut self, step: &mut Step) -> ControlFlow<End, Option<Response>> {
+        let failure = match self.checked(step).await {
+            Ok(response) => return ControlFlow::Continue(Some(response)),
+            Err(failure) => failure,
+        };
+        match failure {
+            Failure::Model(error) => {
+                if self.is_repeated(&error).await? {
+                    return ControlFlow::Continue(None);
+                }
+                let (kind, message) = (error.kind(), error.to_string());
+                ControlFlow::Break(End::new(EndReason::ModelFailed { kind, message }))
+            }
+            Failure::Hook(error) if error.is_stop() => stopped(&error),
+            Failure::Hook(error) => failed(error.reason().into_owned()),
+            Failure::Cancelled => ControlFlow::Break(End::new(EndReason::Cancelled)),
+            Failure::Late => limit(Limit::Time, "the time of the run is over".to_owned()),
+            Failure::Refused(message) => {
+                self.withdraw_input(&message).await;
+                ControlFlow::Break(End::new(EndReason::Refused { message }))
+            }
         }
     }
 
-    async fn count(&mut self, response: &Response) {
-        let Some(usage) = response.usage else { return };
-        self.usage.add(&usage);
-        // An exceeded budget ends the run before its next round.
-        drop(self.run.count_tokens(usage));
-        self.emit(AgentEventKind::Usage { usage, total: self.usage }).await;
+    /// Returns `true` if the request is made again after this error: once if the response is broken, and once if the
+    /// conversation was too long and is shorter now.
+    async fn is_repeated(&mut self, error: &ModelError) -> ControlFlow<End, bool> {
+        let repeats = match error.kind() {
+            ModelErrorKind::Malformed => !std::mem::replace(&mut self.after_broken, true),
+            ModelErrorKind::ContextTooLong => {
+                !std::mem::replace(&mut self.after_too_long, true) && self.compact().await?
+            }
+            _ => false,
+        };
+        if repeats {
+            self.emit(AgentEventKind::Withdrawn { reason: error.to_string() }).await;
+        }
+        ControlFlow::Continue(repeats)
+    }
+
+    /// Asks again after the first of several empty responses. An empty response is not stored.
+    async fn empty(&mut self) -> Next {
+        if std::mem::replace(&mut self.after_empty, true) {
+            return ControlFlow::Break(End::new(EndReason::Empty));
+        }
+        let text = "the response of the model is empty; it is asked again".to_owned();
+        self.emit(AgentEventKind::Notice { text }).await;
+        ControlFlow::Continue(())
     }
 
     /// Continues or ends the run after a response without calls.
     async fn answered(&mut self, step: &Step, response: &Response) -> Next {
-        if let Some(message) = self.inbox.next_steering() {
-            self.add(message).await;
+        let steering = self.agent().0.steering_mode;
+        if self.take(steering, Inbox::next_steering).await {
             return ControlFlow::Continue(());
         }
         if response.truncated {
             return ControlFlow::Break(End::new(EndReason::Truncated {
                 stop_reason: response.stop_reason.clone(),
             }));
-        }
-        if response.message.content().is_empty() {
-            return ControlFlow::Break(End::new(EndReason::Empty));
         }
         let Some(ended) = self.output_of(step, response).await? else { return ControlFlow::Continue(()) };
         for hook in self.hooks() {
@@ -261,11 +315,24 @@ impl Drive {
                 return ControlFlow::Continue(());
             }
         }
-        if let Some(message) = self.inbox.next_follow_up() {
-            self.add(message).await;
-            return ControlFlow::Continue(());
+        let follow_up = self.agent().0.follow_up_mode;
+        match self.take(follow_up, Inbox::next_follow_up).await {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(ended),
         }
-        ControlFlow::Break(ended)
+    }
+
+    /// Takes one or all messages of a queue; `false` if there is none.
+    async fn take(&mut self, mode: QueueMode, next: fn(&Inbox) -> Option<Message>) -> bool {
+        let mut taken = false;
+        while let Some(message) = next(&self.inbox) {
+            self.add(message).await;
+            taken = true;
+            if mode == QueueMode::One {
+                break;
+            }
+        }
+        taken
     }
 
     /// Awaits the future of a hook.
@@ -281,6 +348,16 @@ impl Drive {
             Err(error) => failed(format!("the hook `{}` failed: {}", hook.name(), error.reason())),
         }
     }
+}
+
+/// Returns the calls of a response. The last call of one that was cut off is incomplete.
+fn complete_calls(response: &Response) -> Vec<ToolCall> {
+    let mut calls: Vec<_> = response.message.calls().cloned().collect();
+    if let Some(last) = calls.last_mut().filter(|last| response.truncated && last.incomplete.is_none()) {
+        let reason = response.stop_reason.clone().unwrap_or_else(|| "truncated".to_owned());
+        last.incomplete = Some(Incomplete::new(reason));
+    }
+    calls
 }
 
 /// Creates an event of a run.

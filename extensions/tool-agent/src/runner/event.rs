@@ -110,6 +110,20 @@ pub struct End {
 }
 
 /// The reason for which a run ended.
+///
+/// # Responses that are not an answer
+///
+/// | response | effect |
+/// | --- | --- |
+/// | neither text nor calls | not stored; asked again once, then [`Empty`](Self::Empty) |
+/// | a stream without an end, or not in the format of its provider | withdrawn, asked again once, then [`ModelFailed`](Self::ModelFailed) |
+/// | longer than the context window | [compacted](crate::Compaction) and asked again once, then [`ModelFailed`](Self::ModelFailed) |
+/// | cut off, without calls | stored; [`Truncated`](Self::Truncated) |
+/// | cut off, with calls | the last call is answered with an error and never executed; the others run; the run continues |
+/// | a call of an unknown tool, or with invalid arguments | answered with an error that names the problem; the run continues |
+/// | the same calls again and again | [`Limit`](Self::Limit), by [`Limits::repeated_calls`](crate::Limits) |
+/// | new calls without an end | [`Limit`](Self::Limit), by [`Limits::rounds`](crate::Limits) and the others |
+/// | a refusal of the provider | [`ModelFailed`](Self::ModelFailed) of kind [`Refused`](ModelErrorKind::Refused) |
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -145,7 +159,13 @@ pub enum EndReason {
     },
     /// The run was cancelled.
     Cancelled,
-    /// The last response has neither text nor calls.
+    /// The [input check](crate::AgentBuilder::input_check) refused the message of the user. Neither the message nor a part
+    /// of an answer is stored.
+    Refused {
+        /// The reason.
+        message: String,
+    },
+    /// Two responses in a row have neither text nor calls.
     Empty,
     /// The last response was cut off, and has no calls.
     Truncated {
@@ -180,6 +200,7 @@ impl EndReason {
             Self::Stopped { .. } => "stopped",
             Self::InvalidOutput { .. } => "invalid_output",
             Self::Cancelled => "cancelled",
+            Self::Refused { .. } => "refused",
             Self::Empty => "empty",
             Self::Truncated { .. } => "truncated",
             Self::ModelFailed { .. } => "model_failed",
@@ -209,6 +230,7 @@ impl fmt::Display for EndReason {
             }
             Self::InvalidOutput { message } => write!(f, "the model submitted no valid output: {message}"),
             Self::Cancelled => f.write_str("the run was cancelled"),
+            Self::Refused { message } => write!(f, "the input was refused: {message}"),
             Self::Empty => f.write_str("the model sent an empty response"),
             Self::Truncated { stop_reason: Some(reason) } => {
                 write!(f, "the response of the model was cut off (`{reason}`)")
@@ -236,6 +258,9 @@ pub struct RunUsage {
     pub cached: u64,
     /// The tokens of requests that were written to a cache.
     pub cache_written: u64,
+    /// The cost of the responses whose models have a [price](crate::AgentBuilder::price); `None` if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 impl RunUsage {

@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 use tool_runtime::ToolCall;
 
 use super::{
-    End, EndReason,
+    AgentEventKind, End, EndReason,
+    compact::Measured,
     drive::{Drive, Next, limit},
 };
-use crate::Limit;
+use crate::{Limit, hook::Step, model::Response};
 
 /// The calls of the last round, and the number of rounds with the same calls.
 #[derive(Default)]
@@ -40,6 +41,9 @@ impl Drive {
             );
             return limit(Limit::Tokens, message);
         }
+        if let Some(problem) = self.cost_reached() {
+            return limit(Limit::Cost, problem);
+        }
         if self.run.deadline().is_some_and(|end| end <= std::time::Instant::now()) {
             return limit(Limit::Time, "the time of the run is over".to_owned());
         }
@@ -48,6 +52,48 @@ impl Drive {
         }
         self.usage.rounds += 1;
         ControlFlow::Continue(())
+    }
+
+    /// Returns the reason for which the limit of the cost ends the run.
+    fn cost_reached(&self) -> Option<String> {
+        let agent = &self.agent().0;
+        let most = agent.limits.cost?;
+        if let Some(problem) = &self.uncounted {
+            return Some(format!("the cost of the run is limited, and {problem}"));
+        }
+        let model = agent.model.name();
+        if self.usage.rounds == 0 && !agent.prices.contains_key(model) {
+            let model = format!("`{model}`");
+            return Some(format!(
+                "the cost of the run is limited, and the model {model} has no price; set it by `AgentBuilder::price`"
+            ));
+        }
+        let used = self.usage.cost.unwrap_or(0.0);
+        (used >= most).then(|| format!("the run cost {used}, and may cost {most}"))
+    }
+
+    /// Counts the tokens and the cost of a response.
+    pub(super) async fn count(&mut self, step: &Step, response: &Response) {
+        let agent = self.agent().clone();
+        let Some(usage) = response.usage else {
+            let limits = &agent.0.limits;
+            if limits.tokens.is_some() || limits.cost.is_some() {
+                let text = "a response has no token counts".to_owned();
+                self.uncounted = Some(text.clone());
+                self.emit(AgentEventKind::Notice { text }).await;
+            }
+            return;
+        };
+        self.usage.add(&usage);
+        self.measured = Some(Measured { tokens: usage.total(), messages: self.view.len() + 1 });
+        let names = response.model.as_deref().into_iter().chain([step.model.name()]);
+        match names.into_iter().find_map(|name| agent.0.prices.get(name)) {
+            Some(price) => self.usage.cost = Some(self.usage.cost.unwrap_or(0.0) + price.cost(&usage)),
+            None => self.uncounted = Some(format!("the model `{}` has no price", step.model.name())),
+        }
+        // An exceeded budget ends the run before its next round.
+        drop(self.run.count_tokens(usage));
+        self.emit(AgentEventKind::Usage { usage, total: self.usage }).await;
     }
 
     /// Ends the run before calls that exceed a limit: none of them is executed.

@@ -3,6 +3,8 @@
 mod answers;
 mod ask;
 mod calls;
+mod check;
+mod compact;
 mod drive;
 mod event;
 mod handle;

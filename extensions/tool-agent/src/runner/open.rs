@@ -3,7 +3,7 @@
 //! A batch stays in the session until each of its calls has a result. Its results are stored as one message, in the order
 //! of the calls: each call in a request has its result, and no result is invented.
 
-use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Instant};
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use tool_runtime::{
     CallOutcome, Executor, ToolCall, ToolError, ToolResult,
@@ -85,16 +85,10 @@ impl Drive {
             if !self.agent().0.waits_for_answers {
                 return ControlFlow::Break(open.end(EndReason::OpenCalls));
             }
-            let late = async {
-                match self.run.deadline() {
-                    Some(end) => tokio::time::sleep(end.saturating_duration_since(Instant::now())).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 () = self.inbox.answered() => {}
                 () = self.run.cancellation().cancelled() => {}
-                () = late => {
+                () = self.late() => {
                     let reached = limit(Limit::Time, "the time of the run is over".to_owned());
                     return reached.map_break(|end| End { open: open.open, confirmations: open.confirmations, ..end });
                 }

@@ -1,5 +1,7 @@
 //! The loop of a run on scripted models.
 
+mod compaction;
+mod ends;
 mod open;
 
 use tool_agent::{Agent, EndReason, Limit, Limits, Runner, ScriptedModel, model::Reply};

@@ -1,0 +1,92 @@
+//! Conversations that are longer than the context window.
+
+use tool_agent::{
+    Agent, AgentBuilder, Compaction, EndReason, Message, Runner, ScriptedModel,
+    model::{ModelErrorKind, Reply},
+};
+use tool_runtime::{RunContext, prelude::*};
+
+use super::open::assert_valid;
+
+/// Reads a page of a book.
+#[tool(read_only)]
+fn page(number: u32) -> String {
+    format!("{number} {}", "word ".repeat(200))
+}
+
+fn agent(replies: impl IntoIterator<Item = Reply>) -> (AgentBuilder, ScriptedModel) {
+    let model = ScriptedModel::new(replies);
+    let tools = Registry::builder().tool::<page>().build().unwrap();
+    (Agent::builder("reader", model.clone()).tools(tools), model)
+}
+
+fn pages(count: u32) -> impl Iterator<Item = Reply> {
+    (0..count).map(|number| Reply::call("page", json!({ "number": number }))).chain([Reply::text("The end.")])
+}
+
+fn run() -> RunContext {
+    RunContext::new().with_session("s")
+}
+
+#[tokio::test]
+async fn a_long_conversation_is_compacted_in_the_request_and_whole_in_the_session() {
+    let (agent, model) = agent(pages(20));
+    let runner = Runner::new(agent.context_window(2_000).build().unwrap());
+    assert_eq!(runner.run_with(run(), "Read it.").answer().await.unwrap(), "The end.");
+    for request in model.requests() {
+        assert_valid(&request.messages);
+        assert_eq!(request.messages[0].text(), "Read it.");
+        assert!(request.messages.len() < 20, "{}", request.messages.len());
+    }
+    let last = model.requests().pop().unwrap();
+    assert!(last.messages[1].text().contains("left out"));
+    let history = runner.history(&run()).await;
+    assert_eq!(history.len(), 42);
+    assert_valid(&history);
+}
+
+#[tokio::test]
+async fn a_conversation_within_the_share_is_not_compacted() {
+    let (agent, model) = agent(pages(5));
+    let runner = Runner::new(agent.context_window(200_000).build().unwrap());
+    runner.run("Read it.").answer().await.unwrap();
+    assert_eq!(model.requests()[5].messages.len(), 11);
+}
+
+#[tokio::test]
+async fn a_provider_that_finds_the_conversation_too_long_is_asked_once_more() {
+    let too_long = || Reply::error(ModelErrorKind::ContextTooLong, "too long");
+    let mut replies: Vec<_> = pages(20).collect();
+    replies.insert(20, too_long());
+    let (first, model) = agent(replies);
+    assert_eq!(Runner::new(first.build().unwrap()).run("Read it.").answer().await.unwrap(), "The end.");
+    let lengths: Vec<_> = model.requests()[20..].iter().map(|it| it.messages.len()).collect();
+    assert_eq!(lengths[0], 41);
+    assert!(lengths[1] < 25, "{lengths:?}");
+
+    let mut replies: Vec<_> = pages(20).collect();
+    replies.splice(20..20, [too_long(), too_long()]);
+    let (second, _) = agent(replies);
+    let end = Runner::new(second.build().unwrap()).run("Read it.").end().await;
+    assert!(matches!(end.reason, EndReason::ModelFailed { kind: ModelErrorKind::ContextTooLong, .. }));
+}
+
+#[tokio::test]
+async fn a_compaction_of_the_program_replaces_the_conversation_and_may_not_separate_calls() {
+    let (first, model) = agent(pages(4));
+    let summary = Compaction::by(|conversation| async move {
+        assert!(conversation.tokens.is_some());
+        Ok(vec![Message::user("A summary."), Message::user("Read on.")])
+    });
+    let runner = Runner::new(first.context_window(700).compaction(summary).build().unwrap());
+    assert_eq!(runner.run("Read it.").answer().await.unwrap(), "The end.");
+    assert!(model.requests().iter().any(|request| request.messages[0].text() == "A summary."));
+
+    let (second, _) = agent(pages(4));
+    let torn = Compaction::by(|conversation| async move {
+        Ok(conversation.messages.into_iter().filter(|it| it.tool_results().next().is_none()).collect())
+    });
+    let end =
+        Runner::new(second.context_window(700).compaction(torn).build().unwrap()).run("Read it.").end().await;
+    assert!(matches!(end.reason, EndReason::Failed { .. }), "{:?}", end.reason);
+}
