@@ -310,7 +310,7 @@ impl Drive {
         let Some(ended) = self.output_of(step, response).await? else { return ControlFlow::Continue(()) };
         for hook in self.hooks() {
             let end = StepEnd { number: step.number, response, results: None, run: &self.run };
-            if let Some(message) = self.hooked(&hook, hook.dynamic().before_end(&end)).await? {
+            if let Some(message) = self.hooked(&hook, || hook.dynamic().before_end(&end)).await? {
                 self.view.push(message);
                 return ControlFlow::Continue(());
             }
@@ -335,14 +335,14 @@ impl Drive {
         taken
     }
 
-    /// Awaits the future of a hook.
-    pub(super) async fn hooked<T>(
+    /// Calls a method of a hook.
+    pub(super) async fn hooked<T, F: Future<Output = Result<T, ToolError>>>(
         &self,
         hook: &BoxAgentHook,
-        asked: impl Future<Output = Result<T, ToolError>>,
+        asked: impl FnOnce() -> F,
     ) -> ControlFlow<End, T> {
         let panicked = |message| ToolError::new(ErrorKind::Panicked, message);
-        match guarded(|| asked, panicked).await {
+        match guarded(asked, panicked).await {
             Ok(answer) => ControlFlow::Continue(answer),
             Err(error) if error.is_stop() => stopped(&error),
             Err(error) => failed(format!("the hook `{}` failed: {}", hook.name(), error.reason())),

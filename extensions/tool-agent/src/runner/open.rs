@@ -207,7 +207,7 @@ impl Drive {
         }
         for hook in self.hooks() {
             let end = StepEnd { number, response, results: Some(&results), run: &self.run };
-            if self.hooked(&hook, hook.dynamic().after_step(&end)).await?.is_break() {
+            if self.hooked(&hook, || hook.dynamic().after_step(&end)).await?.is_break() {
                 return ControlFlow::Break(End::new(EndReason::HookStopped));
             }
         }

@@ -1,7 +1,9 @@
 //! The loop of a run on scripted models.
 
+mod cancel;
 mod compaction;
 mod ends;
+mod hooks;
 mod open;
 
 use tool_agent::{Agent, EndReason, Limit, Limits, Runner, ScriptedModel, model::Reply};
