@@ -1,12 +1,12 @@
-//! A call that the program leaves to its front end: the run is interrupted, and reports the call.
+//! A call that the program leaves to its front end: the run is interrupted, and continues with the result.
 //!
 //! ```sh
 //! cargo run --bin external-agent
 //! ```
 
 use agent_examples::{model, show};
-use tool_agent::{Agent, Runner, model::Reply};
-use tool_runtime::{CallOutcome, ToolCall, ToolOutput, prelude::*};
+use tool_agent::{Agent, Answers, Runner, model::Reply};
+use tool_runtime::{CallOutcome, prelude::*};
 
 /// Finds a café.
 #[tool(read_only)]
@@ -34,16 +34,21 @@ async fn main() -> anyhow::Result<()> {
     let place = json!({ "place": "Café Central, Vienna" });
     let script = [
         Reply::call("find_cafe", json!({ "city": "Vienna" })),
-        Reply::calls([ToolCall::new("show_on_map", place).with_id("call_2")]),
+        Reply::call("show_on_map", place),
+        Reply::text("Café Central is on your map."),
     ];
-    let agent = Agent::builder("guide", model(script)?).tools(executor.clone()).build()?;
-    let end = show(Runner::new(agent).run("Where can I have coffee in Vienna?")).await?;
+    let agent = Agent::builder("guide", model(script)?).tools(executor).build()?;
+    let runner = Runner::new(agent);
+    let session = || RunContext::new().with_session("s-1");
+
+    let end = show(runner.run_with(session(), "Where can I have coffee in Vienna?")).await?;
     println!("The run ended: {}.", end.reason);
+    let mut answers = Answers::new();
     for outcome in &end.open {
         let CallOutcome::External(call, address) = outcome else { continue };
         println!("The front end runs {} {}.", call.name, call.arguments.as_str());
-        let result = executor.submit_result(address, Ok(ToolOutput::from("shown"))).await?;
-        println!("Its result was accepted: {}.", result.text());
+        answers = answers.result(address, Ok(ToolOutput::from("shown")));
     }
+    show(runner.resume(session(), answers)).await?;
     Ok(())
 }

@@ -45,7 +45,7 @@ async fn filter_shows_the_tools_of_each_user_and_refuses_the_others() {
 
 // Z13
 #[tokio::test]
-async fn external_reports_the_call_and_accepts_its_result() {
+async fn external_continues_with_the_result_of_the_front_end() {
     check(env!("CARGO_BIN_EXE_external-agent"), &[], "").await;
 }
 
