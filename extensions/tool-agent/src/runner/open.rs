@@ -41,7 +41,7 @@ impl Drive {
             self.abandon("not answered: the run was stopped").await;
             return stopped(stop);
         }
-        if let Some(end) = self.submitted(&outcomes) {
+        if let Some(end) = self.submitted(&outcomes).await {
             self.abandon("not answered: the output was submitted").await;
             let open = outcomes.into_iter().filter(|outcome| !outcome.is_finished()).collect();
             return ControlFlow::Break(End { open, ..end });
@@ -197,6 +197,9 @@ impl Drive {
         let outcomes = open.outcomes;
         if let Some(stop) = tool_runtime::executor::stop_error(&outcomes) {
             return stopped(stop);
+        }
+        if let Some(end) = self.output_in(&outcomes).await {
+            return ControlFlow::Break(end);
         }
         let actions = tool_runtime::call::merged_actions(&outcomes);
         if actions.terminate || actions.skip_summarization {

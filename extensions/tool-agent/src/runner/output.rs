@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use tool_runtime::{CallOutcome, Registry, ToolError, registry::OUTPUT_TOOL};
+use tool_runtime::{CallOutcome, Registry, ToolError, ToolResult, registry::OUTPUT_TOOL};
 
 use super::{AgentEventKind, End, EndReason, drive::Drive};
 use crate::{Message, OUTPUT_INSTRUCTION, OutputType, hook::Step, model::Response, output::Validator};
@@ -105,16 +105,31 @@ impl Drive {
     }
 
     /// Returns the end of the run if one of the calls submitted the output, or if too many were invalid.
-    pub(super) fn submitted(&mut self, outcomes: &[CallOutcome]) -> Option<End> {
-        let expected = self.output.as_mut()?;
-        let results = outcomes.iter().filter(|it| it.is_finished()).filter_map(CallOutcome::result);
-        let results: Vec<_> = results.filter(|result| &*result.name == OUTPUT_TOOL).collect();
-        let valid = results.iter().rev().find(|result| !result.is_error());
-        if let Some(submission) = valid.and_then(|result| expected.validator.tool().taken_of(&result.id)) {
-            return Some(End::submitted(submission));
+    pub(super) async fn submitted(&mut self, outcomes: &[CallOutcome]) -> Option<End> {
+        if let Some(end) = self.output_in(outcomes).await {
+            return Some(end);
         }
-        results.iter().find_map(|result| expected.refuse(&result.text()).break_value())
+        let expected = self.output.as_mut()?;
+        submissions(outcomes).find_map(|result| expected.refuse(&result.text()).break_value())
     }
+
+    /// Returns the end of the run if one of the calls submitted the output.
+    pub(super) async fn output_in(&self, outcomes: &[CallOutcome]) -> Option<End> {
+        let Submissions { validator, .. } = self.output.as_ref()?;
+        let valid = submissions(outcomes).filter(|result| !result.is_error()).last()?;
+        let submission = match validator.tool().taken_of(&valid.id) {
+            Some(submission) => submission,
+            // A call that was approved after its run was submitted to the tool of that run. Its result is its arguments.
+            None => validator.submission(&valid.text()).await.ok()?,
+        };
+        Some(End::submitted(submission))
+    }
+}
+
+/// Returns the final results of the output tool.
+fn submissions(outcomes: &[CallOutcome]) -> impl Iterator<Item = &ToolResult> {
+    let results = outcomes.iter().filter(|outcome| outcome.is_finished()).filter_map(CallOutcome::result);
+    results.filter(|result| *result.name == *OUTPUT_TOOL)
 }
 
 impl Submissions {

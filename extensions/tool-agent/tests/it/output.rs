@@ -3,11 +3,17 @@
 use std::collections::BTreeMap;
 
 use tool_agent::{
-    Agent, AgentBuilder, AgentError, AgentEventKind, AgentHook, End, EndReason, Message, Model,
+    Agent, AgentBuilder, AgentError, AgentEventKind, AgentHook, Answers, End, EndReason, Message, Model,
     OUTPUT_INSTRUCTION, OutputTool, OutputType, Part, Runner, ScriptedModel, Step,
     model::{Reply, Request, Response, ResponseStream, SharedModel},
 };
-use tool_runtime::{ToolCall, prelude::*, registry::OUTPUT_TOOL, schema::InputSchema};
+use tool_runtime::{
+    ToolCall,
+    policy::{Rule, Rules},
+    prelude::*,
+    registry::OUTPUT_TOOL,
+    schema::InputSchema,
+};
 
 /// An order.
 #[tool_args]
@@ -357,6 +363,22 @@ async fn calls_that_wait_for_an_answer_are_reported_beside_the_output() {
     let agent = Agent::builder("clerk", ScriptedModel::new([Reply::calls(calls)])).tools(tools);
     let end = ended(agent.output::<Order>()).await;
     assert_eq!((end.reason, end.output, end.open.len()), (EndReason::Submitted, Some(tea()), 1));
+}
+
+#[tokio::test]
+async fn an_output_that_is_approved_after_the_run_ends_the_next_one() {
+    let tools = Registry::builder().tool::<price>().build().unwrap();
+    let rules = Rules::new([Rule::ask(OUTPUT_TOOL).reason("a person reads it")]);
+    let executor = Executor::builder(tools).rules(rules).pending_approvals(true).build().unwrap();
+    let model = ScriptedModel::new([submits(tea())]);
+    let agent = Agent::builder("clerk", model.clone()).tools(executor).output::<Order>();
+    let runner = Runner::new(agent.build().unwrap());
+    let run = || RunContext::new().with_session("s");
+    let end = runner.run_with(run(), "Two teas.").end().await;
+    assert_eq!((end.reason, end.output), (EndReason::OpenCalls, None));
+    let answers = Answers::new().approve(end.open[0].address().unwrap());
+    assert_eq!(runner.resume(run(), answers).output::<Order>().await.unwrap(), order());
+    assert_eq!(model.requests().len(), 1);
 }
 
 #[test]
