@@ -52,7 +52,7 @@ use super::{Model, ModelErrorKind, Request, ResponseStream};
 /// | `call` | `name`; `arguments`, as a text that has to be equal, or as JSON whose white space does not count; `id` |
 /// | `result` | `id`, `name`, `text`; `error`: `true` for a failed call; `content`, `follow_ups` |
 /// | `response` | `parts`; `stream`, `stop_reason`, `usage`, `id`, `model`, `truncated`, and in `original` the message in the JSON of its provider |
-/// | `stream` | the text as it arrives: `"words"`, or a list of texts and of `{"reasoning":TEXT}`. Without `parts`, the text of the response. Default: each part as a whole |
+/// | `stream` | the text as it arrives: `"words"`, or a list of texts, and of `{"reasoning":TEXT}`, `{"unsupported":TEXT}` and `{"notice":TEXT}`. Without `parts`, the text of the response. Default: each part as a whole |
 /// | `error` | `kind` (a [`ModelErrorKind`], such as `rate_limited`); `message`, `status`, `retry_after_ms`; `stream` before the error |
 ///
 /// A line has `response` or `error`. `request` can be left out, and so can each of its members, `parts`, the members of
