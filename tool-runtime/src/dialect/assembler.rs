@@ -75,6 +75,10 @@ pub struct AssembledResponse {
     pub stop_reason: Option<String>,
     /// The token counts; `None` where the provider sent none.
     pub usage: Option<Usage>,
+    /// The id of the response; `None` where the provider sent none.
+    pub id: Option<String>,
+    /// The name of the model that answered; `None` where the provider sent none.
+    pub model: Option<String>,
 }
 
 /// A part of a response to show to a user while it arrives.

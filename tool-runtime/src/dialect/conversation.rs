@@ -2,13 +2,13 @@
 //! another model.
 
 use serde_json::{Value, json, value::RawValue};
-use tool_core::{__private::ExactValue, Content};
+use tool_core::{__private::ExactValue, Content, ResourceBody};
 
 use super::{
     BoundTools,
     content::block,
     draft::text,
-    wire::{Wire, user_part},
+    wire::{Wire, accepts, user_part},
 };
 use crate::ToolCall;
 
@@ -36,6 +36,29 @@ impl BoundTools {
             Wire::Gemini { .. } => json!({ "role": "user", "parts": parts }),
             _ => json!({ "role": "user", "content": parts }),
         }
+    }
+
+    /// Returns `true` if the provider accepts `content` in messages. Any other file becomes a text that names it, in
+    /// [user messages](Self::user_message) and in [results](Self::results).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_runtime::{Content, dialect::Dialect, prelude::*};
+    /// # let tools = Registry::builder().build()?;
+    /// let sound = Content::audio(vec![0; 4], "audio/wav");
+    /// assert!(Dialect::gemini().bind_tools(&tools).accepts(&sound));
+    /// assert!(!Dialect::anthropic().bind_tools(&tools).accepts(&sound));
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn accepts(&self, content: &Content) -> bool {
+        let mime_type = match content {
+            Content::Image { mime_type, .. } | Content::Audio { mime_type, .. } => mime_type,
+            Content::Resource { resource } if matches!(resource.body, ResourceBody::Blob(_)) => &resource.mime_type,
+            _ => return true,
+        };
+        accepts(self.wire(), mime_type)
     }
 
     /// Returns an assistant message that another model wrote, or none: its text, then its calls. A list of items for

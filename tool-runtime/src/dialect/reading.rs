@@ -21,6 +21,8 @@ pub(super) struct Reading {
     text: String,
     reasoning: String,
     stop_reason: Option<String>,
+    id: Option<String>,
+    model: Option<String>,
     /// The members of the usage object, as last received.
     usage: Members,
 }
@@ -28,8 +30,8 @@ pub(super) struct Reading {
 impl Reading {
     /// Discards the message and its stop reason: another message replaces it.
     pub(super) fn restart(&mut self) {
-        let Self { slots, usage, .. } = std::mem::take(self);
-        *self = Self { slots, usage, ..Self::default() };
+        let Self { slots, usage, id, model, .. } = std::mem::take(self);
+        *self = Self { slots, usage, id, model, ..Self::default() };
         self.slots.forget_stop();
     }
 
@@ -68,9 +70,16 @@ impl Reading {
         join(&mut self.usage, given, |_, own, count| *own = count.to_owned());
     }
 
+    /// Records the id of the response and the name of its model; the first ones count.
+    pub(super) fn identify(&mut self, id: &At<'_>, model: &At<'_>) {
+        let given = |place: &At<'_>| place.as_text().filter(|text| !text.is_empty()).map(str::to_owned);
+        self.id = self.id.take().or_else(|| given(id));
+        self.model = self.model.take().or_else(|| given(model));
+    }
+
     /// Returns the response.
     pub(super) fn finish(self, bound: &BoundTools) -> AssembledResponse {
-        let Self { slots, mut draft, text, reasoning, stop_reason, usage, .. } = self;
+        let Self { slots, mut draft, text, reasoning, stop_reason, id, model, usage, .. } = self;
         let wire = bound.wire();
         wire.complete(&mut draft, &slots);
         let (ended, truncated) = (slots.has_ended(), slots.is_truncated());
@@ -80,6 +89,6 @@ impl Reading {
         }
         let message = wire.message(draft).and_then(|it| RawValue::from_string(it.to_string()).ok());
         let usage = Some(wire.usage(&ExactValue::Object(usage))).filter(|usage| *usage != Usage::default());
-        AssembledResponse { calls, ended, truncated, message, text, reasoning, stop_reason, usage }
+        AssembledResponse { calls, ended, truncated, message, text, reasoning, stop_reason, usage, id, model }
     }
 }

@@ -53,6 +53,7 @@ fn begin_message(message: &At<'_>, reading: &mut Reading) {
         reading.draft.base =
             vec![("role".into(), text(role)), ("content".into(), ExactValue::List(Vec::new()))];
     }
+    reading.identify(&message.field("id"), &message.field("model"));
     reading.count(&message.field("usage"));
 }
 
@@ -225,6 +226,11 @@ pub(super) fn user_part(block: Block) -> Value {
         Block::File { mime_type, data, .. } => file(&mime_type, &data)
             .unwrap_or_else(|| json!({ "type": "text", "text": not_shown(&mime_type, &data) })),
     }
+}
+
+/// Returns `true` if messages can contain files of that type.
+pub(super) fn accepts(mime_type: &str) -> bool {
+    file(mime_type, "").is_some()
 }
 
 fn file(mime_type: &str, data: &str) -> Option<Value> {

@@ -34,6 +34,7 @@ pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
 }
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.identify(&response.field("responseId"), &response.field("modelVersion"));
     let candidate = candidate(response)?;
     let content = candidate.field("content");
     reading.draft.take_members(&content, "parts");
@@ -57,6 +58,7 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
 }
 
 pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.identify(&event.field("responseId"), &event.field("modelVersion"));
     let candidate = candidate(event)?;
     let content = candidate.field("content");
     reading.draft.take_members(&content, "parts");
@@ -342,7 +344,8 @@ fn is_value(output: &ToolOutput) -> bool {
         || serde_json::from_str::<Value>(&text).is_ok_and(|written| written == value)
 }
 
-fn is_shown(mime_type: &str) -> bool {
+/// Returns `true` if messages can contain files of that type.
+pub(super) fn is_shown(mime_type: &str) -> bool {
     matches!(
         mime_type,
         "image/png"

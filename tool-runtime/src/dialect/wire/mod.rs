@@ -311,6 +311,17 @@ pub(super) fn user_part(wire: Wire, block: Block) -> Value {
     }
 }
 
+/// Returns `true` if a message can contain files of that type.
+pub(super) fn accepts(wire: Wire, mime_type: &str) -> bool {
+    match wire {
+        Wire::OpenAiChat { .. } => openai_chat::accepts(mime_type),
+        Wire::OpenAiResponses { .. } => openai_responses::accepts(mime_type),
+        Wire::Anthropic { .. } => anthropic::accepts(mime_type),
+        Wire::Gemini { .. } => gemini::is_shown(mime_type),
+        Wire::Mcp => true,
+    }
+}
+
 /// Creates an object from large values, which `json!` would copy.
 fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()

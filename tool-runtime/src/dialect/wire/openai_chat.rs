@@ -48,6 +48,7 @@ const FINISHED: &[&str] = &[
 ];
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.identify(&response.field("id"), &response.field("model"));
     reading.count(&response.field("usage"));
     for choice in response.field("choices").items()? {
         let message = choice.field("message");
@@ -111,6 +112,7 @@ fn is_function_call(slot: &Slot) -> bool {
 }
 
 pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.identify(&event.field("id"), &event.field("model"));
     reading.count(&event.field("usage"));
     for choice in event.field("choices").any_items()? {
         let delta = choice.field("delta");
@@ -326,6 +328,11 @@ pub(super) fn user_part(block: Block) -> Value {
         Block::File { mime_type, data, name } => part(&mime_type, &data, &name)
             .unwrap_or_else(|| json!({ "type": "text", "text": not_shown(&mime_type, &data) })),
     }
+}
+
+/// Returns `true` if messages can contain files of that type.
+pub(super) fn accepts(mime_type: &str) -> bool {
+    part(mime_type, "", "").is_some()
 }
 
 /// Returns a file as a part of a user message.

@@ -34,6 +34,7 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
 const FINISHED: &[&str] = &["completed"];
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.identify(&response.field("id"), &response.field("model"));
     for item in response.field("output").items()? {
         let mut call = None;
         if is_call(&item)? {
@@ -61,6 +62,7 @@ fn stop(response: &At<'_>, status: Option<&str>, reading: &mut Reading) -> Resul
 }
 
 pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.identify(&event.field("response").field("id"), &event.field("response").field("model"));
     let slots = &mut reading.slots;
     match event.field("type").text()? {
         "response.output_item.added" => {
@@ -304,6 +306,11 @@ pub(super) fn user_part(block: Block) -> Value {
         Block::Text(text) => json!({ "type": "input_text", "text": text }),
         Block::File { mime_type, data, name } => file(&mime_type, &data, &name),
     }
+}
+
+/// Returns `true` if messages can contain files of that type.
+pub(super) fn accepts(mime_type: &str) -> bool {
+    file(mime_type, "", "").get("type").is_some_and(|kind| kind != "input_text")
 }
 
 fn file(mime_type: &str, data: &str, name: &str) -> Value {
