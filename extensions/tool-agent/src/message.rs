@@ -203,8 +203,8 @@ impl Message {
     }
 }
 
-/// Splits a list of messages.
-fn split(json: &RawValue) -> Vec<Arc<RawValue>> {
+/// Splits a list of messages; a single message is a list of one.
+pub(crate) fn split(json: &RawValue) -> Vec<Arc<RawValue>> {
     match serde_json::from_str::<Vec<Box<RawValue>>>(json.get()) {
         Ok(messages) => messages.into_iter().map(Arc::from).collect(),
         Err(_) => vec![json.to_owned().into()],

@@ -55,7 +55,9 @@ impl BoundTools {
     pub fn accepts(&self, content: &Content) -> bool {
         let mime_type = match content {
             Content::Image { mime_type, .. } | Content::Audio { mime_type, .. } => mime_type,
-            Content::Resource { resource } if matches!(resource.body, ResourceBody::Blob(_)) => &resource.mime_type,
+            Content::Resource { resource } if matches!(resource.body, ResourceBody::Blob(_)) => {
+                &resource.mime_type
+            }
             _ => return true,
         };
         accepts(self.wire(), mime_type)

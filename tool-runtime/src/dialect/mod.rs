@@ -335,39 +335,6 @@ impl Dialect {
     }
 }
 
-impl Dialect {
-    /// Returns the form of `schema` that the provider enforces for the text of a response (structured output), by the
-    /// same rules as for strict tools; `None` if it cannot enforce it.
-    ///
-    /// A text that matches the result matches `schema` if `null` counts as absent for optional properties, except
-    /// keywords that the provider does not support: validate it by `schema`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use tool_runtime::{dialect::Dialect, prelude::*};
-    /// let schema = json!({ "type": "object", "properties": { "note": { "type": "string" } } });
-    /// let strict = Dialect::openai_chat().output_schema(&schema).expect("supported keywords");
-    /// assert_eq!(strict["properties"]["note"]["type"], json!(["string", "null"]));
-    /// assert_eq!(strict["required"], json!(["note"]));
-    /// // A map has no fixed properties.
-    /// let map = json!({ "type": "object", "additionalProperties": { "type": "integer" } });
-    /// assert_eq!(Dialect::openai_chat().output_schema(&map), None);
-    /// ```
-    #[must_use]
-    pub fn output_schema(&self, schema: &Value) -> Option<Value> {
-        let strict = match self.wire {
-            Wire::OpenAiChat { .. } => Wire::OpenAiChat { strict: true },
-            Wire::OpenAiResponses { .. } => Wire::OpenAiResponses { strict: true },
-            Wire::Anthropic { .. } => Wire::Anthropic { strict: true },
-            gemini @ Wire::Gemini { .. } => gemini,
-            Wire::Mcp => return None,
-        };
-        let carried = schema::carry(schema, strict.rules().0).ok()?;
-        carried.within.is_none().then_some(carried.schema)
-    }
-}
-
 impl fmt::Debug for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Dialect").field(&self.name()).finish()

@@ -1,25 +1,40 @@
 //! The body of a request from a conversation.
 
-use std::sync::Arc;
+use std::error::Error;
 
-use serde_json::{Map, Value, value::to_raw_value};
-use tool_runtime::{
-    ToolCall,
-    dialect::{BoundTools, RequestBody},
-};
+use serde_json::{Map, Value};
+use tool_runtime::dialect::{BoundTools, RequestBody};
 
-use super::Settings;
-use crate::{
-    Message, Role,
-    model::{ModelError, ModelErrorKind, Request},
-};
+use super::{Settings, cache::Points, conversation::Conversation};
+use crate::model::{ModelError, ModelErrorKind, Request, ToolChoice};
 
-/// Returns the body of `request`, with the additions of tools and request hooks.
+/// Returns the body of `request`, with the additions of tools and request hooks, and sentences about its parts that
+/// the provider does not support.
 pub(super) async fn body(
     settings: &Settings,
     bound: &BoundTools,
     request: &Request,
-) -> Result<RequestBody, ModelError> {
+) -> Result<(RequestBody, Vec<String>), ModelError> {
+    let members = members(settings, bound, request);
+    let mut body = bound.body(Value::Object(members)).map_err(invalid)?;
+    let (points, remark) = Points::of(settings, request);
+    let mut conversation = Conversation::of(settings, bound, &request.messages);
+    points.mark_messages(&conversation.ends, &mut conversation.messages);
+    conversation.messages.into_iter().for_each(|json| body.push_json(json));
+    let mut unsupported = conversation.unsupported;
+    unsupported.extend(remark);
+    let mut body = bound.build_request(body, request.run.clone()).await.map_err(invalid)?;
+    points.mark_fields(body.fields_mut());
+    Ok((body, unsupported))
+}
+
+fn invalid(error: impl Error + Send + Sync + 'static) -> ModelError {
+    ModelError::new(ModelErrorKind::InvalidRequest, format!("the request cannot be built: {error}"))
+        .with_source(error)
+}
+
+/// Returns the members besides messages and tools.
+fn members(settings: &Settings, bound: &BoundTools, request: &Request) -> Map<String, Value> {
     let provider = settings.provider;
     let mut members = provider.members(settings);
     if !request.instruction.trim().is_empty() {
@@ -32,37 +47,14 @@ pub(super) async fn body(
     }
     if !request.tools.is_empty() {
         let chosen = match &request.tool_choice {
-            crate::model::ToolChoice::Tool(tool) => bound.wire_name(tool),
+            ToolChoice::Tool(tool) => bound.wire_name(tool),
             _ => "",
         };
         provider.choose(&mut members, &request.tool_choice, chosen);
     }
     merge(&mut members, &settings.parameters);
     merge(&mut members, &request.parameters);
-    let invalid = |error: &dyn std::fmt::Display| {
-        ModelError::new(ModelErrorKind::InvalidRequest, format!("the request cannot be built: {error}"))
-    };
-    let mut body = bound.body(Value::Object(members)).map_err(|error| invalid(&error))?;
-    for message in &request.messages {
-        push(&mut body, bound, settings.dialect.name(), message);
-    }
-    bound.build_request(body, request.run.clone()).await.map_err(|error| invalid(&error).with_source(error))
-}
-
-/// Appends a message in the JSON of the provider: its own unchanged, any other converted.
-fn push(body: &mut RequestBody, bound: &BoundTools, dialect: &str, message: &Message) {
-    let render = || match message.role() {
-        Role::User => to_raw_value(&bound.user_message(&message.content())).ok(),
-        Role::Assistant => {
-            let calls: Vec<ToolCall> = message.calls().cloned().collect();
-            Some(bound.assistant_message(&message.text(), &calls))
-        }
-        Role::Tool => {
-            let results: Vec<_> = message.tool_results().cloned().collect();
-            to_raw_value(&bound.results(&results)).ok()
-        }
-    };
-    message.rendered(dialect, render).iter().for_each(|json| body.push_json(Arc::clone(json)));
+    members
 }
 
 /// Sets members; the members of objects are merged.

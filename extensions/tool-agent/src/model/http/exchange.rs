@@ -1,12 +1,12 @@
 //! One request and its response, with retries.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::{Stream, StreamExt as _};
 use sse_stream::SseByteStream;
 use tokio::time::timeout;
-use tool_runtime::dialect::{AssembledResponse, BoundTools, Delta};
+use tool_runtime::dialect::{AssembledResponse, BoundTools, Delta, DialectError};
 
 use super::{Settings, body, failure};
 use crate::{
@@ -15,9 +15,6 @@ use crate::{
     message::Original,
     model::{ModelError, ModelErrorKind, ModelEvent, Request, Response},
 };
-
-/// The maximum size of a response that is not streamed, and of an error, in bytes.
-const LONGEST_RESPONSE: usize = 64 << 20;
 
 type Events = Emitter<Result<ModelEvent, ModelError>>;
 
@@ -40,7 +37,10 @@ impl Exchange<'_> {
                 self.events.emit(Ok(ModelEvent::Unsupported(diagnostic.to_string()))).await;
             }
         }
-        let body = body::body(self.settings, &bound, &request).await?;
+        let (body, unsupported) = body::body(self.settings, &bound, &request).await?;
+        for text in unsupported {
+            self.events.emit(Ok(ModelEvent::Unsupported(text))).await;
+        }
         let body = serde_json::to_vec(&body).map(Bytes::from).map_err(|error| {
             ModelError::new(ModelErrorKind::InvalidRequest, "the request cannot be written as JSON")
                 .with_source(error)
@@ -94,11 +94,12 @@ impl Exchange<'_> {
         let status = response.status();
         if !status.is_success() {
             let headers = response.headers().clone();
-            let text = self.in_time(text(response)).await?.unwrap_or_default();
+            let text = self.in_time(self.text(response)).await?.unwrap_or_default();
             return Err(failure::of_status(self.settings, status, &headers, &text));
         }
-        let is_stream = response.headers().get("content-type").and_then(|it| it.to_str().ok());
-        let is_stream = is_stream.is_some_and(|it| it.starts_with("text/event-stream"));
+        let kind = response.headers().get("content-type").and_then(|it| it.to_str().ok());
+        let is_stream =
+            kind.is_some_and(|it| it.trim().to_ascii_lowercase().starts_with("text/event-stream"));
         let assembled = match is_stream {
             true => self.streamed(bound, response).await?,
             false => self.whole(bound, response).await?,
@@ -120,8 +121,11 @@ impl Exchange<'_> {
         bound: &BoundTools,
         response: reqwest::Response,
     ) -> Result<AssembledResponse, ModelError> {
-        let text = self.in_time(text(response)).await??;
-        let read = bound.read(&text).map_err(|error| self.malformed(&error.to_string()))?;
+        let text = self.in_time(self.text(response)).await??;
+        let read = bound.read(&text).map_err(|error| self.unreadable(&text, &error))?;
+        if let Some(refused) = failure::of_refusal(self.settings, &text) {
+            return Err(refused);
+        }
         self.show(Delta::Reasoning(read.reasoning.clone())).await;
         self.show(Delta::Text(read.text.clone())).await;
         Ok(read)
@@ -133,25 +137,64 @@ impl Exchange<'_> {
         bound: &BoundTools,
         response: reqwest::Response,
     ) -> Result<AssembledResponse, ModelError> {
-        let mut events = SseByteStream::new(response.bytes_stream());
+        let mut events = SseByteStream::new(self.bounded(response));
         let mut assembler = bound.assembler();
-        while let Some(event) = self.in_time(events.next()).await? {
-            let event = event.map_err(|error| {
-                ModelError::new(ModelErrorKind::Connection, "the stream of the response broke")
-                    .with_source(error)
-            })?;
+        let lost = loop {
+            let event = match self.in_time(events.next()).await {
+                Ok(None) => break None,
+                Ok(Some(Ok(event))) => event,
+                Ok(Some(Err(error))) => break Some(broken(error)),
+                Err(late) => break Some(late),
+            };
             let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else { continue };
-            let deltas = assembler.push(&data).map_err(|error| self.malformed(&error.to_string()))?;
+            let deltas = assembler.push(&data).map_err(|error| self.unreadable(&data, &error))?;
+            if let Some(refused) = failure::of_refusal(self.settings, &data) {
+                return Err(refused);
+            }
             for delta in deltas {
                 self.show(delta).await;
             }
-        }
+            // A server may keep the connection open.
+            let name = event.event.as_deref().unwrap_or_default();
+            if data.trim() == "[DONE]" || LAST_EVENTS.contains(&name) {
+                break None;
+            }
+        };
         let assembled = assembler.finish();
-        if !assembled.ended {
-            let message = "the stream of the response ended before the response did";
-            return Err(ModelError::new(ModelErrorKind::Connection, message));
+        match lost {
+            Some(error) if error.kind() == ModelErrorKind::Other => Err(error),
+            // What follows the end of the response contains nothing of it.
+            _ if assembled.ended => Ok(assembled),
+            Some(error) => Err(error),
+            None => {
+                let message = "the stream of the response ended before the response did";
+                Err(ModelError::new(ModelErrorKind::Connection, message))
+            }
         }
-        Ok(assembled)
+    }
+
+    /// The chunks of a body; an error after the maximum size.
+    fn bounded(
+        &self,
+        response: reqwest::Response,
+    ) -> impl Stream<Item = Result<Bytes, BodyError>> + Unpin + use<> {
+        let (most, mut size) = (self.settings.longest_response, 0_usize);
+        Box::pin(response.bytes_stream().map(move |chunk| {
+            let chunk = chunk.map_err(BodyError::Connection)?;
+            size = size.saturating_add(chunk.len());
+            if size > most { Err(BodyError::TooLong(most)) } else { Ok(chunk) }
+        }))
+    }
+
+    /// Reads the whole body, up to the limit.
+    async fn text(&self, response: reqwest::Response) -> Result<String, ModelError> {
+        let mut body = Vec::new();
+        let mut chunks = self.bounded(response);
+        while let Some(chunk) = chunks.next().await {
+            body.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?);
+        }
+        String::from_utf8(body)
+            .map_err(|_| ModelError::new(ModelErrorKind::Malformed, "the response is not UTF-8 text"))
     }
 
     async fn show(&self, delta: Delta) {
@@ -163,37 +206,72 @@ impl Exchange<'_> {
         self.events.emit(Ok(event)).await;
     }
 
-    /// The error of a response that does not have the format of the provider, or reports an error itself.
-    fn malformed(&self, error: &str) -> ModelError {
-        let message = format!("the response cannot be read: {}", failure::redacted(self.settings, error));
-        ModelError::new(ModelErrorKind::Malformed, message)
+    /// The error of a response that reports an error itself, or does not have the format of the provider.
+    fn unreadable(&self, text: &str, error: &DialectError) -> ModelError {
+        failure::of_response(self.settings, text).unwrap_or_else(|| {
+            let error = failure::redacted(self.settings, &error.to_string());
+            ModelError::new(ModelErrorKind::Malformed, format!("the response cannot be read: {error}"))
+        })
     }
 
     fn response(&self, assembled: AssembledResponse) -> Response {
         let AssembledResponse { calls, message, text, reasoning, stop_reason, usage, truncated, .. } =
             assembled;
+        let (id, model) = (assembled.id.map(Arc::from), assembled.model.map(Arc::from));
         let reasoning = Some(reasoning).filter(|text| !text.is_empty()).map(Part::Reasoning);
         let text = Some(text).filter(|text| !text.is_empty()).map(Part::Text);
         let parts = reasoning.into_iter().chain(text).chain(calls.into_iter().map(Part::Call));
         let mut neutral = Message::assistant(parts);
         if let Some(json) = message {
-            neutral = neutral.with_original(Original { dialect: self.settings.dialect.name().into(), json });
+            neutral = neutral.with_original(Original { dialect: self.settings.provider.name().into(), json });
         }
-        Response { stop_reason, usage, truncated, ..Response::new(neutral) }
+        Response { stop_reason, usage, id, model, truncated, ..Response::new(neutral) }
     }
 }
 
-/// Reads the whole body, up to the limit.
-async fn text(response: reqwest::Response) -> Result<String, ModelError> {
-    let mut body = Vec::new();
-    let mut chunks = response.bytes_stream();
-    while let Some(chunk) = chunks.next().await {
-        body.extend_from_slice(&chunk.map_err(failure::of_connection)?);
-        if body.len() > LONGEST_RESPONSE {
-            let message = format!("the response is longer than {LONGEST_RESPONSE} bytes");
-            return Err(ModelError::new(ModelErrorKind::InvalidRequest, message));
+/// The last events of streams: Anthropic's, and those of OpenAI's responses.
+const LAST_EVENTS: [&str; 3] = ["message_stop", "response.completed", "response.incomplete"];
+
+/// An error of a body that arrives.
+#[derive(Debug)]
+enum BodyError {
+    Connection(reqwest::Error),
+    TooLong(usize),
+}
+
+impl BodyError {
+    fn into_model_error(self) -> ModelError {
+        match self {
+            Self::Connection(error) => failure::of_connection(error),
+            Self::TooLong(_) => ModelError::new(ModelErrorKind::Other, self.to_string()),
         }
     }
-    String::from_utf8(body)
-        .map_err(|_| ModelError::new(ModelErrorKind::Malformed, "the response is not UTF-8 text"))
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection(_) => f.write_str("the connection to the server failed"),
+            Self::TooLong(most) => {
+                write!(f, "the response is longer than {most} bytes; see `HttpModel::with_longest_response`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BodyError {}
+
+/// The error of a stream that breaks off.
+fn broken(error: sse_stream::Error) -> ModelError {
+    match error {
+        sse_stream::Error::Body(error) => match error.downcast::<BodyError>() {
+            Ok(error) => error.into_model_error(),
+            Err(error) => ModelError::new(ModelErrorKind::Connection, "the stream of the response broke")
+                .with_source(error),
+        },
+        error => {
+            let message = "the stream of the response is not a stream of events";
+            ModelError::new(ModelErrorKind::Malformed, message).with_source(error)
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
-use super::Settings;
+use super::{Provider, Settings};
 use crate::model::{ModelError, ModelErrorKind};
 
 /// The maximum number of characters of a provider's message in an error.
@@ -19,11 +19,8 @@ pub(super) fn of_status(
     body: &str,
 ) -> ModelError {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
-    // Gemini sends a list while it streams.
-    let error = value.pointer("/error").or_else(|| value.pointer("/0/error")).unwrap_or(&value);
-    let texts = ["code", "type", "status"].map(|name| error.get(name).and_then(Value::as_str).unwrap_or(""));
-    let message = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or(body);
-    let kind = kind(status, texts, message);
+    let Report { texts, message } = Report::of(&value).unwrap_or(Report { texts: [""; 3], message: body });
+    let kind = kind(status.as_u16(), texts, message);
     let code = status.as_u16();
     let message = redacted(settings, message);
     ModelError::new(kind, format!("the server answered {code}: {message}"))
@@ -31,16 +28,82 @@ pub(super) fn of_status(
         .with_retry_after(retry_after(headers))
 }
 
-fn kind(status: StatusCode, texts: [&str; 3], message: &str) -> ModelErrorKind {
+/// Returns the error that a response of status 200, or an event of a stream, reports.
+pub(super) fn of_response(settings: &Settings, text: &str) -> Option<ModelError> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let Report { texts, message } = Report::of(&value)?;
+    let has = |names: &[&str]| texts.iter().any(|text| names.contains(text));
+    // The status that the provider sends with the same error.
+    let status = match () {
+        () if has(&[
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "RESOURCE_EXHAUSTED",
+            "insufficient_quota",
+        ]) =>
+        {
+            429
+        }
+        () if has(&["authentication_error", "permission_error", "invalid_api_key", "UNAUTHENTICATED"]) => 401,
+        () if has(&["invalid_request_error", "invalid_prompt", "not_found_error", "INVALID_ARGUMENT"]) => 400,
+        () if is_long(texts, message) => 400,
+        () => 500,
+    };
+    let kind = kind(status, texts, message);
+    Some(ModelError::new(kind, format!("the server reported an error: {}", redacted(settings, message))))
+}
+
+/// Returns the error of a prompt that [Gemini
+/// blocked](https://ai.google.dev/api/generate-content#PromptFeedback): the response has no candidate.
+pub(super) fn of_refusal(settings: &Settings, text: &str) -> Option<ModelError> {
+    if settings.provider != Provider::Gemini || !text.contains("blockReason") {
+        return None;
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    let reason = value.pointer("/promptFeedback/blockReason")?.as_str()?;
+    let message = format!("the provider refused the request: {}", redacted(settings, reason));
+    Some(ModelError::new(ModelErrorKind::Refused, message))
+}
+
+/// The error object of a provider.
+struct Report<'v> {
+    /// The members `code`, `type` and `status`.
+    texts: [&'v str; 3],
+    message: &'v str,
+}
+
+impl<'v> Report<'v> {
+    fn of(value: &'v Value) -> Option<Self> {
+        // Gemini sends a list while it streams; OpenAI's responses have their own objects.
+        let places = ["/error", "/0/error", "/response/error"];
+        let error = places.iter().find_map(|place| value.pointer(place).filter(|it| !it.is_null()));
+        let error = error.or_else(|| value.get("message").map(|_| value))?;
+        let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or("");
+        let message = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or("no message");
+        Some(Self { texts: ["code", "type", "status"].map(text), message })
+    }
+}
+
+/// Returns `true` if the conversation exceeds the context window: [Anthropic](https://github.com/anthropics/claude-code/issues/12186)
+/// ([with `max_tokens`](https://github.com/docker/docker-agent/issues/569)),
+/// [Gemini](https://github.com/google-gemini/gemini-cli/issues/12098), OpenAI, llama.cpp, vLLM.
+fn is_long(texts: [&str; 3], message: &str) -> bool {
+    const MESSAGES: [&str; 6] = [
+        "prompt is too long",
+        "exceed context limit",
+        "exceeds the maximum number of tokens",
+        "maximum context length",
+        "context window",
+        "available context size",
+    ];
     let message = message.to_ascii_lowercase();
-    let has = |part: &str| message.contains(part);
-    let is_long = texts.contains(&"context_length_exceeded")
-        || has("prompt is too long")
-        || has("maximum context length")
-        || has("context window")
-        || has("exceeds the maximum number of tokens");
-    match status.as_u16() {
-        400 | 413 | 422 if is_long => ModelErrorKind::ContextTooLong,
+    ["context_length_exceeded", "exceed_context_size_error"].iter().any(|code| texts.contains(code))
+        || MESSAGES.iter().any(|part| message.contains(part))
+}
+
+fn kind(status: u16, texts: [&str; 3], message: &str) -> ModelErrorKind {
+    match status {
+        400 | 413 | 422 if is_long(texts, message) => ModelErrorKind::ContextTooLong,
         // A quota that is used up does not come back by itself.
         429 if texts.contains(&"insufficient_quota") => ModelErrorKind::InvalidRequest,
         401 | 403 => ModelErrorKind::Authentication,
@@ -80,8 +143,9 @@ fn root(error: &dyn std::error::Error) -> String {
 pub(super) fn redacted(settings: &Settings, text: &str) -> String {
     let mut text = text.trim().to_owned();
     let secrets = settings.key.iter().chain(settings.headers.iter().map(|(_, value)| value));
-    for secret in secrets.filter(|secret| !secret.0.is_empty()) {
-        text = text.replace(&*secret.0, "[secret]");
+    let secrets = secrets.map(|secret| &*secret.0).chain(credentials(&settings.base_url));
+    for secret in secrets.filter(|secret| !secret.is_empty()) {
+        text = text.replace(secret, "[secret]");
     }
     match text.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}.. ({} bytes in all)", &text[..at], text.len()),
@@ -92,12 +156,22 @@ pub(super) fn redacted(settings: &Settings, text: &str) -> String {
 
 /// Returns a URL without its user information.
 pub(super) fn without_credentials(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let end = rest.find('/').unwrap_or(rest.len());
-    match rest[..end].rfind('@') {
-        Some(at) => format!("{scheme}://{}", &rest[at + 1..]),
+    match user_information(url) {
+        Some(user) => url.replacen(&format!("{user}@"), "", 1),
         None => url.to_owned(),
     }
+}
+
+/// Returns the user information of a URL, and its password.
+fn credentials(url: &str) -> impl Iterator<Item = &str> {
+    let user = user_information(url);
+    user.into_iter().chain(user.and_then(|user| Some(user.split_once(':')?.1)))
+}
+
+fn user_information(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    rest[..end].rsplit_once('@').map(|(user, _)| user)
 }
 
 /// Reads the header `Retry-After` ([RFC 9110, section

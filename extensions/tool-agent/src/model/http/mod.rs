@@ -1,12 +1,14 @@
 //! Models over HTTP, in the dialects of `tool-runtime`.
 //!
 //! - `provider.rs`: URLs, headers and members of each provider.
-//! - `body.rs`: the body of a request from a conversation.
+//! - `body.rs`: the body of a request: members, messages (`conversation.rs`), cache points (`cache.rs`).
 //! - `exchange.rs`: one request and its response, whole or streamed, with retries.
 //! - `strict.rs`: the schema of a structured answer.
 //! - `failure.rs`: errors of providers.
 
 mod body;
+mod cache;
+mod conversation;
 mod exchange;
 mod failure;
 mod provider;
@@ -60,6 +62,8 @@ struct Settings {
     retries: u32,
     timeout: Duration,
     longest_pause: Duration,
+    longest_response: usize,
+    cache: bool,
     context_window: Option<u64>,
     formats: Formats,
     client: reqwest::Client,
@@ -153,6 +157,8 @@ impl HttpModel {
             retries: 2,
             timeout: Duration::from_secs(120),
             longest_pause: Duration::from_secs(60),
+            longest_response: 64 << 20,
+            cache: false,
             context_window: None,
             formats: Formats::default(),
             client,
@@ -216,6 +222,20 @@ impl HttpModel {
         self.with(|it| it.longest_pause = pause)
     }
 
+    /// Sets the maximum size of a response in bytes: of the body, or of all events of a stream. A longer response is an
+    /// error. Default: 64 MiB.
+    #[must_use]
+    pub fn with_longest_response(self, bytes: usize) -> Self {
+        self.with(|it| it.longest_response = bytes)
+    }
+
+    /// Sets whether a request without [cache points](Request::cache) has them after the tools, the instruction and the
+    /// last message, for a provider that needs to be asked (Anthropic). Default: `false`.
+    #[must_use]
+    pub fn with_cache(self, caches: bool) -> Self {
+        self.with(|it| it.cache = caches)
+    }
+
     /// Sets the maximum number of tokens of a request and its response. Default: unknown.
     #[must_use]
     pub fn with_context_window(self, tokens: u64) -> Self {
@@ -228,7 +248,7 @@ impl HttpModel {
     ///
     /// Returns an error if the dialect belongs to another API.
     pub fn with_dialect(self, dialect: Dialect) -> Result<Self, ModelError> {
-        let own = self.0.provider.dialect().name();
+        let own = self.0.provider.name();
         if !dialect.name().starts_with(own) {
             let message = format!("expected a dialect `{own}`, got `{}`", dialect.name());
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, message));
@@ -274,6 +294,14 @@ impl Model for HttpModel {
     fn respond(&self, request: Request) -> ResponseStream {
         let settings = Arc::clone(&self.0);
         ResponseStream::new(Driven::new(move |emitter| exchange(settings, request, emitter)))
+    }
+}
+
+impl Settings {
+    /// Returns `true` for a Gemini model before version 3.
+    fn is_older_gemini(&self) -> bool {
+        let name = self.name.strip_prefix("models/").unwrap_or(&self.name);
+        self.provider == Provider::Gemini && ["gemini-1", "gemini-2"].iter().any(|it| name.starts_with(it))
     }
 }
 

@@ -38,6 +38,16 @@ impl Provider {
         }
     }
 
+    /// The name of the dialect. All variants of a dialect have the same messages.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "openai-chat",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+
     /// The prefix of environment variables.
     pub(super) fn variable(self) -> &'static str {
         match self {
@@ -68,6 +78,7 @@ impl Provider {
     /// The URL of a request.
     pub(super) fn url(self, settings: &Settings) -> String {
         let Settings { base_url, name, streams, .. } = settings;
+        let name = name.strip_prefix("models/").filter(|_| self == Self::Gemini).unwrap_or(name);
         match self {
             Self::OpenAiChat => format!("{base_url}/chat/completions"),
             Self::OpenAiResponses => format!("{base_url}/responses"),
@@ -161,10 +172,11 @@ impl Provider {
             Self::Anthropic => {
                 ("output_config", json!({ "format": { "type": "json_schema", "schema": schema } }))
             }
-            Self::Gemini => (
-                "generationConfig",
-                json!({ "responseMimeType": "application/json", "responseJsonSchema": schema }),
-            ),
+            Self::Gemini => {
+                let keyword =
+                    if dialect == "gemini-schema" { "responseSchema" } else { "responseJsonSchema" };
+                ("generationConfig", json!({ "responseMimeType": "application/json", keyword: schema }))
+            }
         };
         members.insert(member.to_owned(), value);
     }

@@ -1,0 +1,220 @@
+//! The messages of a request in the JSON of the provider: its own unchanged, all others converted.
+
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
+
+use serde_json::value::{RawValue, to_raw_value};
+use tool_runtime::{Content, ToolCall, ToolResult, dialect::BoundTools};
+
+use super::{Provider, Settings};
+use crate::{Message, Part, Role};
+
+/// The maximum length of an id of a call in a converted message: [OpenAI's chat
+/// completions](https://github.com/agno-agi/agno/issues/5382) have the shortest. Anthropic's ids have the characters
+/// `[a-zA-Z0-9_-]`.
+const LONGEST_ID: usize = 40;
+
+/// The signature of a call that no Gemini model wrote
+/// (<https://ai.google.dev/gemini-api/docs/thought-signatures#faqs>): since Gemini 3, the first call of a message needs
+/// one.
+const NO_SIGNATURE: &str = r#"{"thoughtSignature":"skip_thought_signature_validator","functionCall":"#;
+
+/// A conversation that is converted, message by message.
+pub(super) struct Conversation<'s> {
+    settings: &'s Settings,
+    bound: &'s BoundTools,
+    /// The ids of the calls so far, if one of them may have to be replaced.
+    ids: Option<HashSet<String>>,
+    /// The calls of the last assistant message whose id was replaced, and the new ids.
+    replaced: Vec<(String, String)>,
+    /// The JSON messages.
+    pub(super) messages: Vec<Arc<RawValue>>,
+    /// The number of JSON messages up to the end of each message.
+    pub(super) ends: Vec<usize>,
+    /// Sentences about content that the provider does not accept.
+    pub(super) unsupported: Vec<String>,
+}
+
+impl<'s> Conversation<'s> {
+    pub(super) fn of(settings: &'s Settings, bound: &'s BoundTools, messages: &[Message]) -> Self {
+        let is_foreign = |it: &Message| it.role() == Role::Assistant && !is_own(settings, it);
+        // Gemini accepts any id.
+        let has_rules = settings.provider != Provider::Gemini;
+        let ids = (has_rules && messages.iter().any(is_foreign)).then(HashSet::new);
+        let mut conversation = Self {
+            settings,
+            bound,
+            ids,
+            replaced: Vec::new(),
+            messages: Vec::with_capacity(messages.len() + 1),
+            ends: Vec::with_capacity(messages.len()),
+            unsupported: Vec::new(),
+        };
+        // Earlier messages were reported with the request that the provider answered last.
+        let new = messages.iter().rposition(|it| is_own(settings, it)).map_or(0, |at| at + 1);
+        for (at, message) in messages.iter().enumerate() {
+            conversation.push(message, at >= new);
+        }
+        conversation
+    }
+
+    fn push(&mut self, message: &Message, is_new: bool) {
+        if is_new {
+            self.report(message);
+        }
+        if message.role() == Role::Assistant {
+            self.replace_ids(message);
+        }
+        // The JSON of a message does not depend on other messages, unless ids were replaced.
+        if !self.replaced.is_empty() && message.role() != Role::User && !is_own(self.settings, message) {
+            self.messages.extend(self.converted(message).iter().flat_map(|json| crate::message::split(json)));
+        } else {
+            let render = || self.converted(message);
+            let json = message.rendered(self.settings.provider.name(), render);
+            match json {
+                Cow::Borrowed(json) => self.messages.extend_from_slice(json),
+                Cow::Owned(json) => self.messages.extend(json),
+            }
+        }
+        self.ends.push(self.messages.len());
+    }
+
+    /// Converts a message; `None` if it is empty.
+    fn converted(&self, message: &Message) -> Option<Box<RawValue>> {
+        match message.role() {
+            Role::User => {
+                let content = message.content();
+                (!content.is_empty()).then(|| to_raw_value(&self.bound.user_message(&content)).ok())?
+            }
+            Role::Assistant => self.assistant(message),
+            Role::Tool => {
+                let mut replaced = self.replaced.clone();
+                let results: Vec<ToolResult> = message
+                    .tool_results()
+                    .map(|result| match take(&mut replaced, &result.id.to_string()) {
+                        Some(id) => {
+                            let mut renamed = result.clone();
+                            renamed.id = id.into();
+                            renamed
+                        }
+                        None => result.clone(),
+                    })
+                    .collect();
+                (!results.is_empty()).then(|| to_raw_value(&self.bound.results(&results)).ok())?
+            }
+        }
+    }
+
+    fn assistant(&self, message: &Message) -> Option<Box<RawValue>> {
+        let mut replaced = self.replaced.clone();
+        let calls: Vec<ToolCall> = message
+            .calls()
+            .map(|call| match take(&mut replaced, &call.id.to_string()) {
+                Some(id) => call.clone().with_id(id),
+                None => call.clone(),
+            })
+            .collect();
+        let text = message.text();
+        if calls.is_empty() && text.trim().is_empty() {
+            return None;
+        }
+        let json = self.bound.assistant_message(&text, &calls);
+        if self.settings.is_older_gemini() || self.settings.provider != Provider::Gemini {
+            return Some(json);
+        }
+        // Inside a text, the quotes would be escaped.
+        let signed = json.get().replacen(r#"{"functionCall":"#, NO_SIGNATURE, 1);
+        Some(RawValue::from_string(signed).unwrap_or(json))
+    }
+
+    /// Chooses ids for the calls of an assistant message: the provider rejects some ids of other providers, and ids that
+    /// occur twice.
+    fn replace_ids(&mut self, message: &Message) {
+        self.replaced.clear();
+        let Some(ids) = &mut self.ids else { return };
+        for call in message.calls() {
+            let id = call.id.to_string();
+            if is_own(self.settings, message) {
+                ids.insert(id);
+                continue;
+            }
+            let mut chosen = accepted(&id);
+            let mut number = 2;
+            while !ids.insert(chosen.clone()) {
+                chosen = accepted(&format!("{id}_{number}"));
+                number += 1;
+            }
+            self.replaced.push((id, chosen));
+        }
+        if self.replaced.iter().all(|(id, chosen)| id == chosen) {
+            self.replaced.clear();
+        }
+    }
+
+    /// Reports content that the provider does not accept.
+    fn report(&mut self, message: &Message) {
+        let name = self.settings.provider.name();
+        let mut content: Vec<Cow<'_, Content>> = Vec::new();
+        for part in message.parts() {
+            match part {
+                Part::Content(it) if message.role() == Role::Assistant => {
+                    let kind = kind(it);
+                    self.unsupported.push(format!(
+                        "{kind} of another model's message is left out: `{name}` does not accept it back"
+                    ));
+                }
+                Part::Reasoning(_) if !is_own(self.settings, message) => {
+                    let text =
+                        format!("the reasoning of another model is left out: `{name}` accepts only its own");
+                    if !self.unsupported.contains(&text) {
+                        self.unsupported.push(text);
+                    }
+                }
+                Part::Content(it) => content.push(Cow::Borrowed(it)),
+                Part::Result(result) => {
+                    content.extend(result.content().iter().cloned().map(Cow::Owned));
+                    content.extend(result.follow_ups().iter().flatten().map(Cow::Borrowed));
+                }
+                _ => {}
+            }
+        }
+        for refused in content.iter().filter(|it| !self.bound.accepts(it)) {
+            let kind = kind(refused);
+            self.unsupported
+                .push(format!("{kind} is replaced by a text: `{name}` does not accept this type of file"));
+        }
+    }
+}
+
+/// Returns `true` if the provider wrote the message itself.
+fn is_own(settings: &Settings, message: &Message) -> bool {
+    message.original().is_some_and(|original| *original.dialect == *settings.provider.name())
+}
+
+/// Removes the first replacement of `id`.
+fn take(replaced: &mut Vec<(String, String)>, id: &str) -> Option<String> {
+    let at = replaced.iter().position(|(own, _)| own == id)?;
+    Some(replaced.remove(at).1)
+}
+
+/// Returns an id that every provider accepts: `id`, or else a part of it and its hash.
+fn accepted(id: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
+    if (1..=LONGEST_ID).contains(&id.len()) && id.chars().all(is_plain) {
+        return id.to_owned();
+    }
+    // FNV-1a: the id has to be the same in every request and in every process.
+    let hash = id
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let start: String = id.chars().filter(|it| is_plain(*it)).take(LONGEST_ID - 17).collect();
+    format!("{start}_{hash:016x}")
+}
+
+fn kind(content: &Content) -> String {
+    match content {
+        Content::Image { mime_type, .. } => format!("an image of type `{mime_type}`"),
+        Content::Audio { mime_type, .. } => format!("audio of type `{mime_type}`"),
+        Content::Resource { resource } => format!("a file of type `{}`", resource.mime_type),
+        _ => "content".to_owned(),
+    }
+}
