@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod fallback;
+#[cfg(feature = "http")]
+mod http;
 mod in_runs;
 mod output;
 mod recording;

@@ -172,11 +172,10 @@ impl Provider {
             Self::Anthropic => {
                 ("output_config", json!({ "format": { "type": "json_schema", "schema": schema } }))
             }
-            Self::Gemini => {
-                let keyword =
-                    if dialect == "gemini-schema" { "responseSchema" } else { "responseJsonSchema" };
-                ("generationConfig", json!({ "responseMimeType": "application/json", keyword: schema }))
-            }
+            Self::Gemini => (
+                "generationConfig",
+                json!({ "responseMimeType": "application/json", "responseJsonSchema": schema }),
+            ),
         };
         members.insert(member.to_owned(), value);
     }
