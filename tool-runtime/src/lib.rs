@@ -81,7 +81,7 @@
 //! | `url-rules` | rules that compare URLs (`policy::UrlPattern`, for [`Rule::at`](policy::Rule::at)) |
 //! | `sealed-calls` | encrypted secret arguments for open calls in stores that outlive the process |
 //! | `testing` | scripted tools, an event recorder and a paused clock, for tests |
-//! | `opentelemetry` | trace propagation from the caller (`traceparent`) and to other programs (`trace_context`) |
+//! | `opentelemetry` | trace propagation from the caller (`traceparent`, `follow_trace`) and to other programs (`trace_context`) |
 //!
 //! Default: the first four. With `default-features = false`, the attributes, tools, registries and direct calls
 //! remain. `url-rules`, `sealed-calls`, `testing` and `opentelemetry` include `executor`.
@@ -148,7 +148,7 @@ pub mod toolbox;
 pub mod toolset;
 
 #[cfg(feature = "opentelemetry")]
-pub use self::telemetry::trace_context;
+pub use self::telemetry::{follow_trace, trace_context};
 pub use schemars;
 pub use serde;
 pub use serde_json;

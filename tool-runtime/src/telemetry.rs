@@ -26,8 +26,10 @@ pub(crate) fn batch(calls: usize, run: Option<&RunContext>) -> Span {
             span.record("gen_ai.agent.name", agent);
         }
         // The trace in the metadata of a child run is its parent's trace: within the call that started it, the
-        // call's span is the parent; elsewhere, the trace is continued.
-        if run.depth() == 0 || Span::current().is_none() {
+        // call's span is the parent; elsewhere, the trace is continued. The span of an agent continues it already.
+        let outer = Span::current();
+        let is_agent = outer.metadata().is_some_and(|metadata| metadata.name() == "invoke_agent");
+        if !is_agent && (run.depth() == 0 || outer.is_none()) {
             follow(&span, Some(run.meta()));
         }
     }
@@ -166,6 +168,18 @@ fn follow(span: &Span, meta: Option<&Map<String, Value>>) {
 
 #[cfg(not(feature = "opentelemetry"))]
 fn follow(_: &Span, _: Option<&Map<String, Value>>) {}
+
+/// Makes the trace in `meta`, given as `traceparent` and `tracestate` ([W3C Trace Context]), the parent of `span`, which
+/// must not have been entered. Without `traceparent`, `span` stays as it is.
+///
+/// For a span around calls. The spans of calls follow the metadata of their call or run by themselves. Requires the
+/// feature `opentelemetry`.
+///
+/// [W3C Trace Context]: https://www.w3.org/TR/trace-context/
+#[cfg(feature = "opentelemetry")]
+pub fn follow_trace(span: &Span, meta: &Map<String, Value>) {
+    follow(span, Some(meta));
+}
 
 /// Returns the current trace as `traceparent` and `tracestate` ([W3C Trace Context]), to send with a request to
 /// another program; empty if there is none.

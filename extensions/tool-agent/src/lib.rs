@@ -67,7 +67,8 @@
 //! A run is a span `invoke_agent`, each request to a model a span `chat` below it, and each call a span `execute_tool`,
 //! with the attributes of [OpenTelemetry's conventions](https://opentelemetry.io/docs/specs/semconv/gen-ai/): provider,
 //! models, token counts, finish reasons, conversation and errors. Spans are those of the crate `tracing`. Messages,
-//! arguments and results are recorded by [`AgentBuilder::trace_content`] only.
+//! arguments and results are recorded by [`AgentBuilder::trace_content`] only. With the feature `opentelemetry`, a
+//! `traceparent` in the metadata of the run is the parent of its span.
 
 mod agent;
 #[cfg(feature = "cli")]

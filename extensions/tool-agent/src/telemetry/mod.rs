@@ -65,6 +65,10 @@ impl AgentSpan {
         );
         let open = Open { content: agent.0.trace_content, ended: false, span };
         if let Some(span) = open.recorded() {
+            #[cfg(feature = "opentelemetry")]
+            if run.depth() == 0 || Span::current().is_none() {
+                tool_runtime::follow_trace(span, run.meta());
+            }
             span.record("otel.name", format_args!("invoke_agent {}", agent.name()));
             span.record("gen_ai.agent.name", agent.name());
             if !agent.description().is_empty() {

@@ -307,3 +307,30 @@ fn a_run_without_a_subscriber_has_no_spans_and_the_same_end() {
     let end = runtime.block_on(runner.run("Open door 3.").end());
     assert_eq!(end.reason, EndReason::Answered); // W02
 }
+
+// W04
+#[cfg(feature = "opentelemetry")]
+#[test]
+fn the_trace_of_a_caller_contains_the_run_with_its_requests_and_calls() {
+    use opentelemetry::trace::TracerProvider as _;
+    use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
+
+    let exporter = InMemorySpanExporter::default();
+    let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
+    let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let parent = format!("00-{trace}-b7ad6b7169203331-01");
+    let meta = [("traceparent".to_owned(), parent.into())].into_iter().collect();
+    let runner = Runner::new(agent(replies()).build().unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+        runtime.block_on(runner.run_with(RunContext::new().with_meta(meta), "Open door 3.").end());
+    });
+    let spans = exporter.get_finished_spans().unwrap();
+    assert!(spans.iter().all(|span| span.span_context.trace_id().to_string() == trace), "{spans:?}");
+    let run = spans.iter().find(|span| span.name == "invoke_agent porter").unwrap();
+    assert_eq!(run.parent_span_id.to_string(), "b7ad6b7169203331");
+    let children = spans.iter().filter(|span| span.parent_span_id == run.span_context.span_id());
+    let children: Vec<_> = children.map(|span| &*span.name).collect();
+    assert_eq!(children, ["chat scripted", "execute_tools", "chat scripted"]);
+}
