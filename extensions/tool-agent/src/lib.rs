@@ -58,6 +58,12 @@
 //! With an [output type](AgentBuilder::output), a response without calls is validated, where the provider guarantees
 //! its format, or else answered with a reminder of `submit_output`; a valid call of that tool ends the run.
 //!
+//! Partial results of streaming tools are events. The model receives the final result only, since no request is made
+//! while calls run.
+//!
+//! Open calls keep their batch in the session: [`Runner::resume`] continues it with [`Answers`], and a new message closes
+//! it.
+//!
 //! The run ends with an [`EndReason`]: a response without calls, a tool that asks to end, a limit, a stop, an error,
 //! cancellation, or open calls.
 

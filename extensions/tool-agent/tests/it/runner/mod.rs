@@ -5,6 +5,7 @@ mod compaction;
 mod ends;
 mod hooks;
 mod open;
+mod rows;
 
 use tool_agent::{Agent, EndReason, Limit, Limits, Runner, ScriptedModel, model::Reply};
 use tool_runtime::prelude::*;

@@ -1,0 +1,315 @@
+//! Contexts, results and calls of tools, as a run sees them.
+
+use std::sync::{Arc, Mutex};
+
+use tool_agent::{
+    Agent, AgentEvent, AgentEventKind, Answers, EndReason, Part, Runner, ScriptedModel,
+    model::{ModelErrorKind, Reply},
+};
+use tool_runtime::{
+    Dialect, Executor, RunContext, ToolCall, ToolContext, builder::ToolBuilder, context::Trigger,
+    dialect::Usage, output::Actions, prelude::*, schema::InputSchema,
+};
+
+/// The texts that bodies wrote, in order.
+type Log = Mutex<Vec<String>>;
+
+/// Shows a picture.
+#[tool(skip_summarization)]
+fn show() -> &'static str {
+    "shown"
+}
+
+/// Ends the run, or not.
+#[tool]
+fn end(terminate: bool) -> ToolOutput {
+    ToolOutput::from("end").with_actions(Actions { terminate, ..Actions::default() })
+}
+
+/// Fails.
+#[tool]
+fn fail() -> Result<(), ToolError> {
+    Err(ToolError::failed("disk full"))
+}
+
+/// Returns a value that JSON cannot represent.
+#[tool(output_schema = false)]
+fn odd() -> std::collections::BTreeMap<Vec<u8>, u8> {
+    [(vec![1], 2)].into()
+}
+
+/// Returns details that are not for the model.
+#[tool]
+fn detailed() -> ToolOutput {
+    ToolOutput::from("ok").with_details(json!({ "secret": 1 }))
+}
+
+/// Notes the id of its call.
+#[tool]
+fn note(cx: &ToolContext, log: &Log) -> &'static str {
+    log.lock().unwrap().push(cx.call_id().to_string());
+    "noted"
+}
+
+/// Cancels its own call.
+#[tool]
+async fn quit(cx: &ToolContext) -> Result<(), ToolError> {
+    cx.cancellation().cancel();
+    cx.cancellation().cancelled().await;
+    Err(ToolError::cancelled())
+}
+
+/// Returns the fields of its run.
+#[tool]
+fn describe(cx: &ToolContext) -> Value {
+    let Some(run) = cx.run() else { return Value::Null };
+    json!([
+        run.app(),
+        run.agent(),
+        run.user(),
+        run.session(),
+        run.id(),
+        run.parent_id(),
+        run.branch(),
+        run.user_content(),
+        run.value::<u32>("n").as_deref(),
+        run.value::<String>("n").as_deref(),
+        run.value::<u32>("m").as_deref(),
+    ])
+}
+
+/// Asks another agent.
+#[tool]
+async fn delegate(cx: &ToolContext, researcher: &Runner, log: &Log) -> Result<String, ToolError> {
+    let child = cx.child_run("researcher")?;
+    let parent = cx.run().ok_or_else(|| ToolError::failed("no run"))?;
+    child.set("n", 2_u32);
+    let trigger = match child.trigger() {
+        Some(Trigger::Call { id, tool }) => format!("{id} {tool}"),
+        _ => "none".to_owned(),
+    };
+    let is_child = child.parent_id() == Some(parent.id()) && child.id() != parent.id();
+    let values = (parent.value::<u32>("n").as_deref().copied(), child.value::<u32>("n").as_deref().copied());
+    log.lock().unwrap().push(format!("{trigger} {is_child} {values:?}"));
+    researcher
+        .run_with(child, "Find it.")
+        .answer()
+        .await
+        .map_err(|error| ToolError::failed(error.to_string()))
+}
+
+fn tools(log: &Arc<Log>) -> Registry {
+    let declared = ToolBuilder::new("elsewhere").description("Runs elsewhere.");
+    let declared = declared.input_schema(InputSchema::new(json!({ "type": "object" })).unwrap());
+    let researcher = Agent::builder("researcher", ScriptedModel::new([Reply::text("found")]));
+    let tools =
+        Registry::builder().add(declared.external().unwrap()).tool::<show>().tool::<end>().tool::<fail>();
+    let tools = tools.tool::<odd>().tool::<detailed>().tool::<note>().tool::<quit>().tool::<describe>();
+    let tools = tools.tool::<delegate>().provide(Runner::new(researcher.build().unwrap()));
+    tools.provide_shared(Arc::clone(log)).build().unwrap()
+}
+
+/// A run of one batch of calls, followed by an answer.
+struct Ran {
+    model: ScriptedModel,
+    end: tool_agent::End,
+    events: Vec<AgentEvent>,
+    log: Vec<String>,
+}
+
+impl Ran {
+    /// The results that the model received, each with its error flag.
+    fn results(&self) -> Vec<(String, bool)> {
+        let request = self.model.requests().into_iter().nth(1).unwrap();
+        let last = request.messages.last().unwrap();
+        last.tool_results().map(|result| (result.text().into_owned(), result.is_error())).collect()
+    }
+}
+
+async fn ran_in(run: RunContext, calls: impl IntoIterator<Item = ToolCall>) -> Ran {
+    let log = Arc::new(Log::default());
+    let model = ScriptedModel::new([Reply::calls(calls), Reply::text("Done.")]);
+    let agent = Agent::builder("clerk", model.clone()).tools(tools(&log)).build().unwrap();
+    let mut stream = Runner::new(agent).with_app("shop").run_with(run, "Hello.");
+    let (mut events, mut end) = (Vec::new(), None);
+    while let Some(event) = stream.next().await {
+        if let AgentEventKind::Ended { end: reached } = &event.kind {
+            end = Some(reached.clone());
+        }
+        events.push(event);
+    }
+    let log = log.lock().unwrap().clone();
+    Ran { model, end: end.unwrap(), events, log }
+}
+
+async fn ran(calls: impl IntoIterator<Item = (&'static str, Value)>) -> Ran {
+    ran_in(RunContext::new(), calls.into_iter().map(|(name, arguments)| ToolCall::new(name, arguments))).await
+}
+
+fn plain(names: &[&'static str]) -> Vec<(&'static str, Value)> {
+    names.iter().map(|name| (*name, json!({}))).collect()
+}
+
+#[tokio::test]
+async fn errors_of_calls_are_results_and_the_run_continues() {
+    let ran = ran(plain(&["elsewhere", "odd", "fail"])).await;
+    let results = ran.results();
+    assert!(results[0].0.starts_with("Tool unavailable") && results[0].1, "{results:?}"); // A15
+    assert!(results[1].0.contains("cannot be written as JSON") && results[1].1, "{results:?}"); // D10
+    assert_eq!(results[2], ("disk full".to_owned(), true)); // E03: dispatch returns a message
+    assert_eq!(ran.end.reason, EndReason::Answered); // A15, D10
+    let direct = tools(&Arc::default()).call("fail", "{}").await;
+    assert_eq!(direct.unwrap_err().feedback(), "disk full"); // E03: a direct call returns an error
+}
+
+#[tokio::test]
+async fn details_are_in_events_and_in_no_request() {
+    let ran = ran(plain(&["detailed"])).await;
+    let is_detailed = |event: &&AgentEvent| {
+        matches!(event.kind, AgentEventKind::Tool { .. })
+            && serde_json::to_string(event).unwrap().contains(r#""secret":1"#)
+    };
+    assert_eq!(ran.events.iter().filter(is_detailed).count(), 1); // D03
+    let request = ran.model.requests().pop().unwrap();
+    let results: Vec<_> = request.messages.iter().flat_map(|it| it.tool_results()).cloned().collect();
+    for dialect in
+        [Dialect::openai_chat(), Dialect::openai_responses(), Dialect::anthropic(), Dialect::gemini()]
+    {
+        let sent = dialect.bind_tools(&request.tools).results(&results);
+        assert!(!sent.to_string().contains("secret")); // D03
+    }
+}
+
+#[tokio::test]
+async fn a_result_for_the_user_ends_the_turn_without_another_request() {
+    let ran = ran(plain(&["note", "show"])).await;
+    assert_eq!((ran.model.requests().len(), ran.end.reason), (1, EndReason::SkippedSummarization)); // D13
+}
+
+#[tokio::test]
+async fn a_run_terminates_only_if_all_results_ask_for_it() {
+    let ends = |terminate: bool| ("end", json!({ "terminate": terminate }));
+    assert_eq!(ran([ends(true), ends(true)]).await.end.reason, EndReason::Terminated); // D14
+    assert_eq!(ran([ends(true), ends(false)]).await.end.reason, EndReason::Answered); // D14
+    assert_eq!(ran([ends(true), ("fail", json!({}))]).await.end.reason, EndReason::Answered); // D14
+}
+
+#[tokio::test]
+async fn calls_without_ids_receive_ids_that_events_contexts_and_results_share() {
+    let calls: Vec<ToolCall> =
+        serde_json::from_value(json!([{ "name": "note" }, { "name": "note" }])).unwrap();
+    let ran = ran_in(RunContext::new(), calls).await;
+    let request = ran.model.requests().pop().unwrap();
+    let ids: Vec<_> = request.messages[2].tool_results().map(|it| it.id.to_string()).collect();
+    assert_ne!(ids[0], ids[1]); // C06
+    assert_eq!(ran.log, ids); // C06: the contexts
+    assert_eq!(request.messages[1].calls().map(|it| it.id.to_string()).collect::<Vec<_>>(), ids);
+    for id in &ids {
+        let with_id = ran.events.iter().filter(|event| {
+            matches!(event.kind, AgentEventKind::Tool { .. })
+                && serde_json::to_string(event).unwrap().contains(id.as_str())
+        });
+        assert_eq!(with_id.count(), 2); // C06: started and finished
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_call_does_not_touch_its_siblings_or_the_run() {
+    let ran = ran(plain(&["quit", "note"])).await;
+    let results = ran.results();
+    assert!(results[0].1, "{results:?}");
+    assert_eq!(results[1], ("noted".to_owned(), false)); // C03
+    assert_eq!(ran.end.reason, EndReason::Answered); // C03
+}
+
+#[tokio::test]
+async fn a_tool_reads_its_run() {
+    let run = RunContext::new().with_id("run-1").with_user("u-7").with_session("s-1").with_branch("root");
+    run.set("n", 1_u32);
+    let ran = ran_in(run, [ToolCall::new("describe", "{}")]).await;
+    let expected = json!(["shop", "clerk", "u-7", "s-1", "run-1", null, "root", "Hello.", 1, null, null]);
+    let result: Value = serde_json::from_str(&ran.results()[0].0).unwrap();
+    assert_eq!(result, expected); // C08, C10
+}
+
+#[tokio::test]
+async fn a_tool_runs_another_agent_in_a_child_run() {
+    let run = RunContext::new();
+    run.set("n", 1_u32);
+    let ran = ran_in(run, [ToolCall::new("delegate", "{}").with_id("c1")]).await;
+    assert_eq!(ran.results()[0], ("found".to_owned(), false));
+    assert_eq!(ran.log, ["c1 delegate true (Some(1), Some(2))"]); // C09
+}
+
+/// Replaces values that differ from run to run.
+fn normalize(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match name.as_str() {
+                    "time" | "serial" | "durationMs" | "expiresAtMs" | "finishedAtMs" => *member = json!(0),
+                    "hash" | "definition" => *member = json!("hash"),
+                    "arguments" => {
+                        // The arguments of a virtual call contain an address.
+                        let text = member.as_str().unwrap().split(r#""serial":"#).next().unwrap();
+                        *member = json!(text);
+                    }
+                    _ => normalize(member),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(normalize),
+        Value::String(text) if text.starts_with("confirm_") => *text = "confirm".to_owned(),
+        _ => {}
+    }
+}
+
+/// Removes a file.
+#[tool(destructive, confirm)]
+fn remove(path: String) -> String {
+    format!("{path} is removed")
+}
+
+#[tokio::test]
+async fn each_event_has_a_documented_form() {
+    let mut usage = Usage::default();
+    (usage.input, usage.output) = (Some(10), Some(5));
+    let parts = [
+        Part::Reasoning("Remove it.".to_owned()),
+        Part::Text("I remove it.".to_owned()),
+        Part::Call(ToolCall::new("remove", json!({ "path": "a" })).with_id("c1")),
+    ];
+    let replies = [
+        Reply::error(ModelErrorKind::Malformed, "cut"),
+        Reply::parts([]),
+        Reply::parts(parts).with_usage(usage),
+        Reply::text("Done."),
+    ];
+    let tools = Registry::builder().tool::<remove>().build().unwrap();
+    let agent =
+        Agent::builder("clerk", ScriptedModel::new(replies)).tools(Executor::new(tools)).build().unwrap();
+    let runner = Runner::new(agent);
+    let run = || RunContext::new().with_id("run-1").with_session("s");
+    let mut lines = Vec::new();
+    let mut first = runner.run_with(run(), "Remove a.");
+    while let Some(event) = first.next().await {
+        lines.push(event);
+    }
+    let mut second = runner.resume(run(), Answers::new().approve("c1"));
+    while let Some(event) = second.next().await {
+        lines.push(event);
+    }
+    let written: String = lines
+        .iter()
+        .map(|event| {
+            let mut event = serde_json::to_value(event).unwrap();
+            normalize(&mut event);
+            format!("{event}\n")
+        })
+        .collect();
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/runner/events.jsonl");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(golden, &written).unwrap();
+    }
+    assert_eq!(written, std::fs::read_to_string(golden).unwrap());
+}
