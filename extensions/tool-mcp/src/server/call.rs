@@ -35,8 +35,8 @@ impl<'a> Call<'a> {
 
     /// Answers the request.
     pub(super) async fn answer(self, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
-        let arguments = match received::arguments(&self.context) {
-            Some(text) => Arguments::from(text.to_owned()),
+        let arguments = match received::take_arguments(&self.context) {
+            Some(text) => Arguments::from(text),
             None => request.arguments.map(Value::Object).map_or(Arguments::EMPTY, Arguments::from),
         };
         let run = self.handler.run_of(&self.context);
@@ -79,9 +79,10 @@ impl<'a> Call<'a> {
         let level = self.handler.log_level(&self.context, self.is_modern);
         let tool = call.name.clone();
         let mut outcomes = match Reports::of(token, level) {
-            None => executor.batch(vec![call]).with_run(run).run().await,
+            // Boxed, so that the future of the request, which is copied, is small.
+            None => Box::pin(executor.batch(vec![call]).with_run(run).run()).await,
             Some((sink, reports)) => {
-                let running = executor.batch(vec![call]).with_run(run.with_sink(sink)).run();
+                let running = Box::pin(executor.batch(vec![call]).with_run(run.with_sink(sink)).run());
                 reports.sent_while(running, &self.context, &tool).await
             }
         };

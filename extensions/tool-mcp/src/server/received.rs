@@ -5,7 +5,11 @@
 //! any other form, with an unknown or a repeated member for example, are left to the SDK. Either way there is one view of the
 //! arguments: rules, approvals, the sealed state of a round and the body of the tool have the same text.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, PoisonError},
+};
 
 use rmcp::{
     RoleServer,
@@ -124,13 +128,13 @@ fn decoded<T: for<'de> Deserialize<'de>>(member: Option<&RawValue>) -> Option<Op
     member.map(|it| serde_json::from_str(it.get())).transpose().ok()
 }
 
-/// Returns the text of the arguments of a request, if it was in the plain form.
-pub(super) fn arguments(context: &RequestContext<RoleServer>) -> Option<&str> {
+/// Takes the text of the arguments of a request, if it was in the plain form. A request over HTTP has it once.
+pub(super) fn take_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
     #[cfg(feature = "http")]
     if let Some(via) = super::handler::via(context) {
-        return via.arguments.get().map(AsRef::as_ref);
+        return via.arguments.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
-    context.extensions.get::<Received>().map(|received| &*received.0)
+    context.extensions.get::<Received>().map(|received| (*received.0).to_owned())
 }
 
 #[cfg(test)]

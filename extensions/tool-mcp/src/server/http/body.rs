@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, PoisonError},
     task::{Context, Poll, ready},
 };
 
@@ -44,15 +44,13 @@ impl<B: Body> WithoutArguments<B> {
             // The SDK compares arguments of such tools with headers.
             let is_in_headers = self.shared.has_header_parameters(call.name());
             let place = call.place(&body).filter(|_| !is_in_headers)?;
-            Some((Arc::from(call.arguments()), place))
+            Some((call.arguments().to_owned(), place))
         }) else {
             return body.into();
         };
         let shortened = [&body[..place.start], b"{}", &body[place.end..]].concat();
-        match self.via.arguments.set(arguments) {
-            Ok(()) => shortened.into(),
-            Err(_) => body.into(),
-        }
+        *self.via.arguments.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
+        shortened.into()
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
     fmt,
     net::SocketAddr,
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex},
     task::{Context, Poll},
     time::SystemTime,
 };
@@ -30,6 +30,7 @@ use tokio::{
     sync::watch,
 };
 use tool_runtime::CancellationToken;
+use tower_service::Service;
 
 pub use self::{
     auth::{Identity, ResourceServer, TokenError, TokenValidator},
@@ -72,11 +73,14 @@ const PATH: &str = "/mcp";
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct HttpServer {
+pub struct HttpServer(Arc<Inner>);
+
+/// Shared, so that the clone of each request is cheap.
+struct Inner {
     service: StreamableHttpService<Handler, Sessions>,
     sessions: Arc<Sessions>,
     shared: Arc<Shared>,
-    config: Arc<HttpConfig>,
+    config: HttpConfig,
     max_request: usize,
     /// The requests that are not answered yet.
     open: watch::Sender<usize>,
@@ -84,7 +88,7 @@ pub struct HttpServer {
 
 impl fmt::Debug for HttpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpServer").field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("HttpServer").field("config", &self.0.config).finish_non_exhaustive()
     }
 }
 
@@ -112,14 +116,14 @@ impl McpServer {
             move || Ok(Handler::new(Arc::clone(&shared)))
         };
         let sdk = config.sdk(max_request);
-        Ok(HttpServer {
+        Ok(HttpServer(Arc::new(Inner {
             service: StreamableHttpService::new(factory, Arc::clone(&sessions), sdk),
             sessions,
             shared,
-            config: Arc::new(config),
+            config,
             max_request,
             open: watch::Sender::new(0),
-        })
+        })))
     }
 
     /// Serves streamable HTTP at `address` under the path `/mcp`, until `stop` is cancelled.
@@ -170,7 +174,7 @@ impl HttpServer {
     /// Returns the routes of the server: `/mcp`, and the metadata of its [protection](HttpConfig::protect).
     pub fn router(&self) -> axum::Router {
         let mut router = axum::Router::new().route_service(PATH, self.clone());
-        if let Some(protection) = &self.config.protection {
+        if let Some(protection) = &self.0.config.protection {
             let metadata = protection.metadata().to_string();
             for path in protection.metadata_paths() {
                 let metadata = metadata.clone();
@@ -184,19 +188,19 @@ impl HttpServer {
     /// Ends the server: new requests are refused with status 503, and those that run are answered, for up to
     /// [`McpServer::shutdown_time`]. Then all sessions end.
     pub async fn shutdown(&self) {
-        self.shared.stopping.cancel();
-        let mut open = self.open.subscribe();
+        self.0.shared.stopping.cancel();
+        let mut open = self.0.open.subscribe();
         let answered = open.wait_for(|open| *open == 0);
-        if tokio::time::timeout(self.shared.shutdown_time, answered).await.is_err() {
+        if tokio::time::timeout(self.0.shared.shutdown_time, answered).await.is_err() {
             tracing::warn!("the server ends before all its calls do");
         }
-        self.service.config.cancellation_token.cancel();
+        self.0.service.config.cancellation_token.cancel();
     }
 
     /// Returns the number of sessions that are open.
     #[must_use]
     pub fn sessions(&self) -> usize {
-        self.sessions.open()
+        self.0.sessions.open()
     }
 
     /// Answers one request.
@@ -206,10 +210,10 @@ impl HttpServer {
         B::Error: fmt::Display,
         B::Data: Send,
     {
-        if self.shared.stopping.is_cancelled() {
+        if self.0.shared.stopping.is_cancelled() {
             return unavailable("the server ends".to_owned());
         }
-        let identity = match &self.config.protection {
+        let identity = match &self.0.config.protection {
             Some(protection) => match protection.identify(request.headers()).await {
                 Ok(identity) => Some(Arc::new(identity)),
                 Err(refused) => return refused,
@@ -230,7 +234,7 @@ impl HttpServer {
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let session = header("mcp-session-id");
         if let (Some(session), Some(identity)) = (session, &identity)
-            && !self.sessions.belongs_to(session, identity)
+            && !self.0.sessions.belongs_to(session, identity)
         {
             return text(StatusCode::NOT_FOUND, "there is no such session");
         }
@@ -242,16 +246,19 @@ impl HttpServer {
             headers: Arc::new(RequestHeaders(headers.clone())),
             session: session.map(str::to_owned),
             identity: identity.clone(),
-            arguments: OnceLock::new(),
+            arguments: Mutex::default(),
         });
         request.extensions_mut().insert(Arc::clone(&via));
         // A stream of events has no end of its own; all others are answered before the server ends.
-        let open = (request.method() != Method::GET).then(|| Open::new(&self.open));
+        let open = (request.method() != Method::GET).then(|| Open::new(&self.0.open));
         let is_end = request.method() == Method::DELETE;
-        let request =
-            request.map(|body| WithoutArguments::new(body, via, Arc::clone(&self.shared), self.max_request));
+        let request = request
+            .map(|body| WithoutArguments::new(body, via, Arc::clone(&self.0.shared), self.0.max_request));
         let underway = Arc::new(Underway::of(identity));
-        let mut response = REQUEST.scope(Arc::clone(&underway), Box::pin(self.service.handle(request))).await;
+        // Boxed by the SDK: its future is large, and would be copied here.
+        let answering = self.0.service.clone().call(request);
+        let answered = REQUEST.scope(Arc::clone(&underway), answering).await;
+        let Ok(mut response) = answered;
         if let Some(full) = underway.refused() {
             let mut refused = unavailable(full.to_string());
             if matches!(full, SessionLimit::Caller(_)) {
@@ -269,7 +276,7 @@ impl HttpServer {
     }
 }
 
-impl<B> tower_service::Service<Request<B>> for HttpServer
+impl<B> Service<Request<B>> for HttpServer
 where
     B: Body + Send + 'static,
     B::Error: fmt::Display,
@@ -342,7 +349,7 @@ pub(super) struct Via {
     pub(super) session: Option<String>,
     pub(super) identity: Option<Arc<Identity>>,
     /// The text of a call's arguments; it is known once the body is received.
-    pub(super) arguments: OnceLock<Arc<str>>,
+    pub(super) arguments: Mutex<Option<String>>,
 }
 
 /// The headers of the HTTP request of a run. It is a value of the run: a tool receives it as
