@@ -66,7 +66,15 @@
 //!
 //! The run ends with an [`EndReason`]: a response without calls, a tool that asks to end, a limit, a stop, an error,
 //! cancellation, or open calls.
-
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `http`, by default | `HttpModel` |
+//! | `tls`, by default | HTTPS; without it, only servers at `http://` |
+//! | `cli` | the command `chat` for `tool-cli`; includes `http` |
+//! | `opentelemetry` | the trace of a caller as the parent of a run |
 //!
 //! # Traces
 //!

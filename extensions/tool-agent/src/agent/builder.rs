@@ -122,7 +122,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the limits of a run.
+    /// Sets the limits of a run. Default: 50 requests, 5 rounds with the same calls, and no other limit.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.inner.limits = limits;
         self
@@ -237,7 +237,10 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the compaction of conversations that fill the context window.
+    /// Sets the compaction of conversations that fill the context window. Default: [`Compaction`]'s default.
+    ///
+    /// The window of an `HttpModel` is unknown unless it is set, here or there; then a conversation is compacted only
+    /// after the provider's error that it is too long.
     pub fn compaction(mut self, compaction: Compaction) -> Self {
         self.inner.compaction = compaction;
         self

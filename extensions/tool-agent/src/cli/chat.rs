@@ -42,7 +42,8 @@ impl Chat {
         self
     }
 
-    /// Configures the agent: its instruction, hooks and limits. Options of the command line override it.
+    /// Configures the agent: its instruction, hooks, limits and output. The tools and the approvals are those of the
+    /// program ([`Cli::executor`](tool_cli::Cli::executor)), and options of the command line override the rest.
     pub fn configure(mut self, configure: impl Fn(AgentBuilder) -> AgentBuilder + 'static) -> Self {
         self.configure = Box::new(configure);
         self
@@ -117,9 +118,11 @@ impl Command for Chat {
             return Err(Failure::usage("the message of `--prompt` is empty"));
         }
         let approvals = Approvals::new(program, matches)?;
-        let mut agent =
-            Agent::builder(program.name(), source.model.clone()).tools(approvals.executor().clone());
-        agent = (self.configure)(agent);
+        // The tools and the approvals are those of the program, whatever the configuration sets.
+        let mut agent = (self.configure)(Agent::builder(program.name(), source.model.clone()))
+            .tools(approvals.executor().clone())
+            .approvals_by_handle(false)
+            .wait_for_answers(false);
         if let Some(instruction) = text("instruction") {
             agent = agent.instruction(instruction);
         }

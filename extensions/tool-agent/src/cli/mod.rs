@@ -26,19 +26,19 @@
 //! | option | effect |
 //! | --- | --- |
 //! | `--model PROVIDER:NAME` | the model: `openai` (chat completions), `openai-responses`, `anthropic`, `gemini`; keys as for [`HttpModel`](crate::HttpModel) |
-//! | `--base-url URL` | another server with the API of the provider |
+//! | `--base-url URL` | another server with the API of the provider; a key in the environment is sent to it |
 //! | `--instruction TEXT` | the instruction (system prompt); overrides the instruction of the program |
 //! | `--prompt TEXT` | answers one message; `-` reads it from the standard input |
 //! | `--record FILE` | records the exchanges with the model in a new file: [`RecordingModel`](crate::model::RecordingModel) |
 //! | `--script FILE` | answers from such a file, without a network: [`ScriptedModel`](crate::ScriptedModel) |
 //! | `--events json` | writes an [`AgentEvent`](crate::AgentEvent) per line to the standard output |
-//! | `--approve HOW` | the decision on calls that require approval, as for the command `run` |
+//! | `--approve HOW` | the decision on calls that require approval: `ask` (default; without a terminal, they are rejected), `never`, `read-only`, `always` |
 //!
 //! Without `--prompt`, each line of the standard input is a message of one conversation, until `/exit` or the end of the
 //! input; `/help` lists the commands. Ctrl-C ends the turn, and the conversation continues; at the prompt, and a second
 //! time before the turn has ended, it ends the program.
 //!
-//! The standard output receives the text of the model only: on a terminal as it arrives, in a pipe the answers. Prompts,
+//! Without `--events json`, the standard output receives the text of the model only: on a terminal as it arrives, in a pipe the answers. Prompts,
 //! calls, their results and messages go to the standard error, shortened and escaped, as [`tool_cli`] describes.
 //!
 //! Calls run with the guards of [`Cli::executor`](tool_cli::Cli::executor). A call of a tool that requires approval or

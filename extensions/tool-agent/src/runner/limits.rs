@@ -31,7 +31,10 @@ impl Drive {
         let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         if reached(limits.rounds, self.usage.rounds) {
             let rounds = self.usage.rounds;
-            return limit(Limit::Rounds, format!("the run may make {rounds} requests to the model"));
+            return limit(
+                Limit::Rounds,
+                format!("the run made {rounds} requests to the model, which is the limit `Limits::rounds`"),
+            );
         }
         if reached(limits.tokens, self.usage.tokens()) {
             let message = format!(
@@ -101,7 +104,10 @@ impl Drive {
         let limits = self.agent().0.limits.clone();
         let made = calls.len() as u64;
         if let Some(most) = limits.calls.filter(|most| self.usage.calls + made > *most) {
-            return limit(Limit::Calls, format!("the run may make {most} calls"));
+            return limit(
+                Limit::Calls,
+                format!("the run may make at most {most} calls, which is the limit `Limits::calls`"),
+            );
         }
         self.usage.calls += made;
         let written: Vec<_> =

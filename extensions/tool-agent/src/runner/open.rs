@@ -53,7 +53,16 @@ impl Drive {
     /// Answers the open calls of the session, and continues with the end of their batch.
     pub(super) async fn answered_later(&mut self, answers: Answers) -> Next {
         if self.turn.open.is_none() {
-            return failed("the session has no open calls; send a message in place of answers".to_owned());
+            let problem = match self.run.session() {
+                None => {
+                    "the run has no session, so it has no open calls; set the session of the run that ended"
+                }
+                Some(_) => {
+                    "the session has no open calls; check the app, the user and the session of the run, or send a \
+                     message in place of answers"
+                }
+            };
+            return failed(problem.to_owned());
         }
         if let Err(problem) = self.answer(answers).await {
             return failed(problem);

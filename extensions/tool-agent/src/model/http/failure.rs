@@ -125,7 +125,13 @@ pub(super) fn of_connection(error: reqwest::Error) -> ModelError {
         () if error.is_builder() => {
             (ModelErrorKind::InvalidRequest, format!("the request cannot be sent: {error}"))
         }
-        () => (ModelErrorKind::Connection, format!("the connection to the server failed: {}", root(&error))),
+        () => (
+            ModelErrorKind::Connection,
+            format!(
+                "the connection to the server failed: {}; check that the server runs, and its base URL",
+                root(&error)
+            ),
+        ),
     };
     ModelError::new(kind, message).with_source(error)
 }

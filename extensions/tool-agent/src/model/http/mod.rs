@@ -171,8 +171,12 @@ impl HttpModel {
         Self(Arc::new(settings))
     }
 
-    /// Sets the URL before the path of the provider's API, such as `http://127.0.0.1:11434/v1` for chat completions.
-    /// Without a key, a server at another URL than the provider's is asked without authentication.
+    /// Sets the URL before the path of the provider's API, such as `http://127.0.0.1:11434/v1` for chat completions:
+    /// with `/v1` for OpenAI and compatible servers only. Without a key, a server at another URL than the provider's is
+    /// asked without authentication.
+    ///
+    /// A key in the environment is sent to this server, without encryption if the URL begins with `http://`; override
+    /// it with [`with_api_key`](Self::with_api_key) for a server that must not receive it.
     #[must_use]
     pub fn with_base_url(self, url: impl Into<String>) -> Self {
         self.with(|it| it.base_url = url.into().trim_end_matches('/').to_owned())
