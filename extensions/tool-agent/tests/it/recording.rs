@@ -271,3 +271,29 @@ async fn requests_of_concurrent_runs_replay_in_any_order() {
     assert_eq!(runner(script.clone()).run("1").answer().await.unwrap(), one);
     script.finished().unwrap();
 }
+
+/// A sum.
+#[tool_args]
+#[derive(Debug, PartialEq)]
+struct Sum {
+    total: i64,
+}
+
+#[tokio::test]
+async fn a_structured_output_replays_in_the_format_of_the_recorded_model() {
+    for is_strict in [true, false] {
+        let (path, output) = (path(), json!({ "total": 5 }));
+        let reply = match is_strict {
+            true => Reply::text(output.to_string()),
+            false => Reply::call("submit_output", output),
+        };
+        let recorded = ScriptedModel::new([reply]).with_strict_output(is_strict);
+        let recording = RecordingModel::create(recorded, &path).unwrap();
+        assert_eq!(runner(recording).run_structured::<Sum>("2 + 3?").await.unwrap(), Sum { total: 5 });
+        let replayed = ScriptedModel::from_file(&path).unwrap();
+        let sum = runner(replayed.clone()).run_structured::<Sum>("2 + 3?").await.unwrap();
+        assert_eq!(sum, Sum { total: 5 });
+        replayed.finished().unwrap();
+        assert_eq!(replayed.requests()[0].output.is_some(), is_strict);
+    }
+}

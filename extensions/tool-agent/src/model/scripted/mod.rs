@@ -211,9 +211,7 @@ impl ScriptedModel {
         let asked = state.requests.len();
         let Some(next) = state.exchanges.front() else {
             let script = &self.0.settings.script;
-            return failure(format!(
-                "{script} has no response for request {asked}; add a response, or record the run again"
-            ));
+            return failure(format!("{script} has no response for request {asked}"));
         };
         let differences = match (&next.request, &written) {
             (Some(expected), Some(received)) => Differences::between(expected, received),
@@ -234,9 +232,7 @@ impl ScriptedModel {
             return found.reply;
         }
         let script = &self.0.settings.script;
-        failure(format!(
-            "request {asked} differs from {script}{line}:{differences}\ncorrect the request or the line, or record the run again"
-        ))
+        failure(format!("request {asked} differs from {script}{line}:{differences}"))
     }
 }
 
@@ -261,11 +257,11 @@ impl Model for ScriptedModel {
         self.0.settings.strict_output
     }
 
-    /// Follows the next line of the script, if it has a request: the recorded model had a format or not.
+    /// Follows the next line of the script, if its request states the format of the answer or its absence.
     fn has_strict_output_for(&self, _: &Request) -> bool {
         let state = self.lock();
-        let next = state.exchanges.front().and_then(|next| next.request.as_ref());
-        next.map_or(self.0.settings.strict_output, |request| request.output.is_some())
+        let next = state.exchanges.front().and_then(|next| next.request.as_ref()?.output.as_ref());
+        next.map_or(self.0.settings.strict_output, Option::is_some)
     }
 
     fn respond(&self, request: Request) -> ResponseStream {
