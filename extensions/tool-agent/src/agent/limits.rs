@@ -22,6 +22,8 @@ pub struct Limits {
     pub rounds: Option<u64>,
     /// The maximum number of calls that the model makes. Default: none.
     pub calls: Option<u64>,
+    /// The maximum number of calls in one response. Default: 128.
+    pub calls_per_response: Option<u64>,
     /// The maximum number of tokens in all requests and responses. Default: none.
     pub tokens: Option<u64>,
     /// The maximum cost, by the [prices](crate::AgentBuilder::price) of the models. A model without a price, or a response
@@ -36,7 +38,15 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { rounds: Some(50), calls: None, tokens: None, cost: None, time: None, repeated_calls: Some(5) }
+        Self {
+            rounds: Some(50),
+            calls: None,
+            calls_per_response: Some(128),
+            tokens: None,
+            cost: None,
+            time: None,
+            repeated_calls: Some(5),
+        }
     }
 }
 

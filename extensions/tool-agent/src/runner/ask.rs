@@ -103,8 +103,9 @@ impl Drive {
             let event = tokio::select! {
                 biased;
                 () = self.run.cancellation().cancelled() => return Err(Failure::Cancelled),
-                event = next_of(&mut events) => event.map_err(panicked)?,
+                // Before the events, which may be ready without an end.
                 () = &mut late => return Err(Failure::Late),
+                event = next_of(&mut events) => event.map_err(panicked)?,
             };
             match event {
                 None => return Err(Failure::Model(ModelError::without_end())),

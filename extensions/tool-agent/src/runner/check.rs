@@ -2,7 +2,7 @@
 
 use std::{
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     time::Instant,
 };
 
@@ -35,6 +35,7 @@ impl Drive {
             match select(check, asked).await {
                 Either::Left((decision, asked)) => {
                     accepted(decision)?;
+                    self.turn.unchecked.store(false, Ordering::Release);
                     (asked.await, None)
                 }
                 Either::Right((answered, check)) => (answered, Some(check)),
@@ -43,6 +44,7 @@ impl Drive {
         match (answered, waiting) {
             (Ok(response), Some(check)) => {
                 accepted(self.unless_over(check).await?)?;
+                self.turn.unchecked.store(false, Ordering::Release);
                 Ok(response)
             }
             (answered, waiting) => {
@@ -54,8 +56,9 @@ impl Drive {
 
     /// Removes a refused message of the user, and everything that was shown of the answer.
     pub(super) async fn withdraw_input(&mut self, reason: &str) {
-        self.turn.messages.pop();
-        self.view.pop();
+        if self.turn.forget_unchecked() {
+            self.view.pop();
+        }
         self.emit(AgentEventKind::Withdrawn { reason: format!("the input was refused: {reason}") }).await;
     }
 

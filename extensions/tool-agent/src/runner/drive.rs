@@ -2,7 +2,7 @@
 
 use std::{
     ops::ControlFlow,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering},
     time::SystemTime,
 };
 
@@ -112,11 +112,17 @@ impl Drive {
 
     /// Starts the run with a message, or with answers to the open calls of its session.
     async fn begin(&mut self, input: Input) -> Next {
+        if self.turn.forget_unchecked() {
+            self.view.pop();
+        }
         match input {
             Input::Message(message) => {
                 self.abandon("not answered: the user sent another message").await;
                 self.repair().await;
-                self.check = Mutex::new(self.check_of(&message));
+                let check = self.check_of(&message);
+                // In one step with the message: the run may be dropped at each wait.
+                self.turn.unchecked.store(check.is_some(), Ordering::Release);
+                self.check = Mutex::new(check);
                 self.add(message).await;
                 self.expect_output()
             }
@@ -186,6 +192,7 @@ impl Drive {
             self.refuse(&calls, &end.reason).await;
             return ControlFlow::Break(end);
         }
+        self.ignore_answers().await;
         let (outcomes, after) = self.executed(&executor, calls).await;
         self.turn.open = Some(OpenBatch { executor, outcomes, after });
         if self.tool_choice.is_forced() {
@@ -196,9 +203,10 @@ impl Drive {
 
     /// Returns the executor with the tools of this round.
     async fn executor(&self) -> ControlFlow<End, Executor> {
-        let executor = match self.agent().0.tools.executor(&self.run).await {
-            Ok(executor) => executor,
-            Err(error) => return failed(error.to_string()),
+        let executor = match self.unless_over(self.agent().0.tools.executor(&self.run)).await {
+            Ok(Ok(executor)) => executor,
+            Ok(Err(error)) => return failed(error.to_string()),
+            Err(failure) => return over(&failure),
         };
         match self.with_approvals(executor) {
             Ok(executor) => ControlFlow::Continue(executor),
@@ -224,11 +232,12 @@ impl Drive {
             Instruction::Text(text) => Arc::clone(text),
             Instruction::Of(make) => {
                 let panicked = |message| ToolError::new(ErrorKind::Panicked, message);
-                match guarded(|| make(Arc::clone(&self.run)), panicked).await {
-                    Ok(text) => text.into(),
-                    Err(error) => {
+                match self.unless_over(guarded(|| make(Arc::clone(&self.run)), panicked)).await {
+                    Ok(Ok(text)) => text.into(),
+                    Ok(Err(error)) => {
                         return failed(format!("the instruction of the agent failed: {}", error.reason()));
                     }
+                    Err(failure) => return over(&failure),
                 }
             }
         };
@@ -261,8 +270,7 @@ impl Drive {
             }
             Failure::Hook(error) if error.is_stop() => stopped(&error),
             Failure::Hook(error) => failed(error.reason().into_owned()),
-            Failure::Cancelled => ControlFlow::Break(End::new(EndReason::Cancelled)),
-            Failure::Late => limit(Limit::Time, "the time of the run is over".to_owned()),
+            Failure::Cancelled | Failure::Late => over(&failure),
             Failure::Refused(message) => {
                 self.withdraw_input(&message).await;
                 ControlFlow::Break(End::new(EndReason::Refused { message }))
@@ -367,6 +375,14 @@ fn event(agent: &Agent, run: &RunContext, kind: AgentEventKind) -> AgentEvent {
 
 pub(super) fn limit<T>(limit: Limit, message: String) -> ControlFlow<End, T> {
     ControlFlow::Break(End::new(EndReason::Limit { limit, message }))
+}
+
+/// The end of a run that is cancelled, or whose time is over.
+fn over<T>(failure: &Failure) -> ControlFlow<End, T> {
+    match failure {
+        Failure::Cancelled => ControlFlow::Break(End::new(EndReason::Cancelled)),
+        _ => limit(Limit::Time, "the time of the run is over".to_owned()),
+    }
 }
 
 pub(super) fn failed<T>(message: String) -> ControlFlow<End, T> {

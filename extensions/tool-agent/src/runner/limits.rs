@@ -109,6 +109,13 @@ impl Drive {
                 format!("the run may make at most {most} calls, which is the limit `Limits::calls`"),
             );
         }
+        if let Some(most) = limits.calls_per_response.filter(|most| made > *most) {
+            let message = format!(
+                "the model made {made} calls in one response, and may make {most}, which is the limit \
+                 `Limits::calls_per_response`"
+            );
+            return limit(Limit::Calls, message);
+        }
         self.usage.calls += made;
         let written: Vec<_> =
             calls.iter().map(|call| format!("{}{}", call.name, call.arguments.as_str())).collect();

@@ -9,7 +9,7 @@ use tool_runtime::{
     CallOutcome, Executor, ToolCall, ToolError, ToolResult,
     call::{CallId, Operation},
     context::ConfirmationAnswer,
-    open_calls::CallRef,
+    open_calls::{CallRef, OpenCallError},
     policy::ApprovalRequest,
 };
 
@@ -118,7 +118,9 @@ impl Drive {
             };
             let is_new = match (answer, request(&open.outcomes[index])) {
                 (Answer::Result(result), None) => results.insert(index, result).is_none(),
-                (Answer::Decision(decision), Some(_)) => decisions.insert(index, decision).is_none(),
+                (Answer::Decision(decision), Some(_)) => {
+                    decisions.insert(index, (call.clone(), decision)).is_none()
+                }
                 (Answer::Result(_), Some(_)) => {
                     return Err(format!("the call `{call}` waits for an approval, and received a result"));
                 }
@@ -158,20 +160,28 @@ impl Drive {
     async fn decide(
         &mut self,
         executor: Executor,
-        decisions: ByIndex<ConfirmationAnswer>,
+        decisions: ByIndex<(CallRef, ConfirmationAnswer)>,
     ) -> Result<(), String> {
         let executor = self.with_approvals(executor).map_err(|error| error.to_string())?;
         let (mut indices, mut answers) = (Vec::new(), Vec::new());
-        for (index, answer) in decisions {
+        for (index, (call, answer)) in decisions {
             let Some(outcome) = self.turn.open.as_ref().map(|open| open.outcomes[index].clone()) else {
                 continue;
             };
             let Some(request) = request(&outcome) else { continue };
+            // An id names the call here. It names the first question about it only: later ones are named by the request.
+            let call = match call {
+                CallRef::Id(_) => CallRef::from(&request.address),
+                other => other,
+            };
             // An error concerns this call only: it expired, or an earlier batch with it was dropped.
-            match executor.resume([(request, answer.clone())]).await {
+            match executor.resume([(call.clone(), answer.clone())]).await {
                 Ok(_) => {
                     indices.push(index);
-                    answers.push((CallRef::from(request), answer));
+                    answers.push((call, answer));
+                }
+                Err(error @ OpenCallError::NeedsQuestion(_)) => {
+                    self.emit(AgentEventKind::Notice { text: error.to_string() }).await;
                 }
                 Err(error) => {
                     self.replace(index, CallOutcome::Finished(interrupted(&outcome, &error.to_string())))
@@ -190,6 +200,14 @@ impl Drive {
             open.after.extend(steering);
         }
         Ok(())
+    }
+
+    /// Ignores answers that arrived before the batch: they cannot be about its calls, which may have the same ids.
+    pub(super) async fn ignore_answers(&self) {
+        while self.inbox.next_answers().is_some() {
+            let text = "an answer to an earlier batch is ignored".to_owned();
+            self.emit(AgentEventKind::Notice { text }).await;
+        }
     }
 
     fn replace(&mut self, index: usize, outcome: CallOutcome) {

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::sync::OwnedMutexGuard;
@@ -26,6 +29,19 @@ pub(super) struct Session {
     pub(super) messages: Vec<Message>,
     /// The last batch, while calls of it are open: the last message has its calls.
     pub(super) open: Option<OpenBatch>,
+    /// Set while the input check has not accepted the last message: the next run removes it.
+    pub(super) unchecked: AtomicBool,
+}
+
+impl Session {
+    /// Removes a last message that no input check accepted: its run was dropped, or failed before.
+    pub(super) fn forget_unchecked(&mut self) -> bool {
+        let is_unchecked = std::mem::take(self.unchecked.get_mut());
+        if is_unchecked {
+            self.messages.pop();
+        }
+        is_unchecked
+    }
 }
 
 /// The turn of a run in its session: other runs of the session wait for its end.
@@ -50,7 +66,14 @@ impl Sessions {
         let Some(key) = key(app, run) else { return Vec::new() };
         let shared = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         match shared {
-            Some(shared) => shared.lock().await.messages.clone(),
+            Some(shared) => {
+                let session = shared.lock().await;
+                let mut messages = session.messages.clone();
+                if session.unchecked.load(Ordering::Acquire) {
+                    messages.pop();
+                }
+                messages
+            }
             None => Vec::new(),
         }
     }

@@ -236,3 +236,42 @@ async fn an_accepted_input_and_a_failed_check() {
     assert!(matches!(end.reason, EndReason::Failed { .. }), "{:?}", end.reason);
     assert_eq!(calls.load(Ordering::Relaxed), 0);
 }
+
+#[tokio::test]
+async fn a_message_that_no_check_accepted_is_in_no_later_request() {
+    let Setup { agent, model, .. } = setup([
+        Reply::error(ModelErrorKind::Other, "down"),
+        Reply::text("Yes."),
+        Reply::text("Lost."),
+        Reply::text("No."),
+    ]);
+    let agent = agent.input_check(|_, message| async move {
+        if message.text() == "Forbidden." {
+            std::future::pending::<()>().await;
+        }
+        Ok(InputDecision::Accept)
+    });
+    let runner = Runner::new(agent.build().unwrap());
+    let run = || RunContext::new().with_session("s");
+    // The model fails while the check still waits.
+    let end = runner.run_with(run(), "Forbidden.").end().await;
+    assert!(matches!(end.reason, EndReason::ModelFailed { .. }));
+    assert!(runner.history(&run()).await.is_empty());
+    assert_eq!(runner.run_with(run(), "Go on?").answer().await.unwrap(), "Yes.");
+    assert_eq!(model.requests()[1].messages.len(), 1);
+    // A run that is dropped while it receives its answer.
+    let mut dropped = runner.run_with(run(), "Forbidden.");
+    dropped.next().await.unwrap();
+    drop(dropped);
+    assert_eq!(runner.history(&run()).await.len(), 2);
+    assert_eq!(runner.run_with(run(), "And now?").answer().await.unwrap(), "No.");
+    assert_eq!(model.requests().last().unwrap().messages.len(), 3);
+}
+
+#[tokio::test]
+async fn a_response_with_too_many_calls_runs_none_of_them() {
+    let many = (0..129).map(|n| ToolCall::new("count", json!({ "n": n })));
+    let Setup { agent, calls, .. } = setup([Reply::calls(many)]);
+    let end = ended(agent).await;
+    assert_eq!((reached(&end), calls.load(Ordering::Relaxed)), (Some(Limit::Calls), 0));
+}
