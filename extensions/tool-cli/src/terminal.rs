@@ -20,6 +20,8 @@ use crate::{
 /// The standard output and the standard error.
 pub(crate) struct Terminal {
     width: usize,
+    /// Set where the width is the terminal's, or given by `COLUMNS`.
+    has_width: bool,
     is_terminal: bool,
     colours: bool,
     error_colours: bool,
@@ -38,10 +40,12 @@ impl Terminal {
         let columns = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let columns = columns.filter(|columns| *columns > 0);
         let width = columns.or_else(terminal_width).unwrap_or(80).clamp(40, 1000);
+        let is_terminal = io::stdout().is_terminal();
         Self {
             width,
-            is_terminal: io::stdout().is_terminal(),
-            colours: coloured && io::stdout().is_terminal(),
+            has_width: columns.is_some() || is_terminal,
+            is_terminal,
+            colours: coloured && is_terminal,
             error_colours: coloured && io::stderr().is_terminal(),
             error_is_terminal: io::stderr().is_terminal(),
             draws,
@@ -92,7 +96,8 @@ impl Terminal {
     /// An empty page for the standard output.
     pub(crate) fn page(&self) -> Page {
         let page = Page::new(self.colours, self.width);
-        if self.is_terminal { page } else { page.with_whole_names() }
+        // In a pipe, where no width is given, names are copied by programs.
+        if self.has_width { page } else { page.with_whole_names() }
     }
 
     /// An empty page for the standard error.
