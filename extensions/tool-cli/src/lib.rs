@@ -149,6 +149,7 @@ pub use clap;
 pub use self::{
     cli::Cli,
     command::Command,
+    commands::grammars,
     failure::{Exit, Failure},
     program::{Program, Provides},
     talk::Approvals,

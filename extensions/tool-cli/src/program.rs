@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::{
+    ArgMatches,
     builder::StyledStr,
     error::{ContextKind, ContextValue, ErrorKind},
 };
@@ -18,7 +19,9 @@ use tool_runtime::{
     registry::{BuildError, RegistryBuilder},
 };
 
-use crate::{Command, Exit, Failure, harmless::in_a_line, input, page::Look, terminal::Terminal};
+use crate::{
+    Command, Exit, Failure, commands::built_in, harmless::in_a_line, input, page::Look, terminal::Terminal,
+};
 
 /// A closure that adds tools.
 pub(crate) type Tools = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
@@ -256,6 +259,55 @@ impl Program {
         Ok(input::arguments(argument)?.text)
     }
 
+    /// Runs a built-in command on other tools, such as those of a document. The tools are called by an executor with default
+    /// settings: [`Cli::executor`](crate::Cli::executor) is about the tools of the program.
+    ///
+    /// `name` is how the command line continues after the name of the program, for messages; `command` and `matches` are a
+    /// command of [`grammars`](crate::grammars) and its arguments.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such command, and as the command itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_cli::{Cli, Command, Exit, Failure, Program, clap};
+    /// use tool_runtime::Registry;
+    ///
+    /// /// `other list` lists tools that are not the program's.
+    /// struct Other;
+    ///
+    /// impl Command for Other {
+    ///     fn grammar(&self) -> clap::Command {
+    ///         clap::Command::new("other").subcommands(tool_cli::grammars(["list"]))
+    ///     }
+    ///
+    ///     fn run(&self, program: &Program, matches: &clap::ArgMatches) -> Result<Exit, Failure> {
+    ///         let (command, matches) = matches.subcommand().ok_or_else(|| Failure::usage("no command"))?;
+    ///         program.run_on(Registry::builder().build_without_values().unwrap(), "other", command, matches)
+    ///     }
+    /// }
+    ///
+    /// assert_eq!(Cli::new().command(Other).run(["program", "other", "list"]), Exit::Done);
+    /// ```
+    pub fn run_on(
+        &self,
+        tools: Registry,
+        name: &str,
+        command: &str,
+        matches: &ArgMatches,
+    ) -> Result<Exit, Failure> {
+        let (terminal, commands) = (self.terminal.clone(), built_in());
+        let name = format!("{} {name}", self.name);
+        let mut program = Self::new(name, self.about.clone(), terminal, Closures::default(), commands);
+        (program.described, program.callable) = (tools.clone().into(), tools.into());
+        match program.commands.iter().find(|it| it.grammar().get_name() == command) {
+            Some(command) => command.run(&program, matches),
+            None => Err(Failure::usage(format!("there is no command `{command}`"))),
+        }
+    }
+
     pub(crate) fn terminal(&self) -> &Terminal {
         &self.terminal
     }
@@ -385,7 +437,6 @@ fn in_full(context: &str, error: &dyn Error) -> String {
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use super::*;
-    use crate::commands::built_in;
 
     // Z19: commands that list tools start no threads.
     #[test]

@@ -18,6 +18,7 @@ use crate::{
 };
 
 /// The standard output and the standard error.
+#[derive(Clone)]
 pub(crate) struct Terminal {
     width: usize,
     /// Set where the width is the terminal's, or given by `COLUMNS`.

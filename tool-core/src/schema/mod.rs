@@ -24,7 +24,7 @@ mod walk;
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
@@ -254,17 +254,21 @@ impl Serialize for InputSchema {
 }
 
 /// The schema of a tool's results: a JSON Schema with any root.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct OutputSchema {
     form: OutputForm,
     is_promise: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 enum OutputForm {
     Value(Arc<Value>),
     Plain(&'static Plain),
+    Deferred(Arc<LazyLock<Value, MakeSchema>>),
 }
+
+/// A closure that makes a schema.
+type MakeSchema = Box<dyn FnOnce() -> Value + Send>;
 
 impl OutputSchema {
     /// Creates a schema that is written by hand or received from elsewhere; every result is validated against it.
@@ -291,6 +295,25 @@ impl OutputSchema {
         Self { form: OutputForm::Plain(plain), is_promise: false }
     }
 
+    /// Creates a schema that `make` returns when it is first needed, for the many tools of a large document. Results are not
+    /// validated against it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_runtime::schema::OutputSchema;
+    ///
+    /// let schema = OutputSchema::deferred(|| json!({ "type": "object" }));
+    /// assert!(!schema.is_promise());
+    /// assert_eq!(schema.as_value()["type"], "object");
+    /// ```
+    #[must_use]
+    pub fn deferred(make: impl FnOnce() -> Value + Send + 'static) -> Self {
+        let make: MakeSchema = Box::new(make);
+        Self { form: OutputForm::Deferred(Arc::new(LazyLock::new(make))), is_promise: false }
+    }
+
     /// Creates the canonical schema of the serialised form of `T`.
     #[must_use]
     pub fn of<T: JsonSchema>() -> Self {
@@ -305,6 +328,7 @@ impl OutputSchema {
         match &self.form {
             OutputForm::Value(value) => value,
             OutputForm::Plain(plain) => plain.result(),
+            OutputForm::Deferred(made) => made,
         }
     }
 
@@ -312,6 +336,15 @@ impl OutputSchema {
     #[must_use]
     pub fn is_promise(&self) -> bool {
         self.is_promise
+    }
+}
+
+impl fmt::Debug for OutputSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutputSchema")
+            .field("schema", self.as_value())
+            .field("is_promise", &self.is_promise)
+            .finish()
     }
 }
 
@@ -326,6 +359,7 @@ impl Serialize for OutputSchema {
         match &self.form {
             OutputForm::Value(value) => value.serialize(serializer),
             OutputForm::Plain(plain) => plain.serialize(serializer),
+            OutputForm::Deferred(made) => made.serialize(serializer),
         }
     }
 }

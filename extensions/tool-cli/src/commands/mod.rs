@@ -32,6 +32,13 @@ pub(crate) fn built_in() -> Vec<Box<dyn Command>> {
     ]
 }
 
+/// Returns the grammars of built-in commands by their names, in this order, for a command that runs them on other tools by
+/// [`Program::run_on`]. Names of no command are left out.
+pub fn grammars<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<clap::Command> {
+    let all: Vec<_> = built_in().iter().map(|command| command.grammar()).collect();
+    names.into_iter().filter_map(|name| all.iter().find(|it| it.get_name() == name).cloned()).collect()
+}
+
 pub(crate) use self::{call::NAME as CALL, options::grammar_of};
 
 /// The option `--json`.

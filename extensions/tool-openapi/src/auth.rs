@@ -1,0 +1,5 @@
+//! Credentials.
+
+/// The credentials that the program gave.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Credentials {}

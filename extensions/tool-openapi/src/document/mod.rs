@@ -1,0 +1,151 @@
+//! OpenAPI documents: reading, versions, and references.
+//!
+//! A document stays a [`Value`]: real documents break every typed model of the specification, and one mistake in one operation
+//! must not cost the others. References are resolved inside the document, and in other files only below a folder that the
+//! program names; never over the network.
+
+mod parse;
+mod reference;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use reqwest::Url;
+use serde_json::Value;
+
+pub(crate) use self::reference::{Documents, Place};
+use crate::{OpenApiError, OpenApiErrorKind};
+
+/// An OpenAPI document, read but not yet imported.
+///
+/// Versions 3.0, 3.1 and 3.2 are read as they are, and Swagger 2.0 is converted.
+///
+/// # Examples
+///
+/// ```
+/// use tool_openapi::{Document, OpenApiToolSet};
+///
+/// let document = Document::from_text(
+///     r#"
+///     openapi: 3.0.3
+///     info: { title: Pets, version: "1" }
+///     servers: [{ url: "https://pets.example/v1" }]
+///     paths:
+///       /pets:
+///         get:
+///           operationId: listPets
+///           responses: { "200": { description: All pets. } }
+///     "#,
+/// )?;
+/// let pets = OpenApiToolSet::import(document)?;
+/// assert_eq!(pets.tools().len(), 1);
+/// # Ok::<(), tool_openapi::OpenApiError>(())
+/// ```
+#[derive(Clone)]
+pub struct Document {
+    pub(crate) root: Value,
+    pub(crate) origin: Origin,
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// The place that a document comes from, which decides what it may lead to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The program gave the document.
+    Program,
+    /// A file, for references relative to it.
+    File(PathBuf),
+    /// A server, which may be hostile.
+    Url(Box<Url>),
+}
+
+impl Document {
+    /// Reads a document from JSON or YAML. A text that begins with `{` or `[` is JSON.
+    ///
+    /// # Errors
+    ///
+    /// If the text is malformed (the error names the format), or the version of OpenAPI is not supported.
+    pub fn from_text(text: &str) -> Result<Self, OpenApiError> {
+        Self::from_value(parse::parse(text)?)
+    }
+
+    /// Reads a document from a file of at most 64 MiB.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or is too long, and as [`from_text`](Self::from_text).
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, OpenApiError> {
+        let path = path.as_ref();
+        let named = |error: OpenApiError| {
+            let message = format!("`{}`: {error}", path.display());
+            OpenApiError::new(error.kind(), message).with_source(error)
+        };
+        let document = Self::from_text(&parse::read(path)?).map_err(named)?;
+        Ok(Self { origin: Origin::File(path.to_owned()), ..document })
+    }
+
+    /// Creates a document from a parsed value.
+    ///
+    /// # Errors
+    ///
+    /// If the version of OpenAPI is missing or not supported.
+    pub fn from_value(root: Value) -> Result<Self, OpenApiError> {
+        check_version(&root)?;
+        Ok(Self { root, origin: Origin::Program, folder: None })
+    }
+
+    /// Resolves references to other files below `folder`; references that lead out of it, also through links, are not
+    /// followed. Default: no other file is read.
+    #[must_use]
+    pub fn with_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Returns the URL that the document was fetched from.
+    pub(crate) fn fetched(&self) -> Option<&Url> {
+        match &self.origin {
+            Origin::Url(url) => Some(url),
+            Origin::Program | Origin::File(_) => None,
+        }
+    }
+
+    /// Returns the title that the document gives the API; empty if it has none.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.root.pointer("/info/title").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document")
+            .field("title", &self.title())
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+fn check_version(root: &Value) -> Result<(), OpenApiError> {
+    let unsupported = |message: String| Err(OpenApiError::new(OpenApiErrorKind::Unsupported, message));
+    if !root.is_object() {
+        return unsupported("an OpenAPI document is an object; the value is not one".to_owned());
+    }
+    // YAML reads an unquoted `2.0` as a number.
+    let version = |key: &str| match root.get(key) {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        _ => None,
+    };
+    match (version("openapi"), version("swagger")) {
+        (Some(it), _) if ["3.0", "3.1", "3.2"].iter().any(|known| it.starts_with(known)) => Ok(()),
+        (Some(it), _) | (None, Some(it)) => {
+            unsupported(format!("version {it} of OpenAPI is not supported; expected 3.0, 3.1 or 3.2"))
+        }
+        (None, None) => {
+            unsupported("the value has no `openapi` member, so it is not an OpenAPI document".to_owned())
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Text to value.
+
+use std::{fs::File, io::Read as _, path::Path};
+
+use serde_json::Value;
+
+use crate::{OpenApiError, OpenApiErrorKind};
+
+/// The maximum size of a document, in bytes.
+pub(super) const LONGEST: u64 = 64 << 20;
+
+/// Reads a file as text.
+pub(super) fn read(path: &Path) -> Result<String, OpenApiError> {
+    let failure = |error: std::io::Error| {
+        let message = format!("`{}` cannot be read: {error}", path.display());
+        OpenApiError::new(OpenApiErrorKind::Unreadable, message).with_source(error)
+    };
+    let mut text = String::new();
+    let file = File::open(path).map_err(failure)?;
+    file.take(LONGEST + 1).read_to_string(&mut text).map_err(failure)?;
+    if text.len() as u64 > LONGEST {
+        let message = format!("`{}` is longer than {LONGEST} bytes", path.display());
+        return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
+    }
+    Ok(text)
+}
+
+/// Parses JSON or YAML, told apart by the first character.
+pub(super) fn parse(text: &str) -> Result<Value, OpenApiError> {
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().starts_with(['{', '[']) {
+        return serde_json::from_str(text).map_err(|error| malformed("JSON", error));
+    }
+    let limits = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 16_000_000,
+            max_nodes: 8_000_000,
+            max_depth: 120,
+        },
+    };
+    serde_saphyr::from_str_with_options(text, limits).map_err(|error| malformed("YAML", error))
+}
+
+fn malformed(format: &str, error: impl std::error::Error + Send + Sync + 'static) -> OpenApiError {
+    OpenApiError::new(OpenApiErrorKind::Malformed, format!("the document is not valid {format}: {error}"))
+        .with_source(error)
+}

@@ -1,0 +1,241 @@
+//! One operation as a tool.
+
+use std::{cell::RefCell, sync::Arc};
+
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+use tool_runtime::{
+    ToolDefinition, ToolName,
+    definition::Metadata,
+    schema::{InputSchema, OutputSchema},
+};
+
+use super::{
+    Problem, Report, body, name, parameter, response,
+    schema::{Components, Direction, assembled},
+    server, text,
+};
+use crate::{
+    OperationInfo,
+    document::{Documents, Place},
+    request::{PathTemplate, Plan},
+    response::Shapes,
+    settings::Settings,
+};
+
+/// The methods of a path item, in the order of the specification.
+const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+
+/// An operation in its document.
+pub(super) struct Found<'d> {
+    pub(super) method: String,
+    pub(super) path: &'d str,
+    pub(super) place: Place,
+    pub(super) value: &'d Value,
+    pub(super) item: &'d Value,
+    pub(super) item_place: Place,
+}
+
+impl Found<'_> {
+    pub(super) fn id(&self) -> Option<&str> {
+        text(self.value, "operationId")
+    }
+
+    /// The id, or else method and path.
+    pub(super) fn label(&self) -> String {
+        self.id().map_or_else(|| format!("{} {}", self.method, self.path), str::to_owned)
+    }
+
+    pub(super) fn described(&self) -> OperationInfo<'_> {
+        let tags = self.value.get("tags").and_then(Value::as_array);
+        OperationInfo {
+            id: self.id(),
+            method: &self.method,
+            path: self.path,
+            tags: tags.into_iter().flatten().filter_map(Value::as_str).collect(),
+            deprecated: self.value.get("deprecated") == Some(&Value::Bool(true)),
+        }
+    }
+}
+
+/// Returns the operations of a document.
+pub(super) fn all<'d>(documents: &'d Documents, report: &mut Report) -> Vec<Found<'d>> {
+    let place = Place::new(0, "/paths");
+    let mut found = Vec::new();
+    let paths = documents.root().get("paths").and_then(Value::as_object);
+    for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
+        let (item_place, item) = match documents.resolved(place.at(path), item) {
+            Ok(resolved) => resolved,
+            Err(reason) => {
+                report.skip_value(path, &place.at(path), reason.to_string());
+                continue;
+            }
+        };
+        let mut add = |method: &str, place: Place, value: &'d Value| {
+            let method = method.to_owned();
+            found.push(Found { method, path, place, value, item, item_place: item_place.clone() });
+        };
+        for method in METHODS {
+            if let Some(value) = item.get(method) {
+                add(&method.to_ascii_uppercase(), item_place.at(method), value);
+            }
+        }
+        // Version 3.2: methods that have no member of their own.
+        let others = item.get("additionalOperations").and_then(Value::as_object);
+        for (method, value) in others.into_iter().flatten() {
+            add(method, item_place.at("additionalOperations").at(method), value);
+        }
+    }
+    found
+}
+
+/// What the import of one operation reads.
+pub(super) struct Reading<'d> {
+    pub(super) documents: &'d Documents,
+    pub(super) settings: &'d Settings,
+    fetched: server::Fetched,
+    requests: RefCell<Components<'d>>,
+    responses: RefCell<Components<'d>>,
+    shapes: Arc<Shapes>,
+}
+
+/// An operation that was read.
+pub(super) struct Read {
+    pub(super) definition: ToolDefinition,
+    pub(super) plan: Plan,
+}
+
+/// A property of a tool's arguments.
+pub(super) struct Property {
+    pub(super) name: String,
+    pub(super) schema: Value,
+    pub(super) required: bool,
+}
+
+impl<'d> Reading<'d> {
+    pub(super) fn new(
+        documents: &'d Documents,
+        settings: &'d Settings,
+        fetched: server::Fetched,
+        shapes: Arc<Shapes>,
+    ) -> Self {
+        Self {
+            documents,
+            settings,
+            fetched,
+            requests: RefCell::new(Components::new(documents, Direction::Request)),
+            responses: RefCell::new(Components::new(documents, Direction::Response)),
+            shapes,
+        }
+    }
+
+    /// Returns the components of output schemas.
+    pub(super) fn into_responses(self) -> Components<'d> {
+        self.responses.into_inner()
+    }
+
+    /// Reads the operation under the name `name`.
+    pub(super) fn operation(
+        &self,
+        found: &Found<'d>,
+        name: ToolName,
+        report: &mut Report,
+    ) -> Result<Read, Problem> {
+        if !found.value.is_object() {
+            return Err(Problem::new(&found.place, "the operation is not an object"));
+        }
+        let method = Method::from_bytes(found.method.as_bytes())
+            .map_err(|_| Problem::new(&found.place, format!("`{}` is not a method of HTTP", found.method)))?;
+        let path = PathTemplate::parse(found.path).map_err(|reason| Problem::new(&found.place, reason))?;
+        let tool = name.to_string();
+        let mut requests = self.requests.borrow_mut();
+        let declared = parameter::all(self, found, &tool, report)?;
+        let body = body::read(self, found, &tool, report)?;
+        let (parameters, mut properties) =
+            parameter::named(declared, body.is_some(), &mut requests, &tool, report)?;
+        path.check(&parameters).map_err(|reason| Problem::new(&found.place, reason))?;
+        let body = match body {
+            Some(body) => {
+                let (body, property) = body.imported(self, &mut requests, &tool, report)?;
+                properties.push(property);
+                Some(body)
+            }
+            None => None,
+        };
+        let root = arguments(properties);
+        let root = assembled(root, |name| requests.get(name))
+            .map_err(|reason| Problem::new(&found.place, reason))?;
+        drop(requests);
+        let input = InputSchema::new(root).map_err(|error| Problem::new(&found.place, error.to_string()))?;
+        let base = self.base(found)?;
+        let mut definition =
+            ToolDefinition::new(name, description(found), input).with_metadata(self.metadata(found));
+        if let Some(title) = text(found.value, "summary") {
+            definition = definition.with_title(title.to_owned());
+        }
+        let output = response::read(self, found, &mut self.responses.borrow_mut(), &tool, report)?;
+        if let Some(root) = output {
+            let (root, shapes) = (root.to_string(), Arc::clone(&self.shapes));
+            definition =
+                definition.with_output_schema(OutputSchema::deferred(move || shapes.assembled(&root)));
+        }
+        Ok(Read { definition, plan: Plan { method, base, path, parameters, body } })
+    }
+
+    fn base(&self, found: &Found<'d>) -> Result<reqwest::Url, Problem> {
+        let lists = [
+            (found.place.at("servers"), found.value.get("servers")),
+            (found.item_place.at("servers"), found.item.get("servers")),
+            (Place::new(0, "/servers"), self.documents.root().get("servers")),
+        ];
+        let base = server::base(self.settings, &self.fetched, lists)?;
+        base.ok_or_else(|| Problem { is_fatal: true, ..Problem::new(&found.place, "there is no base URL") })
+    }
+
+    /// Hints by the method ([RFC 9110, section 9.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2)).
+    fn metadata(&self, found: &Found<'d>) -> Metadata {
+        let is_safe = matches!(&*found.method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY");
+        let is_idempotent = is_safe || matches!(&*found.method, "PUT" | "DELETE");
+        let described = found.described();
+        let mut custom = Map::new();
+        if described.deprecated {
+            custom.insert("deprecated".to_owned(), Value::Bool(true));
+        }
+        Metadata {
+            read_only: Some(is_safe),
+            destructive: Some(found.method == "DELETE"),
+            idempotent: Some(is_idempotent),
+            open_world: Some(true),
+            tags: described.tags.iter().map(|tag| (*tag).to_owned().into()).collect(),
+            custom,
+            ..Metadata::default()
+        }
+    }
+}
+
+/// The name of an operation: its id, unless another operation has it.
+pub(super) fn name_of(found: &Found<'_>, is_taken: impl Fn(&ToolName) -> bool) -> ToolName {
+    let by_id = found.id().map(ToolName::from_foreign).filter(|name| !is_taken(name));
+    by_id.unwrap_or_else(|| name::of_path(&found.method, found.path))
+}
+
+fn description(found: &Found<'_>) -> String {
+    let text = text(found.value, "description").or_else(|| text(found.value, "summary"));
+    let text = text.map_or_else(|| format!("{} {}", found.method, found.path), str::to_owned);
+    match found.described().deprecated {
+        true => format!("Deprecated. {text}"),
+        false => text,
+    }
+}
+
+/// The schema of an object with `properties`.
+fn arguments(properties: Vec<Property>) -> Value {
+    let required: Vec<_> = properties.iter().filter(|it| it.required).map(|it| it.name.clone()).collect();
+    let properties: Map<_, _> = properties.into_iter().map(|it| (it.name, it.schema)).collect();
+    let mut root = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        root["required"] = json!(required);
+    }
+    root["additionalProperties"] = Value::Bool(false);
+    root
+}

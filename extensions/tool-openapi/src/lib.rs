@@ -1,0 +1,56 @@
+//! The operations of an OpenAPI document as tools of [`tool_runtime`]: any described HTTP API, with the validation, permissions,
+//! retries and traces of any other tool.
+//!
+//! ```no_run
+//! use tool_openapi::{Document, OpenApiToolSet};
+//! use tool_runtime::{Executor, RunContext, ToolCall, Toolbox};
+//!
+//! # async fn example() -> anyhow::Result<()> {
+//! let pets = OpenApiToolSet::import(Document::from_file("petstore.yaml")?)?;
+//! let toolbox = Toolbox::new();
+//! toolbox.add_toolset(pets)?;
+//!
+//! let run = RunContext::new();
+//! let executor = Executor::new(toolbox.snapshot(&run).await?.into_tools());
+//! let outcomes = executor.batch(vec![ToolCall::new("getPetById", r#"{"petId": 7}"#)]).with_run(run).run().await;
+//! # let _ = outcomes;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # From an operation to a tool
+//!
+//! | of the operation | of the tool |
+//! | --- | --- |
+//! | `operationId`, or else method and path | name |
+//! | `summary` | title |
+//! | `description`, or else `summary`, or else method and path | description |
+//! | parameters in path, query, header and cookie | properties of their names; names that clash get the location as a suffix: `id__path`, `id__query` |
+//! | request body | property `body` |
+//! | `2xx` responses of JSON | output schema |
+//! | method | hints: GET and HEAD are read-only, PUT is idempotent, DELETE is destructive and idempotent |
+//! | tags | tags |
+
+mod auth;
+mod document;
+mod error;
+mod import;
+mod info;
+mod request;
+mod response;
+mod set;
+mod settings;
+mod tool;
+
+#[cfg(feature = "cli")]
+pub mod cli;
+
+pub use self::{
+    document::Document,
+    error::{OpenApiError, OpenApiErrorKind},
+    import::SkippedOperation,
+    info::OperationInfo,
+    set::OpenApiToolSet,
+    settings::OpenApiToolSetBuilder,
+    tool::OperationTool,
+};

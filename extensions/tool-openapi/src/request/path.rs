@@ -1,0 +1,96 @@
+//! Path templates.
+
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use tool_runtime::ToolError;
+
+use super::{In, Parameter, json::Members};
+
+/// Characters of a template that are not written as they are; an escape of the document stays.
+const LITERAL: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>').add(b'?').add(b'`').add(b'\\');
+
+/// The path of an operation, such as `/pets/{petId}`.
+#[derive(Debug)]
+pub(crate) struct PathTemplate {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+enum Part {
+    Literal(Box<str>),
+    Parameter(Box<str>),
+}
+
+impl PathTemplate {
+    /// Reads a template.
+    pub(crate) fn parse(path: &str) -> Result<Self, String> {
+        if !path.starts_with('/') {
+            return Err(format!("the path `{path}` does not begin with `/`"));
+        }
+        // A fragment distinguishes operations of one path in some documents, and is not sent.
+        let path = path.split('#').next().unwrap_or_default();
+        let (mut parts, mut rest) = (Vec::new(), path);
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, after)) = after.split_once('}') else {
+                return Err(format!("the path `{path}` has a `{{` without its `}}`"));
+            };
+            parts.push(Part::literal(before));
+            parts.push(Part::Parameter(name.into()));
+            rest = after;
+        }
+        parts.push(Part::literal(rest));
+        Ok(Self { parts })
+    }
+
+    /// Returns an error if a name in the template has no parameter, or a parameter no place.
+    pub(crate) fn check(&self, parameters: &[Parameter]) -> Result<(), String> {
+        let declared = |name: &str| parameters.iter().any(|it| it.location == In::Path && *it.name == *name);
+        let mut names = self.parts.iter().filter_map(|part| match part {
+            Part::Parameter(name) => Some(&**name),
+            Part::Literal(_) => None,
+        });
+        if let Some(name) = names.clone().find(|name| !declared(name)) {
+            return Err(format!(
+                "the path has `{{{name}}}`, and there is no parameter of this name in the path"
+            ));
+        }
+        let placed = |it: &&Parameter| it.location == In::Path && !names.any(|name| *it.name == *name);
+        match parameters.iter().find(placed) {
+            Some(it) => Err(format!("the path has no `{{{}}}`, which is a parameter in the path", it.name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the path with the values of `arguments`, percent-encoded.
+    pub(super) fn filled(
+        &self,
+        parameters: &[Parameter],
+        arguments: &Members<'_>,
+    ) -> Result<String, ToolError> {
+        let mut path = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Literal(text) => path.push_str(text),
+                Part::Parameter(name) => {
+                    let parameter = parameters.iter().find(|it| it.location == In::Path && it.name == *name);
+                    let parameter =
+                        parameter.ok_or_else(|| ToolError::failed("a parameter of the path is missing"))?;
+                    let value =
+                        arguments.get(&parameter.property).ok_or_else(|| parameter.unfit("has no value"))?;
+                    let text = parameter.path(value)?;
+                    if text.is_empty() {
+                        return Err(parameter.unfit("is empty, which would be the path of another resource"));
+                    }
+                    path.push_str(&text);
+                }
+            }
+        }
+        Ok(path)
+    }
+}
+
+impl Part {
+    fn literal(text: &str) -> Self {
+        Self::Literal(utf8_percent_encode(text, LITERAL).to_string().into())
+    }
+}

@@ -1,0 +1,169 @@
+//! The settings of an import and of the calls.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use reqwest::{
+    Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+
+use crate::{
+    Document, OpenApiError, OpenApiToolSet, OperationInfo, auth::Credentials, import, request::client,
+};
+
+/// A filter of operations.
+type Filter = Arc<dyn Fn(&OperationInfo<'_>) -> bool + Send + Sync>;
+
+/// A builder for the tools of a document.
+///
+/// # Examples
+///
+/// ```
+/// use tool_openapi::{Document, OpenApiToolSet};
+///
+/// # let text = r#"{"openapi":"3.1.0","info":{"title":"Pets","version":"1"},"paths":{"/pets":{"get":{"tags":["pets"]}}}}"#;
+/// let pets = OpenApiToolSet::builder(Document::from_text(text)?)
+///     .base_url("https://pets.example/v1")
+///     .filter(|operation| operation.has_tag("pets"))
+///     .build()?;
+/// assert_eq!(pets.tools()[0].definition().name().as_str(), "get_pets");
+/// # use tool_runtime::Tool;
+/// # Ok::<(), tool_openapi::OpenApiError>(())
+/// ```
+#[must_use = "a builder does nothing until `build`"]
+pub struct OpenApiToolSetBuilder {
+    document: Document,
+    settings: Settings,
+    invalid: Option<OpenApiError>,
+}
+
+/// The settings of an import, and of the calls of its tools.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) name: Option<String>,
+    pub(crate) base_url: Option<Url>,
+    pub(crate) server_variables: BTreeMap<String, String>,
+    pub(crate) skip_unnamed: bool,
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) credentials: Credentials,
+    pub(crate) timeout: Duration,
+    pub(crate) response_limit: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            name: None,
+            base_url: None,
+            server_variables: BTreeMap::new(),
+            skip_unnamed: false,
+            filters: Vec::new(),
+            headers: HeaderMap::new(),
+            credentials: Credentials::default(),
+            timeout: Duration::from_secs(30),
+            response_limit: 64 << 10,
+        }
+    }
+}
+
+impl Settings {
+    /// Returns `true` if all filters keep the operation.
+    pub(crate) fn selects(&self, operation: &OperationInfo<'_>) -> bool {
+        self.filters.iter().all(|keeps| keeps(operation))
+    }
+}
+
+impl OpenApiToolSetBuilder {
+    pub(crate) fn new(document: Document) -> Self {
+        Self { document, settings: Settings::default(), invalid: None }
+    }
+
+    /// Sets the name of the toolset. Default: the title of the document.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.settings.name = Some(name.into());
+        self
+    }
+
+    /// Sets the URL that the paths of all operations are appended to, in place of the servers of the document.
+    pub fn base_url(mut self, url: &str) -> Self {
+        let parsed = Url::parse(url).map_err(|error| error.to_string());
+        match parsed {
+            Ok(url)
+                if matches!(url.scheme(), "http" | "https")
+                    && url.query().is_none()
+                    && url.fragment().is_none() =>
+            {
+                self.settings.base_url = Some(url);
+            }
+            Ok(_) => self.refuse(format!(
+                "the base URL `{url}` is not an `http` or `https` URL without query and fragment"
+            )),
+            Err(error) => self.refuse(format!("the base URL `{url}` is not a URL: {error}")),
+        }
+        self
+    }
+
+    /// Sets the value of a variable in the URLs of servers. Default: the one in the document.
+    pub fn server_variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.server_variables.insert(name.into(), value.into());
+        self
+    }
+
+    /// Skips operations without an `operationId`. Default: they are named by method and path.
+    pub fn skip_unnamed(mut self) -> Self {
+        self.settings.skip_unnamed = true;
+        self
+    }
+
+    /// Imports only operations for which `keeps` returns `true`; several filters must all keep an operation. Default: all.
+    pub fn filter(mut self, keeps: impl Fn(&OperationInfo<'_>) -> bool + Send + Sync + 'static) -> Self {
+        self.settings.filters.push(Arc::new(keeps));
+        self
+    }
+
+    /// Adds a header to every request. A value that is secret belongs to a credential.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            (Ok(name), Ok(value)) => drop(self.settings.headers.append(name, value)),
+            (Err(_), _) => self.refuse(format!("`{name}` is not the name of a header")),
+            (_, Err(_)) => {
+                self.refuse(format!("the value of the header `{name}` has characters that no header has"))
+            }
+        }
+        self
+    }
+
+    /// Sets the time for a request, from the connection to the last byte of the response. Default: 30 seconds.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.settings.timeout = timeout;
+        self
+    }
+
+    /// Sets the maximum size, in bytes, of the text of a response that a model receives. A longer one is cut, with a note.
+    /// Default: 64 KiB.
+    pub fn response_limit(mut self, bytes: usize) -> Self {
+        self.settings.response_limit = bytes;
+        self
+    }
+
+    fn refuse(&mut self, message: String) {
+        self.invalid.get_or_insert_with(|| OpenApiError::config(message));
+    }
+
+    /// Imports the document.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is invalid, or there is no base URL: neither a server in the document nor
+    /// [`base_url`](Self::base_url). An operation that cannot be a tool is [skipped](OpenApiToolSet::skipped).
+    pub fn build(self) -> Result<OpenApiToolSet, OpenApiError> {
+        if let Some(error) = self.invalid {
+            return Err(error);
+        }
+        let title = self.document.title().to_owned();
+        let name = self.settings.name.clone().unwrap_or(title);
+        let client = client(&self.settings)?;
+        Ok(OpenApiToolSet::new(name, import::import(self.document, self.settings, client)?))
+    }
+}

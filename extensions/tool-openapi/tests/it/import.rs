@@ -1,0 +1,62 @@
+//! From documents to definitions.
+
+use serde_json::json;
+use tool_openapi::{Document, OpenApiErrorKind, OpenApiToolSet};
+use tool_runtime::Tool as _;
+
+use crate::{built, document, file, petstore};
+
+fn names(set: &OpenApiToolSet) -> Vec<&str> {
+    set.tools().iter().map(|tool| tool.definition().name().as_str()).collect()
+}
+
+#[test]
+fn each_operation_is_a_tool_from_text_file_and_value_alike() {
+    let set = OpenApiToolSet::import(petstore()).unwrap();
+    assert_eq!(set.tools().len() + set.skipped().len(), 20, "{:?}", set.skipped()); // P01
+    assert!(names(&set).contains(&"getPetById"));
+    let text = std::fs::read_to_string(file("petstore-3.0.yaml")).unwrap();
+    let of_text = Document::from_text(&text).unwrap();
+    let of_json = Document::from_file(file("petstore-3.0.json")).unwrap();
+    let json = std::fs::read_to_string(file("petstore-3.0.json")).unwrap();
+    let of_value = Document::from_value(serde_json::from_str(&json).unwrap()).unwrap();
+    let definitions = |document| {
+        let set = OpenApiToolSet::import(document).unwrap();
+        set.tools().iter().map(|it| it.definition().clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(definitions(of_text), definitions(petstore())); // P02
+    assert_eq!(definitions(of_json), definitions(of_value)); // P02
+}
+
+#[test]
+fn a_malformed_text_names_its_format() {
+    for (text, format) in [("{\"openapi\":", "JSON"), ("openapi: [", "YAML"), (" \n{ openapi: 3 }", "JSON")] {
+        let error = Document::from_text(text).unwrap_err();
+        assert_eq!(error.kind(), OpenApiErrorKind::Malformed);
+        assert!(error.to_string().contains(format), "{error}"); // P02
+    }
+}
+
+#[test]
+fn parameters_of_a_path_belong_to_each_of_its_operations() {
+    let id = |kind| json!({ "name": "id", "in": "path", "required": true, "schema": { "type": kind } });
+    let paths = json!({ "/pets/{id}": {
+        "parameters": [id("string")],
+        "get": { "operationId": "get" },
+        "put": { "operationId": "put", "parameters": [id("integer")] },
+    }});
+    let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+    let schema = |at: usize| set.tools()[at].definition().input_schema().as_value().clone();
+    assert_eq!(schema(0)["properties"]["id"]["type"], "string"); // P05
+    assert_eq!(schema(0)["required"], json!(["id"])); // P05
+    assert_eq!(schema(1)["properties"]["id"]["type"], "integer"); // P05
+}
+
+#[test]
+fn a_document_without_servers_needs_a_base_url() {
+    let paths = json!({ "/pets": { "get": {} } });
+    let error = OpenApiToolSet::import(document(paths.clone(), json!({}))).unwrap_err();
+    assert_eq!(error.kind(), OpenApiErrorKind::Config);
+    assert!(error.to_string().contains("`base_url`"), "{error}"); // P04
+    assert!(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h/v1/").build().is_ok());
+}
