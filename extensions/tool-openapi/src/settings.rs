@@ -46,6 +46,7 @@ pub(crate) struct Settings {
     pub(crate) skip_unnamed: bool,
     pub(crate) filters: Vec<Filter>,
     pub(crate) headers: HeaderMap,
+    #[expect(dead_code, reason = "credentials")]
     pub(crate) credentials: Credentials,
     pub(crate) timeout: Duration,
     pub(crate) response_limit: usize,

@@ -58,6 +58,7 @@ pub(crate) enum Origin {
     /// A file, for references relative to it.
     File(PathBuf),
     /// A server, which may be hostile.
+    #[expect(dead_code, reason = "documents by URL")]
     Url(Box<Url>),
 }
 
