@@ -13,7 +13,7 @@ use crate::{
     settings::Settings,
 };
 
-/// What the tools of a document share.
+/// The client, the schemas and the settings that the tools of a document share.
 pub(crate) struct Api {
     pub(crate) client: Client,
     #[expect(dead_code, reason = "the validation of responses")]

@@ -111,7 +111,7 @@ impl Problem {
     }
 }
 
-/// What an import has to say.
+/// Skipped operations and diagnostics of an import.
 #[derive(Default)]
 pub(crate) struct Report {
     skipped: Vec<SkippedOperation>,

@@ -89,7 +89,7 @@ pub(super) fn all<'d>(documents: &'d Documents, report: &mut Report) -> Vec<Foun
     found
 }
 
-/// What the import of one operation reads.
+/// The document, the settings and the components that the import of an operation reads.
 pub(super) struct Reading<'d> {
     pub(super) documents: &'d Documents,
     pub(super) settings: &'d Settings,
