@@ -20,7 +20,8 @@ use tool_runtime::{
 };
 
 use crate::{
-    Command, Exit, Failure, commands::built_in, harmless::in_a_line, input, page::Look, terminal::Terminal,
+    Command, Exit, Failure, commands::built_in, harmless::in_a_line, input, page::Look, secret,
+    terminal::Terminal,
 };
 
 /// A closure that adds tools.
@@ -257,6 +258,16 @@ impl Program {
     /// If the input cannot be read or is empty. The exit code is 2.
     pub fn read(&self, argument: &str) -> Result<String, Failure> {
         Ok(input::arguments(argument)?.text)
+    }
+
+    /// Reads the secret `name`, such as a key, from a source that an option of a command names: `env:NAME` for an environment
+    /// variable, `@FILE` for a file without the line end, `-` to enter it without echo.
+    ///
+    /// # Errors
+    ///
+    /// If `source` is none of these, or cannot be read. The message never contains the secret. The exit code is 2.
+    pub fn read_secret(&self, name: &str, source: &str) -> Result<String, Failure> {
+        secret::text(&self.terminal, name, source)
     }
 
     /// Runs a built-in command on other tools, such as those of a document. The tools are called by an executor with default

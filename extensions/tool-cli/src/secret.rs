@@ -37,19 +37,30 @@ pub(crate) fn is_source(text: &str) -> bool {
 ///
 /// If the source cannot be read, or the value does not have the type of the property.
 pub(crate) fn read(terminal: &Terminal, property: &Property, source: &str) -> Result<Value, Failure> {
-    let name = in_a_line(&property.path.join("."));
-    let text = if source == "-" {
-        entered(terminal, &name)?
-    } else if let Some(path) = source.strip_prefix('@') {
+    value(property, &text(terminal, &property.path.join("."), source)?)
+}
+
+/// Reads the text of the secret `name` from `source`.
+///
+/// # Errors
+///
+/// If `source` names none, or it cannot be read.
+pub(crate) fn text(terminal: &Terminal, name: &str, source: &str) -> Result<String, Failure> {
+    let name = in_a_line(name);
+    if source == "-" {
+        return entered(terminal, &name);
+    }
+    if let Some(path) = source.strip_prefix('@').filter(|it| !it.is_empty()) {
         let unread = |error| Failure::usage(format!("{} cannot be read: {error}", in_a_line(path)));
-        without_line_end(fs::read_to_string(path).map_err(unread)?)
-    } else {
-        let variable = source.strip_prefix("env:").unwrap_or_default();
-        let unset =
-            |error| Failure::usage(format!("the secret `{name}`: `{}`: {error}", in_a_line(variable)));
-        env::var(variable).map_err(unset)?
+        return Ok(without_line_end(fs::read_to_string(path).map_err(unread)?));
+    }
+    let Some(variable) = source.strip_prefix("env:").filter(|it| !it.is_empty()) else {
+        // What stands there may be the secret itself.
+        let message = format!("the secret `{name}` must not be part of the command line; use {SOURCES}");
+        return Err(Failure::usage(message));
     };
-    value(property, &text)
+    let unset = |error| Failure::usage(format!("the secret `{name}`: `{}`: {error}", in_a_line(variable)));
+    env::var(variable).map_err(unset)
 }
 
 fn value(property: &Property, text: &str) -> Result<Value, Failure> {

@@ -1,0 +1,86 @@
+//! The command `openapi`, on the petstore.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use super::run;
+
+/// The server of `openapi-petstore`.
+struct Petstore {
+    url: String,
+    child: Child,
+}
+
+impl Petstore {
+    fn start() -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_openapi-petstore"));
+        let mut child = command.arg("serve").stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Self { url: line.trim().to_owned(), child }
+    }
+}
+
+impl Drop for Petstore {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// A document of `tool-openapi`'s tests.
+macro_rules! document {
+    ($name:literal) => {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../extensions/tool-openapi/tests/documents/", $name)
+    };
+}
+
+const PETSTORE: &str = document!("petstore-3.0.yaml");
+
+fn openapi(arguments: &[&str]) -> (i32, String, String) {
+    run(env!("CARGO_BIN_EXE_openapi-command"), &[&["openapi"], arguments].concat(), &[("PETS_KEY", "s3cr3t")])
+}
+
+#[test]
+fn the_operations_of_a_document_are_listed_and_shown() {
+    let (code, out, _) = openapi(&[PETSTORE, "list"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("getPetById (Find pet by ID)") && out.contains("read-only, idempotent"), "{out}");
+    let (code, out, _) = openapi(&[PETSTORE, "show", "getPetById"]);
+    assert!(code == 0 && out.contains("--petId"), "{out}");
+    let (code, out, _) = openapi(&["--tag", "store", "--json-definitions", PETSTORE, "list"]);
+    assert_eq!((code, out.contains("getPetById")), (2, false), "unknown options are refused");
+    let (code, out, _) = openapi(&["--tag", "store", PETSTORE, "list"]);
+    assert!(code == 0 && out.contains("placeOrder") && !out.contains("getPetById"), "{out}");
+}
+
+#[test]
+fn operations_are_called_with_flags_or_json() {
+    let store = Petstore::start();
+    let call =
+        |arguments: &[&str]| openapi(&[&["--base-url", &store.url, PETSTORE, "call"], arguments].concat());
+    let (code, out, error) = call(&["addPet", r#"{"body":{"name":"Rex","photoUrls":[]}}"#]);
+    assert!(code == 0 && out.contains(r#""id":1"#), "{out}{error}");
+    let (code, out, error) = call(&["getPetById", "--petId", "1"]);
+    assert!(code == 0 && out.contains("200 OK") && out.contains("Rex"), "{out}{error}");
+    let (code, out, error) = call(&["getPetById", "--petId", "2"]);
+    assert!(code == 0 && out.contains("404 Not Found"), "{out}{error}");
+    let (code, out, error) = call(&["getPetById", "--petId", "one"]);
+    assert!(code == 2 && out.is_empty() && error.contains("petId"), "{error}");
+    let (code, _, error) = call(&["getPetByID", "--petId", "1"]);
+    assert!(code == 2 && error.contains("did you mean `getPetById`?"), "{error}");
+}
+
+#[test]
+fn a_mistake_in_the_command_line_is_explained() {
+    let (code, _, error) = openapi(&["missing.yaml", "list"]);
+    assert!(code == 2 && error.contains("`missing.yaml` cannot be read"), "{error}");
+    let (code, _, error) = openapi(&["--base-url", "ftp://h", PETSTORE, "list"]);
+    assert!(code == 2 && error.contains("not an `http` or `https` URL"), "{error}");
+    let (code, _, error) = openapi(&["--header", "X-A", PETSTORE, "list"]);
+    assert!(code == 2 && error.contains("NAME: VALUE"), "{error}");
+    let (code, _, error) = openapi(&[PETSTORE]);
+    assert!(code == 2 && error.contains("list"), "{error}");
+}
