@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may")]
 
 mod calls;
+mod generator;
 mod import;
+mod mocked;
 mod recorder;
 
 use std::{path::PathBuf, sync::Arc};
