@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// How much of what is optional a value has.
+/// The optional members that a value has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Least,
