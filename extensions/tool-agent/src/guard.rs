@@ -2,13 +2,13 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
     task::Poll,
 };
 
 use futures_util::{Stream, StreamExt as _};
+use tool_runtime::__private::Guarded;
 
-/// Awaits the future that `code` returns.
+/// Awaits the future that `code` returns. A panic of the future's `Drop` is discarded.
 ///
 /// # Errors
 ///
@@ -18,8 +18,9 @@ where
     F: Future<Output = Result<T, E>>,
 {
     let future = catch_unwind(AssertUnwindSafe(code)).map_err(|panic| panicked(message(&*panic)))?;
-    let mut future = pin!(future);
+    let mut future = Guarded::new(Box::pin(future));
     std::future::poll_fn(|task| {
+        let Some(future) = future.get_mut() else { return Poll::Pending };
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(task)));
         polled.unwrap_or_else(|panic| Poll::Ready(Err(panicked(message(&*panic)))))
     })
@@ -31,7 +32,8 @@ where
 /// # Errors
 ///
 /// Returns the message of a panic.
-pub(crate) async fn next_of<S: Stream + Unpin>(stream: &mut S) -> Result<Option<S::Item>, String> {
+pub(crate) async fn next_of<S: Stream + Unpin>(stream: &mut Guarded<S>) -> Result<Option<S::Item>, String> {
+    let Some(stream) = stream.get_mut() else { return Ok(None) };
     let mut next = stream.next();
     std::future::poll_fn(|task| {
         let polled = catch_unwind(AssertUnwindSafe(|| Future::poll(std::pin::Pin::new(&mut next), task)));

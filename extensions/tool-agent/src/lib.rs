@@ -42,7 +42,7 @@
 //! | [`Agent`] | a model with an instruction, tools, hooks and limits |
 //! | [`Runner`], [`AgentStream`] | runs agents, with the conversations of sessions in memory; the events of one run |
 //! | [`RunHandle`] | steers a run: messages, approvals, cancellation |
-//! | [`AgentHook`] | observes and changes the steps of a run |
+//! | [`AgentHook`], [`hook`] | observes and changes the steps of a run; hooks from closures |
 //! | [`OutputType`], [`OutputTool`] | the type of an answer; the tool by which a model submits it |
 //! | `cli` | the command `chat` for `tool-cli` (feature `cli`) |
 //!
@@ -89,7 +89,7 @@ mod agent;
 pub mod cli;
 mod driven;
 mod guard;
-mod hook;
+pub mod hook;
 mod message;
 pub mod model;
 mod output;

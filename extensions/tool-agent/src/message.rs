@@ -142,6 +142,11 @@ impl Message {
         self.0.original.as_ref()
     }
 
+    /// Returns `true` if both are clones of one message.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Returns the texts, concatenated.
     #[must_use]
     pub fn text(&self) -> String {

@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use tool_runtime::__private::Guarded;
+
 use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, ResponseStream, SharedModel};
 use crate::{
     driven::{Driven, Emitter},
@@ -148,7 +150,8 @@ impl Fallback {
 /// Asks one model, and emits its events but the last.
 async fn answer(model: &SharedModel, request: Request, events: &Events) -> Result<Response, ModelError> {
     let panicked = |message| ModelError::new(ModelErrorKind::Other, format!("the model panicked: {message}"));
-    let mut stream = called(|| model.respond(request)).map_err(panicked)?;
+    // A panic of the stream's `Drop` is discarded.
+    let mut stream = Guarded::new(called(|| model.respond(request)).map_err(panicked)?);
     while let Some(event) = next_of(&mut stream).await.map_err(panicked)? {
         match event? {
             ModelEvent::Finished(mut response) => {

@@ -8,7 +8,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tool_runtime::{
-    Tool, ToolDefinition, ToolError, ToolName, ToolOutput,
+    Tool, ToolDefinition, ToolError, ToolName, ToolOutput, ToolResult,
     call::CallId,
     definition::{Metadata, Prepared},
     registry::OUTPUT_TOOL,
@@ -43,7 +43,15 @@ pub struct OutputTool {
     definition: ToolDefinition,
     decode: Option<Decode>,
     wrapped: bool,
-    submitted: Arc<Mutex<Vec<(CallId, Submission)>>>,
+    submitted: Arc<Mutex<Vec<Submitted>>>,
+}
+
+/// The output of one call.
+struct Submitted {
+    call: CallId,
+    /// The result of the call, which distinguishes calls with the same id.
+    result: Arc<str>,
+    output: Submission,
 }
 
 /// A valid output.
@@ -80,16 +88,19 @@ impl OutputTool {
     }
 
     pub(crate) fn taken(&self) -> Option<Submission> {
-        std::mem::take(&mut *self.lock()).pop().map(|(_, submission)| submission)
+        std::mem::take(&mut *self.lock()).pop().map(|last| last.output)
     }
 
-    /// Removes all submissions, and returns the submission of the call `id`.
-    pub(crate) fn taken_of(&self, id: &CallId) -> Option<Submission> {
-        let all = std::mem::take(&mut *self.lock());
-        all.into_iter().rev().find(|(call, _)| call == id).map(|(_, submission)| submission)
+    /// Removes all submissions, and returns the one of the call with this result, whose text a hook may have changed.
+    pub(crate) fn taken_of(&self, result: &ToolResult) -> Option<Submission> {
+        let mut all = std::mem::take(&mut *self.lock());
+        all.retain(|it| it.call == result.id);
+        let text = result.text();
+        let at = all.iter().rposition(|it| *it.result == *text).or(all.len().checked_sub(1))?;
+        Some(all.swap_remove(at).output)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(CallId, Submission)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Submitted>> {
         self.submitted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -127,7 +138,12 @@ impl Tool for OutputTool {
                         .map_err(|error| ToolError::failed(format!("the output is not JSON: {error}")))?,
                 )?;
                 let submission = self.submission(arguments)?;
-                self.lock().push((cx.call_id().clone(), submission));
+                let submitted = Submitted {
+                    call: cx.call_id().clone(),
+                    result: result.text().into(),
+                    output: submission,
+                };
+                self.lock().push(submitted);
                 Ok(result)
             })
         }))

@@ -1,11 +1,11 @@
 //! One request to the model, with its hooks.
 
-use tool_runtime::{ErrorKind, ToolError};
+use tool_runtime::{__private::Guarded, ToolError};
 use tracing::Instrument as _;
 
 use super::{AgentEventKind, drive::Drive};
 use crate::{
-    guard::{called, guarded, next_of},
+    guard::{called, next_of},
     hook::{BoxAgentHook, Step},
     model::{ModelError, ModelErrorKind, ModelEvent, Response},
     telemetry::{self, ChatSpan},
@@ -26,8 +26,8 @@ impl Drive {
     pub(super) async fn asked(&self, step: &mut Step) -> Result<Response, Failure> {
         let hooks = self.hooks();
         for hook in &hooks {
-            let asked = guarded(|| hook.dynamic().before_model(step), panic_of(hook)).await;
-            if let Some(response) = asked.map_err(Failure::Hook)? {
+            let asked = self.of_hook(hook, || hook.dynamic().before_model(step)).await;
+            if let Some(response) = asked? {
                 self.request_output(step).map_err(Failure::Hook)?;
                 self.show(&response).await;
                 return Ok(response);
@@ -40,8 +40,8 @@ impl Drive {
             Err(failure) => return Err(failure),
         };
         for hook in &hooks {
-            let asked = guarded(|| hook.dynamic().after_model(step, &response), panic_of(hook)).await;
-            if let Some(replacement) = asked.map_err(Failure::Hook)? {
+            let asked = self.of_hook(hook, || hook.dynamic().after_model(step, &response)).await;
+            if let Some(replacement) = asked? {
                 let reason = format!("the hook `{}` replaced the response", hook.name());
                 self.emit(AgentEventKind::Withdrawn { reason }).await;
                 self.show(&replacement).await;
@@ -58,8 +58,8 @@ impl Drive {
         error: ModelError,
     ) -> Result<Response, Failure> {
         for hook in hooks {
-            let asked = guarded(|| hook.dynamic().on_model_error(step, &error), panic_of(hook)).await;
-            if let Some(response) = asked.map_err(Failure::Hook)? {
+            let asked = self.of_hook(hook, || hook.dynamic().on_model_error(step, &error)).await;
+            if let Some(response) = asked? {
                 self.emit(AgentEventKind::Withdrawn { reason: error.to_string() }).await;
                 self.show(&response).await;
                 return Ok(response);
@@ -96,7 +96,9 @@ impl Drive {
             Failure::Model(ModelError::new(ModelErrorKind::Other, format!("the model panicked: {message}")))
         };
         let request = step.request.clone();
-        let mut events = called(|| step.model.respond(request)).map_err(panicked)?;
+        let events = called(|| step.model.respond(request)).map_err(panicked)?;
+        // A panic of the stream's `Drop` is discarded.
+        let mut events = Guarded::new(events);
         let late = self.late();
         tokio::pin!(late);
         loop {
@@ -129,9 +131,4 @@ impl Drive {
             }
         }
     }
-}
-
-fn panic_of(hook: &BoxAgentHook) -> impl Fn(String) -> ToolError {
-    let name = hook.name();
-    move |message| ToolError::new(ErrorKind::Panicked, format!("the hook `{name}` panicked: {message}"))
 }

@@ -6,9 +6,12 @@ use tool_runtime::{ErrorKind, ToolError, call::CallId};
 
 use super::{
     AgentEventKind,
-    drive::{Drive, Next, failed},
+    drive::{Drive, Next, failed, over},
 };
-use crate::{Conversation, Message, Part, Role, guard::guarded};
+use crate::{
+    Conversation, Message, Part, Role,
+    guard::{called, guarded},
+};
 
 const NOTE: &str = "[Earlier messages of this conversation were left out here.]";
 
@@ -37,20 +40,24 @@ impl Drive {
     pub(super) async fn compact(&mut self) -> ControlFlow<super::End, bool> {
         let (compaction, tokens) = (self.agent().0.compaction.clone(), self.limit());
         let shorter = match &compaction.own {
-            None => shortened(&self.view, compaction.keep, tokens),
+            None => {
+                let is_stored = |message: &Message| self.turn.messages.iter().any(|it| it.is(message));
+                shortened(&self.view, is_stored, compaction.keep, tokens)
+            }
             Some(own) => {
                 let conversation =
                     Conversation { messages: self.view.clone(), tokens, run: Arc::clone(&self.run) };
                 let panicked = |message| ToolError::new(ErrorKind::Panicked, message);
-                match guarded(|| own(conversation), panicked).await {
-                    Ok(messages) if is_paired(&messages) => Some(messages),
-                    Ok(_) => {
+                match self.unless_over(guarded(|| own(conversation), panicked)).await {
+                    Ok(Ok(messages)) if is_paired(&messages) => Some(messages),
+                    Ok(Ok(_)) => {
                         return failed(
                             "the compaction separated a call from its result; keep both or neither"
                                 .to_owned(),
                         );
                     }
-                    Err(error) => return failed(format!("the compaction failed: {}", error.reason())),
+                    Ok(Err(error)) => return failed(format!("the compaction failed: {}", error.reason())),
+                    Err(failure) => return over(&failure),
                 }
             }
         };
@@ -72,7 +79,7 @@ impl Drive {
     )]
     fn limit(&self) -> Option<u64> {
         let agent = &self.agent().0;
-        let window = agent.context_window.or_else(|| agent.model.context_window())?;
+        let window = agent.context_window.or_else(|| called(|| agent.model.context_window()).ok()?)?;
         Some((window as f64 * agent.compaction.share) as u64)
     }
 }
@@ -91,10 +98,16 @@ fn estimate(messages: &[Message]) -> u64 {
 }
 
 /// Leaves out the oldest messages, except the first and the last one of the user; `None` if there is nothing to leave out.
-fn shortened(messages: &[Message], keep: usize, tokens: Option<u64>) -> Option<Vec<Message>> {
+/// Messages that are not stored, such as reminders, are not the user's.
+fn shortened(
+    messages: &[Message],
+    is_stored: impl Fn(&Message) -> bool,
+    keep: usize,
+    tokens: Option<u64>,
+) -> Option<Vec<Message>> {
     // A block is a message with the results of its calls.
     let starts: Vec<_> = (0..messages.len()).filter(|at| messages[*at].role() != Role::Tool).collect();
-    let is_question = |at: &usize| messages[*at].role() == Role::User && messages[*at].text() != NOTE;
+    let is_question = |at: &usize| messages[*at].role() == Role::User && is_stored(&messages[*at]);
     let first = starts.iter().copied().find(is_question)? + 1;
     let last = starts.iter().rev().copied().find(is_question)?;
     let mut keep = keep;

@@ -15,7 +15,7 @@ use super::{
     compact::Measured,
     handle::Inbox,
     limits::Repeated,
-    open::{OpenBatch, unanswered},
+    open::{OpenBatch, unexecuted},
     output::Submissions,
     session::Turn,
 };
@@ -24,7 +24,7 @@ use crate::{
     agent::{CheckFuture, Instruction},
     driven::Emitter,
     guard::guarded,
-    hook::{BoxAgentHook, Step, StepEnd},
+    hook::{Beside, Step},
     model::{ModelError, ModelErrorKind, Request, Response, ToolChoice},
     telemetry::AgentSpan,
 };
@@ -36,6 +36,8 @@ pub(super) struct Drive {
     pub(super) inbox: Arc<Inbox>,
     pub(super) usage: RunUsage,
     pub(super) output: Option<Submissions>,
+    /// The requests of hooks.
+    pub(super) beside: Beside,
     emitter: Emitter<AgentEvent>,
     pub(super) turn: Turn,
     /// The conversation as the model receives it: with messages that are not stored.
@@ -76,8 +78,10 @@ impl Drive {
         };
         let tool_choice = runner.0.agent.0.tool_choice.clone();
         let view = turn.messages.clone();
+        let beside = Beside::new(runner.0.agent.clone());
         let mut drive = Self {
             runner,
+            beside,
             run,
             inbox,
             usage: RunUsage::default(),
@@ -102,6 +106,7 @@ impl Drive {
                 ControlFlow::Continue(()) => next = drive.step().await,
             }
         };
+        drive.count_beside().await;
         end.usage = drive.usage;
         if end.text.is_empty() {
             end.text = std::mem::take(&mut drive.text);
@@ -141,11 +146,6 @@ impl Drive {
         self.emitter.emit(event(self.agent(), &self.run, kind)).await;
     }
 
-    /// All hooks: those of the runner, then those of the agent.
-    pub(super) fn hooks(&self) -> Vec<BoxAgentHook> {
-        self.runner.0.hooks.iter().chain(&self.agent().0.hooks).cloned().collect()
-    }
-
     /// Stores a message in the conversation.
     pub(super) async fn add(&mut self, message: Message) {
         self.turn.messages.push(message.clone());
@@ -159,7 +159,7 @@ impl Drive {
             return;
         };
         let interrupted =
-            |call: &ToolCall| unanswered(call, "the run was interrupted; the call may have taken effect");
+            |call: &ToolCall| unexecuted(call, "the run was interrupted; the call may have taken effect");
         let results: Vec<_> = last.calls().map(interrupted).collect();
         if !results.is_empty() {
             self.add(Message::results(results)).await;
@@ -168,6 +168,7 @@ impl Drive {
 
     /// Takes one step: a request, and the calls of its response.
     async fn step(&mut self) -> Next {
+        self.count_beside().await;
         self.before_round()?;
         self.compact_if_full().await?;
         let executor = self.executor().await?;
@@ -251,7 +252,8 @@ impl Drive {
             parameters: agent.0.parameters.clone(),
             run: Arc::clone(&self.run),
         };
-        ControlFlow::Continue(Step { number: self.usage.rounds, model: agent.0.model.clone(), request })
+        let (number, model, beside) = (self.usage.rounds, agent.0.model.clone(), self.beside.clone());
+        ControlFlow::Continue(Step { number, model, request, beside })
     }
 
     /// Returns the response of the step, from the model or from a hook; `None` if the step is taken again.
@@ -316,8 +318,8 @@ impl Drive {
             }));
         }
         let Some(ended) = self.output_of(step, response).await? else { return ControlFlow::Continue(()) };
+        let end = self.step_end(step.number, response, None);
         for hook in self.hooks() {
-            let end = StepEnd { number: step.number, response, results: None, run: &self.run };
             if let Some(message) = self.hooked(&hook, || hook.dynamic().before_end(&end)).await? {
                 self.view.push(message);
                 return ControlFlow::Continue(());
@@ -342,20 +344,6 @@ impl Drive {
         }
         taken
     }
-
-    /// Calls a method of a hook.
-    pub(super) async fn hooked<T, F: Future<Output = Result<T, ToolError>>>(
-        &self,
-        hook: &BoxAgentHook,
-        asked: impl FnOnce() -> F,
-    ) -> ControlFlow<End, T> {
-        let panicked = |message| ToolError::new(ErrorKind::Panicked, message);
-        match guarded(asked, panicked).await {
-            Ok(answer) => ControlFlow::Continue(answer),
-            Err(error) if error.is_stop() => stopped(&error),
-            Err(error) => failed(format!("the hook `{}` failed: {}", hook.name(), error.reason())),
-        }
-    }
 }
 
 /// Returns the calls of a response. The last call of one that was cut off is incomplete.
@@ -378,7 +366,7 @@ pub(super) fn limit<T>(limit: Limit, message: String) -> ControlFlow<End, T> {
 }
 
 /// The end of a run that is cancelled, or whose time is over.
-fn over<T>(failure: &Failure) -> ControlFlow<End, T> {
+pub(super) fn over<T>(failure: &Failure) -> ControlFlow<End, T> {
     match failure {
         Failure::Cancelled => ControlFlow::Break(End::new(EndReason::Cancelled)),
         _ => limit(Limit::Time, "the time of the run is over".to_owned()),

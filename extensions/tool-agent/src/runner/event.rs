@@ -104,7 +104,10 @@ pub struct End {
     /// calls that had no result; they are closed in the session.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "addresses")]
     pub open: Vec<CallOutcome>,
-    /// The virtual calls for those of them that wait for an approval.
+    /// A virtual call for each call in [`open`](Self::open) that waits for an approval, in the same order: its name is
+    /// configurable, its id is derived from the question, and its arguments contain the call, the hint and the payload.
+    /// A program that shows approvals as calls forwards them; others show [`open`](Self::open). See
+    /// [`Executor::confirmation_call`](tool_runtime::Executor::confirmation_call).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub confirmations: Vec<ToolCall>,
 }
@@ -261,6 +264,9 @@ pub struct RunUsage {
     /// The cost of the responses whose models have a [price](crate::AgentBuilder::price); `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// The tokens of requests that [hooks made themselves](crate::Step::ask), which the other counts do not include.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub additional: Usage,
 }
 
 impl RunUsage {
@@ -273,11 +279,29 @@ impl RunUsage {
         add(&mut self.cache_written, usage.cache_written);
     }
 
-    /// Returns the tokens of requests and responses.
+    /// Adds the counts of one response to a hook.
+    pub(crate) fn add_additional(&mut self, usage: &Usage) {
+        let add = |total: &mut Option<u64>, count: Option<u64>| {
+            if let Some(count) = count {
+                *total = Some(total.unwrap_or(0).saturating_add(count));
+            }
+        };
+        add(&mut self.additional.input, usage.input);
+        add(&mut self.additional.output, usage.output);
+        add(&mut self.additional.cached, usage.cached);
+        add(&mut self.additional.cache_written, usage.cache_written);
+        add(&mut self.additional.reasoning, usage.reasoning);
+    }
+
+    /// Returns the tokens of requests and responses, including [additional](Self::additional) ones.
     #[must_use]
     pub fn tokens(&self) -> u64 {
-        self.input.saturating_add(self.output)
+        self.input.saturating_add(self.output).saturating_add(self.additional.total())
     }
+}
+
+fn is_zero(usage: &Usage) -> bool {
+    *usage == Usage::default()
 }
 
 fn millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {

@@ -2,14 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use tool_runtime::ToolCall;
+use tool_runtime::{ToolCall, dialect::Usage};
 
 use super::{
     AgentEventKind, End, EndReason,
     compact::Measured,
     drive::{Drive, Next, limit},
 };
-use crate::{Limit, hook::Step, model::Response};
+use crate::{
+    Limit,
+    guard::called,
+    hook::{Answered, Step},
+    model::{Response, SharedModel},
+};
 
 /// The calls of the last round, and the number of rounds with the same calls.
 #[derive(Default)]
@@ -64,11 +69,10 @@ impl Drive {
         if let Some(problem) = &self.uncounted {
             return Some(format!("the cost of the run is limited, and {problem}"));
         }
-        let model = agent.model.name();
-        if self.usage.rounds == 0 && !agent.prices.contains_key(model) {
-            let model = format!("`{model}`");
+        let model = name_of(&agent.model);
+        if self.usage.rounds == 0 && !agent.prices.contains_key(&model) {
             return Some(format!(
-                "the cost of the run is limited, and the model {model} has no price; set it by `AgentBuilder::price`"
+                "the cost of the run is limited, and the model `{model}` has no price; set it by `AgentBuilder::price`"
             ));
         }
         let used = self.usage.cost.unwrap_or(0.0);
@@ -77,26 +81,44 @@ impl Drive {
 
     /// Counts the tokens and the cost of a response.
     pub(super) async fn count(&mut self, step: &Step, response: &Response) {
-        let agent = self.agent().clone();
-        let Some(usage) = response.usage else {
-            let limits = &agent.0.limits;
-            if limits.tokens.is_some() || limits.cost.is_some() {
-                let text = "a response has no token counts".to_owned();
-                self.uncounted = Some(text.clone());
-                self.emit(AgentEventKind::Notice { text }).await;
-            }
-            return;
-        };
+        let Some(usage) = response.usage else { return self.uncounted("a response").await };
         self.usage.add(&usage);
         self.measured = Some(Measured { tokens: usage.total(), messages: self.view.len() + 1 });
-        let names = response.model.as_deref().into_iter().chain([step.model.name()]);
-        match names.into_iter().find_map(|name| agent.0.prices.get(name)) {
+        self.pay(&name_of(&step.model), response.model.as_deref(), usage);
+        self.emit(AgentEventKind::Usage { usage, total: self.usage }).await;
+    }
+
+    /// Counts the requests that hooks made themselves.
+    pub(super) async fn count_beside(&mut self) {
+        for Answered { model, named, usage } in self.beside.take() {
+            let Some(usage) = usage else {
+                self.uncounted("a response to a hook").await;
+                continue;
+            };
+            self.usage.add_additional(&usage);
+            self.pay(&model, named.as_deref(), usage);
+        }
+    }
+
+    /// Reports a response without token counts, if a limit needs them.
+    async fn uncounted(&mut self, response: &str) {
+        let limits = &self.agent().0.limits;
+        if limits.tokens.is_some() || limits.cost.is_some() {
+            let text = format!("{response} has no token counts");
+            self.uncounted = Some(text.clone());
+            self.emit(AgentEventKind::Notice { text }).await;
+        }
+    }
+
+    /// Adds the cost of a response by the price of its model, and charges the budget.
+    fn pay(&mut self, model: &str, named: Option<&str>, usage: Usage) {
+        let prices = &self.agent().0.prices;
+        match named.into_iter().chain([model]).find_map(|name| prices.get(name)).copied() {
             Some(price) => self.usage.cost = Some(self.usage.cost.unwrap_or(0.0) + price.cost(&usage)),
-            None => self.uncounted = Some(format!("the model `{}` has no price", step.model.name())),
+            None => self.uncounted = Some(format!("the model `{model}` has no price")),
         }
         // An exceeded budget ends the run before its next round.
         drop(self.run.count_tokens(usage));
-        self.emit(AgentEventKind::Usage { usage, total: self.usage }).await;
     }
 
     /// Ends the run before calls that exceed a limit: none of them is executed.
@@ -133,4 +155,9 @@ impl Drive {
             None => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Returns the name of a model; empty if that panics.
+fn name_of(model: &SharedModel) -> String {
+    called(|| model.name().to_owned()).unwrap_or_default()
 }

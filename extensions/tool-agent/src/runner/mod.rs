@@ -8,6 +8,7 @@ mod compact;
 mod drive;
 mod event;
 mod handle;
+mod hooks;
 mod limits;
 mod open;
 mod output;

@@ -18,7 +18,7 @@ use super::{
     answers::Answer,
     drive::{Drive, Next, failed, limit, stopped},
 };
-use crate::{Limit, Message, hook::StepEnd, model::Response};
+use crate::{Limit, Message, model::Response};
 
 /// A batch whose results are not stored yet.
 pub(super) struct OpenBatch {
@@ -235,8 +235,8 @@ impl Drive {
                 if actions.terminate { EndReason::Terminated } else { EndReason::SkippedSummarization };
             return ControlFlow::Break(End { text: texts.join("\n"), ..End::new(reason) });
         }
+        let end = self.step_end(number, response, Some(results));
         for hook in self.hooks() {
-            let end = StepEnd { number, response, results: Some(&results), run: &self.run };
             if self.hooked(&hook, || hook.dynamic().after_step(&end)).await?.is_break() {
                 return ControlFlow::Break(End::new(EndReason::HookStopped));
             }
@@ -247,13 +247,27 @@ impl Drive {
     /// Closes the open batch of the session: calls without a result are answered with an error, for this reason, and can
     /// no longer be answered otherwise.
     pub(super) async fn abandon(&mut self, reason: &str) {
+        let Some(open) = &self.turn.open else { return };
+        let executor = open.executor.clone();
+        let unfinished: Vec<_> = open.outcomes.iter().cloned().enumerate().collect();
+        let mut notices = Vec::new();
+        for (index, outcome) in unfinished {
+            let Some(address) = outcome.address() else { continue };
+            let (result, text) = match executor.discard(address).await {
+                Ok(()) => (unanswered(&outcome, reason), format!("is closed: {reason}")),
+                // The call ran, or was about to: a batch with it was dropped.
+                Err(error) => {
+                    (interrupted(&outcome, &error.to_string()), "is closed: it was interrupted".to_owned())
+                }
+            };
+            notices.push(format!("the call `{}` {text}", address.call_id));
+            // At once, so that a run that is dropped at the next call keeps the answer.
+            self.replace(index, CallOutcome::Finished(interim(&outcome).unwrap_or(result)));
+        }
         let Some(open) = self.turn.open.take() else { return };
-        let results: Vec<_> = open.outcomes.iter().map(|outcome| closed(outcome, reason)).collect();
-        self.add_all(std::iter::once(Message::results(results)).chain(open.after)).await;
-        for address in open.outcomes.iter().filter_map(CallOutcome::address) {
-            // An error means that the call is not open any more.
-            drop(open.executor.discard(address).await);
-            let text = format!("the call `{}` is closed: {reason}", address.call_id);
+        let results = Message::results(open.outcomes.iter().filter_map(CallOutcome::result).cloned());
+        self.add_all(std::iter::once(results).chain(open.after)).await;
+        for text in notices {
             self.emit(AgentEventKind::Notice { text }).await;
         }
     }
@@ -261,7 +275,7 @@ impl Drive {
     /// Answers calls that a limit prevents.
     pub(super) async fn refuse(&mut self, calls: &[ToolCall], reason: &EndReason) {
         let reason = format!("not executed: {reason}");
-        self.add(Message::results(calls.iter().map(|call| unanswered(call, &reason)))).await;
+        self.add(Message::results(calls.iter().map(|call| unexecuted(call, &reason)))).await;
     }
 
     /// Stores messages: all of them before the first event, so that a dropped run stores all or none.
@@ -358,14 +372,18 @@ fn interrupted(outcome: &CallOutcome, problem: &str) -> ToolResult {
     error_result(outcome.id(), outcome.name(), &text)
 }
 
-/// The result of a call in a batch that is closed: its own, also an interim one of work that continues, or an error.
-fn closed(outcome: &CallOutcome, reason: &str) -> ToolResult {
-    let own = outcome.result().filter(|_| request(outcome).is_none());
-    own.cloned().unwrap_or_else(|| error_result(outcome.id(), outcome.name(), reason))
+/// The interim result of work that continues.
+fn interim(outcome: &CallOutcome) -> Option<ToolResult> {
+    outcome.result().filter(|_| request(outcome).is_none()).cloned()
+}
+
+/// The result of a call that has no answer.
+fn unanswered(outcome: &CallOutcome, reason: &str) -> ToolResult {
+    error_result(outcome.id(), outcome.name(), reason)
 }
 
 /// The result of a call that was not executed to its end.
-pub(super) fn unanswered(call: &ToolCall, reason: &str) -> ToolResult {
+pub(super) fn unexecuted(call: &ToolCall, reason: &str) -> ToolResult {
     error_result(&call.id, &call.name, reason)
 }
 

@@ -8,7 +8,9 @@ use std::{
 use tool_runtime::{CallOutcome, Registry, ToolError, ToolResult, registry::OUTPUT_TOOL};
 
 use super::{AgentEventKind, End, EndReason, drive::Drive};
-use crate::{Message, OUTPUT_INSTRUCTION, OutputType, hook::Step, model::Response, output::Validator};
+use crate::{
+    Message, OUTPUT_INSTRUCTION, OutputType, guard::called, hook::Step, model::Response, output::Validator,
+};
 
 /// The output that a run expects, and the attempts so far.
 pub(super) struct Submissions {
@@ -41,7 +43,8 @@ impl Drive {
     pub(super) fn request_output(&self, step: &mut Step) -> Result<(), ToolError> {
         let Some(Submissions { output, validator, tools, .. }) = &self.output else { return Ok(()) };
         step.request.output = output.format();
-        if step.request.output.is_some() && step.model.has_strict_output_for(&step.request) {
+        let is_strict = || step.model.has_strict_output_for(&step.request);
+        if step.request.output.is_some() && called(is_strict).unwrap_or(false) {
             return Ok(());
         }
         step.request.output = None;
@@ -117,7 +120,7 @@ impl Drive {
     pub(super) async fn output_in(&self, outcomes: &[CallOutcome]) -> Option<End> {
         let Submissions { validator, .. } = self.output.as_ref()?;
         let valid = submissions(outcomes).filter(|result| !result.is_error()).last()?;
-        let submission = match validator.tool().taken_of(&valid.id) {
+        let submission = match validator.tool().taken_of(valid) {
             Some(submission) => submission,
             // A call that was approved after its run was submitted to the tool of that run. Its result is its arguments.
             None => validator.submission(&valid.text()).await.ok()?,

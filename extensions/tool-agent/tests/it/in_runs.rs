@@ -67,7 +67,7 @@ impl AgentHook for Notes {
         Ok(None)
     }
 
-    async fn after_step(&self, _: &StepEnd<'_>) -> Result<ControlFlow<()>, ToolError> {
+    async fn after_step(&self, _: &StepEnd) -> Result<ControlFlow<()>, ToolError> {
         self.note("step");
         Ok(ControlFlow::Continue(()))
     }

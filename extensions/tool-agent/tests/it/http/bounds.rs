@@ -37,7 +37,7 @@ async fn a_key_is_in_no_error_and_no_event() {
             let model = model(wire, &url).with_header("x-secret", "hidden").with_retries(0);
             let printed = format!("{model:?} {:?}", events(model.respond(question())).await);
             for secret in ["sk-test-key", "hidden", "pass@", " pass"] {
-                assert!(!printed.contains(secret), "{wire}: {printed}"); // Z20
+                assert!(!printed.contains(secret), "{wire}: {printed}");
             }
             assert!(printed.contains("[secret]"), "{wire}: {printed}");
         }
@@ -60,7 +60,7 @@ async fn a_redirect_is_not_followed() {
         let error = model(wire, &server.url).respond(question()).response().await.unwrap_err();
         assert_eq!(error.status(), Some(307), "{wire}");
     }
-    assert!(other.received().is_empty()); // Z20
+    assert!(other.received().is_empty());
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ async fn a_conversation_moves_from_each_provider_to_each_other() {
         for to in WIRES.into_iter().filter(|to| *to != from) {
             let (body, text, _) = continued(&messages, to).await;
             let (calls, results) = ids(to, &body);
-            assert_eq!((calls.len(), &calls), (2, &results), "{from} to {to}: {text}"); // D17
+            assert_eq!((calls.len(), &calls), (2, &results), "{from} to {to}: {text}");
             assert!(text.contains("I add.") && !text.contains("Er=="), "{from} to {to}: {text}");
             if to != "gemini" {
                 assert_ne!(calls[0], calls[1], "{from} to {to}");

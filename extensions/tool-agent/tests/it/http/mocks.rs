@@ -112,7 +112,7 @@ async fn an_agent_calls_its_tool_on_every_wire_of_aimock() {
     for wire in WIRES {
         for streams in [true, false] {
             let model = model(wire, &mock.url).with_streaming(streams);
-            assert_eq!(answer(model).await, "25 times 4 is 100.", "{wire}, streams: {streams}"); // D17
+            assert_eq!(answer(model).await, "25 times 4 is 100.", "{wire}, streams: {streams}");
         }
     }
 }
@@ -129,7 +129,7 @@ async fn faults_of_aimock_are_errors_of_their_kind() {
         ] {
             let model = model(wire, &mock.url).with_retries(0);
             let error = model.respond(question(text)).response().await.unwrap_err();
-            assert_eq!(error.kind(), kind, "{wire}, {text}: {error:?}"); // R25
+            assert_eq!(error.kind(), kind, "{wire}, {text}: {error:?}");
         }
     }
 }
@@ -142,7 +142,7 @@ async fn an_agent_calls_its_tool_on_every_wire_of_llmock() {
             let call = json!({ "type": "reply", "tool_calls": [{ "name": "multiply", "arguments": { "a": 25, "b": 4 } }] });
             queue(&mock, json!([call, { "type": "reply", "text": "100, says llmock." }])).await;
             let model = chaotic(wire, &mock).with_streaming(streams);
-            assert_eq!(answer(model).await, "100, says llmock.", "{wire}, streams: {streams}"); // D17
+            assert_eq!(answer(model).await, "100, says llmock.", "{wire}, streams: {streams}");
         }
     }
 }
@@ -169,7 +169,7 @@ async fn a_request_to_llmock_is_repeated_after_each_fault() {
             let Some(Ok(ModelEvent::Finished(response))) = all.last() else {
                 panic!("{wire}, {fault}: {all:?}")
             };
-            assert_eq!((retries, response.message.text().as_str()), (1, long), "{wire}, {fault}"); // R25
+            assert_eq!((retries, response.message.text().as_str()), (1, long), "{wire}, {fault}");
             reqwest::Client::new().post(format!("{}/_llmock/reset", mock.url)).send().await.unwrap();
         }
     }

@@ -47,7 +47,7 @@ async fn replay(wire: &str) -> usize {
         let own: Vec<Box<RawValue>> =
             serde_json::from_str(original.json.get()).unwrap_or_else(|_| vec![original.json.clone()]);
         for message in own {
-            assert!(sent.contains(message.get()), "{name}: {sent}"); // D17
+            assert!(sent.contains(message.get()), "{name}: {sent}");
         }
         counted += 1;
     }

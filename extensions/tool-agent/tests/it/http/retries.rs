@@ -55,7 +55,7 @@ async fn a_pause_lasts_as_long_as_the_server_asks() {
         .await;
         let mut events = model(wire, &server.url).respond(question());
         let (_, pause, kind) = retried(&mut events).await;
-        assert_eq!((pause, kind), (Duration::from_secs(7), ModelErrorKind::RateLimited), "{wire}"); // R25
+        assert_eq!((pause, kind), (Duration::from_secs(7), ModelErrorKind::RateLimited), "{wire}");
         passes(&mut events, pause).await;
         let (_, pause, _) = retried(&mut events).await;
         assert!((27..=30).contains(&pause.as_secs()), "{wire}: {pause:?}");
@@ -114,7 +114,7 @@ async fn a_call_of_an_unfinished_response_is_not_returned() {
         assert!(
             matches!(&all[..], [Err(error)] if error.kind() == ModelErrorKind::Connection),
             "{wire}: {all:?}"
-        ); // A15
+        ); // D17: a partial response has no call
     }
 }
 
@@ -188,7 +188,7 @@ async fn a_conversation_that_is_too_long_has_its_own_kind() {
     for (wire, body) in errors {
         let server = Server::new([Answer::text(400, body)]).await;
         let error = model(wire, &server.url).respond(question()).response().await.unwrap_err();
-        assert_eq!(error.kind(), ModelErrorKind::ContextTooLong, "{wire}: {error}"); // D17
+        assert_eq!(error.kind(), ModelErrorKind::ContextTooLong, "{wire}: {error}");
     }
 }
 

@@ -5,7 +5,7 @@ use tool_agent::{
     Message, Original, Part, Role,
     model::{CachePoint, Model, ModelEvent, Request, ToolChoice},
 };
-use tool_runtime::{Content, ToolCall, ToolResult, prelude::*};
+use tool_runtime::{Content, Dialect, ToolCall, ToolResult, prelude::*};
 
 use super::{
     WIRES, ask, dialect, events, finished, model, saying,
@@ -100,7 +100,7 @@ async fn a_message_goes_back_as_it_came() {
         ask(&model, second).await;
         let sent = server.received().remove(1).text;
         let message = message.trim_start_matches('[').trim_end_matches(']');
-        assert!(sent.contains(message), "{wire}: {sent}"); // D17
+        assert!(sent.contains(message), "{wire}: {sent}");
     }
 }
 
@@ -142,7 +142,7 @@ async fn a_streamed_message_goes_back_as_assembled() {
         let first = ask(&model, Request::new([Message::user("?")])).await;
         ask(&model, Request::new([Message::user("?"), first.message])).await;
         let sent = server.received().remove(1).text;
-        assert!(sent.contains(message), "{wire}: {sent}"); // D17
+        assert!(sent.contains(message), "{wire}: {sent}");
     }
 }
 
@@ -208,7 +208,7 @@ async fn cache_points_mark_tools_instruction_and_message() {
     request.cache = vec![CachePoint::Tools, CachePoint::Instruction, CachePoint::Message(1)];
     let (text, _) = sent("anthropic", request.clone()).await;
     let body: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(body["tools"][0]["cache_control"], mark); // W08
+    assert_eq!(body["tools"][0]["cache_control"], mark);
     assert_eq!(body["system"], json!([{ "type": "text", "text": "Answer.", "cache_control": mark }]));
     assert_eq!(
         body["messages"][1]["content"],
@@ -258,7 +258,7 @@ async fn parameters_pass_through_and_override() {
     request.parameters.insert("generationConfig".to_owned(), json!({ "temperature": 1 }));
     ask(&model, request).await;
     let body = server.received().remove(0).json();
-    assert_eq!(body["generationConfig"], json!({ "temperature": 1, "topK": 3 })); // D17
+    assert_eq!(body["generationConfig"], json!({ "temperature": 1, "topK": 3 }));
     assert_eq!(body["labels"], json!({ "team": "a" }));
 }
 
@@ -277,5 +277,27 @@ async fn each_provider_has_its_path_and_its_key() {
         assert_eq!(&*response.message.original().unwrap().dialect, dialect(wire));
         let received = server.received().remove(0);
         assert_eq!((received.path.as_str(), received.headers[header].to_str().unwrap()), (path, value));
+    }
+}
+
+#[tokio::test]
+async fn a_native_tool_of_the_provider_is_sent_as_it_is_and_is_no_definition() {
+    let natives = [
+        ("openai", json!({ "type": "web_search", "extra": 1 })),
+        ("openai-responses", json!({ "type": "web_search", "extra": 1 })),
+        ("anthropic", json!({ "type": "web_search_20250305", "name": "web_search" })),
+        ("gemini", json!({ "googleSearch": {} })),
+    ];
+    for (wire, native) in natives {
+        let server = Server::new([Answer::json(&saying(wire, "100"))]).await;
+        let all = Dialect::all();
+        let dialect = all.into_iter().find(|it| it.name() == self::dialect(wire)).unwrap();
+        let model = model(wire, &server.url).with_dialect(dialect.with_native(native.clone())).unwrap();
+        let request = Request::new([Message::user("?")]).with_tools(tools());
+        assert_eq!(request.tools.definitions().len(), 1); // R25: not in the definitions
+        ask(&model, request).await;
+        let sent = server.received().remove(0).json()["tools"].as_array().unwrap().clone();
+        assert!(sent.contains(&native), "{wire}: {sent:?}"); // R25: the raw entry
+        assert_eq!(sent.len(), 2, "{wire}: {sent:?}");
     }
 }

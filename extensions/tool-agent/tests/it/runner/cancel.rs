@@ -97,7 +97,7 @@ impl AgentHook for Waiting {
         Ok(None)
     }
 
-    async fn before_end(&self, _: &tool_agent::StepEnd<'_>) -> Result<Option<Message>, ToolError> {
+    async fn before_end(&self, _: &tool_agent::StepEnd) -> Result<Option<Message>, ToolError> {
         waits().await;
         Ok(None)
     }

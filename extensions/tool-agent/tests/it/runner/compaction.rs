@@ -90,3 +90,21 @@ async fn a_compaction_of_the_program_replaces_the_conversation_and_may_not_separ
         Runner::new(second.context_window(700).compaction(torn).build().unwrap()).run("Read it.").end().await;
     assert!(matches!(end.reason, EndReason::Failed { .. }), "{:?}", end.reason);
 }
+
+#[tokio::test]
+async fn a_reminder_of_the_run_does_not_take_the_place_of_the_last_question_of_the_user() {
+    let replies = [Reply::text("Hello."), Reply::text("A text in place of the output.")].into_iter();
+    let output = Reply::call("submit_output", json!({ "output": 7 }));
+    let (agent, model) = agent(replies.chain(pages(20).take(20)).chain([output]));
+    let runner = Runner::new(agent.context_window(2_000).build().unwrap());
+    runner.run_with(run(), "Good morning.").answer().await.unwrap();
+    let pages = runner.run_structured_with::<u32>(run(), "How many pages has the book?").await.unwrap();
+    assert_eq!(pages, 7);
+    let requests = model.requests();
+    assert!(requests[2].messages.last().unwrap().text().contains("submit_output"));
+    for request in &requests[1..] {
+        let texts: Vec<_> = request.messages.iter().map(Message::text).collect();
+        assert!(texts.iter().any(|text| text == "How many pages has the book?"), "{texts:?}");
+        assert!(texts.len() < 20, "{}", texts.len());
+    }
+}

@@ -6,11 +6,13 @@ use std::{
 };
 
 use tool_agent::{
-    Agent, AgentBuilder, AgentEventKind, AgentHook, EndReason, Message, Part, QueueMode, Runner,
-    ScriptedModel, Step, StepEnd,
+    Agent, AgentBuilder, AgentEventKind, AgentHook, EndReason, Limit, Limits, Message, Part, Price,
+    QueueMode, Runner, ScriptedModel, Step, StepEnd,
     model::{Model, ModelError, ModelErrorKind, Reply, Request, Response},
 };
-use tool_runtime::{Executor, RunContext, ToolCall, executor::ExecutionStrategy, prelude::*};
+use tool_runtime::{
+    Executor, RunContext, ToolCall, context::Budget, dialect::Usage, executor::ExecutionStrategy, prelude::*,
+};
 
 use super::open::assert_valid;
 
@@ -154,8 +156,8 @@ async fn a_hook_changes_model_tools_and_messages_of_its_step_only() {
 struct StopAfterStep;
 
 impl AgentHook for StopAfterStep {
-    async fn after_step(&self, step: &StepEnd<'_>) -> Result<ControlFlow<()>, ToolError> {
-        assert_eq!(step.results.unwrap().tool_results().count(), 1);
+    async fn after_step(&self, step: &StepEnd) -> Result<ControlFlow<()>, ToolError> {
+        assert_eq!(step.results.as_ref().unwrap().tool_results().count(), 1);
         Ok(ControlFlow::Break(()))
     }
 }
@@ -171,7 +173,7 @@ async fn a_hook_ends_the_run_after_a_step() {
 struct Again;
 
 impl AgentHook for Again {
-    async fn before_end(&self, step: &StepEnd<'_>) -> Result<Option<Message>, ToolError> {
+    async fn before_end(&self, step: &StepEnd) -> Result<Option<Message>, ToolError> {
         Ok((step.number == 1).then(|| Message::user("Shorter, please.")))
     }
 }
@@ -196,12 +198,12 @@ impl AgentHook for Panics {
         async { Ok(None) }
     }
 
-    fn after_step(&self, _: &StepEnd<'_>) -> impl Future<Output = Result<ControlFlow<()>, ToolError>> + Send {
+    fn after_step(&self, _: &StepEnd) -> impl Future<Output = Result<ControlFlow<()>, ToolError>> + Send {
         assert_ne!(self.0, 1, "step");
         async { Ok(ControlFlow::Continue(())) }
     }
 
-    fn before_end(&self, _: &StepEnd<'_>) -> impl Future<Output = Result<Option<Message>, ToolError>> + Send {
+    fn before_end(&self, _: &StepEnd) -> impl Future<Output = Result<Option<Message>, ToolError>> + Send {
         assert_ne!(self.0, 2, "end");
         async { Ok(None) }
     }
@@ -296,4 +298,110 @@ async fn follow_ups_continue_after_the_answer_one_by_one_or_all_at_once() {
         let lengths: Vec<_> = model.requests().iter().map(|request| request.messages.len()).collect();
         assert_eq!(lengths, expected); // H20
     }
+}
+
+#[tokio::test]
+async fn calls_that_steering_skips_are_answered_also_without_arguments() {
+    let calls: Vec<ToolCall> = serde_json::from_value(json!([
+        { "id": "c1", "name": "slow", "arguments": "{\"text\":\"a\"}" },
+        { "id": "c2", "name": "slow", "arguments": "null" },
+        { "id": "c3", "name": "slow", "arguments": "" },
+        { "id": "c4", "name": "slow" },
+    ]))
+    .unwrap();
+    let model = ScriptedModel::new([Reply::calls(calls), Reply::text("x")]);
+    let tools = Registry::builder().tool::<slow>().build().unwrap();
+    let executor = Executor::builder(tools).strategy(ExecutionStrategy::Sequential).build().unwrap();
+    let agent = Agent::builder("parrot", model.clone()).tools(executor);
+    let mut events = Runner::new(agent.build().unwrap()).run("Say a.");
+    let handle = events.handle();
+    let (mut started, mut finished) = (Vec::new(), Vec::new());
+    while let Some(event) = events.next().await {
+        let AgentEventKind::Tool { event } = event.kind else { continue };
+        let json = serde_json::to_value(&event).unwrap();
+        match json["type"].as_str() {
+            Some("started") => started.push(event.address.call_id.to_string()),
+            Some("finished") => finished.push(event.address.call_id.to_string()),
+            _ => {}
+        }
+        if started.len() == 1 && finished.is_empty() {
+            handle.steer("Stop.");
+        }
+    }
+    let ids = ["c1", "c2", "c3", "c4"];
+    assert_eq!((started, finished), (ids.map(str::to_owned).to_vec(), ids.map(str::to_owned).to_vec())); // G10
+    let requests = model.requests();
+    let results: Vec<_> = requests[1].messages[2].tool_results().cloned().collect();
+    assert_eq!(results.iter().map(|it| it.id.to_string()).collect::<Vec<_>>(), ids); // G10
+    for skipped in &results[1..] {
+        let text = skipped.text();
+        assert!(skipped.is_error() && text.contains("a message of the user came first"), "{text}"); // G10
+    }
+    assert_eq!(requests[1].messages[3].text(), "Stop."); // G10
+}
+
+/// Asks a small model before each step, and at the end.
+struct Asking(ScriptedModel);
+
+impl Asking {
+    fn question() -> Request {
+        Request::new([Message::user("Which tools?")])
+    }
+}
+
+impl AgentHook for Asking {
+    async fn before_model(&self, step: &mut Step) -> Result<Option<Response>, ToolError> {
+        let asked = step.ask(self.0.clone(), Self::question()).await;
+        asked.map(|_| None).map_err(|error| ToolError::failed(error.to_string()))
+    }
+
+    async fn before_end(&self, end: &StepEnd) -> Result<Option<Message>, ToolError> {
+        let asked = end.ask(self.0.clone(), Self::question()).await;
+        asked.map(|_| None).map_err(|error| ToolError::failed(error.to_string()))
+    }
+}
+
+fn used(input: u64, output: u64) -> Usage {
+    let mut usage = Usage::default();
+    (usage.input, usage.output) = (Some(input), Some(output));
+    usage
+}
+
+#[tokio::test]
+async fn tokens_of_requests_of_hooks_are_counted_separately_and_limited_together() {
+    let small = || ScriptedModel::new((0..3).map(|_| Reply::text("All.").with_usage(used(10, 2))));
+    let replies = || [echoes("a").with_usage(used(100, 20)), Reply::text("a").with_usage(used(200, 40))];
+    let price = Price { input: 1e6, output: 1e6, ..Price::default() };
+    let (builder, _) = agent(replies());
+    let run = RunContext::new().with_budget(Budget::default());
+    let mut events = Runner::new(builder.hook(Asking(small())).price("scripted", price).build().unwrap())
+        .run_with(run, "Hello.");
+    let run = Arc::clone(events.run());
+    let mut end = None;
+    while let Some(event) = events.next().await {
+        if let AgentEventKind::Ended { end: reached } = event.kind {
+            end = Some(reached);
+        }
+    }
+    let usage = end.unwrap().usage;
+    assert_eq!((usage.rounds, usage.input, usage.output), (2, 300, 60)); // W08: the model of the agent
+    assert_eq!(usage.additional, used(30, 6)); // W08: separately
+    assert_eq!((usage.tokens(), usage.cost, run.spent().tokens), (396, Some(396.0), 396)); // W08: the sums
+    let json = serde_json::to_value(usage).unwrap();
+    assert_eq!(json["additional"], json!({ "input": 30, "output": 6 })); // W08
+
+    let (builder, model) = agent(replies());
+    let limits = Limits { tokens: Some(121), ..Limits::default() };
+    let end =
+        Runner::new(builder.hook(Asking(small())).limits(limits).build().unwrap()).run("Hello.").end().await;
+    assert!(matches!(end.reason, EndReason::Limit { limit: Limit::Tokens, .. }), "{:?}", end.reason);
+    assert_eq!(model.requests().len(), 1);
+    // A response of a hook without counts.
+    let (builder, _) = agent(replies());
+    let uncounted = ScriptedModel::new([Reply::text("All.")]);
+    let limits = Limits { cost: Some(1e9), ..Limits::default() };
+    let builder = builder.hook(Asking(uncounted)).limits(limits).price("scripted", price);
+    let end = Runner::new(builder.build().unwrap()).run("Hello.").end().await;
+    let EndReason::Limit { limit: Limit::Cost, message } = end.reason else { panic!("{:?}", end.reason) };
+    assert!(message.contains("a response to a hook has no token counts"), "{message}");
 }

@@ -1,11 +1,13 @@
 //! The loop of a run on scripted models.
 
+mod approvals;
 mod cancel;
 mod compaction;
 mod ends;
 mod hooks;
 mod open;
 mod rows;
+mod waits;
 
 use tool_agent::{Agent, EndReason, Limit, Limits, Runner, ScriptedModel, model::Reply};
 use tool_runtime::prelude::*;

@@ -251,26 +251,55 @@ async fn a_run_that_waits_for_answers_can_be_cancelled() {
     }
 }
 
-#[tokio::test]
-async fn a_resumed_call_that_was_dropped_is_reported_and_not_run_again() {
-    /// Never ends.
-    #[tool(confirm)]
-    async fn stuck(log: &Log) {
-        log.lock().unwrap().push("stuck".to_owned());
-        std::future::pending::<()>().await;
-    }
+/// Never ends.
+#[tool(confirm)]
+async fn stuck(log: &Log) {
+    log.lock().unwrap().push("stuck".to_owned());
+    std::future::pending::<()>().await;
+}
+
+/// A session with two open calls, of which the first was approved in a run that was dropped while it executed.
+async fn dropped_resume() -> Setup {
     let log = Arc::new(Log::default());
-    let tools = Registry::builder().tool::<stuck>().provide_shared(Arc::clone(&log)).build().unwrap();
-    let model = ScriptedModel::new([Reply::calls([call("stuck", json!({}), "c1")]), Reply::text("ok")]);
-    let runner = Runner::new(Agent::builder("clerk", model.clone()).tools(tools).build().unwrap());
+    let tools = Registry::builder().tool::<stuck>().tool::<remove>().provide_shared(Arc::clone(&log));
+    let calls = [call("stuck", json!({}), "c1"), removes("a", "c2")];
+    let model = ScriptedModel::new([Reply::calls(calls), Reply::text("ok")]);
+    let agent = Agent::builder("clerk", model.clone()).tools(tools.build().unwrap()).build().unwrap();
+    let runner = Runner::new(agent);
     runner.run_with(run(), "Go.").end().await;
     let mut resumed = runner.resume(run(), Answers::new().approve("c1"));
     while log.lock().unwrap().is_empty() {
         let _ = futures_util::future::poll_immediate(resumed.next()).await;
         tokio::task::yield_now().await;
     }
-    drop(resumed);
-    assert_eq!(runner.resume(run(), Answers::new().approve("c1")).answer().await.unwrap(), "ok");
+    Setup { runner, model, log }
+}
+
+#[tokio::test]
+async fn a_resumed_call_that_was_dropped_is_reported_and_not_run_again() {
+    let Setup { runner, model, log } = dropped_resume().await;
+    let answers = Answers::new().approve("c1").reject("c2", "no");
+    assert_eq!(runner.resume(run(), answers).answer().await.unwrap(), "ok");
     assert!(results(&model)[0].contains("may have taken effect"), "{:?}", results(&model));
     assert_eq!(log.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_message_after_a_dropped_resume_tells_calls_that_may_have_run_from_those_that_did_not() {
+    let Setup { runner, model, log } = dropped_resume().await;
+    let mut events = runner.run_with(run(), "Never mind.");
+    let mut closed = Vec::new();
+    while let Some(event) = events.next().await {
+        if let AgentEventKind::Notice { text } = event.kind {
+            closed.push(text);
+        }
+    }
+    let messages = &model.requests()[1].messages;
+    assert_valid(messages);
+    let texts: Vec<_> = messages[2].tool_results().map(|it| it.text().into_owned()).collect();
+    assert!(texts[0].contains("may have taken effect"), "{texts:?}"); // I19
+    assert!(texts[1].contains("the user sent another message"), "{texts:?}");
+    assert_eq!(closed.len(), 2, "{closed:?}");
+    assert!(closed[0].contains("interrupted") && !closed[1].contains("interrupted"), "{closed:?}");
+    assert_eq!(*log.lock().unwrap(), ["stuck"]);
 }

@@ -241,6 +241,42 @@ async fn a_tool_runs_another_agent_in_a_child_run() {
     assert_eq!(ran.log, ["c1 delegate true (Some(1), Some(2))"]); // C09
 }
 
+#[tokio::test]
+async fn outputs_with_the_same_call_id_have_one_result_each_and_one_counts() {
+    let submits = |value: Value| ToolCall::new("submit_output", json!({ "output": value })).with_id("c1");
+    for (values, expected) in [
+        ([json!(1), json!(2)], 2),
+        ([json!(2), json!(1)], 1),
+        ([json!(1), json!("x")], 1),
+        ([json!("x"), json!(2)], 2),
+    ] {
+        let calls = values.clone().map(submits);
+        let agent = Agent::builder("clerk", ScriptedModel::new([Reply::calls(calls)])).output::<u32>();
+        let runner = Runner::new(agent.build().unwrap());
+        let run = || RunContext::new().with_session("s");
+        assert_eq!(runner.run_with(run(), "How many?").output::<u32>().await.unwrap(), expected); // Y02
+        let history = runner.history(&run()).await;
+        let results: Vec<_> =
+            history[2].tool_results().map(|it| (it.id.to_string(), it.is_error())).collect();
+        let expected = values.map(|value| ("c1".to_owned(), value.is_string()));
+        assert_eq!(results, expected, "{history:?}"); // C06: each call has one result
+    }
+}
+
+#[tokio::test]
+async fn an_output_that_a_hook_refused_does_not_count_for_a_call_with_the_same_id() {
+    let submits = |value| ToolCall::new("submit_output", json!({ "output": value })).with_id("c1");
+    let executor = Executor::builder(Registry::default()).after(|_, result| async move {
+        match result.text().contains('2') {
+            true => Err(ToolError::failed("not this one")),
+            false => Ok(result),
+        }
+    });
+    let model = ScriptedModel::new([Reply::calls([submits(1), submits(2)])]);
+    let agent = Agent::builder("clerk", model).tools(executor.build().unwrap()).output::<u32>();
+    assert_eq!(Runner::new(agent.build().unwrap()).run("How many?").output::<u32>().await.unwrap(), 1);
+}
+
 /// Replaces values that differ from run to run.
 fn normalize(value: &mut Value) {
     match value {

@@ -1,16 +1,29 @@
 //! Hooks around requests to the model and the steps of a run.
+//!
+//! - [`AgentHook`](crate::AgentHook) is the trait. It has one method for each stage of a step: `before_model`,
+//!   `after_model`, `on_model_error`, `after_step` and `before_end`.
+//! - [`before_model`], [`after_model`], [`on_model_error`], [`after_step`] and [`before_end`] create a hook of one stage
+//!   from a closure, which receives owned values.
+//! - [`BoxAgentHook`](crate::BoxAgentHook) is a hook of any type, chosen at run time.
+//!
+//! A hook may ask a model itself: see [`Step::ask`](crate::Step::ask).
+
+mod beside;
+mod stage;
 
 use std::{any::type_name, fmt, ops::ControlFlow, sync::Arc};
 
 use tool_runtime::{BoxFuture, Registry, RunContext, ToolError};
 
+pub(crate) use self::beside::{Answered, Beside};
+pub use self::stage::{BeforeModel, after_model, after_step, before_end, before_model, on_model_error};
 use crate::{
     Message,
     model::{ModelError, Request, Response, SharedModel},
 };
 
 /// One step of a run before its request to the model: everything that a hook may change.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Step {
     /// The number of the step in the run, from 1.
@@ -19,6 +32,7 @@ pub struct Step {
     pub model: SharedModel,
     /// The request. Changes apply to this step only; the stored conversation is not changed.
     pub request: Request,
+    pub(crate) beside: Beside,
 }
 
 impl Step {
@@ -35,24 +49,26 @@ impl Step {
 }
 
 /// A step of a run after its calls.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct StepEnd<'s> {
+pub struct StepEnd {
     /// The number of the step in the run, from 1.
     pub number: u64,
     /// The response of the model.
-    pub response: &'s Response,
+    pub response: Response,
     /// The message with the results of its calls; `None` if it has no calls.
-    pub results: Option<&'s Message>,
+    pub results: Option<Message>,
     /// The run.
-    pub run: &'s Arc<RunContext>,
+    pub run: Arc<RunContext>,
+    pub(crate) beside: Beside,
 }
 
 /// Observes and changes the steps of a run. Each method may be written as an `async fn`; each has a default that changes
-/// nothing.
+/// nothing. For a single stage, use a closure: see the module [`hook`](crate::hook).
 ///
 /// Hooks of a [runner](crate::Runner::with_hook) run before those of the agent. A response that a hook returns ends the
-/// stage: later hooks are not called. A panic of a hook ends the run with an error.
+/// stage: later hooks are not called. A panic of a hook ends the run with an error. A
+/// hook is dropped where it waits if the run is cancelled, or at the end of its time.
 ///
 /// # Examples
 ///
@@ -118,10 +134,7 @@ pub trait AgentHook: Send + Sync {
     /// # Errors
     ///
     /// An error ends the run.
-    fn after_step(
-        &self,
-        step: &StepEnd<'_>,
-    ) -> impl Future<Output = Result<ControlFlow<()>, ToolError>> + Send {
+    fn after_step(&self, step: &StepEnd) -> impl Future<Output = Result<ControlFlow<()>, ToolError>> + Send {
         let _ = step;
         async { Ok(ControlFlow::Continue(())) }
     }
@@ -132,10 +145,7 @@ pub trait AgentHook: Send + Sync {
     /// # Errors
     ///
     /// An error ends the run.
-    fn before_end(
-        &self,
-        step: &StepEnd<'_>,
-    ) -> impl Future<Output = Result<Option<Message>, ToolError>> + Send {
+    fn before_end(&self, step: &StepEnd) -> impl Future<Output = Result<Option<Message>, ToolError>> + Send {
         let _ = step;
         async { Ok(None) }
     }
@@ -177,8 +187,8 @@ pub(crate) trait DynAgentHook: Send + Sync {
     fn before_model<'a>(&'a self, step: &'a mut Step) -> Answer<'a, Option<Response>>;
     fn after_model<'a>(&'a self, step: &'a Step, response: &'a Response) -> Answer<'a, Option<Response>>;
     fn on_model_error<'a>(&'a self, step: &'a Step, error: &'a ModelError) -> Answer<'a, Option<Response>>;
-    fn after_step<'a>(&'a self, step: &'a StepEnd<'a>) -> Answer<'a, ControlFlow<()>>;
-    fn before_end<'a>(&'a self, step: &'a StepEnd<'a>) -> Answer<'a, Option<Message>>;
+    fn after_step<'a>(&'a self, step: &'a StepEnd) -> Answer<'a, ControlFlow<()>>;
+    fn before_end<'a>(&'a self, step: &'a StepEnd) -> Answer<'a, Option<Message>>;
 }
 
 impl<H: AgentHook> DynAgentHook for H {
@@ -194,11 +204,11 @@ impl<H: AgentHook> DynAgentHook for H {
         Box::pin(AgentHook::on_model_error(self, step, error))
     }
 
-    fn after_step<'a>(&'a self, step: &'a StepEnd<'a>) -> Answer<'a, ControlFlow<()>> {
+    fn after_step<'a>(&'a self, step: &'a StepEnd) -> Answer<'a, ControlFlow<()>> {
         Box::pin(AgentHook::after_step(self, step))
     }
 
-    fn before_end<'a>(&'a self, step: &'a StepEnd<'a>) -> Answer<'a, Option<Message>> {
+    fn before_end<'a>(&'a self, step: &'a StepEnd) -> Answer<'a, Option<Message>> {
         Box::pin(AgentHook::before_end(self, step))
     }
 }

@@ -1,0 +1,121 @@
+//! Requests of hooks, beside the request of a step.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tool_runtime::{RunContext, dialect::Usage};
+use tracing::Instrument as _;
+
+use super::{Step, StepEnd};
+use crate::{
+    Agent,
+    model::{ModelError, Request, Response, SharedModel},
+    telemetry::{self, ChatSpan},
+};
+
+/// The requests that the hooks of a run made since they were counted last.
+#[derive(Clone)]
+pub(crate) struct Beside {
+    agent: Agent,
+    answered: Arc<Mutex<Vec<Answered>>>,
+}
+
+/// The counts of one response.
+pub(crate) struct Answered {
+    /// The name of the model that was asked, and that in its response.
+    pub(crate) model: String,
+    pub(crate) named: Option<Arc<str>>,
+    pub(crate) usage: Option<Usage>,
+}
+
+impl Beside {
+    pub(crate) fn new(agent: Agent) -> Self {
+        Self { agent, answered: Arc::default() }
+    }
+
+    /// Removes the counts of all responses so far.
+    pub(crate) fn take(&self) -> Vec<Answered> {
+        std::mem::take(&mut *self.answered.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn ask(
+        &self,
+        (number, run): (u64, &Arc<RunContext>),
+        model: SharedModel,
+        mut request: Request,
+    ) -> Result<Response, ModelError> {
+        request.run = Arc::clone(run);
+        let step = Step { number, model, request, beside: self.clone() };
+        let chat = ChatSpan::new(&self.agent, &step);
+        let entered = chat.span().clone();
+        // A panic of the model is one of the hook, which is inside the barrier.
+        let result = step.model.respond(step.request.clone()).response().instrument(entered).await;
+        match &result {
+            Ok(response) => {
+                chat.answered(&step, response);
+                let (named, usage) = (response.model.clone(), response.usage);
+                let answered = Answered { model: step.model.name().to_owned(), named, usage };
+                self.answered.lock().unwrap_or_else(PoisonError::into_inner).push(answered);
+            }
+            Err(error) => chat.failed(telemetry::name_of(error.kind()), error),
+        }
+        result
+    }
+}
+
+impl Step {
+    /// Asks a model for the hook, beside the request of this step. The request belongs to the run: its tokens are
+    /// counted by [`RunUsage::additional`](crate::RunUsage::additional), the limits of tokens and cost, and the budget;
+    /// it is not a round. Its events are not shown.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the model.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Message, Runner, ScriptedModel, hook, model::{Reply, Request, SharedModel}};
+    /// use tool_runtime::prelude::*;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let small = SharedModel::new(ScriptedModel::new([Reply::text("French")]));
+    /// let agent = Agent::builder("translator", ScriptedModel::new([Reply::text("Bonjour.")]))
+    ///     .hook(hook::before_model(move |mut step| {
+    ///         let small = small.clone();
+    ///         async move {
+    ///             let asked = step.ask(small, Request::new([Message::user("Which language?")])).await;
+    ///             let language = asked.map_err(|error| ToolError::failed(error.to_string()))?.message.text();
+    ///             step.request.instruction = format!("Answer in {language}.").into();
+    ///             Ok(step.into())
+    ///         }
+    ///     }))
+    ///     .build()?;
+    /// assert_eq!(Runner::new(agent).run("Hello.").answer().await?, "Bonjour.");
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub async fn ask(&self, model: impl Into<SharedModel>, request: Request) -> Result<Response, ModelError> {
+        self.beside.ask((self.number, self.run()), model.into(), request).await
+    }
+}
+
+impl StepEnd {
+    /// Asks a model for the hook: see [`Step::ask`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the model.
+    pub async fn ask(&self, model: impl Into<SharedModel>, request: Request) -> Result<Response, ModelError> {
+        self.beside.ask((self.number, &self.run), model.into(), request).await
+    }
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Beside")
+    }
+}
