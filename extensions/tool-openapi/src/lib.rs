@@ -32,6 +32,7 @@
 //! | tags | tags |
 
 mod auth;
+mod calls;
 mod document;
 mod error;
 mod import;
@@ -50,6 +51,7 @@ pub use self::{
     error::{OpenApiError, OpenApiErrorKind},
     import::SkippedOperation,
     info::OperationInfo,
+    request::{FileContent, FileResolver},
     set::OpenApiToolSet,
     settings::OpenApiToolSetBuilder,
     tool::OperationTool,

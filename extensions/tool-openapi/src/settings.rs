@@ -8,7 +8,8 @@ use reqwest::{
 };
 
 use crate::{
-    Document, OpenApiError, OpenApiToolSet, OperationInfo, auth::Credentials, import, request::client,
+    Document, OpenApiError, OpenApiToolSet, OperationInfo, auth::Credentials, calls::CallSettings, import,
+    request::client,
 };
 
 /// A filter of operations.
@@ -33,7 +34,7 @@ type Filter = Arc<dyn Fn(&OperationInfo<'_>) -> bool + Send + Sync>;
 #[must_use = "a builder does nothing until `build`"]
 pub struct OpenApiToolSetBuilder {
     document: Document,
-    settings: Settings,
+    pub(crate) settings: Settings,
     invalid: Option<OpenApiError>,
 }
 
@@ -50,6 +51,7 @@ pub(crate) struct Settings {
     pub(crate) credentials: Credentials,
     pub(crate) timeout: Duration,
     pub(crate) response_limit: usize,
+    pub(crate) calls: CallSettings,
 }
 
 impl Default for Settings {
@@ -64,6 +66,7 @@ impl Default for Settings {
             credentials: Credentials::default(),
             timeout: Duration::from_secs(30),
             response_limit: 64 << 10,
+            calls: CallSettings::default(),
         }
     }
 }
@@ -148,7 +151,7 @@ impl OpenApiToolSetBuilder {
         self
     }
 
-    fn refuse(&mut self, message: String) {
+    pub(crate) fn refuse(&mut self, message: String) {
         self.invalid.get_or_insert_with(|| OpenApiError::config(message));
     }
 

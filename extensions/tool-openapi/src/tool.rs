@@ -8,7 +8,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    request::Plan,
+    request::{Files, Plan},
     response::{self, Shapes},
     settings::Settings,
 };
@@ -34,7 +34,8 @@ impl OperationTool {
     }
 
     async fn run(&self, arguments: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let mut request = self.plan.request(arguments)?;
+        let files = Files { resolver: self.api.settings.calls.resolver.as_ref(), cx };
+        let mut request = self.plan.request(arguments, files).await?;
         for (name, value) in &self.api.settings.headers {
             request.headers_mut().append(name, value.clone());
         }

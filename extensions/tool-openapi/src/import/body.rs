@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::{
-    Problem, Report,
+    Problem, Report, encoding,
     operation::{Found, Property, Reading},
     parameter::describe,
     schema::Components,
-    text,
+    text, upload,
 };
 use crate::{
     document::Place,
-    request::{Body, BodyForm},
+    request::{Body, BodyForm, Fields},
 };
 
 /// The property of the request body.
@@ -22,22 +22,88 @@ pub(super) struct Declared<'d> {
     place: Place,
     media_type: &'d str,
     content: &'d Value,
-    form: BodyForm,
+    kind: Kind,
     required: bool,
     description: Option<&'d str>,
 }
 
+/// The kind of a media type; earlier ones are chosen before later ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Json,
+    Form,
+    Multipart,
+    Text,
+    Binary,
+}
+
+/// The media type without its parameters, in small letters.
+pub(crate) fn essence(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
 /// Returns `true` for `application/json` and types with the suffix `+json`.
 pub(crate) fn is_json(media_type: &str) -> bool {
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = essence(media_type);
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
 }
 
-fn form_of(media_type: &str) -> Option<BodyForm> {
-    is_json(media_type).then_some(BodyForm::Json)
+/// Returns `true` for XML, which is carried as text.
+pub(super) fn is_xml(essence: &str) -> bool {
+    essence == "application/xml" || essence == "text/xml" || essence.ends_with("+xml")
 }
 
-/// Reads the request body of an operation: its first media type that is supported, JSON before others.
+/// Returns `true` for media types of text.
+pub(crate) fn is_text(media_type: &str) -> bool {
+    let essence = essence(media_type);
+    let last = essence.rsplit(['/', '.', '-', '+']).next().unwrap_or_default();
+    essence.starts_with("text/")
+        || is_xml(&essence)
+        || is_json(&essence)
+        || (essence.starts_with("application/")
+            && [
+                "javascript",
+                "ecmascript",
+                "graphql",
+                "yaml",
+                "toml",
+                "sql",
+                "ndjson",
+                "jsonl",
+                "csv",
+                "urlencoded",
+            ]
+            .contains(&last))
+}
+
+impl Kind {
+    /// The kind of a media type. `*/*` is JSON, unless its schema is of a file.
+    fn of(media_type: &str, content: &Value) -> Option<Self> {
+        let essence = essence(media_type);
+        let is_file = content.get("schema").is_some_and(upload::is_binary);
+        Some(match &*essence {
+            it if is_json(it) => Self::Json,
+            "*/*" | "application/*" if !is_file => Self::Json,
+            "application/x-www-form-urlencoded" => Self::Form,
+            "multipart/form-data" => Self::Multipart,
+            it if it.starts_with("multipart/") => return None,
+            it if is_text(it) => Self::Text,
+            it if it.contains('/') => Self::Binary,
+            _ => return None,
+        })
+    }
+
+    /// The media type of a request, for a range of media types.
+    fn concrete(self, media_type: &str) -> &str {
+        match (self, media_type.contains('*')) {
+            (Self::Json, true) => "application/json",
+            (Self::Text, true) => "text/plain",
+            _ => media_type,
+        }
+    }
+}
+
+/// Reads the request body of an operation, and chooses its media type: a preferred one, or else the first of the simplest kind.
 pub(super) fn read<'d>(
     reading: &Reading<'d>,
     found: &Found<'d>,
@@ -52,12 +118,13 @@ pub(super) fn read<'d>(
     let Some(content) = body.get("content").and_then(Value::as_object).filter(|it| !it.is_empty()) else {
         return Err(Problem::new(&place, "the request body has no content"));
     };
-    let json = content.iter().find(|(media_type, _)| is_json(media_type));
-    let chosen = json
-        .into_iter()
-        .chain(content)
-        .find_map(|(media_type, value)| Some((media_type, value, form_of(media_type)?)));
-    let Some((media_type, value, form)) = chosen else {
+    let preferred = &reading.settings.calls.media_types;
+    let rank = |media_type: &str| {
+        let essence = essence(media_type);
+        preferred.iter().position(|it| *it == essence).unwrap_or(preferred.len())
+    };
+    let known = content.iter().filter_map(|(name, value)| Some((name, value, Kind::of(name, value)?)));
+    let Some((media_type, value, kind)) = known.min_by_key(|(name, _, kind)| (rank(name), *kind)) else {
         let all: Vec<_> = content.keys().map(|it| format!("`{it}`")).collect();
         return Err(Problem::new(
             &place_of_content,
@@ -73,7 +140,7 @@ pub(super) fn read<'d>(
         place: place_of_content.at(media_type),
         media_type,
         content: value,
-        form,
+        kind,
         required: body.get("required") == Some(&Value::Bool(true)),
         description: text(body, "description"),
     }))
@@ -82,7 +149,7 @@ pub(super) fn read<'d>(
 impl<'d> Declared<'d> {
     pub(super) fn imported(
         self,
-        _reading: &Reading<'d>,
+        reading: &Reading<'d>,
         components: &mut Components<'d>,
         tool: &str,
         report: &mut Report,
@@ -91,8 +158,50 @@ impl<'d> Declared<'d> {
             Some(schema) => components.translate(tool, &self.place.at("schema"), schema, report)?,
             None => json!({}),
         };
+        let is_reference = reading.settings.calls.resolver.is_some();
+        let form = match self.kind {
+            Kind::Json => BodyForm::Json,
+            Kind::Form => {
+                BodyForm::Form(Fields(encoding::read(reading, &self.place, self.content, tool, report)))
+            }
+            Kind::Multipart => {
+                let mut fields = encoding::read(reading, &self.place, self.content, tool, report);
+                upload::adapt(&mut schema, components, &mut fields, is_reference);
+                BodyForm::Multipart(Fields(fields))
+            }
+            Kind::Text => {
+                self.note_structure(&mut schema, components, tool, report);
+                BodyForm::Text
+            }
+            Kind::Binary => {
+                schema = upload::schema(&schema, is_reference);
+                BodyForm::Binary
+            }
+        };
         describe(&mut schema, self.description);
-        let body = Body { property: PROPERTY.into(), media_type: self.media_type.into(), form: self.form };
+        let media_type = self.kind.concrete(self.media_type).into();
+        let body = Body { property: PROPERTY.into(), media_type, form };
         Ok((body, Property { name: PROPERTY.to_owned(), schema, required: self.required }))
+    }
+
+    /// Makes the schema one of text. A structure, as of XML, is not carried.
+    fn note_structure(
+        &self,
+        schema: &mut Value,
+        components: &Components<'d>,
+        tool: &str,
+        report: &mut Report,
+    ) {
+        let kind = upload::resolved(schema, components).get("type").cloned().unwrap_or_default();
+        if matches!(kind.as_str(), Some("string" | "integer" | "number" | "boolean")) {
+            return;
+        }
+        if !schema.as_object().is_some_and(serde_json::Map::is_empty) {
+            let message =
+                format!("the request body `{}` is a text; its structure is not described", self.media_type);
+            report.note("body_as_text", tool, &self.place.at("schema"), message);
+        }
+        *schema =
+            json!({ "type": "string", "description": format!("A text of the type `{}`.", self.media_type) });
     }
 }

@@ -4,12 +4,14 @@
 //! never costs another operation. The document is dropped afterwards; what calls and output schemas still need of it is kept as text.
 
 mod body;
+mod encoding;
 mod name;
 mod operation;
 mod parameter;
 mod response;
 mod schema;
 mod server;
+mod upload;
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -21,7 +23,10 @@ use tool_runtime::{
 };
 
 use self::operation::{Found, Read, Reading};
-pub(crate) use self::{body::is_json, schema::assembled};
+pub(crate) use self::{
+    body::{essence, is_json},
+    schema::assembled,
+};
 use crate::{
     OpenApiError,
     document::{Document, Documents, Place},

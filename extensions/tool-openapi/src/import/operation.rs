@@ -152,7 +152,7 @@ impl<'d> Reading<'d> {
         let declared = parameter::all(self, found, &tool, report)?;
         let body = body::read(self, found, &tool, report)?;
         let (parameters, mut properties) =
-            parameter::named(declared, body.is_some(), &mut requests, &tool, report)?;
+            parameter::named(self, declared, body.is_some(), &mut requests, &tool, report)?;
         path.check(&parameters).map_err(|reason| Problem::new(&found.place, reason))?;
         let body = match body {
             Some(body) => {

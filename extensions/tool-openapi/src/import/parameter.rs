@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{
-    Problem, Report,
+    Problem, Report, body, encoding,
     operation::{Found, Property, Reading},
     schema::Components,
     text,
 };
 use crate::{
     document::Place,
-    request::{In, Parameter, Style},
+    request::{Fields, In, Parameter, Style},
 };
 
 /// A parameter in its document.
@@ -19,6 +19,17 @@ pub(super) struct Declared<'d> {
     location: In,
     place: Place,
     value: &'d Value,
+}
+
+/// How the value of a parameter is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content<'d> {
+    /// By its style.
+    Schema,
+    Json,
+    Text,
+    /// A query as a whole, by the encodings of its content.
+    Form(&'d Value),
 }
 
 /// Headers that belong to other parts of a request ([OpenAPI 3.1, section
@@ -86,6 +97,7 @@ pub(super) fn all<'d>(
 
 /// Gives each parameter its property. Names that clash, also with the body, get their location as a suffix.
 pub(super) fn named<'d>(
+    reading: &Reading<'d>,
     declared: Vec<Declared<'d>>,
     has_body: bool,
     components: &mut Components<'d>,
@@ -95,7 +107,7 @@ pub(super) fn named<'d>(
     let mut names: Vec<String> = Vec::with_capacity(declared.len());
     for (at, one) in declared.iter().enumerate() {
         let clashes = |(other, it): (usize, &Declared<'_>)| other != at && it.name == one.name;
-        let is_body = has_body && one.name == super::body::PROPERTY;
+        let is_body = has_body && one.name == body::PROPERTY;
         let mut name = match is_body || declared.iter().enumerate().any(clashes) {
             true => format!("{}__{}", one.name, one.location.name()),
             false => one.name.to_owned(),
@@ -110,7 +122,7 @@ pub(super) fn named<'d>(
     let mut properties = Vec::with_capacity(declared.len());
     for (name, one) in names.into_iter().zip(declared) {
         let required = one.location == In::Path || one.value.get("required") == Some(&Value::Bool(true));
-        let (place, schema, is_json) = one.schema()?;
+        let (place, schema, content) = one.schema()?;
         let mut schema = match schema {
             Some(schema) => components.translate(tool, &place, schema, report)?,
             None => json!({}),
@@ -123,7 +135,13 @@ pub(super) fn named<'d>(
             style: one.style()?,
             explode: one.explode(),
             allow_reserved: one.value.get("allowReserved") == Some(&Value::Bool(true)),
-            is_json,
+            is_json: content == Content::Json,
+            fields: match content {
+                Content::Form(value) => {
+                    Some(Fields(encoding::read(reading, &one.place, value, tool, report)))
+                }
+                Content::Schema | Content::Json | Content::Text => None,
+            },
         };
         parameters.push(parameter);
         properties.push(Property { name, schema, required });
@@ -132,22 +150,28 @@ pub(super) fn named<'d>(
 }
 
 impl<'d> Declared<'d> {
-    /// The schema of the parameter, and whether its value is written as JSON.
-    fn schema(&self) -> Result<(Place, Option<&'d Value>, bool), Problem> {
+    /// The schema of the parameter, and how its value is written.
+    fn schema(&self) -> Result<(Place, Option<&'d Value>, Content<'d>), Problem> {
         if let Some(schema) = self.value.get("schema") {
-            return Ok((self.place.at("schema"), Some(schema), false));
+            return Ok((self.place.at("schema"), Some(schema), Content::Schema));
         }
-        let Some(content) = self.value.get("content").and_then(Value::as_object) else {
-            return Ok((self.place.clone(), None, false));
-        };
         let place = self.place.at("content");
-        let Some((media_type, content)) = content.iter().next() else { return Ok((place, None, false)) };
-        if self.location == In::QueryString || !super::body::is_json(media_type) {
-            let message =
-                format!("the content `{media_type}` of the parameter `{}` is not supported", self.name);
-            return Err(Problem::new(&place.at(media_type), message));
-        }
-        Ok((place.at(media_type).at("schema"), content.get("schema"), true))
+        let content = self.value.get("content").and_then(Value::as_object);
+        let Some((media_type, content)) = content.and_then(|it| it.iter().next()) else {
+            return Ok((place, None, Content::Schema));
+        };
+        let form = "application/x-www-form-urlencoded";
+        let how = match body::essence(media_type) {
+            it if it == form && self.location == In::QueryString => Content::Form(content),
+            it if body::is_json(&it) => Content::Json,
+            it if it != form && body::is_text(&it) => Content::Text,
+            _ => {
+                let message =
+                    format!("the content `{media_type}` of the parameter `{}` is not supported", self.name);
+                return Err(Problem::new(&place.at(media_type), message));
+            }
+        };
+        Ok((place.at(media_type).at("schema"), content.get("schema"), how))
     }
 
     fn style(&self) -> Result<Style, Problem> {

@@ -1,8 +1,8 @@
 //! JSON values as text.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::HashSet, fmt};
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The members of an object, in their order, with their values as text.
@@ -49,6 +49,71 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
     }
 }
 
+/// Returns an error if an object within `text` has two members of one name: what was validated and permitted is not what every server
+/// reads.
+pub(super) fn check_unique(text: &str) -> Result<(), serde_json::Error> {
+    serde_json::from_str::<Unique>(text).map(drop)
+}
+
+struct Unique;
+
+impl<'de> Deserialize<'de> for Unique {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Unique {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self, A::Error> {
+        while let Some(Self) = seq.next_element()? {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        let mut names = HashSet::new();
+        while let Some(Key(name)) = map.next_key::<Key<'de>>()? {
+            if names.contains(&name) {
+                return Err(A::Error::custom(format_args!(
+                    "the member `{name}` appears twice in one object"
+                )));
+            }
+            names.insert(name);
+            let Self = map.next_value()?;
+        }
+        Ok(self)
+    }
+}
+
 /// A text that is borrowed where it has no escapes.
 struct Key<'t>(Cow<'t, str>);
 
@@ -77,6 +142,7 @@ impl<'de: 't, 't> Deserialize<'de> for Key<'t> {
 }
 
 /// A value in the shapes that styles distinguish. Values inside lists and objects are texts: those of strings, and JSON of any other.
+/// `null` inside them is not written, as in [RFC 6570, section 2.3](https://www.rfc-editor.org/rfc/rfc6570#section-2.3).
 pub(super) enum Shape<'t> {
     Scalar(Cow<'t, str>),
     List(Vec<Cow<'t, str>>),
@@ -89,7 +155,8 @@ impl<'t> Shape<'t> {
         Ok(match value.get().as_bytes().first() {
             Some(b'[') => {
                 let items: Vec<&RawValue> = serde_json::from_str(value.get())?;
-                Self::List(items.into_iter().map(scalar).collect::<Result<_, _>>()?)
+                let present = items.into_iter().filter(|it| it.get() != "null");
+                Self::List(present.map(scalar).collect::<Result<_, _>>()?)
             }
             Some(b'{') => {
                 let members = Members::of(value.get())?;

@@ -1,21 +1,32 @@
 //! From the arguments of a call to a request.
 //!
 //! Values are taken from the text of the arguments, so that numbers keep their spelling. No value changes the structure of the
-//! request: it stays within its path segment, its query parameter, its header.
+//! request: it stays within its path segment, its query parameter, its header. The members of an object that become parameters of
+//! their own never take the name of a parameter that the document declares.
 
+mod body;
+mod file;
+mod form;
 mod json;
+mod multipart;
 mod path;
 mod style;
 
 use reqwest::{
     Client, Method, Request, Url,
-    header::{CONTENT_TYPE, COOKIE, HeaderName, HeaderValue},
+    header::{COOKIE, HeaderName, HeaderValue},
 };
-use serde_json::value::RawValue;
 use tool_runtime::ToolError;
 
-use self::json::Members;
-pub(crate) use self::{path::PathTemplate, style::Style};
+pub use self::file::{FileContent, FileResolver};
+pub(crate) use self::{
+    body::{Body, BodyForm},
+    file::{Files, SharedResolver},
+    form::{Field, Fields},
+    path::PathTemplate,
+    style::Style,
+};
+use self::{json::Members, style::Pair};
 use crate::{OpenApiError, settings::Settings};
 
 /// Everything about an operation that its requests need.
@@ -61,20 +72,8 @@ pub(crate) struct Parameter {
     pub(crate) allow_reserved: bool,
     /// The value is written as JSON.
     pub(crate) is_json: bool,
-}
-
-/// A request body, and the property that has its value.
-#[derive(Debug)]
-pub(crate) struct Body {
-    pub(crate) property: Box<str>,
-    pub(crate) media_type: Box<str>,
-    pub(crate) form: BodyForm,
-}
-
-/// The form of a request body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BodyForm {
-    Json,
+    /// The properties of a query as a whole that is a form.
+    pub(crate) fields: Option<Fields>,
 }
 
 /// Creates the client of all operations of a document.
@@ -87,21 +86,19 @@ pub(crate) fn client(settings: &Settings) -> Result<Client, OpenApiError> {
 }
 
 impl Plan {
-    /// Returns the request for `arguments`, a JSON object.
+    /// Returns the request for `arguments`, a JSON object or `null`.
     ///
     /// # Errors
     ///
-    /// If a value has no place in a request, such as a line break in a header.
-    pub(crate) fn request(&self, arguments: &str) -> Result<Request, ToolError> {
-        let arguments = Members::of(arguments).map_err(|error| {
-            ToolError::bad_parameter(format!("the arguments are not a JSON object: {error}"))
-        })?;
+    /// If a value has no place in a request, such as a line break in a header, and errors of the resolver of files.
+    pub(crate) async fn request(&self, arguments: &str, files: Files<'_>) -> Result<Request, ToolError> {
+        let arguments = members(arguments)?;
         let mut request = Request::new(self.method.clone(), self.url(&arguments)?);
         self.add_headers(&mut request, &arguments)?;
         if let Some(body) = &self.body
             && let Some(value) = arguments.get(&body.property)
         {
-            body.add(&mut request, value)?;
+            body.add(&mut request, value, files).await?;
         }
         Ok(request)
     }
@@ -117,14 +114,44 @@ impl Plan {
                 format!("the path `{path}` is the path of another resource; no segment may be `.` or `..`");
             return Err(ToolError::bad_parameter(message));
         }
-        let mut query = String::new();
-        for parameter in self.parameters.iter().filter(|it| it.location == In::Query) {
-            if let Some(value) = arguments.get(&parameter.property) {
-                parameter.add_query(&mut query, value)?;
-            }
+        let mut query: Vec<String> = self.path.query().map(str::to_owned).into_iter().collect();
+        for parameter in &self.parameters {
+            let Some(value) = arguments.get(&parameter.property) else { continue };
+            let pairs = match parameter.location {
+                In::Query => parameter.styled().pairs(value),
+                In::QueryString => match &parameter.fields {
+                    Some(fields) => fields.pairs(value),
+                    None => parameter.styled().pairs(value).map(|pairs| {
+                        query.extend(pairs.into_iter().map(|it| it.value));
+                        Vec::new()
+                    }),
+                },
+                In::Path | In::Header | In::Cookie => continue,
+            };
+            let pairs = pairs.map_err(|problem| parameter.unfit(&problem))?;
+            self.check_names(parameter, &pairs)?;
+            query.extend(pairs.iter().map(Pair::text));
         }
+        let query = query.join("&");
         url.set_query(Some(&*query).filter(|it| !it.is_empty()));
         Ok(url)
+    }
+
+    /// Refuses members of an object that would be another parameter of the operation.
+    fn check_names(&self, parameter: &Parameter, pairs: &[Pair]) -> Result<(), ToolError> {
+        let is_declared = |name: &str| {
+            let same = |it: &&Parameter| it.location == parameter.location && *it.name == *name;
+            self.parameters.iter().filter(same).any(|it| it.property != parameter.property)
+                || (parameter.location == In::Query && self.path.has_query(name))
+        };
+        match pairs.iter().filter_map(|it| it.member.as_deref()).find(|it| is_declared(it)) {
+            Some(name) => Err(parameter.unfit(&format!(
+                "has the member `{name}`, which is the name of another parameter in {}; give that parameter \
+                 its value itself",
+                parameter.location.name()
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn add_headers(&self, request: &mut Request, arguments: &Members<'_>) -> Result<(), ToolError> {
@@ -133,7 +160,8 @@ impl Plan {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             match parameter.location {
                 In::Header => {
-                    let Some(text) = parameter.simple(value)? else { continue };
+                    let text = parameter.styled().header(value);
+                    let Some(text) = text.map_err(|problem| parameter.unfit(&problem))? else { continue };
                     let name = HeaderName::try_from(&*parameter.name)
                         .map_err(|_| parameter.unfit("is no name of a header"))?;
                     let value = HeaderValue::try_from(text).map_err(|_| {
@@ -143,10 +171,16 @@ impl Plan {
                     })?;
                     request.headers_mut().append(name, value);
                 }
-                In::Cookie => cookies.extend(parameter.cookie(value)?),
+                In::Cookie => {
+                    let pairs = parameter.styled().pairs(value);
+                    let pairs = pairs.map_err(|problem| parameter.unfit(&problem))?;
+                    self.check_names(parameter, &pairs)?;
+                    cookies.extend(pairs.iter().map(Pair::text));
+                }
                 In::Path | In::Query | In::QueryString => {}
             }
         }
+        // Cookies are separated as every server reads them, also those of the style `form`.
         if !cookies.is_empty() {
             let value = HeaderValue::try_from(cookies.join("; "))
                 .map_err(|_| ToolError::bad_parameter("a cookie has characters that no header may have"))?;
@@ -154,6 +188,15 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Reads arguments; `null` is no arguments.
+fn members(arguments: &str) -> Result<Members<'_>, ToolError> {
+    let arguments = if arguments.trim() == "null" { "{}" } else { arguments };
+    let unfit =
+        |error| ToolError::bad_parameter(format!("the arguments are not an object of valid JSON: {error}"));
+    json::check_unique(arguments).map_err(unfit)?;
+    Members::of(arguments).map_err(unfit)
 }
 
 impl Parameter {
@@ -164,17 +207,5 @@ impl Parameter {
             self.property,
             self.location.name()
         ))
-    }
-}
-
-impl Body {
-    fn add(&self, request: &mut Request, value: &RawValue) -> Result<(), ToolError> {
-        let media_type = HeaderValue::try_from(&*self.media_type)
-            .map_err(|_| ToolError::failed(format!("`{}` is not a media type", self.media_type)))?;
-        match self.form {
-            BodyForm::Json => *request.body_mut() = Some(value.get().to_owned().into()),
-        }
-        request.headers_mut().insert(CONTENT_TYPE, media_type);
-        Ok(())
     }
 }

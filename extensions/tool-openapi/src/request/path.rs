@@ -1,6 +1,6 @@
 //! Path templates.
 
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use tool_runtime::ToolError;
 
 use super::{In, Parameter, json::Members};
@@ -13,6 +13,8 @@ const LITERAL: &AsciiSet =
 #[derive(Debug)]
 pub(crate) struct PathTemplate {
     parts: Vec<Part>,
+    /// The query that some documents have in the path, such as `/things?action=list`.
+    query: Option<Box<str>>,
 }
 
 #[derive(Debug)]
@@ -29,6 +31,13 @@ impl PathTemplate {
         }
         // A fragment distinguishes operations of one path in some documents, and is not sent.
         let path = path.split('#').next().unwrap_or_default();
+        let (path, query) = match path.split_once('?') {
+            Some((_, query)) if query.contains(['{', '}']) => {
+                return Err(format!("the path `{path}` has a parameter in its query"));
+            }
+            Some((path, query)) => (path, Some(utf8_percent_encode(query, LITERAL).to_string().into())),
+            None => (path, None),
+        };
         let (mut parts, mut rest) = (Vec::new(), path);
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, after)) = after.split_once('}') else {
@@ -39,7 +48,18 @@ impl PathTemplate {
             rest = after;
         }
         parts.push(Part::literal(rest));
-        Ok(Self { parts })
+        Ok(Self { parts, query })
+    }
+
+    /// Returns the query that the path has in the document.
+    pub(crate) fn query(&self) -> Option<&str> {
+        self.query.as_deref().filter(|it| !it.is_empty())
+    }
+
+    /// Returns `true` if that query has a pair of the name `name`.
+    pub(super) fn has_query(&self, name: &str) -> bool {
+        let names = self.query.iter().flat_map(|it| it.split('&')).filter_map(|it| it.split('=').next());
+        names.into_iter().any(|it| percent_decode_str(it).decode_utf8_lossy() == name)
     }
 
     /// Returns an error if a name in the template has no parameter, or a parameter no place.
@@ -77,7 +97,7 @@ impl PathTemplate {
                         parameter.ok_or_else(|| ToolError::failed("a parameter of the path is missing"))?;
                     let value =
                         arguments.get(&parameter.property).ok_or_else(|| parameter.unfit("has no value"))?;
-                    let text = parameter.path(value)?;
+                    let text = parameter.styled().path(value).map_err(|problem| parameter.unfit(&problem))?;
                     if text.is_empty() {
                         return Err(parameter.unfit("is empty, which would be the path of another resource"));
                     }

@@ -1,13 +1,13 @@
-//! The styles of parameters ([OpenAPI 3.1, section
-//! 4.8.12.6](https://spec.openapis.org/oas/v3.1.1.html#style-examples)).
+//! The styles of parameters ([OpenAPI 3.2, "Style
+//! Examples"](https://spec.openapis.org/oas/v3.2.0.html#style-examples)).
 //!
-//! Values are encoded one by one, and the delimiters of a style are added afterwards: no value contains a delimiter.
+//! Values are encoded one by one, and the delimiters of a style are added afterwards: no value contains a delimiter. A value that has
+//! no encoding, as in a header, is refused if it has the delimiter.
 
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::value::RawValue;
-use tool_runtime::ToolError;
 
 use super::{
     In, Parameter,
@@ -16,10 +16,10 @@ use super::{
 
 /// Everything but the unreserved characters ([RFC 3986, section
 /// 2.3](https://www.rfc-editor.org/rfc/rfc3986#section-2.3)).
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+pub(super) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Everything but unreserved characters and the reserved ones that cannot end a parameter.
-const MARKS: &AsciiSet = &RESERVED
+/// Everything but unreserved characters and the reserved ones that cannot end an item of a list.
+const ITEM_MARKS: &AsciiSet = &RESERVED
     .remove(b':')
     .remove(b'/')
     .remove(b'?')
@@ -30,10 +30,16 @@ const MARKS: &AsciiSet = &RESERVED
     .remove(b'(')
     .remove(b')')
     .remove(b'*')
-    .remove(b',')
     .remove(b';')
     .remove(b'[')
     .remove(b']');
+
+/// The same, for a value that is no list.
+const MARKS: &AsciiSet = &ITEM_MARKS.remove(b',');
+
+/// The same within a segment of a path.
+const SEGMENT_MARKS: &AsciiSet = &MARKS.add(b'/').add(b'?');
+const SEGMENT_ITEM_MARKS: &AsciiSet = &ITEM_MARKS.add(b'/').add(b'?');
 
 /// The style of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +51,8 @@ pub(crate) enum Style {
     SpaceDelimited,
     PipeDelimited,
     DeepObject,
+    /// Values as they are (version 3.2).
+    Cookie,
 }
 
 impl Style {
@@ -54,7 +62,8 @@ impl Style {
             ("simple", In::Path | In::Header) => Self::Simple,
             ("label", In::Path) => Self::Label,
             ("matrix", In::Path) => Self::Matrix,
-            ("form", In::Query | In::Cookie | In::QueryString) | ("cookie", In::Cookie) => Self::Form,
+            ("form", In::Query | In::Cookie | In::QueryString) => Self::Form,
+            ("cookie", In::Cookie) => Self::Cookie,
             ("spaceDelimited", In::Query) => Self::SpaceDelimited,
             ("pipeDelimited", In::Query) => Self::PipeDelimited,
             ("deepObject", In::Query) => Self::DeepObject,
@@ -63,138 +72,247 @@ impl Style {
     }
 }
 
+/// The characters of a value that are escaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escaped {
+    Reserved,
+    /// `allowReserved`: only what would end the value.
+    Delimiters,
+    /// The same within a segment of a path.
+    SegmentDelimiters,
+    /// None; a value that needs it is refused.
+    Nothing,
+}
+
+/// A named value, and how it is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Styled<'p> {
+    name: &'p str,
+    style: Style,
+    explode: bool,
+    is_json: bool,
+    escaped: Escaped,
+}
+
+/// A name and its value, encoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) name: String,
+    pub(super) value: String,
+    /// The name as it is read by the server, if it comes from an object and not from the document.
+    pub(super) member: Option<String>,
+}
+
+impl Pair {
+    /// The pair in a query, a form or a cookie.
+    pub(super) fn text(&self) -> String {
+        format!("{}={}", self.name, self.value)
+    }
+}
+
 impl Parameter {
-    fn shape<'t>(&self, value: &'t RawValue) -> Result<Shape<'t>, ToolError> {
+    pub(super) fn styled(&self) -> Styled<'_> {
+        let escaped = match (self.location, self.allow_reserved) {
+            (In::Path, true) => Escaped::SegmentDelimiters,
+            (_, true) => Escaped::Delimiters,
+            (_, false) if self.style == Style::Cookie => Escaped::Nothing,
+            (_, false) => Escaped::Reserved,
+        };
+        let Self { name, style, explode, is_json, .. } = self;
+        Styled { name, style: *style, explode: *explode, is_json: *is_json, escaped }
+    }
+}
+
+impl<'p> Styled<'p> {
+    /// A property of a form.
+    pub(super) fn of_form(name: &'p str, style: Style, explode: bool, allow_reserved: bool) -> Self {
+        let escaped = if allow_reserved { Escaped::Delimiters } else { Escaped::Reserved };
+        Self { name, style, explode, is_json: false, escaped }
+    }
+
+    /// The same, with the value as JSON.
+    pub(super) fn as_json(self) -> Self {
+        Self { is_json: true, ..self }
+    }
+
+    fn shape<'t>(&self, value: &'t RawValue) -> Result<Shape<'t>, String> {
         if self.is_json {
             return Ok(Shape::Scalar(Cow::Borrowed(value.get())));
         }
-        Shape::of(value).map_err(|error| self.unfit(&format!("cannot be read: {error}")))
+        Shape::of(value).map_err(|error| format!("cannot be read: {error}"))
     }
 
-    fn text<'t>(&self, value: &'t RawValue) -> Result<Cow<'t, str>, ToolError> {
-        scalar(value).map_err(|error| self.unfit(&format!("cannot be read: {error}")))
+    fn encoded(&self, text: &str, in_list: bool) -> Result<String, String> {
+        let set = match (self.escaped, in_list) {
+            (Escaped::Reserved, _) => RESERVED,
+            (Escaped::Delimiters, false) => MARKS,
+            (Escaped::Delimiters, true) => ITEM_MARKS,
+            (Escaped::SegmentDelimiters, false) => SEGMENT_MARKS,
+            (Escaped::SegmentDelimiters, true) => SEGMENT_ITEM_MARKS,
+            // https://www.rfc-editor.org/rfc/rfc6265#section-4.1.1
+            (Escaped::Nothing, _) => {
+                let is_octet = |it: u8| it.is_ascii_graphic() && !b"\",;\\".contains(&it);
+                return match text.bytes().all(is_octet) {
+                    true => Ok(text.to_owned()),
+                    false => {
+                        Err("has a value with white space, a quote, `,`, `;`, `\\` or a character beyond \
+                                  ASCII, which a cookie cannot have"
+                            .to_owned())
+                    }
+                };
+            }
+        };
+        Ok(utf8_percent_encode(text, set).to_string())
     }
 
-    fn encoded(&self, text: &str) -> String {
-        utf8_percent_encode(text, if self.allow_reserved { MARKS } else { RESERVED }).to_string()
+    fn all(&self, items: &[Cow<'_, str>]) -> Result<Vec<String>, String> {
+        items.iter().map(|it| self.encoded(it, true)).collect()
     }
 
     /// The members of an object, encoded, with `between` key and value.
-    fn members(&self, members: &[(String, &RawValue)], between: char) -> Result<Vec<String>, ToolError> {
+    fn members(&self, members: &[(String, &RawValue)], between: char) -> Result<Vec<String>, String> {
         let pair = |(key, value): &(String, &RawValue)| {
-            let value = self.encoded(&self.text(value)?);
-            Ok(format!("{}{between}{value}", self.encoded(key)))
+            let value = self.encoded(&text(value)?, true)?;
+            Ok(format!("{}{between}{value}", utf8_percent_encode(key, RESERVED)))
         };
         members.iter().map(pair).collect()
     }
 
-    /// The value in a path.
-    pub(super) fn path(&self, value: &RawValue) -> Result<String, ToolError> {
-        let shape = self.shape(value)?;
-        let name = self.encoded(&self.name);
-        let all = |items: &[Cow<'_, str>]| items.iter().map(|it| self.encoded(it)).collect::<Vec<_>>();
+    /// The value in a path; empty for an empty list or object.
+    pub(super) fn path(&self, value: &RawValue) -> Result<String, String> {
+        let name = utf8_percent_encode(self.name, RESERVED).to_string();
+        let (shape, explode) = (self.shape(value)?, self.explode);
+        let between = if explode { '=' } else { ',' };
         Ok(match (self.style, shape) {
-            (Style::Label, Shape::Scalar(text)) => format!(".{}", self.encoded(&text)),
+            (_, Shape::List(items)) if items.is_empty() => String::new(),
+            (_, Shape::Object(members)) if members.is_empty() => String::new(),
+            (Style::Label, Shape::Scalar(text)) => format!(".{}", self.encoded(&text, false)?),
             (Style::Label, Shape::List(items)) => {
-                format!(".{}", all(&items).join(if self.explode { "." } else { "," }))
+                format!(".{}", self.all(&items)?.join(if explode { "." } else { "," }))
             }
-            (Style::Label, Shape::Object(members)) => match self.explode {
-                true => format!(".{}", self.members(&members, '=')?.join(".")),
-                false => format!(".{}", self.members(&members, ',')?.join(",")),
+            (Style::Label, Shape::Object(members)) => {
+                format!(".{}", self.members(&members, between)?.join(if explode { "." } else { "," }))
+            }
+            (Style::Matrix, Shape::Scalar(text)) if text.is_empty() => format!(";{name}"),
+            (Style::Matrix, Shape::Scalar(text)) => format!(";{name}={}", self.encoded(&text, false)?),
+            (Style::Matrix, Shape::List(items)) => match explode {
+                true => self.all(&items)?.iter().map(|it| format!(";{name}={it}")).collect(),
+                false => format!(";{name}={}", self.all(&items)?.join(",")),
             },
-            (Style::Matrix, Shape::Scalar(text)) => format!(";{name}={}", self.encoded(&text)),
-            (Style::Matrix, Shape::List(items)) => match self.explode {
-                true => all(&items).iter().map(|it| format!(";{name}={it}")).collect(),
-                false => format!(";{name}={}", all(&items).join(",")),
-            },
-            (Style::Matrix, Shape::Object(members)) => match self.explode {
+            (Style::Matrix, Shape::Object(members)) => match explode {
                 true => self.members(&members, '=')?.iter().map(|it| format!(";{it}")).collect(),
                 false => format!(";{name}={}", self.members(&members, ',')?.join(",")),
             },
-            (_, Shape::Scalar(text)) => self.encoded(&text),
-            (_, Shape::List(items)) => all(&items).join(","),
-            (_, Shape::Object(members)) => {
-                self.members(&members, if self.explode { '=' } else { ',' })?.join(",")
-            }
+            (_, Shape::Scalar(text)) => self.encoded(&text, false)?,
+            (_, Shape::List(items)) => self.all(&items)?.join(","),
+            (_, Shape::Object(members)) => self.members(&members, between)?.join(","),
         })
     }
 
-    /// The value in a header, which is not encoded; `None` for an empty list.
-    pub(super) fn simple(&self, value: &RawValue) -> Result<Option<String>, ToolError> {
-        Ok(Some(match self.shape(value)? {
+    /// The value in a header, which is not encoded; `None` for an empty list or object.
+    pub(super) fn header(&self, value: &RawValue) -> Result<Option<String>, String> {
+        let part = |text: &str, also: &str| match text.contains(|it| it == ',' || also.contains(it)) {
+            false => Ok(text.to_owned()),
+            true => Err(format!("has an item with `,`{also}, which separates the items in a header")),
+        };
+        let text = match self.shape(value)? {
             Shape::Scalar(text) => text.into_owned(),
             Shape::List(items) if items.is_empty() => return Ok(None),
-            Shape::List(items) => items.join(","),
+            Shape::Object(members) if members.is_empty() => return Ok(None),
+            Shape::List(items) => {
+                items.iter().map(|it| part(it, "")).collect::<Result<Vec<_>, String>>()?.join(",")
+            }
             Shape::Object(members) => {
-                let between = if self.explode { '=' } else { ',' };
-                let pair =
-                    |(key, value): &(String, &RawValue)| Ok(format!("{key}{between}{}", self.text(value)?));
-                members.iter().map(pair).collect::<Result<Vec<_>, ToolError>>()?.join(",")
+                let (between, also) = if self.explode { ('=', "=") } else { (',', "") };
+                let pair = |(key, value): &(String, &RawValue)| {
+                    Ok(format!("{}{between}{}", part(key, also)?, part(&text(value)?, "")?))
+                };
+                members.iter().map(pair).collect::<Result<Vec<_>, String>>()?.join(",")
             }
-        }))
-    }
-
-    /// The value as `name=value` of a cookie.
-    pub(super) fn cookie(&self, value: &RawValue) -> Result<Vec<String>, ToolError> {
-        let mut query = String::new();
-        self.add_query(&mut query, value)?;
-        Ok(query.split('&').filter(|it| !it.is_empty()).map(str::to_owned).collect())
-    }
-
-    /// Adds the value to a query.
-    pub(super) fn add_query(&self, query: &mut String, value: &RawValue) -> Result<(), ToolError> {
-        let name = self.encoded(&self.name);
-        let mut add = |pair: String| {
-            if !query.is_empty() {
-                query.push('&');
-            }
-            query.push_str(&pair);
         };
-        let all = |items: &[Cow<'_, str>]| items.iter().map(|it| self.encoded(it)).collect::<Vec<_>>();
+        match text.trim_matches([' ', '\t']) == text {
+            true => Ok(Some(text)),
+            false => Err("begins or ends with white space, which HTTP removes from headers".to_owned()),
+        }
+    }
+
+    /// The value as pairs of a query, a form or cookies; none for an empty list or object.
+    pub(super) fn pairs(&self, value: &RawValue) -> Result<Vec<Pair>, String> {
+        let name = match self.escaped {
+            Escaped::Nothing => self.name.to_owned(),
+            _ => utf8_percent_encode(self.name, RESERVED).to_string(),
+        };
+        let pair = |value: String| Pair { name: name.clone(), value, member: None };
         let delimiter = match self.style {
             Style::SpaceDelimited => "%20",
             Style::PipeDelimited => "%7C",
             _ => ",",
         };
-        match self.shape(value)? {
-            Shape::Scalar(text) => add(format!("{name}={}", self.encoded(&text))),
+        Ok(match self.shape(value)? {
+            Shape::Scalar(text) => vec![pair(self.encoded(&text, false)?)],
+            Shape::List(items) if items.is_empty() => Vec::new(),
+            Shape::Object(members) if members.is_empty() => Vec::new(),
             Shape::List(items) if self.explode || self.style == Style::DeepObject => {
-                all(&items).into_iter().for_each(|it| add(format!("{name}={it}")));
+                items.iter().map(|it| Ok(pair(self.encoded(it, false)?))).collect::<Result<_, String>>()?
             }
-            Shape::List(items) if items.is_empty() => {}
-            Shape::List(items) => add(format!("{name}={}", all(&items).join(delimiter))),
+            Shape::List(items) => vec![pair(self.all(&items)?.join(delimiter))],
             Shape::Object(members) if self.style == Style::DeepObject => {
-                self.add_deep(&mut add, &name, &members)?
+                let mut pairs = Vec::new();
+                self.add_deep(&mut pairs, self.name, &members)?;
+                pairs
             }
-            Shape::Object(members) if self.explode => self.members(&members, '=')?.into_iter().for_each(add),
-            Shape::Object(members) if members.is_empty() => {}
+            Shape::Object(members) if self.explode => {
+                let of = |(key, value): &(String, &RawValue)| {
+                    let name = match self.escaped {
+                        Escaped::Nothing if key.contains('=') => {
+                            return Err(format!("has the name `{key}`, and `=` ends the name of a cookie"));
+                        }
+                        Escaped::Nothing => self.encoded(key, true)?,
+                        _ => utf8_percent_encode(key, RESERVED).to_string(),
+                    };
+                    Ok(Pair { name, value: self.encoded(&text(value)?, false)?, member: Some(key.clone()) })
+                };
+                members.iter().map(of).collect::<Result<_, String>>()?
+            }
             Shape::Object(members) => {
                 let mut parts = Vec::with_capacity(members.len() * 2);
                 for (key, value) in &members {
-                    parts.push(self.encoded(key));
-                    parts.push(self.encoded(&self.text(value)?));
+                    parts.push(self.encoded(key, true)?);
+                    parts.push(self.encoded(&text(value)?, true)?);
                 }
-                add(format!("{name}={}", parts.join(delimiter)));
+                vec![pair(parts.join(delimiter))]
             }
-        }
-        Ok(())
+        })
     }
 
     /// Adds `name[key]=value` of each member, also of nested ones, as most servers expect.
     fn add_deep(
         &self,
-        add: &mut impl FnMut(String),
+        pairs: &mut Vec<Pair>,
         name: &str,
         members: &[(String, &RawValue)],
-    ) -> Result<(), ToolError> {
+    ) -> Result<(), String> {
         for (key, value) in members {
-            let name = format!("{name}%5B{}%5D", self.encoded(key));
+            let name = format!("{name}[{key}]");
+            let pair = |text: &str| {
+                let encoded = utf8_percent_encode(&name, RESERVED).to_string();
+                let value = self.encoded(text, false)?;
+                Ok::<_, String>(Pair { name: encoded, value, member: Some(name.clone()) })
+            };
             match self.shape(value)? {
-                Shape::Scalar(text) => add(format!("{name}={}", self.encoded(&text))),
-                Shape::List(items) => items.iter().for_each(|it| add(format!("{name}={}", self.encoded(it)))),
-                Shape::Object(members) => self.add_deep(add, &name, &members)?,
+                Shape::Scalar(text) => pairs.push(pair(&text)?),
+                Shape::List(items) => {
+                    for item in &items {
+                        pairs.push(pair(item)?);
+                    }
+                }
+                Shape::Object(members) => self.add_deep(pairs, &name, &members)?,
             }
         }
         Ok(())
     }
+}
+
+fn text(value: &RawValue) -> Result<Cow<'_, str>, String> {
+    scalar(value).map_err(|error| format!("cannot be read: {error}"))
 }

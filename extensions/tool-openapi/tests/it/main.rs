@@ -1,11 +1,13 @@
 //! Documents as tools, and their calls.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may")]
 
+mod bodies;
 mod calls;
 mod generator;
 mod import;
 mod mocked;
 mod recorder;
+mod styles;
 
 use std::{path::PathBuf, sync::Arc};
 

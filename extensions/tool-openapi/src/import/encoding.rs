@@ -1,0 +1,92 @@
+//! The encoding of the properties of a form.
+
+use reqwest::header::{HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::{Report, operation::Reading, text};
+use crate::{
+    document::Place,
+    request::{Field, In, Style},
+};
+
+/// Reads the encoding objects of a form. A mistake in one is a warning, and its property is written by the default.
+pub(super) fn read(
+    reading: &Reading<'_>,
+    place: &Place,
+    content: &Value,
+    tool: &str,
+    report: &mut Report,
+) -> Vec<Field> {
+    let place = place.at("encoding");
+    let all = content.get("encoding").and_then(Value::as_object);
+    let mut fields = Vec::new();
+    for (name, encoding) in all.into_iter().flatten() {
+        let place = place.at(name);
+        let style = text(encoding, "style");
+        let explode = encoding.get("explode").and_then(Value::as_bool);
+        let allow_reserved = encoding.get("allowReserved").and_then(Value::as_bool);
+        let known = Style::read(style.unwrap_or("form"), In::Query);
+        if known.is_none() {
+            let message = format!("the style `{}` does not exist for a form", style.unwrap_or_default());
+            report.warn("encoding", tool, &place.at("style"), message);
+        }
+        let is_styled = style.is_some() || explode.is_some() || allow_reserved.is_some();
+        let style = known
+            .filter(|_| is_styled)
+            .map(|style| (style, explode.unwrap_or(style == Style::Form), allow_reserved.unwrap_or(false)));
+        fields.push(Field {
+            name: name.as_str().into(),
+            style,
+            media_type: text(encoding, "contentType").and_then(concrete).map(Into::into),
+            is_file: text(encoding, "contentType").is_some_and(is_of_file),
+            headers: headers(reading, &place, encoding, tool, report),
+        });
+    }
+    fields
+}
+
+/// The first media type of a list such as `image/png, image/*` that is no range.
+fn concrete(list: &str) -> Option<&str> {
+    let is_valid = |it: &&str| !it.contains('*') && it.contains('/') && HeaderValue::try_from(*it).is_ok();
+    list.split(',').map(str::trim).find(is_valid)
+}
+
+/// Returns `true` if all media types of a list are of neither text nor JSON.
+fn is_of_file(list: &str) -> bool {
+    list.split(',').map(str::trim).all(|it| it.contains('/') && it != "*/*" && !super::body::is_text(it))
+}
+
+/// The headers of a part that have one value: models give none.
+fn headers(
+    reading: &Reading<'_>,
+    place: &Place,
+    encoding: &Value,
+    tool: &str,
+    report: &mut Report,
+) -> Vec<(Box<str>, Box<str>)> {
+    let place = place.at("headers");
+    let mut headers = Vec::new();
+    for (name, header) in encoding.get("headers").and_then(Value::as_object).into_iter().flatten() {
+        if ["content-type", "content-disposition"].contains(&&*name.to_ascii_lowercase()) {
+            continue;
+        }
+        let place = place.at(name);
+        let schema = match reading.documents.resolved(place.clone(), header) {
+            Ok((_, header)) => header.get("schema").unwrap_or(&Value::Null),
+            Err(_) => &Value::Null,
+        };
+        let only = schema.get("enum").and_then(Value::as_array).filter(|it| it.len() == 1);
+        let value = schema.get("const").or_else(|| schema.get("default")).or_else(|| only?.first());
+        let value = value.map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
+        match value {
+            Some(value) if HeaderName::try_from(&**name).is_ok() && HeaderValue::try_from(&value).is_ok() => {
+                headers.push((name.as_str().into(), value.into()));
+            }
+            _ => {
+                let message = format!("the header `{name}` of a part has no fixed value, and is not sent");
+                report.warn("encoding", tool, &place, message);
+            }
+        }
+    }
+    headers
+}

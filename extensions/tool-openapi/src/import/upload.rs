@@ -1,0 +1,162 @@
+//! Files in schemas of request bodies: base64, or references that the program resolves.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use super::schema::Components;
+use crate::request::Field;
+
+const PREFIX: &str = "#/$defs/";
+
+/// The maximum number of references and branches between a body and the properties of its form.
+const DEEPEST: usize = 16;
+
+/// The schema of the content of a file.
+pub(super) fn schema(old: &Value, is_reference: bool) -> Value {
+    let what = match is_reference {
+        true => "A reference to a file, such as its name; the program reads the file.",
+        false => "The content of a file in base64.",
+    };
+    let description = match old.get("description").and_then(Value::as_str) {
+        Some(text) => format!("{text} ({what})"),
+        None => what.to_owned(),
+    };
+    let mut new = json!({ "type": "string", "description": description });
+    if let (Value::Object(new), false) = (&mut new, is_reference) {
+        new.insert("contentEncoding".to_owned(), Value::from("base64"));
+    }
+    new
+}
+
+/// Returns `true` for the schema of bytes, without references.
+pub(super) fn is_binary(schema: &Value) -> bool {
+    let text = |key: &str| schema.get(key).and_then(Value::as_str);
+    let kind = schema.get("type");
+    let may_be_text = match kind {
+        None => true,
+        Some(Value::Array(types)) => types.iter().any(|it| it == "string"),
+        Some(one) => one == "string" || one == "file",
+    };
+    let of_media = text("contentMediaType").is_some_and(|it| !super::body::is_text(it));
+    may_be_text
+        && (text("format") == Some("binary")
+            || kind.is_some_and(|it| it == "file")
+            || (of_media && text("contentEncoding").is_none_or(|it| it == "binary")))
+}
+
+/// Follows references of a translated schema.
+pub(super) fn resolved<'v>(schema: &'v Value, components: &'v Components<'_>) -> Cow<'v, Value> {
+    let mut schema = Cow::Borrowed(schema);
+    for _ in 0..DEEPEST {
+        let Some(name) = reference(&schema) else { break };
+        let Some(found) = components.get(name) else { break };
+        schema = found;
+    }
+    schema
+}
+
+fn reference(schema: &Value) -> Option<&str> {
+    schema.get("$ref")?.as_str()?.strip_prefix(PREFIX)
+}
+
+/// Returns `true` for the schema of a file, also of one that may be `null`.
+fn is_file(schema: &Value, components: &Components<'_>, depth: usize) -> bool {
+    let schema = resolved(schema, components);
+    let branches = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
+    is_binary(&schema) || (depth < DEEPEST && branches.flatten().any(|it| is_file(it, components, depth + 1)))
+}
+
+/// Replaces the schemas of files among the properties of a form, and marks them in `fields`.
+pub(super) fn adapt(
+    schema: &mut Value,
+    components: &Components<'_>,
+    fields: &mut Vec<Field>,
+    is_reference: bool,
+) {
+    let mut adapting = Adapting { components, fields, is_reference };
+    adapting.schema(schema, 0);
+}
+
+struct Adapting<'a, 'd> {
+    components: &'a Components<'d>,
+    fields: &'a mut Vec<Field>,
+    is_reference: bool,
+}
+
+impl Adapting<'_, '_> {
+    /// Returns `true` if the schema has properties of files.
+    fn schema(&mut self, schema: &mut Value, depth: usize) -> bool {
+        if depth > DEEPEST {
+            return false;
+        }
+        if let Some(component) = reference(schema).and_then(|name| self.components.get(name)) {
+            // A copy, since a component may also be used by bodies that are not forms.
+            let mut component = component.into_owned();
+            let is_changed = self.schema(&mut component, depth + 1);
+            if is_changed && let (Value::Object(schema), Value::Object(component)) = (&mut *schema, component)
+            {
+                schema.shift_remove("$ref");
+                for (key, value) in component {
+                    schema.entry(key).or_insert(value);
+                }
+            }
+            return is_changed;
+        }
+        let Value::Object(members) = schema else { return false };
+        let mut is_changed = false;
+        for key in ["allOf", "anyOf", "oneOf"] {
+            let branches = members.get_mut(key).and_then(Value::as_array_mut);
+            for branch in branches.into_iter().flatten() {
+                is_changed |= self.schema(branch, depth + 1);
+            }
+        }
+        if let Some(Value::Object(properties)) = members.get_mut("properties") {
+            is_changed |= self.properties(properties);
+        }
+        is_changed
+    }
+
+    fn properties(&mut self, properties: &mut Map<String, Value>) -> bool {
+        let mut is_changed = false;
+        for (name, property) in properties {
+            let said = self.fields.iter().any(|it| *it.name == **name && it.is_file);
+            let old = resolved(property, self.components).into_owned();
+            let list = old.get("items").cloned();
+            let is_list = |items: &Value| said || is_file(items, self.components, 0);
+            let new = match list.filter(is_list) {
+                Some(items) => {
+                    let items = schema(&resolved(&items, self.components), self.is_reference);
+                    json!({ "type": "array", "items": items })
+                }
+                None if said || is_file(&old, self.components, 0) => schema(&old, self.is_reference),
+                None => continue,
+            };
+            *property = with_annotations(new, &old);
+            is_changed = true;
+            self.mark(name);
+        }
+        is_changed
+    }
+
+    fn mark(&mut self, name: &str) {
+        match self.fields.iter_mut().find(|it| *it.name == *name) {
+            Some(field) => field.is_file = true,
+            None => self.fields.push(Field { name: name.into(), is_file: true, ..Field::default() }),
+        }
+    }
+}
+
+/// Keeps what the old schema of a list says about it.
+fn with_annotations(mut new: Value, old: &Value) -> Value {
+    if let (Value::Object(new), Value::Object(old)) = (&mut new, old)
+        && new.contains_key("items")
+    {
+        for key in ["description", "minItems", "maxItems"] {
+            if let Some(value) = old.get(key) {
+                new.insert(key.to_owned(), value.clone());
+            }
+        }
+    }
+    new
+}

@@ -1,0 +1,74 @@
+//! Forms: the properties of an object as named values.
+
+use serde_json::value::RawValue;
+
+use super::{
+    json::{Members, scalar},
+    style::{Pair, Style, Styled},
+};
+
+/// The properties of a form of which the document says how they are written. Others are written by their values.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields(pub(crate) Vec<Field>);
+
+/// A property of a form.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Field {
+    pub(crate) name: Box<str>,
+    /// The style, `explode` and `allowReserved`.
+    pub(crate) style: Option<(Style, bool, bool)>,
+    pub(crate) media_type: Option<Box<str>>,
+    /// The value is the content of a file, or of several.
+    pub(crate) is_file: bool,
+    /// Headers of its part.
+    pub(crate) headers: Vec<(Box<str>, Box<str>)>,
+}
+
+impl Fields {
+    pub(super) fn get(&self, name: &str) -> Option<&Field> {
+        self.0.iter().find(|it| *it.name == *name)
+    }
+
+    /// The pairs of `application/x-www-form-urlencoded`.
+    ///
+    /// Without a style, a list is one pair for each item, and an object is JSON.
+    pub(super) fn pairs(&self, value: &RawValue) -> Result<Vec<Pair>, String> {
+        let unreadable = |error: serde_json::Error| format!("cannot be read: {error}");
+        if !value.get().starts_with('{') {
+            return Err("is not an object, which a form is".to_owned());
+        }
+        let members = Members::of(value.get()).map_err(unreadable)?;
+        let mut pairs = Vec::new();
+        for (name, value) in members.iter().filter(|(_, it)| it.get() != "null") {
+            let field = self.get(name);
+            let (style, explode, allow_reserved) =
+                field.and_then(|it| it.style).unwrap_or((Style::Form, true, false));
+            let is_json = field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::import::is_json);
+            let is_plain_object = field.is_none_or(|it| it.style.is_none()) && value.get().starts_with('{');
+            let styled = Styled::of_form(name, style, explode, allow_reserved);
+            let styled = if is_json || is_plain_object { styled.as_json() } else { styled };
+            let new = styled
+                .pairs(value)
+                .map_err(|problem| format!("has the property `{name}`, which {problem}"))?;
+            // The members of an object in a form are other properties of it.
+            if let Some(member) =
+                new.iter().filter_map(|it| it.member.as_deref()).find(|it| self.is_declared(it, name))
+            {
+                return Err(format!(
+                    "has the property `{name}` with the member `{member}`, which is the name of another property"
+                ));
+            }
+            pairs.extend(new);
+        }
+        Ok(pairs)
+    }
+
+    fn is_declared(&self, member: &str, of: &str) -> bool {
+        member != of && self.get(member).is_some()
+    }
+}
+
+/// The text of a value in a part or a form: a string as it is, any other value as JSON.
+pub(super) fn text(value: &RawValue) -> Result<String, String> {
+    scalar(value).map(|it| it.into_owned()).map_err(|error| format!("cannot be read: {error}"))
+}
