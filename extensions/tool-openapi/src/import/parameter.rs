@@ -21,7 +21,7 @@ pub(super) struct Declared<'d> {
     value: &'d Value,
 }
 
-/// How the value of a parameter is written.
+/// The form in which the value of a parameter is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content<'d> {
     /// By its style.

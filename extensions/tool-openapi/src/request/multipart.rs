@@ -125,7 +125,7 @@ pub(super) fn joined(parts: &[Part]) -> (String, Vec<u8>) {
     (boundary, body)
 }
 
-/// A boundary of 128 bits that nobody who writes a part can guess: the keys of the hash are secret and random.
+/// Returns a boundary of 128 bits that the author of a part cannot guess: the keys of the hash are secret and random.
 fn boundary() -> String {
     format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1))
 }
