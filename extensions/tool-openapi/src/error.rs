@@ -22,6 +22,8 @@ pub enum OpenApiErrorKind {
     Malformed,
     /// The value is not an OpenAPI document, or of a version that is not supported.
     Unsupported,
+    /// An address that is not public, or a redirect, is not allowed.
+    Refused,
     /// The settings contradict each other or the document.
     Config,
 }

@@ -33,6 +33,7 @@
 
 mod auth;
 mod calls;
+mod client;
 mod document;
 mod error;
 mod import;
@@ -47,7 +48,8 @@ mod tool;
 pub mod cli;
 
 pub use self::{
-    document::Document,
+    auth::{ClientCredentials, Credential, Secret},
+    document::{Document, Fetch},
     error::{OpenApiError, OpenApiErrorKind},
     import::SkippedOperation,
     info::OperationInfo,

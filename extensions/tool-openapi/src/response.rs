@@ -6,7 +6,7 @@ use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 use tool_runtime::{ErrorKind, ToolError, ToolOutput};
 
-use crate::{import::assembled, settings::Settings};
+use crate::{client::Answer, import::assembled, settings::Settings};
 
 /// The schemas of responses as text, from which an output schema is made when it is first needed.
 #[derive(Default)]
@@ -41,14 +41,23 @@ impl Shapes {
 pub(crate) async fn output(
     settings: &Settings,
     method: &str,
-    response: Response,
+    answer: Answer,
 ) -> Result<ToolOutput, ToolError> {
-    let (status, url) = (response.status(), response.url().clone());
+    let Answer { response, url, note, issued } = answer;
+    let status = response.status();
     let media_type =
         response.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
     let (bytes, is_cut) = read(settings, response).await?;
     let details = json!({ "status": status.as_u16(), "method": method, "url": url.as_str() });
     let mut text = format!("{method} {url}\n{}", title(status));
+    if let Some(note) = note {
+        text.push_str(&format!("\n[{note}]"));
+    }
+    // A server may repeat the credentials of the request.
+    let bytes = match std::str::from_utf8(&bytes).map(|it| issued.hide(it)) {
+        Ok(Cow::Owned(hidden)) => hidden.into_bytes(),
+        _ => bytes,
+    };
     let body = String::from_utf8_lossy(&bytes);
     if !body.is_empty() {
         text.push_str("\n\n");

@@ -1,5 +1,7 @@
 //! The settings of an import and of the calls.
 
+mod reach;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use reqwest::{
@@ -7,9 +9,12 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 
+pub(crate) use self::reach::Reach;
 use crate::{
-    Document, OpenApiError, OpenApiToolSet, OperationInfo, auth::Credentials, calls::CallSettings, import,
-    request::client,
+    Document, OpenApiError, OpenApiToolSet, OperationInfo,
+    calls::CallSettings,
+    client::{HttpClient, origin::has_user},
+    import,
 };
 
 /// A filter of operations.
@@ -47,8 +52,7 @@ pub(crate) struct Settings {
     pub(crate) skip_unnamed: bool,
     pub(crate) filters: Vec<Filter>,
     pub(crate) headers: HeaderMap,
-    #[expect(dead_code, reason = "credentials")]
-    pub(crate) credentials: Credentials,
+    pub(crate) reach: Reach,
     pub(crate) timeout: Duration,
     pub(crate) response_limit: usize,
     pub(crate) calls: CallSettings,
@@ -63,7 +67,7 @@ impl Default for Settings {
             skip_unnamed: false,
             filters: Vec::new(),
             headers: HeaderMap::new(),
-            credentials: Credentials::default(),
+            reach: Reach::default(),
             timeout: Duration::from_secs(30),
             response_limit: 64 << 10,
             calls: CallSettings::default(),
@@ -89,10 +93,16 @@ impl OpenApiToolSetBuilder {
         self
     }
 
-    /// Sets the URL that the paths of all operations are appended to, in place of the servers of the document.
+    /// Sets the URL that the paths of all operations are appended to, in place of the servers of the document. It has no user
+    /// and password: those are a [`Credential::basic`](crate::Credential::basic).
     pub fn base_url(mut self, url: &str) -> Self {
         let parsed = Url::parse(url).map_err(|error| error.to_string());
         match parsed {
+            // The text is not shown, since it has a password.
+            Ok(url) if has_user(&url) => self.refuse(
+                "the base URL has a user name or password; remove it, and add it with `credential`"
+                    .to_owned(),
+            ),
             Ok(url)
                 if matches!(url.scheme(), "http" | "https")
                     && url.query().is_none()
@@ -100,10 +110,9 @@ impl OpenApiToolSetBuilder {
             {
                 self.settings.base_url = Some(url);
             }
-            Ok(_) => self.refuse(format!(
-                "the base URL `{url}` is not an `http` or `https` URL without query and fragment"
-            )),
-            Err(error) => self.refuse(format!("the base URL `{url}` is not a URL: {error}")),
+            Ok(_) => self
+                .refuse("the base URL is not an `http` or `https` URL without query and fragment".to_owned()),
+            Err(error) => self.refuse(format!("the base URL is not a URL: {error}")),
         }
         self
     }
@@ -167,7 +176,7 @@ impl OpenApiToolSetBuilder {
         }
         let title = self.document.title().to_owned();
         let name = self.settings.name.clone().unwrap_or(title);
-        let client = client(&self.settings)?;
+        let client = HttpClient::new(&self.settings, self.document.fetched().is_some())?;
         Ok(OpenApiToolSet::new(name, import::import(self.document, self.settings, client)?))
     }
 }

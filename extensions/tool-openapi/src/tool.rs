@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use reqwest::Client;
+use reqwest::header::COOKIE;
 use tool_runtime::{
     Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, definition::Prepared, schema::Arguments,
 };
 
 use crate::{
+    client::{Access, HttpClient},
     request::{Files, Plan},
     response::{self, Shapes},
     settings::Settings,
@@ -15,7 +16,7 @@ use crate::{
 
 /// The client, the schemas and the settings that the tools of a document share.
 pub(crate) struct Api {
-    pub(crate) client: Client,
+    pub(crate) client: HttpClient,
     #[expect(dead_code, reason = "the validation of responses")]
     pub(crate) shapes: Arc<Shapes>,
     pub(crate) settings: Settings,
@@ -25,24 +26,29 @@ pub(crate) struct Api {
 pub struct OperationTool {
     definition: ToolDefinition,
     plan: Plan,
+    access: Access,
     api: Arc<Api>,
 }
 
 impl OperationTool {
-    pub(crate) fn new(definition: ToolDefinition, plan: Plan, api: Arc<Api>) -> Self {
-        Self { definition, plan, api }
+    pub(crate) fn new(definition: ToolDefinition, plan: Plan, access: Access, api: Arc<Api>) -> Self {
+        Self { definition, plan, access, api }
     }
 
     async fn run(&self, arguments: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let files = Files { resolver: self.api.settings.calls.resolver.as_ref(), cx };
         let mut request = self.plan.request(arguments, files).await?;
+        // A configured header overrides a parameter of its name.
+        let headers = request.headers_mut();
+        for name in self.api.settings.headers.keys().filter(|name| **name != COOKIE) {
+            headers.remove(name);
+        }
         for (name, value) in &self.api.settings.headers {
-            request.headers_mut().append(name, value.clone());
+            headers.append(name, value.clone());
         }
         let exchange = async {
-            let response =
-                self.api.client.execute(request).await.map_err(|error| response::unavailable(&error))?;
-            response::output(&self.api.settings, self.plan.method.as_str(), response).await
+            let answer = self.api.client.send(request, &self.access, cx).await?;
+            response::output(&self.api.settings, self.plan.method.as_str(), answer).await
         };
         tokio::select! {
             () = cx.cancellation().cancelled() => Err(ToolError::cancelled()),

@@ -4,6 +4,7 @@
 //! must not cost the others. References are resolved inside the document, and in other files only below a folder that the
 //! program names; never over the network.
 
+mod fetch;
 mod parse;
 mod reference;
 
@@ -15,8 +16,9 @@ use std::{
 use reqwest::Url;
 use serde_json::Value;
 
+pub use self::fetch::Fetch;
 pub(crate) use self::reference::{Documents, Place};
-use crate::{OpenApiError, OpenApiErrorKind};
+use crate::{OpenApiError, OpenApiErrorKind, client};
 
 /// An OpenAPI document, read but not yet imported.
 ///
@@ -58,8 +60,22 @@ pub(crate) enum Origin {
     /// A file, for references relative to it.
     File(PathBuf),
     /// A server, which may be hostile.
-    #[expect(dead_code, reason = "documents by URL")]
-    Url(Box<Url>),
+    Url(Box<Fetched>),
+}
+
+/// The place that a document was fetched from.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Fetched {
+    /// The URL, after redirects and without its query.
+    pub(crate) url: Url,
+    /// The origin for which the program allowed an address that is not public.
+    pub(crate) private: Option<client::origin::Origin>,
+}
+
+impl fmt::Debug for Fetched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url.as_str())
+    }
 }
 
 impl Document {
@@ -106,9 +122,9 @@ impl Document {
     }
 
     /// Returns the URL that the document was fetched from.
-    pub(crate) fn fetched(&self) -> Option<&Url> {
+    pub(crate) fn fetched(&self) -> Option<&Fetched> {
         match &self.origin {
-            Origin::Url(url) => Some(url),
+            Origin::Url(fetched) => Some(fetched),
             Origin::Program | Origin::File(_) => None,
         }
     }

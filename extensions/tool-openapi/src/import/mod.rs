@@ -10,12 +10,12 @@ mod operation;
 mod parameter;
 mod response;
 mod schema;
+mod security;
 mod server;
 mod upload;
 
 use std::{collections::HashSet, sync::Arc};
 
-use reqwest::Client;
 use serde_json::Value;
 use tool_runtime::{
     ToolName,
@@ -29,6 +29,8 @@ pub(crate) use self::{
 };
 use crate::{
     OpenApiError,
+    auth::Granted,
+    client::HttpClient,
     document::{Document, Documents, Place},
     response::Shapes,
     settings::Settings,
@@ -58,14 +60,17 @@ pub(crate) struct Imported {
 pub(crate) fn import(
     document: Document,
     settings: Settings,
-    client: Client,
+    client: HttpClient,
 ) -> Result<Imported, OpenApiError> {
     let fetched = document.fetched().cloned();
     let documents = Documents::new(document);
     let (mut report, shapes) = (Report::default(), Arc::new(Shapes::default()));
     let mut read: Vec<Read> = Vec::new();
     let mut names: HashSet<ToolName> = HashSet::new();
-    let reading = Reading::new(&documents, &settings, fetched, Arc::clone(&shapes));
+    let base = settings.base_url.as_ref();
+    let schemes = security::schemes(&documents, fetched.as_ref().map(|it| &it.url).or(base));
+    let granted = Granted::new(schemes, settings.reach.credentials.clone(), base, client.direct())?;
+    let reading = Reading::new(&documents, &settings, fetched, granted, Arc::clone(&shapes));
     for found in operation::all(&documents, &mut report) {
         if !settings.selects(&found.described()) {
             continue;
@@ -93,11 +98,13 @@ pub(crate) fn import(
             Err(problem) => report.skip(&found, &problem.place, problem.reason),
         }
     }
-    shapes.complete(reading.into_responses().into_texts());
+    let responses = reading.finish(&mut report)?;
+    shapes.complete(responses.into_texts());
     drop(documents);
     let api = Arc::new(Api { client, shapes, settings });
     let tools =
-        read.into_iter().map(|it| Arc::new(OperationTool::new(it.definition, it.plan, Arc::clone(&api))));
+        read.into_iter().map(|it| OperationTool::new(it.definition, it.plan, it.access, Arc::clone(&api)));
+    let tools = tools.map(Arc::new);
     Ok(Imported { tools: tools.collect(), skipped: report.skipped, diagnostics: report.diagnostics })
 }
 
@@ -146,6 +153,11 @@ impl Report {
     /// Adds a note about a part of an operation.
     pub(crate) fn note(&mut self, code: &'static str, tool: &str, place: &Place, message: impl Into<String>) {
         self.add(Severity::Note, code, tool, place, message.into());
+    }
+
+    /// Adds a warning about the document as a whole.
+    fn warn_document(&mut self, code: &'static str, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(Severity::Warning, code, message));
     }
 
     fn add(&mut self, severity: Severity, code: &'static str, tool: &str, place: &Place, message: String) {

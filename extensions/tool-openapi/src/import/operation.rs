@@ -13,11 +13,14 @@ use tool_runtime::{
 use super::{
     Problem, Report, body, name, parameter, response,
     schema::{Components, Direction, assembled},
+    security::{self, Remarks},
     server, text,
 };
 use crate::{
-    OperationInfo,
-    document::{Documents, Place},
+    OpenApiError, OperationInfo,
+    auth::Granted,
+    client::Access,
+    document::{Documents, Fetched, Place},
     request::{PathTemplate, Plan},
     response::Shapes,
     settings::Settings,
@@ -93,7 +96,9 @@ pub(super) fn all<'d>(documents: &'d Documents, report: &mut Report) -> Vec<Foun
 pub(super) struct Reading<'d> {
     pub(super) documents: &'d Documents,
     pub(super) settings: &'d Settings,
-    fetched: server::Fetched,
+    fetched: Option<Fetched>,
+    granted: Granted,
+    remarks: RefCell<Remarks>,
     requests: RefCell<Components<'d>>,
     responses: RefCell<Components<'d>>,
     shapes: Arc<Shapes>,
@@ -103,6 +108,7 @@ pub(super) struct Reading<'d> {
 pub(super) struct Read {
     pub(super) definition: ToolDefinition,
     pub(super) plan: Plan,
+    pub(super) access: Access,
 }
 
 /// A property of a tool's arguments.
@@ -116,22 +122,33 @@ impl<'d> Reading<'d> {
     pub(super) fn new(
         documents: &'d Documents,
         settings: &'d Settings,
-        fetched: server::Fetched,
+        fetched: Option<Fetched>,
+        granted: Granted,
         shapes: Arc<Shapes>,
     ) -> Self {
         Self {
             documents,
             settings,
             fetched,
+            granted,
+            remarks: RefCell::default(),
             requests: RefCell::new(Components::new(documents, Direction::Request)),
             responses: RefCell::new(Components::new(documents, Direction::Response)),
             shapes,
         }
     }
 
-    /// Returns the components of output schemas.
-    pub(super) fn into_responses(self) -> Components<'d> {
-        self.responses.into_inner()
+    /// Reports the remarks about credentials, and returns the components of output schemas.
+    ///
+    /// # Errors
+    ///
+    /// If a credential was given for no origin.
+    pub(super) fn finish(self, report: &mut Report) -> Result<Components<'d>, OpenApiError> {
+        self.remarks.into_inner().report(report);
+        for remark in self.granted.finish()? {
+            report.warn_document(remark.code, remark.clause);
+        }
+        Ok(self.responses.into_inner())
     }
 
     /// Reads the operation under the name `name`.
@@ -167,7 +184,10 @@ impl<'d> Reading<'d> {
             .map_err(|reason| Problem::new(&found.place, reason))?;
         drop(requests);
         let input = InputSchema::new(root).map_err(|error| Problem::new(&found.place, error.to_string()))?;
-        let base = self.base(found)?;
+        let base = self.base(found, &tool, report)?;
+        let scope = (self.documents, &self.granted);
+        let authorization = security::read(scope, found, &tool, &base.url, &mut self.remarks.borrow_mut());
+        security::note_replaced(&parameters, &authorization, &found.place, &tool, report);
         let mut definition =
             ToolDefinition::new(name, description(found), input).with_metadata(self.metadata(found));
         if let Some(title) = text(found.value, "summary") {
@@ -179,16 +199,17 @@ impl<'d> Reading<'d> {
             definition =
                 definition.with_output_schema(OutputSchema::deferred(move || shapes.assembled(&root)));
         }
-        Ok(Read { definition, plan: Plan { method, base, path, parameters, body } })
+        let access = Access { is_guarded: base.is_guarded, authorization };
+        Ok(Read { definition, plan: Plan { method, base: base.url, path, parameters, body }, access })
     }
 
-    fn base(&self, found: &Found<'d>) -> Result<reqwest::Url, Problem> {
+    fn base(&self, found: &Found<'d>, tool: &str, report: &mut Report) -> Result<server::Base, Problem> {
         let lists = [
             (found.place.at("servers"), found.value.get("servers")),
             (found.item_place.at("servers"), found.item.get("servers")),
             (Place::new(0, "/servers"), self.documents.root().get("servers")),
         ];
-        let base = server::base(self.settings, &self.fetched, lists)?;
+        let base = server::base(self.settings, self.fetched.as_ref(), lists, (tool, report))?;
         base.ok_or_else(|| Problem { is_fatal: true, ..Problem::new(&found.place, "there is no base URL") })
     }
 

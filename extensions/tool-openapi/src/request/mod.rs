@@ -13,7 +13,7 @@ mod path;
 mod style;
 
 use reqwest::{
-    Client, Method, Request, Url,
+    Method, Request, Url,
     header::{COOKIE, HeaderName, HeaderValue},
 };
 use tool_runtime::ToolError;
@@ -27,7 +27,6 @@ pub(crate) use self::{
     style::Style,
 };
 use self::{json::Members, style::Pair};
-use crate::{OpenApiError, settings::Settings};
 
 /// Everything about an operation that its requests need.
 pub(crate) struct Plan {
@@ -74,15 +73,6 @@ pub(crate) struct Parameter {
     pub(crate) is_json: bool,
     /// The properties of a query as a whole that is a form.
     pub(crate) fields: Option<Fields>,
-}
-
-/// Creates the client of all operations of a document.
-pub(crate) fn client(settings: &Settings) -> Result<Client, OpenApiError> {
-    // Redirects are followed by hand, so that a credential never goes along.
-    let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(settings.timeout);
-    builder
-        .build()
-        .map_err(|error| OpenApiError::config("the HTTP client cannot be created").with_source(error))
 }
 
 impl Plan {

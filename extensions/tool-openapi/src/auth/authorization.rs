@@ -1,0 +1,143 @@
+//! The credentials of an operation, and of one of its requests.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use reqwest::{Request, Url};
+use tool_runtime::{ToolContext, ToolError};
+
+use super::{
+    Secret,
+    carrier::{Carrier, Item},
+    credential::Compute,
+    token::Tokens,
+};
+
+/// Shorter secrets may stand in a text by chance.
+const SHORTEST_HIDDEN: usize = 6;
+
+/// The text in place of a secret.
+const HIDDEN: &str = "***";
+
+/// The credentials of an operation.
+#[derive(Default)]
+pub(crate) struct Authorization {
+    pub(super) grants: Vec<Grant>,
+    /// The note for an answer that requires a credential, if none was sent.
+    pub(super) missing: Option<Box<str>>,
+}
+
+/// One credential of an operation.
+pub(super) struct Grant {
+    pub(super) scheme: Arc<str>,
+    pub(super) carrier: Carrier,
+    pub(super) issuer: Issuer,
+}
+
+/// The source of a credential.
+#[derive(Clone)]
+pub(super) enum Issuer {
+    Fixed(Secret, Item),
+    Computed(Compute),
+    Token(Arc<Tokens>, Box<str>),
+}
+
+/// The credentials of a request.
+#[derive(Default)]
+pub(crate) struct Issued {
+    items: Vec<(Secret, Item)>,
+}
+
+impl Authorization {
+    /// Returns `true` if a credential may be replaced after an answer with the status 401.
+    pub(crate) fn is_renewable(&self) -> bool {
+        self.grants.iter().any(|grant| matches!(grant.issuer, Issuer::Token(..)))
+    }
+
+    /// The places that the credentials take in a request.
+    pub(crate) fn carriers(&self) -> impl Iterator<Item = &Carrier> {
+        self.grants.iter().map(|grant| &grant.carrier)
+    }
+
+    pub(crate) fn missing(&self) -> Option<&str> {
+        self.missing.as_deref()
+    }
+
+    /// Returns the credentials for a request.
+    pub(crate) async fn issue(&self, cx: &ToolContext) -> Result<Issued, ToolError> {
+        let mut items = Vec::with_capacity(self.grants.len());
+        for grant in &self.grants {
+            items.push(match &grant.issuer {
+                Issuer::Fixed(secret, item) => (secret.clone(), item.clone()),
+                Issuer::Computed(compute) => grant.placed(compute(cx).await?)?,
+                Issuer::Token(tokens, scopes) => grant.placed(tokens.token(scopes, None).await?)?,
+            });
+        }
+        Ok(Issued { items })
+    }
+
+    /// Replaces the tokens that a server refused.
+    pub(crate) async fn renew(&self, mut refused: Issued) -> Result<Issued, ToolError> {
+        for (grant, issued) in self.grants.iter().zip(&mut refused.items) {
+            if let Issuer::Token(tokens, scopes) = &grant.issuer {
+                *issued = grant.placed(tokens.token(scopes, Some(&issued.0)).await?)?;
+            }
+        }
+        Ok(refused)
+    }
+}
+
+impl Grant {
+    fn placed(&self, secret: Secret) -> Result<(Secret, Item), ToolError> {
+        match self.carrier.item(&secret) {
+            Ok(item) => Ok((secret, item)),
+            Err(problem) => Err(ToolError::failed(format!("the credential for `{}` {problem}", self.scheme))),
+        }
+    }
+}
+
+impl Issued {
+    /// Adds the credentials to a request.
+    pub(crate) fn add_to(&self, request: &mut Request) {
+        self.items.iter().for_each(|(_, item)| item.add_to(request));
+    }
+
+    /// Returns `url` without credentials in its query, and without user and password.
+    pub(crate) fn without_credentials(&self, url: &Url) -> Url {
+        let mut url = url.clone();
+        self.items.iter().for_each(|(_, item)| item.remove_from(&mut url));
+        // Both fail only for URLs without a host, which have neither.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url
+    }
+
+    /// Returns `true` if `text` has one of the secrets.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.items.iter().any(|(secret, item)| forms(secret, item).any(|form| text.contains(form)))
+    }
+
+    /// Returns `text` with `***` in place of the secrets, for what a server repeats of a request.
+    pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut text = Cow::Borrowed(text);
+        for (secret, item) in &self.items {
+            for form in forms(secret, item).filter(|form| form.len() >= SHORTEST_HIDDEN) {
+                if text.contains(form) {
+                    text = Cow::Owned(text.replace(form, HIDDEN));
+                }
+            }
+        }
+        text
+    }
+}
+
+/// The secret, its form in the request, and for a user and a password the latter.
+fn forms<'s>(secret: &'s Secret, item: &'s Item) -> impl Iterator<Item = &'s str> {
+    let password = secret.text().split_once(':').map(|(_, password)| password);
+    [Some(secret.text()), item.sent(), password].into_iter().flatten().filter(|it| !it.is_empty())
+}
+
+impl fmt::Debug for Issued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Issued").finish_non_exhaustive()
+    }
+}

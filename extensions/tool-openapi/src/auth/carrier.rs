@@ -1,0 +1,139 @@
+//! The parts of a request that carry credentials.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use reqwest::{
+    Request, Url,
+    header::{AUTHORIZATION, COOKIE, HeaderName, HeaderValue},
+};
+
+use super::Secret;
+
+/// The place of a credential in a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    Header(HeaderName),
+    Query(Box<str>),
+    Cookie(Box<str>),
+    Basic,
+    /// The header `Authorization` with the name of an HTTP scheme, such as `Bearer`.
+    Http(Box<str>),
+}
+
+/// A credential in its place.
+#[derive(Debug, Clone)]
+pub(super) enum Item {
+    Header(HeaderName, HeaderValue),
+    /// Name, and name with value as they are written in a query.
+    Query(Box<str>, Box<str>),
+    Cookie(Box<str>, Box<str>),
+}
+
+impl Carrier {
+    /// Returns `true` if no request has both.
+    pub(super) fn excludes(&self, other: &Self) -> bool {
+        let is_authorization = |it: &Self| match it {
+            Self::Basic | Self::Http(_) => true,
+            Self::Header(name) => *name == AUTHORIZATION,
+            Self::Query(_) | Self::Cookie(_) => false,
+        };
+        self == other || is_authorization(self) && is_authorization(other)
+    }
+
+    /// Puts `secret` in its place. The error is a clause after the name of the scheme, and never has the secret.
+    pub(super) fn item(&self, secret: &Secret) -> Result<Item, &'static str> {
+        let text = secret.text();
+        let header = |name: &HeaderName, text: &str| {
+            let unfit = "has characters that no header may have, such as a line break";
+            let mut value = HeaderValue::try_from(text).map_err(|_| unfit)?;
+            value.set_sensitive(true);
+            Ok(Item::Header(name.clone(), value))
+        };
+        if text.is_empty() {
+            return Err("is empty");
+        }
+        match self {
+            Self::Header(name) => header(name, text),
+            Self::Basic if !text.contains(':') => Err("is not a user and a password; use `basic`"),
+            Self::Basic => header(&AUTHORIZATION, &format!("Basic {}", BASE64_STANDARD.encode(text))),
+            Self::Http(scheme) => header(&AUTHORIZATION, &format!("{scheme} {text}")),
+            Self::Query(name) => {
+                Ok(Item::Query(name.clone(), format!("{}={}", escaped(name), escaped(text)).into()))
+            }
+            Self::Cookie(name) if text.bytes().all(is_cookie_octet) => {
+                Ok(Item::Cookie(name.clone(), text.into()))
+            }
+            Self::Cookie(_) => Err("has characters that no cookie may have, such as `;` or a line break"),
+        }
+    }
+}
+
+impl Item {
+    /// Adds the credential in place of any value that the request has there.
+    pub(super) fn add_to(&self, request: &mut Request) {
+        match self {
+            Self::Header(name, value) => drop(request.headers_mut().insert(name.clone(), value.clone())),
+            Self::Query(name, pair) => {
+                remove_query(request.url_mut(), name);
+                let query = match request.url().query() {
+                    Some(others) => format!("{others}&{pair}"),
+                    None => pair.to_string(),
+                };
+                request.url_mut().set_query(Some(&query));
+            }
+            Self::Cookie(name, text) => {
+                let mut all = format!("{name}={text}");
+                for others in request.headers().get_all(COOKIE) {
+                    let others = others.to_str().unwrap_or_default().split(';').map(str::trim);
+                    let is_other = |it: &&str| !it.is_empty() && it.split('=').next() != Some(name);
+                    others.filter(is_other).for_each(|it| all.extend(["; ", it]));
+                }
+                // Both parts were checked.
+                if let Ok(mut value) = HeaderValue::try_from(all) {
+                    value.set_sensitive(true);
+                    request.headers_mut().insert(COOKIE, value);
+                }
+            }
+        }
+    }
+
+    /// Removes the credential from a URL.
+    pub(super) fn remove_from(&self, url: &mut Url) {
+        if let Self::Query(name, _) = self {
+            remove_query(url, name);
+        }
+    }
+
+    /// Returns the forms of the secret that a request has: a header without its scheme, or a part of a query.
+    pub(super) fn sent(&self) -> Option<&str> {
+        match self {
+            Self::Header(_, value) => value.to_str().ok().map(|it| it.rsplit(' ').next().unwrap_or(it)),
+            Self::Query(_, pair) => pair.split_once('=').map(|(_, value)| value),
+            Self::Cookie(_, value) => Some(value),
+        }
+    }
+}
+
+/// Removes the parameters of this name from the query of `url`.
+fn remove_query(url: &mut Url, name: &str) {
+    let Some(query) = url.query() else { return };
+    let is_named = |pair: &&str| {
+        let key = pair.split('=').next().unwrap_or_default().replace('+', " ");
+        percent_decode_str(&key).decode_utf8_lossy() == name
+    };
+    if !query.split('&').any(|pair| is_named(&pair)) {
+        return;
+    }
+    let kept: Vec<_> = query.split('&').filter(|pair| !is_named(pair)).collect();
+    let kept = Some(kept.join("&")).filter(|it| !it.is_empty());
+    url.set_query(kept.as_deref());
+}
+
+fn escaped(text: &str) -> impl std::fmt::Display {
+    utf8_percent_encode(text, NON_ALPHANUMERIC)
+}
+
+/// See [RFC 6265, section 4.1.1](https://www.rfc-editor.org/rfc/rfc6265#section-4.1.1).
+fn is_cookie_octet(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !matches!(byte, b'"' | b',' | b';' | b'\\')
+}

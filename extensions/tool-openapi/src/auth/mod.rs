@@ -1,0 +1,22 @@
+//! Credentials: what the program gives, what the document asks for, and what a request carries.
+//!
+//! A [`Credential`] belongs to a security scheme of the document, and to the origins for which the program gave it. At the
+//! import, each operation is [`Granted`] the first alternative of its security requirements for which all credentials are
+//! given and may be sent to its server. At a call, the [`Authorization`] of the operation issues them and adds them to the request.
+
+mod authorization;
+mod carrier;
+mod credential;
+mod granted;
+mod secret;
+mod token;
+
+pub(crate) use self::{
+    authorization::{Authorization, Issued},
+    carrier::Carrier,
+    granted::{Alternative, Granted, Remark, Required, Scheme, SchemeKind, Schemes},
+};
+pub use self::{
+    credential::{ClientCredentials, Credential},
+    secret::Secret,
+};

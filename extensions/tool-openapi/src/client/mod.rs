@@ -1,0 +1,231 @@
+//! The HTTP client of the tools of a document.
+//!
+//! Credentials are added to a request just before it is sent, so that the URL that is shown never has one. Redirects are
+//! followed by hand: none of the client's own mechanisms sees a credential twice.
+
+pub(crate) mod address;
+pub(crate) mod origin;
+pub(crate) mod redirect;
+
+use std::time::Duration;
+
+use reqwest::{Client, Method, Request, Response, StatusCode, Url, header::HeaderName};
+use tokio::time::Instant;
+use tool_runtime::{ToolContext, ToolError};
+
+use self::{
+    address::{Lookup, Names, NotPublic, PublicNames},
+    origin::Origin,
+    redirect::{Next, Redirects, Targets},
+};
+use crate::{
+    OpenApiError,
+    auth::{Authorization, Issued},
+    response,
+    settings::Settings,
+};
+
+/// Headers that stay in a request that is redirected to another origin.
+const NEUTRAL_HEADERS: [&str; 3] = ["accept", "accept-language", "range"];
+
+/// The client of all operations of a document.
+pub(crate) struct HttpClient {
+    direct: Client,
+    /// Refuses addresses that are not public.
+    guarded: Option<Client>,
+    timeout: Duration,
+    redirects: Vec<Origin>,
+}
+
+/// What an operation may reach, and with which credentials.
+pub(crate) struct Access {
+    /// The server was chosen by a document that may be hostile: only public addresses are reached.
+    pub(crate) is_guarded: bool,
+    pub(crate) authorization: Authorization,
+}
+
+/// The answer to a request.
+pub(crate) struct Answer {
+    pub(crate) response: Response,
+    /// The URL, without credentials.
+    pub(crate) url: Url,
+    /// A remark for the model about the answer.
+    pub(crate) note: Option<String>,
+    /// The credentials of the request, which no text may show.
+    pub(crate) issued: Issued,
+}
+
+impl HttpClient {
+    /// Creates the client of the operations of a document; `is_foreign` if the document may be hostile.
+    pub(crate) fn new(settings: &Settings, is_foreign: bool) -> Result<Self, OpenApiError> {
+        let lookup = settings.reach.lookup.as_ref();
+        let guarded = is_foreign && !settings.reach.allow_private_servers;
+        Ok(Self {
+            direct: direct(lookup)?,
+            guarded: if guarded { Some(self::guarded(lookup)?) } else { None },
+            timeout: settings.timeout,
+            redirects: settings.reach.redirects.clone(),
+        })
+    }
+
+    /// Returns the client for servers that the program named.
+    pub(crate) fn direct(&self) -> &Client {
+        &self.direct
+    }
+
+    /// Sends a request with the credentials of its operation.
+    ///
+    /// # Errors
+    ///
+    /// If a credential cannot be computed, or there is no answer.
+    pub(crate) async fn send(
+        &self,
+        request: Request,
+        access: &Access,
+        cx: &ToolContext,
+    ) -> Result<Answer, ToolError> {
+        let deadline = Instant::now() + self.timeout;
+        let authorization = &access.authorization;
+        let issued = authorization.issue(cx).await?;
+        let spare = if authorization.is_renewable() { request.try_clone() } else { None };
+        let mut answer = self.exchange(request, access, issued, deadline).await?;
+        if let Some(request) = spare
+            && answer.response.status() == StatusCode::UNAUTHORIZED
+            && answer.note.is_none()
+        {
+            let issued = authorization.renew(answer.issued).await?;
+            answer = self.exchange(request, access, issued, deadline).await?;
+        }
+        let status = answer.response.status();
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) && answer.note.is_none() {
+            answer.note = authorization.missing().map(str::to_owned);
+        }
+        Ok(answer)
+    }
+
+    async fn exchange(
+        &self,
+        mut request: Request,
+        access: &Access,
+        issued: Issued,
+        deadline: Instant,
+    ) -> Result<Answer, ToolError> {
+        let may_follow = matches!(*request.method(), Method::GET | Method::HEAD);
+        let spare = if may_follow { request.try_clone() } else { None };
+        let mut url = request.url().clone();
+        issued.add_to(&mut request);
+        let mut response = self.execute(request, access.is_guarded, deadline).await?;
+        if !response.status().is_redirection() {
+            return Ok(Answer { response, url, note: None, issued });
+        }
+        let mut redirects = Redirects::new(&url, Targets::Listed(&self.redirects));
+        let mut has_left = false;
+        loop {
+            let (target, refusal) = match (redirects.next(&response, may_follow), &spare) {
+                (Next::Done, _) => {
+                    let note = has_left
+                        .then(|| "the request was redirected, and sent without credentials".to_owned());
+                    return Ok(Answer { response, url, note, issued });
+                }
+                (Next::Refused { target, reason }, _) => (target, Some(reason)),
+                (Next::Follow(target), None) => (Some(target), Some("the request cannot be repeated")),
+                (Next::Follow(target), Some(_))
+                    if !redirects.is_home(&target) && issued.is_in(target.as_str()) =>
+                {
+                    (Some(target), Some("the target has a credential in its URL"))
+                }
+                (Next::Follow(target), Some(_)) => (Some(target), None),
+            };
+            let (Some(target), None, Some(spare)) = (&target, refusal, &spare) else {
+                let note = Some(not_followed(target.as_deref(), refusal.unwrap_or_default(), &issued));
+                return Ok(Answer { response, url, note, issued });
+            };
+            has_left |= !redirects.is_home(target);
+            let Some(mut request) = spare.try_clone() else {
+                return Ok(Answer { response, url, note: None, issued });
+            };
+            *request.url_mut() = (**target).clone();
+            if has_left {
+                leave(&mut request);
+            } else {
+                issued.add_to(&mut request);
+            }
+            url = issued.without_credentials(target);
+            // Other origins are those that the program named.
+            let is_guarded = access.is_guarded && redirects.is_home(target);
+            response = self.execute(request, is_guarded, deadline).await?;
+        }
+    }
+
+    async fn execute(
+        &self,
+        mut request: Request,
+        is_guarded: bool,
+        deadline: Instant,
+    ) -> Result<Response, ToolError> {
+        let client = match &self.guarded {
+            Some(guarded) if is_guarded => {
+                address::check(request.url()).map_err(|error| refused(&error))?;
+                guarded
+            }
+            _ => &self.direct,
+        };
+        *request.timeout_mut() = Some(deadline.saturating_duration_since(Instant::now()));
+        client.execute(request).await.map_err(|error| failure(&error))
+    }
+}
+
+/// The error of a request without an answer. Its text has no URL, which may have a credential.
+pub(crate) fn failure(error: &reqwest::Error) -> ToolError {
+    NotPublic::of(error).map_or_else(|| response::unavailable(error), refused)
+}
+
+fn refused(error: &NotPublic) -> ToolError {
+    ToolError::failed("the server of this operation has no public address, so that no request was sent")
+        .with_log_note(format!("{error}; allow it with `allow_private_servers`, or set `base_url`"))
+}
+
+/// Removes all headers that another origin need not have.
+fn leave(request: &mut Request) {
+    let kept = NEUTRAL_HEADERS.map(HeaderName::from_static);
+    let headers = std::mem::take(request.headers_mut());
+    for (name, value) in &headers {
+        if kept.contains(name) {
+            request.headers_mut().append(name, value.clone());
+        }
+    }
+}
+
+fn not_followed(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
+    match target {
+        Some(target) => {
+            let target = issued.without_credentials(target);
+            format!(
+                "the response redirects to {}, which was not followed: {reason}",
+                issued.hide(target.as_str())
+            )
+        }
+        None => format!("the response is a redirect that was not followed: {reason}"),
+    }
+}
+
+/// A client without redirects, for any address.
+pub(crate) fn direct(lookup: Option<&Lookup>) -> Result<Client, OpenApiError> {
+    let builder = Client::builder().redirect(reqwest::redirect::Policy::none());
+    created(match lookup {
+        Some(lookup) => builder.dns_resolver(Names(lookup.clone())),
+        None => builder,
+    })
+}
+
+/// A client without redirects, for public addresses. A proxy would resolve names by itself.
+pub(crate) fn guarded(lookup: Option<&Lookup>) -> Result<Client, OpenApiError> {
+    let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
+    created(builder.dns_resolver(PublicNames(lookup.cloned())))
+}
+
+fn created(builder: reqwest::ClientBuilder) -> Result<Client, OpenApiError> {
+    builder
+        .build()
+        .map_err(|error| OpenApiError::config("the HTTP client cannot be created").with_source(error))
+}

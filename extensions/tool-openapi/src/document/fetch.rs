@@ -1,0 +1,228 @@
+//! Documents by URL.
+
+use std::{io, net::IpAddr, sync::Arc, time::Duration};
+
+use reqwest::{
+    Method, Request, Response, Url,
+    header::{ACCEPT, HeaderMap, HeaderName, HeaderValue},
+};
+use tokio::time::{Instant, timeout_at};
+
+use super::{Document, Fetched, Origin as Source, parse::LONGEST};
+use crate::{
+    OpenApiError, OpenApiErrorKind, Secret,
+    client::{
+        self,
+        address::{self, Lookup, NotPublic},
+        origin::{Origin, has_user},
+        redirect::{Next, Redirects, Targets},
+    },
+};
+
+/// A request for a document.
+///
+/// It has credentials of its own, which go to the origin of its URL only. At most 5 redirects are followed, and only to public
+/// addresses.
+///
+/// # Examples
+///
+/// ```no_run
+/// use tool_openapi::{Document, Fetch, OpenApiToolSet};
+///
+/// # async fn example() -> Result<(), tool_openapi::OpenApiError> {
+/// let fetch = Fetch::new("https://api.example.com/openapi.json").bearer("hunter2");
+/// let api = OpenApiToolSet::import(Document::fetch(fetch).await?)?;
+/// # let _ = api;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "a request does nothing until `Document::fetch`"]
+pub struct Fetch {
+    url: String,
+    headers: Vec<(String, Secret)>,
+    allow_private: bool,
+    timeout: Duration,
+    lookup: Option<Lookup>,
+}
+
+impl Fetch {
+    /// Creates a request for the document at `url`.
+    pub fn new(url: impl Into<String>) -> Self {
+        let timeout = Duration::from_secs(30);
+        Self { url: url.into(), headers: Vec::new(), allow_private: false, timeout, lookup: None }
+    }
+
+    /// Sends a bearer token.
+    pub fn bearer(self, token: impl Into<Secret>) -> Self {
+        let token = token.into();
+        self.header("authorization", format!("Bearer {}", token.text()))
+    }
+
+    /// Sends a header, whose value is never shown.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<Secret>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Allows the origin of the URL, also as the server of the document, to have an address that is not public. Default:
+    /// refused.
+    pub fn allow_private(mut self) -> Self {
+        self.allow_private = true;
+        self
+    }
+
+    /// Sets the time for the document, with all redirects. Default: 30 seconds.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Resolves names by `lookup`. Default: by the system.
+    pub fn resolver<F, Fut>(mut self, lookup: F) -> Self
+    where
+        F: Fn(String) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = io::Result<Vec<IpAddr>>> + Send + 'static,
+    {
+        self.lookup = Some(Arc::new(move |name| Box::pin(lookup(name))));
+        self
+    }
+
+    /// Returns the URL, and the headers for its origin.
+    fn checked(&self) -> Result<(Url, HeaderMap), OpenApiError> {
+        let invalid =
+            || OpenApiError::config("the URL of the document is not an `http` or `https` URL without a user");
+        let mut url = Url::parse(&self.url).map_err(|error| invalid().with_source(error))?;
+        if Origin::of(&url).is_none() || has_user(&url) {
+            return Err(invalid());
+        }
+        url.set_fragment(None);
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.headers {
+            let (Ok(key), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value.text()))
+            else {
+                let message = format!(
+                    "the header `{}` of the request for the document is not valid",
+                    name.escape_debug()
+                );
+                return Err(OpenApiError::config(message));
+            };
+            value.set_sensitive(true);
+            headers.append(key, value);
+        }
+        Ok((url, headers))
+    }
+
+    async fn response(&self) -> Result<(Response, Fetched), OpenApiError> {
+        let (start, headers) = self.checked()?;
+        let (direct, guarded) =
+            (client::direct(self.lookup.as_ref())?, client::guarded(self.lookup.as_ref())?);
+        let mut redirects = Redirects::new(&start, Targets::Any);
+        let (mut url, mut has_left) = (Box::new(start.clone()), false);
+        loop {
+            has_left |= !redirects.is_home(&url);
+            let mut request = Request::new(Method::GET, (*url).clone());
+            if !has_left {
+                *request.headers_mut() = headers.clone();
+            }
+            let accepted = "application/json, application/yaml;q=0.9, */*;q=0.8";
+            request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static(accepted));
+            let client = if self.allow_private && redirects.is_home(&url) {
+                &direct
+            } else {
+                address::check(&url).map_err(|error| refused(&error))?;
+                &guarded
+            };
+            let response = client.execute(request).await.map_err(|error| failure(&url, error))?;
+            match redirects.next(&response, true) {
+                Next::Follow(target) => url = target,
+                Next::Refused { reason, .. } => {
+                    let message = format!("the document redirects, which is not followed: {reason}");
+                    return Err(OpenApiError::new(OpenApiErrorKind::Refused, message));
+                }
+                Next::Done if response.status().is_success() => {
+                    url.set_query(None);
+                    let private = Origin::of(&start).filter(|_| self.allow_private);
+                    return Ok((response, Fetched { url: *url, private }));
+                }
+                Next::Done => {
+                    let message = format!("{} answered with the status {}", shown(&url), response.status());
+                    return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
+                }
+            }
+        }
+    }
+}
+
+/// Prints neither headers nor the query of the URL.
+impl std::fmt::Debug for Fetch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let url = Url::parse(&self.url).map(|url| shown(&url)).unwrap_or_default();
+        f.debug_struct("Fetch").field("url", &url).field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+impl From<&str> for Fetch {
+    fn from(url: &str) -> Self {
+        Self::new(url)
+    }
+}
+
+impl Document {
+    /// Fetches a document of at most 64 MiB, without its compression. Its servers must be public, unless
+    /// [allowed](crate::OpenApiToolSetBuilder::allow_private_servers), and its references to other documents are not followed.
+    ///
+    /// # Errors
+    ///
+    /// If the URL is not valid; if its address or that of a redirect is not public; if the server does not answer with a
+    /// document; and as [`from_text`](Self::from_text).
+    pub async fn fetch(fetch: impl Into<Fetch>) -> Result<Self, OpenApiError> {
+        let fetch = fetch.into();
+        let (text, fetched) = match timeout_at(Instant::now() + fetch.timeout, text(&fetch)).await {
+            Ok(fetched) => fetched?,
+            Err(_) => {
+                let message = format!("the document did not arrive within {:?}", fetch.timeout);
+                return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
+            }
+        };
+        Ok(Self { origin: Source::Url(Box::new(fetched)), ..Self::from_text(&text)? })
+    }
+}
+
+async fn text(fetch: &Fetch) -> Result<(String, Fetched), OpenApiError> {
+    let (mut response, fetched) = fetch.response().await?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failure(&fetched.url, error))? {
+        if (bytes.len() + chunk.len()) as u64 > LONGEST {
+            let message = format!("the document is longer than {LONGEST} bytes");
+            return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        OpenApiError::new(OpenApiErrorKind::Malformed, "the document is not UTF-8")
+            .with_source(error.utf8_error())
+    })?;
+    Ok((text, fetched))
+}
+
+fn failure(url: &Url, error: reqwest::Error) -> OpenApiError {
+    match NotPublic::of(&error) {
+        Some(error) => refused(error),
+        None => {
+            let message = format!("{} did not answer with a document", shown(url));
+            OpenApiError::new(OpenApiErrorKind::Unreadable, message).with_source(error.without_url())
+        }
+    }
+}
+
+fn refused(error: &NotPublic) -> OpenApiError {
+    let message = format!("the document is not fetched, since {error}; allow it with `Fetch::allow_private`");
+    OpenApiError::new(OpenApiErrorKind::Refused, message)
+}
+
+/// A URL without its query, which may have a credential.
+fn shown(url: &Url) -> String {
+    let origin = Origin::of(url).map(|it| it.to_string()).unwrap_or_default();
+    format!("`{origin}{}`", url.path())
+}
