@@ -37,7 +37,7 @@ pub(crate) struct HttpClient {
     redirects: Vec<Origin>,
 }
 
-/// What an operation may reach, and with which credentials.
+/// The servers that an operation may reach, and its credentials.
 pub(crate) struct Access {
     /// The server was chosen by a document that may be hostile: only public addresses are reached.
     pub(crate) is_guarded: bool,

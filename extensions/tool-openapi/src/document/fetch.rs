@@ -174,7 +174,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// If the URL is not valid; if its address or that of a redirect is not public; if the server does not answer with a
+    /// If the URL is not valid; if the address of the URL or of a redirect is not public; if the server does not answer with a
     /// document; and as [`from_text`](Self::from_text).
     pub async fn fetch(fetch: impl Into<Fetch>) -> Result<Self, OpenApiError> {
         let fetch = fetch.into();
