@@ -158,6 +158,12 @@ impl<'d> Declared<'d> {
             Some(schema) => components.translate(tool, &self.place.at("schema"), schema, report)?,
             None => json!({}),
         };
+        if let (Kind::Form | Kind::Multipart, Value::Object(members)) = (self.kind, &mut schema)
+            && !["type", "$ref", "allOf", "anyOf", "oneOf"].iter().any(|key| members.contains_key(*key))
+        {
+            // Nothing else has a form.
+            members.insert("type".to_owned(), Value::from("object"));
+        }
         let is_reference = reading.settings.calls.resolver.is_some();
         let form = match self.kind {
             Kind::Json => BodyForm::Json,

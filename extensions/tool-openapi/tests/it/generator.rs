@@ -153,6 +153,9 @@ impl Generator<'_> {
         if schema.get("pattern").is_some() {
             return None;
         }
+        if schema.get("contentEncoding").is_some_and(|it| it == "base64") {
+            return Some("aGVsbG8=".to_owned());
+        }
         let length = |key: &str| {
             schema.get(key).and_then(Value::as_u64).map(|it| usize::try_from(it).unwrap_or(usize::MAX))
         };
