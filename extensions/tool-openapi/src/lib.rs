@@ -33,6 +33,7 @@
 
 mod auth;
 mod calls;
+mod choosing;
 mod client;
 mod document;
 mod error;
@@ -49,6 +50,7 @@ pub mod cli;
 
 pub use self::{
     auth::{ClientCredentials, Credential, Secret},
+    choosing::ToolText,
     document::{Document, Fetch},
     error::{OpenApiError, OpenApiErrorKind},
     import::SkippedOperation,

@@ -2,7 +2,7 @@
 
 mod reach;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use reqwest::{
     Url,
@@ -11,14 +11,12 @@ use reqwest::{
 
 pub(crate) use self::reach::Reach;
 use crate::{
-    Document, OpenApiError, OpenApiToolSet, OperationInfo,
+    Document, OpenApiError, OpenApiToolSet,
     calls::CallSettings,
+    choosing::Choice,
     client::{HttpClient, origin::has_user},
     import,
 };
-
-/// A filter of operations.
-type Filter = Arc<dyn Fn(&OperationInfo<'_>) -> bool + Send + Sync>;
 
 /// A builder for the tools of a document.
 ///
@@ -50,7 +48,7 @@ pub(crate) struct Settings {
     pub(crate) base_url: Option<Url>,
     pub(crate) server_variables: BTreeMap<String, String>,
     pub(crate) skip_unnamed: bool,
-    pub(crate) filters: Vec<Filter>,
+    pub(crate) choice: Choice,
     pub(crate) headers: HeaderMap,
     pub(crate) reach: Reach,
     pub(crate) timeout: Duration,
@@ -65,20 +63,13 @@ impl Default for Settings {
             base_url: None,
             server_variables: BTreeMap::new(),
             skip_unnamed: false,
-            filters: Vec::new(),
+            choice: Choice::default(),
             headers: HeaderMap::new(),
             reach: Reach::default(),
             timeout: Duration::from_secs(30),
             response_limit: 64 << 10,
             calls: CallSettings::default(),
         }
-    }
-}
-
-impl Settings {
-    /// Returns `true` if all filters keep the operation.
-    pub(crate) fn selects(&self, operation: &OperationInfo<'_>) -> bool {
-        self.filters.iter().all(|keeps| keeps(operation))
     }
 }
 
@@ -126,12 +117,6 @@ impl OpenApiToolSetBuilder {
     /// Skips operations without an `operationId`. Default: they are named by method and path.
     pub fn skip_unnamed(mut self) -> Self {
         self.settings.skip_unnamed = true;
-        self
-    }
-
-    /// Imports only operations for which `keeps` returns `true`; several filters must all keep an operation. Default: all.
-    pub fn filter(mut self, keeps: impl Fn(&OperationInfo<'_>) -> bool + Send + Sync + 'static) -> Self {
-        self.settings.filters.push(Arc::new(keeps));
         self
     }
 

@@ -5,8 +5,10 @@
 //! program names; never over the network.
 
 mod fetch;
+mod files;
 mod parse;
 mod reference;
+mod swagger;
 
 use std::{
     fmt,
@@ -18,6 +20,7 @@ use serde_json::Value;
 
 pub use self::fetch::Fetch;
 pub(crate) use self::reference::{Documents, Place};
+use self::reference::{Unresolved, escaped};
 use crate::{OpenApiError, OpenApiErrorKind, client};
 
 /// An OpenAPI document, read but not yet imported.
@@ -107,8 +110,9 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// If the version of OpenAPI is missing or not supported.
+    /// If the version of OpenAPI is missing or not supported, or the value is nested more than 160 levels deep.
     pub fn from_value(root: Value) -> Result<Self, OpenApiError> {
+        let root = check_depth(root)?;
         check_version(&root)?;
         Ok(Self { root, origin: Origin::Program, folder: None })
     }
@@ -145,24 +149,77 @@ impl fmt::Debug for Document {
     }
 }
 
+/// The maximum nesting of a document.
+const DEEPEST: usize = 160;
+
+/// The maximum number of parameters in one list.
+pub(crate) const MOST_PARAMETERS: usize = 1000;
+
+/// The version of OpenAPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Version {
+    V2,
+    V3_0,
+    /// 3.1 and later, whose schemas are those of JSON Schema.
+    V3_1,
+}
+
+impl Version {
+    /// Returns the version that `root` states; `None` if it is not supported.
+    pub(crate) fn of(root: &Value) -> Option<Self> {
+        let text = stated(root, "openapi").or_else(|| stated(root, "swagger"))?;
+        let known = [("2", Self::V2), ("3.0", Self::V3_0), ("3.1", Self::V3_1), ("3.2", Self::V3_1)];
+        known.into_iter().find_map(|(prefix, version)| text.starts_with(prefix).then_some(version))
+    }
+}
+
+/// The version in the member `key`. YAML reads an unquoted `2.0` as a number.
+fn stated(root: &Value, key: &str) -> Option<String> {
+    match root.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
 fn check_version(root: &Value) -> Result<(), OpenApiError> {
     let unsupported = |message: String| Err(OpenApiError::new(OpenApiErrorKind::Unsupported, message));
     if !root.is_object() {
         return unsupported("an OpenAPI document is an object; the value is not one".to_owned());
     }
-    // YAML reads an unquoted `2.0` as a number.
-    let version = |key: &str| match root.get(key) {
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(Value::Number(number)) => Some(number.to_string()),
-        _ => None,
-    };
-    match (version("openapi"), version("swagger")) {
-        (Some(it), _) if ["3.0", "3.1", "3.2"].iter().any(|known| it.starts_with(known)) => Ok(()),
-        (Some(it), _) | (None, Some(it)) => {
-            unsupported(format!("version {it} of OpenAPI is not supported; expected 3.0, 3.1 or 3.2"))
+    match (Version::of(root), stated(root, "openapi").or_else(|| stated(root, "swagger"))) {
+        (Some(_), _) => Ok(()),
+        (None, Some(it)) => {
+            unsupported(format!("version {it} of OpenAPI is not supported; expected 2.0, 3.0, 3.1 or 3.2"))
         }
-        (None, None) => {
-            unsupported("the value has no `openapi` member, so it is not an OpenAPI document".to_owned())
+        (None, None) => unsupported(
+            "the value has neither an `openapi` nor a `swagger` member, so it is not an OpenAPI document"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Refuses a value that is nested so deeply that no text of JSON has it. Drops it without recursion.
+fn check_depth(root: Value) -> Result<Value, OpenApiError> {
+    if is_nested_within(&root, DEEPEST) {
+        return Ok(root);
+    }
+    let mut waiting = vec![root];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Array(items) => waiting.extend(items),
+            Value::Object(members) => waiting.extend(members.into_iter().map(|(_, it)| it)),
+            _ => {}
         }
+    }
+    let message = format!("the document is nested more than {DEEPEST} levels deep");
+    Err(OpenApiError::new(OpenApiErrorKind::Unsupported, message))
+}
+
+fn is_nested_within(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|it| is_nested_within(it, levels - 1)),
+        Value::Object(map) => levels > 0 && map.values().all(|it| is_nested_within(it, levels - 1)),
+        _ => true,
     }
 }

@@ -2,28 +2,31 @@
 //!
 //! All files that references lead to are read before the import, so that resolution only borrows.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashMap, fmt};
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::{Document, Origin, parse};
+use super::{Document, Origin, Version, files, swagger};
 
 /// The maximum number of references from one to the next.
 const LONGEST_CHAIN: usize = 32;
 
-/// The maximum number of files beside the document.
-const MOST_FILES: usize = 1024;
-
 /// A document and the files that its references lead to.
 pub(crate) struct Documents {
+    /// The document, converted if it is of version 2.0, and the files.
     files: Vec<Value>,
+    /// The names of the files; empty for the document.
+    names: Vec<String>,
+    version: Version,
     /// The files by what a reference of another file calls them.
     links: HashMap<(usize, String), Result<usize, Unresolved>>,
+    /// Pointers by file and `$anchor`.
+    anchors: HashMap<(usize, String), Option<String>>,
+    /// Schemas by their `$id`.
+    ids: HashMap<String, Place>,
+    /// Places of the document before its conversion, by pointers afterwards.
+    moved: HashMap<String, Place>,
 }
 
 /// The place of a value: a file, and a JSON pointer in it.
@@ -40,13 +43,20 @@ impl Place {
 
     /// The place of the member or item `key`.
     pub(crate) fn at(&self, key: &str) -> Self {
-        Self { file: self.file, pointer: format!("{}/{}", self.pointer, escaped(key)) }
+        let mut pointer = String::with_capacity(self.pointer.len() + key.len() + 1);
+        pointer.push_str(&self.pointer);
+        pointer.push('/');
+        match key.contains(['~', '/']) {
+            true => pointer.push_str(&escaped(key)),
+            false => pointer.push_str(key),
+        }
+        Self { file: self.file, pointer }
     }
 }
 
 /// The reason why a reference leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unresolved(String);
+pub(crate) struct Unresolved(pub(super) String);
 
 impl fmt::Display for Unresolved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,44 +72,57 @@ pub(crate) fn escaped(key: &str) -> String {
 impl Documents {
     /// Reads the files that references of `document` lead to.
     pub(crate) fn new(document: Document) -> Self {
-        let Document { root, origin, folder } = document;
-        let mut reader =
-            Reader { folder: folder.map(|it| it.canonicalize().unwrap_or(it)), known: HashMap::new() };
-        let main = match &origin {
-            Origin::File(path) => path.canonicalize().ok(),
-            // References of a text are relative to the folder.
-            _ => reader.folder.as_ref().map(|it| it.join("document")),
+        let version = Version::of(&document.root).unwrap_or(Version::V3_1);
+        let scheme = match &document.origin {
+            Origin::Url(url) => Some(url.scheme().to_owned()),
+            Origin::Program | Origin::File(_) => None,
         };
-        let (mut files, mut paths) = (vec![root], vec![main.clone()]);
-        reader.known.extend(main.map(|path| (path, 0)));
-        let mut links = HashMap::new();
-        let mut waiting = VecDeque::from([0]);
-        while let Some(from) = waiting.pop_front() {
-            let mut named = Vec::new();
-            external(&files[from], &mut named);
-            for name in named {
-                if links.contains_key(&(from, name.clone())) {
-                    continue;
-                }
-                let read = reader.read(&name, paths[from].as_deref(), files.len());
-                let link = read.map(|found| match found {
-                    Found::Known(at) => at,
-                    Found::New(value, path) => {
-                        files.push(value);
-                        paths.push(Some(path));
-                        waiting.push_back(files.len() - 1);
-                        files.len() - 1
-                    }
-                });
-                links.insert((from, name), link);
-            }
+        let is_old = version == Version::V2;
+        let files::Files { files, names, links } = files::read(document, is_old);
+        let (anchors, ids, moved) = Default::default();
+        let mut documents = Self { files, names, version, links, anchors, ids, moved };
+        documents.find_names();
+        if is_old {
+            documents.convert(scheme.as_deref());
         }
-        Self { files, links }
+        documents
+    }
+
+    /// Replaces the first file by the second one, converted.
+    fn convert(&mut self, scheme: Option<&str>) {
+        let swagger::Conversion { root, moved, broken } = swagger::convert(self, 1, scheme);
+        if let Some(first) = self.files.first_mut() {
+            *first = root;
+        }
+        self.moved = moved;
+        self.links.extend((1..self.files.len()).map(|at| ((0, format!("{at}:")), Ok(at))));
+        self.links.extend(broken.into_iter().map(|(name, reason)| ((0, name), Err(reason))));
+    }
+
+    /// Collects anchors and ids of schemas.
+    fn find_names(&mut self) {
+        let (mut anchors, mut ids) = (HashMap::new(), HashMap::new());
+        for (at, file) in self.files.iter().enumerate() {
+            files::named(&Place::new(at, ""), file, &mut |place, key, name| match key {
+                "$id" => drop(ids.entry(name.to_owned()).or_insert_with(|| place.clone())),
+                _ => {
+                    // An anchor that several schemas have leads to none of them.
+                    let pointer = anchors.entry((place.file, name.to_owned()));
+                    pointer.and_modify(|it| *it = None).or_insert_with(|| Some(place.pointer.clone()));
+                }
+            });
+        }
+        (self.anchors, self.ids) = (anchors, ids);
     }
 
     /// Returns the main document.
     pub(crate) fn root(&self) -> &Value {
-        &self.files[0]
+        self.files.first().unwrap_or(&Value::Null)
+    }
+
+    /// Returns the version that the document states.
+    pub(crate) fn version(&self) -> Version {
+        self.version
     }
 
     /// Returns the value at `place`.
@@ -107,32 +130,60 @@ impl Documents {
         self.files.get(place.file)?.pointer(&place.pointer)
     }
 
-    /// Returns the place that `reference`, in the file of `from`, leads to.
-    pub(crate) fn target(&self, from: usize, reference: &str) -> Result<(Place, &Value), Unresolved> {
+    /// Returns the place that `reference`, at `from`, leads to.
+    pub(crate) fn target(&self, from: &Place, reference: &str) -> Result<(Place, &Value), Unresolved> {
         let (name, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        let file = match name {
-            "" => from,
-            name => match self.links.get(&(from, name.to_owned())) {
-                Some(link) => link.clone()?,
-                None => {
+        let fragment = percent_decode_str(fragment).decode_utf8_lossy();
+        let base = match name {
+            "" => Place::new(from.file, ""),
+            name => match (self.links.get(&(from.file, name.to_owned())), self.ids.get(name)) {
+                (_, Some(place)) => place.clone(),
+                (Some(link), None) => Place::new(link.clone()?, ""),
+                (None, None) => {
                     return Err(Unresolved(format!(
                         "the reference `{reference}` leads to a file that was not read"
                     )));
                 }
             },
         };
-        let pointer = percent_decode_str(fragment).decode_utf8_lossy().into_owned();
-        let place = Place { file, pointer };
-        match self.get(&place) {
-            Some(value) => Ok((place, value)),
-            None if !place.pointer.is_empty() && !place.pointer.starts_with('/') => Err(Unresolved(format!(
-                "the reference `{reference}` is an anchor; only JSON pointers are resolved"
-            ))),
-            None => Err(Unresolved(format!("the reference `{reference}` leads to nothing"))),
+        let found = match fragment.is_empty() || fragment.starts_with('/') {
+            true => self.at(&base, &fragment).or_else(|| self.within_resource(from, name, &fragment)),
+            false => match self.anchors.get(&(base.file, fragment.clone().into_owned())) {
+                Some(Some(pointer)) => Some(Place::new(base.file, pointer.clone())),
+                Some(None) => {
+                    return Err(Unresolved(format!(
+                        "the reference `{reference}` leads to an anchor that several schemas have"
+                    )));
+                }
+                // Commonly written without its `/`.
+                None => self.at(&base, &format!("/{fragment}")),
+            },
+        };
+        let found = found.and_then(|place| self.get(&place).map(|value| (place, value)));
+        found.ok_or_else(|| Unresolved(format!("the reference `{reference}` leads to nothing")))
+    }
+
+    /// The place of `pointer` below `base`, if there is such a value.
+    fn at(&self, base: &Place, pointer: &str) -> Option<Place> {
+        let place = Place::new(base.file, format!("{}{pointer}", base.pointer));
+        self.get(&place).map(|_| place)
+    }
+
+    /// The place of `pointer` within the closest schema around `from` that has an `$id`.
+    fn within_resource(&self, from: &Place, name: &str, pointer: &str) -> Option<Place> {
+        if !name.is_empty() || self.ids.is_empty() {
+            return None;
+        }
+        let mut around = from.clone();
+        loop {
+            if self.get(&around).and_then(|it| it.get("$id")).is_some() {
+                return self.at(&around, pointer);
+            }
+            around.pointer.truncate(around.pointer.rfind('/')?);
         }
     }
 
-    /// Follows references from the value at `place` to one that is no reference.
+    /// Follows the reference that `value`, at `place`, may be.
     pub(crate) fn resolved<'d>(
         &'d self,
         place: Place,
@@ -143,76 +194,43 @@ impl Documents {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
                 return Ok((place, value));
             };
-            (place, value) = self.target(place.file, reference)?;
+            (place, value) = self.target(&place, reference)?;
         }
         let reference = value.get("$ref").and_then(Value::as_str).unwrap_or_default();
         Err(Unresolved(format!(
             "the reference `{reference}` leads to itself, or over more than {LONGEST_CHAIN} others"
         )))
     }
-}
 
-/// The files below a folder.
-struct Reader {
-    folder: Option<PathBuf>,
-    known: HashMap<PathBuf, usize>,
-}
-
-enum Found {
-    Known(usize),
-    New(Value, PathBuf),
-}
-
-impl Reader {
-    /// Reads the file that a reference in the file `from` calls `name`.
-    fn read(&mut self, name: &str, from: Option<&Path>, next: usize) -> Result<Found, Unresolved> {
-        if name.contains("://") || name.starts_with("//") {
-            return Err(Unresolved(format!(
-                "the reference `{name}` leads to a server, and no reference is fetched"
-            )));
+    /// Returns the pointer of `place` in the document as it was written, after the name of the file if it is another one.
+    pub(crate) fn shown(&self, place: &Place) -> String {
+        let mut place = self.original(place);
+        // A converted value may have members that the original lacks.
+        while self.get(&place).is_none() {
+            let Some(end) = place.pointer.rfind('/') else { break };
+            place.pointer.truncate(end);
         }
-        let Some(folder) = &self.folder else {
-            return Err(Unresolved(format!(
-                "the reference `{name}` leads to another file; name the folder of such files with `Document::with_folder`"
-            )));
-        };
-        let decoded = percent_decode_str(name).decode_utf8_lossy();
-        let beside = from.and_then(Path::parent).unwrap_or(folder);
-        let unreadable =
-            |error: std::io::Error| Unresolved(format!("the file `{name}` cannot be read: {error}"));
-        let path = beside.join(&*decoded).canonicalize().map_err(unreadable)?;
-        if !path.starts_with(folder) {
-            return Err(Unresolved(format!(
-                "the file `{name}` is not below the folder `{}`",
-                folder.display()
-            )));
+        match self.names.get(place.file) {
+            Some(name) if !name.is_empty() => format!("{name}#{}", place.pointer),
+            _ => place.pointer,
         }
-        if let Some(at) = self.known.get(&path) {
-            return Ok(Found::Known(*at));
-        }
-        if next >= MOST_FILES {
-            return Err(Unresolved(format!("the document refers to more than {MOST_FILES} files")));
-        }
-        let text = parse::read(&path).map_err(|error| Unresolved(error.to_string()))?;
-        let value = parse::parse(&text).map_err(|error| Unresolved(format!("the file `{name}`: {error}")))?;
-        self.known.insert(path.clone(), next);
-        Ok(Found::New(value, path))
     }
-}
 
-/// Collects the file names of references in `value`.
-fn external(value: &Value, found: &mut Vec<String>) {
-    match value {
-        Value::Object(members) => {
-            if let Some(Value::String(reference)) = members.get("$ref") {
-                let name = reference.split('#').next().unwrap_or_default();
-                if !name.is_empty() && !found.iter().any(|it| it == name) {
-                    found.push(name.to_owned());
-                }
-            }
-            members.values().for_each(|it| external(it, found));
+    /// The place before the conversion of the document.
+    fn original(&self, place: &Place) -> Place {
+        if self.version != Version::V2 || place.file != 0 {
+            return place.clone();
         }
-        Value::Array(items) => items.iter().for_each(|it| external(it, found)),
-        _ => {}
+        let mut end = place.pointer.len();
+        loop {
+            let (before, after) = place.pointer.split_at(end);
+            if let Some(original) = self.moved.get(before) {
+                return Place::new(original.file, format!("{}{after}", original.pointer));
+            }
+            match before.rfind('/') {
+                Some(at) => end = at,
+                None => return Place::new(1, place.pointer.clone()),
+            }
+        }
     }
 }

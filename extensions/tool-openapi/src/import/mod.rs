@@ -18,8 +18,10 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde_json::Value;
 use tool_runtime::{
-    ToolName,
+    Registry, Tool, ToolDefinition, ToolError, ToolName,
+    definition::Prepared,
     diagnostic::{Diagnostic, Severity},
+    schema::Arguments,
 };
 
 use self::operation::{Found, Read, Reading};
@@ -43,7 +45,7 @@ use crate::{
 pub struct SkippedOperation {
     /// The id of the operation, or else its method and path.
     pub operation: String,
-    /// The JSON pointer of the operation, or of the part of it that cannot be carried.
+    /// The JSON pointer of the operation, or of the part of it that cannot be carried; in another file after its name and `#`.
     pub pointer: String,
     /// The reason.
     pub reason: String,
@@ -71,41 +73,92 @@ pub(crate) fn import(
     let schemes = security::schemes(&documents, fetched.as_ref().map(|it| &it.url).or(base));
     let granted = Granted::new(schemes, settings.reach.credentials.clone(), base, client.direct())?;
     let reading = Reading::new(&documents, &settings, fetched, granted, Arc::clone(&shapes));
-    for found in operation::all(&documents, &mut report) {
-        if !settings.selects(&found.described()) {
+    let all = operation::all(&documents, &mut report);
+    check_ids(&all, &settings, &mut report);
+    for (found, name) in name::all(&all) {
+        if !settings.choice.selects(&found.described()) {
             continue;
         }
         if settings.skip_unnamed && found.id().is_none() {
-            report.skip(&found, &found.place, "it has no `operationId`".to_owned());
+            report.skip(found, &found.place, "it has no `operationId`".to_owned());
             continue;
         }
-        let name = operation::name_of(&found, |name| names.contains(name));
-        if !names.insert(name.clone()) {
-            report.skip(&found, &found.place, format!("another operation has its name `{name}`"));
+        let Some(name) = name else {
+            report.skip(found, &found.place, "another operation has its method and path".to_owned());
             continue;
-        }
+        };
         if found.id().is_some_and(|id| id != name.raw()) {
-            let message =
-                "another operation has the same `operationId`, so this one is named by its method and path";
+            let message = format!(
+                "the `operationId` is not unique or reserved; the name is `{name}`, of method and path"
+            );
             report.warn("duplicate_id", name.as_str(), &found.place, message);
         }
-        match reading.operation(&found, name, &mut report) {
+        let operation = reading.operation(found, name, &mut report);
+        match operation.and_then(|it| usable(it, found, &settings, &mut names)) {
             Ok(operation) => read.push(operation),
             Err(problem) if problem.is_fatal => {
                 let message = format!("{}; set one with `base_url`", problem.reason);
                 return Err(OpenApiError::config(message));
             }
-            Err(problem) => report.skip(&found, &problem.place, problem.reason),
+            Err(problem) => report.skip(found, &problem.place, problem.reason),
         }
     }
     let responses = reading.finish(&mut report)?;
     shapes.complete(responses.into_texts());
+    drop(all);
+    let (skipped, diagnostics) = report.finished(&documents);
     drop(documents);
     let api = Arc::new(Api { client, shapes, settings });
     let tools =
         read.into_iter().map(|it| OperationTool::new(it.definition, it.plan, it.access, Arc::clone(&api)));
-    let tools = tools.map(Arc::new);
-    Ok(Imported { tools: tools.collect(), skipped: report.skipped, diagnostics: report.diagnostics })
+    Ok(Imported { tools: tools.map(Arc::new).collect(), skipped, diagnostics })
+}
+
+/// Applies the descriptions of the program, and makes sure that a registry accepts the tool.
+fn usable(
+    read: Read,
+    found: &Found<'_>,
+    settings: &Settings,
+    names: &mut HashSet<ToolName>,
+) -> Result<Read, Problem> {
+    let Read { definition, plan, access } = read;
+    let definition = settings
+        .choice
+        .described(&found.described(), definition)
+        .map_err(|reason| Problem::new(&found.place, reason))?;
+    if definition.input_schema().check().is_err() {
+        // One tool whose schema no validator compiles would cost all tools of a registry.
+        if let Err(error) = Registry::builder().add(Probe(definition.clone())).build() {
+            return Err(Problem::new(&found.place, format!("its arguments cannot be validated: {error}")));
+        }
+    }
+    if !names.insert(definition.name().clone()) {
+        let message = format!("another tool has the name `{}`", definition.name());
+        return Err(Problem::new(&found.place, message));
+    }
+    Ok(Read { definition, plan, access })
+}
+
+/// A tool that is only registered.
+struct Probe(ToolDefinition);
+
+impl Tool for Probe {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn prepare<'a>(&'a self, _: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Err(ToolError::failed("this tool is never called"))
+    }
+}
+
+/// Warns of ids that the program chose and no operation has.
+fn check_ids(all: &[Found<'_>], settings: &Settings, report: &mut Report) {
+    let known: HashSet<_> = all.iter().filter_map(Found::id).collect();
+    for id in settings.choice.ids.iter().filter(|id| !known.contains(&***id)) {
+        let message = format!("no operation has the id `{id}`");
+        report.warn("unknown_operation", "", &Place::new(0, "/paths"), message);
+    }
 }
 
 /// The reason why an operation cannot be carried.
@@ -126,23 +179,20 @@ impl Problem {
 /// Skipped operations and diagnostics of an import.
 #[derive(Default)]
 pub(crate) struct Report {
-    skipped: Vec<SkippedOperation>,
-    diagnostics: Vec<Diagnostic>,
+    skipped: Vec<(SkippedOperation, Place)>,
+    diagnostics: Vec<(Diagnostic, Place)>,
 }
 
 impl Report {
     fn skip(&mut self, found: &Found<'_>, place: &Place, reason: String) {
-        let operation = found.label();
-        self.skipped.push(SkippedOperation { operation, pointer: place.pointer.clone(), reason });
+        self.skip_value(found.label(), place, reason);
     }
 
     /// Adds a skipped value that is no operation.
     fn skip_value(&mut self, operation: impl Into<String>, place: &Place, reason: impl Into<String>) {
-        self.skipped.push(SkippedOperation {
-            operation: operation.into(),
-            pointer: place.pointer.clone(),
-            reason: reason.into(),
-        });
+        let (operation, reason) = (operation.into(), reason.into());
+        let skipped = SkippedOperation { operation, pointer: String::new(), reason };
+        self.skipped.push((skipped, place.clone()));
     }
 
     /// Adds a warning about a part of an operation.
@@ -157,13 +207,26 @@ impl Report {
 
     /// Adds a warning about the document as a whole.
     fn warn_document(&mut self, code: &'static str, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::new(Severity::Warning, code, message));
+        self.diagnostics.push((Diagnostic::new(Severity::Warning, code, message), Place::new(0, "")));
     }
 
     fn add(&mut self, severity: Severity, code: &'static str, tool: &str, place: &Place, message: String) {
-        let mut diagnostic = Diagnostic::new(severity, code, message).of_tool(tool);
-        diagnostic.location.pointer.clone_from(&place.pointer);
-        self.diagnostics.push(diagnostic);
+        let diagnostic = Diagnostic::new(severity, code, message);
+        let diagnostic = if tool.is_empty() { diagnostic } else { diagnostic.of_tool(tool) };
+        self.diagnostics.push((diagnostic, place.clone()));
+    }
+
+    /// Returns everything, with pointers into the documents as they were written.
+    fn finished(self, documents: &Documents) -> (Vec<SkippedOperation>, Vec<Diagnostic>) {
+        let skipped = self.skipped.into_iter().map(|(mut it, place)| {
+            it.pointer = documents.shown(&place);
+            it
+        });
+        let diagnostics = self.diagnostics.into_iter().map(|(mut it, place)| {
+            it.location.pointer = documents.shown(&place);
+            it
+        });
+        (skipped.collect(), diagnostics.collect())
     }
 }
 

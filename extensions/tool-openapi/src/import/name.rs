@@ -1,6 +1,30 @@
 //! Names of operations.
 
-use tool_runtime::ToolName;
+use std::collections::HashSet;
+
+use tool_runtime::{ToolName, registry::OUTPUT_TOOL};
+
+use super::operation::Found;
+
+/// Returns the names of all operations of a document; `None` for one that another operation has.
+///
+/// An id belongs to the first operation that has it. All ids are given before any name of method and path, so that the name of an
+/// operation depends neither on the operations that are selected nor on those without an id.
+pub(super) fn all<'f, 'd>(found: &'f [Found<'d>]) -> impl Iterator<Item = (&'f Found<'d>, Option<ToolName>)> {
+    let mut taken: HashSet<ToolName> = HashSet::from([ToolName::from_foreign(OUTPUT_TOOL)]);
+    let mut by_id = |found: &Found<'_>| {
+        let name = ToolName::from_foreign(found.id()?);
+        taken.insert(name.clone()).then_some(name)
+    };
+    let by_id: Vec<_> = found.iter().map(&mut by_id).collect();
+    found.iter().zip(by_id).map(move |(found, by_id)| {
+        let by_path = || {
+            let hashed = ToolName::from_foreign(&format!("{} {}", found.method, found.path));
+            [of_path(&found.method, found.path), hashed].into_iter().find(|it| taken.insert(it.clone()))
+        };
+        (found, by_id.or_else(by_path))
+    })
+}
 
 /// Returns the name of an operation without an id: its method and path, such as `get_pets_by_petId`. It depends on nothing
 /// else, so it stays when the document grows. A path whose words are ambiguous gets a hash.

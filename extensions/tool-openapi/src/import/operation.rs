@@ -11,7 +11,7 @@ use tool_runtime::{
 };
 
 use super::{
-    Problem, Report, body, name, parameter, response,
+    Problem, Report, body, parameter, response,
     schema::{Components, Direction, assembled},
     security::{self, Remarks},
     server, text,
@@ -168,9 +168,9 @@ impl<'d> Reading<'d> {
         let mut requests = self.requests.borrow_mut();
         let declared = parameter::all(self, found, &tool, report)?;
         let body = body::read(self, found, &tool, report)?;
-        let (parameters, mut properties) =
-            parameter::named(self, declared, body.is_some(), &mut requests, &tool, report)?;
-        path.check(&parameters).map_err(|reason| Problem::new(&found.place, reason))?;
+        let (mut parameters, mut properties) =
+            parameter::named(self, declared, &path, body.is_some(), &mut requests, &tool, report)?;
+        parameter::undeclared(found, &path, (&mut parameters, &mut properties), &tool, report);
         let body = match body {
             Some(body) => {
                 let (body, property) = body.imported(self, &mut requests, &tool, report)?;
@@ -190,7 +190,7 @@ impl<'d> Reading<'d> {
         security::note_replaced(&parameters, &authorization, &found.place, &tool, report);
         let mut definition =
             ToolDefinition::new(name, description(found), input).with_metadata(self.metadata(found));
-        if let Some(title) = text(found.value, "summary") {
+        if let Some(title) = text(found.value, "summary").or_else(|| found.id()) {
             definition = definition.with_title(title.to_owned());
         }
         let output = response::read(self, found, &mut self.responses.borrow_mut(), &tool, report)?;
@@ -232,12 +232,6 @@ impl<'d> Reading<'d> {
             ..Metadata::default()
         }
     }
-}
-
-/// The name of an operation: its id, unless another operation has it.
-pub(super) fn name_of(found: &Found<'_>, is_taken: impl Fn(&ToolName) -> bool) -> ToolName {
-    let by_id = found.id().map(ToolName::from_foreign).filter(|name| !is_taken(name));
-    by_id.unwrap_or_else(|| name::of_path(&found.method, found.path))
 }
 
 fn description(found: &Found<'_>) -> String {

@@ -1,5 +1,7 @@
 //! Parameters of operations.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
 use super::{
@@ -9,8 +11,8 @@ use super::{
     text,
 };
 use crate::{
-    document::Place,
-    request::{Fields, In, Parameter, Style},
+    document::{MOST_PARAMETERS, Place},
+    request::{Fields, In, Parameter, PathTemplate, Style},
 };
 
 /// A parameter in its document.
@@ -39,7 +41,8 @@ const NOT_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
 /// Headers that only the client sets.
 const NOT_ALLOWED: [&str; 6] = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te"];
 
-/// Returns the parameters of an operation and of its path, of which those of the operation take precedence.
+/// Returns the parameters of an operation and of its path, of which those of the operation take precedence. An optional one that
+/// cannot be carried is left out, with a warning.
 pub(super) fn all<'d>(
     reading: &Reading<'d>,
     found: &Found<'d>,
@@ -47,109 +50,211 @@ pub(super) fn all<'d>(
     report: &mut Report,
 ) -> Result<Vec<Declared<'d>>, Problem> {
     let mut all: Vec<Declared<'d>> = Vec::new();
+    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
     let lists = [(&found.item_place, found.item), (&found.place, found.value)];
     for (place, owner) in lists {
         let place = place.at("parameters");
-        let Some(list) = owner.get("parameters") else { continue };
+        let Some(list) = owner.get("parameters").filter(|it| !it.is_null()) else { continue };
         let Some(list) = list.as_array() else {
             return Err(Problem::new(&place, "`parameters` is not a list"));
         };
+        if list.len() > MOST_PARAMETERS {
+            return Err(Problem::new(&place, format!("there are more than {MOST_PARAMETERS} parameters")));
+        }
         for (at, value) in list.iter().enumerate() {
             let place = place.at(&at.to_string());
-            let resolved = reading.documents.resolved(place.clone(), value);
-            let (target, value) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
-            let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
-            let location = match value.get("in").and_then(Value::as_str) {
-                Some("path") => In::Path,
-                Some("query") => In::Query,
-                Some("header") => In::Header,
-                Some("cookie") => In::Cookie,
-                Some("querystring") => In::QueryString,
-                other => {
-                    let other = other.unwrap_or("none");
-                    return Err(Problem::new(
-                        &place,
-                        format!("the location `{other}` of the parameter `{name}` is unknown"),
-                    ));
+            let declared = match declared(reading, place, value, tool, report) {
+                Ok(Some(declared)) => declared,
+                Ok(None) => continue,
+                Err(problem) => {
+                    leave_out(problem, value, tool, report)?;
+                    continue;
                 }
             };
-            if name.is_empty() {
-                return Err(Problem::new(&place, "a parameter has no name"));
-            }
-            let lower = name.to_ascii_lowercase();
-            if location == In::Header && NOT_PARAMETERS.contains(&&*lower) {
-                let message = format!("the header `{name}` is not a parameter, and is ignored");
-                report.note("ignored_header", tool, &place, message);
-                continue;
-            }
-            if location == In::Header && NOT_ALLOWED.contains(&&*lower) {
-                return Err(Problem::new(&place, format!("the header `{name}` is set by the client only")));
-            }
-            let declared = Declared { name, location, place: target, value };
-            match all.iter_mut().find(|it| it.name == name && it.location == location) {
+            let key = (declared.location.name(), declared.name);
+            match known.get(&key).and_then(|at| all.get_mut(*at)) {
                 Some(shared) => *shared = declared,
-                None => all.push(declared),
+                None => {
+                    known.insert(key, all.len());
+                    all.push(declared);
+                }
             }
         }
     }
     Ok(all)
 }
 
-/// Gives each parameter its property. Names that clash, also with the body, get their location as a suffix.
+/// Leaves out an optional parameter.
+///
+/// # Errors
+///
+/// If it is not known to be optional.
+fn leave_out(problem: Problem, value: &Value, tool: &str, report: &mut Report) -> Result<(), Problem> {
+    let is_path = value.get("in").is_some_and(|it| it == "path");
+    if value.get("$ref").is_some() || is_path || value.get("required") == Some(&Value::Bool(true)) {
+        return Err(problem);
+    }
+    let message = format!("an optional parameter is left out: {}", problem.reason);
+    report.warn("parameter_left_out", tool, &problem.place, message);
+    Ok(())
+}
+
+/// Reads a parameter; `None` for a header that belongs to another part of the request.
+fn declared<'d>(
+    reading: &Reading<'d>,
+    place: Place,
+    value: &'d Value,
+    tool: &str,
+    report: &mut Report,
+) -> Result<Option<Declared<'d>>, Problem> {
+    let resolved = reading.documents.resolved(place.clone(), value);
+    let (target, value) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
+    let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
+    let location = match value.get("in").and_then(Value::as_str) {
+        Some("path") => In::Path,
+        Some("query") => In::Query,
+        Some("header") => In::Header,
+        Some("cookie") => In::Cookie,
+        Some("querystring") => In::QueryString,
+        other => {
+            let other = other.unwrap_or("none");
+            let reason = format!("the location `{other}` of the parameter `{name}` is unknown");
+            return Err(Problem::new(&place, reason));
+        }
+    };
+    if name.is_empty() {
+        return Err(Problem::new(&place, "a parameter has no name"));
+    }
+    let lower = name.to_ascii_lowercase();
+    if location == In::Header && NOT_PARAMETERS.contains(&&*lower) {
+        let message = format!("the header `{name}` is not a parameter, and is ignored");
+        report.note("ignored_header", tool, &place, message);
+        return Ok(None);
+    }
+    if location == In::Header && NOT_ALLOWED.contains(&&*lower) {
+        return Err(Problem::new(&place, format!("the header `{name}` is set by the client only")));
+    }
+    Ok(Some(Declared { name, location, place: target, value }))
+}
+
+/// Returns the properties of the parameters. Names that clash, also with the body, get their location as a suffix.
+fn properties(declared: &[Declared<'_>], has_body: bool) -> Vec<String> {
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    declared.iter().for_each(|it| *uses.entry(it.name).or_default() += 1);
+    let mut names: HashSet<String> = HashSet::new();
+    let name = |one: &Declared<'_>| {
+        let is_body = has_body && one.name == super::body::PROPERTY;
+        let mut name = match is_body || uses.get(one.name).is_some_and(|it| *it > 1) {
+            true => format!("{}__{}", one.name, one.location.name()),
+            false => one.name.to_owned(),
+        };
+        // A parameter may be called like the suffixed form of another one.
+        while names.contains(&name) || (name != one.name && uses.contains_key(&*name)) {
+            name.push('_');
+        }
+        names.insert(name.clone());
+        name
+    };
+    declared.iter().map(name).collect()
+}
+
+/// Gives each parameter its property.
 pub(super) fn named<'d>(
     reading: &Reading<'d>,
     declared: Vec<Declared<'d>>,
+    path: &PathTemplate,
     has_body: bool,
     components: &mut Components<'d>,
     tool: &str,
     report: &mut Report,
 ) -> Result<(Vec<Parameter>, Vec<Property>), Problem> {
-    let mut names: Vec<String> = Vec::with_capacity(declared.len());
-    for (at, one) in declared.iter().enumerate() {
-        let clashes = |(other, it): (usize, &Declared<'_>)| other != at && it.name == one.name;
-        let is_body = has_body && one.name == body::PROPERTY;
-        let mut name = match is_body || declared.iter().enumerate().any(clashes) {
-            true => format!("{}__{}", one.name, one.location.name()),
-            false => one.name.to_owned(),
-        };
-        // A parameter may be called like the suffixed form of another one.
-        while names.contains(&name) || (name != one.name && declared.iter().any(|it| it.name == name)) {
-            name.push('_');
-        }
-        names.push(name);
-    }
+    let names = properties(&declared, has_body);
     let mut parameters = Vec::with_capacity(declared.len());
     let mut properties = Vec::with_capacity(declared.len());
     for (name, one) in names.into_iter().zip(declared) {
-        let required = one.location == In::Path || one.value.get("required") == Some(&Value::Bool(true));
-        let (place, schema, content) = one.schema()?;
-        let mut schema = match schema {
-            Some(schema) => components.translate(tool, &place, schema, report)?,
-            None => json!({}),
-        };
-        describe(&mut schema, text(one.value, "description"));
-        let parameter = Parameter {
-            property: name.clone().into(),
-            name: one.name.into(),
-            location: one.location,
-            style: one.style()?,
-            explode: one.explode(),
-            allow_reserved: one.value.get("allowReserved") == Some(&Value::Bool(true)),
-            is_json: content == Content::Json,
-            fields: match content {
-                Content::Form(value) => {
-                    Some(Fields(encoding::read(reading, &one.place, value, tool, report)))
-                }
-                Content::Schema | Content::Json | Content::Text => None,
-            },
-        };
-        parameters.push(parameter);
-        properties.push(Property { name, schema, required });
+        if one.location == In::Path && !path.names().any(|it| it == one.name) {
+            let message = format!("the path has no `{{{}}}`, and the parameter is ignored", one.name);
+            report.warn("parameter_left_out", tool, &one.place, message);
+            continue;
+        }
+        match one.imported(reading, &name, components, tool, report) {
+            Ok((parameter, property)) => {
+                parameters.push(parameter);
+                properties.push(property);
+            }
+            Err(problem) => leave_out(problem, one.value, tool, report)?,
+        }
     }
     Ok((parameters, properties))
 }
 
+/// Adds the parameters that only the path has: texts.
+pub(super) fn undeclared(
+    found: &Found<'_>,
+    path: &PathTemplate,
+    (parameters, properties): (&mut Vec<Parameter>, &mut Vec<Property>),
+    tool: &str,
+    report: &mut Report,
+) {
+    for name in path.names() {
+        if parameters.iter().any(|it| it.location == In::Path && *it.name == *name) {
+            continue;
+        }
+        let message = format!("the parameter `{name}` of the path is not declared, and is taken for a text");
+        report.warn("undeclared_parameter", tool, &found.item_place, message);
+        let mut property = name.to_owned();
+        while properties.iter().any(|it| it.name == property) || property == super::body::PROPERTY {
+            property.push_str("__path");
+        }
+        parameters.push(Parameter {
+            property: property.clone().into(),
+            name: name.into(),
+            location: In::Path,
+            style: Style::Simple,
+            explode: false,
+            allow_reserved: false,
+            is_json: false,
+            fields: None,
+        });
+        let schema = json!({ "type": "string", "minLength": 1 });
+        properties.push(Property { name: property, schema, required: true });
+    }
+}
+
 impl<'d> Declared<'d> {
+    fn imported(
+        &self,
+        reading: &Reading<'d>,
+        name: &str,
+        components: &mut Components<'d>,
+        tool: &str,
+        report: &mut Report,
+    ) -> Result<(Parameter, Property), Problem> {
+        let required = self.location == In::Path || self.value.get("required") == Some(&Value::Bool(true));
+        let (place, schema, content) = self.schema()?;
+        let parameter = Parameter {
+            property: name.into(),
+            name: self.name.into(),
+            location: self.location,
+            style: self.style()?,
+            explode: self.explode(),
+            allow_reserved: self.value.get("allowReserved") == Some(&Value::Bool(true)),
+            is_json: content == Content::Json,
+            fields: match content {
+                Content::Form(value) => {
+                    Some(Fields(encoding::read(reading, &self.place, value, tool, report)))
+                }
+                Content::Schema | Content::Json | Content::Text => None,
+            },
+        };
+        let mut schema = match schema {
+            Some(schema) => components.translate(tool, &place, schema, report)?,
+            None => json!({}),
+        };
+        describe(&mut schema, text(self.value, "description"));
+        Ok((parameter, Property { name: name.to_owned(), schema, required }))
+    }
+
     /// The schema of the parameter, and how its value is written.
     fn schema(&self) -> Result<(Place, Option<&'d Value>, Content<'d>), Problem> {
         if let Some(schema) = self.value.get("schema") {

@@ -62,23 +62,12 @@ impl PathTemplate {
         names.into_iter().any(|it| percent_decode_str(it).decode_utf8_lossy() == name)
     }
 
-    /// Returns an error if a name in the template has no parameter, or a parameter no place.
-    pub(crate) fn check(&self, parameters: &[Parameter]) -> Result<(), String> {
-        let declared = |name: &str| parameters.iter().any(|it| it.location == In::Path && *it.name == *name);
-        let mut names = self.parts.iter().filter_map(|part| match part {
+    /// Returns the names of the parameters.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
             Part::Parameter(name) => Some(&**name),
             Part::Literal(_) => None,
-        });
-        if let Some(name) = names.clone().find(|name| !declared(name)) {
-            return Err(format!(
-                "the path has `{{{name}}}`, and there is no parameter of this name in the path"
-            ));
-        }
-        let placed = |it: &&Parameter| it.location == In::Path && !names.any(|name| *it.name == *name);
-        match parameters.iter().find(placed) {
-            Some(it) => Err(format!("the path has no `{{{}}}`, which is a parameter in the path", it.name)),
-            None => Ok(()),
-        }
+        })
     }
 
     /// Returns the path with the values of `arguments`, percent-encoded.

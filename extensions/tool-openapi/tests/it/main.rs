@@ -3,6 +3,7 @@
 
 mod bodies;
 mod calls;
+mod corpus;
 mod generator;
 mod import;
 mod mocked;

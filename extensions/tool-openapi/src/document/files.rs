@@ -1,0 +1,186 @@
+//! The files that references lead to.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    path::{Path, PathBuf},
+};
+
+use percent_encoding::percent_decode_str;
+use serde_json::Value;
+
+use super::{Document, Origin, Place, Unresolved, parse};
+
+/// The maximum number of files beside the document.
+const MOST_FILES: usize = 1024;
+
+/// The document and the files below its folder that references lead to.
+pub(super) struct Files {
+    pub(super) files: Vec<Value>,
+    pub(super) names: Vec<String>,
+    pub(super) links: HashMap<(usize, String), Result<usize, Unresolved>>,
+}
+
+/// Reads the files that references of `document` lead to. `leaves_first`: the first file is `null`.
+pub(super) fn read(document: Document, leaves_first: bool) -> Files {
+    let Document { root, origin, folder } = document;
+    let folder = folder.map(|it| it.canonicalize().unwrap_or(it));
+    let main = match &origin {
+        Origin::File(path) => path.canonicalize().ok(),
+        // References of a text are relative to the folder.
+        Origin::Program | Origin::Url(_) => folder.as_ref().map(|it| it.join("document")),
+    };
+    let (mut files, mut paths, mut names) = match leaves_first {
+        true => (vec![Value::Null], vec![None], vec![String::new()]),
+        false => Default::default(),
+    };
+    let first = files.len();
+    files.push(root);
+    names.push(String::new());
+    let known = main.clone().map(|path| (path, first)).into_iter().collect();
+    paths.push(main);
+    let mut reader = Reader { folder, known };
+    let (mut links, mut waiting) = (HashMap::new(), VecDeque::from([first]));
+    while let Some(from) = waiting.pop_front() {
+        let mut named = HashSet::new();
+        if let Some(file) = files.get(from) {
+            external(file, &mut named);
+        }
+        let mut named: Vec<_> = named.into_iter().map(str::to_owned).collect();
+        // The order of the files does not depend on the order of a set.
+        named.sort_unstable();
+        for name in named {
+            let beside = paths.get(from).and_then(Option::as_deref);
+            let link = reader.read(&name, beside, files.len()).map(|found| match found {
+                Found::Known(at) => at,
+                Found::New(value, path) => {
+                    names.push(reader.name(&path));
+                    paths.push(Some(path));
+                    waiting.push_back(files.len());
+                    files.push(value);
+                    files.len() - 1
+                }
+            });
+            links.insert((from, name), link);
+        }
+    }
+    Files { files, names, links }
+}
+
+/// The files below a folder.
+struct Reader {
+    folder: Option<PathBuf>,
+    known: HashMap<PathBuf, usize>,
+}
+
+enum Found {
+    Known(usize),
+    New(Value, PathBuf),
+}
+
+impl Reader {
+    /// Reads the file that a reference in the file `from` calls `name`.
+    fn read(&mut self, name: &str, from: Option<&Path>, next: usize) -> Result<Found, Unresolved> {
+        if name.contains("://") || name.starts_with("//") {
+            return Err(Unresolved(format!(
+                "the reference `{name}` leads to a server, and no reference is fetched"
+            )));
+        }
+        let Some(folder) = &self.folder else {
+            return Err(Unresolved(format!(
+                "the reference `{name}` leads to another file; name the folder of such files with `Document::with_folder`"
+            )));
+        };
+        let decoded = percent_decode_str(name).decode_utf8_lossy();
+        // Separators of Windows, which other systems allow in names.
+        let decoded = decoded.replace('\\', "/");
+        let beside = from.and_then(Path::parent).unwrap_or(folder);
+        let unreadable =
+            |error: std::io::Error| Unresolved(format!("the file `{name}` cannot be read: {error}"));
+        let path = beside.join(&decoded).canonicalize().map_err(unreadable)?;
+        if !path.starts_with(folder) {
+            return Err(Unresolved(format!(
+                "the file `{name}` is not below the folder `{}`",
+                folder.display()
+            )));
+        }
+        if let Some(at) = self.known.get(&path) {
+            return Ok(Found::Known(*at));
+        }
+        if next > MOST_FILES {
+            return Err(Unresolved(format!("the document refers to more than {MOST_FILES} files")));
+        }
+        // A pipe or a device may never end.
+        if !path.is_file() {
+            return Err(Unresolved(format!("`{name}` is not a file")));
+        }
+        let text = parse::read(&path).map_err(|error| Unresolved(error.to_string()))?;
+        let value = parse::parse(&text).map_err(|error| Unresolved(format!("the file `{name}`: {error}")))?;
+        self.known.insert(path.clone(), next);
+        Ok(Found::New(value, path))
+    }
+
+    /// The path relative to the folder.
+    fn name(&self, path: &Path) -> String {
+        let folder = self.folder.as_deref().unwrap_or(Path::new(""));
+        path.strip_prefix(folder).unwrap_or(path).display().to_string()
+    }
+}
+
+/// Collects the file names of references in `value`.
+fn external<'v>(value: &'v Value, found: &mut HashSet<&'v str>) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(reference)) = members.get("$ref") {
+                let name = reference.split('#').next().unwrap_or_default();
+                if !name.is_empty() {
+                    found.insert(name);
+                }
+            }
+            members.values().for_each(|it| external(it, found));
+        }
+        Value::Array(items) => items.iter().for_each(|it| external(it, found)),
+        _ => {}
+    }
+}
+
+/// Calls `each` with the place, the keyword and the value of each `$anchor`, `$dynamicAnchor` and `$id`.
+pub(super) fn named(place: &Place, value: &Value, each: &mut impl FnMut(&Place, &str, &str)) {
+    // The place is built only where there is a name, since most documents have none.
+    let mut path = Vec::new();
+    walk(value, &mut path, &mut |path, key, name| {
+        let at = path.iter().fold(place.clone(), |place, step| match step {
+            Step::Key(key) => place.at(key),
+            Step::Item(at) => place.at(&at.to_string()),
+        });
+        each(&at, key, name);
+    });
+}
+
+enum Step<'v> {
+    Key(&'v str),
+    Item(usize),
+}
+
+fn walk<'v>(value: &'v Value, path: &mut Vec<Step<'v>>, each: &mut impl FnMut(&[Step<'v>], &str, &str)) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match (&**key, value) {
+                    ("$anchor" | "$dynamicAnchor" | "$id", Value::String(name)) => each(path, key, name),
+                    _ => {}
+                }
+                path.push(Step::Key(key));
+                walk(value, path, each);
+                path.pop();
+            }
+        }
+        Value::Array(items) => {
+            for (at, value) in items.iter().enumerate() {
+                path.push(Step::Item(at));
+                walk(value, path, each);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,352 @@
+//! Schemas of a document as JSON Schema 2020-12.
+//!
+//! Every component is translated once, for requests or for responses, with its references as `#/$defs/NAME`; the names are unique in the
+//! document. [`assembled`] then makes one schema that stands alone: a component with one use is inlined, any other (and
+//! so each recursive one) is a definition. The result is as large as what it refers to.
+
+mod assemble;
+mod sound;
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, VecDeque},
+};
+
+use serde_json::{Map, Value, json};
+use tool_runtime::definition::ContentHash;
+
+pub(crate) use self::assemble::assembled;
+use self::sound::Patterns;
+use super::{Problem, Report};
+use crate::document::{Documents, Place, Version};
+
+/// The deepest schema that is translated; a text of JSON cannot be deeper.
+const DEEPEST: usize = 160;
+
+/// The maximum number of references from one to the next.
+const LONGEST_CHAIN: usize = 32;
+
+const PREFIX: &str = "#/$defs/";
+
+/// The direction that a schema is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// Without `readOnly` properties.
+    Request,
+    /// Without `writeOnly` properties.
+    Response,
+}
+
+/// The translated components of a document, for one direction.
+pub(super) struct Components<'d> {
+    documents: &'d Documents,
+    direction: Direction,
+    names: HashMap<Place, String>,
+    translated: BTreeMap<String, Value>,
+    waiting: VecDeque<(Place, &'d Value)>,
+    patterns: Patterns,
+}
+
+impl<'d> Components<'d> {
+    pub(super) fn new(documents: &'d Documents, direction: Direction) -> Self {
+        let (names, translated, waiting, patterns) = Default::default();
+        Self { documents, direction, names, translated, waiting, patterns }
+    }
+
+    /// Translates the schema at `place`, and all components that it refers to.
+    pub(super) fn translate(
+        &mut self,
+        tool: &str,
+        place: &Place,
+        schema: &'d Value,
+        report: &mut Report,
+    ) -> Result<Value, Problem> {
+        let translated = self.schema(tool, place, schema, 0, report)?;
+        while let Some((place, value)) = self.waiting.pop_front() {
+            let name = self.names.get(&place).cloned().unwrap_or_default();
+            let value = self.schema(tool, &place, value, 0, report);
+            // Every operation that refers to a component that cannot be translated is skipped.
+            self.translated.insert(name, value.unwrap_or_else(|problem| json!({ BROKEN: problem.reason })));
+        }
+        Ok(translated)
+    }
+
+    /// Returns a component by its name.
+    pub(super) fn get(&self, name: &str) -> Option<Cow<'_, Value>> {
+        self.translated.get(name).map(Cow::Borrowed)
+    }
+
+    /// Returns the translated components as text.
+    pub(super) fn into_texts(self) -> HashMap<Box<str>, Box<str>> {
+        let text = |(name, value): (String, Value)| (name.into(), value.to_string().into());
+        self.translated.into_iter().map(text).collect()
+    }
+
+    fn schema(
+        &mut self,
+        tool: &str,
+        place: &Place,
+        schema: &'d Value,
+        depth: usize,
+        report: &mut Report,
+    ) -> Result<Value, Problem> {
+        let members = match schema {
+            Value::Bool(_) => return Ok(schema.clone()),
+            Value::Object(members) => members,
+            other => {
+                let message =
+                    format!("a schema is an object or a boolean, not {}; it is ignored", kind(other));
+                report.warn(MALFORMED, tool, place, message);
+                return Ok(Value::Bool(true));
+            }
+        };
+        if depth > DEEPEST {
+            return Err(Problem::new(place, format!("the schema is deeper than {DEEPEST} levels")));
+        }
+        let mut new = Map::new();
+        let reference = self.reference(tool, place, members, report)?;
+        // Before version 3.1, a reference has no siblings; those that only describe are kept.
+        let is_alone = reference.is_some() && self.documents.version() < Version::V3_1;
+        new.extend(reference.map(|it| ("$ref".to_owned(), Value::from(it))));
+        for (key, value) in members {
+            if is_alone && !ANNOTATIONS.contains(&key.as_str()) {
+                continue;
+            }
+            if let Some(value) = self.keyword(tool, place, (key, value), depth, report)? {
+                new.insert(key.clone(), value);
+            }
+        }
+        self.drop_hidden_required(place, members, &mut new);
+        self.discriminate(place, members, &mut new);
+        self.patterns.modernize(members, &mut new, tool, place, report);
+        Ok(Value::Object(new))
+    }
+
+    /// Translates a member of the schema at `place`; `None` if it is left out.
+    fn keyword(
+        &mut self,
+        tool: &str,
+        place: &Place,
+        (key, value): (&str, &'d Value),
+        depth: usize,
+        report: &mut Report,
+    ) -> Result<Option<Value>, Problem> {
+        let at = || place.at(key);
+        Ok(Some(match (keyword(key), value) {
+            (Keyword::Dropped, _) => return Ok(None),
+            (Keyword::Plain, value) => value.clone(),
+            (Keyword::Schema, value) => self.schema(tool, &at(), value, depth + 1, report)?,
+            (Keyword::List, Value::Array(items)) => {
+                let (at, mut new) = (at(), Vec::with_capacity(items.len()));
+                for (n, item) in items.iter().enumerate() {
+                    new.push(self.schema(tool, &at.at(&n.to_string()), item, depth + 1, report)?);
+                }
+                Value::Array(new)
+            }
+            (Keyword::List, value) => {
+                let one = self.schema(tool, &at(), value, depth + 1, report)?;
+                // `items` is one schema, or a list in earlier versions.
+                if key == "items" { one } else { json!([one]) }
+            }
+            (Keyword::Map, Value::Object(all)) => {
+                let (at, mut new) = (at(), Map::new());
+                for (name, value) in all {
+                    if key == "properties" && self.is_hidden(place, value) {
+                        continue;
+                    }
+                    let value = self.schema(tool, &at.at(name), value, depth + 1, report)?;
+                    new.insert(name.clone(), value);
+                }
+                Value::Object(new)
+            }
+            (Keyword::Map, value) => {
+                let message = format!("`{key}` is an object, not {}; it is ignored", kind(value));
+                report.warn(MALFORMED, tool, &at(), message);
+                return Ok(None);
+            }
+        }))
+    }
+
+    /// Translates the reference that a schema may be.
+    fn reference(
+        &mut self,
+        tool: &str,
+        place: &Place,
+        members: &'d Map<String, Value>,
+        report: &mut Report,
+    ) -> Result<Option<String>, Problem> {
+        let to = |key: &str| members.get(key).and_then(Value::as_str);
+        if members.get("$ref").is_some_and(|it| !it.is_string()) {
+            report.warn(MALFORMED, tool, &place.at("$ref"), "`$ref` is not a string, and is ignored");
+        }
+        let target = match (to("$ref"), to("$dynamicRef")) {
+            (Some(reference), _) => self.followed(place, reference)?,
+            (None, Some(reference)) => match self.documents.target(place, reference) {
+                Ok(target) => target,
+                Err(reason) => {
+                    let message = format!("every value is accepted here: {reason}");
+                    report.warn("dynamic_reference", tool, place, message);
+                    return Ok(None);
+                }
+            },
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(format!("{PREFIX}{}", self.name(target.0, target.1))))
+    }
+
+    /// Follows references that are nothing else.
+    fn followed(&self, from: &Place, reference: &str) -> Result<(Place, &'d Value), Problem> {
+        let problem = |reason: String| Problem::new(from, reason);
+        let documents = self.documents;
+        let (mut place, mut value) =
+            documents.target(from, reference).map_err(|it| problem(it.to_string()))?;
+        for _ in 0..LONGEST_CHAIN {
+            let Some(next) = value.get("$ref").and_then(Value::as_str) else { return Ok((place, value)) };
+            if value.as_object().is_some_and(|it| it.len() > 1) {
+                return Ok((place, value));
+            }
+            (place, value) = documents.target(&place, next).map_err(|it| problem(it.to_string()))?;
+        }
+        Err(problem(format!(
+            "the reference `{reference}` leads to itself, or over more than {LONGEST_CHAIN} others"
+        )))
+    }
+
+    /// The name of the component at `place`, which is translated if it is new. It depends on the place alone.
+    fn name(&mut self, place: Place, value: &'d Value) -> String {
+        if let Some(name) = self.names.get(&place) {
+            return name.clone();
+        }
+        let shown = self.documents.shown(&place);
+        let (parent, last) = shown.rsplit_once('/').unwrap_or(("", &shown));
+        let clean = |it: char| if it.is_ascii_alphanumeric() || "_-.".contains(it) { it } else { '_' };
+        let mut name: String = last.chars().take(64).map(clean).collect();
+        let is_usual = matches!(parent, "/components/schemas" | "/definitions");
+        if !is_usual || name != last || name.is_empty() {
+            let hash = ContentHash::of(&shown).to_string();
+            name = format!("{name}_{}", hash.get(..10).unwrap_or(&hash));
+        }
+        while self.translated.contains_key(&name) {
+            name.push('_');
+        }
+        self.translated.insert(name.clone(), Value::Bool(true));
+        self.names.insert(place.clone(), name.clone());
+        self.waiting.push_back((place, value));
+        name
+    }
+
+    /// Returns `true` for a property that is not part of this direction.
+    fn is_hidden(&self, place: &Place, property: &Value) -> bool {
+        let key = match self.direction {
+            Direction::Request => "readOnly",
+            Direction::Response => "writeOnly",
+        };
+        let says = |value: &Value| value.get(key) == Some(&Value::Bool(true));
+        says(property)
+            || property.get("$ref").is_some()
+                && self.documents.resolved(place.clone(), property).is_ok_and(|(_, it)| says(it))
+    }
+
+    /// Makes the alternatives of a discriminator those that its values select: the property has one of the values that are
+    /// mapped to an alternative. They are not exclusive, since schemas without conditions on the property overlap.
+    fn discriminate(&mut self, place: &Place, members: &'d Map<String, Value>, new: &mut Map<String, Value>) {
+        let Some(discriminator) = members.get("discriminator").and_then(Value::as_object) else { return };
+        let property = discriminator.get("propertyName").and_then(Value::as_str).unwrap_or_default();
+        let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let mapping = discriminator.get("mapping").and_then(Value::as_object);
+        for (value, target) in mapping.into_iter().flatten() {
+            let target = target.as_str().unwrap_or_default();
+            let by_name = || self.documents.target(place, &format!("#/components/schemas/{target}"));
+            let known = self.documents.target(place, target).or_else(|_| by_name());
+            let name = known.ok().and_then(|(place, _)| self.names.get(&place));
+            if let Some(name) = name {
+                values.entry(format!("{PREFIX}{name}")).or_default().push(value);
+            }
+        }
+        for key in ["oneOf", "anyOf"] {
+            let Some(Value::Array(alternatives)) = new.get_mut(key) else { continue };
+            for alternative in alternatives.iter_mut().filter_map(Value::as_object_mut) {
+                let reference = alternative.get("$ref").and_then(Value::as_str).unwrap_or_default();
+                if let Some(values) = values.get(reference).filter(|_| alternative.len() == 1) {
+                    let properties = json!({ property: { "enum": values } });
+                    alternative.insert("properties".to_owned(), properties);
+                }
+            }
+        }
+        if !new.contains_key("anyOf")
+            && let Some(alternatives) = new.shift_remove("oneOf")
+        {
+            new.insert("anyOf".to_owned(), alternatives);
+        }
+    }
+
+    /// Removes properties that are not part of this direction from `required`.
+    fn drop_hidden_required(
+        &self,
+        place: &Place,
+        members: &Map<String, Value>,
+        new: &mut Map<String, Value>,
+    ) {
+        let Some(Value::Object(properties)) = members.get("properties") else { return };
+        let Some(Value::Array(required)) = new.get_mut("required") else { return };
+        required.retain(|name| {
+            let property = name.as_str().and_then(|name| properties.get(name));
+            !property.is_some_and(|it| self.is_hidden(place, it))
+        });
+        if required.is_empty() {
+            new.shift_remove("required");
+        }
+    }
+}
+
+/// The member of a component that could not be translated.
+const BROKEN: &str = "x-broken";
+
+/// The diagnostic of a keyword whose value cannot be used.
+const MALFORMED: &str = "malformed_keyword";
+
+/// Siblings of a reference that are also kept where a reference has none.
+const ANNOTATIONS: [&str; 7] =
+    ["title", "description", "default", "deprecated", "example", "nullable", "x-nullable"];
+
+enum Keyword {
+    Dropped,
+    Plain,
+    Schema,
+    List,
+    Map,
+}
+
+fn keyword(key: &str) -> Keyword {
+    match key {
+        "additionalProperties"
+        | "not"
+        | "if"
+        | "then"
+        | "else"
+        | "contains"
+        | "propertyNames"
+        | "unevaluatedItems"
+        | "unevaluatedProperties" => Keyword::Schema,
+        "items" | "prefixItems" | "allOf" | "anyOf" | "oneOf" => Keyword::List,
+        "properties" | "patternProperties" | "dependentSchemas" => Keyword::Map,
+        "title" | "description" | "default" | "examples" | "deprecated" | "type" | "enum" | "const"
+        | "format" | "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum"
+        | "maxLength" | "minLength" | "pattern" | "maxItems" | "minItems" | "uniqueItems" | "maxContains"
+        | "minContains" | "maxProperties" | "minProperties" | "required" | "dependentRequired"
+        | "contentEncoding" | "contentMediaType" => Keyword::Plain,
+        _ => Keyword::Dropped,
+    }
+}
+
+/// The JSON type of `value`, with its article.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
