@@ -165,9 +165,8 @@ fn walk<'v>(value: &'v Value, path: &mut Vec<Step<'v>>, each: &mut impl FnMut(&[
     match value {
         Value::Object(members) => {
             for (key, value) in members {
-                match (&**key, value) {
-                    ("$anchor" | "$dynamicAnchor" | "$id", Value::String(name)) => each(path, key, name),
-                    _ => {}
+                if let ("$anchor" | "$dynamicAnchor" | "$id", Value::String(name)) = (&**key, value) {
+                    each(path, key, name);
                 }
                 path.push(Step::Key(key));
                 walk(value, path, each);

@@ -36,7 +36,14 @@ pub(super) fn parse(text: &str) -> Result<Value, OpenApiError> {
             max_events: 16_000_000,
             max_nodes: 8_000_000,
             max_depth: 120,
+            max_total_scalar_bytes: 64 << 20,
+            // One anchor may well be used a hundred times; the total of what aliases repeat is limited.
+            enforce_alias_anchor_ratio: false,
         },
+        // As in YAML 1.2, and as other readers of OpenAPI: a property named `y` and the country `NO` are texts.
+        strict_booleans: true,
+        leading_zero_numbers_as_strings: true,
+        underscored_numbers_as_strings: true,
     };
     serde_saphyr::from_str_with_options(text, limits).map_err(|error| malformed("YAML", error))
 }

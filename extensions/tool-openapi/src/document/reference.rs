@@ -74,7 +74,7 @@ impl Documents {
     pub(crate) fn new(document: Document) -> Self {
         let version = Version::of(&document.root).unwrap_or(Version::V3_1);
         let scheme = match &document.origin {
-            Origin::Url(url) => Some(url.scheme().to_owned()),
+            Origin::Url(url) => Some(url.url.scheme().to_owned()),
             Origin::Program | Origin::File(_) => None,
         };
         let is_old = version == Version::V2;

@@ -34,12 +34,19 @@ enum Content<'d> {
     Form(&'d Value),
 }
 
-/// Headers that belong to other parts of a request ([OpenAPI 3.1, section
-/// 4.8.12.1](https://spec.openapis.org/oas/v3.1.1.html#parameter-object)).
-const NOT_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
-
-/// Headers that only the client sets.
-const NOT_ALLOWED: [&str; 6] = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te"];
+/// Headers that the client sets: those of other parts of a request ([OpenAPI 3.1, section
+/// 4.8.12.1](https://spec.openapis.org/oas/v3.1.1.html#parameter-object)), and those of the connection.
+const NOT_PARAMETERS: [&str; 9] = [
+    "accept",
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// Returns the parameters of an operation and of its path, of which those of the operation take precedence. An optional one that
 /// cannot be carried is left out, with a warning.
@@ -99,7 +106,7 @@ fn leave_out(problem: Problem, value: &Value, tool: &str, report: &mut Report) -
     Ok(())
 }
 
-/// Reads a parameter; `None` for a header that belongs to another part of the request.
+/// Reads a parameter; `None` for a header that the client sets.
 fn declared<'d>(
     reading: &Reading<'d>,
     place: Place,
@@ -127,12 +134,9 @@ fn declared<'d>(
     }
     let lower = name.to_ascii_lowercase();
     if location == In::Header && NOT_PARAMETERS.contains(&&*lower) {
-        let message = format!("the header `{name}` is not a parameter, and is ignored");
+        let message = format!("the header `{name}` is set by the client, and is no argument");
         report.note("ignored_header", tool, &place, message);
         return Ok(None);
-    }
-    if location == In::Header && NOT_ALLOWED.contains(&&*lower) {
-        return Err(Problem::new(&place, format!("the header `{name}` is set by the client only")));
     }
     Ok(Some(Declared { name, location, place: target, value }))
 }
@@ -262,21 +266,31 @@ impl<'d> Declared<'d> {
         }
         let place = self.place.at("content");
         let content = self.value.get("content").and_then(Value::as_object);
-        let Some((media_type, content)) = content.and_then(|it| it.iter().next()) else {
+        let Some(content) = content.filter(|it| !it.is_empty()) else {
             return Ok((place, None, Content::Schema));
         };
-        let form = "application/x-www-form-urlencoded";
-        let how = match body::essence(media_type) {
-            it if it == form && self.location == In::QueryString => Content::Form(content),
-            it if body::is_json(&it) => Content::Json,
-            it if it != form && body::is_text(&it) => Content::Text,
-            _ => {
-                let message =
-                    format!("the content `{media_type}` of the parameter `{}` is not supported", self.name);
-                return Err(Problem::new(&place.at(media_type), message));
-            }
+        let Some((media_type, value, how)) = content.iter().find_map(|(it, value)| {
+            let how = self.content(it, value)?;
+            Some((it, value, how))
+        }) else {
+            let all: Vec<_> = content.keys().map(|it| format!("`{it}`")).collect();
+            let message =
+                format!("the content {} of the parameter `{}` is not supported", all.join(", "), self.name);
+            return Err(Problem::new(&place, message));
         };
-        Ok((place.at(media_type).at("schema"), content.get("schema"), how))
+        Ok((place.at(media_type).at("schema"), value.get("schema"), how))
+    }
+
+    /// How a value of `media_type` is written; `None` if it cannot be.
+    fn content(&self, media_type: &str, value: &'d Value) -> Option<Content<'d>> {
+        match body::essence(media_type) {
+            it if it == "application/x-www-form-urlencoded" => {
+                (self.location == In::QueryString).then_some(Content::Form(value))
+            }
+            it if it == "*/*" => Some(Content::Schema),
+            it if body::is_json(&it) => Some(Content::Json),
+            it => body::is_text(&it).then_some(Content::Text),
+        }
     }
 
     fn style(&self) -> Result<Style, Problem> {

@@ -143,10 +143,8 @@ impl Schema<'_> {
                 Some(count) => *value = Value::from(count),
                 None => self.remove(key, "a number of at least 0"),
             },
-            "pattern" => {
-                if !value.as_str().is_some_and(|it| patterns.is_usable(it)) {
-                    self.remove(key, "a regular expression");
-                }
+            "pattern" if value.as_str().is_none_or(|it| !patterns.is_usable(it)) => {
+                self.remove(key, "a regular expression");
             }
             "patternProperties" => {
                 let Value::Object(all) = value else { return };
@@ -157,11 +155,17 @@ impl Schema<'_> {
                     self.warn(key, message.to_owned());
                 }
             }
-            "enum" if !value.as_array().is_some_and(|it| !it.is_empty()) => {
-                self.remove(key, "a list of values")
-            }
+            "enum" if value.as_array().is_none_or(Vec::is_empty) => self.remove(key, "a list of values"),
             "required" => match value {
-                Value::Array(names) if names.iter().all(Value::is_string) => distinct(names),
+                Value::Array(names) => {
+                    let before = names.len();
+                    names.retain(Value::is_string);
+                    let has_others = names.len() < before;
+                    distinct(names);
+                    if has_others {
+                        self.warn(key, "a name in `required` is not a string; it is ignored".to_owned());
+                    }
+                }
                 _ => self.remove(key, "a list of names"),
             },
             "dependentRequired" => {
