@@ -27,8 +27,8 @@ const COMMITTED: [(&str, usize); 6] = [
     ("library-3.2.yaml", 6),
 ];
 
-/// The share of operations that are tools, in percent, at least.
-const MOST: usize = 0;
+/// The operations that cannot be carried: paths with a parameter in their query.
+const SKIPPED: [(&str, usize); 1] = [("medium", 5)];
 
 struct Sample {
     name: String,
@@ -157,7 +157,8 @@ fn check(sample: &Sample) -> String {
     set.skipped().iter().for_each(|it| *reasons.entry(kind(&it.reason)).or_default() += 1);
     let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
     set.diagnostics().iter().for_each(|it| *codes.entry(it.code).or_default() += 1);
-    assert!(tools * 100 >= sample.operations * MOST, "{name}: {:?}", set.skipped());
+    let known = SKIPPED.iter().find(|(it, _)| it == name).map_or(0, |it| it.1);
+    assert_eq!(skipped, known, "{name}: {:?}", set.skipped());
     format!("{name}: {tools} tools, {skipped} skipped {reasons:?}; diagnostics {codes:?}")
 }
 
