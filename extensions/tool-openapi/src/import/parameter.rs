@@ -281,7 +281,7 @@ impl<'d> Declared<'d> {
         Ok((place.at(media_type).at("schema"), value.get("schema"), how))
     }
 
-    /// How a value of `media_type` is written; `None` if it cannot be.
+    /// The form of a value of `media_type`; `None` if there is none.
     fn content(&self, media_type: &str, value: &'d Value) -> Option<Content<'d>> {
         match body::essence(media_type) {
             it if it == "application/x-www-form-urlencoded" => {
