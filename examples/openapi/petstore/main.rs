@@ -9,7 +9,7 @@
 
 mod server;
 
-use tool_openapi::{Document, OpenApiToolSet};
+use tool_openapi::{Credential, Document, OpenApiToolSet};
 use tool_runtime::{
     Executor, RunContext, ToolCall, Toolbox,
     policy::{Rule, Rules},
@@ -17,6 +17,9 @@ use tool_runtime::{
 
 /// The public petstore, as its authors publish it.
 const DOCUMENT: &str = include_str!("../../../extensions/tool-openapi/tests/documents/petstore-3.0.yaml");
+
+/// The key of the server, which a real program reads from its environment.
+const KEY: &str = "special-key";
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -28,7 +31,8 @@ async fn main() -> anyhow::Result<()> {
     }
     let pets = OpenApiToolSet::builder(Document::from_text(DOCUMENT)?)
         .base_url(&server.url)
-        .filter(|operation| operation.has_tag("pet"))
+        .credential("api_key", Credential::secret(KEY))
+        .filter(|operation| operation.has_tag("pet") || operation.id == Some("getInventory"))
         .build()?;
 
     let toolbox = Toolbox::new();
@@ -43,6 +47,7 @@ async fn main() -> anyhow::Result<()> {
         ("getPetById", r#"{"petId":1}"#),
         ("getPetById", r#"{"petId":9}"#),
         ("findPetsByStatus", r#"{"status":["available","lost"]}"#),
+        ("getInventory", "{}"),
         ("deletePet", r#"{"petId":1}"#),
     ];
     for (name, arguments) in calls {

@@ -8,7 +8,7 @@ use std::{
 use axum::{
     Json, Router,
     extract::{Path, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     routing::{get, post},
 };
 use serde_json::{Value, json};
@@ -24,6 +24,8 @@ type Pets = Arc<Mutex<BTreeMap<u64, Value>>>;
 
 pub(crate) async fn start() -> anyhow::Result<Server> {
     let routes = Router::new()
+        .route("/openapi.yaml", get(async || super::DOCUMENT))
+        .route("/v2/store/inventory", get(inventory))
         .route("/v2/pet", post(add))
         .route("/v2/pet/findByStatus", get(all))
         .route("/v2/pet/{id}", get(one))
@@ -42,6 +44,19 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.serving.abort();
     }
+}
+
+/// The number of pets by status, for callers with the key.
+async fn inventory(State(pets): State<Pets>, headers: HeaderMap) -> (StatusCode, Json<Value>) {
+    if headers.get("api_key").is_none_or(|key| key != super::KEY) {
+        return (StatusCode::UNAUTHORIZED, Json(json!({ "message": "the key is missing or wrong" })));
+    }
+    let pets = pets.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut numbers = BTreeMap::<&str, u64>::new();
+    for status in pets.values().filter_map(|pet| pet["status"].as_str()) {
+        *numbers.entry(status).or_default() += 1;
+    }
+    (StatusCode::OK, Json(json!(numbers)))
 }
 
 async fn add(State(pets): State<Pets>, Json(mut pet): Json<Value>) -> Json<Value> {

@@ -40,7 +40,11 @@ macro_rules! document {
 const PETSTORE: &str = document!("petstore-3.0.yaml");
 
 fn openapi(arguments: &[&str]) -> (i32, String, String) {
-    run(env!("CARGO_BIN_EXE_openapi-command"), &[&["openapi"], arguments].concat(), &[("PETS_KEY", "s3cr3t")])
+    run(
+        env!("CARGO_BIN_EXE_openapi-command"),
+        &[&["openapi"], arguments].concat(),
+        &[("PETS_KEY", "special-key")],
+    )
 }
 
 #[test]
@@ -83,4 +87,31 @@ fn a_mistake_in_the_command_line_is_explained() {
     assert!(code == 2 && error.contains("NAME: VALUE"), "{error}");
     let (code, _, error) = openapi(&[PETSTORE]);
     assert!(code == 2 && error.contains("list"), "{error}");
+}
+
+#[test]
+fn a_credential_comes_from_the_environment_and_goes_to_the_base_url_only() {
+    let store = Petstore::start();
+    let key = ["--credential", "api_key=env:PETS_KEY"];
+    let call = [PETSTORE, "call", "getInventory"];
+    let (code, out, error) = openapi(&[&["--base-url", &store.url][..], &key, &call].concat());
+    assert!(code == 0 && out.contains("200 OK"), "{out}{error}");
+    assert!(!format!("{out}{error}").contains("special-key"), "{out}{error}"); // E10
+    let (code, out, error) = openapi(&[&["--base-url", &store.url][..], &call].concat());
+    assert!(code == 0 && out.contains("401 Unauthorized"), "{out}{error}");
+    let (code, _, error) = openapi(&[&key[..], &call].concat());
+    assert!(code == 2 && error.contains("needs `--base-url`"), "{error}");
+    let plain = ["--base-url", &store.url, "--credential", "api_key=special-key", PETSTORE, "list"];
+    let (code, _, error) = openapi(&plain);
+    assert!(code == 2 && !error.contains("special-key") && error.contains("env:NAME"), "{error}"); // E10
+}
+
+#[test]
+fn a_document_by_url_is_refused_at_a_private_address_unless_allowed() {
+    let store = Petstore::start();
+    let url = store.url.replace("/v2", "/openapi.yaml");
+    let (code, _, error) = openapi(&[&url, "list"]);
+    assert!(code == 2 && error.contains("public"), "{error}");
+    let (code, out, error) = openapi(&["--allow-private", &url, "list"]);
+    assert!(code == 0 && out.contains("getPetById"), "{out}{error}");
 }

@@ -15,9 +15,9 @@ use tool_cli::{
     Command, Exit, Failure, Program,
     clap::{self, Arg, ArgAction, ArgMatches},
 };
-use tool_runtime::Registry;
+use tool_runtime::{Registry, diagnostic::Severity};
 
-use crate::{Document, OpenApiError, OpenApiToolSet, SkippedOperation};
+use crate::{Credential, Document, Fetch, OpenApiError, OpenApiToolSet, SkippedOperation};
 
 /// The command `openapi`, which lists, shows, calls and lints the operations of a document.
 ///
@@ -36,12 +36,14 @@ pub struct OpenApi;
 const COMMANDS: [&str; 4] = ["list", "show", "call", "lint"];
 
 const EXAMPLES: &str = "\
-Options stand before DOCUMENT.
+Options stand before DOCUMENT. A secret is never part of the command line: its option takes env:NAME for an environment \
+variable, @FILE for a file, or - to enter it without echo.
 
 openapi petstore.yaml list
 openapi petstore.yaml show getPetById
 openapi --base-url http://127.0.0.1:8080 petstore.yaml call getPetById --petId 7
-openapi --tag pet --header 'X-Team: tools' petstore.yaml list";
+openapi --tag pet --header 'X-Team: tools' petstore.yaml list
+openapi --base-url https://api.example.com --credential api_key=env:KEY https://api.example.com/openapi.json list";
 
 impl Command for OpenApi {
     fn grammar(&self) -> clap::Command {
@@ -50,6 +52,7 @@ impl Command for OpenApi {
         };
         let repeated = |name, value, help| option(name, value, help).action(ArgAction::Append);
         let document = Arg::new("document").value_name("DOCUMENT").required(true);
+        let private = "Let a document by URL come from, and lead to, addresses that are not public";
         clap::Command::new("openapi")
             .about("List, show, call and lint the operations of an OpenAPI document")
             .after_help(EXAMPLES)
@@ -57,18 +60,21 @@ impl Command for OpenApi {
             .arg_required_else_help(true)
             .args([
                 option("base-url", "URL", "The URL of the API [default: the first server of the document]"),
+                repeated(
+                    "credential",
+                    "SCHEME=SOURCE",
+                    "The key or token of a security scheme of the document, for the base URL; may be repeated",
+                ),
+                repeated("header", "NAME: VALUE", "A header of each request that is no secret; may be repeated"),
+                repeated("tag", "TAG", "Only operations with the tag, or another one given; may be repeated"),
                 option(
                     "folder",
                     "DIR",
                     "The folder of other files that the document refers to [default: none is read]",
                 ),
-                repeated(
-                    "header",
-                    "NAME: VALUE",
-                    "A header of each request that is no secret; may be repeated",
-                ),
-                repeated("tag", "TAG", "Only operations with the tag, or another one given; may be repeated"),
-                document.help("A file with an OpenAPI document, JSON or YAML"),
+                option("document-token", "SOURCE", "A bearer token for the URL of the document"),
+                Arg::new("allow-private").long("allow-private").action(ArgAction::SetTrue).help(private),
+                document.help("A file or URL with an OpenAPI document, JSON or YAML"),
             ])
             .subcommands(tool_cli::grammars(COMMANDS))
     }
@@ -77,30 +83,77 @@ impl Command for OpenApi {
         let Some((command, rest)) = matches.subcommand() else {
             return Err(Failure::usage("the command of `openapi` is missing"));
         };
-        let set = toolset(matches)?;
-        for skipped in set.skipped() {
-            let SkippedOperation { operation, pointer, reason, .. } = skipped;
-            program.note(&format!("`{operation}` is skipped: {reason} (at `{pointer}`)"));
-        }
+        let set = toolset(program, matches)?;
+        remark(program, &set, command, rest);
         let tools = set.tools().iter().fold(Registry::builder(), |tools, tool| tools.add(Arc::clone(tool)));
         let tools = tools.build().map_err(|error| Failure::quoting(Exit::Unusable, error.to_string()))?;
-        let name = format!("openapi {}", document(matches));
+        let name = format!("openapi {}", text(matches, "document").unwrap_or_default());
         program.run_on(tools, &name, command, rest)
     }
 }
 
-fn document(matches: &ArgMatches) -> &str {
-    matches.get_one::<String>("document").map(String::as_str).unwrap_or_default()
+/// Writes what the import says about the operations that a command is about.
+fn remark(program: &Program, set: &OpenApiToolSet, command: &str, matches: &ArgMatches) {
+    let named = match command {
+        "show" => text(matches, "name"),
+        "call" => matches.subcommand_name(),
+        _ => None,
+    };
+    let is_about = |operation: &str| match command {
+        "show" | "call" => named == Some(operation),
+        _ => true,
+    };
+    for SkippedOperation { operation, pointer, reason, .. } in set.skipped() {
+        if is_about(operation) {
+            program.note(&format!("`{operation}` is skipped: {reason} (at `{pointer}`)"));
+        }
+    }
+    let diagnostics = set.diagnostics().iter().filter(|it| it.severity > Severity::Note);
+    for diagnostic in
+        diagnostics.filter(|it| command == "lint" || named.is_some() && named == it.location.tool.as_deref())
+    {
+        let tool = diagnostic.location.tool.as_deref().unwrap_or("the document");
+        program.note(&format!("`{tool}`: {} (at `{}`)", diagnostic.message, diagnostic.location.pointer));
+    }
 }
 
-fn toolset(matches: &ArgMatches) -> Result<OpenApiToolSet, Failure> {
-    let mut document = Document::from_file(document(matches)).map_err(failure)?;
-    if let Some(folder) = matches.get_one::<String>("folder") {
-        document = document.with_folder(folder);
+fn document(program: &Program, matches: &ArgMatches) -> Result<Document, Failure> {
+    let source = text(matches, "document").unwrap_or_default();
+    if !source.starts_with("http://") && !source.starts_with("https://") {
+        let document = Document::from_file(source).map_err(failure)?;
+        return Ok(match text(matches, "folder") {
+            Some(folder) => document.with_folder(folder),
+            None => document,
+        });
     }
-    let mut builder = OpenApiToolSet::builder(document);
-    if let Some(url) = matches.get_one::<String>("base-url") {
+    let mut fetch = Fetch::new(source);
+    if let Some(token) = text(matches, "document-token") {
+        fetch = fetch.bearer(program.read_secret("document-token", token)?);
+    }
+    if matches.get_flag("allow-private") {
+        fetch = fetch.allow_private();
+    }
+    program.block_on(Document::fetch(fetch))?.map_err(failure)
+}
+
+fn toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Failure> {
+    let mut builder = OpenApiToolSet::builder(document(program, matches)?);
+    let base_url = text(matches, "base-url");
+    if let Some(url) = base_url {
         builder = builder.base_url(url);
+    }
+    if matches.get_flag("allow-private") {
+        builder = builder.allow_private_servers();
+    }
+    for credential in all(matches, "credential") {
+        let Some((scheme, source)) = credential.split_once('=') else {
+            return Err(Failure::usage("`--credential` takes `SCHEME=SOURCE`, such as `api_key=env:KEY`"));
+        };
+        if base_url.is_none() {
+            let why = "the document must not decide which server receives the credential";
+            return Err(Failure::usage(format!("`--credential` needs `--base-url`: {why}")));
+        }
+        builder = builder.credential(scheme, Credential::secret(program.read_secret(scheme, source)?));
     }
     for header in all(matches, "header") {
         let Some((name, value)) = header.split_once(':') else {
@@ -114,6 +167,10 @@ fn toolset(matches: &ArgMatches) -> Result<OpenApiToolSet, Failure> {
         builder = builder.filter(move |operation| tags.iter().any(|tag| operation.has_tag(tag)));
     }
     builder.build().map_err(failure)
+}
+
+fn text<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
+    matches.get_one::<String>(name).map(String::as_str)
 }
 
 /// The values of an option that may be repeated.
