@@ -115,3 +115,18 @@ fn a_document_by_url_is_refused_at_a_private_address_unless_allowed() {
     let (code, out, error) = openapi(&["--allow-private", &url, "list"]);
     assert!(code == 0 && out.contains("getPetById"), "{out}{error}");
 }
+
+#[test]
+fn an_operation_is_found_by_the_id_in_its_document() {
+    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/raw.json");
+    let document = r#"{"openapi":"3.1.0","info":{"title":"a","version":"1"},"servers":[{"url":"http://127.0.0.1:9"}],
+        "paths":{"/repos":{"get":{"operationId":"repos/list","summary":"List repositories"}}}}"#;
+    std::fs::write(path, document).unwrap();
+    let (code, out, error) = openapi(&[path, "show", "repos/list"]);
+    assert!(
+        code == 0 && out.contains("List repositories") && out.contains("Raw name: repos/list"),
+        "{out}{error}"
+    );
+    let (code, _, error) = openapi(&[path, "call", "repos/list"]);
+    assert!(code == 1 && error.contains("the server cannot be reached"), "{error}");
+}

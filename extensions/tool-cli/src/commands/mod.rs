@@ -52,10 +52,14 @@ fn pretty<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
     serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(unwritable)
 }
 
-/// The definition of the tool `name`, or an error with similar names.
+/// The definition of the tool `name`, or of the only one with this name at its origin, or an error with similar names.
 fn definition<'p>(program: &Program, tools: &'p Registry, name: &str) -> Result<&'p ToolDefinition, Failure> {
     if let Some(tool) = tools.get(name) {
         return Ok(tool.definition());
+    }
+    let mut raw = tools.definitions().iter().filter(|it| it.raw_name() == name);
+    if let (Some(only), None) = (raw.next(), raw.next()) {
+        return Ok(only);
     }
     let (_, unknown) = tools.resolve([name]);
     let close = unknown.iter().flat_map(|error| error.suggestions()).map(|name| format!("`{name}`"));

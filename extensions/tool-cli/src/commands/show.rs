@@ -32,7 +32,7 @@ impl Command for Show {
         let name = matches.get_one::<String>("name").map_or("", String::as_str);
         let definition = definition(program, tools, name)?;
         if let Some(dialect) = dialects::chosen(matches).first() {
-            let bound = dialect.bind_tools(&tools.resolve([name]).0);
+            let bound = dialect.bind_tools(&tools.resolve([definition.name().as_str()]).0);
             program.terminal().print_json(&pretty(bound.definitions())?)?;
             return Ok(super::export::left_out(program, &bound));
         }
