@@ -1,13 +1,16 @@
 //! The parts of a request that carry credentials.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use reqwest::{
     Request, Url,
     header::{AUTHORIZATION, COOKIE, HeaderName, HeaderValue},
 };
 
 use super::Secret;
+
+/// All characters that are not [unreserved](https://www.rfc-editor.org/rfc/rfc3986#section-2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The place of a credential in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,8 +132,9 @@ fn remove_query(url: &mut Url, name: &str) {
     url.set_query(kept.as_deref());
 }
 
-fn escaped(text: &str) -> impl std::fmt::Display {
-    utf8_percent_encode(text, NON_ALPHANUMERIC)
+/// Writes `text` as a part of a query or a form.
+pub(super) fn escaped(text: &str) -> impl std::fmt::Display {
+    utf8_percent_encode(text, RESERVED)
 }
 
 /// See [RFC 6265, section 4.1.1](https://www.rfc-editor.org/rfc/rfc6265#section-4.1.1).

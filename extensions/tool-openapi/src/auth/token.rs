@@ -7,7 +7,6 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
     Client, Method, Request, Response, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue},
@@ -16,7 +15,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tool_runtime::{ErrorKind, ToolError};
 
-use super::{ClientCredentials, Secret};
+use super::{ClientCredentials, Secret, carrier::escaped};
 use crate::client;
 
 /// The maximum time before its expiry at which a token is no longer used.
@@ -159,8 +158,4 @@ fn is_code(text: &str) -> bool {
 
 fn unusable(problem: &str) -> ToolError {
     ToolError::new(ErrorKind::Failed, format!("the token endpoint gave no access token: {problem}"))
-}
-
-fn escaped(text: &str) -> impl std::fmt::Display {
-    utf8_percent_encode(text, NON_ALPHANUMERIC)
 }

@@ -181,8 +181,8 @@ pub(crate) fn failure(error: &reqwest::Error) -> ToolError {
 }
 
 fn refused(error: &NotPublic) -> ToolError {
-    ToolError::failed("the server of this operation has no public address, so that no request was sent")
-        .with_log_note(format!("{error}; allow it with `allow_private_servers`, or set `base_url`"))
+    ToolError::failed(format!("{error}; allow it with `allow_private_servers`, or set `base_url`"))
+        .with_feedback("the server of this operation has no public address, so that no request was sent")
 }
 
 /// Removes all headers that another origin need not have.

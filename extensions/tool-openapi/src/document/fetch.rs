@@ -115,8 +115,6 @@ impl Fetch {
 
     async fn response(&self) -> Result<(Response, Fetched), OpenApiError> {
         let (start, headers) = self.checked()?;
-        let (direct, guarded) =
-            (client::direct(self.lookup.as_ref())?, client::guarded(self.lookup.as_ref())?);
         let mut redirects = Redirects::new(&start, Targets::Any);
         let (mut url, mut has_left) = (Box::new(start.clone()), false);
         loop {
@@ -128,10 +126,10 @@ impl Fetch {
             let accepted = "application/json, application/yaml;q=0.9, */*;q=0.8";
             request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static(accepted));
             let client = if self.allow_private && redirects.is_home(&url) {
-                &direct
+                client::direct(self.lookup.as_ref())?
             } else {
                 address::check(&url).map_err(|error| refused(&error))?;
-                &guarded
+                client::guarded(self.lookup.as_ref())?
             };
             let response = client.execute(request).await.map_err(|error| failure(&url, error))?;
             match redirects.next(&response, true) {

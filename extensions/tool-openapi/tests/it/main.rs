@@ -4,11 +4,17 @@
 mod bodies;
 mod calls;
 mod corpus;
+mod credentials;
+mod fetch;
 mod generator;
 mod import;
 mod mocked;
 mod recorder;
+mod redirects;
+mod secrets;
+mod servers;
 mod styles;
+mod tokens;
 
 use std::{path::PathBuf, sync::Arc};
 

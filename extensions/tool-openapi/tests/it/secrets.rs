@@ -1,0 +1,209 @@
+//! Secrets, which no text may show.
+
+use std::{
+    fmt::{Debug, Write as _},
+    sync::{Arc, LazyLock, Mutex},
+};
+
+use serde_json::{Value, json};
+use tool_openapi::{ClientCredentials, Credential, OpenApiToolSet, Secret};
+use tool_runtime::{Executor, RunContext, ToolCall, testing};
+use tracing::{
+    Dispatch, Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+    subscriber::Interest,
+};
+
+use crate::{
+    credentials::{api_key, secured},
+    recorder::{Answer, Received, Recorder},
+    registry,
+};
+
+const SECRET: &str = "hunter2/+";
+
+/// The forms in which a secret stands in a request.
+const FORMS: [&str; 3] = ["hunter2", "dXNlcjpodW50ZXIyLys", "aHVudGVyMi8r"];
+
+/// Everything that spans and events have.
+#[derive(Clone, Default)]
+struct Trace(Arc<Mutex<String>>);
+
+impl Visit for Trace {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        writeln!(self.0.lock().unwrap(), "{field}: {value:?}").unwrap();
+    }
+}
+
+impl Subscriber for Trace {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        span.record(&mut self.clone());
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        values.record(&mut self.clone());
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut self.clone());
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// Schemes, each with its credential.
+fn schemes() -> Vec<(Value, Credential)> {
+    let http = |scheme: &str| json!({ "type": "http", "scheme": scheme });
+    let oauth = |flows| json!({ "type": "oauth2", "flows": flows });
+    vec![
+        (api_key("header", "X-Key"), Credential::secret(SECRET)),
+        (api_key("query", "key"), Credential::secret(SECRET)),
+        (api_key("cookie", "key"), Credential::secret(SECRET)),
+        (http("basic"), Credential::basic("user", SECRET)),
+        (http("bearer"), Credential::secret(SECRET)),
+        (http("digest"), Credential::secret(SECRET)),
+        (oauth(json!({})), Credential::secret(SECRET)),
+        (
+            json!({ "type": "openIdConnect", "openIdConnectUrl": "https://id.example" }),
+            Credential::secret(SECRET),
+        ),
+        (http("bearer"), Credential::computed(|_| async { Ok(Secret::new(SECRET)) })),
+    ]
+}
+
+/// Answers that repeat all of the request.
+fn repeating(received: &Received) -> Answer {
+    let headers: Vec<_> = received.headers.values().map(|it| it.to_str().unwrap()).collect();
+    let (target, headers) = (&received.target, headers.join(" | "));
+    let echo = json!({ "target": target, "headers": headers }).to_string();
+    let location = format!("http://127.0.0.1:1{target}&again={}", target.rsplit('=').next().unwrap());
+    match &*received.method {
+        "GET" => Answer::json(&echo),
+        "PUT" => Answer::of(302, "text/plain", echo)
+            .with_header("location", &location)
+            .with_header("x-echo", target),
+        _ => Answer::of(401, "application/json", echo).with_header("www-authenticate", &headers),
+    }
+}
+
+/// Calls operations of `set` on a live and on a dead server, and returns every text of it.
+async fn texts(set: &OpenApiToolSet) -> String {
+    let executor = Executor::new(registry(set));
+    let events = testing::Recorder::of(&executor);
+    let calls = ["list", "change", "add", "dead"].map(|tool| ToolCall::new(tool, "{}"));
+    let outcomes = executor.batch(calls.to_vec()).with_run(RunContext::new()).run().await;
+    let mut all = format!("{set:?} {:?} {:?} {:?}", set.diagnostics(), set.skipped(), set.tools());
+    for outcome in &outcomes {
+        let result = outcome.result().unwrap();
+        write!(all, "{outcome:?} {} {:?} {:?}", result.text(), result.details(), result.structured())
+            .unwrap();
+        all.push_str(&serde_json::to_string(outcome).unwrap());
+    }
+    write!(all, "{:?} {:?}", events.texts().unwrap(), events.events().unwrap()).unwrap();
+    for tool in ["list", "dead"] {
+        match registry(set).call(tool, "{}").await {
+            Ok(output) => write!(all, "{output:?}").unwrap(),
+            Err(error) => write!(all, "{error} {error:?} {}", error.feedback()).unwrap(),
+        }
+    }
+    all
+}
+
+fn traced(run: impl Future<Output = ()>) -> String {
+    // With a single collector, `tracing` asks only the first thread; the other tests of this program collect nothing.
+    static OTHERS: LazyLock<[Dispatch; 2]> =
+        LazyLock::new(|| [(); 2].map(|()| Dispatch::new(Trace::default())));
+    LazyLock::force(&OTHERS);
+    let trace = Trace::default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tracing::subscriber::with_default(trace.clone(), || runtime.block_on(run));
+    let text = trace.0.lock().unwrap().clone();
+    text
+}
+
+fn assert_hidden(scheme: &Value, all: &str) {
+    for form in FORMS {
+        let at = all.find(form).map(|at| &all[at.saturating_sub(200)..all.len().min(at + 40)]);
+        assert_eq!(at, None, "{scheme}"); // E10, P09
+    }
+}
+
+#[test]
+fn no_output_shows_a_secret_of_any_scheme() {
+    for (scheme, credential) in schemes() {
+        let trace = traced(async {
+            let server = Recorder::answering(repeating).await;
+            let mut document = json!({
+                "openapi": "3.1.0", "info": { "title": "It", "version": "1" }, "servers": [{ "url": server.url }],
+                "paths": {
+                    "/pets": { "get": { "operationId": "list" }, "put": { "operationId": "change" }, "post": { "operationId": "add" } },
+                    "/dead": { "get": { "operationId": "dead", "servers": [{ "url": "http://127.0.0.1:1" }] } },
+                },
+                "security": [{ "it": [] }],
+            });
+            document["components"] = json!({ "securitySchemes": { "it": scheme } });
+            let document = tool_openapi::Document::from_value(document).unwrap();
+            let credential = credential.for_origin(&server.url).for_origin("http://127.0.0.1:1");
+            let given = format!("{credential:?}");
+            let set = OpenApiToolSet::builder(document).credential("it", credential).build().unwrap();
+            let all = texts(&set).await;
+            let received = format!("{:?}", server.take());
+            assert!(FORMS.iter().any(|form| received.contains(form)), "{scheme}: {received}");
+            assert!(all.contains("127.0.0.1"), "{all}");
+            assert_hidden(&scheme, &(given + &all));
+        });
+        assert!(trace.contains("list"), "{trace}");
+        assert_hidden(&scheme, &trace);
+    }
+}
+
+#[test]
+fn no_output_shows_the_secret_of_a_client_or_its_tokens() {
+    let trace = traced(async {
+        let server = Recorder::answering(repeating).await;
+        let issuer =
+            Recorder::new(Answer::json(&json!({ "access_token": SECRET, "expires_in": 60 }).to_string()))
+                .await;
+        let paths = json!({ "/pets": {
+            "get": { "operationId": "list" }, "put": { "operationId": "change" }, "post": { "operationId": "add" },
+        }, "/dead": { "get": { "operationId": "dead" } } });
+        let scheme = json!({ "type": "oauth2", "flows": {} });
+        let others =
+            json!({ "components": { "securitySchemes": { "it": scheme } }, "security": [{ "it": [] }] });
+        for url in [issuer.url.clone(), "http://127.0.0.1:1".to_owned()] {
+            let client = ClientCredentials::new("user", SECRET).token_url(url).parameter("assertion", SECRET);
+            let credential = Credential::client_credentials(client.clone());
+            let given = format!("{credential:?} {client:?}");
+            let document = crate::document(paths.clone(), others.clone());
+            let builder =
+                OpenApiToolSet::builder(document).base_url(&server.url).credential("it", credential);
+            let all = texts(&builder.build().unwrap()).await;
+            assert_hidden(&scheme, &(given + &all));
+        }
+        assert!(format!("{:?}", server.take()).contains("hunter2"));
+        assert!(issuer.take().iter().any(|it| it.text().contains("hunter2")));
+    });
+    assert_hidden(&Value::Null, &trace);
+}
+
+#[test]
+fn a_builder_shows_no_secret() {
+    let document = || secured(json!({ "it": api_key("query", "key") }), json!([{ "it": [] }]));
+    let builder = OpenApiToolSet::builder(document()).credential("it", Credential::secret(SECRET));
+    let error = builder.build().err().unwrap();
+    assert_hidden(&Value::Null, &format!("{error} {error:?} {:?}", Secret::new(SECRET))); // E10
+}
