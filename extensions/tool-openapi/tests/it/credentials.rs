@@ -35,7 +35,7 @@ fn found<'s>(set: &'s OpenApiToolSet, code: &str) -> &'s Diagnostic {
 }
 
 fn refused(builder: OpenApiToolSetBuilder) -> String {
-    let error = builder.build().err().expect("a mistake of the program");
+    let error = builder.build().expect_err("a mistake of the program");
     assert_eq!(error.kind(), OpenApiErrorKind::Config);
     error.to_string()
 }
@@ -120,7 +120,7 @@ async fn the_first_alternative_with_all_its_credentials_is_sent() {
 }
 
 #[tokio::test]
-async fn the_requirement_of_an_operation_replaces_that_of_the_document() {
+async fn an_operation_overrides_the_requirement_of_its_document() {
     let server = Recorder::new(Answer::json("{}")).await;
     let paths = json!({ "/pets": {
         "get": { "operationId": "list", "security": [] },

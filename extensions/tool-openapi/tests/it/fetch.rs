@@ -18,7 +18,7 @@ fn local(server: &Recorder) -> Fetch {
 }
 
 #[tokio::test]
-async fn json_and_yaml_are_told_apart_by_their_text() {
+async fn the_text_decides_between_json_and_yaml() {
     let yaml = "openapi: 3.1.0\ninfo: { title: Pets, version: '1' }\npaths: { /pets: { get: { operationId: list } } }";
     for text in [DOCUMENT, yaml] {
         for media_type in ["application/json", "application/yaml", "text/html"] {

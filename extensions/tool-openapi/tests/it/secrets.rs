@@ -131,8 +131,7 @@ fn traced(run: impl Future<Output = ()>) -> String {
     let trace = Trace::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tracing::subscriber::with_default(trace.clone(), || runtime.block_on(run));
-    let text = trace.0.lock().unwrap().clone();
-    text
+    Arc::into_inner(trace.0).unwrap().into_inner().unwrap()
 }
 
 fn assert_hidden(scheme: &Value, all: &str) {
