@@ -42,18 +42,20 @@
 //! | [`Agent`] | a model with an instruction, tools, hooks and limits |
 //! | [`Runner`], [`AgentStream`] | runs agents, with the conversations of sessions in memory; the events of one run |
 //! | [`RunHandle`] | steers a run: messages, approvals, cancellation |
-//! | [`AgentHook`], [`hook`] | observes and changes the steps of a run; hooks from closures |
+//! | [`AgentHook`], [`hook`] | observes and changes the rounds of a run; hooks from closures |
 //! | [`OutputType`], [`OutputTool`] | the type of an answer; the tool by which a model submits it |
 //! | `cli` | the command `chat` for `tool-cli` (feature `cli`) |
 //!
 //! # The life of a run
 //!
+//! A round is a request to the model with the calls of its response; a [`Step`] is a round as hooks see it.
+//!
 //! 1. The message of the user is appended to the conversation of the session.
-//! 2. A [`Step`] is prepared: instruction, conversation, tools; hooks may change it or answer.
+//! 2. A round begins: instruction, conversation, tools; hooks may change it or answer.
 //! 3. The model answers. Its message is stored before any call is executed.
 //! 4. The calls are executed as one batch by the [`Executor`](tool_runtime::Executor) of the agent. A call that the
 //!    response cut off is answered with an error and never executed. The results are stored.
-//! 5. Messages that [steer](RunHandle::steer) the run follow the results, and the run continues with step 2.
+//! 5. Messages that [steer](RunHandle::steer) the run follow the results, and the next round begins.
 //!
 //! With an [output type](AgentBuilder::output), a response without calls is validated, where the provider guarantees
 //! its format, or else answered with a reminder of `submit_output`; a valid call of that tool ends the run.
@@ -73,6 +75,7 @@
 //! | --- | --- |
 //! | `http`, by default | `HttpModel` |
 //! | `tls`, by default | HTTPS; without it, only servers at `http://` |
+//! | `genai` | `model::GenaiModel`, the models of the crate `genai`; includes `http` |
 //! | `cli` | the command `chat` for `tool-cli`; includes `http` |
 //! | `opentelemetry` | the trace of a caller as the parent of a run |
 //!

@@ -1,10 +1,8 @@
 //! Messages of a conversation, independent of providers.
 
-use std::{
-    borrow::Cow,
-    fmt,
-    sync::{Arc, OnceLock},
-};
+#[cfg(feature = "http")]
+use std::sync::OnceLock;
+use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -35,14 +33,26 @@ struct Inner {
     role: Role,
     parts: Vec<Part>,
     original: Option<Original>,
-    /// The message in the form of the provider to which it was sent last.
+    /// The message in the form of the provider to which it was sent first.
+    #[cfg(feature = "http")]
     rendered: OnceLock<Rendered>,
 }
 
 /// The JSON of a message for one provider.
+#[cfg(feature = "http")]
 struct Rendered {
-    dialect: Arc<str>,
+    form: Form,
     messages: Vec<Arc<RawValue>>,
+}
+
+/// The form of a message for one provider: its dialect, and the names of its tools that differ there, as by a prefix.
+#[cfg(feature = "http")]
+#[derive(PartialEq, Eq)]
+pub(crate) struct Form {
+    pub(crate) dialect: Arc<str>,
+    /// The variant of the dialect for a model.
+    pub(crate) variant: &'static str,
+    pub(crate) names: Vec<String>,
 }
 
 /// The author of a [`Message`].
@@ -85,7 +95,13 @@ pub struct Original {
 
 impl Message {
     fn new(role: Role, parts: Vec<Part>, original: Option<Original>) -> Self {
-        Self(Arc::new(Inner { role, parts, original, rendered: OnceLock::new() }))
+        Self(Arc::new(Inner {
+            role,
+            parts,
+            original,
+            #[cfg(feature = "http")]
+            rendered: OnceLock::new(),
+        }))
     }
 
     /// Creates a message of the user from a text.
@@ -115,13 +131,11 @@ impl Message {
     /// Sets the message in the JSON of its provider.
     #[must_use]
     pub fn with_original(self, original: Original) -> Self {
-        let inner = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Inner {
-            role: shared.role,
-            parts: shared.parts.clone(),
-            original: None,
-            rendered: OnceLock::new(),
-        });
-        Self::new(inner.role, inner.parts, Some(original))
+        let (role, parts) = match Arc::try_unwrap(self.0) {
+            Ok(inner) => (inner.role, inner.parts),
+            Err(shared) => (shared.role, shared.parts.clone()),
+        };
+        Self::new(role, parts, Some(original))
     }
 
     /// Returns the author.
@@ -184,31 +198,32 @@ impl Message {
         content.collect()
     }
 
-    /// Returns the JSON of the message for `dialect`, one or several messages: the original if that provider wrote it,
-    /// else the result of `render`. The result is kept for the provider that is asked first.
+    /// Returns the JSON of the message in a form, one or several messages: the original if that provider wrote it, else
+    /// the result of `render`. The result is kept for the form that is requested first.
+    #[cfg(feature = "http")]
     pub(crate) fn rendered(
         &self,
-        dialect: &str,
+        form: Form,
         render: impl FnOnce() -> Option<Box<RawValue>>,
     ) -> Cow<'_, [Arc<RawValue>]> {
-        if let Some(known) = self.0.rendered.get().filter(|known| &*known.dialect == dialect) {
+        if let Some(known) = self.0.rendered.get().filter(|known| known.form == form) {
             return Cow::Borrowed(&known.messages);
         }
-        let own = self.original().filter(|original| &*original.dialect == dialect);
+        let own = self.original().filter(|original| *original.dialect == *form.dialect);
         let messages = match own {
             Some(original) => split(&original.json),
             None => render().map(|json| split(&json)).unwrap_or_default(),
         };
-        let rendered = Rendered { dialect: dialect.into(), messages };
-        match self.0.rendered.set(rendered) {
+        match self.0.rendered.set(Rendered { form, messages }) {
             Ok(()) => Cow::Borrowed(self.0.rendered.get().map_or(&[], |kept| &kept.messages[..])),
-            // Kept for another provider.
+            // Kept in another form.
             Err(rendered) => Cow::Owned(rendered.messages),
         }
     }
 }
 
 /// Splits a list of messages; a single message is a list of one.
+#[cfg(feature = "http")]
 pub(crate) fn split(json: &RawValue) -> Vec<Arc<RawValue>> {
     match serde_json::from_str::<Vec<Box<RawValue>>>(json.get()) {
         Ok(messages) => messages.into_iter().map(Arc::from).collect(),

@@ -1,4 +1,4 @@
-//! Requests of hooks, beside the request of a step.
+//! Requests of hooks, beside the request of a round.
 
 use std::{
     fmt,
@@ -66,7 +66,7 @@ impl Beside {
 }
 
 impl Step {
-    /// Asks a model for the hook, beside the request of this step. The request belongs to the run: its tokens are
+    /// Asks a model for the hook, beside the request of this round. The request belongs to the run: its tokens are
     /// counted by [`RunUsage::additional`](crate::RunUsage::additional), the limits of tokens and cost, and the budget;
     /// it is not a round. Its events are not shown.
     ///

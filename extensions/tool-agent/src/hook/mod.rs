@@ -1,10 +1,10 @@
-//! Hooks around requests to the model and the steps of a run.
+//! Hooks around the rounds of a run: requests to the model, with the calls of their responses.
 //!
-//! - [`AgentHook`](crate::AgentHook) is the trait. It has one method for each stage of a step: `before_model`,
+//! - [`AgentHook`] is the trait. It has one method for each stage of a round: `before_model`,
 //!   `after_model`, `on_model_error`, `after_step` and `before_end`.
 //! - [`before_model`], [`after_model`], [`on_model_error`], [`after_step`] and [`before_end`] create a hook of one stage
 //!   from a closure, which receives owned values.
-//! - [`BoxAgentHook`](crate::BoxAgentHook) is a hook of any type, chosen at run time.
+//! - [`BoxAgentHook`] is a hook of any type, chosen at run time.
 //!
 //! A hook may ask a model itself: see [`Step::ask`](crate::Step::ask).
 
@@ -22,15 +22,15 @@ use crate::{
     model::{ModelError, Request, Response, SharedModel},
 };
 
-/// One step of a run before its request to the model: everything that a hook may change.
+/// A round of a run before its request to the model: everything that a hook may change.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Step {
-    /// The number of the step in the run, from 1.
+    /// The number of the round in the run, from 1.
     pub number: u64,
     /// The model that is asked.
     pub model: SharedModel,
-    /// The request. Changes apply to this step only; the stored conversation is not changed.
+    /// The request. Changes apply to this round only; the stored conversation is not changed.
     pub request: Request,
     pub(crate) beside: Beside,
 }
@@ -42,17 +42,17 @@ impl Step {
         &self.request.run
     }
 
-    /// Sets the tools of this step. Calls of other tools are answered as unknown.
+    /// Sets the tools of this round. Calls of other tools are answered as unknown.
     pub fn set_tools(&mut self, tools: Registry) {
         self.request.tools = tools;
     }
 }
 
-/// A step of a run after its calls.
+/// A round of a run after its calls.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StepEnd {
-    /// The number of the step in the run, from 1.
+    /// The number of the round in the run, from 1.
     pub number: u64,
     /// The response of the model.
     pub response: Response,
@@ -63,7 +63,7 @@ pub struct StepEnd {
     pub(crate) beside: Beside,
 }
 
-/// Observes and changes the steps of a run. Each method may be written as an `async fn`; each has a default that changes
+/// Observes and changes the rounds of a run. Each method may be written as an `async fn`; each has a default that changes
 /// nothing. For a single stage, use a closure: see the module [`hook`](crate::hook).
 ///
 /// Hooks of a [runner](crate::Runner::with_hook) run before those of the agent. A response that a hook returns ends the
@@ -88,7 +88,7 @@ pub struct StepEnd {
 /// }
 /// ```
 pub trait AgentHook: Send + Sync {
-    /// Decides on a step before its request. May change the request and the model, or answer in place of the model.
+    /// Decides on a round before its request. May change the request and the model, or answer in place of the model.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ pub trait AgentHook: Send + Sync {
         async { Ok(None) }
     }
 
-    /// Called after a step with calls. [`Break`](ControlFlow::Break) ends the run.
+    /// Called after a round with calls. [`Break`](ControlFlow::Break) ends the run.
     ///
     /// # Errors
     ///

@@ -10,11 +10,11 @@ use crate::{
     model::{ModelError, Response},
 };
 
-/// The decision of a [closure](before_model) on a step before its request.
+/// The decision of a [closure](before_model) on a round before its request.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BeforeModel {
-    /// The model is asked, with this step.
+    /// The model is asked, with this request.
     Ask(Step),
     /// This response takes the place of the model's.
     Answer(Response),
@@ -32,7 +32,7 @@ impl From<Response> for BeforeModel {
     }
 }
 
-/// Creates a hook of the stage [`AgentHook::before_model`] from a closure, which receives the step, and returns it,
+/// Creates a hook of the stage [`AgentHook::before_model`] from a closure, which receives the [`Step`], and returns it,
 /// changed or not, or a response.
 ///
 /// # Examples

@@ -18,7 +18,7 @@ const LONGEST: usize = 300;
 ///
 /// The text of the model that failed is withdrawn by [`ModelEvent::FellBack`]. An [`HttpModel`](super::HttpModel)
 /// sends the messages of its own provider unchanged and converts those of others, so that a conversation continues with
-/// any of them. Each request begins with the first model; the repetitions of a model precede the next model.
+/// any of them. Each request begins with the first model; the retries of a model precede the next model.
 ///
 /// The next model is asked for errors of these kinds, or those that [`when`](Self::when) chooses:
 ///

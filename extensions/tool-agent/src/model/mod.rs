@@ -7,9 +7,12 @@
 //! | [`RecordingModel`] | writes the exchanges of a model as a script |
 //! | [`Fallback`] | several models, of which the next one is asked where one fails |
 //! | [`HttpModel`] | models over HTTP: OpenAI, Anthropic, Gemini, and every compatible server |
+//! | `GenaiModel` | the models of the crate `genai` (feature `genai`) |
 
 mod error;
 mod fallback;
+#[cfg(feature = "genai")]
+mod genai_crate;
 #[cfg(feature = "http")]
 mod http;
 mod record;
@@ -19,6 +22,11 @@ mod scripted;
 
 use std::{fmt, ops::Deref, sync::Arc};
 
+#[cfg(feature = "genai")]
+pub use ::genai;
+
+#[cfg(feature = "genai")]
+pub use self::genai_crate::GenaiModel;
 #[cfg(feature = "http")]
 pub use self::http::HttpModel;
 pub use self::{

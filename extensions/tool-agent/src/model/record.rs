@@ -23,7 +23,7 @@ use super::{
 ///
 /// The file has the [format of scripts](super::ScriptedModel#scripts), one line for each exchange, in the order in which
 /// they end. It contains the conversation in full, with the arguments and results of calls; keys and headers of providers
-/// are no part of it. The repetitions of an [`HttpModel`](super::HttpModel) and the models of a
+/// are no part of it. The retries of an [`HttpModel`](super::HttpModel) and the models of a
 /// [`Fallback`](super::Fallback) are one exchange, without the text that was withdrawn. A request that is dropped before
 /// its end is an exchange with an error of the kind [`Cancelled`](ModelErrorKind::Cancelled).
 ///

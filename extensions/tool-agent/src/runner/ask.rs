@@ -11,7 +11,7 @@ use crate::{
     telemetry::{self, ChatSpan},
 };
 
-/// The reason for which a step has no response.
+/// The reason for which a round has no response.
 pub(super) enum Failure {
     Model(ModelError),
     Hook(ToolError),

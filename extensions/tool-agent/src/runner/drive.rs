@@ -1,4 +1,4 @@
-//! The loop of a run: step, response, calls, until an end.
+//! The loop of a run: request, response, calls, until an end.
 
 use std::{
     ops::ControlFlow,
@@ -50,7 +50,7 @@ pub(super) struct Drive {
     pub(super) measured: Option<Measured>,
     /// The reason for which the cost of the run is not known.
     pub(super) uncounted: Option<String>,
-    /// The request is repeated after an empty response, a broken one, and one for a conversation that was too long.
+    /// The model is asked again after an empty response, a broken one, and one for a conversation that was too long.
     after_empty: bool,
     after_broken: bool,
     after_too_long: bool,
@@ -166,7 +166,7 @@ impl Drive {
         }
     }
 
-    /// Takes one step: a request, and the calls of its response.
+    /// Takes one round: a request, and the calls of its response.
     async fn step(&mut self) -> Next {
         self.count_beside().await;
         self.before_round()?;
@@ -226,7 +226,7 @@ impl Drive {
         }
     }
 
-    /// Prepares a step: its request with instruction, conversation and tools.
+    /// Prepares a round: its request with instruction, conversation and tools.
     async fn prepared(&self, executor: &Executor) -> ControlFlow<End, Step> {
         let agent = self.agent();
         let instruction = match &agent.0.instruction {
@@ -256,7 +256,7 @@ impl Drive {
         ControlFlow::Continue(Step { number, model, request, beside })
     }
 
-    /// Returns the response of the step, from the model or from a hook; `None` if the step is taken again.
+    /// Returns the response of the round, from the model or from a hook; `None` if the model is asked again.
     async fn response(&mut self, step: &mut Step) -> ControlFlow<End, Option<Response>> {
         let failure = match self.checked(step).await {
             Ok(response) => return ControlFlow::Continue(Some(response)),

@@ -40,7 +40,7 @@ pub enum AgentEventKind {
         /// The part.
         delta: String,
     },
-    /// The text and the reasoning of the current response that were shown are void: the request is repeated, or a hook
+    /// The text and the reasoning of the current response that were shown are void: the model is asked again, or a hook
     /// replaced the response.
     Withdrawn {
         /// The reason.
@@ -139,7 +139,7 @@ pub enum EndReason {
     Terminated,
     /// A result is shown to the user as it is, without another request to the model.
     SkippedSummarization,
-    /// A hook ended the run after a step.
+    /// A hook ended the run after a round.
     HookStopped,
     /// Calls wait for an answer: [`End::open`].
     OpenCalls,

@@ -27,7 +27,7 @@ impl Drive {
         StepEnd { number, response, results, run, beside }
     }
 
-    /// Calls a method of a hook before the response of a step.
+    /// Calls a method of a hook before the response of a round.
     pub(super) async fn of_hook<T, F: Future<Output = Result<T, ToolError>>>(
         &self,
         hook: &BoxAgentHook,
@@ -41,7 +41,7 @@ impl Drive {
         })
     }
 
-    /// Calls a method of a hook after the response of a step.
+    /// Calls a method of a hook after the response of a round.
     pub(super) async fn hooked<T, F: Future<Output = Result<T, ToolError>>>(
         &self,
         hook: &BoxAgentHook,

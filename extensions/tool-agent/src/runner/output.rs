@@ -20,7 +20,7 @@ pub(super) struct Submissions {
     invalid: u64,
     /// Set after the reminder of the output tool.
     reminded: bool,
-    /// The tools of the last step, and the same with the output tool.
+    /// The tools of the last round, and the same with the output tool.
     tools: Mutex<Option<(Registry, Registry)>>,
 }
 

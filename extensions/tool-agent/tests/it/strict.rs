@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::{Router, extract::State, http::header::CONTENT_TYPE, response::IntoResponse, routing::post};
 use tokio::net::TcpListener;
-use tool_agent::{Agent, HttpModel, Runner};
+use tool_agent::{Agent, HttpModel, Model as _, Runner};
 use tool_runtime::prelude::*;
 
 /// A forecast.
@@ -68,7 +68,9 @@ fn assert_strict(schema: &Value) {
 async fn openai_chat_receives_a_strict_schema() {
     let response = json!({ "choices": [{ "index": 0, "finish_reason": "stop",
         "message": { "role": "assistant", "content": ANSWER } }] });
-    let (answer, request) = forecast(HttpModel::openai_chat("m").unwrap(), response, tools()).await;
+    // Not the default for a compatible server.
+    let model = HttpModel::openai_chat("m").unwrap().with_strict_output(true);
+    let (answer, request) = forecast(model, response, tools()).await;
     let format = &request["response_format"]["json_schema"];
     assert_eq!((answer, &format["strict"], &format["name"]), (oslo(), &json!(true), &json!("Forecast")));
     assert_strict(&format["schema"]);
@@ -128,8 +130,31 @@ async fn an_unsupported_schema_is_sent_with_the_output_tool() {
         "message": { "role": "assistant", "content": null, "tool_calls": [call] } }] });
     let (url, requests) = server(response).await;
     let model = HttpModel::openai_chat("m").unwrap().with_base_url(url).with_streaming(false);
+    let model = model.with_strict_output(true);
     let runner = Runner::new(Agent::builder("clerk", model).build().unwrap());
     let counts = runner.run_structured::<Counts>("Two teas.").await.unwrap();
     assert_eq!(counts, Counts::from([("tea".to_owned(), 2)]));
     assert!(requests.lock().unwrap()[0].get("response_format").is_none());
+}
+
+#[tokio::test]
+async fn a_compatible_server_is_not_expected_to_guarantee_a_format() {
+    let call = json!({ "id": "c1", "type": "function",
+        "function": { "name": "submit_output", "arguments": r#"{"town":"Oslo"}"# } });
+    let response = json!({ "choices": [{ "index": 0, "finish_reason": "tool_calls",
+        "message": { "role": "assistant", "content": null, "tool_calls": [call] } }] });
+    let chat = || HttpModel::openai_chat("m").unwrap();
+    let (answer, request) = forecast(chat(), response, tools()).await;
+    assert_eq!((answer, request.get("response_format")), (oslo(), None));
+    assert_eq!(request["tools"].as_array().unwrap().len(), 2);
+
+    let local = "http://127.0.0.1:9";
+    assert!(!chat().with_base_url(local).has_strict_output());
+    assert!(chat().with_base_url("https://api.openai.com/v1/").has_strict_output());
+    assert!(chat().with_base_url(local).with_strict_output(true).has_strict_output());
+    let others = [HttpModel::openai_responses("m"), HttpModel::anthropic("m"), HttpModel::gemini("m")];
+    for other in others.map(Result::unwrap) {
+        assert!(other.clone().with_base_url(local).has_strict_output(), "{other:?}");
+        assert!(!other.with_strict_output(false).has_strict_output());
+    }
 }

@@ -6,7 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use tool_runtime::{Content, ToolCall, ToolResult, dialect::BoundTools};
 
 use super::{Provider, Settings};
-use crate::{Message, Part, Role};
+use crate::{Message, Part, Role, message::Form};
 
 /// The maximum length of an id of a call in a converted message: [OpenAI's chat
 /// completions](https://github.com/agno-agi/agno/issues/5382) have the shortest. Anthropic's ids have the characters
@@ -22,6 +22,7 @@ const NO_SIGNATURE: &str = r#"{"thoughtSignature":"skip_thought_signature_valida
 pub(super) struct Conversation<'s> {
     settings: &'s Settings,
     bound: &'s BoundTools,
+    dialect: Arc<str>,
     /// The ids of the calls so far, if one of them may have to be replaced.
     ids: Option<HashSet<String>>,
     /// The calls of the last assistant message whose id was replaced, and the new ids.
@@ -43,6 +44,7 @@ impl<'s> Conversation<'s> {
         let mut conversation = Self {
             settings,
             bound,
+            dialect: settings.provider.name().into(),
             ids,
             replaced: Vec::new(),
             messages: Vec::with_capacity(messages.len() + 1),
@@ -68,14 +70,29 @@ impl<'s> Conversation<'s> {
         if !self.replaced.is_empty() && message.role() != Role::User && !is_own(self.settings, message) {
             self.messages.extend(self.converted(message).iter().flat_map(|json| crate::message::split(json)));
         } else {
-            let render = || self.converted(message);
-            let json = message.rendered(self.settings.provider.name(), render);
+            let json = message.rendered(self.form(message), || self.converted(message));
             match json {
                 Cow::Borrowed(json) => self.messages.extend_from_slice(json),
                 Cow::Owned(json) => self.messages.extend(json),
             }
         }
         self.ends.push(self.messages.len());
+    }
+
+    /// Returns the form of a message, which depends on names unless the provider wrote it.
+    fn form(&self, message: &Message) -> Form {
+        let is_own = is_own(self.settings, message);
+        let renamed =
+            |name: &str| Some(self.bound.wire_name(name)).filter(|it| *it != name).map(str::to_owned);
+        // Most names are the same.
+        let name = |part: &Part| match part {
+            Part::Call(call) if !is_own => renamed(&call.name),
+            Part::Result(result) => renamed(&result.name),
+            _ => None,
+        };
+        let names = message.parts().iter().filter_map(name).collect();
+        let variant = if self.settings.is_older_gemini() { "older" } else { "" };
+        Form { dialect: Arc::clone(&self.dialect), variant, names }
     }
 
     /// Converts a message; `None` if it is empty.

@@ -90,7 +90,9 @@ impl Exchange<'_> {
         for (name, value) in headers {
             request = request.header(name, &*value.0);
         }
-        let response = self.in_time(request.body(body).send()).await?.map_err(failure::of_connection)?;
+        let response = self.in_time(request.body(body).send()).await?;
+        let response =
+            response.map_err(|error| failure::of_connection(error, Some(&self.settings.base_url)))?;
         let status = response.status();
         if !status.is_success() {
             let headers = response.headers().clone();
@@ -109,7 +111,9 @@ impl Exchange<'_> {
 
     async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, ModelError> {
         let late = |_| {
-            let message = format!("the server did not answer within {:?}", self.settings.timeout);
+            let Settings { base_url, timeout, .. } = self.settings;
+            let url = failure::shown(base_url);
+            let message = format!("`{url}` did not answer within {timeout:?}; see `HttpModel::with_timeout`");
             ModelError::new(ModelErrorKind::TimedOut, message)
         };
         timeout(self.settings.timeout, future).await.map_err(late)
@@ -179,8 +183,9 @@ impl Exchange<'_> {
         response: reqwest::Response,
     ) -> impl Stream<Item = Result<Bytes, BodyError>> + Unpin + use<> {
         let (most, mut size) = (self.settings.longest_response, 0_usize);
+        let url = failure::shown(&self.settings.base_url);
         Box::pin(response.bytes_stream().map(move |chunk| {
-            let chunk = chunk.map_err(BodyError::Connection)?;
+            let chunk = chunk.map_err(|error| BodyError::Connection { error, url: url.clone() })?;
             size = size.saturating_add(chunk.len());
             if size > most { Err(BodyError::TooLong(most)) } else { Ok(chunk) }
         }))
@@ -235,14 +240,14 @@ const LAST_EVENTS: [&str; 3] = ["message_stop", "response.completed", "response.
 /// An error of a body that arrives.
 #[derive(Debug)]
 enum BodyError {
-    Connection(reqwest::Error),
+    Connection { error: reqwest::Error, url: String },
     TooLong(usize),
 }
 
 impl BodyError {
     fn into_model_error(self) -> ModelError {
         match self {
-            Self::Connection(error) => failure::of_connection(error),
+            Self::Connection { error, url } => failure::of_connection(error, Some(&url)),
             Self::TooLong(_) => ModelError::new(ModelErrorKind::Other, self.to_string()),
         }
     }
@@ -251,7 +256,7 @@ impl BodyError {
 impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connection(_) => f.write_str("the connection to the server failed"),
+            Self::Connection { url, .. } => write!(f, "the connection to `{url}` failed"),
             Self::TooLong(most) => {
                 write!(f, "the response is longer than {most} bytes; see `HttpModel::with_longest_response`")
             }

@@ -18,18 +18,32 @@ pub(super) fn of_status(
     headers: &HeaderMap,
     body: &str,
 ) -> ModelError {
+    of_answer(status, headers, body, |text| redacted(settings, text))
+}
+
+/// Returns the error of a response whose status is not a success; `redact` returns a text of it without secrets.
+pub(in crate::model) fn of_answer(
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &str,
+    redact: impl Fn(&str) -> String,
+) -> ModelError {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let Report { texts, message } = Report::of(&value).unwrap_or(Report { texts: [""; 3], message: body });
     let kind = kind(status.as_u16(), texts, message);
     let code = status.as_u16();
-    let message = redacted(settings, message);
-    ModelError::new(kind, format!("the server answered {code}: {message}"))
+    ModelError::new(kind, format!("the server answered {code}: {}", redact(message)))
         .with_status(code)
         .with_retry_after(retry_after(headers))
 }
 
 /// Returns the error that a response of status 200, or an event of a stream, reports.
 pub(super) fn of_response(settings: &Settings, text: &str) -> Option<ModelError> {
+    of_report(text, |text| redacted(settings, text))
+}
+
+/// Returns the error that JSON reports; `redact` returns a text of it without secrets.
+pub(in crate::model) fn of_report(text: &str, redact: impl Fn(&str) -> String) -> Option<ModelError> {
     let value: Value = serde_json::from_str(text).ok()?;
     let Report { texts, message } = Report::of(&value)?;
     let has = |names: &[&str]| texts.iter().any(|text| names.contains(text));
@@ -50,7 +64,7 @@ pub(super) fn of_response(settings: &Settings, text: &str) -> Option<ModelError>
         () => 500,
     };
     let kind = kind(status, texts, message);
-    Some(ModelError::new(kind, format!("the server reported an error: {}", redacted(settings, message))))
+    Some(ModelError::new(kind, format!("the server reported an error: {}", redact(message))))
 }
 
 /// Returns the error of a prompt that [Gemini
@@ -114,21 +128,20 @@ fn kind(status: u16, texts: [&str; 3], message: &str) -> ModelErrorKind {
     }
 }
 
-/// Returns the error of a connection.
-pub(super) fn of_connection(error: reqwest::Error) -> ModelError {
+/// Returns the error of a connection to the server at `url`, without secrets.
+pub(in crate::model) fn of_connection(error: reqwest::Error, url: Option<&str>) -> ModelError {
     // The URL may contain credentials.
     let error = error.without_url();
+    let server = url.map_or_else(|| "the server".to_owned(), |url| format!("`{}`", shown(url)));
     let (kind, message) = match () {
-        () if error.is_timeout() => {
-            (ModelErrorKind::TimedOut, "the server did not answer in time".to_owned())
-        }
+        () if error.is_timeout() => (ModelErrorKind::TimedOut, format!("{server} did not answer in time")),
         () if error.is_builder() => {
-            (ModelErrorKind::InvalidRequest, format!("the request cannot be sent: {error}"))
+            (ModelErrorKind::InvalidRequest, format!("the request to {server} cannot be sent: {error}"))
         }
         () => (
             ModelErrorKind::Connection,
             format!(
-                "the connection to the server failed: {}; check that the server runs, and its base URL",
+                "the connection to {server} failed: {}; check that the server runs, and its base URL",
                 root(&error)
             ),
         ),
@@ -147,9 +160,13 @@ fn root(error: &dyn std::error::Error) -> String {
 
 /// Returns a bounded text of the server without the key.
 pub(super) fn redacted(settings: &Settings, text: &str) -> String {
-    let mut text = text.trim().to_owned();
     let secrets = settings.key.iter().chain(settings.headers.iter().map(|(_, value)| value));
-    let secrets = secrets.map(|secret| &*secret.0).chain(credentials(&settings.base_url));
+    bounded(text, secrets.map(|secret| &*secret.0).chain(credentials(&settings.base_url)))
+}
+
+/// Returns a bounded text of the server without `secrets`.
+pub(in crate::model) fn bounded<'s>(text: &str, secrets: impl Iterator<Item = &'s str>) -> String {
+    let mut text = text.trim().to_owned();
     for secret in secrets.filter(|secret| !secret.is_empty()) {
         text = text.replace(secret, "[secret]");
     }
@@ -166,6 +183,13 @@ pub(super) fn without_credentials(url: &str) -> String {
         Some(user) => url.replacen(&format!("{user}@"), "", 1),
         None => url.to_owned(),
     }
+}
+
+/// Returns a URL for messages: without its user information, query and fragment, which may contain secrets.
+pub(super) fn shown(url: &str) -> String {
+    let url = without_credentials(url);
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    url[..end].to_owned()
 }
 
 /// Returns the user information of a URL, and its password.

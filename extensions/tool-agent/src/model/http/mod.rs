@@ -10,7 +10,7 @@ mod body;
 mod cache;
 mod conversation;
 mod exchange;
-mod failure;
+pub(super) mod failure;
 mod provider;
 mod strict;
 
@@ -65,6 +65,8 @@ struct Settings {
     longest_response: usize,
     cache: bool,
     context_window: Option<u64>,
+    /// Set if it is not the default for the server.
+    strict_output: Option<bool>,
     formats: Formats,
     client: reqwest::Client,
 }
@@ -160,6 +162,7 @@ impl HttpModel {
             longest_response: 64 << 20,
             cache: false,
             context_window: None,
+            strict_output: None,
             formats: Formats::default(),
             client,
         })))
@@ -206,20 +209,20 @@ impl HttpModel {
         self.with(|it| it.streams = streams)
     }
 
-    /// Sets the maximum number of repetitions of a failed request. Default: 2.
+    /// Sets the maximum number of retries of a failed request. Default: 2.
     #[must_use]
     pub fn with_retries(self, retries: u32) -> Self {
         self.with(|it| it.retries = retries)
     }
 
-    /// Sets the maximum time without a sign of the server: until the response begins, and between its parts. For a
-    /// response that is not streamed, the time until its end. Default: 120 seconds.
+    /// Sets the idle timeout: the maximum time until a response begins, and between two parts of it. A response that is
+    /// not streamed has to end within this time. Default: 120 seconds.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         self.with(|it| it.timeout = timeout)
     }
 
-    /// Sets the maximum pause before a request is repeated: if a server asks for a longer one, the request fails.
+    /// Sets the maximum pause before a retry: if a server asks for a longer one, the request fails.
     /// Default: 60 seconds.
     #[must_use]
     pub fn with_longest_pause(self, pause: Duration) -> Self {
@@ -244,6 +247,14 @@ impl HttpModel {
     #[must_use]
     pub fn with_context_window(self, tokens: u64) -> Self {
         self.with(|it| it.context_window = Some(tokens))
+    }
+
+    /// Sets whether the server guarantees the [format of an answer](Request::output). If it does not, an agent receives
+    /// its [output](crate::AgentBuilder::output) by the tool `submit_output`. Default: `true`, except for chat completions
+    /// of a server at another URL than OpenAI's, since compatible servers often ignore the format.
+    #[must_use]
+    pub fn with_strict_output(self, is_strict: bool) -> Self {
+        self.with(|it| it.strict_output = Some(is_strict))
     }
 
     /// Sets the dialect, for native tools or a prefix of names. Default: the provider's.
@@ -283,16 +294,17 @@ impl Model for HttpModel {
     }
 
     fn has_strict_output(&self) -> bool {
-        true
+        let Settings { provider, base_url, strict_output, .. } = &*self.0;
+        strict_output.unwrap_or(*provider != Provider::OpenAiChat || base_url == provider.base_url())
     }
 
-    /// Returns `false` for a schema that the provider's strict mode does not support, and for a request with tools to
-    /// Gemini, which [rejects both together](https://github.com/googleapis/python-genai/issues/867).
+    /// Returns `false` for a schema that the provider's strict mode does not support, for a server [without strict
+    /// output](HttpModel::with_strict_output), and for a request with tools to Gemini, which [rejects both together](https://github.com/googleapis/python-genai/issues/867).
     fn has_strict_output_for(&self, request: &Request) -> bool {
         let Settings { provider, formats, .. } = &*self.0;
         let combines = *provider != Provider::Gemini || request.tools.is_empty();
         let is_strict = |format| formats.strict(*provider, format).is_some();
-        combines && request.output.as_ref().is_some_and(is_strict)
+        self.has_strict_output() && combines && request.output.as_ref().is_some_and(is_strict)
     }
 
     fn respond(&self, request: Request) -> ResponseStream {
@@ -328,7 +340,7 @@ impl fmt::Debug for HttpModel {
         f.debug_struct("HttpModel")
             .field("provider", provider)
             .field("name", name)
-            .field("base_url", &failure::without_credentials(base_url))
+            .field("base_url", &failure::shown(base_url))
             .finish_non_exhaustive()
     }
 }

@@ -83,3 +83,24 @@ async fn an_endless_response_is_an_error() {
         assert!(error.to_string().len() < 2_000 && !error.is_transient(), "{error}");
     }
 }
+
+#[tokio::test]
+async fn an_error_of_a_connection_names_the_server_without_secrets() {
+    let secret = "http://user:hunter2@127.0.0.1:9/proxy?token=hunter3#hunter4";
+    let refused = model("anthropic", secret).with_retries(0);
+    let server = Server::new([]).await;
+    let slow = model("anthropic", &server.url.replace("http://", "http://user:hunter2@"));
+    let slow = slow.with_retries(0).with_timeout(std::time::Duration::from_millis(50));
+    let broken = Server::new([Answer::broken(&[])]).await;
+    let broken_model = model("anthropic", &broken.url).with_retries(0);
+    for (model, kind, url) in [
+        (refused, ModelErrorKind::Connection, "`http://127.0.0.1:9/proxy`"),
+        (slow, ModelErrorKind::TimedOut, &*format!("`{}`", server.url)),
+        (broken_model, ModelErrorKind::Connection, &*format!("`{}`", broken.url)),
+    ] {
+        let error = model.respond(question()).response().await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error:?}");
+        assert!(error.to_string().contains(url), "{error}");
+        assert!(!format!("{error:?} {model:?}").contains("hunter"), "{error:?} {model:?}");
+    }
+}

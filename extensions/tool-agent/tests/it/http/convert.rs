@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 use tool_agent::{
-    Message, Part,
+    HttpModel, Message, Part,
     model::{Model, ModelEvent, Request},
 };
-use tool_runtime::{Content, ToolCall, ToolResult, prelude::*};
+use tool_runtime::{Content, Dialect, ToolCall, ToolResult, prelude::*};
 
 use super::{
     WIRES, ask, events, model, saying,
@@ -172,4 +172,41 @@ async fn an_empty_message_is_left_out() {
         let list = ["messages", "input", "contents"].iter().find_map(|name| body[name].as_array()).unwrap();
         assert_eq!(list.len(), 2, "{wire}: {text}");
     }
+}
+
+#[tokio::test]
+async fn a_message_has_the_names_of_the_model_that_receives_it() {
+    /// Adds.
+    #[tool(read_only, register = false)]
+    fn add(a: f64) -> f64 {
+        a
+    }
+    let tools = Registry::builder().tool::<add>().build().unwrap();
+    let call = Message::assistant([Part::Call(ToolCall::new("add", r#"{"a":1}"#).with_id("c1"))]);
+    let result = ToolResult::new("c1".to_owned().into(), "add", Ok(ToolOutput::new([Content::text("1")])));
+    // One conversation, sent to several models.
+    let request = Request::new([Message::user("?"), call, Message::results([result])]).with_tools(tools);
+    let names = |body: &Value| {
+        let text = body["contents"].to_string();
+        (text.matches(r#""name":"add""#).count(), text.matches(r#""name":"x_add""#).count())
+    };
+    let server = Server::new((0..4).map(|_| Answer::json(&saying("gemini", "100")))).await;
+    let plain = model("gemini", &server.url);
+    let prefixed = plain.clone().with_dialect(Dialect::gemini().with_prefix("x_")).unwrap();
+    for (model, expected) in [(&plain, (2, 0)), (&prefixed, (0, 2)), (&plain, (2, 0))] {
+        ask(model, request.clone()).await;
+        assert_eq!(names(&server.received().pop().unwrap().json()), expected);
+    }
+    // Only Gemini 3 needs a signature.
+    let older = HttpModel::gemini("gemini-2.5-pro").unwrap().with_base_url(&*server.url).with_api_key("k");
+    ask(&older, request).await;
+    let sent = server.received();
+    let signed = |at: usize| sent[at].text.contains("thoughtSignature");
+    assert_eq!((signed(0), signed(3)), (true, false));
+}
+
+#[test]
+fn a_dialect_of_another_api_is_an_error() {
+    let error = model("gemini", "http://127.0.0.1:9").with_dialect(Dialect::anthropic()).unwrap_err();
+    assert_eq!(error.to_string(), "expected a dialect `gemini`, got `anthropic`");
 }

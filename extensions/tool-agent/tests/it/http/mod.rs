@@ -2,6 +2,8 @@
 
 mod bounds;
 mod convert;
+#[cfg(feature = "genai")]
+mod genai;
 mod mocks;
 mod recorded;
 mod retries;
