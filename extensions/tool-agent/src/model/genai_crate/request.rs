@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct Prepared {
     pub(super) request: ChatRequest,
     pub(super) options: ChatOptions,
-    /// The names of tools by those that are sent.
+    /// The names of tools by their names on the wire.
     pub(super) names: HashMap<String, String>,
     /// Sentences about parts that are not sent.
     pub(super) unsupported: Vec<String>,

@@ -63,8 +63,8 @@ impl Whole {
         self.content.iter().filter_map(shown).collect()
     }
 
-    /// Returns the response, whose message keeps the content in the form of `genai` as that of `dialect`; `names` are
-    /// the names of tools by those that were sent.
+    /// Returns the response. Its message keeps the content in the form of `genai`, under the name `dialect`; `names` are
+    /// the names of tools by their names on the wire.
     pub(super) fn into_response(
         self,
         dialect: &str,
