@@ -30,6 +30,21 @@
 //! | `2xx` responses of JSON | output schema |
 //! | method | hints: GET and HEAD are read-only, PUT is idempotent, DELETE is destructive and idempotent |
 //! | tags | tags |
+//!
+//! # Servers and credentials
+//!
+//! No argument of a call changes the server, and no value the structure of a request.
+//!
+//! - The server is [`base_url`](OpenApiToolSetBuilder::base_url), or else the first one of the operation, its path or the document.
+//!   The servers of a document that was [fetched](Document::fetch) must be public, by their address and by the addresses of
+//!   their name, unless [allowed](OpenApiToolSetBuilder::allow_private_servers).
+//! - A [`Credential`] is sent to the origins for which the program gave it, for operations that require its security scheme.
+//!   The authorization of a caller of the program is never forwarded; a [computed](Credential::computed) credential can do so.
+//! - Redirects are followed for GET and HEAD, at most 5, within the origin of the operation and to the
+//!   [origins](OpenApiToolSetBuilder::follow_redirects_to) that the program names, which receive no credentials.
+//!
+//! Diagnostics about credentials: `no_credential`, `foreign_origin`, `unknown_scheme`, `unsupported_scheme`,
+//! `malformed_security`, `unused_credential`, `parameter_replaced`, `plain_http`.
 
 mod auth;
 mod calls;

@@ -7,7 +7,7 @@ use tool_runtime::{ToolContext, ToolError};
 
 use super::{
     Secret,
-    carrier::{Carrier, Item},
+    carrier::{Carrier, Item, escaped},
     credential::Compute,
     token::Tokens,
 };
@@ -113,27 +113,33 @@ impl Issued {
 
     /// Returns `true` if `text` has one of the secrets.
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        self.items.iter().any(|(secret, item)| forms(secret, item).any(|form| text.contains(form)))
+        self.items.iter().flat_map(forms).any(|form| text.contains(&*form))
     }
 
     /// Returns `text` with `***` in place of the secrets, for what a server repeats of a request.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
-        for (secret, item) in &self.items {
-            for form in forms(secret, item).filter(|form| form.len() >= SHORTEST_HIDDEN) {
-                if text.contains(form) {
-                    text = Cow::Owned(text.replace(form, HIDDEN));
-                }
+        for form in self.items.iter().flat_map(forms).filter(|form| form.len() >= SHORTEST_HIDDEN) {
+            if text.contains(&*form) {
+                text = Cow::Owned(text.replace(&*form, HIDDEN));
             }
         }
         text
     }
 }
 
-/// The secret, its form in the request, and for a user and a password the latter.
-fn forms<'s>(secret: &'s Secret, item: &'s Item) -> impl Iterator<Item = &'s str> {
+/// The spellings of a secret: as it is given, as the request has it, for a user and a password the latter; each as it is, in a
+/// URL, and in the JSON of servers that escape `/`.
+fn forms((secret, item): &(Secret, Item)) -> impl Iterator<Item = Cow<'_, str>> {
     let password = secret.text().split_once(':').map(|(_, password)| password);
-    [Some(secret.text()), item.sent(), password].into_iter().flatten().filter(|it| !it.is_empty())
+    let plain =
+        [Some(secret.text()), item.sent(), password].into_iter().flatten().filter(|it| !it.is_empty());
+    plain.flat_map(|text| {
+        let in_url = escaped(text).to_string();
+        let in_json = text.contains('/').then(|| Cow::Owned(text.replace('/', "\\/")));
+        let in_url = (in_url != text).then_some(Cow::Owned(in_url));
+        [Some(Cow::Borrowed(text)), in_url, in_json].into_iter().flatten()
+    })
 }
 
 impl fmt::Debug for Issued {

@@ -15,7 +15,8 @@ pub(crate) type Compute =
 ///
 /// It is sent only to the origins for which the program gave it: those of [`for_origin`](Self::for_origin), or else the one of
 /// [`base_url`](crate::OpenApiToolSetBuilder::base_url); never to another server of the document, and not along a
-/// redirect to another origin. It stands in no `Debug` text, error, diagnostic, event, span or result.
+/// redirect to another origin. It stands in no `Debug` text, error, diagnostic, event, span or result; where a response repeats
+/// it, the result has `***`, unless it has fewer than 6 bytes.
 ///
 /// # Examples
 ///
@@ -43,6 +44,8 @@ pub(super) enum Source {
     Basic(Secret),
     Client(ClientCredentials),
     Computed(Compute),
+    /// A mistake, as a clause after the name of the scheme.
+    Invalid(&'static str),
 }
 
 impl Credential {
@@ -56,9 +59,12 @@ impl Credential {
         Self::new(Source::Secret(secret.into()))
     }
 
-    /// Creates the credential of an HTTP scheme `basic`.
+    /// Creates the credential of an HTTP scheme `basic`. A user name has no `:`.
     pub fn basic(user: &str, password: &str) -> Self {
-        Self::new(Source::Basic(Secret::basic(user, password)))
+        Self::new(match user.contains(':') {
+            true => Source::Invalid("has a user name with `:`, which separates it from the password"),
+            false => Source::Basic(Secret::basic(user, password)),
+        })
     }
 
     /// Creates a credential whose access tokens are requested from the token endpoint of a scheme.
@@ -110,6 +116,7 @@ impl fmt::Debug for Credential {
             Source::Basic(_) => "basic",
             Source::Client(_) => "client_credentials",
             Source::Computed(_) => "computed",
+            Source::Invalid(_) => "invalid",
         };
         let origins: Vec<_> = self.origins.iter().flatten().map(ToString::to_string).collect();
         f.debug_struct("Credential").field("kind", &kind).field("origins", &origins).finish_non_exhaustive()

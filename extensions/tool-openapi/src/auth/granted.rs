@@ -289,6 +289,7 @@ impl Given {
                 let item = scheme.carrier.item(&secret)?;
                 Issuer::Fixed(secret, item)
             }
+            Source::Invalid(problem) => return Err(problem.to_owned()),
             Source::Computed(compute) => Issuer::Computed(compute),
             Source::Client(_) if matches!(kind, SchemeKind::ApiKey | SchemeKind::Basic) => {
                 return Err("is a client of OAuth 2, which is not for this scheme".into());

@@ -28,6 +28,9 @@ use crate::{
 /// Headers that stay in a request that is redirected to another origin.
 const NEUTRAL_HEADERS: [&str; 3] = ["accept", "accept-language", "range"];
 
+/// The maximum length, in bytes, of the target of a redirect in a note.
+const LONGEST_TARGET: usize = 2048;
+
 /// The client of all operations of a document.
 pub(crate) struct HttpClient {
     direct: Client,
@@ -84,17 +87,16 @@ impl HttpClient {
         access: &Access,
         cx: &ToolContext,
     ) -> Result<Answer, ToolError> {
-        let deadline = Instant::now() + self.timeout;
         let authorization = &access.authorization;
         let issued = authorization.issue(cx).await?;
         let spare = if authorization.is_renewable() { request.try_clone() } else { None };
-        let mut answer = self.exchange(request, access, issued, deadline).await?;
+        let mut answer = self.exchange(request, access, issued).await?;
         if let Some(request) = spare
             && answer.response.status() == StatusCode::UNAUTHORIZED
             && answer.note.is_none()
         {
             let issued = authorization.renew(answer.issued).await?;
-            answer = self.exchange(request, access, issued, deadline).await?;
+            answer = self.exchange(request, access, issued).await?;
         }
         let status = answer.response.status();
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) && answer.note.is_none() {
@@ -108,8 +110,8 @@ impl HttpClient {
         mut request: Request,
         access: &Access,
         issued: Issued,
-        deadline: Instant,
     ) -> Result<Answer, ToolError> {
+        let deadline = Instant::now() + self.timeout;
         let may_follow = matches!(*request.method(), Method::GET | Method::HEAD);
         let spare = if may_follow { request.try_clone() } else { None };
         let mut url = request.url().clone();
@@ -198,6 +200,10 @@ fn leave(request: &mut Request) {
 
 fn not_followed(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
     match target {
+        Some(target) if target.as_str().len() > LONGEST_TARGET => {
+            let origin = Origin::of(target).map(|it| it.to_string()).unwrap_or_default();
+            format!("the response redirects to a long URL at `{origin}`, which was not followed: {reason}")
+        }
         Some(target) => {
             let target = issued.without_credentials(target);
             format!(

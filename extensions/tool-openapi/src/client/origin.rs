@@ -82,3 +82,36 @@ pub(super) fn is_localhost(host: &str) -> bool {
 fn is_loopback(host: &str) -> bool {
     literal(host).map_or_else(|| is_localhost(host), |it| it.to_canonical().is_loopback())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_covers_its_scheme_host_and_port_only() {
+        let origin = Origin::parse("https://API.example.com:443/").unwrap();
+        assert_eq!(origin.to_string(), "https://api.example.com");
+        let covers = |text: &str| origin.covers(&Url::parse(text).unwrap());
+        for text in
+            ["https://api.example.com", "https://API.EXAMPLE.com/x?y#z", "https://api.example.com:443/"]
+        {
+            assert!(covers(text), "{text}");
+        }
+        let others = [
+            "http://api.example.com",
+            "https://api.example.com:8443",
+            "https://example.com",
+            "https://a.api.example.com",
+            "https://api.example.com.evil.example",
+            "https://api.example.com.",
+            "https://evil.example/https://api.example.com",
+            "https://api.example.com@evil.example",
+            "https://api.example.com%2eevil.example",
+            "ftp://api.example.com",
+        ];
+        for text in others {
+            assert!(!covers(text), "{text}");
+        }
+    }
+}

@@ -87,3 +87,34 @@ impl<'o> Redirects<'o> {
 fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "tests may")]
+mod tests {
+    use reqwest::ResponseBuilderExt as _;
+
+    use super::*;
+
+    fn next(from: &str, to: &str, targets: Targets<'_>) -> Next {
+        let url = Url::parse(from).unwrap();
+        let response = axum::http::Response::builder().status(307).header("location", to).url(url.clone());
+        Redirects::new(&url, targets).next(&response.body("").unwrap().into(), true)
+    }
+
+    #[test]
+    fn no_redirect_leads_from_https_to_http() {
+        let http = [Origin::parse("http://a.example").unwrap()];
+        for targets in [Targets::Any, Targets::Listed(&http)] {
+            match next("https://a.example/x", "http://a.example/x", targets) {
+                Next::Refused { reason, .. } => assert!(reason.contains("`http`"), "{reason}"),
+                Next::Done | Next::Follow(_) => panic!("a downgrade"),
+            }
+        }
+        assert!(matches!(next("http://a.example/", "https://a.example/", Targets::Any), Next::Follow(_)));
+        assert!(matches!(
+            next("http://a.example/", "https://a.example/", Targets::Listed(&[])),
+            Next::Refused { .. }
+        ));
+        assert!(matches!(next("https://a.example/", "/x", Targets::Listed(&[])), Next::Follow(_)));
+    }
+}

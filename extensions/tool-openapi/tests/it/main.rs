@@ -11,6 +11,7 @@ mod import;
 mod mocked;
 mod recorder;
 mod redirects;
+mod safety;
 mod secrets;
 mod servers;
 mod styles;
