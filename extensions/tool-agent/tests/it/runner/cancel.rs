@@ -150,6 +150,88 @@ fn runtimes() -> [Runtime; 2] {
     ]
 }
 
+/// Ends a run after each number of polls, by `end`; no child process is left.
+#[cfg(target_os = "linux")]
+fn each_poll_with_a_child(end: impl AsyncFn(AgentStream)) {
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let (mut is_over, mut polls, mut killed) = (false, 0, 0);
+            while !is_over {
+                let pids = Arc::new(Mutex::new(Vec::new()));
+                let tools =
+                    Registry::builder().tool::<echo>().provide_shared(Arc::clone(&pids)).build().unwrap();
+                let calls = ["1", "2"].map(|id| ToolCall::new("echo", "{}").with_id(id));
+                let model = tool_agent::ScriptedModel::new([Reply::calls(calls), Reply::text("Done.")]);
+                let runner = Runner::new(Agent::builder("clerk", model).tools(tools).build().unwrap());
+                let mut events = runner.run("Go.");
+                is_over = polled(&mut events, polls).await;
+                killed += usize::from(pids.lock().unwrap().iter().any(|pid| is_alive(*pid)));
+                end(events).await;
+                for pid in pids.lock().unwrap().clone() {
+                    gone(pid).await;
+                }
+                assert_eq!(Handle::current().metrics().num_alive_tasks(), 0, "after {polls} polls");
+                polls += 1;
+            }
+            assert!(killed > 2, "children lived at {killed} of {polls} polls");
+        });
+    }
+}
+
+/// Starts two processes, and waits for their end.
+#[tool]
+async fn echo(pids: &Mutex<Vec<u32>>) -> Result<(), ToolError> {
+    let error = |error: std::io::Error| ToolError::failed(error.to_string());
+    let mut children = Vec::new();
+    for _ in 0..2 {
+        let mut command = tokio::process::Command::new("cat");
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::null()).kill_on_drop(true);
+        let child = piped.spawn().map_err(error)?;
+        pids.lock().unwrap().extend(child.id());
+        children.push(child);
+        waits().await;
+    }
+    for mut child in children {
+        // The end of its input ends it.
+        drop(child.stdin.take());
+        child.wait().await.map_err(error)?;
+    }
+    Ok(())
+}
+
+/// Returns `true` if a process runs. One that was killed is gone, or a zombie until the runtime collects it.
+#[cfg(target_os = "linux")]
+fn is_alive(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+}
+
+/// Waits until a killed process has ended.
+#[cfg(target_os = "linux")]
+async fn gone(pid: u32) {
+    for _ in 0..100_000 {
+        if !is_alive(pid) {
+            return;
+        }
+        yield_now().await;
+    }
+    panic!("the child process {pid} is left");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn child_processes_of_tools_end_with_a_run_that_is_dropped_at_any_await() {
+    each_poll_with_a_child(async |events| drop(events));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn child_processes_of_tools_end_with_a_run_that_is_cancelled_at_any_await() {
+    each_poll_with_a_child(async |events| {
+        events.handle().cancel();
+        events.end().await; // C03
+    });
+}
+
 /// Ends a run after each number of polls, by `end`; the session is valid and the next run works.
 fn each_poll(end: impl AsyncFn(AgentStream)) {
     for runtime in runtimes() {
@@ -215,36 +297,6 @@ async fn cleaning_up_is_awaited_after_a_cancellation_and_not_after_a_drop() {
             assert_eq!(events.end().await.reason, EndReason::Cancelled); // C03: the cancellation reached the body
         }
         assert_eq!(cleaned.load(Ordering::SeqCst), expected);
-    }
-}
-
-/// Waits for a child process.
-#[tool]
-async fn child(pid: &Mutex<Option<u32>>) -> Result<(), ToolError> {
-    let mut command = tokio::process::Command::new("sleep");
-    let child = command.arg("1000").stdin(Stdio::null()).kill_on_drop(true).spawn();
-    let mut child = child.map_err(|error| ToolError::failed(error.to_string()))?;
-    *pid.lock().unwrap() = child.id();
-    child.wait().await.map_err(|error| ToolError::failed(error.to_string()))?;
-    Ok(())
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_child_process_of_a_tool_ends_with_its_run() {
-    let pid = Arc::new(Mutex::new(None::<u32>));
-    let tools = Registry::builder().tool::<child>().provide_shared(Arc::clone(&pid)).build().unwrap();
-    let model = tool_agent::ScriptedModel::new([Reply::call("child", "{}")]);
-    let mut events = Runner::new(Agent::builder("clerk", model).tools(tools).build().unwrap()).run("Go.");
-    while pid.lock().unwrap().is_none() {
-        let _ = poll_immediate(events.next()).await;
-        yield_now().await;
-    }
-    drop(events);
-    let stat = format!("/proc/{}/stat", pid.lock().unwrap().unwrap());
-    // A process that was killed is gone, or a zombie until the runtime collects it.
-    while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z")) {
-        yield_now().await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! The loop of a run on scripted models.
 
 mod approvals;
+mod beside;
 mod cancel;
 mod compaction;
 mod ends;

@@ -7,8 +7,14 @@ use tool_agent::{
     model::{ModelErrorKind, Reply},
 };
 use tool_runtime::{
-    Dialect, Executor, RunContext, ToolCall, ToolContext, builder::ToolBuilder, context::Trigger,
-    dialect::Usage, output::Actions, prelude::*, schema::InputSchema,
+    Dialect, Executor, RunContext, ToolCall, ToolContext,
+    builder::ToolBuilder,
+    context::Trigger,
+    dialect::Usage,
+    event::EventKind,
+    output::{Actions, stream},
+    prelude::*,
+    schema::InputSchema,
 };
 
 /// The texts that bodies wrote, in order.
@@ -275,6 +281,31 @@ async fn an_output_that_a_hook_refused_does_not_count_for_a_call_with_the_same_i
     let model = ScriptedModel::new([Reply::calls([submits(1), submits(2)])]);
     let agent = Agent::builder("clerk", model).tools(executor.build().unwrap()).output::<u32>();
     assert_eq!(Runner::new(agent.build().unwrap()).run("How many?").output::<u32>().await.unwrap(), 1);
+}
+
+/// Counts.
+#[tool]
+fn count() -> impl Stream<Item = u32> + use<> {
+    stream::iter([1, 2, 3])
+}
+
+#[tokio::test]
+async fn partial_results_are_events_and_the_model_receives_the_final_result() {
+    let model = ScriptedModel::new([Reply::call("count", "{}"), Reply::text("Done.")]);
+    let tools = Registry::builder().tool::<count>().build().unwrap();
+    let agent = Agent::builder("clerk", model.clone()).tools(tools).build().unwrap();
+    let mut events = Runner::new(agent).run("Count.");
+    let mut updates = Vec::new();
+    while let Some(event) = events.next().await {
+        let AgentEventKind::Tool { event } = event.kind else { continue };
+        if let EventKind::Updated { update, .. } = event.kind {
+            updates.push(update.text().into_owned());
+        }
+    }
+    assert_eq!(updates, ["1", "2", "3"]); // K12
+    let requests = model.requests();
+    let results: Vec<_> = requests[1].messages[2].tool_results().map(|it| it.text().into_owned()).collect();
+    assert_eq!(results, ["[1,2,3]"]); // K12: one result, of all items
 }
 
 /// Replaces values that differ from run to run.
