@@ -27,5 +27,6 @@ pages! {
     security: "security.md",
     mcp: "mcp.md",
     agents: "agents.md",
+    openapi: "openapi.md",
     coming_from: "coming_from.md",
 }
