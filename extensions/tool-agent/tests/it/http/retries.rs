@@ -1,13 +1,19 @@
 //! Errors, retries and pauses.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
 
 use futures_util::poll;
-use serde_json::json;
 use tool_agent::{
-    Message,
+    Agent, Message, Runner,
     model::{Model, ModelErrorKind, ModelEvent, Request, ResponseStream},
 };
+use tool_runtime::prelude::*;
 
 use super::{
     WIRES, ask, events, finished, model, saying,
@@ -92,9 +98,9 @@ async fn a_broken_stream_withdraws_what_was_shown() {
     }
 }
 
-#[tokio::test]
-async fn a_call_of_an_unfinished_response_is_not_returned() {
-    let call = |wire: &str| match wire {
+/// The first events of a stream, with a whole call.
+fn partial(wire: &str) -> Vec<Value> {
+    match wire {
         "openai" => vec![json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [
             { "index": 0, "id": "c1", "function": { "name": "pay", "arguments": "{}" } }] } }] })],
         "openai-responses" => vec![json!({ "type": "response.output_item.done", "output_index": 0, "item":
@@ -106,15 +112,40 @@ async fn a_call_of_an_unfinished_response_is_not_returned() {
         _ => vec![
             json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "functionCall": { "name": "pay", "args": {} } }] } }] }),
         ],
-    };
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_an_unfinished_response_is_not_returned() {
     for wire in WIRES {
-        let server = Server::new([Answer::events(&call(wire))]).await;
+        let server = Server::new([Answer::events(&partial(wire))]).await;
         let model = model(wire, &server.url).with_retries(0);
         let all = events(model.respond(question())).await;
         assert!(
             matches!(&all[..], [Err(error)] if error.kind() == ModelErrorKind::Connection),
             "{wire}: {all:?}"
-        ); // D17: a partial response has no call
+        ); // D17
+    }
+}
+
+/// Pays.
+#[tool(register = false)]
+fn pay(paid: &AtomicU32) {
+    paid.fetch_add(1, Ordering::Relaxed);
+}
+
+#[tokio::test]
+async fn a_call_of_an_unfinished_response_never_runs() {
+    for wire in WIRES {
+        let server =
+            Server::new([Answer::events(&partial(wire)), Answer::events(&streaming(wire, "No."))]).await;
+        let paid = Arc::new(AtomicU32::new(0));
+        let tools = Registry::builder().tool::<pay>().provide_shared(Arc::clone(&paid)).build().unwrap();
+        let model = model(wire, &server.url).with_longest_pause(Duration::from_millis(1));
+        let agent = Agent::builder("clerk", model).tools(tools).build().unwrap();
+        assert_eq!(Runner::new(agent).run("Pay?").answer().await.unwrap(), "No.", "{wire}");
+        assert_eq!(paid.load(Ordering::Relaxed), 0, "{wire}"); // D17: a partial response triggers no call
+        assert_eq!(server.received().len(), 2, "{wire}");
     }
 }
 

@@ -167,7 +167,8 @@ fn each_poll_with_a_child(end: impl AsyncFn(AgentStream)) {
                 is_over = polled(&mut events, polls).await;
                 killed += usize::from(pids.lock().unwrap().iter().any(|pid| is_alive(*pid)));
                 end(events).await;
-                for pid in pids.lock().unwrap().clone() {
+                let started = pids.lock().unwrap().clone();
+                for pid in started {
                     gone(pid).await;
                 }
                 assert_eq!(Handle::current().metrics().num_alive_tasks(), 0, "after {polls} polls");
