@@ -224,7 +224,11 @@ impl<'d> Reading<'d> {
         }
         Metadata {
             read_only: Some(is_safe),
-            destructive: Some(found.method == "DELETE"),
+            // A method that changes something may destroy something, too.
+            destructive: match &*found.method {
+                "DELETE" => Some(true),
+                _ => is_safe.then_some(false),
+            },
             idempotent: Some(is_idempotent),
             open_world: Some(true),
             tags: described.tags.iter().map(|tag| (*tag).to_owned().into()).collect(),

@@ -60,3 +60,20 @@ fn a_document_without_servers_needs_a_base_url() {
     assert!(error.to_string().contains("`base_url`"), "{error}"); // P04
     assert!(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h/v1/").build().is_ok());
 }
+
+#[test]
+fn hints_follow_from_the_method_and_claim_no_more() {
+    let methods = ["get", "put", "post", "delete", "patch", "head"];
+    let item: serde_json::Map<_, _> = methods.iter().map(|it| ((*it).to_owned(), json!({}))).collect();
+    let set = built(OpenApiToolSet::builder(document(json!({ "/a": item }), json!({}))).base_url("http://h"));
+    let hints = |method: &str| {
+        let tool = set.tools().iter().find(|it| it.definition().name().as_str() == format!("{method}_a"));
+        let metadata = tool.unwrap().definition().metadata().clone();
+        (metadata.read_only, metadata.idempotent, metadata.destructive)
+    };
+    let (yes, no) = (Some(true), Some(false));
+    assert_eq!(["get", "head"].map(hints), [(yes, yes, no); 2]); // P14
+    assert_eq!(hints("delete"), (no, yes, yes)); // P14
+    assert_eq!(hints("put"), (no, yes, None));
+    assert_eq!(["post", "patch"].map(hints), [(no, no, None); 2]);
+}
