@@ -114,49 +114,53 @@ impl HttpClient {
         let deadline = Instant::now() + self.timeout;
         let may_follow = matches!(*request.method(), Method::GET | Method::HEAD);
         let spare = if may_follow { request.try_clone() } else { None };
-        let mut url = request.url().clone();
+        let url = request.url().clone();
         issued.add_to(&mut request);
-        let mut response = self.execute(request, access.is_guarded, deadline).await?;
-        if !response.status().is_redirection() {
-            return Ok(Answer { response, url, note: None, issued });
+        let response = self.execute(request, access.is_guarded, deadline).await?;
+        if response.status().is_redirection() {
+            let answer = Answer { response, url, note: None, issued };
+            return self.follow(answer, spare, access.is_guarded, deadline).await;
         }
+        Ok(Answer { response, url, note: None, issued })
+    }
+
+    /// Follows the redirects of `answer` with the request `spare`; without one, only notes them.
+    async fn follow(
+        &self,
+        answer: Answer,
+        spare: Option<Request>,
+        is_guarded: bool,
+        deadline: Instant,
+    ) -> Result<Answer, ToolError> {
+        let Answer { mut response, mut url, issued, .. } = answer;
         let mut redirects = Redirects::new(&url, Targets::Listed(&self.redirects));
-        let mut has_left = false;
-        loop {
-            let (target, refusal) = match (redirects.next(&response, may_follow), &spare) {
-                (Next::Done, _) => {
-                    let note = has_left
-                        .then(|| "the request was redirected, and sent without credentials".to_owned());
-                    return Ok(Answer { response, url, note, issued });
+        let note = loop {
+            let target = match redirects.next(&response, spare.is_some()) {
+                Next::Follow(target) => target,
+                Next::Refused { target, reason } => {
+                    break Some(not_followed(target.as_deref(), reason, &issued));
                 }
-                (Next::Refused { target, reason }, _) => (target, Some(reason)),
-                (Next::Follow(target), None) => (Some(target), Some("the request cannot be repeated")),
-                (Next::Follow(target), Some(_))
-                    if !redirects.is_home(&target) && issued.is_in(target.as_str()) =>
-                {
-                    (Some(target), Some("the target has a credential in its URL"))
+                Next::Done if redirects.has_left() => {
+                    break Some("the request was redirected, and sent without credentials".to_owned());
                 }
-                (Next::Follow(target), Some(_)) => (Some(target), None),
+                Next::Done => break None,
             };
-            let (Some(target), None, Some(spare)) = (&target, refusal, &spare) else {
-                let note = Some(not_followed(target.as_deref(), refusal.unwrap_or_default(), &issued));
-                return Ok(Answer { response, url, note, issued });
-            };
-            has_left |= !redirects.is_home(target);
-            let Some(mut request) = spare.try_clone() else {
-                return Ok(Answer { response, url, note: None, issued });
-            };
-            *request.url_mut() = (**target).clone();
-            if has_left {
+            let is_home = redirects.is_home(&target);
+            if !is_home && issued.is_in(target.as_str()) {
+                break Some(not_followed(Some(&target), "the target has a credential in its URL", &issued));
+            }
+            let Some(mut request) = spare.as_ref().and_then(Request::try_clone) else { break None };
+            url = issued.without_credentials(&target);
+            *request.url_mut() = *target;
+            if redirects.has_left() {
                 leave(&mut request);
             } else {
                 issued.add_to(&mut request);
             }
-            url = issued.without_credentials(target);
             // Other origins are those that the program named.
-            let is_guarded = access.is_guarded && redirects.is_home(target);
-            response = self.execute(request, is_guarded, deadline).await?;
-        }
+            response = self.execute(request, is_guarded && is_home, deadline).await?;
+        };
+        Ok(Answer { response, url, note, issued })
     }
 
     async fn execute(

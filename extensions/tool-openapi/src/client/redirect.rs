@@ -19,6 +19,7 @@ pub(crate) struct Redirects<'o> {
     home: Option<Origin>,
     targets: Targets<'o>,
     visited: Vec<Url>,
+    has_left: bool,
 }
 
 /// The continuation after a response.
@@ -34,12 +35,18 @@ pub(crate) enum Next {
 impl<'o> Redirects<'o> {
     /// The redirects of a request to `start`.
     pub(crate) fn new(start: &Url, targets: Targets<'o>) -> Self {
-        Self { home: Origin::of(start), targets, visited: vec![start.clone()] }
+        Self { home: Origin::of(start), targets, visited: vec![start.clone()], has_left: false }
     }
 
     /// Returns `true` if `url` has the origin of the request.
     pub(crate) fn is_home(&self, url: &Url) -> bool {
         self.home.as_ref().is_some_and(|home| home.covers(url))
+    }
+
+    /// Returns `true` if a redirect led to another origin: no later request has credentials, also not back at the origin of the
+    /// first one.
+    pub(crate) fn has_left(&self) -> bool {
+        self.has_left
     }
 
     /// Decides about `response`, which is the answer to a request to the last URL that was followed.
@@ -58,6 +65,7 @@ impl<'o> Redirects<'o> {
         match self.refusal(&target, current, may_follow) {
             Some(reason) => Next::Refused { target: Some(Box::new(target)), reason },
             None => {
+                self.has_left |= !self.is_home(&target);
                 self.visited.push(target.clone());
                 Next::Follow(Box::new(target))
             }
@@ -99,6 +107,17 @@ mod tests {
         let url = Url::parse(from).unwrap();
         let response = axum::http::Response::builder().status(307).header("location", to).url(url.clone());
         Redirects::new(&url, targets).next(&response.body("").unwrap().into(), true)
+    }
+
+    #[test]
+    fn a_request_that_left_its_origin_never_returns() {
+        let url = Url::parse("https://a.example/").unwrap();
+        let mut redirects = Redirects::new(&url, Targets::Any);
+        for (to, has_left) in [("/x", false), ("https://b.example/", true), ("https://a.example/y", true)] {
+            let response = axum::http::Response::builder().status(302).header("location", to);
+            assert!(matches!(redirects.next(&response.body("").unwrap().into(), true), Next::Follow(_)));
+            assert_eq!(redirects.has_left(), has_left, "{to}");
+        }
     }
 
     #[test]

@@ -116,11 +116,10 @@ impl Fetch {
     async fn response(&self) -> Result<(Response, Fetched), OpenApiError> {
         let (start, headers) = self.checked()?;
         let mut redirects = Redirects::new(&start, Targets::Any);
-        let (mut url, mut has_left) = (Box::new(start.clone()), false);
+        let mut url = Box::new(start.clone());
         loop {
-            has_left |= !redirects.is_home(&url);
             let mut request = Request::new(Method::GET, (*url).clone());
-            if !has_left {
+            if !redirects.has_left() {
                 *request.headers_mut() = headers.clone();
             }
             let accepted = "application/json, application/yaml;q=0.9, */*;q=0.8";

@@ -268,6 +268,22 @@ async fn a_credential_takes_the_place_of_a_parameter_of_its_name() {
     }
 }
 
+#[tokio::test]
+async fn schemes_of_swagger_are_those_of_openapi() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let text = std::fs::read_to_string(crate::file("petstore-2.0.json")).unwrap();
+    let builder = at(&server, Document::from_text(&text).unwrap());
+    let set = built(
+        builder
+            .credential("api_key", Credential::secret("k1"))
+            .credential("petstore_auth", Credential::secret("t1")),
+    );
+    call(&set, "getPetById", r#"{"petId":7}"#).await.unwrap();
+    assert_eq!(server.one().header("api_key"), Some("k1"));
+    call(&set, "findPetsByTags", r#"{"tags":["a"]}"#).await.unwrap();
+    assert_eq!(server.one().header("authorization"), Some("Bearer t1"));
+}
+
 struct Tenant(&'static str);
 
 #[tokio::test]
