@@ -16,6 +16,7 @@ use std::{
     error::Error,
     fmt,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -49,6 +50,7 @@ struct Inner {
     message: Cow<'static, str>,
     source: Option<Source>,
     retryable: bool,
+    retry_after: Option<Duration>,
     violations: Violations,
     arguments: Option<String>,
     /// Valid arguments as an example.
@@ -120,6 +122,7 @@ impl ToolError {
                 message: message.into(),
                 source: None,
                 retryable: false,
+                retry_after: None,
                 violations: Violations::default(),
                 arguments: None,
                 example: None,
@@ -246,6 +249,14 @@ impl ToolError {
         self
     }
 
+    /// Sets the minimum pause before another attempt, such as the one that a server asks for. Default: none. It is not
+    /// part of the stored form.
+    #[must_use]
+    pub fn with_retry_after(mut self, pause: Duration) -> Self {
+        self.inner.retry_after = Some(pause);
+        self
+    }
+
     /// Replaces the message; the text of the source is kept for the log.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
@@ -309,6 +320,12 @@ impl ToolError {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.inner.retryable
+    }
+
+    /// Returns the minimum pause before another attempt, if there is one.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.inner.retry_after
     }
 
     /// Returns the first violations of the input schema, at most [20](Violations::LISTED).

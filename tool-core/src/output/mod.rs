@@ -11,7 +11,7 @@ mod set;
 mod together;
 mod wire;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -79,6 +79,8 @@ struct Extras {
     corrections: Vec<Correction>,
     failure: bool,
     last: bool,
+    /// Another attempt may have another result, after this pause.
+    retry_after: Option<Duration>,
 }
 
 impl ToolOutput {
@@ -198,6 +200,25 @@ impl ToolOutput {
         self
     }
 
+    /// Marks the output as temporary: another attempt, at least `pause` later, may have another result. It is a result
+    /// like any other, unless a retry policy repeats the call. The mark is not part of the stored form.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tool_runtime::ToolOutput;
+    ///
+    /// let busy = ToolOutput::from("503 Service Unavailable").as_retryable(Duration::from_secs(2));
+    /// assert_eq!(busy.retry_after(), Some(Duration::from_secs(2)));
+    /// assert!(!busy.is_failure());
+    /// ```
+    #[must_use]
+    pub fn as_retryable(mut self, pause: Duration) -> Self {
+        self.extras().retry_after = Some(pause);
+        self
+    }
+
     /// Marks the output, as an item of a stream, as the result of the call: it replaces all previous items, and the
     /// stream is not polled again. Actions of previous items still apply.
     ///
@@ -268,6 +289,12 @@ impl ToolOutput {
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.extras.as_ref().is_some_and(|extras| extras.last)
+    }
+
+    /// Returns the minimum pause before another attempt; `None` if another attempt would have the same result.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.extras.as_ref()?.retry_after
     }
 
     fn extras(&mut self) -> &mut Extras {

@@ -92,9 +92,20 @@ fn all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
 
 impl Extras {
     fn follow(&mut self, later: Self) {
-        let Self { details, meta, child_run_id, operation_id, actions, corrections, failure, last } = later;
+        let Self {
+            details,
+            meta,
+            child_run_id,
+            operation_id,
+            actions,
+            corrections,
+            failure,
+            last,
+            retry_after,
+        } = later;
         self.failure |= failure;
         self.last |= last;
+        self.retry_after = retry_after.or(self.retry_after);
         self.details = details.or(self.details.take());
         self.meta = meta.or(self.meta.take());
         self.child_run_id = child_run_id.or(self.child_run_id.take());

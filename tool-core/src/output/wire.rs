@@ -60,8 +60,17 @@ impl ToolOutput {
 
 impl Serialize for ToolOutput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Extras { details, meta, child_run_id, operation_id, actions, corrections, failure, last } =
-            self.extras.as_deref().cloned().unwrap_or_default();
+        let Extras {
+            details,
+            meta,
+            child_run_id,
+            operation_id,
+            actions,
+            corrections,
+            failure,
+            last,
+            retry_after: _,
+        } = self.extras.as_deref().cloned().unwrap_or_default();
         // A plain text is its own structured value and is not written twice.
         let structured = match self.body {
             Body::Text(_) => None,
@@ -102,8 +111,17 @@ impl<'de> Deserialize<'de> for ToolOutput {
             last,
         } = Wire::deserialize(deserializer)?;
         let body = Self::of_wire(content, structured).body;
-        let extras =
-            Extras { details, meta, child_run_id, operation_id, actions, corrections, failure, last };
+        let extras = Extras {
+            details,
+            meta,
+            child_run_id,
+            operation_id,
+            actions,
+            corrections,
+            failure,
+            last,
+            retry_after: None,
+        };
         let extras = (extras != Extras::default()).then(|| Box::new(extras));
         Ok(Self { body, extras })
     }

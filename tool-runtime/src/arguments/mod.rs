@@ -4,6 +4,8 @@
 mod foreign;
 mod repair;
 
+use std::fmt;
+
 use serde_json::Value;
 use tool_core::{
     __private::words::{beginning, received},
@@ -183,6 +185,50 @@ impl Promise {
             Self::Plan(plan) => plan.violations(value),
             Self::Foreign(foreign) => foreign.violations(value),
         }
+    }
+}
+
+/// A compiled output schema, for a tool that validates results by itself.
+///
+/// It has the bounds of every validation: nothing is fetched, and neither a schema nor a value exhausts the stack or the
+/// time.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::schema::{OutputSchema, OutputValidator};
+///
+/// let schema = OutputSchema::deferred(|| json!({ "type": "object", "required": ["id"] }));
+/// let validator = OutputValidator::new(&schema)?;
+/// assert!(validator.violations(&json!({ "id": 1 })).is_empty());
+/// assert_eq!(validator.violations(&json!({})).len(), 1);
+/// # Ok::<(), tool_runtime::ToolError>(())
+/// ```
+pub struct OutputValidator(Promise);
+
+impl OutputValidator {
+    /// Compiles `schema`.
+    ///
+    /// # Errors
+    ///
+    /// If the schema has mistakes, or keywords that only the feature `foreign-schemas` supports.
+    pub fn new(schema: &OutputSchema) -> Result<Self, ToolError> {
+        Promise::new(schema).map(Self).map_err(|mistakes| {
+            ToolError::new(ErrorKind::InvalidOutput, format!("output schema: {}", mistakes.join("; ")))
+        })
+    }
+
+    /// Returns the violations of `value`, in document order.
+    #[must_use]
+    pub fn violations(&self, value: &Value) -> Violations {
+        self.0.violations(value)
+    }
+}
+
+impl fmt::Debug for OutputValidator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutputValidator").finish_non_exhaustive()
     }
 }
 

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     ToolCall,
     panic_barrier::shielded,
-    policy::{Approval, ApprovalRequest, BoxApprover, Permits, RetryInfo, RetryPolicy, pauses},
+    policy::{Approval, ApprovalRequest, BoxApprover, Permits, RetryInfo, RetryPolicy, pause_after, pauses},
     registry::Entry,
     telemetry,
 };
@@ -235,6 +235,7 @@ impl Again<'_> {
                 Err(error) if error.is_stop() => return Some(Err(error)),
                 Err(error) => return Some(Err(both(outcome, &error))),
             }
+            let Some(pause) = pause_after(&outcome, pause, retry) else { break };
             if !pause.is_zero() && !waited(pause).await || is_late(self.scope.cx) {
                 break;
             }
@@ -302,7 +303,7 @@ impl Again<'_> {
     ) -> Result<bool, ToolError> {
         let definition = self.entry.definition();
         let failed = match outcome {
-            Ok(output) => output.is_failure(),
+            Ok(output) => output.is_failure() || output.retry_after().is_some(),
             // A tool that reports a cancellation or stops the run is not run again, and a question is not a failure.
             Err(error) => {
                 !matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Stopped)

@@ -79,7 +79,7 @@ impl ResultBudget {
         if words.len() <= most {
             return;
         }
-        let handle = self.store.as_ref().and_then(|store| store.keep(&words));
+        let handle = self.store.as_ref().and_then(|store| store.insert(&words));
         let cut = cut(&words, most, handle);
         result.reword(cut, |_| true);
     }
@@ -89,12 +89,9 @@ impl ResultBudget {
 fn cut(text: &str, most: usize, handle: Option<u64>) -> String {
     let head = floor_char_boundary(text, most.div_ceil(2));
     let tail = ceil_char_boundary(text, text.len() - (most - most.div_ceil(2)));
-    let rest = match handle {
-        Some(handle) => format!("; read on with {READ_RESULT} {{\"handle\":{handle},\"offset\":{head}}}"),
-        None => String::new(),
-    };
-    let missing = tail - head;
-    format!("{}\n[.. {missing} of {} bytes left out{rest} ..]\n{}", &text[..head], text.len(), &text[tail..])
+    let missing = format!("{} of {} bytes", tail - head, text.len());
+    let note = ResultStore::note(&missing, handle.map(|handle| (handle, head)));
+    format!("{}\n{note}\n{}", &text[..head], &text[tail..])
 }
 
 /// Returns the closest character boundary at or below `at` (`str::floor_char_boundary` of Rust 1.91).
@@ -155,8 +152,27 @@ impl ResultStore {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores `text`; `None` if it exceeds the capacity.
-    fn keep(&self, text: &str) -> Option<u64> {
+    /// Stores `text`, and returns its handle; `None` if it exceeds the capacity.
+    ///
+    /// For a tool that cuts its results by itself, such as between the items of a list.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::policy::ResultStore;
+    ///
+    /// let store = ResultStore::new(1 << 20);
+    /// let full = "[1,2,3]";
+    /// let kept = store.insert(full).map(|handle| (handle, 4));
+    /// let text = format!("[1,2]\n{}", ResultStore::note("1 of 3 items", kept));
+    /// assert!(text.starts_with("[1,2]\n[.. 1 of 3 items left out; read on with read_result {\"handle\":"));
+    /// if let Some((handle, offset)) = kept {
+    ///     assert_eq!(store.read(handle, offset, 100)?, ",3]");
+    /// }
+    /// # Ok::<(), tool_runtime::ToolError>(())
+    /// ```
+    #[must_use]
+    pub fn insert(&self, text: &str) -> Option<u64> {
         if text.len() > self.capacity {
             return None;
         }
@@ -170,6 +186,18 @@ impl ResultStore {
             stored.bytes -= oldest.len();
         }
         Some(handle)
+    }
+
+    /// Returns the note in place of an omitted part of a result, such as `3 of 10 items`; `kept` is the handle of the full
+    /// text, and the byte at which the part begins.
+    #[must_use]
+    pub fn note(omitted: &str, kept: Option<(u64, usize)>) -> String {
+        match kept {
+            Some((handle, offset)) => format!(
+                "[.. {omitted} left out; read on with {READ_RESULT} {{\"handle\":{handle},\"offset\":{offset}}} ..]"
+            ),
+            None => format!("[.. {omitted} left out ..]"),
+        }
     }
 
     /// Reads `length` bytes of the result `handle`, starting at the byte `offset`. Both are rounded up to the next
@@ -265,7 +293,7 @@ mod tests {
     #[test]
     fn only_as_many_of_the_oldest_results_are_removed_as_necessary() {
         let store = ResultStore::new(10);
-        let keep = |text: &str| store.keep(text).unwrap();
+        let keep = |text: &str| store.insert(text).unwrap();
         let read = |handle| store.read(handle, 0, 99).ok();
         let (one, two) = (keep("aaaaa"), keep("bbbbb"));
         assert_eq!((read(one).as_deref(), read(two).as_deref()), (Some("aaaaa"), Some("bbbbb")));
@@ -276,7 +304,7 @@ mod tests {
         );
         let four = keep("dddd");
         assert_eq!((read(two).as_deref(), read(four).as_deref()), (Some("bbbbb"), Some("dddd")));
-        assert_eq!((store.keep("eeeeeeeeeee"), read(four).as_deref()), (None, Some("dddd")));
+        assert_eq!((store.insert("eeeeeeeeeee"), read(four).as_deref()), (None, Some("dddd")));
         let five = keep("eeeeeeeeee");
         assert_eq!((read(four), read(five).as_deref()), (None, Some("eeeeeeeeee")));
     }
@@ -284,7 +312,7 @@ mod tests {
     #[test]
     fn a_handle_has_forty_bits() {
         let store = ResultStore::new(usize::MAX);
-        let handles: Vec<_> = (0..200).filter_map(|_| store.keep("a")).collect();
+        let handles: Vec<_> = (0..200).filter_map(|_| store.insert("a")).collect();
         assert!(handles.iter().all(|handle| *handle < 1 << 40));
         assert!(handles.iter().any(|handle| *handle >= 1 << 39));
     }
@@ -292,7 +320,7 @@ mod tests {
     #[test]
     fn a_page_is_limited_by_the_smallest_budget_and_has_a_minimum() {
         let store = Arc::new(ResultStore::new(20_000));
-        let handle = store.keep(&"a".repeat(10_000)).unwrap();
+        let handle = store.insert(&"a".repeat(10_000)).unwrap();
         let page = || store.read(handle, 0, 9_000).unwrap().split('\n').next().unwrap().len();
         let budget = |bytes: Option<u64>| {
             let budget = bytes.map_or_else(ResultBudget::from_tools, ResultBudget::new);

@@ -45,7 +45,7 @@ pub(crate) use self::{
     escape::is_invisible,
     limits::{Limited, Permits},
     permission::PermitsBy,
-    retry::pauses,
+    retry::{pause_after, pauses},
 };
 pub use self::{
     approval::{

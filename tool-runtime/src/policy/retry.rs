@@ -3,7 +3,7 @@
 use std::{fmt, future::Future, time::Duration};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use tool_core::{Metadata, Retry, ToolError};
+use tool_core::{Metadata, Retry, ToolError, ToolOutput};
 
 use super::{
     AttemptHandle, RetryRule,
@@ -17,6 +17,10 @@ use crate::registry::Entry;
 /// `idempotent`, or if the policy applies to [any tool](Self::any_tool). Only the body of the tool runs again: hooks,
 /// permissions and events are not repeated, except that updates carry the number of their attempt. A stream is never
 /// retried, nor is a tool that [declares one](tool_core::Metadata::streaming).
+///
+/// An attempt may ask for a pause, by [`ToolError::with_retry_after`] or
+/// [`ToolOutput::as_retryable`](tool_core::ToolOutput::as_retryable): the next attempt is not made earlier. If the pause
+/// is longer than the maximum of the policy, no attempt follows.
 ///
 /// # Examples
 ///
@@ -127,6 +131,21 @@ pub(crate) fn pauses(retry: Retry) -> impl Iterator<Item = Duration> {
         true => pause.min(max).mul_f64(1.0 - fastrand::f64() / 2.0),
         false => pause.min(max),
     })
+}
+
+/// Returns the pause before the next attempt: `pause`, or the longer one that `outcome` asks for; `None` if that is longer
+/// than the policy permits.
+pub(crate) fn pause_after(
+    outcome: &Result<ToolOutput, ToolError>,
+    pause: Duration,
+    retry: Retry,
+) -> Option<Duration> {
+    let asked = match outcome {
+        Ok(output) => output.retry_after(),
+        Err(error) => error.retry_after(),
+    };
+    let asked = asked.unwrap_or_default();
+    (asked <= Duration::from_millis(retry.max_ms)).then_some(pause.max(asked))
 }
 
 #[cfg(test)]

@@ -84,8 +84,9 @@ impl RetryInfo<'_> {
         is_result_failure(self.outcome)
     }
 
-    /// The default rule. Returns `true` if a remote service was unavailable or timed out; `false` if the call was
-    /// cancelled, exceeded a deadline of the framework, or returned an output that reports a failure.
+    /// The default rule. Returns `true` if a remote service was unavailable or timed out, or the output is
+    /// [marked as temporary](ToolOutput::as_retryable); `false` if the call was cancelled, exceeded a deadline of the
+    /// framework, or returned any other output, also one that reports a failure.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         is_transient(self.outcome)
@@ -112,9 +113,12 @@ fn is_result_failure(outcome: &Result<ToolOutput, ToolError>) -> bool {
 }
 
 fn is_transient(outcome: &Result<ToolOutput, ToolError>) -> bool {
-    outcome.as_ref().is_err_and(|error| {
-        error.is_retryable() && !matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut)
-    })
+    match outcome {
+        Ok(output) => output.retry_after().is_some(),
+        Err(error) => {
+            error.is_retryable() && !matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::TimedOut)
+        }
+    }
 }
 
 /// Omits the arguments, which may contain secrets.

@@ -215,6 +215,67 @@ fn a_retry_rule_decides_on_failed_attempts_only() {
     });
 }
 
+/// Answers that it is busy, with a pause, before it answers.
+#[derive(Clone)]
+struct Busy {
+    answers: usize,
+    pause: Duration,
+    as_error: bool,
+    times: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl Busy {
+    fn pauses(&self) -> Vec<u128> {
+        let times = self.times.lock().unwrap();
+        times.windows(2).map(|pair| (pair[1] - pair[0]).as_millis() / 10 * 10).collect()
+    }
+}
+
+/// Fetches.
+#[tool(register = false, read_only)]
+async fn fetch(busy: &Busy) -> Result<ToolOutput, ToolError> {
+    let mut times = busy.times.lock().unwrap();
+    times.push(Instant::now());
+    match times.len() {
+        attempt if attempt > busy.answers => Ok(ToolOutput::from("done")),
+        attempt if busy.as_error => {
+            Err(ToolError::failed(format!("busy {attempt}")).retryable(true).with_retry_after(busy.pause))
+        }
+        attempt => Ok(ToolOutput::from(format!("busy {attempt}")).as_retryable(busy.pause)),
+    }
+}
+
+// J02, J04
+#[test]
+fn an_attempt_asks_for_a_pause_and_the_last_temporary_result_is_the_result() {
+    each_way_paused(async |way| {
+        let millis = Duration::from_millis;
+        let rows: [(usize, Duration, &str, &[u128]); 5] = [
+            (2, millis(1000), "done", &[1000, 1000]),
+            // The pause of the policy is longer.
+            (2, millis(300), "done", &[300, 400]),
+            (2, Duration::ZERO, "done", &[200, 400]),
+            (9, millis(1000), "busy 3", &[1000, 1000]),
+            // Longer than the policy permits.
+            (9, millis(30_001), "busy 1", &[]),
+        ];
+        for (answers, pause, text, pauses) in rows {
+            for as_error in [false, true] {
+                let busy = Busy { answers, pause, as_error, times: Arc::default() };
+                let tools = || Registry::builder().tool::<fetch>().provide(busy.clone());
+                let executor = way.of(building(tools()).retry(STEADY));
+                let outcomes = executor.run(one("fetch", "{}")).await;
+                let result = outcomes[0].result().unwrap();
+                assert_eq!((texts(&outcomes), busy.pauses()), (vec![text.to_owned()], pauses.to_vec()));
+                assert_eq!(result.is_error(), as_error && text != "done");
+                // Without a policy, no call is repeated.
+                busy.times.lock().unwrap().clear();
+                assert_eq!(texts(&way.executor(tools()).run(one("fetch", "{}")).await), ["busy 1"]);
+            }
+        }
+    });
+}
+
 // J05
 #[test]
 fn a_failing_retry_rule_is_reported_beside_the_failure() {
