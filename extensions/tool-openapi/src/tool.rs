@@ -2,23 +2,22 @@
 
 use std::sync::Arc;
 
-use reqwest::header::COOKIE;
+use reqwest::header::{ACCEPT, COOKIE, HeaderValue};
 use tool_runtime::{
     Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, definition::Prepared, schema::Arguments,
 };
 
 use crate::{
     client::{Access, HttpClient},
+    import::Read,
     request::{Files, Plan},
-    response::{self, Shapes},
+    response::{self, Call, Shape, View},
     settings::Settings,
 };
 
 /// The client, the schemas and the settings that the tools of a document share.
 pub(crate) struct Api {
     pub(crate) client: HttpClient,
-    #[expect(dead_code, reason = "the validation of responses")]
-    pub(crate) shapes: Arc<Shapes>,
     pub(crate) settings: Settings,
 }
 
@@ -27,33 +26,53 @@ pub struct OperationTool {
     definition: ToolDefinition,
     plan: Plan,
     access: Access,
+    shape: Option<Shape>,
+    view: Option<View>,
     api: Arc<Api>,
 }
 
 impl OperationTool {
-    pub(crate) fn new(definition: ToolDefinition, plan: Plan, access: Access, api: Arc<Api>) -> Self {
-        Self { definition, plan, access, api }
+    pub(crate) fn new(read: Read, api: Arc<Api>) -> Self {
+        let Read { definition, plan, access, shape, view } = read;
+        Self { definition, plan, access, shape: shape.map(Shape::new), view, api }
     }
 
     async fn run(&self, arguments: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let files = Files { resolver: self.api.settings.calls.resolver.as_ref(), cx };
-        let mut request = self.plan.request(arguments, files).await?;
-        // A configured header overrides a parameter of its name.
-        let headers = request.headers_mut();
-        for name in self.api.settings.headers.keys().filter(|name| **name != COOKIE) {
-            headers.remove(name);
-        }
-        for (name, value) in &self.api.settings.headers {
-            headers.append(name, value.clone());
-        }
-        let exchange = async {
-            let answer = self.api.client.send(request, &self.access, cx).await?;
-            response::output(&self.api.settings, self.plan.method.as_str(), answer).await
-        };
+        let exchange = self.exchange(arguments, cx);
         tokio::select! {
             () = cx.cancellation().cancelled() => Err(ToolError::cancelled()),
             output = exchange => output,
         }
+    }
+
+    async fn exchange(&self, arguments: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let settings = &self.api.settings;
+        let files = Files { resolver: settings.calls.resolver.as_ref(), cx };
+        let mut request = self.plan.request(arguments, files).await?;
+        // A configured header overrides a parameter of its name.
+        let headers = request.headers_mut();
+        for name in settings.headers.keys().filter(|name| **name != COOKIE) {
+            headers.remove(name);
+        }
+        for (name, value) in &settings.headers {
+            headers.append(name, value.clone());
+        }
+        if self.shape.is_some() && !headers.contains_key(ACCEPT) {
+            headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.8"));
+        }
+        let url = request.url().clone();
+        let answer = self.api.client.send(request, &self.access, cx).await?;
+        let call = Call {
+            settings,
+            definition: &self.definition,
+            plan: &self.plan,
+            shape: self.shape.as_ref(),
+            view: self.view.as_ref(),
+            arguments,
+            url: &url,
+            cx,
+        };
+        response::output(&call, answer).await
     }
 }
 

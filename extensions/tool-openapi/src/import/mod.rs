@@ -24,9 +24,10 @@ use tool_runtime::{
     schema::Arguments,
 };
 
-use self::operation::{Found, Read, Reading};
+pub(crate) use self::operation::Read;
+use self::operation::{Found, Reading};
 pub(crate) use self::{
-    body::{essence, is_json},
+    body::{essence, is_json, is_text},
     schema::assembled,
 };
 use crate::{
@@ -106,11 +107,14 @@ pub(crate) fn import(
     let responses = reading.finish(&mut report)?;
     shapes.complete(responses.into_texts());
     drop(all);
+    for id in settings.calls.unknown_views(read.iter().map(|it| &it.definition)) {
+        let message = format!("there is no tool of the operation `{id}`, which has a view");
+        report.warn_document("unknown_view", message);
+    }
     let (skipped, diagnostics) = report.finished(&documents);
     drop(documents);
-    let api = Arc::new(Api { client, shapes, settings });
-    let tools =
-        read.into_iter().map(|it| OperationTool::new(it.definition, it.plan, it.access, Arc::clone(&api)));
+    let api = Arc::new(Api { client, settings });
+    let tools = read.into_iter().map(|it| OperationTool::new(it, Arc::clone(&api)));
     Ok(Imported { tools: tools.map(Arc::new).collect(), skipped, diagnostics })
 }
 
@@ -121,10 +125,9 @@ fn usable(
     settings: &Settings,
     names: &mut HashSet<ToolName>,
 ) -> Result<Read, Problem> {
-    let Read { definition, plan, access } = read;
     let definition = settings
         .choice
-        .described(&found.described(), definition)
+        .described(&found.described(), read.definition)
         .map_err(|reason| Problem::new(&found.place, reason))?;
     if definition.input_schema().check().is_err() {
         // One tool whose schema no validator compiles would cost all tools of a registry.
@@ -136,7 +139,7 @@ fn usable(
         let message = format!("another tool has the name `{}`", definition.name());
         return Err(Problem::new(&found.place, message));
     }
-    Ok(Read { definition, plan, access })
+    Ok(Read { definition, ..read })
 }
 
 /// A tool that is only registered.

@@ -22,7 +22,7 @@ use crate::{
     client::Access,
     document::{Documents, Fetched, Place},
     request::{PathTemplate, Plan},
-    response::Shapes,
+    response::{Shapes, View},
     settings::Settings,
 };
 
@@ -105,10 +105,13 @@ pub(super) struct Reading<'d> {
 }
 
 /// An operation that was read.
-pub(super) struct Read {
-    pub(super) definition: ToolDefinition,
-    pub(super) plan: Plan,
-    pub(super) access: Access,
+pub(crate) struct Read {
+    pub(crate) definition: ToolDefinition,
+    pub(crate) plan: Plan,
+    pub(crate) access: Access,
+    /// The declared schema of its responses.
+    pub(crate) shape: Option<OutputSchema>,
+    pub(crate) view: Option<View>,
 }
 
 /// A property of a tool's arguments.
@@ -194,13 +197,18 @@ impl<'d> Reading<'d> {
             definition = definition.with_title(title.to_owned());
         }
         let output = response::read(self, found, &mut self.responses.borrow_mut(), &tool, report)?;
-        if let Some(root) = output {
+        let shape = output.map(|root| {
             let (root, shapes) = (root.to_string(), Arc::clone(&self.shapes));
-            definition =
-                definition.with_output_schema(OutputSchema::deferred(move || shapes.assembled(&root)));
+            OutputSchema::deferred(move || shapes.assembled(&root))
+        });
+        // What a view leaves has another schema, which nobody declared.
+        let view = self.settings.calls.view(found.id(), &tool).cloned();
+        if let (Some(shape), None) = (&shape, &view) {
+            definition = definition.with_output_schema(shape.clone());
         }
         let access = Access { is_guarded: base.is_guarded, authorization };
-        Ok(Read { definition, plan: Plan { method, base: base.url, path, parameters, body }, access })
+        let plan = Plan { method, base: base.url, path, parameters, body };
+        Ok(Read { definition, plan, access, shape, view })
     }
 
     fn base(&self, found: &Found<'d>, tool: &str, report: &mut Report) -> Result<server::Base, Problem> {

@@ -6,11 +6,11 @@ use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 
 /// The members of an object, in their order, with their values as text.
-pub(super) struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
+pub(crate) struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
 
 impl<'t> Members<'t> {
     /// Reads the text of an object.
-    pub(super) fn of(text: &'t str) -> Result<Self, serde_json::Error> {
+    pub(crate) fn of(text: &'t str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
@@ -20,7 +20,7 @@ impl<'t> Members<'t> {
         Some(found.1).filter(|it| it.get() != "null")
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'t RawValue)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'t RawValue)> {
         self.0.iter().map(|(key, value)| (&**key, *value))
     }
 }

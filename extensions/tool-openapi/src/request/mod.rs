@@ -19,6 +19,8 @@ use reqwest::{
 use tool_runtime::ToolError;
 
 pub use self::file::{FileContent, FileResolver};
+pub(crate) use self::json::Members;
+use self::style::Pair;
 pub(crate) use self::{
     body::{Body, BodyForm},
     file::{Files, SharedResolver},
@@ -26,7 +28,6 @@ pub(crate) use self::{
     path::PathTemplate,
     style::Style,
 };
-use self::{json::Members, style::Pair};
 
 /// Everything about an operation that its requests need.
 pub(crate) struct Plan {

@@ -57,7 +57,7 @@ impl PathTemplate {
     }
 
     /// Returns `true` if that query has a pair of the name `name`.
-    pub(super) fn has_query(&self, name: &str) -> bool {
+    pub(crate) fn has_query(&self, name: &str) -> bool {
         let names = self.query.iter().flat_map(|it| it.split('&')).filter_map(|it| it.split('=').next());
         names.into_iter().any(|it| percent_decode_str(it).decode_utf8_lossy() == name)
     }

@@ -1,0 +1,106 @@
+//! The body of a response: bounded reading, and its kind.
+
+use encoding_rs::{Encoding, UTF_8};
+use reqwest::Response;
+use tool_runtime::{Content, ToolError, output};
+
+use super::unavailable;
+use crate::import::{essence, is_text};
+
+/// The bytes of a body.
+pub(super) struct Body {
+    pub(super) bytes: Vec<u8>,
+    /// There are more, which were not read.
+    pub(super) is_cut: bool,
+}
+
+/// A body as it is shown.
+pub(super) enum Shown {
+    Nothing,
+    Text {
+        text: String,
+        /// Remarks for the model.
+        notes: Vec<String>,
+    },
+    Content(Content),
+}
+
+/// Reads at most `limit` bytes of a body, after decompression.
+///
+/// # Errors
+///
+/// If the response breaks off, or the time is over.
+pub(super) async fn read(mut response: Response, limit: usize) -> Result<Body, ToolError> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| unavailable(&error))? {
+        let room = limit - bytes.len();
+        bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            return Ok(Body { bytes, is_cut: true });
+        }
+    }
+    Ok(Body { bytes, is_cut: false })
+}
+
+impl Body {
+    /// Returns the body in the form of its media type, or of its first bytes if it has none.
+    pub(super) fn shown(self, media_type: &str, url: &str) -> Shown {
+        let Self { bytes, is_cut } = self;
+        if bytes.is_empty() {
+            return Shown::Nothing;
+        }
+        let essence = essence(media_type);
+        let is_text = match &*essence {
+            "" => std::str::from_utf8(&bytes).is_ok_and(|it| !it.contains('\0')),
+            _ => is_text(&essence),
+        };
+        if is_text {
+            return text(&bytes, media_type, is_cut);
+        }
+        if is_cut {
+            let what = if essence.is_empty() { "bytes" } else { &*essence };
+            let text = format!("[the response is {what} of more than {} bytes, and not shown]", bytes.len());
+            return Shown::Text { text, notes: Vec::new() };
+        }
+        Shown::Content(match essence.split('/').next() {
+            Some("image") => Content::image(bytes, essence),
+            Some("audio") => Content::audio(bytes, essence),
+            _ => match Content::from(output::Bytes(bytes)) {
+                Content::Resource { mut resource } => {
+                    resource.uri = url.to_owned();
+                    if !essence.is_empty() {
+                        resource.mime_type = essence;
+                    }
+                    Content::Resource { resource }
+                }
+                other => other,
+            },
+        })
+    }
+}
+
+/// Decodes a text of any charset of the web; a character that is cut off at the end is left out.
+fn text(bytes: &[u8], media_type: &str, is_cut: bool) -> Shown {
+    let mut notes = Vec::new();
+    let label = media_type.split(';').skip(1).find_map(|it| {
+        let (name, value) = it.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+    });
+    let encoding = match label.map(|label| (label, Encoding::for_label(label.as_bytes()))) {
+        Some((_, Some(encoding))) => encoding,
+        Some((label, None)) => {
+            notes.push(format!("the charset `{}` is unknown, and read as UTF-8", label.escape_debug()));
+            UTF_8
+        }
+        None => UTF_8,
+    };
+    let mut decoder = encoding.new_decoder();
+    let room = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len() * 3 + 16);
+    let mut text = String::with_capacity(room);
+    let (_, _, is_broken) = decoder.decode_to_string(bytes, &mut text, !is_cut);
+    if is_broken {
+        notes.push(format!("bytes that are not valid {} are shown as `\u{fffd}`", encoding.name()));
+    }
+    text.shrink_to_fit();
+    Shown::Text { text, notes }
+}

@@ -1,0 +1,103 @@
+//! The limit of the text that a model receives.
+
+use serde_json::value::RawValue;
+use tool_runtime::policy::ResultStore;
+
+use crate::request::Members;
+
+/// The room for the note about what is left out.
+const NOTE: usize = 160;
+
+/// A text within its limit.
+#[derive(Debug)]
+pub(super) struct Limited {
+    pub(super) text: String,
+    /// The note about what is left out.
+    pub(super) note: Option<String>,
+    /// The text is still JSON.
+    pub(super) is_json: bool,
+}
+
+/// Cuts `text` to `room` bytes together with its note: JSON between the items of its list, any other text between characters.
+/// What is cut stays readable in `store`.
+pub(super) fn limited(text: String, room: usize, is_json: bool, store: Option<&ResultStore>) -> Limited {
+    if text.len() <= room {
+        return Limited { text, note: None, is_json };
+    }
+    let room = room.saturating_sub(NOTE);
+    let kept = |offset: usize| store.and_then(|store| store.insert(&text)).map(|handle| (handle, offset));
+    if is_json && let Some(cut) = list(&text, room) {
+        let place = cut.name.map(|name| format!(" of `{name}`")).unwrap_or_default();
+        let omitted = format!("{} of {} items{place}", cut.omitted, cut.items);
+        let note = ResultStore::note(&omitted, kept(cut.end));
+        let text = format!("{}{}", &text[..cut.end], &text[cut.rest..]);
+        return Limited { text, note: Some(note), is_json };
+    }
+    let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let omitted = format!("{} of {} bytes", text.len() - end, text.len());
+    let note = ResultStore::note(&omitted, kept(end));
+    Limited { text: text[..end].to_owned(), note: Some(note), is_json: false }
+}
+
+/// A list that is cut after some of its items.
+struct List {
+    name: Option<String>,
+    items: usize,
+    omitted: usize,
+    /// The end of the last item that stays, and of the last item.
+    end: usize,
+    rest: usize,
+}
+
+/// Cuts the list `text`, or the largest list of the object `text`, so that `room` bytes remain; `None` if not even one item fits.
+fn list(text: &str, room: usize) -> Option<List> {
+    let members;
+    let (name, list) = match text.trim_start().as_bytes().first()? {
+        b'[' => (None, serde_json::from_str::<&RawValue>(text).ok()?),
+        b'{' => {
+            members = Members::of(text).ok()?;
+            let lists = members.iter().filter(|(_, value)| value.get().starts_with('['));
+            let (name, list) = lists.max_by_key(|(_, value)| value.get().len())?;
+            (Some(name.to_owned()), list)
+        }
+        _ => return None,
+    };
+    let items: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
+    let end_of = |item: &RawValue| item.get().as_ptr().addr() - text.as_ptr().addr() + item.get().len();
+    let rest = end_of(items.last()?);
+    let after = text.len() - rest;
+    let fitting = items.iter().take_while(|item| end_of(item) + after <= room).count();
+    let end = end_of(items.get(fitting.checked_sub(1)?)?);
+    Some(List { name, items: items.len(), omitted: items.len() - fitting, end, rest })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::{limited, list};
+
+    #[test]
+    fn the_largest_list_is_cut_between_items_and_the_rest_stays() {
+        let text = r#" { "few": [1], "many" : [ {"a": "]"}, [2, 3], "x" ] , "next": null } "#;
+        let cut = |room| {
+            let it = list(text, room)?;
+            Some((format!("{}{}", &text[..it.end], &text[it.rest..]), it.omitted))
+        };
+        let two = r#" { "few": [1], "many" : [ {"a": "]"}, [2, 3] ] , "next": null } "#;
+        assert_eq!(cut(text.len() - 1).unwrap(), (two.to_owned(), 1));
+        let one = r#" { "few": [1], "many" : [ {"a": "]"} ] , "next": null } "#;
+        assert_eq!(cut(two.len() - 1).unwrap(), (one.to_owned(), 2));
+        assert_eq!(cut(one.len()).unwrap().0, one);
+        assert_eq!(cut(one.len() - 1), None);
+        assert!(list("[]", 0).is_none() && list("{}", 0).is_none() && list("3", 0).is_none());
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters_and_never_beyond_the_room() {
+        for room in [0, 160, 161, 200, 201] {
+            let it = limited("é".repeat(300), room, false, None);
+            assert!(it.text.len() <= room.saturating_sub(160) && it.text.chars().all(|it| it == 'é'));
+            assert!(it.note.unwrap().contains("of 600 bytes left out"));
+        }
+    }
+}

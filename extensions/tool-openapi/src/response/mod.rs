@@ -1,0 +1,321 @@
+//! From a response to a result.
+//!
+//! A model reads method and URL, the status line, and the body: JSON and text within a limit, images, audio and other bytes as
+//! content. A response that reports a failure is a result, too, to which a model can react; a failure that may pass is marked, so
+//! that a retry policy repeats the call.
+
+mod body;
+mod limit;
+mod link;
+mod next;
+mod retry;
+mod shapes;
+mod view;
+
+use std::borrow::Cow;
+
+use reqwest::{
+    Method, StatusCode, Url,
+    header::{CONTENT_TYPE, HeaderMap, LINK},
+};
+use serde_json::{Map, Value, json};
+use tool_runtime::{
+    Content, ErrorKind, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    context::{LogLevel, LogLine},
+};
+
+use self::{
+    body::Shown,
+    limit::{Limited, limited},
+    next::{Asked, Next},
+};
+pub(crate) use self::{
+    shapes::{Shape, Shapes},
+    view::View,
+};
+use crate::{auth::Issued, client::Answer, import::is_json, request::Plan, settings::Settings};
+
+/// Headers that the details have, beside those whose name begins with one of [`PREFIXES`].
+const HEADERS: [&str; 19] = [
+    "allow",
+    "content-disposition",
+    "content-language",
+    "content-length",
+    "content-location",
+    "content-range",
+    "content-type",
+    "date",
+    "deprecation",
+    "etag",
+    "expires",
+    "last-modified",
+    "link",
+    "location",
+    "request-id",
+    "retry-after",
+    "sunset",
+    "warning",
+    "www-authenticate",
+];
+const PREFIXES: [&str; 7] =
+    ["ratelimit", "x-ratelimit-", "x-rate-limit-", "x-request-id", "x-correlation-id", "x-total", "x-page"];
+
+/// Headers that a model reads, since they say what to do next.
+const SHOWN: [&str; 2] = ["location", "retry-after"];
+
+/// An operation, and the call that a response answers.
+pub(crate) struct Call<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) definition: &'a ToolDefinition,
+    pub(crate) plan: &'a Plan,
+    pub(crate) shape: Option<&'a Shape>,
+    pub(crate) view: Option<&'a View>,
+    pub(crate) arguments: &'a str,
+    /// The URL of the request, without credentials.
+    pub(crate) url: &'a Url,
+    pub(crate) cx: &'a ToolContext,
+}
+
+/// A response without its body.
+struct Head<'a> {
+    status: StatusCode,
+    url: &'a Url,
+    headers: &'a HeaderMap,
+    issued: &'a Issued,
+}
+
+/// Reads a response and makes a result of it.
+///
+/// # Errors
+///
+/// If the response breaks off; with strict responses, if it does not match its schema; and with failures as errors, if it reports a
+/// failure.
+pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput, ToolError> {
+    let Answer { mut response, url, note, issued } = answer;
+    let headers = std::mem::take(response.headers_mut());
+    let head = Head { status: response.status(), url: &url, headers: &headers, issued: &issued };
+    let read = body::read(response, call.settings.calls.read_limit).await?;
+    let (size, is_cut) = (read.bytes.len(), read.is_cut);
+    let mut details = json!({
+        "status": head.status.as_u16(),
+        "method": call.plan.method.as_str(),
+        "url": url.as_str(),
+        "headers": head.details(),
+        "bytes": size,
+    });
+    let next = call.next(&head);
+    let mut tail = next.as_ref().map(|it| it.text()).into_iter().collect::<Vec<_>>();
+    if let Some(next) = &next {
+        details["next"] = next.details();
+    }
+    let opening = head.text(&call.plan.method, note);
+    let shown = match read.shown(&head.header(CONTENT_TYPE.as_str()).unwrap_or_default(), url.as_str()) {
+        Shown::Text { text, notes } => {
+            tail.splice(0..0, notes.into_iter().map(|it| format!("[{it}]")));
+            // A server may repeat the credentials of the request.
+            let text = match issued.hide(&text) {
+                Cow::Owned(hidden) => hidden,
+                Cow::Borrowed(_) => text,
+            };
+            Ok(text)
+        }
+        Shown::Nothing => Ok(String::new()),
+        Shown::Content(content) => Err(content),
+    };
+    let is_json = !is_cut && head.header(CONTENT_TYPE.as_str()).is_some_and(|it| is_json(&it));
+    if let Some(mismatch) = call.mismatch(&head, &shown, is_json, is_cut) {
+        call.report(&mismatch, &mut details)?;
+    }
+    let output = match shown {
+        Ok(text) => call.text(&head, &opening, text, is_json, is_cut, &tail)?,
+        Err(content) => ToolOutput::new([Content::text(joined(&opening, "", &tail)), content]),
+    };
+    call.concluded(&head, output.with_details(details))
+}
+
+/// The opening, the body and the remarks of a text.
+fn joined(opening: &str, body: &str, tail: &[String]) -> String {
+    let mut text = opening.to_owned();
+    if !body.is_empty() {
+        text.push_str("\n\n");
+        text.push_str(body);
+    }
+    for note in tail {
+        text.push('\n');
+        text.push_str(note);
+    }
+    text
+}
+
+impl Call<'_> {
+    /// The result with a text, within the limit.
+    fn text(
+        &self,
+        head: &Head<'_>,
+        opening: &str,
+        text: String,
+        is_json: bool,
+        is_cut: bool,
+        tail: &[String],
+    ) -> Result<ToolOutput, ToolError> {
+        let is_success = head.status.is_success();
+        let mut tail = tail.to_vec();
+        let mut is_valid = is_json;
+        let text = match self.view.filter(|_| is_success && !text.is_empty()) {
+            // What the view leaves out is never shown.
+            Some(view) => match view.applied(&text) {
+                Ok(text) => text,
+                Err(_) => {
+                    let why = if is_cut { "too long" } else { "not JSON" };
+                    tail.push(format!("[the response is {why}, so that none of its members can be shown]"));
+                    is_valid = false;
+                    String::new()
+                }
+            },
+            None => text,
+        };
+        let calls = &self.settings.calls;
+        if is_cut {
+            tail.push(format!(
+                "[the response has more than {} bytes; the rest was not read]",
+                calls.read_limit
+            ));
+        }
+        let around = joined(opening, "", &tail).len() + "\n\n\n".len();
+        let room = self.settings.response_limit.saturating_sub(around);
+        let Limited { text, note, is_json } = limited(text, room, is_valid, calls.readback.as_deref());
+        tail.splice(0..0, note);
+        let value = match is_json && is_success {
+            true => serde_json::from_str(&text).ok(),
+            false => None,
+        };
+        // The text is not the value of the response.
+        let output = ToolOutput::new([Content::text(joined(opening, &text, &tail))]);
+        Ok(value.into_iter().fold(output, ToolOutput::with_structured))
+    }
+
+    /// Returns how a successful response differs from the declared schema.
+    fn mismatch(
+        &self,
+        head: &Head<'_>,
+        shown: &Result<String, Content>,
+        is_json: bool,
+        is_cut: bool,
+    ) -> Option<String> {
+        let shape = self.shape.filter(|_| head.status.is_success() && !is_cut)?;
+        match shown {
+            Ok(text) if text.is_empty() => None,
+            Ok(text) if is_json => match serde_json::from_str(text) {
+                Ok(value) => shape.mismatch(&value),
+                Err(error) => Some(format!("expected JSON, received invalid JSON: {error}")),
+            },
+            _ => {
+                let media_type = head.header(CONTENT_TYPE.as_str()).unwrap_or_else(|| "no media type".into());
+                Some(format!("expected JSON, received `{}`", media_type.escape_debug()))
+            }
+        }
+    }
+
+    /// Reports a response that does not match its schema.
+    fn report(&self, mismatch: &str, details: &mut Value) -> Result<(), ToolError> {
+        details["mismatch"] = Value::from(mismatch);
+        let message = format!("the response does not match its declared schema: {mismatch}");
+        if self.settings.calls.strict {
+            let error = ToolError::new(ErrorKind::InvalidOutput, message);
+            return Err(error.with_details(details.clone()));
+        }
+        self.cx
+            .log(LogLine::new(LogLevel::Warning, message).with_data(json!({ "status": details["status"] })))
+    }
+
+    /// Returns what the first link to a next page leads to.
+    fn next(&self, head: &Head<'_>) -> Option<Next> {
+        let headers = head.headers.get_all(LINK).iter().filter_map(|it| it.to_str().ok());
+        let target = headers.flat_map(|it| link::targets(it, "next")).next()?;
+        let target = head.issued.without_credentials(&head.url.join(target).ok()?);
+        let schema = self.definition.input_schema();
+        let asked =
+            Asked { plan: self.plan, schema: schema.as_value(), arguments: self.arguments, url: self.url };
+        Some(match asked.next(&target) {
+            Next::Url(url) => Next::Url(head.issued.hide(&url).into_owned()),
+            next => next,
+        })
+    }
+
+    /// Marks a response of a failure that may pass, and makes errors of failures if the program wants that.
+    fn concluded(&self, head: &Head<'_>, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+        let pause = retry::pause(head.status, head.headers);
+        if head.status.is_success() || !self.settings.calls.failures_as_errors {
+            return Ok(match pause {
+                Some(pause) => output.as_retryable(pause),
+                None => output,
+            });
+        }
+        let error = ToolError::failed(output.text().into_owned()).retryable(pause.is_some());
+        let error = output.details().cloned().into_iter().fold(error, ToolError::with_details);
+        Err(pause.into_iter().fold(error, ToolError::with_retry_after))
+    }
+}
+
+impl Head<'_> {
+    /// The values of a header, without credentials.
+    fn header(&self, name: &str) -> Option<String> {
+        let values = self.headers.get_all(name).iter().map(|it| String::from_utf8_lossy(it.as_bytes()));
+        let values: Vec<_> = values.map(|it| self.issued.hide(&it).into_owned()).collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    }
+
+    fn details(&self) -> Value {
+        let is_kept = |name: &&str| HEADERS.contains(name) || PREFIXES.iter().any(|it| name.starts_with(it));
+        let names = self.headers.keys().map(|it| it.as_str()).filter(is_kept);
+        let values = names.filter_map(|name| Some((name.to_owned(), Value::from(self.header(name)?))));
+        Value::Object(values.collect::<Map<_, _>>())
+    }
+
+    /// Method and URL, the status, and what a model must know of the headers.
+    fn text(&self, method: &Method, note: Option<String>) -> String {
+        let status = match self.status.canonical_reason() {
+            Some(reason) => format!("{} {reason}", self.status.as_u16()),
+            None => self.status.as_u16().to_string(),
+        };
+        let mut text = format!("{method} {}\n{status}", self.url);
+        for name in SHOWN {
+            if let Some(value) = self.header(name) {
+                text.push_str(&format!("\n{name}: {value}"));
+            }
+        }
+        if let Some(note) = note {
+            text.push_str(&format!("\n[{note}]"));
+        }
+        text
+    }
+}
+
+impl Next {
+    fn text(&self) -> String {
+        match self {
+            Self::Arguments(arguments) => {
+                format!("[there is a next page: call the same tool with {arguments}]")
+            }
+            Self::Url(url) => format!("[there is a next page: {url}]"),
+        }
+    }
+
+    fn details(&self) -> Value {
+        match self {
+            Self::Arguments(arguments) => json!({ "arguments": arguments }),
+            Self::Url(url) => json!({ "url": url }),
+        }
+    }
+}
+
+/// The error of a request without an answer. Its text has no URL, which may have a credential.
+pub(crate) fn unavailable(error: &reqwest::Error) -> ToolError {
+    let what = match () {
+        () if error.is_timeout() => "the server did not answer in time; try again later",
+        () if error.is_connect() => "the server cannot be reached; try again later",
+        () if error.is_decode() => "the response broke off, or cannot be decompressed; try again later",
+        () => "the connection to the server failed; try again later",
+    };
+    ToolError::failed(what).retryable(!error.is_builder())
+}

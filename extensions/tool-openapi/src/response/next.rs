@@ -1,0 +1,244 @@
+//! The next page of a response, as the arguments of the next call.
+
+use percent_encoding::percent_decode_str;
+use reqwest::Url;
+use serde_json::{Map, Value};
+
+use crate::request::{In, Members, Parameter, Plan, Style};
+
+/// What leads to the next page.
+#[derive(Debug, PartialEq)]
+pub(super) enum Next {
+    /// The arguments of a call of the same operation.
+    Arguments(Value),
+    /// Another operation, or a query that its parameters cannot express.
+    Url(String),
+}
+
+/// The request that a link is about.
+pub(super) struct Asked<'a> {
+    pub(super) plan: &'a Plan,
+    /// The schema of the arguments.
+    pub(super) schema: &'a Value,
+    pub(super) arguments: &'a str,
+    /// The URL of the request, without credentials.
+    pub(super) url: &'a Url,
+}
+
+impl Asked<'_> {
+    /// Returns what `target`, a URL without credentials, leads to.
+    pub(super) fn next(&self, target: &Url) -> Next {
+        let is_same = self.plan.method == "GET"
+            && target.origin() == self.url.origin()
+            && target.path() == self.url.path();
+        let arguments = is_same.then(|| self.mapped(target.query().unwrap_or_default())).flatten();
+        arguments.map_or_else(|| Next::Url(target.to_string()), |it| Next::Arguments(Value::Object(it)))
+    }
+
+    /// Returns the arguments of the call with `query`; `None` if the parameters cannot express it.
+    fn mapped(&self, query: &str) -> Option<Map<String, Value>> {
+        let parameters = &self.plan.parameters;
+        if parameters.iter().any(|it| it.location == In::QueryString) {
+            return None;
+        }
+        let mut pairs: Vec<Pair<'_>> = query.split('&').filter(|it| !it.is_empty()).map(Pair::of).collect();
+        pairs.retain(|pair| !self.plan.path.has_query(&pair.name));
+        let in_query = |it: &&Parameter| it.location == In::Query;
+        let mut arguments = Map::new();
+        for (name, value) in Members::of(self.arguments).ok()?.iter() {
+            let is_kept = !parameters.iter().filter(in_query).any(|it| *it.property == *name);
+            if is_kept && value.get() != "null" {
+                arguments.insert(name.to_owned(), serde_json::from_str(value.get()).ok()?);
+            }
+        }
+        let mut spread = None;
+        for parameter in parameters.iter().filter(in_query) {
+            let kinds = self.kinds(&parameter.property);
+            if kinds.is_object()
+                && parameter.explode
+                && parameter.style != Style::DeepObject
+                && !parameter.is_json
+            {
+                // The members are pairs of their own; of two such parameters, none has a name.
+                if spread.replace(parameter).is_some() {
+                    return None;
+                }
+                continue;
+            }
+            let (own, others): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|it| it.is_of(parameter));
+            pairs = others;
+            if !own.is_empty() {
+                arguments.insert(parameter.property.to_string(), kinds.value(parameter, &own)?);
+            }
+        }
+        match spread {
+            Some(parameter) if !pairs.is_empty() => {
+                let members = pairs.iter().map(|it| (it.name.clone(), Value::from(it.decoded())));
+                arguments.insert(parameter.property.to_string(), Value::Object(members.collect()));
+            }
+            None if !pairs.is_empty() => return None,
+            _ => {}
+        }
+        Some(arguments)
+    }
+
+    fn kinds(&self, property: &str) -> Kinds<'_> {
+        Kinds { root: self.schema, schema: self.schema.get("properties").and_then(|it| it.get(property)) }
+    }
+}
+
+/// A name and a value of a query.
+struct Pair<'q> {
+    name: String,
+    raw: &'q str,
+}
+
+impl<'q> Pair<'q> {
+    fn of(text: &'q str) -> Self {
+        let (name, raw) = text.split_once('=').unwrap_or((text, ""));
+        Self { name: decoded(name), raw }
+    }
+
+    fn decoded(&self) -> String {
+        decoded(self.raw)
+    }
+
+    fn is_of(&self, parameter: &Parameter) -> bool {
+        match self.name.strip_prefix(&*parameter.name) {
+            Some("") => true,
+            Some(rest) => parameter.style == Style::DeepObject && rest.starts_with('['),
+            None => false,
+        }
+    }
+}
+
+/// Decodes a part of a query as servers write it, with `+` for a space.
+fn decoded(text: &str) -> String {
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
+}
+
+/// The types of a value, as its schema names them.
+#[derive(Clone, Copy)]
+struct Kinds<'s> {
+    root: &'s Value,
+    schema: Option<&'s Value>,
+}
+
+impl<'s> Kinds<'s> {
+    fn has(self, kind: &str) -> bool {
+        self.has_within(kind, 8)
+    }
+
+    fn has_within(self, kind: &str, depth: usize) -> bool {
+        let Some(schema) = self.schema else { return false };
+        let here = match schema.get("type") {
+            Some(Value::String(one)) => one == kind,
+            Some(Value::Array(types)) => types.iter().any(|it| it == kind),
+            _ => false,
+        };
+        let branches =
+            ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(*key)?.as_array()).flatten();
+        here || (depth > 0
+            && branches
+                .chain(self.target())
+                .any(|it| Self { schema: Some(it), ..self }.has_within(kind, depth - 1)))
+    }
+
+    fn target(self) -> Option<&'s Value> {
+        self.root.pointer(self.schema?.get("$ref")?.as_str()?.strip_prefix('#')?)
+    }
+
+    fn is_object(self) -> bool {
+        self.has("object") || self.resolved().is_some_and(|it| it.get("properties").is_some())
+    }
+
+    /// The schema itself, or the one that it refers to.
+    fn resolved(self) -> Option<&'s Value> {
+        self.target().or(self.schema)
+    }
+
+    fn items(self) -> Self {
+        Self { schema: self.resolved().and_then(|it| it.get("items")), ..self }
+    }
+
+    fn member(self, name: &str) -> Self {
+        Self { schema: self.resolved().and_then(|it| it.get("properties")?.get(name)), ..self }
+    }
+
+    /// The value of `text`, which is a number or a boolean only if the schema has such.
+    fn scalar(self, text: String) -> Value {
+        let parsed = serde_json::from_str::<Value>(&text).ok().filter(|it| match it {
+            Value::Bool(_) => self.has("boolean"),
+            Value::Number(number) => self.has("number") || (self.has("integer") && !number.is_f64()),
+            _ => false,
+        });
+        parsed.unwrap_or(Value::String(text))
+    }
+
+    /// The value of a parameter; `None` if its style does not lead to these pairs.
+    fn value(self, parameter: &Parameter, pairs: &[Pair<'_>]) -> Option<Value> {
+        if parameter.style == Style::DeepObject {
+            return self.deep(parameter, pairs);
+        }
+        let only = match pairs {
+            [only] => Some(only),
+            _ => None,
+        };
+        if parameter.is_json {
+            return serde_json::from_str(&only?.decoded()).ok();
+        }
+        let parts = |pair: &Pair<'_>| split(pair.raw, parameter.style);
+        if self.has("array") {
+            let texts = match (parameter.explode, only) {
+                (true, _) => pairs.iter().map(Pair::decoded).collect(),
+                (false, only) => parts(only?),
+            };
+            return Some(texts.into_iter().map(|it| self.items().scalar(it)).collect());
+        }
+        if self.is_object() {
+            let parts = parts(only?);
+            let (pairs, rest) = parts.as_chunks::<2>();
+            let member =
+                |[name, value]: &[String; 2]| (name.clone(), self.member(name).scalar(value.clone()));
+            return rest.is_empty().then(|| Value::Object(pairs.iter().map(member).collect()));
+        }
+        Some(self.scalar(only?.decoded()))
+    }
+
+    /// The object of pairs such as `filter[name]=value`.
+    fn deep(self, parameter: &Parameter, pairs: &[Pair<'_>]) -> Option<Value> {
+        let mut object = Map::new();
+        for pair in pairs {
+            let path = pair.name.strip_prefix(&*parameter.name)?;
+            let mut keys = path.strip_prefix('[')?.strip_suffix(']')?.split("][").peekable();
+            let (mut kinds, mut target) = (self, &mut object);
+            while let Some(key) = keys.next() {
+                kinds = kinds.member(key);
+                if keys.peek().is_some() {
+                    target =
+                        target.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
+                    continue;
+                }
+                if kinds.has("array") {
+                    let items =
+                        target.entry(key).or_insert_with(|| Value::Array(Vec::new())).as_array_mut()?;
+                    items.push(kinds.items().scalar(pair.decoded()));
+                } else if target.insert(key.to_owned(), kinds.scalar(pair.decoded())).is_some() {
+                    return None;
+                }
+            }
+        }
+        Some(Value::Object(object))
+    }
+}
+
+/// The items of a list in one value. Delimiters are escaped by some servers, and not by others.
+fn split(raw: &str, style: Style) -> Vec<String> {
+    let decoded = |delimiter: char| decoded(raw).split(delimiter).map(str::to_owned).collect();
+    match style {
+        Style::SpaceDelimited => decoded(' '),
+        Style::PipeDelimited => decoded('|'),
+        _ if raw.contains(',') => raw.split(',').map(self::decoded).collect(),
+        _ => decoded(','),
+    }
+}

@@ -1,0 +1,59 @@
+//! The declared schemas of responses.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{LazyLock, OnceLock},
+};
+
+use serde_json::Value;
+use tool_runtime::schema::{OutputSchema, OutputValidator};
+
+use crate::import::assembled;
+
+/// The schemas of responses as text, from which an output schema is made when it is first needed.
+#[derive(Default)]
+pub(crate) struct Shapes {
+    texts: OnceLock<HashMap<Box<str>, Box<str>>>,
+}
+
+impl Shapes {
+    /// Sets the components, once the whole document is read.
+    pub(crate) fn complete(&self, texts: HashMap<Box<str>, Box<str>>) {
+        // The import completes once.
+        let _ = self.texts.set(texts);
+    }
+
+    /// Returns the schema with the text `root` and the components that it refers to.
+    pub(crate) fn assembled(&self, root: &str) -> Value {
+        let get = |name: &str| {
+            let text = self.texts.get()?.get(name)?;
+            serde_json::from_str(text).ok().map(Cow::Owned)
+        };
+        let root = serde_json::from_str(root).unwrap_or_default();
+        // Without a component that could not be translated, nothing is known of the results.
+        assembled(root, get).unwrap_or(Value::Bool(true))
+    }
+}
+
+/// The declared schema of the JSON of an operation, compiled for its first response.
+pub(crate) struct Shape(LazyLock<Result<OutputValidator, String>, Box<dyn FnOnce() -> Compiled + Send>>);
+
+type Compiled = Result<OutputValidator, String>;
+
+impl Shape {
+    pub(crate) fn new(schema: OutputSchema) -> Self {
+        Self(LazyLock::new(Box::new(move || OutputValidator::new(&schema).map_err(|it| it.feedback()))))
+    }
+
+    /// Returns the violations of `value`, as text; `None` if it fits.
+    pub(super) fn mismatch(&self, value: &Value) -> Option<String> {
+        match &*self.0 {
+            Ok(validator) => {
+                let violations = validator.violations(value);
+                (!violations.is_empty()).then(|| violations.to_string())
+            }
+            Err(problem) => Some(format!("the declared schema cannot be used: {problem}")),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The members of a response that a model sees.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use serde_json::{Value, value::RawValue};
+
+use crate::request::Members;
+
+/// The part of the JSON of an operation that a model sees.
+#[derive(Clone)]
+pub(crate) enum View {
+    Pointers(Arc<Node>),
+    Closure(Arc<dyn Fn(Value) -> Value + Send + Sync>),
+}
+
+/// The pointers that lead through one value.
+#[derive(Debug, Default)]
+pub(crate) struct Node {
+    whole: bool,
+    members: BTreeMap<String, Node>,
+    /// The members and items that `*` names.
+    each: Option<Box<Node>>,
+}
+
+impl View {
+    /// Reads JSON pointers, of which `*` names each item of a list.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first text that is not a JSON pointer.
+    pub(crate) fn of_pointers(pointers: &[String]) -> Result<Self, String> {
+        let mut root = Node::default();
+        for pointer in pointers {
+            let mut node = &mut root;
+            let rest = match pointer.strip_prefix('/') {
+                Some(rest) => Some(rest),
+                None if pointer.is_empty() => None,
+                None => return Err(pointer.clone()),
+            };
+            for token in rest.into_iter().flat_map(|it| it.split('/')) {
+                let token = token.replace("~1", "/").replace("~0", "~");
+                node = match &*token {
+                    "*" => &mut **node.each.get_or_insert_default(),
+                    _ => node.members.entry(token).or_default(),
+                };
+            }
+            node.whole = true;
+        }
+        Ok(Self::Pointers(Arc::new(root)))
+    }
+
+    /// Returns the JSON that a model sees of `text`, which is valid JSON; empty if it sees nothing.
+    pub(super) fn applied(&self, text: &str) -> Result<String, serde_json::Error> {
+        match self {
+            Self::Closure(view) => Ok(view(serde_json::from_str(text)?).to_string()),
+            // Values keep their text, so that no number changes.
+            Self::Pointers(node) => {
+                let mut shown = String::new();
+                node.write(serde_json::from_str(text)?, &mut shown)?;
+                Ok(shown)
+            }
+        }
+    }
+}
+
+impl Node {
+    fn child(&self, token: &str) -> Option<&Self> {
+        self.members.get(token).or(self.each.as_deref())
+    }
+
+    /// Writes what the pointers leave of `value`; returns `false` if that is nothing.
+    fn write(&self, value: &RawValue, shown: &mut String) -> Result<bool, serde_json::Error> {
+        if self.whole {
+            shown.push_str(value.get());
+            return Ok(true);
+        }
+        let (mut is_first, open) = (true, value.get().as_bytes().first());
+        let mut next = |shown: &mut String| match std::mem::take(&mut is_first) {
+            true => {}
+            false => shown.push(','),
+        };
+        match open {
+            Some(b'{') => {
+                shown.push('{');
+                for (name, value) in Members::of(value.get())?.iter() {
+                    let Some(child) = self.child(name) else { continue };
+                    let before = shown.len();
+                    let mut part = String::new();
+                    if child.write(value, &mut part)? {
+                        next(shown);
+                        shown.push_str(&serde_json::to_string(name)?);
+                        shown.push(':');
+                        shown.push_str(&part);
+                    } else {
+                        shown.truncate(before);
+                    }
+                }
+                shown.push('}');
+            }
+            Some(b'[') => {
+                shown.push('[');
+                for (at, item) in serde_json::from_str::<Vec<&RawValue>>(value.get())?.into_iter().enumerate()
+                {
+                    let Some(child) = self.child(&at.to_string()) else { continue };
+                    let mut part = String::new();
+                    if child.write(item, &mut part)? {
+                        next(shown);
+                        shown.push_str(&part);
+                    }
+                }
+                shown.push(']');
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pointers(node) => node.fmt(f),
+            Self::Closure(_) => f.write_str(".."),
+        }
+    }
+}
