@@ -261,7 +261,15 @@ impl Head<'_> {
     /// The values of a header, without credentials.
     fn header(&self, name: &str) -> Option<String> {
         let values = self.headers.get_all(name).iter().map(|it| String::from_utf8_lossy(it.as_bytes()));
-        let values: Vec<_> = values.map(|it| self.issued.hide(&it).into_owned()).collect();
+        let is_url = matches!(name, "location" | "content-location");
+        let clean = |it: Cow<'_, str>| match self.url.join(&it) {
+            // Neither user and password nor the credentials of the request.
+            Ok(url) if is_url && self.issued.without_credentials(&url) != url => {
+                self.issued.hide(self.issued.without_credentials(&url).as_str()).into_owned()
+            }
+            _ => self.issued.hide(&it).into_owned(),
+        };
+        let values: Vec<_> = values.map(clean).collect();
         (!values.is_empty()).then(|| values.join(", "))
     }
 
