@@ -201,7 +201,7 @@ impl<'d> Reading<'d> {
             let (root, shapes) = (root.to_string(), Arc::clone(&self.shapes));
             OutputSchema::deferred(move || shapes.assembled(&root))
         });
-        // What a view leaves has another schema, which nobody declared.
+        // The document declares no schema of the members that a view leaves.
         let view = self.settings.calls.view(found.id(), &tool).cloned();
         if let (Some(shape), None) = (&shape, &view) {
             definition = definition.with_output_schema(shape.clone());

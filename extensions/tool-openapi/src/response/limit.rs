@@ -19,7 +19,7 @@ pub(super) struct Limited {
 }
 
 /// Cuts `text` to `room` bytes together with its note: JSON between the items of its list, any other text between characters.
-/// What is cut stays readable in `store`.
+/// The full text stays readable in `store`.
 pub(super) fn limited(text: String, room: usize, is_json: bool, store: Option<&ResultStore>) -> Limited {
     if text.len() <= room {
         return Limited { text, note: None, is_json };

@@ -58,7 +58,7 @@ mod tests {
     use super::targets;
 
     #[test]
-    fn links_are_told_apart_by_their_relation() {
+    fn links_are_found_by_their_relation() {
         let rows: [(&str, &[&str]); 9] = [
             ("</x?page=2>; rel=next", &["/x?page=2"]),
             ("<?page=2>;rel=\"prev next\", </y>; rel=last", &["?page=2"]),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::request::{In, Members, Parameter, Plan, Style};
 
-/// What leads to the next page.
+/// The way to the next page.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
     /// The arguments of a call of the same operation.
