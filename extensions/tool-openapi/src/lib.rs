@@ -27,7 +27,7 @@
 //! | `description`, or else `summary`, or else method and path | description |
 //! | parameters in path, query, header and cookie | properties of their names; names that clash get the location as a suffix: `id__path`, `id__query` |
 //! | request body | property `body` |
-//! | `2xx` responses of JSON | output schema |
+//! | `2xx` responses of JSON | output schema; of its components, the closest 32 KiB |
 //! | method | hints: GET and HEAD are read-only, PUT is idempotent, DELETE is destructive and idempotent |
 //! | tags | tags |
 //!

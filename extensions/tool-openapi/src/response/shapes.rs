@@ -2,14 +2,21 @@
 
 use std::{
     borrow::Cow,
+    cell::Cell,
     collections::HashMap,
     sync::{LazyLock, OnceLock},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tool_runtime::schema::{OutputSchema, OutputValidator};
 
 use crate::import::assembled;
+
+/// The maximum size of the components of an output schema, in bytes.
+const LONGEST: usize = 32 << 10;
+
+/// The description of a component that is left out.
+const LEFT_OUT: &str = "Any value: the schema of the response is too large to be shown in full.";
 
 /// The schemas of responses as text, from which an output schema is made when it is first needed.
 #[derive(Default)]
@@ -24,10 +31,17 @@ impl Shapes {
         let _ = self.texts.set(texts);
     }
 
-    /// Returns the schema with the text `root` and the components that it refers to.
+    /// Returns the schema with the text `root` and the components that it refers to, the closest first, as far as [`LONGEST`]
+    /// reaches: in some documents, most components are reached from any of them. A component that is left out accepts any value, and
+    /// says so.
     pub(crate) fn assembled(&self, root: &str) -> Value {
+        let rest = Cell::new(LONGEST);
         let get = |name: &str| {
             let text = self.texts.get()?.get(name)?;
+            match rest.get().checked_sub(text.len()) {
+                Some(less) => rest.set(less),
+                None => return Some(Cow::Owned(json!({ "description": LEFT_OUT }))),
+            }
             serde_json::from_str(text).ok().map(Cow::Owned)
         };
         let root = serde_json::from_str(root).unwrap_or_default();

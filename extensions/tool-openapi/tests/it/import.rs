@@ -77,3 +77,21 @@ fn hints_follow_from_the_method_and_claim_no_more() {
     assert_eq!(hints("put"), (no, yes, None));
     assert_eq!(["post", "patch"].map(hints), [(no, no, None); 2]);
 }
+
+#[test]
+fn an_output_schema_stays_small_where_every_component_leads_to_all_others() {
+    let long = "a".repeat(1_000);
+    let component = |at: usize| {
+        let next = |step: usize| json!({ "$ref": format!("#/components/schemas/S{}", (at + step) % 500) });
+        json!({ "type": "object", "description": long, "properties": { "a": next(1), "b": next(7), "c": next(31) } })
+    };
+    let schemas: serde_json::Map<_, _> = (0..500).map(|at| (format!("S{at}"), component(at))).collect();
+    let content = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/S0" } } });
+    let paths =
+        json!({ "/a": { "get": { "responses": { "200": { "description": "", "content": content } } } } });
+    let components = json!({ "components": { "schemas": schemas } });
+    let set = built(OpenApiToolSet::builder(document(paths, components)).base_url("http://h"));
+    let schema = set.tools()[0].definition().output_schema().unwrap().as_value().to_string();
+    assert!((30_000..50_000).contains(&schema.len()), "{}", schema.len());
+    assert!(schema.contains("too large to be shown in full"));
+}
