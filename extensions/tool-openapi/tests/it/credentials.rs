@@ -174,6 +174,7 @@ fn a_credential_that_fits_no_scheme_is_a_mistake_of_the_program() {
         ("key", Credential::secret("hunter2\r\nx: y"), "line break"),
         ("key", Credential::secret(""), "empty"),
         ("key", client(), "OAuth 2"),
+        ("basic", Credential::basic("a:b", "hunter2"), "user name with `:`"),
         ("basic", Credential::secret("hunter2"), "use `basic`"),
         ("oauth", client(), "`ClientCredentials::token_url`"),
         ("tls", Credential::secret("hunter2"), "certificate"),

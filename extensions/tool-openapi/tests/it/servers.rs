@@ -1,6 +1,6 @@
 //! Servers of documents.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tool_openapi::{Document, Fetch, OpenApiErrorKind, OpenApiToolSet, OpenApiToolSetBuilder};
 use tool_runtime::Tool as _;
 
@@ -183,13 +183,20 @@ async fn private_servers_of_a_fetched_document_are_refused_unless_allowed() {
         "[2002:7f00:1::]",
         "224.0.0.1",
     ];
-    for host in hosts {
-        let (document, _) = fetched(json!([{ "url": format!("http://{host}:{port}/") }])).await;
-        let set = OpenApiToolSet::import(document).unwrap();
-        assert!(set.tools().is_empty(), "{host}");
-        let reason = &set.skipped()[0].reason;
+    let item = |host| json!({ "get": { "servers": [{ "url": format!("http://{host}:{port}/") }] } });
+    let paths: Map<_, _> = hosts.into_iter().map(|host| (format!("/{host}"), item(host))).collect();
+    let root = json!({ "openapi": "3.1.0", "info": { "title": "It", "version": "1" }, "paths": paths });
+    let server = Recorder::new(Answer::json(&root.to_string())).await;
+    let document = Document::fetch(Fetch::new(&server.url).allow_private()).await.unwrap();
+    let set = OpenApiToolSet::import(document.clone()).unwrap();
+    assert!(set.tools().is_empty(), "{:?}", set.tools());
+    assert_eq!(set.skipped().len(), hosts.len());
+    for skipped in set.skipped() {
+        let reason = &skipped.reason;
         assert!(reason.contains("`allow_private_servers`") && reason.contains("`base_url`"), "{reason}");
     }
+    let allowed = built(OpenApiToolSet::builder(document).allow_private_servers());
+    assert_eq!(allowed.tools().len(), hosts.len());
     let (document, _) = fetched(json!([{ "url": target.url }])).await;
     let set = built(OpenApiToolSet::builder(document.clone()).allow_private_servers());
     call(&set, "list", "{}").await.unwrap();
