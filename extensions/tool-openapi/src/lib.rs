@@ -47,7 +47,6 @@
 //! `malformed_security`, `unused_credential`, `parameter_replaced`, `plain_http`.
 
 mod auth;
-mod calls;
 mod choosing;
 mod client;
 mod document;

@@ -1,5 +1,6 @@
 //! The settings of an import and of the calls.
 
+mod calls;
 mod reach;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -9,10 +10,9 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 
-pub(crate) use self::reach::Reach;
+pub(crate) use self::{calls::CallSettings, reach::Reach};
 use crate::{
     Document, OpenApiError, OpenApiToolSet,
-    calls::CallSettings,
     choosing::Choice,
     client::{HttpClient, origin::has_user},
     import,

@@ -168,7 +168,9 @@ impl<'d> Declared<'d> {
         let form = match self.kind {
             Kind::Json => BodyForm::Json,
             Kind::Form => {
-                BodyForm::Form(Fields(encoding::read(reading, &self.place, self.content, tool, report)))
+                let mut fields = encoding::read(reading, &self.place, self.content, tool, report);
+                upload::add_names(&schema, components, &mut fields);
+                BodyForm::Form(Fields(fields))
             }
             Kind::Multipart => {
                 let mut fields = encoding::read(reading, &self.place, self.content, tool, report);

@@ -78,6 +78,22 @@ pub(super) fn adapt(
     adapting.schema(schema, 0);
 }
 
+/// Adds the properties of a form that `fields` does not have, so that the members of no other property take their names.
+pub(super) fn add_names(schema: &Value, components: &Components<'_>, fields: &mut Vec<Field>) {
+    let mut waiting = vec![(resolved(schema, components), 0)];
+    while let Some((schema, depth)) = waiting.pop() {
+        for name in schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+            if !fields.iter().any(|it| *it.name == **name) {
+                fields.push(Field { name: name.as_str().into(), ..Field::default() });
+            }
+        }
+        let branches = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
+        for branch in branches.flatten().filter(|_| depth < DEEPEST) {
+            waiting.push((Cow::Owned(resolved(branch, components).into_owned()), depth + 1));
+        }
+    }
+}
+
 struct Adapting<'a, 'd> {
     components: &'a Components<'d>,
     fields: &'a mut Vec<Field>,

@@ -110,6 +110,12 @@ impl Plan {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             let pairs = match parameter.location {
                 In::Query => parameter.styled().pairs(value),
+                // The members of an exploded object are named in the path, too.
+                In::Path if parameter.style == Style::Matrix => {
+                    let pairs = parameter.styled().pairs(value).map_err(|it| parameter.unfit(&it))?;
+                    self.check_names(parameter, &pairs)?;
+                    continue;
+                }
                 In::QueryString => match &parameter.fields {
                     Some(fields) => fields.pairs(value),
                     None => parameter.styled().pairs(value).map(|pairs| {

@@ -58,6 +58,11 @@ async fn a_form_is_written_by_the_encoding_of_each_property() {
     let smuggled = json!({ "spread": { "deep": "x" } });
     let error = attempt(posting(content.clone()), &smuggled).await.unwrap_err();
     assert!(error.feedback().contains("`deep`"), "{error}");
+    let declared = json!({ "$ref": "#/components/schemas/Upload" });
+    let content =
+        json!({ FORM: { "schema": { "allOf": [declared] }, "encoding": { "spread": { "explode": true } } } });
+    let error = attempt(posting(content), &json!({ "spread": { "file": "x" } })).await.unwrap_err();
+    assert!(error.feedback().contains("`file`, which is the name of another property"), "{error}");
     let error = attempt(posting(json!({ FORM: {} })), &json!([1])).await.unwrap_err();
     assert!(error.feedback().contains("object"), "{error}");
 }

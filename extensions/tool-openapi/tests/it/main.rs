@@ -13,6 +13,7 @@ mod paging;
 mod recorder;
 mod redirects;
 mod responses;
+mod retries;
 mod safety;
 mod secrets;
 mod servers;

@@ -222,6 +222,13 @@ async fn a_member_of_an_object_is_never_another_parameter() {
         let error = sent("/x", parameters(location, style), &arguments).await.unwrap_err();
         assert!(error.contains(member) && error.contains("another parameter"), "{error}");
     }
+    let matrix = json!([
+        { "name": "filter", "in": "path", "required": true, "style": "matrix", "explode": true, "schema": {} },
+        { "name": "admin", "in": "path", "required": true, "style": "matrix", "schema": {} },
+    ]);
+    let arguments = r#"{"filter":{"admin":true},"admin":false}"#;
+    let error = sent("/x{filter}{admin}", matrix, arguments).await.unwrap_err();
+    assert!(error.contains("`admin`, which is the name of another parameter in path"), "{error}");
     let arguments = r#"{"filter":{"color":"red"},"admin":true}"#;
     assert_eq!(
         sent("/x", parameters("query", "form"), arguments).await.unwrap().target,
