@@ -9,6 +9,9 @@ use crate::{OpenApiError, OpenApiErrorKind};
 /// The maximum size of a document, in bytes.
 pub(super) const LONGEST: u64 = 64 << 20;
 
+/// The stack of the parser of YAML, in bytes.
+const STACK: usize = 32 << 20;
+
 /// Reads a file as text.
 pub(super) fn read(path: &Path) -> Result<String, OpenApiError> {
     let failure = |error: std::io::Error| {
@@ -31,7 +34,20 @@ pub(super) fn parse(text: &str) -> Result<Value, OpenApiError> {
     if text.trim_start().starts_with(['{', '[']) {
         return serde_json::from_str(text).map_err(|error| malformed("JSON", error));
     }
-    let limits = serde_saphyr::options! {
+    // The parser recurses, with large frames: whatever the stack of the caller is, a deep document is an error.
+    std::thread::scope(|scope| {
+        let parser = std::thread::Builder::new().name("yaml".to_owned()).stack_size(STACK);
+        let parsing = parser.spawn_scoped(scope, || parse_yaml(text));
+        let failed = |what: String| OpenApiError::new(OpenApiErrorKind::Unreadable, what);
+        let parsing = parsing.map_err(|error| {
+            failed(format!("no thread can be started to read YAML: {error}")).with_source(error)
+        })?;
+        parsing.join().unwrap_or_else(|_| Err(failed("the parser of YAML panicked".to_owned())))
+    })
+}
+
+fn parse_yaml(text: &str) -> Result<Value, OpenApiError> {
+    let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_events: 16_000_000,
             max_nodes: 8_000_000,
@@ -45,7 +61,7 @@ pub(super) fn parse(text: &str) -> Result<Value, OpenApiError> {
         leading_zero_numbers_as_strings: true,
         underscored_numbers_as_strings: true,
     };
-    serde_saphyr::from_str_with_options(text, limits).map_err(|error| malformed("YAML", error))
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| malformed("YAML", error))
 }
 
 fn malformed(format: &str, error: impl std::error::Error + Send + Sync + 'static) -> OpenApiError {

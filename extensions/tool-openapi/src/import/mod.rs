@@ -5,6 +5,7 @@
 
 mod body;
 mod encoding;
+mod input;
 mod name;
 mod operation;
 mod parameter;
@@ -18,10 +19,8 @@ use std::{collections::HashSet, sync::Arc};
 
 use serde_json::Value;
 use tool_runtime::{
-    Registry, Tool, ToolDefinition, ToolError, ToolName,
-    definition::Prepared,
+    ToolName,
     diagnostic::{Diagnostic, Severity},
-    schema::Arguments,
 };
 
 pub(crate) use self::operation::Read;
@@ -118,7 +117,7 @@ pub(crate) fn import(
     Ok(Imported { tools: tools.map(Arc::new).collect(), skipped, diagnostics })
 }
 
-/// Applies the descriptions of the program, and makes sure that a registry accepts the tool.
+/// Applies the descriptions of the program, and makes sure that a registry accepts the name.
 fn usable(
     read: Read,
     found: &Found<'_>,
@@ -129,30 +128,11 @@ fn usable(
         .choice
         .described(&found.described(), read.definition)
         .map_err(|reason| Problem::new(&found.place, reason))?;
-    if definition.input_schema().check().is_err() {
-        // One tool whose schema no validator compiles would cost all tools of a registry.
-        if let Err(error) = Registry::builder().add(Probe(definition.clone())).build() {
-            return Err(Problem::new(&found.place, format!("its arguments cannot be validated: {error}")));
-        }
-    }
     if !names.insert(definition.name().clone()) {
         let message = format!("another tool has the name `{}`", definition.name());
         return Err(Problem::new(&found.place, message));
     }
     Ok(Read { definition, ..read })
-}
-
-/// A tool that is only registered.
-struct Probe(ToolDefinition);
-
-impl Tool for Probe {
-    fn definition(&self) -> &ToolDefinition {
-        &self.0
-    }
-
-    fn prepare<'a>(&'a self, _: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        Err(ToolError::failed("this tool is never called"))
-    }
 }
 
 /// Warns of ids that the program chose and no operation has.

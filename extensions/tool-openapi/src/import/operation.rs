@@ -4,15 +4,13 @@ use std::{cell::RefCell, sync::Arc};
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};
-use tool_runtime::{
-    ToolDefinition, ToolName,
-    definition::Metadata,
-    schema::{InputSchema, OutputSchema},
-};
+use tool_runtime::{ToolDefinition, ToolName, definition::Metadata, schema::OutputSchema};
 
 use super::{
-    Problem, Report, body, parameter, response,
-    schema::{Components, Direction, assembled},
+    Problem, Report, body,
+    input::Inputs,
+    parameter, response,
+    schema::{Components, Direction},
     security::{self, Remarks},
     server, text,
 };
@@ -101,6 +99,7 @@ pub(super) struct Reading<'d> {
     remarks: RefCell<Remarks>,
     requests: RefCell<Components<'d>>,
     responses: RefCell<Components<'d>>,
+    inputs: RefCell<Inputs>,
     shapes: Arc<Shapes>,
 }
 
@@ -137,6 +136,7 @@ impl<'d> Reading<'d> {
             remarks: RefCell::default(),
             requests: RefCell::new(Components::new(documents, Direction::Request)),
             responses: RefCell::new(Components::new(documents, Direction::Response)),
+            inputs: RefCell::default(),
             shapes,
         }
     }
@@ -183,10 +183,9 @@ impl<'d> Reading<'d> {
             None => None,
         };
         let root = arguments(properties);
-        let root = assembled(root, |name| requests.get(name))
-            .map_err(|reason| Problem::new(&found.place, reason))?;
+        let input = self.inputs.borrow_mut().schema(root, &requests);
+        let input = input.map_err(|reason| Problem::new(&found.place, reason))?;
         drop(requests);
-        let input = InputSchema::new(root).map_err(|error| Problem::new(&found.place, error.to_string()))?;
         let base = self.base(found, &tool, report)?;
         let scope = (self.documents, &self.granted);
         let authorization = security::read(scope, found, &tool, &base.url, &mut self.remarks.borrow_mut());

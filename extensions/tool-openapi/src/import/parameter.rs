@@ -91,6 +91,10 @@ pub(super) fn all<'d>(
     Ok(all)
 }
 
+fn is_required(parameter: &Value) -> bool {
+    parameter.get("required") == Some(&Value::Bool(true))
+}
+
 /// Leaves out an optional parameter.
 ///
 /// # Errors
@@ -98,7 +102,7 @@ pub(super) fn all<'d>(
 /// If it is not known to be optional.
 fn leave_out(problem: Problem, value: &Value, tool: &str, report: &mut Report) -> Result<(), Problem> {
     let is_path = value.get("in").is_some_and(|it| it == "path");
-    if value.get("$ref").is_some() || is_path || value.get("required") == Some(&Value::Bool(true)) {
+    if value.get("$ref").is_some() || is_path || is_required(value) {
         return Err(problem);
     }
     let message = format!("an optional parameter is left out: {}", problem.reason);
@@ -181,10 +185,12 @@ pub(super) fn named<'d>(
             report.warn("parameter_left_out", tool, &one.place, message);
             continue;
         }
-        match one.imported(reading, &name, components, tool, report) {
-            Ok((parameter, property)) => {
+        match one.planned(reading, &name, tool, report) {
+            Ok((parameter, schema)) => {
+                let schema = one.property_schema(schema, components, tool, report)?;
+                let required = one.location == In::Path || is_required(one.value);
                 parameters.push(parameter);
-                properties.push(property);
+                properties.push(Property { name, schema, required });
             }
             Err(problem) => leave_out(problem, one.value, tool, report)?,
         }
@@ -226,15 +232,14 @@ pub(super) fn undeclared(
 }
 
 impl<'d> Declared<'d> {
-    fn imported(
+    /// The parameter of requests, and the place of its schema.
+    fn planned(
         &self,
         reading: &Reading<'d>,
         name: &str,
-        components: &mut Components<'d>,
         tool: &str,
         report: &mut Report,
-    ) -> Result<(Parameter, Property), Problem> {
-        let required = self.location == In::Path || self.value.get("required") == Some(&Value::Bool(true));
+    ) -> Result<(Parameter, (Place, Option<&'d Value>)), Problem> {
         let (place, schema, content) = self.schema()?;
         let parameter = Parameter {
             property: name.into(),
@@ -251,12 +256,22 @@ impl<'d> Declared<'d> {
                 Content::Schema | Content::Json | Content::Text => None,
             },
         };
+        Ok((parameter, (place, schema)))
+    }
+
+    fn property_schema(
+        &self,
+        (place, schema): (Place, Option<&'d Value>),
+        components: &mut Components<'d>,
+        tool: &str,
+        report: &mut Report,
+    ) -> Result<Value, Problem> {
         let mut schema = match schema {
             Some(schema) => components.translate(tool, &place, schema, report)?,
             None => json!({}),
         };
         describe(&mut schema, text(self.value, "description"));
-        Ok((parameter, Property { name: name.to_owned(), schema, required }))
+        Ok(schema)
     }
 
     /// The schema of the parameter, and how its value is written.

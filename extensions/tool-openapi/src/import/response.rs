@@ -37,10 +37,14 @@ pub(super) fn read<'d>(
         };
         let content = response.get("content").and_then(Value::as_object);
         let json = content.into_iter().flatten().find(|(media_type, _)| is_json(media_type));
-        let Some((media_type, Some(schema))) = json.map(|(name, it)| (name, it.get("schema"))) else {
+        let Some((media_type, value)) = json else { continue };
+        // Version 3.2: a media type may be a reference. One that leads nowhere has no schema either.
+        let place = place.at("content").at(media_type);
+        let resolved = reading.documents.resolved(place, value).ok();
+        let Some((place, Some(schema))) = resolved.map(|(place, it)| (place, it.get("schema"))) else {
             continue;
         };
-        let place = place.at("content").at(media_type).at("schema");
+        let place = place.at("schema");
         match components.translate(tool, &place, schema, report) {
             Ok(schema) if schemas.contains(&schema) => {}
             Ok(schema) => schemas.push(schema),

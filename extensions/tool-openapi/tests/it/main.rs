@@ -3,9 +3,11 @@
 
 mod bodies;
 mod calls;
+mod choosing;
 mod corpus;
 mod credentials;
 mod fetch;
+mod files;
 mod generator;
 mod import;
 mod mocked;
@@ -15,9 +17,11 @@ mod redirects;
 mod responses;
 mod retries;
 mod safety;
+mod schemas;
 mod secrets;
 mod servers;
 mod styles;
+mod swagger;
 mod tokens;
 
 use std::{path::PathBuf, sync::Arc};

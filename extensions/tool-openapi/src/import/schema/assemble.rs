@@ -12,6 +12,9 @@ use super::{BROKEN, Keyword, PREFIX, keyword};
 /// The deepest place at which a component is inlined.
 const DEEPEST_INLINED: usize = 24;
 
+/// The maximum number of components in one schema.
+const MOST_COMPONENTS: usize = 10_000;
+
 /// Makes `root` a schema that stands alone, with components by their names from `get`.
 ///
 /// # Errors
@@ -35,6 +38,9 @@ pub(crate) fn assembled<'c>(
     count(&root, &mut waiting);
     let mut found = Vec::new();
     while let Some(name) = waiting.pop_front() {
+        if found.len() >= MOST_COMPONENTS {
+            return Err(format!("the schema refers to more than {MOST_COMPONENTS} others"));
+        }
         let component = get(&name).ok_or_else(|| format!("the schema `{name}` is missing"))?.into_owned();
         if let Some(Value::String(reason)) = component.get(BROKEN) {
             return Err(reason.clone());

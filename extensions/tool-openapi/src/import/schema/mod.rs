@@ -26,6 +26,9 @@ const DEEPEST: usize = 160;
 /// The maximum number of references from one to the next.
 const LONGEST_CHAIN: usize = 32;
 
+/// The deepest part of `allOf` that is searched for properties.
+const DEEPEST_PARTS: usize = 4;
+
 const PREFIX: &str = "#/$defs/";
 
 /// The direction that a schema is for.
@@ -65,8 +68,15 @@ impl<'d> Components<'d> {
         while let Some((place, value)) = self.waiting.pop_front() {
             let name = self.names.get(&place).cloned().unwrap_or_default();
             let value = self.schema(tool, &place, value, 0, report);
-            // Every operation that refers to a component that cannot be translated is skipped.
-            self.translated.insert(name, value.unwrap_or_else(|problem| json!({ BROKEN: problem.reason })));
+            // Every operation whose arguments refer to a component that cannot be translated is skipped.
+            let value = value.unwrap_or_else(|problem| {
+                if self.direction == Direction::Response {
+                    let message = format!("output schemas with `{name}` are left out: {}", problem.reason);
+                    report.warn("output_schema", tool, &problem.place, message);
+                }
+                json!({ BROKEN: problem.reason })
+            });
+            self.translated.insert(name, value);
         }
         Ok(translated)
     }
@@ -280,22 +290,38 @@ impl<'d> Components<'d> {
         }
     }
 
-    /// Removes properties that are not part of this direction from `required`.
+    /// Removes properties that are not part of this direction from `required`, here and in the parts of `allOf`.
     fn drop_hidden_required(
         &self,
         place: &Place,
         members: &Map<String, Value>,
         new: &mut Map<String, Value>,
     ) {
-        let Some(Value::Object(properties)) = members.get("properties") else { return };
-        let Some(Value::Array(required)) = new.get_mut("required") else { return };
-        required.retain(|name| {
-            let property = name.as_str().and_then(|name| properties.get(name));
-            !property.is_some_and(|it| self.is_hidden(place, it))
-        });
-        if required.is_empty() {
-            new.shift_remove("required");
+        let drop_from = |new: &mut Map<String, Value>| {
+            let Some(Value::Array(required)) = new.get_mut("required") else { return };
+            required.retain(|name| !name.as_str().is_some_and(|name| self.hides(place, members, name, 0)));
+            if required.is_empty() {
+                new.shift_remove("required");
+            }
+        };
+        drop_from(new);
+        if let Some(Value::Array(parts)) = new.get_mut("allOf") {
+            parts.iter_mut().filter_map(Value::as_object_mut).for_each(drop_from);
         }
+    }
+
+    /// Returns `true` if the schema, or a part of its `allOf`, has the property `name`, which is not part of this direction.
+    fn hides(&self, place: &Place, members: &Map<String, Value>, name: &str, depth: usize) -> bool {
+        if let Some(property) = members.get("properties").and_then(|it| it.get(name)) {
+            return self.is_hidden(place, property);
+        }
+        let parts = members.get("allOf").and_then(Value::as_array);
+        depth < DEEPEST_PARTS
+            && parts.into_iter().flatten().any(|part| {
+                let resolved = self.documents.resolved(place.clone(), part).ok();
+                let resolved = resolved.and_then(|(place, it)| Some((place, it.as_object()?)));
+                resolved.is_some_and(|(place, members)| self.hides(&place, members, name, depth + 1))
+            })
     }
 }
 

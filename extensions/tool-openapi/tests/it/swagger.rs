@@ -1,0 +1,152 @@
+//! Swagger 2.0 as OpenAPI 3.0.
+
+use serde_json::{Value, json};
+use tool_openapi::{Document, OpenApiToolSet};
+use tool_runtime::Tool as _;
+
+use crate::{
+    built, call,
+    recorder::{Answer, Recorder},
+};
+
+/// A document of version 2.0 with these paths, and other members.
+fn document(paths: Value, others: Value) -> Document {
+    let mut root = json!({ "swagger": "2.0", "info": { "title": "It", "version": "1" }, "paths": paths });
+    root.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+    Document::from_value(root).unwrap()
+}
+
+fn input(set: &OpenApiToolSet, at: usize) -> &Value {
+    set.tools()[at].definition().input_schema().as_value()
+}
+
+#[tokio::test]
+async fn lists_are_written_in_their_collection_format() {
+    let formats =
+        [("csv", "ids=1,2"), ("multi", "ids=1&ids=2"), ("ssv", "ids=1%202"), ("pipes", "ids=1%7C2")];
+    for (format, expected) in formats {
+        let server = Recorder::new(Answer::json("{}")).await;
+        let ids = json!({ "name": "ids", "in": "query", "type": "array", "items": { "type": "integer" }, "collectionFormat": format });
+        let paths = json!({ "/pets": { "get": { "operationId": "list", "parameters": [ids] } } });
+        let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url(&server.url));
+        call(&set, "list", r#"{"ids":[1,2]}"#).await.unwrap();
+        assert_eq!(server.one().target, format!("/pets?{expected}"), "{format}");
+    }
+    // Tabs have no style; an optional list is left out, and a required one costs the operation.
+    for required in [false, true] {
+        let ids = json!({ "name": "ids", "in": "query", "type": "array", "items": {}, "collectionFormat": "tsv", "required": required });
+        let paths = json!({ "/pets": { "get": { "operationId": "list", "parameters": [ids] } } });
+        let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+        assert_eq!(set.skipped().len(), usize::from(required));
+        let pointer = match required {
+            true => &set.skipped()[0].pointer,
+            false => &set.diagnostics()[0].location.pointer,
+        };
+        assert_eq!(pointer, "/paths/~1pets/get/parameters/0"); // P01
+    }
+}
+
+#[tokio::test]
+async fn a_body_and_the_fields_of_a_form_become_the_request_body() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let paths = json!({
+        "/pets": {
+            "parameters": [{ "$ref": "#/parameters/Pet" }],
+            "post": { "operationId": "add" },
+            "put": { "operationId": "rename", "parameters": [
+                { "name": "name", "in": "formData", "type": "string", "required": true },
+                { "name": "tags", "in": "formData", "type": "array", "items": { "type": "string" }, "collectionFormat": "multi" },
+            ]},
+        },
+        "/photos": { "post": { "operationId": "upload", "parameters": [{ "name": "photo", "in": "formData", "type": "file" }] } },
+    });
+    let pet =
+        json!({ "name": "pet", "in": "body", "required": true, "schema": { "$ref": "#/definitions/Pet" } });
+    let definitions = json!({ "Pet": { "type": "object", "properties": { "id": { "type": "integer", "x-nullable": true } } } });
+    let others =
+        json!({ "parameters": { "Pet": pet }, "definitions": definitions, "consumes": ["application/json"] });
+    let set = built(OpenApiToolSet::builder(document(paths.clone(), others)).base_url(&server.url));
+    let of = |name: &str| set.tools().iter().position(|it| it.definition().name() == name).unwrap();
+    let body = &input(&set, of("add"))["properties"]["body"];
+    assert_eq!(body["properties"]["id"]["type"], json!(["integer", "null"]));
+    assert_eq!(input(&set, of("add"))["required"], json!(["body"]));
+    call(&set, "add", r#"{"body":{"id":7}}"#).await.unwrap();
+    assert_eq!(server.one().text(), r#"{"id":7}"#);
+    let photo = &input(&set, of("upload"))["properties"]["body"]["properties"]["photo"];
+    assert_eq!(photo["type"], "string");
+
+    // A path without the shared body.
+    let mut alone = paths;
+    alone["/pets"].as_object_mut().unwrap().remove("parameters");
+    let set = built(OpenApiToolSet::builder(document(alone, json!({}))).base_url(&server.url));
+    call(&set, "rename", r#"{"body":{"name":"Rex","tags":["a","b"]}}"#).await.unwrap();
+    let received = server.one();
+    assert_eq!(received.text(), "name=Rex&tags=a&tags=b");
+    assert_eq!(received.header("content-type"), Some("application/x-www-form-urlencoded"));
+}
+
+#[test]
+fn responses_shared_by_reference_become_output_schemas() {
+    let paths = json!({ "/pets": { "get": { "operationId": "list", "responses": { "200": { "$ref": "#/responses/Pets" } } } } });
+    let pets = json!({ "description": "All", "schema": { "type": "array", "items": { "$ref": "#/definitions/Pet" } } });
+    let others = json!({
+        "responses": { "Pets": pets },
+        "definitions": { "Pet": { "type": "object", "discriminator": "kind", "properties": { "kind": { "type": "string" } } } },
+    });
+    let set = built(OpenApiToolSet::builder(document(paths, others)).base_url("http://h"));
+    let output = set.tools()[0].definition().output_schema().unwrap().as_value();
+    assert_eq!(output["items"]["properties"]["kind"]["type"], "string");
+}
+
+#[tokio::test]
+async fn host_base_path_and_schemes_become_the_server() {
+    let cases = [
+        (
+            json!({ "host": "h.example", "basePath": "/v1/", "schemes": ["http", "https"] }),
+            "https://h.example/v1/pets",
+        ),
+        (json!({ "host": "h.example:81", "schemes": ["http"] }), "http://h.example:81/pets"),
+        (json!({ "host": "h.example" }), "https://h.example/pets"),
+        (json!({ "host": "http://h.example", "basePath": "v1" }), "http://h.example/v1/pets"),
+    ];
+    for (others, expected) in cases {
+        let paths = json!({ "/pets": { "get": { "operationId": "list" } } });
+        let set = built(OpenApiToolSet::builder(document(paths, others.clone())));
+        assert_eq!(set.tools().len(), 1, "{others}: {expected}: {:?}", set.skipped()); // P04
+    }
+    let paths = json!({ "/pets": { "get": {} } });
+    assert!(OpenApiToolSet::import(document(paths, json!({ "basePath": "/v1" }))).is_err()); // P04
+}
+
+#[test]
+fn diagnostics_have_the_pointer_into_the_document_as_it_was_written() {
+    let body =
+        json!({ "name": "pet", "in": "body", "schema": { "properties": { "a": { "type": "text" } } } });
+    let paths = json!({ "/pets": { "post": {
+        "operationId": "add",
+        "parameters": [{ "name": "x", "in": "query", "type": "string", "maxLength": -1 }, body],
+    }}});
+    let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+    let mut pointers: Vec<_> = set.diagnostics().iter().map(|it| it.location.pointer.as_str()).collect();
+    pointers.sort_unstable();
+    let expected = [
+        "/paths/~1pets/post/parameters/0/maxLength",
+        "/paths/~1pets/post/parameters/1/schema/properties/a/type",
+    ];
+    assert_eq!(pointers, expected);
+}
+
+#[test]
+fn a_reference_that_leads_nowhere_costs_its_operation() {
+    let paths = json!({
+        "/a": { "get": { "operationId": "a", "parameters": [{ "$ref": "#/parameters/Nope" }] } },
+        "/b": { "post": { "operationId": "b", "parameters": [{ "name": "b", "in": "body", "schema": { "$ref": "#/definitions/Nope" } }] } },
+        "/c": { "$ref": "#/x-paths/Nope" },
+        "/d": { "get": { "operationId": "d" } },
+    });
+    let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+    assert_eq!((set.tools().len(), set.skipped().len()), (1, 3), "{:?}", set.skipped());
+    for skipped in set.skipped() {
+        assert!(skipped.reason.contains("/Nope` leads to nothing"), "{skipped:?}"); // P06
+    }
+}
