@@ -9,7 +9,7 @@ use tool_runtime::{
     schema::{Arguments, InputSchema},
 };
 
-use super::schema::{Components, assembled};
+use super::schema::{Components, assembled, size};
 
 /// The maximum number of values in all input schemas of a document, some 1 GB: each has its own copy of a component.
 const MOST_VALUES: usize = 8_000_000;
@@ -69,14 +69,5 @@ impl Tool for Probe {
 
     fn prepare<'a>(&'a self, _: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         Err(ToolError::failed("this tool is never called"))
-    }
-}
-
-/// The number of values in `value`.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(members) => 1 + members.values().map(size).sum::<usize>(),
-        _ => 1,
     }
 }

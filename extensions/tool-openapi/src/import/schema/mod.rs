@@ -15,7 +15,8 @@ use std::{
 use serde_json::{Map, Value, json};
 use tool_runtime::definition::ContentHash;
 
-pub(crate) use self::assemble::assembled;
+pub(crate) use self::assemble::assembled_output;
+pub(super) use self::assemble::{assembled, size};
 use self::sound::Patterns;
 use super::{Problem, Report};
 use crate::document::{Documents, Place, Version};
