@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reqwest::header::{ACCEPT, COOKIE, HeaderValue};
+use reqwest::header::COOKIE;
 use tool_runtime::{
     Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, definition::Prepared, schema::Arguments,
 };
@@ -56,9 +56,6 @@ impl OperationTool {
         }
         for (name, value) in &settings.headers {
             headers.append(name, value.clone());
-        }
-        if self.shape.is_some() && !headers.contains_key(ACCEPT) {
-            headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.8"));
         }
         let url = request.url().clone();
         let answer = self.api.client.send(request, &self.access, cx).await?;
