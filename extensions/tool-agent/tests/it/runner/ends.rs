@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tool_agent::{
     Agent, AgentBuilder, AgentEventKind, End, EndReason, InputDecision, Limit, Limits, Part, Price, Runner,
     ScriptedModel,
-    model::{ModelErrorKind, Reply, Response},
+    model::{ModelErrorKind, Reply, Response, ToolChoice},
 };
 use tool_runtime::{RunContext, ToolCall, dialect::Usage, prelude::*};
 
@@ -274,4 +274,38 @@ async fn a_response_with_too_many_calls_runs_none_of_them() {
     let Setup { agent, calls, .. } = setup([Reply::calls(many)]);
     let end = ended(agent).await;
     assert_eq!((reached(&end), calls.load(Ordering::Relaxed)), (Some(Limit::Calls), 0));
+}
+
+#[tokio::test]
+async fn a_forced_choice_of_tools_applies_until_the_first_call() {
+    for choice in [ToolChoice::Required, ToolChoice::Tool("count".into()), ToolChoice::None] {
+        let Setup { agent, model, .. } = setup([counts(1), counts(2), Reply::text("2")]);
+        ended(agent.tool_choice(choice.clone())).await;
+        let choices: Vec<_> = model.requests().into_iter().map(|it| it.tool_choice).collect();
+        let later = if choice.is_forced() { ToolChoice::Auto } else { choice.clone() };
+        assert_eq!(choices, [choice, later.clone(), later]);
+    }
+}
+
+#[tokio::test]
+async fn a_truncated_response_without_text_ends_the_run_and_is_not_stored() {
+    let Setup { agent, model, .. } = setup([truncated([]), Reply::text("1")]);
+    let runner = Runner::new(agent.build().unwrap());
+    let run = || RunContext::new().with_session("s");
+    let end = runner.run_with(run(), "Count.").end().await;
+    assert_eq!(end.reason, EndReason::Truncated { stop_reason: Some("length".to_owned()) });
+    assert_eq!((model.requests().len(), runner.history(&run()).await.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn each_empty_or_broken_response_is_asked_for_again_once() {
+    let broken = || Reply::error(ModelErrorKind::Malformed, "cut");
+    let empty = || Reply::parts([]);
+    for replies in [
+        [broken(), counts(1), broken(), counts(2), Reply::text("2")],
+        [empty(), counts(1), empty(), counts(2), Reply::text("2")],
+    ] {
+        let Setup { agent, model, .. } = setup(replies);
+        assert_eq!((ended(agent).await.text.as_str(), model.requests().len()), ("2", 5));
+    }
 }
