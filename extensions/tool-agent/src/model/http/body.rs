@@ -18,7 +18,7 @@ pub(super) async fn body(
     let members = members(settings, bound, request);
     let mut body = bound.body(Value::Object(members)).map_err(invalid)?;
     let (points, remark) = Points::of(settings, request);
-    let mut conversation = Conversation::of(settings, bound, &request.messages);
+    let mut conversation = Conversation::of(settings, bound, request);
     points.mark_messages(&conversation.ends, &mut conversation.messages);
     conversation.messages.into_iter().for_each(|json| body.push_json(json));
     let mut unsupported = conversation.unsupported;

@@ -6,7 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use tool_runtime::{Content, ToolCall, ToolResult, dialect::BoundTools};
 
 use super::{Provider, Settings};
-use crate::{Message, Part, Role, message::Form};
+use crate::{Message, Part, Role, message::Form, model::Request};
 
 /// The maximum length of an id of a call in a converted message: [OpenAI's chat
 /// completions](https://github.com/agno-agi/agno/issues/5382) have the shortest. Anthropic's ids have the characters
@@ -23,6 +23,8 @@ pub(super) struct Conversation<'s> {
     settings: &'s Settings,
     bound: &'s BoundTools,
     dialect: Arc<str>,
+    /// Set if the name of a tool differs on the wire.
+    renames: bool,
     /// The ids of the calls so far, if one of them may have to be replaced.
     ids: Option<HashSet<String>>,
     /// The calls of the last assistant message whose id was replaced, and the new ids.
@@ -36,7 +38,8 @@ pub(super) struct Conversation<'s> {
 }
 
 impl<'s> Conversation<'s> {
-    pub(super) fn of(settings: &'s Settings, bound: &'s BoundTools, messages: &[Message]) -> Self {
+    pub(super) fn of(settings: &'s Settings, bound: &'s BoundTools, request: &Request) -> Self {
+        let Request { messages, tools, .. } = request;
         let is_foreign = |it: &Message| it.role() == Role::Assistant && !is_own(settings, it);
         // Gemini accepts any id.
         let has_rules = settings.provider != Provider::Gemini;
@@ -45,6 +48,10 @@ impl<'s> Conversation<'s> {
             settings,
             bound,
             dialect: settings.provider.name().into(),
+            renames: tools
+                .definitions()
+                .iter()
+                .any(|it| bound.wire_name(it.name().as_str()) != it.name().as_str()),
             ids,
             replaced: Vec::new(),
             messages: Vec::with_capacity(messages.len() + 1),
@@ -84,13 +91,15 @@ impl<'s> Conversation<'s> {
         let is_own = is_own(self.settings, message);
         let renamed =
             |name: &str| Some(self.bound.wire_name(name)).filter(|it| *it != name).map(str::to_owned);
-        // Most names are the same.
         let name = |part: &Part| match part {
             Part::Call(call) if !is_own => renamed(&call.name),
             Part::Result(result) => renamed(&result.name),
             _ => None,
         };
-        let names = message.parts().iter().filter_map(name).collect();
+        let names = match self.renames {
+            true => message.parts().iter().filter_map(name).collect(),
+            false => Vec::new(),
+        };
         let variant = if self.settings.is_older_gemini() { "older" } else { "" };
         Form { dialect: Arc::clone(&self.dialect), variant, names }
     }

@@ -303,3 +303,27 @@ async fn a_message_after_a_dropped_resume_tells_calls_that_may_have_run_from_tho
     assert!(closed[0].contains("interrupted") && !closed[1].contains("interrupted"), "{closed:?}");
     assert_eq!(*log.lock().unwrap(), ["stuck"]);
 }
+
+#[tokio::test]
+async fn a_tool_that_stops_the_run_closes_the_open_calls_of_its_batch() {
+    /// Stops the run.
+    #[tool(register = false)]
+    fn halt() -> Result<(), ToolError> {
+        Err(ToolError::stop("enough"))
+    }
+    let log = Arc::new(Log::default());
+    let tools = Registry::builder().tool::<halt>().tool::<remove>().provide_shared(Arc::clone(&log));
+    let calls = [removes("a", "c1"), call("halt", json!({}), "c2")];
+    let model = ScriptedModel::new([Reply::calls(calls)]);
+    let agent = Agent::builder("clerk", model).tools(tools.build().unwrap());
+    let runner = Runner::new(agent.build().unwrap());
+    let end = runner.run_with(run(), "Go.").end().await;
+    assert_eq!(end.reason, EndReason::Stopped { message: "enough".to_owned() }); // E07
+    let history = runner.history(&run()).await;
+    assert_valid(&history);
+    let text = history[2].tool_results().next().unwrap().text().into_owned();
+    assert!(text.contains("the run was stopped"), "{text}");
+    let late = runner.resume(run(), Answers::new().approve("c1")).end().await;
+    assert!(matches!(late.reason, EndReason::Failed { .. }), "{:?}", late.reason);
+    assert!(log.lock().unwrap().is_empty());
+}
