@@ -30,6 +30,7 @@
 //! | `2xx` responses of JSON | output schema; of its components, the closest 32 KiB |
 //! | method | hints: GET and HEAD are read-only, PUT is idempotent, DELETE is destructive and idempotent |
 //! | tags | tags |
+//! | `webhooks` and `callbacks`, which the API requests of others | none |
 //!
 //! # Servers and credentials
 //!

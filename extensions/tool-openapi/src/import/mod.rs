@@ -27,7 +27,7 @@ pub(crate) use self::operation::Read;
 use self::operation::{Found, Reading};
 pub(crate) use self::{
     body::{essence, is_json, is_text},
-    schema::assembled_output,
+    schema::assembled,
 };
 use crate::{
     OpenApiError,

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use tool_runtime::schema::{OutputSchema, OutputValidator};
 
-use crate::import::assembled_output;
+use crate::import::assembled;
 
 /// The maximum size of the components of an output schema, in bytes.
 const LONGEST: usize = 32 << 10;
@@ -46,7 +46,7 @@ impl Shapes {
         };
         let root = serde_json::from_str(root).unwrap_or_default();
         // Without a component that could not be translated, nothing is known of the results.
-        assembled_output(root, get).unwrap_or(Value::Bool(true))
+        assembled(root, get).unwrap_or(Value::Bool(true))
     }
 }
 

@@ -95,3 +95,20 @@ fn an_output_schema_stays_small_where_every_component_leads_to_all_others() {
     assert!((30_000..50_000).contains(&schema.len()), "{}", schema.len());
     assert!(schema.contains("too large to be shown in full"));
 }
+
+#[test]
+fn the_operations_of_version_3_2_are_tools_and_webhooks_and_callbacks_are_not() {
+    let set = built(OpenApiToolSet::builder(Document::from_file(file("library-3.2.yaml")).unwrap()));
+    let expected = ["findBooks", "searchBooks", "copyBooks", "getBook", "followBooks", "importBooks"];
+    assert_eq!(names(&set), expected); // P01
+    let books = set.tools()[0].definition().output_schema().unwrap().as_value();
+    assert_eq!(books["type"], "array"); // a media type by reference
+    assert!(set.tools()[4].definition().output_schema().is_none()); // a stream of events is text
+
+    let event = json!({ "post": { "operationId": "event" } });
+    let callbacks = json!({ "done": { "{$request.query.url}": event } });
+    let paths = json!({ "/orders": { "post": { "operationId": "order", "callbacks": callbacks } } });
+    let webhooks = json!({ "webhooks": { "event": event } });
+    let set = built(OpenApiToolSet::builder(document(paths, webhooks)).base_url("http://h"));
+    assert_eq!(names(&set), ["order"]);
+}

@@ -2,7 +2,6 @@
 
 use std::{
     borrow::Cow,
-    cell::Cell,
     collections::{BTreeMap, VecDeque},
 };
 
@@ -15,31 +14,6 @@ const DEEPEST_INLINED: usize = 24;
 
 /// The maximum number of components in one schema.
 const MOST_COMPONENTS: usize = 10_000;
-
-/// The maximum number of values in an output schema: those of an API whose resources all refer to each other would each be as
-/// large as the document.
-const MOST_SHOWN: usize = 10_000;
-
-/// Makes `root` an output schema that stands alone. Components beyond its maximum size accept every value.
-///
-/// # Errors
-///
-/// As [`assembled`].
-pub(crate) fn assembled_output<'c>(
-    root: Value,
-    get: impl Fn(&str) -> Option<Cow<'c, Value>>,
-) -> Result<Value, String> {
-    let values = Cell::new(size(&root));
-    assembled(root, |name| {
-        if values.get() > MOST_SHOWN {
-            let description = "Any value: the schema is too large to be shown as a whole.";
-            return Some(Cow::Owned(json!({ "description": description })));
-        }
-        let component = get(name)?;
-        values.set(values.get().saturating_add(size(&component)));
-        Some(component)
-    })
-}
 
 /// The number of values in `value`.
 pub(in crate::import) fn size(value: &Value) -> usize {

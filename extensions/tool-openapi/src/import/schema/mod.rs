@@ -15,8 +15,8 @@ use std::{
 use serde_json::{Map, Value, json};
 use tool_runtime::definition::ContentHash;
 
-pub(crate) use self::assemble::assembled_output;
-pub(super) use self::assemble::{assembled, size};
+pub(crate) use self::assemble::assembled;
+pub(super) use self::assemble::size;
 use self::sound::Patterns;
 use super::{Problem, Report};
 use crate::document::{Documents, Place, Version};
