@@ -111,6 +111,10 @@ pub(super) fn answer_of(
     {
         answer.content.push(content::to_block(&Content::text(value.to_string())));
     }
+    if answer.structured_content.is_none() && promised(definition).is_some() {
+        // Such as the answer of an HTTP API that is no success: clients reject a success without the promised value.
+        answer.is_error = Some(true);
+    }
     answer.meta = result.meta().map(|meta| MetaObject(meta.clone()));
     answer
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tool_runtime::{
     output::{Blob, Content, Resource, ResourceBody, ToolOutput},
     prelude::*,
+    schema::OutputSchema,
 };
 
 use super::{BOTH, connect, text};
@@ -41,6 +42,21 @@ fn failing() -> Result<Vec<i64>, ToolError> {
     Err(ToolError::failed("no list"))
 }
 
+/// Returns a number, if there is one.
+#[tool(register = false)]
+fn number(there_is_one: bool) -> Option<i64> {
+    there_is_one.then_some(3)
+}
+
+/// Explains in words, where it promises an object.
+fn explaining() -> impl Tool + 'static {
+    #[tool_args]
+    struct NoArgs {}
+    let schema = OutputSchema::deferred(|| json!({ "type": "object" }));
+    let tool = ToolBuilder::new("explaining").description("Explains.").output_schema(schema);
+    tool.body(tool_body!(|_: NoArgs| ToolOutput::new([Content::text("404 Not Found")]))).unwrap()
+}
+
 /// Returns content of each kind.
 #[tool(register = false)]
 fn mixed() -> ToolOutput {
@@ -59,7 +75,7 @@ fn mixed() -> ToolOutput {
 
 fn tools() -> Registry {
     let tools = Registry::builder().tool::<object>().tool::<list>().tool::<words>();
-    tools.tool::<failing>().tool::<mixed>().build().unwrap()
+    tools.tool::<failing>().tool::<number>().tool::<mixed>().add(explaining()).build().unwrap()
 }
 
 #[tokio::test]
@@ -92,6 +108,21 @@ async fn structured_results_match_the_listed_schema() {
 
         let result = it.call("failing", json!({})).await;
         assert_eq!((result.is_error, result.structured_content), (Some(true), None));
+    }
+}
+
+#[tokio::test]
+async fn a_result_without_the_promised_value_is_an_error() {
+    for version in BOTH {
+        let it = connect(tools(), (), version.clone()).await;
+        let result = it.call("explaining", json!({})).await;
+        assert_eq!((text(&result).as_str(), result.is_error), ("404 Not Found", Some(true)));
+        // `null` is a value of the schema.
+        for (there_is_one, value) in [(true, json!(3)), (false, Value::Null)] {
+            let result = it.call("number", json!({ "there_is_one": there_is_one })).await;
+            let expected = if version.has_initialize() { json!({ "result": value }) } else { value };
+            assert_eq!((result.is_error, result.structured_content), (Some(false), Some(expected)));
+        }
     }
 }
 
