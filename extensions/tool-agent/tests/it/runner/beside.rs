@@ -45,8 +45,9 @@ async fn tokens_of_requests_of_hooks_are_counted_separately_and_limited_together
     let price = Price { input: 1e6, output: 1e6, ..Price::default() };
     let (builder, _) = agent(replies());
     let run = RunContext::new().with_budget(Budget::default());
-    let mut events = Runner::new(builder.hook(Asking(small())).price("scripted", price).build().unwrap())
-        .run_with(run, "Hello.");
+    let asked = small();
+    let asking = builder.hook(Asking(asked.clone())).price("scripted", price).build().unwrap();
+    let mut events = Runner::new(asking).run_with(run, "Hello.");
     let run = Arc::clone(events.run());
     let mut end = None;
     while let Some(event) = events.next().await {
@@ -58,6 +59,7 @@ async fn tokens_of_requests_of_hooks_are_counted_separately_and_limited_together
     assert_eq!((usage.rounds, usage.input, usage.output), (2, 300, 60)); // W08: the model of the agent
     assert_eq!(usage.additional, used(30, 6)); // W08: separately
     assert_eq!((usage.tokens(), usage.cost, run.spent().tokens), (396, Some(396.0), 396)); // W08: the sums
+    assert!(asked.requests().iter().all(|request| Arc::ptr_eq(&request.run, &run)));
     let json = serde_json::to_value(usage).unwrap();
     assert_eq!(json["additional"], json!({ "input": 30, "output": 6 })); // W08
 

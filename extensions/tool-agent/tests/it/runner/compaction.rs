@@ -86,9 +86,16 @@ async fn a_compaction_of_the_program_replaces_the_conversation_and_may_not_separ
     let torn = Compaction::by(|conversation| async move {
         Ok(conversation.messages.into_iter().filter(|it| it.tool_results().next().is_none()).collect())
     });
-    let end =
-        Runner::new(second.context_window(700).compaction(torn).build().unwrap()).run("Read it.").end().await;
-    assert!(matches!(end.reason, EndReason::Failed { .. }), "{:?}", end.reason);
+    let headless = Compaction::by(|conversation| async move {
+        let results = conversation.messages.iter().position(|it| it.tool_results().next().is_some());
+        Ok(conversation.messages.into_iter().skip(results.unwrap_or(0)).collect())
+    });
+    let (third, _) = agent(pages(4));
+    for (builder, compaction) in [(second, torn), (third, headless)] {
+        let built = builder.context_window(700).compaction(compaction).build().unwrap();
+        let end = Runner::new(built).run("Read it.").end().await;
+        assert!(matches!(end.reason, EndReason::Failed { .. }), "{:?}", end.reason);
+    }
 }
 
 #[tokio::test]

@@ -309,3 +309,22 @@ async fn each_empty_or_broken_response_is_asked_for_again_once() {
         assert_eq!((ended(agent).await.text.as_str(), model.requests().len()), ("2", 5));
     }
 }
+
+#[tokio::test]
+async fn a_check_that_waits_while_the_model_is_asked_again_still_holds_back_the_tools() {
+    let broken = Reply::error(ModelErrorKind::Malformed, "cut");
+    let Setup { agent, model, calls } = setup([broken, counts(1), Reply::text("1")]);
+    let asked = model.clone();
+    let agent = agent.input_check(move |_, _| {
+        let asked = asked.clone();
+        async move {
+            while asked.requests().len() < 2 {
+                tokio::task::yield_now().await;
+            }
+            Ok(InputDecision::Refuse("no".to_owned()))
+        }
+    });
+    let end = ended(agent).await;
+    assert_eq!(end.reason, EndReason::Refused { message: "no".to_owned() });
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+}

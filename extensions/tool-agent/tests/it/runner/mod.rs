@@ -10,8 +10,10 @@ mod open;
 mod rows;
 mod waits;
 
+use std::time::{Duration, Instant};
+
 use tool_agent::{Agent, EndReason, Limit, Limits, Runner, ScriptedModel, model::Reply};
-use tool_runtime::prelude::*;
+use tool_runtime::{RunContext, prelude::*};
 
 /// Multiplies two numbers.
 #[tool(read_only)]
@@ -59,4 +61,32 @@ async fn the_last_event_is_the_end() {
         kinds.push(event["type"].as_str().unwrap().to_owned());
     }
     assert_eq!(kinds, ["message", "message", "tool", "tool", "message", "text", "message", "ended"]);
+}
+
+#[tokio::test]
+async fn sessions_of_other_users_and_programs_are_separate() {
+    let (builder, _) = agent((0..4).map(|_| Reply::text("Hello.")));
+    let runner = Runner::new(builder.build().unwrap()).with_app("shop");
+    let run = || RunContext::new().with_session("s");
+    let others = || [run(), run().with_user("u-7"), run().with_app("hall"), run().with_session("t")];
+    for run in others() {
+        runner.run_with(run, "Hello.").answer().await.unwrap();
+    }
+    for run in others() {
+        assert_eq!(runner.history(&run).await.len(), 2); // C08
+    }
+}
+
+#[tokio::test]
+async fn the_earlier_deadline_counts() {
+    let limited = |time| {
+        let (builder, _) = agent([Reply::text("100")]);
+        let limits = Limits { time: Some(Duration::from_secs(time)), ..Limits::default() };
+        Runner::new(builder.limits(limits).build().unwrap())
+    };
+    let own = Instant::now() + Duration::from_secs(60);
+    let deadline = |runner: Runner, run: RunContext| runner.run_with(run, "25 times 4?").run().deadline();
+    assert_eq!(deadline(limited(3_600), RunContext::new().with_deadline(own)), Some(own));
+    assert!(deadline(limited(1), RunContext::new().with_deadline(own)).unwrap() < own);
+    assert!(deadline(limited(1), RunContext::new()).unwrap() < own);
 }
