@@ -109,7 +109,8 @@ pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput
         details["next"] = next.details();
     }
     let opening = head.text(&call.plan.method, note);
-    let shown = match read.shown(&head.header(CONTENT_TYPE.as_str()).unwrap_or_default(), url.as_str()) {
+    let media_type = head.header(CONTENT_TYPE.as_str()).unwrap_or_default();
+    let shown = match read.shown(&media_type, url.as_str()) {
         Shown::Text { text, notes } => {
             tail.splice(0..0, notes.into_iter().map(|it| format!("[{it}]")));
             // A server may repeat the credentials of the request.
@@ -122,15 +123,25 @@ pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput
         Shown::Nothing => Ok(String::new()),
         Shown::Content(content) => Err(content),
     };
-    let is_json = !is_cut && head.header(CONTENT_TYPE.as_str()).is_some_and(|it| is_json(&it));
-    if let Some(mismatch) = call.mismatch(&head, &shown, is_json, is_cut) {
+    let json = match &shown {
+        Ok(text) if !is_cut && !text.is_empty() && is_json(&media_type) => Some(serde_json::from_str(text)),
+        _ => None,
+    };
+    if let Some(mismatch) = call.mismatch(&head, &shown, json.as_ref(), is_cut) {
         call.report(&mismatch, &mut details)?;
     }
     let output = match shown {
-        Ok(text) => call.text(&head, &opening, text, is_json, is_cut, &tail)?,
+        Ok(text) => call.text(&head, &opening, Body { text, json, is_cut }, &tail)?,
         Err(content) => ToolOutput::new([Content::text(joined(&opening, "", &tail)), content]),
     };
     call.concluded(&head, output.with_details(details))
+}
+
+/// A body that is text, with its value if it is said to be JSON.
+struct Body {
+    text: String,
+    json: Option<serde_json::Result<Value>>,
+    is_cut: bool,
 }
 
 /// The opening, the body and the remarks of a text.
@@ -153,14 +164,13 @@ impl Call<'_> {
         &self,
         head: &Head<'_>,
         opening: &str,
-        text: String,
-        is_json: bool,
-        is_cut: bool,
+        body: Body,
         tail: &[String],
     ) -> Result<ToolOutput, ToolError> {
+        let Body { text, json, is_cut } = body;
         let is_success = head.status.is_success();
         let mut tail = tail.to_vec();
-        let mut is_valid = is_json;
+        let (mut is_valid, received) = (json.is_some(), text.len());
         let text = match self.view.filter(|_| is_success && !text.is_empty()) {
             // What the view leaves out is never shown.
             Some(view) => match view.applied(&text) {
@@ -185,9 +195,11 @@ impl Call<'_> {
         let room = self.settings.response_limit.saturating_sub(around);
         let Limited { text, note, is_json } = limited(text, room, is_valid, calls.readback.as_deref());
         tail.splice(0..0, note);
-        let value = match is_json && is_success {
-            true => serde_json::from_str(&text).ok(),
-            false => None,
+        let value = match json {
+            _ if !is_json || !is_success => None,
+            // Neither a view nor the limit left anything out.
+            Some(Ok(value)) if self.view.is_none() && text.len() == received => Some(value),
+            _ => serde_json::from_str(&text).ok(),
         };
         // The text is not the value of the response.
         let output = ToolOutput::new([Content::text(joined(opening, &text, &tail))]);
@@ -199,14 +211,14 @@ impl Call<'_> {
         &self,
         head: &Head<'_>,
         shown: &Result<String, Content>,
-        is_json: bool,
+        json: Option<&serde_json::Result<Value>>,
         is_cut: bool,
     ) -> Option<String> {
         let shape = self.shape.filter(|_| head.status.is_success() && !is_cut)?;
         match shown {
             Ok(text) if text.is_empty() => None,
-            Ok(text) if is_json => match serde_json::from_str(text) {
-                Ok(value) => shape.mismatch(&value),
+            Ok(_) if json.is_some() => match json? {
+                Ok(value) => shape.mismatch(value),
                 Err(error) => Some(format!("expected JSON, received invalid JSON: {error}")),
             },
             _ => {
@@ -262,9 +274,9 @@ impl Head<'_> {
     fn header(&self, name: &str) -> Option<String> {
         let values = self.headers.get_all(name).iter().map(|it| String::from_utf8_lossy(it.as_bytes()));
         let is_url = matches!(name, "location" | "content-location");
-        let clean = |it: Cow<'_, str>| match self.url.join(&it) {
+        let clean = |it: Cow<'_, str>| match is_url.then(|| self.url.join(&it)) {
             // Neither user and password nor the credentials of the request.
-            Ok(url) if is_url && self.issued.without_credentials(&url) != url => {
+            Some(Ok(url)) if self.issued.without_credentials(&url) != url => {
                 self.issued.hide(self.issued.without_credentials(&url).as_str()).into_owned()
             }
             _ => self.issued.hide(&it).into_owned(),
