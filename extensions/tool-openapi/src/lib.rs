@@ -46,6 +46,9 @@
 //!
 //! Diagnostics about credentials: `no_credential`, `foreign_origin`, `unknown_scheme`, `unsupported_scheme`,
 //! `malformed_security`, `unused_credential`, `parameter_replaced`, `plain_http`.
+//!
+//! `hidden_text` is about characters that a model reads and a person does not see; `method_override` about a parameter that may
+//! replace the method, so that the tool is neither read-only nor idempotent.
 
 mod auth;
 mod choosing;

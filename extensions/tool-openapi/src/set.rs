@@ -81,7 +81,8 @@ impl OpenApiToolSet {
         &self.inner.imported.diagnostics
     }
 
-    /// Returns pins of the tools, for a file that a person reviews.
+    /// Returns pins of the tools, for a file that a person reviews. They also notice another method, path or server of the document;
+    /// a configured base URL and security schemes are no part of them.
     #[must_use]
     pub fn pins(&self) -> Pins {
         let definitions: Vec<_> = self.tools().iter().map(|tool| tool.definition().clone()).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reqwest::header::COOKIE;
+use reqwest::header::{COOKIE, HeaderMap, HeaderValue};
 use tool_runtime::{
     Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, definition::Prepared, schema::Arguments,
 };
@@ -49,14 +49,7 @@ impl OperationTool {
         let settings = &self.api.settings;
         let files = Files { resolver: settings.calls.resolver.as_ref(), cx };
         let mut request = self.plan.request(arguments, files).await?;
-        // A configured header overrides a parameter of its name.
-        let headers = request.headers_mut();
-        for name in settings.headers.keys().filter(|name| **name != COOKIE) {
-            headers.remove(name);
-        }
-        for (name, value) in &settings.headers {
-            headers.append(name, value.clone());
-        }
+        add_configured(request.headers_mut(), &settings.headers);
         let url = request.url().clone();
         let answer = self.api.client.send(request, &self.access, cx).await?;
         let call = Call {
@@ -70,6 +63,30 @@ impl OperationTool {
             cx,
         };
         response::output(&call, answer).await
+    }
+}
+
+/// Adds the headers of the program, which override parameters of their names; of cookies, each by its name.
+fn add_configured(headers: &mut HeaderMap, configured: &HeaderMap) {
+    let cookies = |headers: &HeaderMap| -> Vec<String> {
+        let all =
+            headers.get_all(COOKIE).iter().filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(';'));
+        all.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).collect()
+    };
+    let name_of = |cookie: &str| cookie.split('=').next().unwrap_or_default().trim().to_owned();
+    let mut merged = cookies(configured);
+    let names: Vec<_> = merged.iter().map(|it| name_of(it)).collect();
+    if !names.is_empty() {
+        merged.extend(cookies(headers).into_iter().filter(|it| !names.contains(&name_of(it))));
+    }
+    for name in configured.keys() {
+        headers.remove(name);
+    }
+    for (name, value) in configured {
+        headers.append(name, value.clone());
+    }
+    if let (false, Ok(merged)) = (names.is_empty(), HeaderValue::try_from(merged.join("; "))) {
+        headers.insert(COOKIE, merged);
     }
 }
 

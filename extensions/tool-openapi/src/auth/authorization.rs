@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use reqwest::{Request, Url};
+use serde_json::Value;
 use tool_runtime::{ToolContext, ToolError};
 
 use super::{
@@ -101,13 +102,22 @@ impl Issued {
         self.items.iter().for_each(|(_, item)| item.add_to(request));
     }
 
-    /// Returns `url` without credentials in its query, and without user and password.
+    /// Returns `url` without credentials in its query, and without user and password; `***` is in place of a secret that a server
+    /// repeats elsewhere in it.
     pub(crate) fn without_credentials(&self, url: &Url) -> Url {
         let mut url = url.clone();
         self.items.iter().for_each(|(_, item)| item.remove_from(&mut url));
         // Both fail only for URLs without a host, which have neither.
         let _ = url.set_username("");
         let _ = url.set_password(None);
+        if let Cow::Owned(hidden) = self.hide(url.as_str()) {
+            if let Ok(hidden) = Url::parse(&hidden) {
+                return hidden;
+            }
+            url.set_path(HIDDEN);
+            url.set_query(None);
+            url.set_fragment(None);
+        }
         url
     }
 
@@ -119,7 +129,11 @@ impl Issued {
     /// Returns `text` with `***` in place of the secrets, for what a server repeats of a request.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
-        for form in self.items.iter().flat_map(forms).filter(|form| form.len() >= SHORTEST_HIDDEN) {
+        let mut all: Vec<_> =
+            self.items.iter().flat_map(forms).filter(|form| form.len() >= SHORTEST_HIDDEN).collect();
+        // Of two secrets, one may begin with the other.
+        all.sort_by_key(|form| std::cmp::Reverse(form.len()));
+        for form in all {
             if text.contains(&*form) {
                 text = Cow::Owned(text.replace(&*form, HIDDEN));
             }
@@ -129,7 +143,7 @@ impl Issued {
 }
 
 /// The spellings of a secret: as it is given, as the request has it, for a user and a password the latter; each as it is, in a
-/// URL, and in the JSON of servers that escape `/`.
+/// URL with large or small letters, in JSON, and in the JSON of servers that escape `/`.
 fn forms((secret, item): &(Secret, Item)) -> impl Iterator<Item = Cow<'_, str>> {
     let password = secret.text().split_once(':').map(|(_, password)| password);
     let plain =
@@ -137,9 +151,25 @@ fn forms((secret, item): &(Secret, Item)) -> impl Iterator<Item = Cow<'_, str>> 
     plain.flat_map(|text| {
         let in_url = escaped(text).to_string();
         let in_json = text.contains('/').then(|| Cow::Owned(text.replace('/', "\\/")));
-        let in_url = (in_url != text).then_some(Cow::Owned(in_url));
-        [Some(Cow::Borrowed(text)), in_url, in_json].into_iter().flatten()
+        let in_url = (in_url != text).then_some(in_url);
+        let in_small = in_url.as_deref().map(with_small_escapes).map(Cow::Owned);
+        let quoted = Value::from(text).to_string();
+        let quoted = quoted.strip_prefix('"').and_then(|it| it.strip_suffix('"')).filter(|it| *it != text);
+        let quoted = quoted.map(|it| Cow::Owned(it.to_owned()));
+        let in_url = in_url.map(Cow::Owned);
+        [Some(Cow::Borrowed(text)), in_url, in_small, quoted, in_json].into_iter().flatten()
     })
+}
+
+/// Writes the escapes of a URL with small letters: `%2b`.
+fn with_small_escapes(text: &str) -> String {
+    let mut small = text.to_owned();
+    for (at, _) in text.match_indices('%') {
+        if let Some(digits) = text.get(at..at + 3) {
+            small.replace_range(at..at + 3, &digits.to_ascii_lowercase());
+        }
+    }
+    small
 }
 
 impl fmt::Debug for Issued {

@@ -88,7 +88,8 @@ impl Item {
                 let mut all = format!("{name}={text}");
                 for others in request.headers().get_all(COOKIE) {
                     let others = others.to_str().unwrap_or_default().split(';').map(str::trim);
-                    let is_other = |it: &&str| !it.is_empty() && it.split('=').next() != Some(name);
+                    let is_other =
+                        |it: &&str| !it.is_empty() && it.split('=').next().map(str::trim) != Some(name);
                     others.filter(is_other).for_each(|it| all.extend(["; ", it]));
                 }
                 // Both parts were checked.

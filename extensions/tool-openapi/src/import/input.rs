@@ -9,7 +9,7 @@ use tool_runtime::{
     schema::{Arguments, InputSchema},
 };
 
-use super::schema::{Components, assembled, size};
+use super::schema::{Components, VALUE, assembled, size};
 
 /// The maximum number of values in all input schemas of a document, some 1 GB: each has its own copy of a component.
 const MOST_VALUES: usize = 8_000_000;
@@ -39,14 +39,29 @@ impl Inputs {
         made
     }
 
-    fn make(&mut self, root: Value, components: &Components<'_>) -> Result<InputSchema, String> {
-        let root = assembled(root, |name| components.get(name))?;
-        self.values = self.values.saturating_add(size(&root));
-        if self.values > MOST_VALUES {
+    /// Counts a text of `bytes` bytes, which a tool has for itself.
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is no room for it.
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), String> {
+        self.add(bytes / VALUE)
+    }
+
+    fn add(&mut self, values: usize) -> Result<(), String> {
+        let sum = self.values.saturating_add(values);
+        if sum > MOST_VALUES {
             return Err(format!(
-                "the input schemas of the document have more than {MOST_VALUES} values; select fewer operations"
+                "the tools of the document have more than {MOST_VALUES} values, or texts of their size; select fewer operations"
             ));
         }
+        self.values = sum;
+        Ok(())
+    }
+
+    fn make(&mut self, root: Value, components: &Components<'_>) -> Result<InputSchema, String> {
+        let root = assembled(root, |name| components.get(name))?;
+        self.add(size(&root))?;
         let schema = InputSchema::new(root).map_err(|error| error.to_string())?;
         if schema.check().is_err() {
             // One tool whose schema no validator compiles would cost all tools of a registry.

@@ -5,6 +5,7 @@
 
 mod body;
 mod encoding;
+mod hint;
 mod input;
 mod name;
 mod operation;

@@ -4,10 +4,14 @@ use std::{cell::RefCell, sync::Arc};
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};
-use tool_runtime::{ToolDefinition, ToolName, definition::Metadata, schema::OutputSchema};
+use tool_runtime::{
+    ToolDefinition, ToolName,
+    definition::Metadata,
+    schema::{InputSchema, OutputSchema},
+};
 
 use super::{
-    Problem, Report, body,
+    Problem, Report, body, hint,
     input::Inputs,
     parameter, response,
     schema::{Components, Direction},
@@ -190,11 +194,12 @@ impl<'d> Reading<'d> {
         let scope = (self.documents, &self.granted);
         let authorization = security::read(scope, found, &tool, &base.url, &mut self.remarks.borrow_mut());
         security::note_replaced(&parameters, &authorization, &found.place, &tool, report);
-        let mut definition =
-            ToolDefinition::new(name, description(found), input).with_metadata(self.metadata(found));
-        if let Some(title) = text(found.value, "summary").or_else(|| found.id()) {
-            definition = definition.with_title(title.to_owned());
-        }
+        let mut metadata = self.metadata(found);
+        hint::of_override(&mut metadata, &parameters, found, &tool, report);
+        let server = self.settings.base_url.is_none().then_some(base.url.as_str());
+        hint::of_request(&mut metadata, &method, found.path, server);
+        let mut definition = self.described(found, name, input)?.with_metadata(metadata);
+        hint::of_hidden(&definition, found, report);
         let output = response::read(self, found, &mut self.responses.borrow_mut(), &tool, report)?;
         let shape = output.map(|root| {
             let (root, shapes) = (root.to_string(), Arc::clone(&self.shapes));
@@ -208,6 +213,21 @@ impl<'d> Reading<'d> {
         let access = Access { is_guarded: base.is_guarded, authorization };
         let plan = Plan { method, base: base.url, path, parameters, body };
         Ok(Read { definition, plan, access, shape, view })
+    }
+
+    /// Returns the definition with the title and the description of the operation, which other paths may share.
+    fn described(
+        &self,
+        found: &Found<'d>,
+        name: ToolName,
+        input: InputSchema,
+    ) -> Result<ToolDefinition, Problem> {
+        let title = text(found.value, "summary").or_else(|| found.id()).unwrap_or_default();
+        let description = description(found);
+        let charged = self.inputs.borrow_mut().charge(title.len() + description.len());
+        charged.map_err(|reason| Problem::new(&found.place, reason))?;
+        let definition = ToolDefinition::new(name, description, input);
+        Ok(if title.is_empty() { definition } else { definition.with_title(title.to_owned()) })
     }
 
     fn base(&self, found: &Found<'d>, tool: &str, report: &mut Report) -> Result<server::Base, Problem> {

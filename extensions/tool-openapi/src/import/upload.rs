@@ -1,6 +1,6 @@
 //! Files in schemas of request bodies: base64, or references that the program resolves.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -11,6 +11,9 @@ const PREFIX: &str = "#/$defs/";
 
 /// The maximum number of references and branches between a body and the properties of its form.
 const DEEPEST: usize = 16;
+
+/// The maximum number of components that are copied into one form.
+const MOST_COPIES: usize = 200;
 
 /// The schema of the content of a file.
 pub(super) fn schema(old: &Value, is_reference: bool) -> Value {
@@ -61,10 +64,27 @@ fn reference(schema: &Value) -> Option<&str> {
 }
 
 /// Returns `true` for the schema of a file, also of one that may be `null`.
-fn is_file(schema: &Value, components: &Components<'_>, depth: usize) -> bool {
+fn is_file(schema: &Value, components: &Components<'_>) -> bool {
+    is_file_within(schema, components, &mut HashSet::new(), 0)
+}
+
+fn is_file_within(
+    schema: &Value,
+    components: &Components<'_>,
+    visited: &mut HashSet<String>,
+    depth: usize,
+) -> bool {
+    if depth > DEEPEST || !is_new(schema, visited) {
+        return false;
+    }
     let schema = resolved(schema, components);
     let branches = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
-    is_binary(&schema) || (depth < DEEPEST && branches.flatten().any(|it| is_file(it, components, depth + 1)))
+    is_binary(&schema) || branches.flatten().any(|it| is_file_within(it, components, visited, depth + 1))
+}
+
+/// Returns `false` for a component that was visited before: the branches of a schema may lead back to it, many times.
+fn is_new(schema: &Value, visited: &mut HashSet<String>) -> bool {
+    reference(schema).is_none_or(|name| visited.insert(name.to_owned()))
 }
 
 /// Replaces the schemas of files among the properties of a form, and marks them in `fields`.
@@ -74,12 +94,13 @@ pub(super) fn adapt(
     fields: &mut Vec<Field>,
     is_reference: bool,
 ) {
-    let mut adapting = Adapting { components, fields, is_reference };
+    let mut adapting = Adapting { components, fields, is_reference, copies: 0 };
     adapting.schema(schema, 0);
 }
 
 /// Adds the properties of a form that `fields` does not have, so that the members of no other property take their names.
 pub(super) fn add_names(schema: &Value, components: &Components<'_>, fields: &mut Vec<Field>) {
+    let mut visited = HashSet::new();
     let mut waiting = vec![(resolved(schema, components), 0)];
     while let Some((schema, depth)) = waiting.pop() {
         for name in schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
@@ -88,7 +109,7 @@ pub(super) fn add_names(schema: &Value, components: &Components<'_>, fields: &mu
             }
         }
         let branches = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
-        for branch in branches.flatten().filter(|_| depth < DEEPEST) {
+        for branch in branches.flatten().filter(|it| depth < DEEPEST && is_new(it, &mut visited)) {
             waiting.push((Cow::Owned(resolved(branch, components).into_owned()), depth + 1));
         }
     }
@@ -98,16 +119,18 @@ struct Adapting<'a, 'd> {
     components: &'a Components<'d>,
     fields: &'a mut Vec<Field>,
     is_reference: bool,
+    copies: usize,
 }
 
 impl Adapting<'_, '_> {
     /// Returns `true` if the schema has properties of files.
     fn schema(&mut self, schema: &mut Value, depth: usize) -> bool {
-        if depth > DEEPEST {
+        if depth > DEEPEST || self.copies > MOST_COPIES {
             return false;
         }
         if let Some(component) = reference(schema).and_then(|name| self.components.get(name)) {
             // A copy, since a component may also be used by bodies that are not forms.
+            self.copies += 1;
             let mut component = component.into_owned();
             let is_changed = self.schema(&mut component, depth + 1);
             if is_changed && let (Value::Object(schema), Value::Object(component)) = (&mut *schema, component)
@@ -139,13 +162,13 @@ impl Adapting<'_, '_> {
             let said = self.fields.iter().any(|it| *it.name == **name && it.is_file);
             let old = resolved(property, self.components).into_owned();
             let list = old.get("items").cloned();
-            let is_list = |items: &Value| said || is_file(items, self.components, 0);
+            let is_list = |items: &Value| said || is_file(items, self.components);
             let new = match list.filter(is_list) {
                 Some(items) => {
                     let items = schema(&resolved(&items, self.components), self.is_reference);
                     json!({ "type": "array", "items": items })
                 }
-                None if said || is_file(&old, self.components, 0) => schema(&old, self.is_reference),
+                None if said || is_file(&old, self.components) => schema(&old, self.is_reference),
                 None => continue,
             };
             *property = with_annotations(new, &old);

@@ -137,7 +137,12 @@ impl Plan {
     /// Refuses members of an object that would be another parameter of the operation.
     fn check_names(&self, parameter: &Parameter, pairs: &[Pair]) -> Result<(), ToolError> {
         let is_declared = |name: &str| {
-            let same = |it: &&Parameter| it.location == parameter.location && *it.name == *name;
+            // `filter[role]` is a member of the parameter `filter`.
+            let whole = name.split_once('[').map_or(name, |(whole, _)| whole);
+            let same = |it: &&Parameter| {
+                it.location == parameter.location
+                    && (*it.name == *name || it.style == Style::DeepObject && *it.name == *whole)
+            };
             self.parameters.iter().filter(same).any(|it| it.property != parameter.property)
                 || (parameter.location == In::Query && self.path.has_query(name))
         };

@@ -293,6 +293,10 @@ impl<'p> Styled<'p> {
         members: &[(String, &RawValue)],
     ) -> Result<(), String> {
         for (key, value) in members {
+            // Servers would read a member of a member, which was not validated as such.
+            if key.contains(['[', ']']) {
+                return Err(format!("has the member `{key}`, and brackets separate the names of members"));
+            }
             let name = format!("{name}[{key}]");
             let pair = |text: &str| {
                 let encoded = utf8_percent_encode(&name, RESERVED).to_string();

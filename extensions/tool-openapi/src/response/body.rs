@@ -4,7 +4,7 @@ use encoding_rs::{Encoding, UTF_8};
 use reqwest::Response;
 use tool_runtime::{Content, ToolError, output};
 
-use super::unavailable;
+use super::{limit::short, unavailable};
 use crate::import::{essence, is_text};
 
 /// The bytes of a body.
@@ -58,7 +58,7 @@ impl Body {
             return text(&bytes, media_type, is_cut);
         }
         if is_cut {
-            let what = if essence.is_empty() { "bytes" } else { &*essence };
+            let what = if essence.is_empty() { "bytes".into() } else { short(&essence) };
             let text = format!("[the response is {what} of more than {} bytes, and not shown]", bytes.len());
             return Shown::Text { text, notes: Vec::new() };
         }
@@ -89,7 +89,8 @@ fn text(bytes: &[u8], media_type: &str, is_cut: bool) -> Shown {
     let encoding = match label.map(|label| (label, Encoding::for_label(label.as_bytes()))) {
         Some((_, Some(encoding))) => encoding,
         Some((label, None)) => {
-            notes.push(format!("the charset `{}` is unknown, and read as UTF-8", label.escape_debug()));
+            notes
+                .push(format!("the charset `{}` is unknown, and read as UTF-8", short(label).escape_debug()));
             UTF_8
         }
         None => UTF_8,

@@ -1,5 +1,7 @@
 //! The limit of the text that a model receives.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 use tool_runtime::policy::ResultStore;
 
@@ -7,6 +9,18 @@ use crate::request::Members;
 
 /// The room for the note about what is left out.
 const NOTE: usize = 160;
+
+/// The maximum length, in bytes, of a part of an answer beside its body that a model reads.
+const LONGEST_PART: usize = 4096;
+
+/// Cuts a part of an answer beside its body, such as a header, with a note.
+pub(super) fn short(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_PART {
+        return Cow::Borrowed(text);
+    }
+    let end = (0..=LONGEST_PART).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    Cow::Owned(format!("{}… [{} more bytes]", &text[..end], text.len() - end))
+}
 
 /// A text within its limit.
 #[derive(Debug)]

@@ -26,7 +26,7 @@ use tool_runtime::{
 
 use self::{
     body::Shown,
-    limit::{Limited, limited},
+    limit::{Limited, limited, short},
     next::{Asked, Next},
 };
 pub(crate) use self::{
@@ -298,10 +298,10 @@ impl Head<'_> {
             Some(reason) => format!("{} {reason}", self.status.as_u16()),
             None => self.status.as_u16().to_string(),
         };
-        let mut text = format!("{method} {}\n{status}", self.url);
+        let mut text = format!("{method} {}\n{status}", short(self.url.as_str()));
         for name in SHOWN {
             if let Some(value) = self.header(name) {
-                text.push_str(&format!("\n{name}: {value}"));
+                text.push_str(&format!("\n{name}: {}", short(&value)));
             }
         }
         if let Some(note) = note {
@@ -315,9 +315,10 @@ impl Next {
     fn text(&self) -> String {
         match self {
             Self::Arguments(arguments) => {
-                format!("[there is a next page: call the same tool with {arguments}]")
+                let arguments = arguments.to_string();
+                format!("[there is a next page: call the same tool with {}]", short(&arguments))
             }
-            Self::Url(url) => format!("[there is a next page: {url}]"),
+            Self::Url(url) => format!("[there is a next page: {}]", short(url)),
         }
     }
 

@@ -1,10 +1,18 @@
 //! The next page of a response, as the arguments of the next call.
 
+use std::collections::HashSet;
+
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
 use crate::request::{In, Members, Parameter, Plan, Style};
+
+/// The deepest member of an object that a link names: no value is deeper than a parser of JSON reads.
+const DEEPEST: usize = 32;
+
+/// The maximum number of schemas that are searched for a type.
+const MOST_SCHEMAS: usize = 1000;
 
 /// The way to the next page.
 #[derive(Debug, PartialEq)]
@@ -126,22 +134,25 @@ struct Kinds<'s> {
 
 impl<'s> Kinds<'s> {
     fn has(self, kind: &str) -> bool {
-        self.has_within(kind, 8)
-    }
-
-    fn has_within(self, kind: &str, depth: usize) -> bool {
-        let Some(schema) = self.schema else { return false };
-        let here = match schema.get("type") {
-            Some(Value::String(one)) => one == kind,
-            Some(Value::Array(types)) => types.iter().any(|it| it == kind),
-            _ => false,
-        };
-        let branches =
-            ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(*key)?.as_array()).flatten();
-        here || (depth > 0
-            && branches
-                .chain(self.target())
-                .any(|it| Self { schema: Some(it), ..self }.has_within(kind, depth - 1)))
+        // Each schema is visited once: its branches may lead back to it.
+        let (mut waiting, mut visited) = (Vec::from_iter(self.schema), HashSet::new());
+        while let Some(schema) = waiting.pop().filter(|_| visited.len() < MOST_SCHEMAS) {
+            if !visited.insert(std::ptr::from_ref(schema)) {
+                continue;
+            }
+            let is_kind = match schema.get("type") {
+                Some(Value::String(one)) => one == kind,
+                Some(Value::Array(types)) => types.iter().any(|it| it == kind),
+                _ => false,
+            };
+            if is_kind {
+                return true;
+            }
+            let branches = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
+            waiting.extend(branches.flatten());
+            waiting.extend(Self { schema: Some(schema), ..self }.target());
+        }
+        false
     }
 
     fn target(self) -> Option<&'s Value> {
@@ -210,6 +221,9 @@ impl<'s> Kinds<'s> {
         let mut object = Map::new();
         for pair in pairs {
             let path = pair.name.strip_prefix(&*parameter.name)?;
+            if path.split("][").count() > DEEPEST {
+                return None;
+            }
             let mut keys = path.strip_prefix('[')?.strip_suffix(']')?.split("][").peekable();
             let (mut kinds, mut target) = (self, &mut object);
             while let Some(key) = keys.next() {

@@ -9,6 +9,7 @@ mod credentials;
 mod fetch;
 mod files;
 mod generator;
+mod hostile;
 mod import;
 mod mocked;
 mod paging;

@@ -15,11 +15,17 @@ const DEEPEST_INLINED: usize = 24;
 /// The maximum number of components in one schema.
 const MOST_COMPONENTS: usize = 10_000;
 
-/// The number of values in `value`.
+/// The length of a text that counts as a value, in bytes.
+pub(in crate::import) const VALUE: usize = 32;
+
+/// The number of values in `value`; a long text counts as several.
 pub(in crate::import) fn size(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(members) => 1 + members.values().map(size).sum::<usize>(),
+        Value::Object(members) => {
+            1 + members.iter().map(|(key, it)| key.len() / VALUE + size(it)).sum::<usize>()
+        }
+        Value::String(text) => 1 + text.len() / VALUE,
         _ => 1,
     }
 }

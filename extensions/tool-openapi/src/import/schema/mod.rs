@@ -9,14 +9,14 @@ mod sound;
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
 };
 
 use serde_json::{Map, Value, json};
 use tool_runtime::definition::ContentHash;
 
 pub(crate) use self::assemble::assembled;
-pub(super) use self::assemble::size;
+pub(super) use self::assemble::{VALUE, size};
 use self::sound::Patterns;
 use super::{Problem, Report};
 use crate::document::{Documents, Place, Version};
@@ -27,8 +27,8 @@ const DEEPEST: usize = 160;
 /// The maximum number of references from one to the next.
 const LONGEST_CHAIN: usize = 32;
 
-/// The deepest part of `allOf` that is searched for properties.
-const DEEPEST_PARTS: usize = 4;
+/// The maximum number of parts of `allOf` that are searched for a property.
+const MOST_PARTS: usize = 64;
 
 const PREFIX: &str = "#/$defs/";
 
@@ -300,7 +300,9 @@ impl<'d> Components<'d> {
     ) {
         let drop_from = |new: &mut Map<String, Value>| {
             let Some(Value::Array(required)) = new.get_mut("required") else { return };
-            required.retain(|name| !name.as_str().is_some_and(|name| self.hides(place, members, name, 0)));
+            required.retain(|name| {
+                !name.as_str().is_some_and(|name| self.hides(place, members, name, &mut HashSet::new()))
+            });
             if required.is_empty() {
                 new.shift_remove("required");
             }
@@ -312,17 +314,26 @@ impl<'d> Components<'d> {
     }
 
     /// Returns `true` if the schema, or a part of its `allOf`, has the property `name`, which is not part of this direction.
-    fn hides(&self, place: &Place, members: &Map<String, Value>, name: &str, depth: usize) -> bool {
+    fn hides(
+        &self,
+        place: &Place,
+        members: &Map<String, Value>,
+        name: &str,
+        visited: &mut HashSet<*const Map<String, Value>>,
+    ) -> bool {
         if let Some(property) = members.get("properties").and_then(|it| it.get(name)) {
             return self.is_hidden(place, property);
         }
+        // The parts of a schema may lead back to it, many times.
+        if visited.len() > MOST_PARTS || !visited.insert(std::ptr::from_ref(members)) {
+            return false;
+        }
         let parts = members.get("allOf").and_then(Value::as_array);
-        depth < DEEPEST_PARTS
-            && parts.into_iter().flatten().any(|part| {
-                let resolved = self.documents.resolved(place.clone(), part).ok();
-                let resolved = resolved.and_then(|(place, it)| Some((place, it.as_object()?)));
-                resolved.is_some_and(|(place, members)| self.hides(&place, members, name, depth + 1))
-            })
+        parts.into_iter().flatten().any(|part| {
+            let resolved = self.documents.resolved(place.clone(), part).ok();
+            let resolved = resolved.and_then(|(place, it)| Some((place, it.as_object()?)));
+            resolved.is_some_and(|(place, members)| self.hides(&place, members, name, visited))
+        })
     }
 }
 

@@ -1,0 +1,72 @@
+//! Hints and warnings about an operation beyond its method and its visible text.
+
+use reqwest::Method;
+use serde_json::Value;
+use tool_runtime::{ToolDefinition, definition::Metadata, policy::Escape};
+
+use super::{Report, operation::Found};
+use crate::request::{In, Parameter};
+
+/// Headers by which servers replace the method of a request.
+const METHOD_HEADERS: [&str; 3] = ["x-http-method-override", "x-http-method", "x-method-override"];
+
+/// Takes back the hints of the method if an argument may replace it.
+pub(super) fn of_override(
+    metadata: &mut Metadata,
+    parameters: &[Parameter],
+    found: &Found<'_>,
+    tool: &str,
+    report: &mut Report,
+) {
+    let replaces = |it: &&Parameter| match it.location {
+        In::Header => METHOD_HEADERS.contains(&&*it.name.to_ascii_lowercase()),
+        In::Query => it.name.eq_ignore_ascii_case("_method"),
+        In::Path | In::QueryString | In::Cookie => false,
+    };
+    let Some(parameter) = parameters.iter().find(replaces) else { return };
+    (metadata.read_only, metadata.idempotent, metadata.destructive) = (Some(false), Some(false), None);
+    let message = format!(
+        "the parameter `{}` may replace the method, whose hints are not those of the tool",
+        parameter.property
+    );
+    report.warn("method_override", tool, &found.place, message);
+}
+
+/// Adds the request to what pins compare: a document that changes may lead the same tool to another place. A base URL of the program
+/// is no part of it.
+pub(super) fn of_request(metadata: &mut Metadata, method: &Method, path: &str, server: Option<&str>) {
+    metadata.custom.insert("request".to_owned(), Value::from(format!("{method} {path}")));
+    if let Some(server) = server {
+        metadata.custom.insert("server".to_owned(), Value::from(server));
+    }
+}
+
+/// Warns of characters that a model reads, and a person does not see.
+pub(super) fn of_hidden(definition: &ToolDefinition, found: &Found<'_>, report: &mut Report) {
+    let hides = has_hidden(definition.title())
+        || has_hidden(definition.description())
+        || hides(definition.input_schema().as_value());
+    if hides {
+        let message =
+            "the title, the description or the parameters have characters that a person does not see";
+        report.warn("hidden_text", definition.name().as_str(), &found.place, message);
+    }
+}
+
+fn hides(value: &Value) -> bool {
+    match value {
+        Value::String(text) => has_hidden(text),
+        Value::Array(items) => items.iter().any(hides),
+        Value::Object(members) => members.iter().any(|(key, it)| has_hidden(key) || hides(it)),
+        _ => false,
+    }
+}
+
+fn has_hidden(text: &str) -> bool {
+    let is_plain = |it: u8| it.is_ascii_graphic() || matches!(it, b' ' | b'\n' | b'\r' | b'\t');
+    if text.bytes().all(is_plain) {
+        return false;
+    }
+    // Long blanks are abbreviated, and are nothing hidden.
+    text.split_whitespace().any(|word| Escape::LINES.text(word) != word)
+}
