@@ -126,6 +126,11 @@ impl Issued {
         self.items.iter().flat_map(forms).any(|form| text.contains(&*form))
     }
 
+    /// Returns `true` if a server repeats one of the secrets in `bytes`.
+    pub(crate) fn is_repeated_in(&self, bytes: &[u8]) -> bool {
+        !self.items.is_empty() && matches!(self.hide(&String::from_utf8_lossy(bytes)), Cow::Owned(_))
+    }
+
     /// Returns `text` with `***` in place of the secrets, for what a server repeats of a request.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);

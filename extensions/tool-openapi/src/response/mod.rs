@@ -110,6 +110,7 @@ pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput
     }
     let opening = head.text(&call.plan.method, note);
     let media_type = head.header(CONTENT_TYPE.as_str()).unwrap_or_default();
+    let has_secret = issued.is_repeated_in(&read.bytes);
     let shown = match read.shown(&media_type, url.as_str()) {
         Shown::Text { text, notes } => {
             tail.splice(0..0, notes.into_iter().map(|it| format!("[{it}]")));
@@ -121,6 +122,10 @@ pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput
             Ok(text)
         }
         Shown::Nothing => Ok(String::new()),
+        Shown::Content(_) if has_secret => {
+            tail.push("[the response repeats a credential of the request, and is not shown]".to_owned());
+            Ok(String::new())
+        }
         Shown::Content(content) => Err(content),
     };
     let json = match &shown {

@@ -263,7 +263,8 @@ async fn echoed(
     let name = set.tools()[0].definition().name().to_string();
     let output = call(&set, &name, "{}").await.unwrap();
     assert!(server.take()[0].target.contains("key="));
-    format!("{} {:?} {:?}", output.text(), output.details(), output.structured())
+    let content = serde_json::to_string(&output.content()).unwrap();
+    format!("{} {content} {:?} {:?}", output.text(), output.details(), output.structured())
 }
 
 #[tokio::test]
@@ -290,4 +291,14 @@ async fn a_secret_with_quotes_or_escapes_is_hidden_where_json_repeats_it() {
         let shown = echoed(secret, move |_| Answer::json(&body)).await;
         assert!(!shown.contains("hunter2"), "{shown}"); // P09
     }
+}
+
+#[tokio::test]
+async fn bytes_that_repeat_the_secret_are_not_shown() {
+    let shown =
+        echoed("hunter2-secret", |target| Answer::of(200, "application/octet-stream", format!("\0{target}")))
+            .await;
+    let encoded = ["aHVudGVyMi1zZWNyZXQ", "1bnRlcjItc2VjcmV0", "dW50ZXIyLXNlY3Jld"];
+    assert!(!encoded.iter().any(|it| shown.contains(it)), "{shown}"); // P09
+    assert!(shown.contains("not shown"), "{shown}");
 }
