@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The members of an object, in their order, with their values as text.
@@ -18,6 +18,21 @@ impl<'t> Members<'t> {
     pub(super) fn get(&self, name: &str) -> Option<&'t RawValue> {
         let found = self.0.iter().find(|(key, _)| key == name)?;
         Some(found.1).filter(|it| it.get() != "null")
+    }
+
+    /// Returns an error if this object, or one within it, has two members of one name: what was validated and permitted is not what
+    /// every server reads.
+    pub(super) fn check_unique(&self) -> Result<(), serde_json::Error> {
+        let mut names: Vec<&str> = self.iter().map(|(name, _)| name).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(twice(pair[0]));
+        }
+        let has_members = |value: &&RawValue| value.get().starts_with(['{', '[']);
+        self.iter()
+            .map(|(_, value)| value)
+            .filter(has_members)
+            .try_for_each(|value| check_unique(value.get()))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'t RawValue)> {
@@ -49,10 +64,13 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
     }
 }
 
-/// Returns an error if an object within `text` has two members of one name: what was validated and permitted is not what every server
-/// reads.
-pub(super) fn check_unique(text: &str) -> Result<(), serde_json::Error> {
+/// Returns an error if an object within `text` has two members of one name.
+fn check_unique(text: &str) -> Result<(), serde_json::Error> {
     serde_json::from_str::<Unique>(text).map(drop)
+}
+
+fn twice<E: serde::de::Error>(name: &str) -> E {
+    E::custom(format_args!("the member `{name}` appears twice in one object"))
 }
 
 struct Unique;
@@ -103,9 +121,7 @@ impl<'de> Visitor<'de> for Unique {
         let mut names = HashSet::new();
         while let Some(Key(name)) = map.next_key::<Key<'de>>()? {
             if names.contains(&name) {
-                return Err(A::Error::custom(format_args!(
-                    "the member `{name}` appears twice in one object"
-                )));
+                return Err(twice(&name));
             }
             names.insert(name);
             let Self = map.next_value()?;

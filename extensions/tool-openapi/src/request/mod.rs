@@ -197,8 +197,9 @@ fn members(arguments: &str) -> Result<Members<'_>, ToolError> {
     let arguments = if arguments.trim() == "null" { "{}" } else { arguments };
     let unfit =
         |error| ToolError::bad_parameter(format!("the arguments are not an object of valid JSON: {error}"));
-    json::check_unique(arguments).map_err(unfit)?;
-    Members::of(arguments).map_err(unfit)
+    let members = Members::of(arguments).map_err(unfit)?;
+    members.check_unique().map_err(unfit)?;
+    Ok(members)
 }
 
 impl Parameter {

@@ -55,7 +55,7 @@ impl Body {
             _ => is_text(&essence),
         };
         if is_text {
-            return text(&bytes, media_type, is_cut);
+            return text(bytes, media_type, is_cut);
         }
         if is_cut {
             let what = if essence.is_empty() { "bytes".into() } else { short(&essence) };
@@ -80,7 +80,7 @@ impl Body {
 }
 
 /// Decodes a text of any charset of the web; a character that is cut off at the end is left out.
-fn text(bytes: &[u8], media_type: &str, is_cut: bool) -> Shown {
+fn text(bytes: Vec<u8>, media_type: &str, is_cut: bool) -> Shown {
     let mut notes = Vec::new();
     let label = media_type.split(';').skip(1).find_map(|it| {
         let (name, value) = it.split_once('=')?;
@@ -95,10 +95,18 @@ fn text(bytes: &[u8], media_type: &str, is_cut: bool) -> Shown {
         }
         None => UTF_8,
     };
+    // Most texts need no conversion. A byte order mark is removed by the decoder.
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) if encoding == UTF_8 && !text.starts_with('\u{feff}') => {
+            return Shown::Text { text, notes };
+        }
+        Ok(text) => text.into_bytes(),
+        Err(error) => error.into_bytes(),
+    };
     let mut decoder = encoding.new_decoder();
     let room = decoder.max_utf8_buffer_length(bytes.len()).unwrap_or(bytes.len() * 3 + 16);
     let mut text = String::with_capacity(room);
-    let (_, _, is_broken) = decoder.decode_to_string(bytes, &mut text, !is_cut);
+    let (_, _, is_broken) = decoder.decode_to_string(&bytes, &mut text, !is_cut);
     if is_broken {
         notes.push(format!("bytes that are not valid {} are shown as `\u{fffd}`", encoding.name()));
     }

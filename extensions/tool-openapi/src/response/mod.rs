@@ -5,6 +5,7 @@
 //! that a retry policy repeats the call.
 
 mod body;
+mod head;
 mod limit;
 mod link;
 mod next;
@@ -15,10 +16,10 @@ mod view;
 use std::borrow::Cow;
 
 use reqwest::{
-    Method, StatusCode, Url,
-    header::{CONTENT_TYPE, HeaderMap, LINK},
+    Url,
+    header::{CONTENT_TYPE, LINK},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tool_runtime::{
     Content, ErrorKind, ToolContext, ToolDefinition, ToolError, ToolOutput,
     context::{LogLevel, LogLine},
@@ -26,6 +27,7 @@ use tool_runtime::{
 
 use self::{
     body::Shown,
+    head::Head,
     limit::{Limited, limited, short},
     next::{Asked, Next},
 };
@@ -33,35 +35,7 @@ pub(crate) use self::{
     shapes::{Shape, Shapes},
     view::View,
 };
-use crate::{auth::Issued, client::Answer, import::is_json, request::Plan, settings::Settings};
-
-/// Headers that the details have, beside those whose name begins with one of [`PREFIXES`].
-const HEADERS: [&str; 19] = [
-    "allow",
-    "content-disposition",
-    "content-language",
-    "content-length",
-    "content-location",
-    "content-range",
-    "content-type",
-    "date",
-    "deprecation",
-    "etag",
-    "expires",
-    "last-modified",
-    "link",
-    "location",
-    "request-id",
-    "retry-after",
-    "sunset",
-    "warning",
-    "www-authenticate",
-];
-const PREFIXES: [&str; 7] =
-    ["ratelimit", "x-ratelimit-", "x-rate-limit-", "x-request-id", "x-correlation-id", "x-total", "x-page"];
-
-/// Headers that a model reads, since they say what to do next.
-const SHOWN: [&str; 2] = ["location", "retry-after"];
+use crate::{client::Answer, import::is_json, request::Plan, settings::Settings};
 
 /// An operation, and the call that a response answers.
 pub(crate) struct Call<'a> {
@@ -74,14 +48,6 @@ pub(crate) struct Call<'a> {
     /// The URL of the request, without credentials.
     pub(crate) url: &'a Url,
     pub(crate) cx: &'a ToolContext,
-}
-
-/// A response without its body.
-struct Head<'a> {
-    status: StatusCode,
-    url: &'a Url,
-    headers: &'a HeaderMap,
-    issued: &'a Issued,
 }
 
 /// Reads a response and makes a result of it.
@@ -100,16 +66,17 @@ pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput
         "status": head.status.as_u16(),
         "method": call.plan.method.as_str(),
         "url": url.as_str(),
-        "headers": head.details(),
+        "headers": {},
         "bytes": size,
     });
+    details["headers"] = head.details();
     let next = call.next(&head);
     let mut tail = next.as_ref().map(|it| it.text()).into_iter().collect::<Vec<_>>();
     if let Some(next) = &next {
         details["next"] = next.details();
     }
     let opening = head.text(&call.plan.method, note);
-    let media_type = head.header(CONTENT_TYPE.as_str()).unwrap_or_default();
+    let media_type = head.header(&CONTENT_TYPE).unwrap_or_default();
     let has_secret = issued.is_repeated_in(&read.bytes);
     let shown = match read.shown(&media_type, url.as_str()) {
         Shown::Text { text, notes } => {
@@ -151,7 +118,8 @@ struct Body {
 
 /// The opening, the body and the remarks of a text.
 fn joined(opening: &str, body: &str, tail: &[String]) -> String {
-    let mut text = opening.to_owned();
+    let mut text = String::with_capacity(length(opening, body, tail));
+    text.push_str(opening);
     if !body.is_empty() {
         text.push_str("\n\n");
         text.push_str(body);
@@ -161,6 +129,12 @@ fn joined(opening: &str, body: &str, tail: &[String]) -> String {
         text.push_str(note);
     }
     text
+}
+
+/// The most bytes that [`joined`] makes of the same.
+fn length(opening: &str, body: &str, tail: &[String]) -> usize {
+    let notes: usize = tail.iter().map(|note| "\n".len() + note.len()).sum();
+    opening.len() + "\n\n".len() + body.len() + notes
 }
 
 impl Call<'_> {
@@ -196,7 +170,8 @@ impl Call<'_> {
                 calls.read_limit
             ));
         }
-        let around = joined(opening, "", &tail).len() + "\n\n\n".len();
+        // The note of the limit has a line of its own.
+        let around = length(opening, "", &tail) + "\n".len();
         let room = self.settings.response_limit.saturating_sub(around);
         let Limited { text, note, is_json } = limited(text, room, is_valid, calls.readback.as_deref());
         tail.splice(0..0, note);
@@ -227,7 +202,7 @@ impl Call<'_> {
                 Err(error) => Some(format!("expected JSON, received invalid JSON: {error}")),
             },
             _ => {
-                let media_type = head.header(CONTENT_TYPE.as_str()).unwrap_or_else(|| "no media type".into());
+                let media_type = head.header(&CONTENT_TYPE).unwrap_or_else(|| "no media type".into());
                 Some(format!("expected JSON, received `{}`", media_type.escape_debug()))
             }
         }
@@ -271,48 +246,6 @@ impl Call<'_> {
         let error = ToolError::failed(output.text().into_owned()).retryable(pause.is_some());
         let error = output.details().cloned().into_iter().fold(error, ToolError::with_details);
         Err(pause.into_iter().fold(error, ToolError::with_retry_after))
-    }
-}
-
-impl Head<'_> {
-    /// The values of a header, without credentials.
-    fn header(&self, name: &str) -> Option<String> {
-        let values = self.headers.get_all(name).iter().map(|it| String::from_utf8_lossy(it.as_bytes()));
-        let is_url = matches!(name, "location" | "content-location");
-        let clean = |it: Cow<'_, str>| match is_url.then(|| self.url.join(&it)) {
-            // Neither user and password nor the credentials of the request.
-            Some(Ok(url)) if self.issued.without_credentials(&url) != url => {
-                self.issued.hide(self.issued.without_credentials(&url).as_str()).into_owned()
-            }
-            _ => self.issued.hide(&it).into_owned(),
-        };
-        let values: Vec<_> = values.map(clean).collect();
-        (!values.is_empty()).then(|| values.join(", "))
-    }
-
-    fn details(&self) -> Value {
-        let is_kept = |name: &&str| HEADERS.contains(name) || PREFIXES.iter().any(|it| name.starts_with(it));
-        let names = self.headers.keys().map(|it| it.as_str()).filter(is_kept);
-        let values = names.filter_map(|name| Some((name.to_owned(), Value::from(self.header(name)?))));
-        Value::Object(values.collect::<Map<_, _>>())
-    }
-
-    /// Method and URL, the status, and what a model must know of the headers.
-    fn text(&self, method: &Method, note: Option<String>) -> String {
-        let status = match self.status.canonical_reason() {
-            Some(reason) => format!("{} {reason}", self.status.as_u16()),
-            None => self.status.as_u16().to_string(),
-        };
-        let mut text = format!("{method} {}\n{status}", short(self.url.as_str()));
-        for name in SHOWN {
-            if let Some(value) = self.header(name) {
-                text.push_str(&format!("\n{name}: {}", short(&value)));
-            }
-        }
-        if let Some(note) = note {
-            text.push_str(&format!("\n[{note}]"));
-        }
-        text
     }
 }
 
