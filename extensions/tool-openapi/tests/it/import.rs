@@ -112,3 +112,14 @@ fn the_operations_of_version_3_2_are_tools_and_webhooks_and_callbacks_are_not() 
     let set = built(OpenApiToolSet::builder(document(paths, webhooks)).base_url("http://h"));
     assert_eq!(names(&set), ["order"]);
 }
+
+#[test]
+fn a_deprecated_operation_says_so_and_unknown_arguments_are_refused() {
+    let paths = json!({ "/a": { "get": { "operationId": "a", "deprecated": true }, "query": { "operationId": "b" } } });
+    let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+    let [a, b] = [0, 1].map(|at: usize| set.tools()[at].definition());
+    assert_eq!(a.metadata().custom.get("deprecated"), Some(&json!(true)));
+    assert_eq!(b.metadata().custom.get("deprecated"), None);
+    assert_eq!((a.metadata().read_only, b.metadata().read_only), (Some(true), Some(true))); // P14
+    assert_eq!(a.input_schema().as_value()["additionalProperties"], json!(false)); // P13
+}
