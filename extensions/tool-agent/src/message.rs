@@ -204,7 +204,7 @@ impl Message {
     pub(crate) fn rendered(
         &self,
         form: Form,
-        render: impl FnOnce() -> Option<Box<RawValue>>,
+        render: impl FnOnce() -> Vec<Arc<RawValue>>,
     ) -> Cow<'_, [Arc<RawValue>]> {
         if let Some(known) = self.0.rendered.get().filter(|known| known.form == form) {
             return Cow::Borrowed(&known.messages);
@@ -212,7 +212,7 @@ impl Message {
         let own = self.original().filter(|original| *original.dialect == *form.dialect);
         let messages = match own {
             Some(original) => split(&original.json),
-            None => render().map(|json| split(&json)).unwrap_or_default(),
+            None => render(),
         };
         match self.0.rendered.set(Rendered { form, messages }) {
             Ok(()) => Cow::Borrowed(self.0.rendered.get().map_or(&[], |kept| &kept.messages[..])),
@@ -225,9 +225,13 @@ impl Message {
 /// Splits a list of messages; a single message is a list of one.
 #[cfg(feature = "http")]
 pub(crate) fn split(json: &RawValue) -> Vec<Arc<RawValue>> {
-    match serde_json::from_str::<Vec<Box<RawValue>>>(json.get()) {
-        Ok(messages) => messages.into_iter().map(Arc::from).collect(),
-        Err(_) => vec![json.to_owned().into()],
+    let messages = match json.get().starts_with('[') {
+        true => serde_json::from_str::<Vec<Box<RawValue>>>(json.get()).ok(),
+        false => None,
+    };
+    match messages {
+        Some(messages) => messages.into_iter().map(Arc::from).collect(),
+        None => vec![json.to_owned().into()],
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     drive::{Drive, Next, limit},
 };
 use crate::{
-    Limit,
+    Limit, Limits,
     guard::called,
     hook::{Answered, Step},
     model::{Response, SharedModel},
@@ -123,15 +123,15 @@ impl Drive {
 
     /// Ends the run before calls that exceed a limit: none of them is executed.
     pub(super) fn before_calls(&mut self, calls: &[ToolCall]) -> Next {
-        let limits = self.agent().0.limits.clone();
+        let Limits { calls: total, calls_per_response, repeated_calls, .. } = self.agent().0.limits;
         let made = calls.len() as u64;
-        if let Some(most) = limits.calls.filter(|most| self.usage.calls + made > *most) {
+        if let Some(most) = total.filter(|most| self.usage.calls + made > *most) {
             return limit(
                 Limit::Calls,
                 format!("the run may make at most {most} calls, which is the limit `Limits::calls`"),
             );
         }
-        if let Some(most) = limits.calls_per_response.filter(|most| made > *most) {
+        if let Some(most) = calls_per_response.filter(|most| made > *most) {
             let message = format!(
                 "the model made {made} calls in one response, and may make {most}, which is the limit \
                  `Limits::calls_per_response`"
@@ -139,21 +139,18 @@ impl Drive {
             return limit(Limit::Calls, message);
         }
         self.usage.calls += made;
-        let written: Vec<_> =
-            calls.iter().map(|call| format!("{}{}", call.name, call.arguments.as_str())).collect();
-        let written = written.join("\n");
+        let Some(most) = repeated_calls else { return ControlFlow::Continue(()) };
+        let written: String =
+            calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str(), "\n"]).collect();
         if written == self.repeated.calls {
             self.repeated.rounds += 1;
         } else {
             self.repeated = Repeated { calls: written, rounds: 1 };
         }
-        match limits.repeated_calls.filter(|most| self.repeated.rounds > *most) {
-            Some(most) => limit(
-                Limit::RepeatedCalls,
-                format!("the model made the same calls more than {most} times in a row"),
-            ),
-            None => ControlFlow::Continue(()),
+        if self.repeated.rounds <= most {
+            return ControlFlow::Continue(());
         }
+        limit(Limit::RepeatedCalls, format!("the model made the same calls more than {most} times in a row"))
     }
 }
 

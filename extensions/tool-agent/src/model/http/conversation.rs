@@ -2,11 +2,18 @@
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 use tool_runtime::{Content, ToolCall, ToolResult, dialect::BoundTools};
 
 use super::{Provider, Settings};
-use crate::{Message, Part, Role, message::Form, model::Request};
+use crate::{
+    Message, Part, Role,
+    message::{Form, split},
+    model::Request,
+};
 
 /// The maximum length of an id of a call in a converted message: [OpenAI's chat
 /// completions](https://github.com/agno-agi/agno/issues/5382) have the shortest. Anthropic's ids have the characters
@@ -75,7 +82,7 @@ impl<'s> Conversation<'s> {
         }
         // The JSON of a message does not depend on other messages, unless ids were replaced.
         if !self.replaced.is_empty() && message.role() != Role::User && !is_own(self.settings, message) {
-            self.messages.extend(self.converted(message).iter().flat_map(|json| crate::message::split(json)));
+            self.messages.extend(self.converted(message));
         } else {
             let json = message.rendered(self.form(message), || self.converted(message));
             match json {
@@ -104,14 +111,14 @@ impl<'s> Conversation<'s> {
         Form { dialect: Arc::clone(&self.dialect), variant, names }
     }
 
-    /// Converts a message; `None` if it is empty.
-    fn converted(&self, message: &Message) -> Option<Box<RawValue>> {
+    /// Converts a message, into none if it is empty.
+    fn converted(&self, message: &Message) -> Vec<Arc<RawValue>> {
         match message.role() {
             Role::User => {
                 let content = message.content();
-                (!content.is_empty()).then(|| to_raw_value(&self.bound.user_message(&content)).ok())?
+                if content.is_empty() { Vec::new() } else { listed(&self.bound.user_message(&content)) }
             }
-            Role::Assistant => self.assistant(message),
+            Role::Assistant => self.assistant(message).map(|json| split(&json)).unwrap_or_default(),
             Role::Tool => {
                 let mut replaced = self.replaced.clone();
                 let results: Vec<ToolResult> = message
@@ -125,7 +132,7 @@ impl<'s> Conversation<'s> {
                         None => result.clone(),
                     })
                     .collect();
-                (!results.is_empty()).then(|| to_raw_value(&self.bound.results(&results)).ok())?
+                if results.is_empty() { Vec::new() } else { listed(&self.bound.results(&results)) }
             }
         }
     }
@@ -179,7 +186,12 @@ impl<'s> Conversation<'s> {
     /// Reports content that the provider does not accept.
     fn report(&mut self, message: &Message) {
         let name = self.settings.provider.name();
-        let mut content: Vec<Cow<'_, Content>> = Vec::new();
+        let mut refused = Vec::new();
+        let mut check = |content: &Content| {
+            if !self.bound.accepts(content) {
+                refused.push(kind(content));
+            }
+        };
         for part in message.parts() {
             match part {
                 Part::Content(it) if message.role() == Role::Assistant => {
@@ -195,19 +207,27 @@ impl<'s> Conversation<'s> {
                         self.unsupported.push(text);
                     }
                 }
-                Part::Content(it) => content.push(Cow::Borrowed(it)),
+                Part::Content(it) => check(it),
                 Part::Result(result) => {
-                    content.extend(result.content().iter().cloned().map(Cow::Owned));
-                    content.extend(result.follow_ups().iter().flatten().map(Cow::Borrowed));
+                    result.content().iter().for_each(&mut check);
+                    result.follow_ups().iter().flatten().for_each(&mut check);
                 }
                 _ => {}
             }
         }
-        for refused in content.iter().filter(|it| !self.bound.accepts(it)) {
-            let kind = kind(refused);
+        for kind in refused {
             self.unsupported
                 .push(format!("{kind} is replaced by a text: `{name}` does not accept this type of file"));
         }
+    }
+}
+
+/// Returns a list of messages, or a single one, as JSON.
+fn listed(messages: &Value) -> Vec<Arc<RawValue>> {
+    let json = |message| to_raw_value(message).ok().map(Arc::from);
+    match messages {
+        Value::Array(messages) => messages.iter().filter_map(json).collect(),
+        message => json(message).into_iter().collect(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use sse_stream::SseByteStream;
 use tokio::time::timeout;
 use tool_runtime::dialect::{AssembledResponse, BoundTools, Delta, DialectError};
@@ -83,7 +83,12 @@ impl Exchange<'_> {
             let message = format!("there is no key: set `{variable}_API_KEY`, or call `with_api_key`");
             return Err(ModelError::new(ModelErrorKind::Authentication, message));
         }
-        let mut request = client.post(provider.url(self.settings)).header("content-type", "application/json");
+        let request = match self.settings.url() {
+            Some(url) => client.post(url.clone()),
+            // The client says what is wrong with it.
+            None => client.post(provider.url(self.settings)),
+        };
+        let mut request = request.header("content-type", "application/json");
         for (name, value) in provider.headers(key.as_ref()) {
             request = request.header(name, value);
         }
@@ -144,7 +149,12 @@ impl Exchange<'_> {
         let mut events = SseByteStream::new(self.bounded(response));
         let mut assembler = bound.assembler();
         let lost = loop {
-            let event = match self.in_time(events.next()).await {
+            // Most events arrive with the one before, and need no timer.
+            let event = match events.next().now_or_never() {
+                Some(event) => Ok(event),
+                None => self.in_time(events.next()).await,
+            };
+            let event = match event {
                 Ok(None) => break None,
                 Ok(Some(Ok(event))) => event,
                 Ok(Some(Err(error))) => break Some(broken(error)),
@@ -183,9 +193,10 @@ impl Exchange<'_> {
         response: reqwest::Response,
     ) -> impl Stream<Item = Result<Bytes, BodyError>> + Unpin + use<> {
         let (most, mut size) = (self.settings.longest_response, 0_usize);
-        let url = failure::shown(&self.settings.base_url);
+        let base_url = self.settings.base_url.clone();
         Box::pin(response.bytes_stream().map(move |chunk| {
-            let chunk = chunk.map_err(|error| BodyError::Connection { error, url: url.clone() })?;
+            let chunk =
+                chunk.map_err(|error| BodyError::Connection { error, url: failure::shown(&base_url) })?;
             size = size.saturating_add(chunk.len());
             if size > most { Err(BodyError::TooLong(most)) } else { Ok(chunk) }
         }))

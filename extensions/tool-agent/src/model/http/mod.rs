@@ -14,7 +14,11 @@ pub(super) mod failure;
 mod provider;
 mod strict;
 
-use std::{env, fmt, sync::Arc, time::Duration};
+use std::{
+    env, fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use serde_json::{Map, Value};
 use tool_runtime::Dialect;
@@ -69,6 +73,15 @@ struct Settings {
     strict_output: Option<bool>,
     formats: Formats,
     client: reqwest::Client,
+    /// Made of the other settings with the first request.
+    url: OnceLock<Option<reqwest::Url>>,
+}
+
+impl Settings {
+    /// Returns the URL of requests; `None` if it is not valid.
+    fn url(&self) -> Option<&reqwest::Url> {
+        self.url.get_or_init(|| reqwest::Url::parse(&self.provider.url(self)).ok()).as_ref()
+    }
 }
 
 /// A text that is never printed.
@@ -165,12 +178,14 @@ impl HttpModel {
             strict_output: None,
             formats: Formats::default(),
             client,
+            url: OnceLock::new(),
         })))
     }
 
     fn with(self, change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Arc::unwrap_or_clone(self.0);
         change(&mut settings);
+        settings.url = OnceLock::new();
         Self(Arc::new(settings))
     }
 
