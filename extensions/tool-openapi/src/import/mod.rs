@@ -160,14 +160,36 @@ impl Problem {
     }
 }
 
+/// The maximum size of all skipped operations and diagnostics of an import, in bytes: those of a hostile document may exceed the
+/// document many times.
+const LARGEST_REPORT: usize = 64 << 20;
+
+/// What an entry of a report takes beside its texts.
+const ENTRY: usize = 256;
+
 /// Skipped operations and diagnostics of an import.
 #[derive(Default)]
 pub(crate) struct Report {
     skipped: Vec<(SkippedOperation, Place)>,
     diagnostics: Vec<(Diagnostic, Place)>,
+    size: usize,
+    /// The entries that exceed the maximum size.
+    omitted: usize,
 }
 
 impl Report {
+    /// Counts an entry with these texts, whose pointer is in two places at most; `false` if it exceeds the maximum size.
+    fn has_room(&mut self, place: &Place, texts: &[&str]) -> bool {
+        let size = ENTRY + 2 * place.pointer.len() + texts.iter().map(|it| it.len()).sum::<usize>();
+        let has_room = self.size.saturating_add(size) <= LARGEST_REPORT;
+        if has_room {
+            self.size += size;
+        } else {
+            self.omitted += 1;
+        }
+        has_room
+    }
+
     fn skip(&mut self, found: &Found<'_>, place: &Place, reason: String) {
         self.skip_value(found.label(), place, reason);
     }
@@ -175,6 +197,9 @@ impl Report {
     /// Adds a skipped value that is no operation.
     fn skip_value(&mut self, operation: impl Into<String>, place: &Place, reason: impl Into<String>) {
         let (operation, reason) = (operation.into(), reason.into());
+        if !self.has_room(place, &[&operation, &reason]) {
+            return;
+        }
         let skipped = SkippedOperation { operation, pointer: String::new(), reason };
         self.skipped.push((skipped, place.clone()));
     }
@@ -195,13 +220,23 @@ impl Report {
     }
 
     fn add(&mut self, severity: Severity, code: &'static str, tool: &str, place: &Place, message: String) {
+        if !self.has_room(place, &[tool, &message]) {
+            return;
+        }
         let diagnostic = Diagnostic::new(severity, code, message);
         let diagnostic = if tool.is_empty() { diagnostic } else { diagnostic.of_tool(tool) };
         self.diagnostics.push((diagnostic, place.clone()));
     }
 
     /// Returns everything, with pointers into the documents as they were written.
-    fn finished(self, documents: &Documents) -> (Vec<SkippedOperation>, Vec<Diagnostic>) {
+    fn finished(mut self, documents: &Documents) -> (Vec<SkippedOperation>, Vec<Diagnostic>) {
+        if self.omitted > 0 {
+            let message = format!(
+                "{} more skipped operations and diagnostics are not listed: the report has its maximum size",
+                self.omitted
+            );
+            self.warn_document("omitted", message);
+        }
         let skipped = self.skipped.into_iter().map(|(mut it, place)| {
             it.pointer = documents.shown(&place);
             it

@@ -31,6 +31,12 @@ use crate::{
 /// The methods of a path item, in the order of the specification.
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
+/// The maximum length of a path, in bytes: each name, pointer and message of its operations has it.
+const LONGEST_PATH: usize = 1 << 10;
+
+/// The maximum number of methods of a path that have no member of their own.
+const MOST_OTHERS: usize = 16;
+
 /// An operation in its document.
 pub(super) struct Found<'d> {
     pub(super) method: String,
@@ -67,12 +73,17 @@ impl Found<'_> {
 pub(super) fn all<'d>(documents: &'d Documents, report: &mut Report) -> Vec<Found<'d>> {
     let place = Place::new(0, "/paths");
     let mut found = Vec::new();
-    let paths = documents.root().get("paths").and_then(Value::as_object);
+    let paths = documents.root().get("paths");
+    if let Some(paths) = paths.filter(|it| !it.is_object()) {
+        let message = format!("`paths` is {}, and not an object: there are no operations", kind(paths));
+        report.warn("paths", "", &place, message);
+    }
+    let paths = paths.and_then(Value::as_object);
     for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
-        let (item_place, item) = match documents.resolved(place.at(path), item) {
+        let (item_place, item) = match item_of(documents, &place, path, item) {
             Ok(resolved) => resolved,
             Err(reason) => {
-                report.skip_value(path, &place.at(path), reason.to_string());
+                report.skip_value(beginning(path), &place.at(beginning(path)), reason);
                 continue;
             }
         };
@@ -87,11 +98,54 @@ pub(super) fn all<'d>(documents: &'d Documents, report: &mut Report) -> Vec<Foun
         }
         // Version 3.2: methods that have no member of their own.
         let others = item.get("additionalOperations").and_then(Value::as_object);
-        for (method, value) in others.into_iter().flatten() {
-            add(method, item_place.at("additionalOperations").at(method), value);
+        let place = item_place.at("additionalOperations");
+        for (method, value) in others.into_iter().flatten().take(MOST_OTHERS) {
+            add(method, place.at(method), value);
+        }
+        if let Some(more) = others.map_or(0, Map::len).checked_sub(MOST_OTHERS).filter(|more| *more > 0) {
+            let reason = format!("{more} more methods of the path; at most {MOST_OTHERS} are carried");
+            report.skip_value(path, &place, reason);
         }
     }
     found
+}
+
+/// The path item of `path`; an error is the reason why it has no operations.
+fn item_of<'d>(
+    documents: &'d Documents,
+    paths: &Place,
+    path: &str,
+    item: &'d Value,
+) -> Result<(Place, &'d Value), String> {
+    if path.len() > LONGEST_PATH {
+        return Err(format!("the path has {} bytes; at most {LONGEST_PATH} are carried", path.len()));
+    }
+    let (place, item) = documents.resolved(paths.at(path), item).map_err(|reason| reason.to_string())?;
+    if !item.is_object() {
+        return Err(format!("the path item is {}, and not an object", kind(item)));
+    }
+    Ok((place, item))
+}
+
+/// The path, or its beginning if it is too long.
+fn beginning(path: &str) -> &str {
+    const BEGINNING: usize = 200;
+    if path.len() <= LONGEST_PATH {
+        return path;
+    }
+    let end = (0..=BEGINNING).rev().find(|at| path.is_char_boundary(*at)).unwrap_or(0);
+    &path[..end]
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
 }
 
 /// The document, the settings and the components that the import of an operation reads.

@@ -302,3 +302,50 @@ async fn bytes_that_repeat_the_secret_are_not_shown() {
     assert!(!encoded.iter().any(|it| shown.contains(it)), "{shown}"); // P09
     assert!(shown.contains("not shown"), "{shown}");
 }
+
+#[test]
+fn a_part_that_is_no_object_is_reported() {
+    let set =
+        built(OpenApiToolSet::builder(document(json!({ "/a": "nonsense", "/b": { "get": 5 } }), json!({}))));
+    let skipped: Vec<_> = set.skipped().iter().map(|it| (&*it.pointer, &*it.reason)).collect();
+    assert_eq!(skipped[0], ("/paths/~1a", "the path item is a text, and not an object")); // P01
+    assert_eq!(skipped[1].0, "/paths/~1b/get");
+    let set = built(OpenApiToolSet::builder(document(json!([]), json!({}))));
+    let messages: Vec<_> = set.diagnostics().iter().map(ToString::to_string).collect();
+    assert!(messages.iter().any(|it| it.contains("`paths` is a list, and not an object")), "{messages:?}");
+}
+
+#[test]
+fn a_path_or_a_list_of_methods_that_is_too_long_is_skipped_as_a_whole() {
+    let others: serde_json::Map<_, _> =
+        (0..18).map(|at| (format!("M{at}"), json!({ "responses": {} }))).collect();
+    let builder = OpenApiToolSet::builder(document(
+        json!({
+            "/a": { "additionalOperations": others },
+            (format!("/{}", "é".repeat(1_000_000))): { "get": { "responses": {} } },
+        }),
+        json!({}),
+    ));
+    let set = built(builder.base_url("http://127.0.0.1:1"));
+    let [methods, path] = set.skipped() else { panic!("{:?}", set.skipped()) };
+    assert_eq!(set.tools().len(), 16);
+    assert_eq!(methods.reason, "2 more methods of the path; at most 16 are carried");
+    assert_eq!(path.reason, "the path has 2000001 bytes; at most 1024 are carried");
+    assert!(path.operation.len() < 300 && path.pointer.len() < 300);
+}
+
+#[test]
+fn a_report_is_bounded_and_counts_what_it_omits() {
+    let methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+    let item: serde_json::Map<_, _> = methods.iter().map(|it| ((*it).to_owned(), json!(5))).collect();
+    let path = "p".repeat(900);
+    let paths = (0..3_400).map(|at| (format!("/{at}{path}"), Value::Object(item.clone())));
+    let set = built(OpenApiToolSet::builder(document(Value::Object(paths.collect()), json!({}))));
+    let skipped = set.skipped();
+    let size: usize = skipped.iter().map(|it| it.pointer.len() + it.operation.len() + it.reason.len()).sum();
+    assert!(size < 64 << 20, "{size}");
+    let omitted = 3_400 * methods.len() - skipped.len();
+    let messages: Vec<_> = set.diagnostics().iter().map(ToString::to_string).collect();
+    let expected = format!("{omitted} more skipped operations and diagnostics are not listed");
+    assert!(omitted > 0 && messages.iter().any(|it| it.contains(&expected)), "{omitted} {messages:?}");
+}
