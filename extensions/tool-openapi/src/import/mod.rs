@@ -164,7 +164,7 @@ impl Problem {
 /// document many times.
 const LARGEST_REPORT: usize = 64 << 20;
 
-/// What an entry of a report takes beside its texts.
+/// The size of an entry of a report without its texts, in bytes: an estimate.
 const ENTRY: usize = 256;
 
 /// Skipped operations and diagnostics of an import.
