@@ -44,11 +44,38 @@
 //! - Redirects are followed for GET and HEAD, at most 5, within the origin of the operation and to the
 //!   [origins](OpenApiToolSetBuilder::follow_redirects_to) that the program names, which receive no credentials.
 //!
-//! Diagnostics about credentials: `no_credential`, `foreign_origin`, `unknown_scheme`, `unsupported_scheme`,
-//! `malformed_security`, `unused_credential`, `parameter_replaced`, `plain_http`.
+//! # What the import reports
 //!
-//! `hidden_text` is about characters that a model reads and a person does not see; `method_override` about a parameter that may
-//! replace the method, so that the tool is neither read-only nor idempotent.
+//! An operation that cannot be a tool is [skipped](OpenApiToolSet::skipped), with the reason. What is carried in another form, or
+//! not at all, is a [diagnostic](OpenApiToolSet::diagnostics); its location has the tool and the JSON pointer into the document.
+//!
+//! | code | meaning | what to do |
+//! | --- | --- | --- |
+//! | `body_as_text` | a request body, such as XML, is a text without a described structure | describe it with [`describe`](OpenApiToolSetBuilder::describe) |
+//! | `duplicate_id` | the `operationId` is not unique or reserved; the tool is named by method and path | mend the document |
+//! | `dynamic_reference` | a `$dynamicRef` leads nowhere; every value is accepted there | mend the document |
+//! | `encoding` | a style or a header of a part of a form is not sent | check the body |
+//! | `enum` | values of an `enum` are read as of the declared type, such as the text `1` as a number | nothing |
+//! | `foreign_origin` | the credential of the operation is given for other origins | give it for this one |
+//! | `hidden_text` | a model reads characters that a person does not see | read the text before a model does |
+//! | `ignored_header` | a header is set by the client and is no parameter | nothing |
+//! | `malformed_security` | `security` is no list of objects; no credential is sent | mend the document |
+//! | `media_type_chosen` | a body may have several media types; one is sent | [`prefer_media_type`](OpenApiToolSetBuilder::prefer_media_type) |
+//! | `method_override` | a parameter may replace the method, so that the tool is neither read-only nor idempotent | deny the parameter |
+//! | `no_credential` | the operation requires a credential, and none is given | [`credential`](OpenApiToolSetBuilder::credential) |
+//! | `omitted` | the report has its maximum size, 64 MiB; the number of what it omits | do not trust the document |
+//! | `output_schema` | the responses have no output schema | mend the document |
+//! | `parameter_left_out` | an optional parameter cannot be carried | call the operation without it |
+//! | `parameter_replaced` | the credential is sent in place of a parameter of its name | nothing |
+//! | `paths` | `paths` is not an object | mend the document |
+//! | `plain_http` | a credential is sent without encryption | a `base_url` with `https` |
+//! | `server_query` | the query and the fragment of a server are not sent | nothing |
+//! | `undeclared_parameter` | a parameter of the path is not declared, and taken for a text | nothing |
+//! | `unknown_operation` | [`ids`](OpenApiToolSetBuilder::ids) names an id that no operation has | check the spelling |
+//! | `unknown_scheme` | the operation names a security scheme that does not exist | mend the document |
+//! | `unknown_view` | a [view](OpenApiToolSetBuilder::view) names an operation that is no tool | check the spelling |
+//! | `unsupported_scheme` | no request can carry the credential | use another alternative |
+//! | `unused_credential` | a credential is sent with no operation | check its scheme and origin |
 
 mod auth;
 mod choosing;

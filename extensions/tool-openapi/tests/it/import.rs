@@ -123,3 +123,32 @@ fn a_deprecated_operation_says_so_and_unknown_arguments_are_refused() {
     assert_eq!((a.metadata().read_only, b.metadata().read_only), (Some(true), Some(true))); // P14
     assert_eq!(a.input_schema().as_value()["additionalProperties"], json!(false)); // P13
 }
+
+/// The codes of diagnostics in the sources below `folder`.
+fn codes(folder: &std::path::Path, found: &mut std::collections::BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            codes(&path, found);
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for before in [".warn(", ".note(", ".warn_document(", "code:"] {
+            let codes = text.split(before).skip(1).filter_map(|it| it.trim_start().strip_prefix('"'));
+            found.extend(codes.filter_map(|it| it.split('"').next()).map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn every_diagnostic_is_explained() {
+    let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = std::collections::BTreeSet::new();
+    codes(&sources, &mut found);
+    let page = std::fs::read_to_string(sources.join("lib.rs")).unwrap();
+    let explained = page.lines().filter_map(|it| it.strip_prefix("//! | `")?.split_once("` | "));
+    let explained: Vec<_> =
+        explained.filter(|(_, it)| it.split('|').count() == 3).map(|(code, _)| code).collect();
+    assert!(found.len() > 20 && explained.is_sorted());
+    assert_eq!(explained, found.iter().map(String::as_str).collect::<Vec<_>>());
+}
