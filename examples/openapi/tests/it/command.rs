@@ -87,6 +87,12 @@ fn a_mistake_in_the_command_line_is_explained() {
     assert!(code == 2 && error.contains("NAME: VALUE"), "{error}");
     let (code, _, error) = openapi(&[PETSTORE]);
     assert!(code == 2 && error.contains("list"), "{error}");
+    let (code, _, error) = openapi(&["--tag", "nosuch", PETSTORE, "list"]);
+    assert!(code == 2 && error.contains("no operation has the tag `nosuch`; the tags are `pet`"), "{error}");
+    let (code, _, error) = openapi(&["--folder", "nosuch", PETSTORE, "list"]);
+    assert!(code == 2 && error.contains("there is no folder `nosuch`"), "{error}");
+    let (code, _, error) = openapi(&["ftp://h/a", "list"]);
+    assert!(code == 2 && error.contains("not by `ftp`"), "{error}");
 }
 
 #[test]
@@ -111,7 +117,7 @@ fn a_document_by_url_is_refused_at_a_private_address_unless_allowed() {
     let store = Petstore::start();
     let url = store.url.replace("/v2", "/openapi.yaml");
     let (code, _, error) = openapi(&[&url, "list"]);
-    assert!(code == 2 && error.contains("public"), "{error}");
+    assert!(code == 2 && error.contains("public") && error.contains("`--allow-private`"), "{error}");
     let (code, out, error) = openapi(&["--allow-private", &url, "list"]);
     assert!(code == 0 && out.contains("getPetById"), "{out}{error}");
 }

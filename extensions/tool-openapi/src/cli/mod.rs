@@ -9,7 +9,11 @@
 //! }
 //! ```
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use tool_cli::{
     Command, Exit, Failure, Program,
@@ -85,6 +89,9 @@ impl Command for OpenApi {
         };
         let set = toolset(program, matches)?;
         remark(program, &set, command, rest);
+        if set.tools().is_empty() {
+            return Err(Failure::quoting(Exit::Unusable, "the document has no operation that is a tool"));
+        }
         let tools = set.tools().iter().fold(Registry::builder(), |tools, tool| tools.add(Arc::clone(tool)));
         let tools = tools.build().map_err(|error| Failure::quoting(Exit::Unusable, error.to_string()))?;
         let name = format!("openapi {}", text(matches, "document").unwrap_or_default());
@@ -120,6 +127,13 @@ fn remark(program: &Program, set: &OpenApiToolSet, command: &str, matches: &ArgM
 fn document(program: &Program, matches: &ArgMatches) -> Result<Document, Failure> {
     let source = text(matches, "document").unwrap_or_default();
     if !source.starts_with("http://") && !source.starts_with("https://") {
+        if let Some((scheme, _)) = source.split_once("://") {
+            let message = format!("a document comes from a file, or by `http` or `https`, not by `{scheme}`");
+            return Err(Failure::quoting(Exit::Usage, message));
+        }
+        if let Some(folder) = text(matches, "folder").filter(|it| !Path::new(it).is_dir()) {
+            return Err(Failure::quoting(Exit::Usage, format!("`--folder`: there is no folder `{folder}`")));
+        }
         let document = Document::from_file(source).map_err(failure)?;
         return Ok(match text(matches, "folder") {
             Some(folder) => document.with_folder(folder),
@@ -163,10 +177,29 @@ fn toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Fa
         builder = builder.header(name.trim(), value.trim());
     }
     let tags: Vec<String> = all(matches, "tag").cloned().collect();
-    if !tags.is_empty() {
-        builder = builder.filter(move |operation| tags.iter().any(|tag| operation.has_tag(tag)));
+    if tags.is_empty() {
+        return builder.build().map_err(failure);
     }
-    builder.build().map_err(failure)
+    let known = Arc::new(Mutex::new(BTreeSet::new()));
+    let (wanted, seen) = (tags.clone(), Arc::clone(&known));
+    builder = builder.filter(move |operation| {
+        let tags = operation.tags.iter().map(|tag| (*tag).to_owned());
+        seen.lock().unwrap_or_else(PoisonError::into_inner).extend(tags);
+        wanted.iter().any(|tag| operation.has_tag(tag))
+    });
+    let set = builder.build().map_err(failure)?;
+    let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    match tags.iter().find(|tag| !known.contains(*tag)) {
+        Some(tag) => {
+            let mut all: Vec<_> = known.iter().take(MOST_TAGS).map(|tag| format!("`{tag}`")).collect();
+            if known.len() > MOST_TAGS {
+                all.push(format!("and {} more", known.len() - MOST_TAGS));
+            }
+            let message = format!("no operation has the tag `{tag}`; the tags are {}", all.join(", "));
+            Err(Failure::quoting(Exit::Usage, message))
+        }
+        None => Ok(set),
+    }
 }
 
 fn text<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
@@ -178,6 +211,18 @@ fn all<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m Stri
     matches.get_many::<String>(name).into_iter().flatten()
 }
 
+/// The maximum number of tags in a message.
+const MOST_TAGS: usize = 20;
+
+/// The names of settings in messages, and the options that set them.
+const OPTIONS: [(&str, &str); 3] = [
+    ("`Fetch::allow_private`", "`--allow-private`"),
+    ("`allow_private_servers`", "`--allow-private`"),
+    ("`base_url`", "`--base-url`"),
+];
+
 fn failure(error: OpenApiError) -> Failure {
-    Failure::quoting(Exit::Usage, error.to_string())
+    let message = error.to_string();
+    let named = |message: String, (setting, option): &(&str, &str)| message.replace(setting, option);
+    Failure::quoting(Exit::Usage, OPTIONS.iter().fold(message, named))
 }

@@ -182,7 +182,12 @@ impl Document {
                 return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
             }
         };
-        Ok(Self { origin: Source::Url(Box::new(fetched)), ..Self::from_text(&text)? })
+        let named = |error: OpenApiError| {
+            let message = format!("{}: {error}", shown(&fetched.url));
+            OpenApiError::new(error.kind(), message).with_source(error)
+        };
+        let document = Self::from_text(&text).map_err(named)?;
+        Ok(Self { origin: Source::Url(Box::new(fetched)), ..document })
     }
 }
 
@@ -207,10 +212,19 @@ fn failure(url: &Url, error: reqwest::Error) -> OpenApiError {
     match NotPublic::of(&error) {
         Some(error) => refused(error),
         None => {
-            let message = format!("{} did not answer with a document", shown(url));
-            OpenApiError::new(OpenApiErrorKind::Unreadable, message).with_source(error.without_url())
+            let error = error.without_url();
+            let message = format!("{} did not answer with a document: {}", shown(url), cause(&error));
+            OpenApiError::new(OpenApiErrorKind::Unreadable, message).with_source(error)
         }
     }
+}
+
+/// The text of the error at the beginning of a chain, such as a refused connection.
+fn cause(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source())
+        .last()
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 fn refused(error: &NotPublic) -> OpenApiError {

@@ -185,17 +185,40 @@ fn stated(root: &Value, key: &str) -> Option<String> {
 fn check_version(root: &Value) -> Result<(), OpenApiError> {
     let unsupported = |message: String| Err(OpenApiError::new(OpenApiErrorKind::Unsupported, message));
     if !root.is_object() {
-        return unsupported("an OpenAPI document is an object; the value is not one".to_owned());
+        return unsupported(format!("expected an OpenAPI document, received {}", kind(root)));
     }
     match (Version::of(root), stated(root, "openapi").or_else(|| stated(root, "swagger"))) {
         (Some(_), _) => Ok(()),
         (None, Some(it)) => {
             unsupported(format!("version {it} of OpenAPI is not supported; expected 2.0, 3.0, 3.1 or 3.2"))
         }
-        (None, None) => unsupported(
-            "the value has neither an `openapi` nor a `swagger` member, so it is not an OpenAPI document"
-                .to_owned(),
-        ),
+        (None, None) => unsupported(format!(
+            "expected an OpenAPI document, received {}, which has neither an `openapi` nor a `swagger` member",
+            other_document(root)
+        )),
+    }
+}
+
+/// Names what is often taken for an OpenAPI document.
+fn other_document(root: &Value) -> &'static str {
+    let schema = root.pointer("/info/schema").and_then(Value::as_str).unwrap_or_default();
+    match () {
+        () if root.get("asyncapi").is_some() => "an AsyncAPI document",
+        () if schema.contains("postman.com") => "a Postman collection, which Postman can convert",
+        () if root.get("$schema").is_some() => "a JSON Schema",
+        () => "an object",
+    }
+}
+
+/// The kind of a value, for messages.
+pub(crate) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
 }
 

@@ -31,6 +31,10 @@ pub(super) fn read(path: &Path) -> Result<String, OpenApiError> {
 /// Parses JSON or YAML, told apart by the first character.
 pub(super) fn parse(text: &str) -> Result<Value, OpenApiError> {
     let text = text.trim_start_matches('\u{feff}');
+    if text.trim_start().starts_with('<') {
+        let message = "expected an OpenAPI document in JSON or YAML, received a page of HTML or XML";
+        return Err(OpenApiError::new(OpenApiErrorKind::Malformed, message));
+    }
     if text.trim_start().starts_with(['{', '[']) {
         return serde_json::from_str(text).map_err(|error| malformed("JSON", error));
     }
@@ -65,6 +69,8 @@ fn parse_yaml(text: &str) -> Result<Value, OpenApiError> {
 }
 
 fn malformed(format: &str, error: impl std::error::Error + Send + Sync + 'static) -> OpenApiError {
-    OpenApiError::new(OpenApiErrorKind::Malformed, format!("the document is not valid {format}: {error}"))
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    OpenApiError::new(OpenApiErrorKind::Malformed, format!("the document is not valid {format}: {text}"))
         .with_source(error)
 }

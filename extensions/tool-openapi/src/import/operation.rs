@@ -22,7 +22,7 @@ use crate::{
     OpenApiError, OperationInfo,
     auth::Granted,
     client::Access,
-    document::{Documents, Fetched, Place},
+    document::{Documents, Fetched, Place, kind},
     request::{PathTemplate, Plan},
     response::{Shapes, View},
     settings::Settings,
@@ -135,17 +135,6 @@ fn beginning(path: &str) -> &str {
     }
     let end = (0..=BEGINNING).rev().find(|at| path.is_char_boundary(*at)).unwrap_or(0);
     &path[..end]
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// The document, the settings and the components that the import of an operation reads.

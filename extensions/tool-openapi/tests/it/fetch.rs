@@ -230,3 +230,19 @@ async fn references_of_a_fetched_document_lead_to_no_server_and_no_file() {
     }
     assert!(other.take().is_empty());
 }
+
+#[tokio::test]
+async fn a_server_that_refuses_and_a_page_that_is_no_document_are_named() {
+    // Bound and dropped, so that nothing listens there.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let error = failed(Fetch::new(format!("http://127.0.0.1:{port}/a?key=hunter2")).allow_private()).await;
+    let text = error.to_string();
+    assert!(
+        text.starts_with(&format!("`http://127.0.0.1:{port}/a` did not answer with a document: ")),
+        "{text}"
+    );
+    assert!(text.contains("refused") && !text.contains("hunter2"), "{text}"); // P02
+    let server = Recorder::new(Answer::of(200, "text/html", "<html></html>")).await;
+    let text = failed(local(&server)).await.to_string();
+    assert!(text.contains(&format!("`{}/openapi`: expected an OpenAPI document", server.url)), "{text}"); // P02
+}

@@ -38,6 +38,25 @@ fn a_malformed_text_names_its_format() {
 }
 
 #[test]
+fn what_is_no_openapi_document_is_named() {
+    for (text, received) in [
+        ("", "received nothing"),
+        ("hello", "received a text"),
+        ("[]", "received a list"),
+        (" <!doctype html><p>Not found</p>", "received a page of HTML or XML"),
+        ("asyncapi: 3.0.0", "received an AsyncAPI document"),
+        (r#"{"$schema":"https://json-schema.org/draft/2020-12/schema"}"#, "received a JSON Schema"),
+        (
+            r#"{"info":{"schema":"https://schema.getpostman.com/json/collection/v2.1.0/collection.json"}}"#,
+            "a Postman collection",
+        ),
+    ] {
+        let error = Document::from_text(text).unwrap_err().to_string();
+        assert!(error.starts_with("expected an OpenAPI document") && error.contains(received), "{error}"); // P02
+    }
+}
+
+#[test]
 fn parameters_of_a_path_belong_to_each_of_its_operations() {
     let id = |kind| json!({ "name": "id", "in": "path", "required": true, "schema": { "type": kind } });
     let paths = json!({ "/pets/{id}": {
