@@ -239,3 +239,45 @@ fn created(builder: reqwest::ClientBuilder) -> Result<Client, OpenApiError> {
         .build()
         .map_err(|error| OpenApiError::config("the HTTP client cannot be created").with_source(error))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use reqwest::ResponseBuilderExt as _;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    // No test reaches a public server, which alone may answer a guarded request: this one starts at its answer.
+    #[tokio::test]
+    async fn an_origin_that_the_program_named_may_be_private_after_a_guarded_request() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let named = format!("http://{}", listener.local_addr().unwrap());
+        let serving = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                request.push(stream.read_u8().await.unwrap());
+            }
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+        });
+        let client = HttpClient {
+            direct: direct(None).unwrap(),
+            guarded: Some(guarded(None).unwrap()),
+            timeout: Duration::from_secs(5),
+            redirects: vec![Origin::parse(&named).unwrap()],
+        };
+        let url = Url::parse("http://a.example/x").unwrap();
+        let response = axum::http::Response::builder().status(302).header("location", &named);
+        let response = response.url(url.clone()).body("").unwrap().into();
+        let spare = Some(Request::new(Method::GET, url.clone()));
+        let answer = Answer { response, url, note: None, issued: Issued::default() };
+        let deadline = Instant::now() + client.timeout;
+        let answer = client.follow(answer, spare, true, deadline).await.unwrap();
+        assert_eq!(answer.response.status(), StatusCode::NO_CONTENT);
+        serving.await.unwrap();
+    }
+}

@@ -118,12 +118,7 @@ impl Fetch {
         let mut redirects = Redirects::new(&start, Targets::Any);
         let mut url = Box::new(start.clone());
         loop {
-            let mut request = Request::new(Method::GET, (*url).clone());
-            if !redirects.has_left() {
-                *request.headers_mut() = headers.clone();
-            }
-            let accepted = "application/json, application/yaml;q=0.9, */*;q=0.8";
-            request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static(accepted));
+            let request = request(&url, &redirects, &headers);
             let client = if self.allow_private && redirects.is_home(&url) {
                 client::direct(self.lookup.as_ref())?
             } else {
@@ -149,6 +144,17 @@ impl Fetch {
             }
         }
     }
+}
+
+/// The request for `url`, with the headers of the program only while no redirect led to another origin.
+fn request(url: &Url, redirects: &Redirects<'_>, headers: &HeaderMap) -> Request {
+    let mut request = Request::new(Method::GET, url.clone());
+    if !redirects.has_left() {
+        *request.headers_mut() = headers.clone();
+    }
+    let accepted = "application/json, application/yaml;q=0.9, */*;q=0.8";
+    request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static(accepted));
+    request
 }
 
 /// Prints neither headers nor the query of the URL.
@@ -236,4 +242,31 @@ fn refused(error: &NotPublic) -> OpenApiError {
 fn shown(url: &Url) -> String {
     let origin = Origin::of(url).map(|it| it.to_string()).unwrap_or_default();
     format!("`{origin}{}`", url.path())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "tests may")]
+mod tests {
+    use super::*;
+
+    // No test reaches a server of a public address, which all other origins must have.
+    #[test]
+    fn headers_of_the_program_stay_at_the_origin_of_the_document() {
+        let start = Url::parse("https://a.example/").unwrap();
+        let headers = HeaderMap::from_iter([(
+            HeaderName::from_static("authorization"),
+            HeaderValue::from_static("Bearer hunter2"),
+        )]);
+        let mut redirects = Redirects::new(&start, Targets::Any);
+        let targets = [("/x", true), ("https://b.example/", false), ("https://a.example/y", false)];
+        for (target, has_them) in targets {
+            let response = axum::http::Response::builder().status(302).header("location", target);
+            let Next::Follow(url) = redirects.next(&response.body("").unwrap().into(), true) else {
+                panic!("a redirect that is not followed")
+            };
+            let sent = request(&url, &redirects, &headers);
+            assert_eq!(sent.headers().contains_key("authorization"), has_them, "{target}"); // E10
+            assert!(sent.headers().contains_key(ACCEPT));
+        }
+    }
 }

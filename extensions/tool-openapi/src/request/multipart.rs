@@ -99,10 +99,7 @@ fn of_value(name: &str, field: Option<&Field>, value: &RawValue) -> Result<Part,
 
 /// Returns the parts as a body, and its boundary.
 pub(super) fn joined(parts: &[Part]) -> (String, Vec<u8>) {
-    let mut boundary = boundary();
-    while parts.iter().any(|part| contains(&part.content, boundary.as_bytes())) {
-        boundary = self::boundary();
-    }
+    let boundary = absent(parts, boundary);
     let mut body = Vec::new();
     for part in parts {
         let mut head =
@@ -125,6 +122,16 @@ pub(super) fn joined(parts: &[Part]) -> (String, Vec<u8>) {
     (boundary, body)
 }
 
+/// Returns the first text that `make` gives and no part has.
+fn absent(parts: &[Part], mut make: impl FnMut() -> String) -> String {
+    loop {
+        let text = make();
+        if !parts.iter().any(|part| contains(&part.content, text.as_bytes())) {
+            return text;
+        }
+    }
+}
+
 /// Returns a boundary of 128 bits that the author of a part cannot guess: the keys of the hash are secret and random.
 fn boundary() -> String {
     format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1))
@@ -145,7 +152,21 @@ fn quoted(name: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{boundary, contains, quoted};
+    use super::{Part, absent, boundary, contains, quoted};
+
+    #[test]
+    fn no_part_has_the_boundary() {
+        let part = |content: &str| Part {
+            name: String::new(),
+            file_name: None,
+            media_type: None,
+            headers: Vec::new(),
+            content: content.into(),
+        };
+        let mut boundaries = ["one", "two", "three"].into_iter();
+        let next = || boundaries.next().unwrap_or_default().to_owned();
+        assert_eq!(absent(&[part("a"), part("--two"), part("someone")], next), "three");
+    }
 
     #[test]
     fn a_boundary_is_new_each_time_and_names_cannot_end_their_quotes() {

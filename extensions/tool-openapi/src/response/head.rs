@@ -61,13 +61,14 @@ impl Head<'_> {
     /// A value of a header, without credentials.
     fn clean(&self, name: &HeaderName, value: &str) -> String {
         let is_url = [LOCATION, CONTENT_LOCATION].contains(name);
-        match is_url.then(|| self.url.join(value)) {
+        if is_url && let Ok(url) = self.url.join(value) {
             // Neither user and password nor the credentials of the request.
-            Some(Ok(url)) if self.issued.without_credentials(&url) != url => {
-                self.issued.hide(self.issued.without_credentials(&url).as_str()).into_owned()
+            let cleaned = self.issued.without_credentials(&url);
+            if cleaned != url {
+                return cleaned.into();
             }
-            _ => self.issued.hide(value).into_owned(),
         }
+        self.issued.hide(value).into_owned()
     }
 
     pub(super) fn details(&self) -> Value {

@@ -228,10 +228,7 @@ impl Call<'_> {
         let schema = self.definition.input_schema();
         let asked =
             Asked { plan: self.plan, schema: schema.as_value(), arguments: self.arguments, url: self.url };
-        Some(match asked.next(&target) {
-            Next::Url(url) => Next::Url(head.issued.hide(&url).into_owned()),
-            next => next,
-        })
+        Some(asked.next(&target))
     }
 
     /// Marks a response of a failure that may pass, and makes errors of failures if the program wants that.
@@ -273,6 +270,7 @@ pub(crate) fn unavailable(error: &reqwest::Error) -> ToolError {
     let what = match () {
         () if error.is_timeout() => "the server did not answer in time; try again later",
         () if error.is_connect() => "the server cannot be reached; try again later",
+        () if error.is_builder() => "the request cannot be sent: its URL is too long; give shorter values",
         () if error.is_decode() => "the response broke off, or cannot be decompressed; try again later",
         () => "the connection to the server failed; try again later",
     };

@@ -13,6 +13,7 @@ mod hostile;
 mod import;
 mod mocked;
 mod paging;
+mod reading;
 mod recorder;
 mod redirects;
 mod responses;
