@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 use tool_openapi::{FileContent, OpenApiToolSet, OpenApiToolSetBuilder};
-use tool_runtime::{ErrorKind, Tool as _, ToolError};
+use tool_runtime::{ErrorKind, Tool as _, ToolError, schema::Arguments};
 
 use crate::{
     built, call, document,
     recorder::{Answer, Received, Recorder},
+    registry,
 };
 
 fn posting(content: Value) -> OpenApiToolSetBuilder {
@@ -233,4 +234,46 @@ async fn bodies_that_are_no_objects_are_sent_as_they_are() {
     assert_eq!((received.header("content-type"), received.text()), (None, ""));
     let error = call(&set, "post", r#"{"body":{"a":{"b":1,"b":2}}}"#).await.unwrap_err();
     assert!(error.feedback().contains("twice"), "{error}");
+}
+
+#[tokio::test]
+async fn the_headers_of_the_format_are_not_those_of_a_part() {
+    let fixed = |value: &str| json!({ "schema": { "const": value } });
+    let headers = json!({
+        "Content-Type": fixed("text/evil"), "content-disposition": fixed("attachment"), "X-Own": fixed("1"),
+    });
+    let content =
+        json!({ MULTIPART: { "schema": { "type": "object" }, "encoding": { "a": { "headers": headers } } } });
+    let set = built(posting(content.clone()).base_url("http://h"));
+    assert!(set.diagnostics().is_empty(), "{:?}", set.diagnostics());
+    let received = sent(content, json!({ "a": "x" })).await;
+    assert_eq!(parts(&received), [part("name=\"a\"\r\nX-Own: 1", "x")]);
+}
+
+#[tokio::test]
+async fn a_list_of_parts_has_none_for_null() {
+    let content = json!({ MULTIPART: { "schema": { "type": "object" } } });
+    let received = sent(content, json!({ "a": [null, 1, null, "x"], "b": null, "c": [null] })).await;
+    assert_eq!(parts(&received), [part("name=\"a\"", "1"), part("name=\"a\"", "x")]);
+}
+
+#[tokio::test]
+async fn base64_may_have_line_breaks() {
+    let content = json!({ "image/png": { "schema": { "type": "string", "format": "binary" } } });
+    for text in ["AP+A", "AP\n+A\r\n", " A P\t-A "] {
+        assert_eq!(sent(content.clone(), json!(text)).await.body[..], [0, 0xff, 0x80], "{text:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_stands_twice_is_refused_also_without_a_registry() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let set = built(posting(json!({ "application/json": {} })).base_url(&server.url));
+    let cx = registry(&set).context_for("post").unwrap();
+    for arguments in [r#"{"body":1,"body":2}"#, r#"{"body":[{"a":1,"\u0061":2}]}"#] {
+        let prepared = set.tools()[0].prepare(Arguments::from(arguments)).unwrap();
+        let error = prepared.run(&cx).await.unwrap_err();
+        assert!(error.feedback().contains("twice"), "{error}");
+    }
+    assert!(server.take().is_empty());
 }

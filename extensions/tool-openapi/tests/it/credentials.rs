@@ -339,3 +339,47 @@ async fn the_authorization_of_a_caller_is_not_forwarded() {
     assert_eq!(received.header("authorization"), None);
     assert!(!format!("{received:?}").contains("of-the-caller"), "{received:?}");
 }
+
+#[test]
+fn a_secret_that_would_be_several_cookies_is_a_mistake_of_the_program() {
+    for secret in ["hunter2; admin=1", "hunter2,x", "hunter 2", "hunter2\\", "\"hunter2\"", "hünter2"] {
+        let document = secured(json!({ "key": api_key("cookie", "key") }), json!([{ "key": [] }]));
+        let builder = OpenApiToolSet::builder(document).base_url("https://a.example");
+        let error = refused(builder.credential("key", Credential::secret(secret)));
+        assert!(error.contains("no cookie may have") && !error.contains("hunter2"), "{error}"); // E10
+    }
+}
+
+#[tokio::test]
+async fn schemes_that_take_one_place_are_never_sent_together() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let rows = [
+        (json!({ "type": "http", "scheme": "bearer" }), json!({ "type": "http", "scheme": "token" })),
+        (json!({ "type": "http", "scheme": "bearer" }), api_key("header", "authorization")),
+        (api_key("query", "key"), api_key("query", "key")),
+    ];
+    for (a, b) in rows {
+        let schemes = json!({ "a": a, "b": b, "c": api_key("header", "C") });
+        let document = secured(schemes, json!([{ "a": [], "b": [] }, { "c": [] }]));
+        let set = ["a", "b", "c"].into_iter().fold(at(&server, document), |it, name| {
+            it.credential(name, Credential::secret(format!("secret-{name}")))
+        });
+        let set = built(set);
+        let message = &found(&set, "unsupported_scheme").message;
+        assert!(message.contains("`b` in a place of the request that another scheme takes"), "{message}");
+        call(&set, "list", "{}").await.unwrap();
+        let received = server.one();
+        assert_eq!((received.header("c"), received.header("authorization")), (Some("secret-c"), None));
+        assert_eq!(received.target, "/pets");
+    }
+}
+
+#[tokio::test]
+async fn a_forbidden_request_without_its_credential_says_so() {
+    for (status, is_noted) in [(401, true), (403, true), (404, false)] {
+        let server = Recorder::new(Answer::of(status, "text/plain", "no")).await;
+        let document = secured(json!({ "a": api_key("header", "A") }), json!([{ "a": [] }]));
+        let text = call(&built(at(&server, document)), "list", "{}").await.unwrap().into_text();
+        assert_eq!(text.contains("no credential was sent"), is_noted, "{text}"); // P10
+    }
+}

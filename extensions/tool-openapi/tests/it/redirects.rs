@@ -178,3 +178,26 @@ async fn only_get_and_head_follow_redirects() {
         assert_eq!(output.text().contains("GET and HEAD only"), !follows, "{method}: {}", output.text());
     }
 }
+
+#[tokio::test]
+async fn a_key_whose_name_has_a_space_is_replaced_in_every_spelling() {
+    for target in ["/x?the+key=old&y=1", "/x?the%20key=old&y=1", "/x?y=1&%74he+key"] {
+        let server = redirecting(302, target).await;
+        let document = secured(json!({ "key": api_key("query", "the key") }), json!([{ "key": [] }]));
+        let builder = OpenApiToolSet::builder(document).base_url(&server.url);
+        let set = built(builder.credential("key", Credential::secret("hunter2")));
+        call(&set, "list", "{}").await.unwrap();
+        assert_eq!(targets(&server), ["/pets?the%20key=hunter2", "/x?y=1&the%20key=hunter2"], "{target}");
+    }
+}
+
+#[tokio::test]
+async fn a_status_that_is_no_redirect_leads_nowhere() {
+    for status in [201, 300, 304, 305, 306, 404] {
+        let server = redirecting(status, "/other").await;
+        let output = call(&built(set(&server)), "list", "{}").await.unwrap();
+        assert_eq!(output.details().unwrap()["status"], status);
+        assert_eq!(targets(&server), ["/pets"], "{status}");
+        assert!(!output.text().contains("redirect"), "{}", output.text());
+    }
+}

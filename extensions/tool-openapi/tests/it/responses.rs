@@ -252,7 +252,9 @@ async fn a_cancelled_call_ends_at_once_and_drops_its_connection() {
         dropped.send(end.is_err() || end.is_ok_and(|it| it == 0)).unwrap();
     })
     .await;
-    let executor = Executor::new(registry(&built(api("get", None).base_url(&url))));
+    // The call ends by itself: the executor would wait for an hour.
+    let executor = Executor::builder(registry(&built(api("get", None).base_url(&url))));
+    let executor = executor.grace_period(Duration::from_secs(3600)).build().unwrap();
     let token = CancellationToken::new();
     let run = RunContext::new().with_cancellation(token.clone());
     let batch = executor.batch(vec![ToolCall::new("op", "{}")]).with_run(run);

@@ -206,3 +206,49 @@ fn a_builder_shows_no_secret() {
     let error = builder.build().err().unwrap();
     assert_hidden(&Value::Null, &format!("{error} {error:?} {:?}", Secret::new(SECRET))); // E10
 }
+
+/// The texts of a call of `list` with this scheme and credential, which is answered by `answer`.
+async fn answered(scheme: Value, credential: Credential, answer: Answer) -> String {
+    let server = Recorder::new(answer).await;
+    let document = secured(json!({ "it": scheme }), json!([{ "it": [] }]));
+    let set = OpenApiToolSet::builder(document).base_url(&server.url).credential("it", credential);
+    let output = registry(&set.build().unwrap()).call("list", "{}").await.unwrap();
+    format!("{} {:?} {:?}", output.text(), output.structured(), output.details())
+}
+
+#[tokio::test]
+async fn a_secret_is_hidden_in_json_with_escaped_slashes_and_a_password_by_itself() {
+    let rows = [
+        (api_key("header", "X-Key"), Credential::secret(SECRET), r#"{"it":"<hunter2\/+>"}"#),
+        (api_key("header", "X-Key"), Credential::secret(SECRET), r#"{"it":"<hunter2/+>"}"#),
+        (
+            json!({ "type": "http", "scheme": "basic" }),
+            Credential::basic("user", SECRET),
+            r#"{"it":"<hunter2/+>"}"#,
+        ),
+    ];
+    for (scheme, credential, answer) in rows {
+        let all = answered(scheme, credential, Answer::json(answer)).await;
+        assert!(all.contains("<***>") && !all.contains("hunter2"), "{all}"); // E10
+    }
+}
+
+#[tokio::test]
+async fn urls_in_headers_and_links_have_neither_a_user_nor_a_short_key() {
+    // A short key is only hidden in its place.
+    let (target, shown) = ("http://user:pass@a.example/x?key=k1&y=1", "http://a.example/x?y=1");
+    for name in ["location", "content-location"] {
+        let answer = Answer::of(201, "application/json", "{}").with_header(name, target);
+        let all = answered(api_key("query", "key"), Credential::secret("k1"), answer).await;
+        assert!(all.contains(shown) && !all.contains("pass") && !all.contains("k1"), "{name}: {all}"); // E10
+    }
+    let answer = Answer::json("{}").with_header("link", &format!("<{target}>; rel=next"));
+    let all = answered(api_key("query", "key"), Credential::secret("k1"), answer).await;
+    assert!(all.contains(&format!("[there is a next page: {shown}]")), "{all}");
+    // A long one is hidden everywhere.
+    let target = "http://a.example/hunter2%2f%2b/x?y=hunter2/+&z=hunter2%2F%2B";
+    let answer = Answer::json("{}").with_header("link", &format!("<{target}>; rel=next"));
+    let all = answered(api_key("query", "key"), Credential::secret(SECRET), answer).await;
+    let shown = "http://a.example/***/x?y=***&z=***";
+    assert!(all.contains(&format!("next page: {shown}")) && !all.contains("hunter2"), "{all}"); // E10
+}

@@ -1,8 +1,11 @@
 //! Access tokens of OAuth 2 clients.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -166,4 +169,52 @@ async fn an_answer_without_a_token_is_an_error_that_repeats_nothing_of_it() {
     let error = call(&set, "a", "{}").await.unwrap_err();
     assert!(error.to_string().contains("no access token"), "{error}");
     assert!(server.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_token_is_replaced_one_minute_before_it_expires() {
+    let (server, issuer) = (Recorder::new(Answer::json("{}")).await, issuer(json!(3600)).await);
+    let set = set(&server, "https://elsewhere.example/token", client().token_url(&issuer.url));
+    // The clock runs between the steps, so that it never skips the time of a request.
+    for (seconds, expected) in [(0, "token-0"), (3500, "token-0"), (41, "token-1")] {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        tokio::time::resume();
+        call(&set, "a", "{}").await.unwrap();
+        assert_eq!(token(&server.one()), expected, "{seconds}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_a_token_endpoint_has_at_most_one_mebibyte() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let empty = json!({ "access_token": "token-0", "more": "" }).to_string().len();
+    for (more, is_read) in [(0, true), (1, false)] {
+        let more = "x".repeat((1 << 20) - empty + more);
+        let answer = json!({ "access_token": "token-0", "more": more }).to_string();
+        let issuer = Recorder::new(Answer::json(&answer)).await;
+        let set = set(&server, "https://elsewhere.example/token", client().token_url(&issuer.url));
+        match call(&set, "a", "{}").await {
+            Ok(_) => assert!(is_read),
+            Err(error) => assert!(!is_read && error.to_string().contains("too long"), "{error}"),
+        }
+        assert_eq!(server.take().len(), usize::from(is_read));
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_a_request_without_its_token_replaces_no_token() {
+    let other = Recorder::new(Answer::of(401, "text/plain", "who are you?")).await;
+    let target = other.url.clone();
+    let server =
+        Recorder::answering(move |_| Answer::of(302, "text/plain", "").with_header("location", &target))
+            .await;
+    let issuer = issuer(json!(3600)).await;
+    let client = client().token_url(&issuer.url);
+    let builder = OpenApiToolSet::builder(api("https://elsewhere.example/token")).base_url(&server.url);
+    let builder = builder.credential("oauth", Credential::client_credentials(client));
+    let output = call(&built(builder.follow_redirects_to(&other.url)), "a", "{}").await.unwrap();
+    assert!(output.text().contains("sent without credentials"), "{}", output.text());
+    assert_eq!(other.one().header("authorization"), None);
+    assert_eq!((server.take().len(), issuer.take().len()), (1, 1));
 }
