@@ -50,7 +50,6 @@ impl OperationTool {
         let files = Files { resolver: settings.calls.resolver.as_ref(), cx };
         let mut request = self.plan.request(arguments, files).await?;
         add_configured(request.headers_mut(), &settings.headers);
-        let url = request.url().clone();
         let answer = self.api.client.send(request, &self.access, cx).await?;
         let call = Call {
             settings,
@@ -59,7 +58,6 @@ impl OperationTool {
             shape: self.shape.as_ref(),
             view: self.view.as_ref(),
             arguments,
-            url: &url,
             cx,
         };
         response::output(&call, answer).await

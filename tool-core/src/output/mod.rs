@@ -5,6 +5,7 @@
 
 mod actions;
 mod content;
+mod details;
 mod json;
 mod read;
 mod set;
@@ -16,6 +17,7 @@ use std::{borrow::Cow, time::Duration};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use self::details::Details;
 pub(crate) use self::json::to_string as json_text;
 pub(crate) use self::together::{appended, as_list, concluded, joined, listed, merged, plain};
 pub use self::{
@@ -71,7 +73,7 @@ impl Body {
 /// Parts that few outputs have.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Extras {
-    details: Option<Value>,
+    details: Option<Details>,
     meta: Option<Map<String, Value>>,
     child_run_id: Option<String>,
     operation_id: Option<String>,
@@ -119,6 +121,10 @@ impl ToolOutput {
     /// Sets the structured value, for programs, beside the content for the model.
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
+        if let Body::Blocks(blocks) = &mut self.body {
+            blocks.structured = Some(value);
+            return self;
+        }
         let content = self.take_content();
         self.body = Body::blocks(content, Some(value));
         self
@@ -141,7 +147,26 @@ impl ToolOutput {
     /// Sets details for user interfaces and logs, which a model never sees.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
-        self.extras().details = Some(details);
+        self.extras().details = Some(Details::Ready(details));
+        self
+    }
+
+    /// Sets details that are made when they are first read, for results whose details few programs read. A panic of
+    /// `make` becomes details with the member `error`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_runtime::ToolOutput;
+    ///
+    /// let hosts = vec!["a.example".to_owned(), "b.example".to_owned()];
+    /// let output = ToolOutput::from("2 hosts").with_details_from(move || json!({ "hosts": hosts }));
+    /// assert_eq!(output.details(), Some(&json!({ "hosts": ["a.example", "b.example"] })));
+    /// ```
+    #[must_use]
+    pub fn with_details_from(mut self, make: impl FnOnce() -> Value + Send + 'static) -> Self {
+        self.extras().details = Some(Details::later(make));
         self
     }
 
@@ -246,7 +271,7 @@ impl ToolOutput {
     /// Returns the details for user interfaces and logs; never for a model.
     #[must_use]
     pub fn details(&self) -> Option<&Value> {
-        self.extras.as_ref()?.details.as_ref()
+        self.extras.as_ref()?.details.as_ref().map(Details::value)
     }
 
     /// Returns the metadata that is sent with the result; never for a model.

@@ -77,6 +77,26 @@ impl ToolOutput {
         }
     }
 
+    /// Returns the [result as a value](Self::structured); a value that the tool set is not copied.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_runtime::ToolOutput;
+    ///
+    /// let output = ToolOutput::from("21 °C").with_structured(json!({ "celsius": 21 }));
+    /// assert_eq!(output.into_structured(), Some(json!({ "celsius": 21 })));
+    /// ```
+    #[must_use]
+    pub fn into_structured(self) -> Option<Value> {
+        match self.body {
+            Body::Text(text) => Some(Value::String(text)),
+            Body::Blocks(blocks) => blocks.structured,
+            Body::Empty | Body::Json(_) => self.structured(),
+        }
+    }
+
     /// Returns `true` if there is neither content nor a value.
     #[must_use]
     pub fn is_empty(&self) -> bool {

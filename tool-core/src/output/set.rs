@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Actions, Body, Content, ToolOutput};
+use super::{Actions, Body, Content, Details, ToolOutput};
 
 impl ToolOutput {
     /// Replaces the content. A value derived from the old content is removed; a value that was
@@ -18,7 +18,7 @@ impl ToolOutput {
     /// Sets or removes the details for user interfaces and logs.
     pub fn set_details(&mut self, details: Option<Value>) {
         if details.is_some() || self.extras.is_some() {
-            self.extras().details = details;
+            self.extras().details = details.map(Details::Ready);
         }
     }
 

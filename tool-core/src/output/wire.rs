@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{Actions, Body, Content, Extras, ToolOutput};
+use super::{Actions, Body, Content, Details, Extras, ToolOutput};
 use crate::{
     Correction,
     stored::{FormatVersion, present},
@@ -82,7 +82,7 @@ impl Serialize for ToolOutput {
             version,
             content,
             structured,
-            details,
+            details: details.map(Details::into_value),
             meta,
             child_run_id,
             operation_id,
@@ -112,7 +112,7 @@ impl<'de> Deserialize<'de> for ToolOutput {
         } = Wire::deserialize(deserializer)?;
         let body = Self::of_wire(content, structured).body;
         let extras = Extras {
-            details,
+            details: details.map(Details::Ready),
             meta,
             child_run_id,
             operation_id,

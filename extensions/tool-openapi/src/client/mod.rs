@@ -9,7 +9,10 @@ pub(crate) mod redirect;
 
 use std::time::Duration;
 
-use reqwest::{Client, Method, Request, Response, StatusCode, Url, header::HeaderName};
+use reqwest::{
+    Body, Client, Method, Request, Response, StatusCode, Url,
+    header::{HeaderMap, HeaderName},
+};
 use tokio::time::Instant;
 use tool_runtime::{ToolContext, ToolError};
 
@@ -52,6 +55,8 @@ pub(crate) struct Answer {
     pub(crate) response: Response,
     /// The URL, without credentials.
     pub(crate) url: Url,
+    /// The URL of the request, without credentials, if it was redirected.
+    pub(crate) redirected: Option<Url>,
     /// A remark for the model about the answer.
     pub(crate) note: Option<String>,
     /// The credentials of the request, which no text may show.
@@ -112,28 +117,28 @@ impl HttpClient {
         issued: Issued,
     ) -> Result<Answer, ToolError> {
         let deadline = Instant::now() + self.timeout;
-        let may_follow = matches!(*request.method(), Method::GET | Method::HEAD);
-        let spare = if may_follow { request.try_clone() } else { None };
-        let url = request.url().clone();
+        let (spare, url) = (Spare::of(&request), request.url().clone());
         issued.add_to(&mut request);
         let response = self.execute(request, access.is_guarded, deadline).await?;
-        if response.status().is_redirection() {
-            let answer = Answer { response, url, note: None, issued };
-            return self.follow(answer, spare, access.is_guarded, deadline).await;
+        let is_redirection = response.status().is_redirection();
+        let answer = Answer { response, url, redirected: None, note: None, issued };
+        match is_redirection {
+            true => self.follow(answer, spare, access.is_guarded, deadline).await,
+            false => Ok(answer),
         }
-        Ok(Answer { response, url, note: None, issued })
     }
 
     /// Follows the redirects of `answer` with the request `spare`; without one, only notes them.
     async fn follow(
         &self,
         answer: Answer,
-        spare: Option<Request>,
+        spare: Option<Spare>,
         is_guarded: bool,
         deadline: Instant,
     ) -> Result<Answer, ToolError> {
-        let Answer { mut response, mut url, issued, .. } = answer;
-        let mut redirects = Redirects::new(&url, Targets::Listed(&self.redirects));
+        let Answer { mut response, url: first, issued, .. } = answer;
+        let mut url = first.clone();
+        let mut redirects = Redirects::new(&first, Targets::Listed(&self.redirects));
         let note = loop {
             let target = match redirects.next(&response, spare.is_some()) {
                 Next::Follow(target) => target,
@@ -149,9 +154,9 @@ impl HttpClient {
             if !is_home && issued.is_in(target.as_str()) {
                 break Some(not_followed(Some(&target), "the target has a credential in its URL", &issued));
             }
-            let Some(mut request) = spare.as_ref().and_then(Request::try_clone) else { break None };
+            let Some(spare) = &spare else { break None };
             url = issued.without_credentials(&target);
-            *request.url_mut() = *target;
+            let mut request = spare.request(*target);
             if redirects.has_left() {
                 leave(&mut request);
             } else {
@@ -160,7 +165,7 @@ impl HttpClient {
             // Other origins are those that the program named.
             response = self.execute(request, is_guarded && is_home, deadline).await?;
         };
-        Ok(Answer { response, url, note, issued })
+        Ok(Answer { response, url, redirected: Some(first), note, issued })
     }
 
     async fn execute(
@@ -178,6 +183,34 @@ impl HttpClient {
         };
         *request.timeout_mut() = Some(deadline.saturating_duration_since(Instant::now()));
         client.execute(request).await.map_err(|error| failure(&error))
+    }
+}
+
+/// A request without its URL, which a redirect repeats; only of methods that may be repeated.
+struct Spare {
+    method: Method,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+}
+
+impl Spare {
+    fn of(request: &Request) -> Option<Self> {
+        let method = request.method().clone();
+        if !matches!(method, Method::GET | Method::HEAD) {
+            return None;
+        }
+        let body = match request.body() {
+            Some(body) => Some(body.as_bytes()?.to_vec()),
+            None => None,
+        };
+        Some(Self { method, headers: request.headers().clone(), body })
+    }
+
+    fn request(&self, url: Url) -> Request {
+        let mut request = Request::new(self.method.clone(), url);
+        request.headers_mut().clone_from(&self.headers);
+        *request.body_mut() = self.body.clone().map(Body::from);
+        request
     }
 }
 
@@ -273,8 +306,8 @@ mod tests {
         let url = Url::parse("http://a.example/x").unwrap();
         let response = axum::http::Response::builder().status(302).header("location", &named);
         let response = response.url(url.clone()).body("").unwrap().into();
-        let spare = Some(Request::new(Method::GET, url.clone()));
-        let answer = Answer { response, url, note: None, issued: Issued::default() };
+        let spare = Spare::of(&Request::new(Method::GET, url.clone()));
+        let answer = Answer { response, url, redirected: None, note: None, issued: Issued::default() };
         let deadline = Instant::now() + client.timeout;
         let answer = client.follow(answer, spare, true, deadline).await.unwrap();
         assert_eq!(answer.response.status(), StatusCode::NO_CONTENT);

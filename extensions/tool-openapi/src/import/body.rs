@@ -1,5 +1,7 @@
 //! Request bodies of operations.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -38,8 +40,12 @@ pub(super) enum Kind {
 }
 
 /// The media type without its parameters, in small letters.
-pub(crate) fn essence(media_type: &str) -> String {
-    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+pub(crate) fn essence(media_type: &str) -> Cow<'_, str> {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    match essence.bytes().any(|it| it.is_ascii_uppercase()) {
+        true => Cow::Owned(essence.to_ascii_lowercase()),
+        false => Cow::Borrowed(essence),
+    }
 }
 
 /// Returns `true` for `application/json` and types with the suffix `+json`.

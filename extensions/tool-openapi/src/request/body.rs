@@ -11,7 +11,6 @@ use super::{
     file::Files,
     form::{self, Fields},
     multipart,
-    style::Pair,
 };
 
 /// A request body, and the property that has its value.
@@ -49,7 +48,9 @@ impl Body {
             BodyForm::Json => value.get().as_bytes().to_vec(),
             BodyForm::Form(fields) => {
                 let pairs = fields.pairs(value).map_err(unfit)?;
-                pairs.iter().map(Pair::text).collect::<Vec<_>>().join("&").into_bytes()
+                let mut form = String::new();
+                pairs.iter().for_each(|it| it.add_to(&mut form));
+                form.into_bytes()
             }
             BodyForm::Multipart(fields) => {
                 let parts = multipart::parts(fields, value, files).await?;

@@ -95,9 +95,9 @@ impl Plan {
     }
 
     fn url(&self, arguments: &Members<'_>) -> Result<Url, ToolError> {
-        let path = self.path.filled(&self.parameters, arguments)?;
+        let mut path = self.base.path().trim_end_matches('/').to_owned();
+        self.path.fill(&mut path, &self.parameters, arguments)?;
         let mut url = self.base.clone();
-        let path = format!("{}{path}", self.base.path().trim_end_matches('/'));
         url.set_path(&path);
         // What the parser of URLs would resolve, such as `..`, leads to another operation.
         if url.path() != path {
@@ -105,7 +105,7 @@ impl Plan {
                 format!("the path `{path}` is the path of another resource; no segment may be `.` or `..`");
             return Err(ToolError::bad_parameter(message));
         }
-        let mut query: Vec<String> = self.path.query().map(str::to_owned).into_iter().collect();
+        let mut query = self.path.query().unwrap_or_default().to_owned();
         for parameter in &self.parameters {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             let pairs = match parameter.location {
@@ -119,7 +119,7 @@ impl Plan {
                 In::QueryString => match &parameter.fields {
                     Some(fields) => fields.pairs(value),
                     None => parameter.styled().pairs(value).map(|pairs| {
-                        query.extend(pairs.into_iter().map(|it| it.value));
+                        pairs.iter().for_each(|it| style::add(&mut query, &it.value));
                         Vec::new()
                     }),
                 },
@@ -127,9 +127,8 @@ impl Plan {
             };
             let pairs = pairs.map_err(|problem| parameter.unfit(&problem))?;
             self.check_names(parameter, &pairs)?;
-            query.extend(pairs.iter().map(Pair::text));
+            pairs.iter().for_each(|it| it.add_to(&mut query));
         }
-        let query = query.join("&");
         url.set_query(Some(&*query).filter(|it| !it.is_empty()));
         Ok(url)
     }
@@ -177,7 +176,7 @@ impl Plan {
                     let pairs = parameter.styled().pairs(value);
                     let pairs = pairs.map_err(|problem| parameter.unfit(&problem))?;
                     self.check_names(parameter, &pairs)?;
-                    cookies.extend(pairs.iter().map(Pair::text));
+                    cookies.extend(pairs.iter().map(Pair::cookie));
                 }
                 In::Path | In::Query | In::QueryString => {}
             }

@@ -70,13 +70,13 @@ impl PathTemplate {
         })
     }
 
-    /// Returns the path with the values of `arguments`, percent-encoded.
-    pub(super) fn filled(
+    /// Adds the path with the values of `arguments`, percent-encoded.
+    pub(super) fn fill(
         &self,
+        path: &mut String,
         parameters: &[Parameter],
         arguments: &Members<'_>,
-    ) -> Result<String, ToolError> {
-        let mut path = String::new();
+    ) -> Result<(), ToolError> {
         for part in &self.parts {
             match part {
                 Part::Literal(text) => path.push_str(text),
@@ -94,7 +94,7 @@ impl PathTemplate {
                 }
             }
         }
-        Ok(path)
+        Ok(())
     }
 }
 

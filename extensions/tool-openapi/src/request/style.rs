@@ -104,9 +104,16 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// The pair in a query, a form or a cookie.
-    pub(super) fn text(&self) -> String {
-        format!("{}={}", self.name, self.value)
+    /// Adds the pair to a query or a form.
+    pub(super) fn add_to(&self, query: &mut String) {
+        add(query, &self.name);
+        query.push('=');
+        query.push_str(&self.value);
+    }
+
+    /// The pair in a cookie.
+    pub(super) fn cookie(&self) -> String {
+        [&*self.name, "=", &self.value].concat()
     }
 }
 
@@ -162,7 +169,7 @@ impl<'p> Styled<'p> {
                 };
             }
         };
-        Ok(utf8_percent_encode(text, set).to_string())
+        Ok(encoded(text, set))
     }
 
     fn all(&self, items: &[Cow<'_, str>]) -> Result<Vec<String>, String> {
@@ -180,7 +187,7 @@ impl<'p> Styled<'p> {
 
     /// The value in a path; empty for an empty list or object.
     pub(super) fn path(&self, value: &RawValue) -> Result<String, String> {
-        let name = utf8_percent_encode(self.name, RESERVED).to_string();
+        let name = utf8_percent_encode(self.name, RESERVED);
         let (shape, explode) = (self.shape(value)?, self.explode);
         let between = if explode { '=' } else { ',' };
         Ok(match (self.style, shape) {
@@ -240,7 +247,7 @@ impl<'p> Styled<'p> {
     pub(super) fn pairs(&self, value: &RawValue) -> Result<Vec<Pair>, String> {
         let name = match self.escaped {
             Escaped::Nothing => self.name.to_owned(),
-            _ => utf8_percent_encode(self.name, RESERVED).to_string(),
+            _ => encoded(self.name, RESERVED),
         };
         let pair = |value: String| Pair { name: name.clone(), value, member: None };
         let delimiter = match self.style {
@@ -268,7 +275,7 @@ impl<'p> Styled<'p> {
                             return Err(format!("has the name `{key}`, and `=` ends the name of a cookie"));
                         }
                         Escaped::Nothing => self.encoded(key, true)?,
-                        _ => utf8_percent_encode(key, RESERVED).to_string(),
+                        _ => encoded(key, RESERVED),
                     };
                     Ok(Pair { name, value: self.encoded(&text(value)?, false)?, member: Some(key.clone()) })
                 };
@@ -299,7 +306,7 @@ impl<'p> Styled<'p> {
             }
             let name = format!("{name}[{key}]");
             let pair = |text: &str| {
-                let encoded = utf8_percent_encode(&name, RESERVED).to_string();
+                let encoded = encoded(&name, RESERVED);
                 let value = self.encoded(text, false)?;
                 Ok::<_, String>(Pair { name: encoded, value, member: Some(name.clone()) })
             };
@@ -315,6 +322,18 @@ impl<'p> Styled<'p> {
         }
         Ok(())
     }
+}
+
+/// Adds a part to a query or a form.
+pub(super) fn add(query: &mut String, part: &str) {
+    if !query.is_empty() {
+        query.push('&');
+    }
+    query.push_str(part);
+}
+
+fn encoded(text: &str, set: &'static AsciiSet) -> String {
+    Cow::from(utf8_percent_encode(text, set)).into_owned()
 }
 
 fn text(value: &RawValue) -> Result<Cow<'_, str>, String> {

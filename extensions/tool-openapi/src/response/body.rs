@@ -69,7 +69,7 @@ impl Body {
                 Content::Resource { mut resource } => {
                     resource.uri = url.to_owned();
                     if !essence.is_empty() {
-                        resource.mime_type = essence;
+                        resource.mime_type = essence.into_owned();
                     }
                     Content::Resource { resource }
                 }

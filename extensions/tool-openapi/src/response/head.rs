@@ -1,8 +1,10 @@
 //! A response without its body, as details and text have it.
 
+use std::borrow::Cow;
+
 use reqwest::{
     Method, StatusCode, Url,
-    header::{CONTENT_LOCATION, HeaderMap, HeaderName, LOCATION, RETRY_AFTER},
+    header::{CONTENT_LOCATION, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
 };
 use serde_json::{Map, Value};
 
@@ -38,37 +40,41 @@ const PREFIXES: [&str; 7] =
 const SHOWN: [HeaderName; 2] = [LOCATION, RETRY_AFTER];
 
 /// A response without its body.
-pub(super) struct Head<'a> {
+pub(super) struct Head {
     pub(super) status: StatusCode,
-    pub(super) url: &'a Url,
-    pub(super) headers: &'a HeaderMap,
-    pub(super) issued: &'a Issued,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) issued: Issued,
 }
 
-impl Head<'_> {
+impl Head {
     /// The values of a header, without credentials.
-    pub(super) fn header(&self, name: &HeaderName) -> Option<String> {
-        let values = self.headers.get_all(name).iter();
-        let mut values = values.map(|it| self.clean(name, &String::from_utf8_lossy(it.as_bytes())));
-        let mut all = values.next()?;
+    pub(super) fn header(&self, name: &HeaderName) -> Option<Cow<'_, str>> {
+        let mut values = self.headers.get_all(name).iter();
+        let mut all = self.clean(name, values.next()?);
         for value in values {
+            let all = all.to_mut();
             all.push_str(", ");
-            all.push_str(&value);
+            all.push_str(&self.clean(name, value));
         }
         Some(all)
     }
 
     /// A value of a header, without credentials.
-    fn clean(&self, name: &HeaderName, value: &str) -> String {
+    fn clean<'h>(&self, name: &HeaderName, value: &'h HeaderValue) -> Cow<'h, str> {
+        let value = String::from_utf8_lossy(value.as_bytes());
         let is_url = [LOCATION, CONTENT_LOCATION].contains(name);
-        if is_url && let Ok(url) = self.url.join(value) {
+        if is_url && let Ok(url) = self.url.join(&value) {
             // Neither user and password nor the credentials of the request.
             let cleaned = self.issued.without_credentials(&url);
             if cleaned != url {
-                return cleaned.into();
+                return Cow::Owned(cleaned.into());
             }
         }
-        self.issued.hide(value).into_owned()
+        match self.issued.hide(&value) {
+            Cow::Owned(hidden) => Cow::Owned(hidden),
+            Cow::Borrowed(_) => value,
+        }
     }
 
     pub(super) fn details(&self) -> Value {
@@ -76,8 +82,9 @@ impl Head<'_> {
             HEADERS.binary_search(&name).is_ok() || PREFIXES.iter().any(|it| name.starts_with(it))
         };
         let names = self.headers.keys().filter(|name| is_kept(name.as_str()));
-        let values =
-            names.filter_map(|name| Some((name.as_str().to_owned(), Value::from(self.header(name)?))));
+        let values = names.filter_map(|name| {
+            Some((name.as_str().to_owned(), Value::from(self.header(name)?.into_owned())))
+        });
         Value::Object(values.collect::<Map<_, _>>())
     }
 

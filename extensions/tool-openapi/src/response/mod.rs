@@ -16,7 +16,7 @@ mod view;
 use std::borrow::Cow;
 
 use reqwest::{
-    Url,
+    Method, Url,
     header::{CONTENT_TYPE, LINK},
 };
 use serde_json::{Value, json};
@@ -45,8 +45,6 @@ pub(crate) struct Call<'a> {
     pub(crate) shape: Option<&'a Shape>,
     pub(crate) view: Option<&'a View>,
     pub(crate) arguments: &'a str,
-    /// The URL of the request, without credentials.
-    pub(crate) url: &'a Url,
     pub(crate) cx: &'a ToolContext,
 }
 
@@ -57,32 +55,21 @@ pub(crate) struct Call<'a> {
 /// If the response breaks off; with strict responses, if it does not match its schema; and with failures as errors, if it reports a
 /// failure.
 pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput, ToolError> {
-    let Answer { mut response, url, note, issued } = answer;
-    let headers = std::mem::take(response.headers_mut());
-    let head = Head { status: response.status(), url: &url, headers: &headers, issued: &issued };
+    let Answer { mut response, url, redirected, note, issued } = answer;
+    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+    let head = Head { status, url, headers, issued };
     let read = body::read(response, call.settings.calls.read_limit).await?;
     let (size, is_cut) = (read.bytes.len(), read.is_cut);
-    let mut details = json!({
-        "status": head.status.as_u16(),
-        "method": call.plan.method.as_str(),
-        "url": url.as_str(),
-        "headers": {},
-        "bytes": size,
-    });
-    details["headers"] = head.details();
-    let next = call.next(&head);
-    let mut tail = next.as_ref().map(|it| it.text()).into_iter().collect::<Vec<_>>();
-    if let Some(next) = &next {
-        details["next"] = next.details();
-    }
+    let next = call.next(&head, redirected.as_ref());
+    let mut tail: Vec<_> = next.iter().map(Next::text).collect();
     let opening = head.text(&call.plan.method, note);
     let media_type = head.header(&CONTENT_TYPE).unwrap_or_default();
-    let has_secret = issued.is_repeated_in(&read.bytes);
-    let shown = match read.shown(&media_type, url.as_str()) {
+    let has_secret = head.issued.is_repeated_in(&read.bytes);
+    let shown = match read.shown(&media_type, head.url.as_str()) {
         Shown::Text { text, notes } => {
             tail.splice(0..0, notes.into_iter().map(|it| format!("[{it}]")));
             // A server may repeat the credentials of the request.
-            let text = match issued.hide(&text) {
+            let text = match head.issued.hide(&text) {
                 Cow::Owned(hidden) => hidden,
                 Cow::Borrowed(_) => text,
             };
@@ -99,14 +86,14 @@ pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput
         Ok(text) if !is_cut && !text.is_empty() && is_json(&media_type) => Some(serde_json::from_str(text)),
         _ => None,
     };
-    if let Some(mismatch) = call.mismatch(&head, &shown, json.as_ref(), is_cut) {
-        call.report(&mismatch, &mut details)?;
-    }
+    let mismatch = call.mismatch(&head, &shown, json.as_ref(), is_cut);
     let output = match shown {
         Ok(text) => call.text(&head, &opening, Body { text, json, is_cut }, &tail)?,
         Err(content) => ToolOutput::new([Content::text(joined(&opening, "", &tail)), content]),
     };
-    call.concluded(&head, output.with_details(details))
+    drop(media_type);
+    let details = Details { method: call.plan.method.clone(), head, size, next, mismatch };
+    call.concluded(details, output)
 }
 
 /// A body that is text, with its value if it is said to be JSON.
@@ -139,13 +126,7 @@ fn length(opening: &str, body: &str, tail: &[String]) -> usize {
 
 impl Call<'_> {
     /// The result with a text, within the limit.
-    fn text(
-        &self,
-        head: &Head<'_>,
-        opening: &str,
-        body: Body,
-        tail: &[String],
-    ) -> Result<ToolOutput, ToolError> {
+    fn text(&self, head: &Head, opening: &str, body: Body, tail: &[String]) -> Result<ToolOutput, ToolError> {
         let Body { text, json, is_cut } = body;
         let is_success = head.status.is_success();
         let mut tail = tail.to_vec();
@@ -189,7 +170,7 @@ impl Call<'_> {
     /// Returns how a successful response differs from the declared schema.
     fn mismatch(
         &self,
-        head: &Head<'_>,
+        head: &Head,
         shown: &Result<String, Content>,
         json: Option<&serde_json::Result<Value>>,
         is_cut: bool,
@@ -202,47 +183,77 @@ impl Call<'_> {
                 Err(error) => Some(format!("expected JSON, received invalid JSON: {error}")),
             },
             _ => {
-                let media_type = head.header(&CONTENT_TYPE).unwrap_or_else(|| "no media type".into());
+                let media_type = head.header(&CONTENT_TYPE).unwrap_or(Cow::Borrowed("no media type"));
                 Some(format!("expected JSON, received `{}`", media_type.escape_debug()))
             }
         }
     }
 
     /// Reports a response that does not match its schema.
-    fn report(&self, mismatch: &str, details: &mut Value) -> Result<(), ToolError> {
-        details["mismatch"] = Value::from(mismatch);
+    fn report(&self, mismatch: &str, details: &Details) -> Result<(), ToolError> {
         let message = format!("the response does not match its declared schema: {mismatch}");
         if self.settings.calls.strict {
-            let error = ToolError::new(ErrorKind::InvalidOutput, message);
-            return Err(error.with_details(details.clone()));
+            return Err(ToolError::new(ErrorKind::InvalidOutput, message).with_details(details.value()));
         }
-        self.cx
-            .log(LogLine::new(LogLevel::Warning, message).with_data(json!({ "status": details["status"] })))
+        let status = details.head.status.as_u16();
+        self.cx.log(LogLine::new(LogLevel::Warning, message).with_data(json!({ "status": status })))
     }
 
-    /// Returns what the first link to a next page leads to.
-    fn next(&self, head: &Head<'_>) -> Option<Next> {
+    /// Returns what the first link to a next page leads to; `redirected` is the URL of the request, if it is not that of the
+    /// response.
+    fn next(&self, head: &Head, redirected: Option<&Url>) -> Option<Next> {
         let headers = head.headers.get_all(LINK).iter().filter_map(|it| it.to_str().ok());
         let target = headers.flat_map(|it| link::targets(it, "next")).next()?;
         let target = head.issued.without_credentials(&head.url.join(target).ok()?);
         let schema = self.definition.input_schema();
-        let asked =
-            Asked { plan: self.plan, schema: schema.as_value(), arguments: self.arguments, url: self.url };
+        let url = redirected.unwrap_or(&head.url);
+        let asked = Asked { plan: self.plan, schema: schema.as_value(), arguments: self.arguments, url };
         Some(asked.next(&target))
     }
 
-    /// Marks a response of a failure that may pass, and makes errors of failures if the program wants that.
-    fn concluded(&self, head: &Head<'_>, output: ToolOutput) -> Result<ToolOutput, ToolError> {
-        let pause = retry::pause(head.status, head.headers);
-        if head.status.is_success() || !self.settings.calls.failures_as_errors {
-            return Ok(match pause {
-                Some(pause) => output.as_retryable(pause),
-                None => output,
-            });
+    /// Reports what does not match, marks a response of a failure that may pass, and makes errors of failures if the program wants
+    /// that.
+    fn concluded(&self, details: Details, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+        if let Some(mismatch) = &details.mismatch {
+            self.report(mismatch, &details)?;
         }
-        let error = ToolError::failed(output.text().into_owned()).retryable(pause.is_some());
-        let error = output.details().cloned().into_iter().fold(error, ToolError::with_details);
+        let pause = retry::pause(details.head.status, &details.head.headers);
+        if details.head.status.is_success() || !self.settings.calls.failures_as_errors {
+            let output = output.with_details_from(move || details.value());
+            return Ok(pause.into_iter().fold(output, ToolOutput::as_retryable));
+        }
+        let error = ToolError::failed(output.into_text()).retryable(pause.is_some());
+        let error = error.with_details(details.value());
         Err(pause.into_iter().fold(error, ToolError::with_retry_after))
+    }
+}
+
+/// What programs read of a response beside its body. It is made of a response when it is read.
+struct Details {
+    method: Method,
+    head: Head,
+    size: usize,
+    next: Option<Next>,
+    mismatch: Option<String>,
+}
+
+impl Details {
+    fn value(&self) -> Value {
+        let Self { method, head, size, next, mismatch } = self;
+        let mut value = json!({
+            "status": head.status.as_u16(),
+            "method": method.as_str(),
+            "url": head.url.as_str(),
+            "headers": head.details(),
+            "bytes": size,
+        });
+        if let Some(next) = next {
+            value["next"] = next.details();
+        }
+        if let Some(mismatch) = mismatch {
+            value["mismatch"] = Value::from(&**mismatch);
+        }
+        value
     }
 }
 

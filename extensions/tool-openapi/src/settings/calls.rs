@@ -61,7 +61,7 @@ impl OpenApiToolSetBuilder {
     /// Prefers `media_type` for request bodies that may have several; a later call adds a second choice. Default: JSON, then
     /// forms, `multipart/form-data`, text and bytes.
     pub fn prefer_media_type(mut self, media_type: &str) -> Self {
-        self.settings.calls.media_types.push(essence(media_type));
+        self.settings.calls.media_types.push(essence(media_type).into_owned());
         self
     }
 
