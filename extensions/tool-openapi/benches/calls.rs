@@ -1,7 +1,7 @@
 //! The cost of a call against the same request by hand: `cargo bench -p tool-openapi --bench calls`.
 //!
-//! A GET with two parameters and 1 kB of JSON, one at a time, on loopback; the median of five runs of each, which alternate
-//! every hundred calls, so that a slow moment of the machine is one of both; both with a timeout. Fails above a ratio of 1.1.
+//! A GET with two parameters and 1 kB of JSON, one at a time, on loopback; the median of five runs of each, measured
+//! alternately; both with a timeout. Fails above a ratio of 1.1.
 
 use std::{
     error::Error,
@@ -15,7 +15,6 @@ use tool_openapi::{Document, OpenApiToolSet};
 use tool_runtime::Registry;
 
 const CALLS: u32 = 3_000;
-const ALTERNATE: u32 = 100;
 const RUNS: usize = 5;
 const MOST: f64 = 1.1;
 /// The default of a tool.
@@ -78,25 +77,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut times: [Vec<Duration>; 2] = Default::default();
     // The first run connects, and does not count.
     for run in 0..=RUNS {
-        let mut spent = [Duration::ZERO; 2];
-        for _ in 0..CALLS / ALTERNATE {
-            for (side, spent) in spent.iter_mut().enumerate() {
-                let began = Instant::now();
-                runtime.block_on(async {
-                    for _ in 0..ALTERNATE {
-                        match side {
-                            0 => by_hand(&client, &url).await?,
-                            _ => by_tool(&tools).await?,
-                        }
+        for (side, times) in times.iter_mut().enumerate() {
+            let began = Instant::now();
+            runtime.block_on(async {
+                for _ in 0..CALLS {
+                    match side {
+                        0 => by_hand(&client, &url).await?,
+                        _ => by_tool(&tools).await?,
                     }
-                    Ok::<_, Box<dyn Error>>(())
-                })?;
-                *spent += began.elapsed();
-            }
-        }
-        if run > 0 {
-            for (times, spent) in times.iter_mut().zip(spent) {
-                times.push(spent / CALLS);
+                }
+                Ok::<_, Box<dyn Error>>(())
+            })?;
+            if run > 0 {
+                times.push(began.elapsed() / CALLS);
             }
         }
     }

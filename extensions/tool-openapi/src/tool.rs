@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use reqwest::header::{COOKIE, HeaderMap, HeaderValue};
+use reqwest::{
+    Request,
+    header::{COOKIE, HeaderMap, HeaderValue},
+};
 use tool_runtime::{
     Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, definition::Prepared, schema::Arguments,
 };
@@ -11,7 +14,7 @@ use crate::{
     client::{Access, HttpClient},
     import::Read,
     request::{Files, Plan},
-    response::{self, Call, Shape, View},
+    response::{self, Answered, Call, Shape, View},
     settings::Settings,
 };
 
@@ -37,20 +40,15 @@ impl OperationTool {
         Self { definition, plan, access, shape: shape.map(Shape::new), view, api }
     }
 
+    /// Sends the request and makes a result of the response. A call is cancelled by dropping this future, which closes the
+    /// connection.
     async fn run(&self, arguments: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let exchange = self.exchange(arguments, cx);
-        tokio::select! {
-            () = cx.cancellation().cancelled() => Err(ToolError::cancelled()),
-            output = exchange => output,
-        }
-    }
-
-    async fn exchange(&self, arguments: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let settings = &self.api.settings;
         let files = Files { resolver: settings.calls.resolver.as_ref(), cx };
-        let mut request = self.plan.request(arguments, files).await?;
-        add_configured(request.headers_mut(), &settings.headers);
-        let answer = self.api.client.send(request, &self.access, cx).await?;
+        let request = self.plan.request(arguments, files).await?;
+        let answer = self.api.client.send(configured(request, &settings.headers), &self.access, cx).await?;
+        let (answered, response) = Answered::of(answer);
+        let read = response::read(response, settings.calls.read_limit).await?;
         let call = Call {
             settings,
             definition: &self.definition,
@@ -60,12 +58,16 @@ impl OperationTool {
             arguments,
             cx,
         };
-        response::output(&call, answer).await
+        response::output(&call, answered, read)
     }
 }
 
 /// Adds the headers of the program, which override parameters of their names; of cookies, each by its name.
-fn add_configured(headers: &mut HeaderMap, configured: &HeaderMap) {
+fn configured(mut request: Request, configured: &HeaderMap) -> Request {
+    if configured.is_empty() {
+        return request;
+    }
+    let headers = request.headers_mut();
     let cookies = |headers: &HeaderMap| -> Vec<String> {
         let all =
             headers.get_all(COOKIE).iter().filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(';'));
@@ -86,6 +88,7 @@ fn add_configured(headers: &mut HeaderMap, configured: &HeaderMap) {
     if let (false, Ok(merged)) = (names.is_empty(), HeaderValue::try_from(merged.join("; "))) {
         headers.insert(COOKIE, merged);
     }
+    request
 }
 
 impl Tool for OperationTool {

@@ -70,7 +70,18 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pointer, expected, received } = self;
         let place = if pointer.is_empty() { "the arguments" } else { pointer };
-        write!(f, "{place}: expected {expected}, got {received}")
+        let kind = if pointer.is_empty() && expected == "an object" { kind(received) } else { "" };
+        write!(f, "{place}: expected {expected}, got {kind}{received}")
+    }
+}
+
+/// The kind of whole arguments that are no object.
+fn kind(received: &str) -> &'static str {
+    match received.as_bytes() {
+        [b'[', ..] => "the array ",
+        [b'"', ..] => "the string ",
+        [b'-' | b'0'..=b'9', ..] => "the number ",
+        _ => "",
     }
 }
 

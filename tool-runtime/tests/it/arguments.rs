@@ -296,7 +296,7 @@ fn open(n: u8) -> u8 {
 #[test]
 fn arguments_are_an_object_even_if_the_schema_does_not_require_it() {
     let tools = Registry::builder().tool::<open>().build().unwrap();
-    let expected = "the arguments: expected an object, got [1]";
+    let expected = "the arguments: expected an object, got the array [1]";
     let refused = tools.check("open", "[1]").unwrap_err();
     assert_eq!(refused.violations()[0].to_string(), expected);
     assert_eq!(crate::run(tools.call("open", "[1]")).unwrap_err().feedback(), refused.feedback());

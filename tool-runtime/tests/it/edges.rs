@@ -215,9 +215,9 @@ fn arguments_other_than_an_object_are_refused() {
         (r#"{"i":01}"#, &not_json("invalid number at line 1 column 7")),
         (r#"{"i":+1}"#, &not_json("expected value at line 1 column 6")),
         (r#"{"i":NaN}"#, &not_json("expected value at line 1 column 6")),
-        ("[1]", "the arguments: expected an object, got [1]"),
-        (r#""x""#, r#"the arguments: expected an object, got "x""#),
-        ("7", "the arguments: expected an object, got 7"),
+        ("[1]", "the arguments: expected an object, got the array [1]"),
+        (r#""x""#, r#"the arguments: expected an object, got the string "x""#),
+        ("7", "the arguments: expected an object, got the number 7"),
     ]);
     // F16
     said([("", ""), (" \n", ""), ("null", ""), ("{}", "")]);

@@ -70,7 +70,7 @@ impl Authorization {
             items.push(match &grant.issuer {
                 Issuer::Fixed(secret, item) => (secret.clone(), item.clone()),
                 Issuer::Computed(compute) => grant.placed(compute(cx).await?)?,
-                Issuer::Token(tokens, scopes) => grant.placed(tokens.token(scopes, None).await?)?,
+                Issuer::Token(tokens, scopes) => grant.placed(Box::pin(tokens.token(scopes, None)).await?)?,
             });
         }
         Ok(Issued { items })

@@ -100,8 +100,8 @@ impl HttpClient {
             && answer.response.status() == StatusCode::UNAUTHORIZED
             && answer.note.is_none()
         {
-            let issued = authorization.renew(answer.issued).await?;
-            answer = self.exchange(request, access, issued).await?;
+            let issued = Box::pin(authorization.renew(answer.issued)).await?;
+            answer = Box::pin(self.exchange(request, access, issued)).await?;
         }
         let status = answer.response.status();
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) && answer.note.is_none() {
@@ -110,21 +110,26 @@ impl HttpClient {
         Ok(answer)
     }
 
-    async fn exchange(
+    fn exchange(
         &self,
         mut request: Request,
         access: &Access,
         issued: Issued,
-    ) -> Result<Answer, ToolError> {
+    ) -> impl Future<Output = Result<Answer, ToolError>> {
         let deadline = Instant::now() + self.timeout;
         let (spare, url) = (Spare::of(&request), request.url().clone());
         issued.add_to(&mut request);
-        let response = self.execute(request, access.is_guarded, deadline).await?;
-        let is_redirection = response.status().is_redirection();
-        let answer = Answer { response, url, redirected: None, note: None, issued };
-        match is_redirection {
-            true => self.follow(answer, spare, access.is_guarded, deadline).await,
-            false => Ok(answer),
+        // The future is smaller without the request.
+        let response = self.execute(request, access.is_guarded, deadline);
+        async move {
+            let response = response?.await.map_err(|error| failure(&error))?;
+            let is_redirection = response.status().is_redirection();
+            let answer = Answer { response, url, redirected: None, note: None, issued };
+            match is_redirection {
+                // Rare and large.
+                true => Box::pin(self.follow(answer, spare, access.is_guarded, deadline)).await,
+                false => Ok(answer),
+            }
         }
     }
 
@@ -163,17 +168,18 @@ impl HttpClient {
                 issued.add_to(&mut request);
             }
             // Other origins are those that the program named.
-            response = self.execute(request, is_guarded && is_home, deadline).await?;
+            let next = self.execute(request, is_guarded && is_home, deadline)?;
+            response = next.await.map_err(|error| failure(&error))?;
         };
         Ok(Answer { response, url, redirected: Some(first), note, issued })
     }
 
-    async fn execute(
+    fn execute(
         &self,
         mut request: Request,
         is_guarded: bool,
         deadline: Instant,
-    ) -> Result<Response, ToolError> {
+    ) -> Result<impl Future<Output = reqwest::Result<Response>> + use<>, ToolError> {
         let client = match &self.guarded {
             Some(guarded) if is_guarded => {
                 address::check(request.url()).map_err(|error| refused(&error))?;
@@ -182,7 +188,7 @@ impl HttpClient {
             _ => &self.direct,
         };
         *request.timeout_mut() = Some(deadline.saturating_duration_since(Instant::now()));
-        client.execute(request).await.map_err(|error| failure(&error))
+        Ok(client.execute(request))
     }
 }
 
@@ -267,8 +273,10 @@ pub(crate) fn guarded(lookup: Option<&Lookup>) -> Result<Client, OpenApiError> {
     created(builder.dns_resolver(PublicNames(lookup.cloned())))
 }
 
+/// Only the executor repeats requests.
 fn created(builder: reqwest::ClientBuilder) -> Result<Client, OpenApiError> {
     builder
+        .retry(reqwest::retry::never().max_retries_per_request(0))
         .build()
         .map_err(|error| OpenApiError::config("the HTTP client cannot be created").with_source(error))
 }

@@ -50,7 +50,11 @@ pub(crate) fn essence(media_type: &str) -> Cow<'_, str> {
 
 /// Returns `true` for `application/json` and types with the suffix `+json`.
 pub(crate) fn is_json(media_type: &str) -> bool {
-    let essence = essence(media_type);
+    is_json_essence(&essence(media_type))
+}
+
+/// The same, for an [`essence`].
+pub(crate) fn is_json_essence(essence: &str) -> bool {
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
 }
 
@@ -61,25 +65,28 @@ pub(super) fn is_xml(essence: &str) -> bool {
 
 /// Returns `true` for media types of text.
 pub(crate) fn is_text(media_type: &str) -> bool {
-    let essence = essence(media_type);
-    let last = essence.rsplit(['/', '.', '-', '+']).next().unwrap_or_default();
-    essence.starts_with("text/")
-        || is_xml(&essence)
-        || is_json(&essence)
-        || (essence.starts_with("application/")
-            && [
-                "javascript",
-                "ecmascript",
-                "graphql",
-                "yaml",
-                "toml",
-                "sql",
-                "ndjson",
-                "jsonl",
-                "csv",
-                "urlencoded",
-            ]
-            .contains(&last))
+    is_text_essence(&essence(media_type))
+}
+
+/// The same, for an [`essence`].
+pub(crate) fn is_text_essence(essence: &str) -> bool {
+    const SUFFIXES: [&str; 10] = [
+        "javascript",
+        "ecmascript",
+        "graphql",
+        "yaml",
+        "toml",
+        "sql",
+        "ndjson",
+        "jsonl",
+        "csv",
+        "urlencoded",
+    ];
+    let last = || essence.rsplit(['/', '.', '-', '+']).next().unwrap_or_default();
+    is_json_essence(essence)
+        || essence.starts_with("text/")
+        || is_xml(essence)
+        || (essence.starts_with("application/") && SUFFIXES.contains(&last()))
 }
 
 impl Kind {

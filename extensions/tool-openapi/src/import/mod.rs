@@ -27,7 +27,7 @@ use tool_runtime::{
 pub(crate) use self::operation::Read;
 use self::operation::{Found, Reading};
 pub(crate) use self::{
-    body::{essence, is_json, is_text},
+    body::{essence, is_json, is_json_essence, is_text_essence},
     schema::assembled,
 };
 use crate::{

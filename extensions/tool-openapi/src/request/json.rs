@@ -5,6 +5,9 @@ use std::{borrow::Cow, collections::HashSet, fmt};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+/// The number of members whose names are compared one by one.
+const FEW: usize = 8;
+
 /// The members of an object, in their order, with their values as text.
 pub(crate) struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
 
@@ -23,16 +26,28 @@ impl<'t> Members<'t> {
     /// Returns an error if this object, or one within it, has two members of one name: what was validated and permitted is not what
     /// every server reads.
     pub(super) fn check_unique(&self) -> Result<(), serde_json::Error> {
-        let mut names: Vec<&str> = self.iter().map(|(name, _)| name).collect();
-        names.sort_unstable();
-        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(twice(pair[0]));
+        if let Some(name) = self.repeated() {
+            return Err(twice(name));
         }
         let has_members = |value: &&RawValue| value.get().starts_with(['{', '[']);
         self.iter()
             .map(|(_, value)| value)
             .filter(has_members)
             .try_for_each(|value| check_unique(value.get()))
+    }
+
+    /// Returns a name that two members have.
+    fn repeated(&self) -> Option<&str> {
+        let mut names = self.iter().map(|(name, _)| name);
+        if self.0.len() <= FEW {
+            let before = |at: usize| self.iter().take(at).map(|(name, _)| name);
+            return names
+                .enumerate()
+                .find(|(at, name)| before(*at).any(|it| it == *name))
+                .map(|(_, name)| name);
+        }
+        let mut seen = HashSet::with_capacity(self.0.len());
+        names.find(|name| !seen.insert(*name))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'t RawValue)> {

@@ -29,6 +29,9 @@ pub(crate) use self::{
     style::Style,
 };
 
+/// The room for a path or a query, in bytes, which most do not exceed.
+const ROOM: usize = 128;
+
 /// Everything about an operation that its requests need.
 pub(crate) struct Plan {
     pub(crate) method: Method,
@@ -95,7 +98,8 @@ impl Plan {
     }
 
     fn url(&self, arguments: &Members<'_>) -> Result<Url, ToolError> {
-        let mut path = self.base.path().trim_end_matches('/').to_owned();
+        let mut path = String::with_capacity(ROOM);
+        path.push_str(self.base.path().trim_end_matches('/'));
         self.path.fill(&mut path, &self.parameters, arguments)?;
         let mut url = self.base.clone();
         url.set_path(&path);
@@ -105,7 +109,8 @@ impl Plan {
                 format!("the path `{path}` is the path of another resource; no segment may be `.` or `..`");
             return Err(ToolError::bad_parameter(message));
         }
-        let mut query = self.path.query().unwrap_or_default().to_owned();
+        let mut query = String::with_capacity(ROOM);
+        query.push_str(self.path.query().unwrap_or_default());
         for parameter in &self.parameters {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             let pairs = match parameter.location {

@@ -5,10 +5,10 @@ use reqwest::Response;
 use tool_runtime::{Content, ToolError, output};
 
 use super::{limit::short, unavailable};
-use crate::import::{essence, is_text};
+use crate::import::is_text_essence;
 
 /// The bytes of a body.
-pub(super) struct Body {
+pub(crate) struct Body {
     pub(super) bytes: Vec<u8>,
     /// There are more, which were not read.
     pub(super) is_cut: bool,
@@ -30,7 +30,7 @@ pub(super) enum Shown {
 /// # Errors
 ///
 /// If the response breaks off, or the time is over.
-pub(super) async fn read(mut response: Response, limit: usize) -> Result<Body, ToolError> {
+pub(crate) async fn read(mut response: Response, limit: usize) -> Result<Body, ToolError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| unavailable(&error))? {
         let room = limit - bytes.len();
@@ -43,22 +43,21 @@ pub(super) async fn read(mut response: Response, limit: usize) -> Result<Body, T
 }
 
 impl Body {
-    /// Returns the body in the form of its media type, or of its first bytes if it has none.
-    pub(super) fn shown(self, media_type: &str, url: &str) -> Shown {
+    /// Returns the body in the form of its media type, whose first part is `essence`, or of its first bytes if it has none.
+    pub(super) fn shown(self, media_type: &str, essence: &str, url: &str) -> Shown {
         let Self { bytes, is_cut } = self;
         if bytes.is_empty() {
             return Shown::Nothing;
         }
-        let essence = essence(media_type);
-        let is_text = match &*essence {
+        let is_text = match essence {
             "" => std::str::from_utf8(&bytes).is_ok_and(|it| !it.contains('\0')),
-            _ => is_text(&essence),
+            _ => is_text_essence(essence),
         };
         if is_text {
             return text(bytes, media_type, is_cut);
         }
         if is_cut {
-            let what = if essence.is_empty() { "bytes".into() } else { short(&essence) };
+            let what = if essence.is_empty() { "bytes".into() } else { short(essence) };
             let text = format!("[the response is {what} of more than {} bytes, and not shown]", bytes.len());
             return Shown::Text { text, notes: Vec::new() };
         }
@@ -69,7 +68,7 @@ impl Body {
                 Content::Resource { mut resource } => {
                     resource.uri = url.to_owned();
                     if !essence.is_empty() {
-                        resource.mime_type = essence.into_owned();
+                        resource.mime_type = essence.to_owned();
                     }
                     Content::Resource { resource }
                 }

@@ -39,6 +39,9 @@ const PREFIXES: [&str; 7] =
 /// Headers that a model reads, since they say what to do next.
 const SHOWN: [HeaderName; 2] = [LOCATION, RETRY_AFTER];
 
+/// The room for the status of most responses in their text, in bytes.
+const REST: usize = 64;
+
 /// A response without its body.
 pub(super) struct Head {
     pub(super) status: StatusCode,
@@ -88,10 +91,11 @@ impl Head {
         Value::Object(values.collect::<Map<_, _>>())
     }
 
-    /// Method and URL, the status, and what a model must know of the headers.
-    pub(super) fn text(&self, method: &Method, note: Option<String>) -> String {
+    /// Method and URL, the status, and what a model must know of the headers; with room for `more` bytes.
+    pub(super) fn text(&self, method: &Method, note: Option<String>, more: usize) -> String {
         let url = short(self.url.as_str());
-        let mut text = [method.as_str(), " ", &url, "\n", self.status.as_str()].concat();
+        let mut text = String::with_capacity(method.as_str().len() + url.len() + REST + more);
+        text.extend([method.as_str(), " ", &url, "\n", self.status.as_str()]);
         if let Some(reason) = self.status.canonical_reason() {
             text.extend([" ", reason]);
         }

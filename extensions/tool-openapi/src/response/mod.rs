@@ -16,7 +16,7 @@ mod view;
 use std::borrow::Cow;
 
 use reqwest::{
-    Method, Url,
+    Method, Response, Url,
     header::{CONTENT_TYPE, LINK},
 };
 use serde_json::{Value, json};
@@ -32,10 +32,32 @@ use self::{
     next::{Asked, Next},
 };
 pub(crate) use self::{
+    body::{Body, read},
     shapes::{Shape, Shapes},
     view::View,
 };
-use crate::{client::Answer, import::is_json, request::Plan, settings::Settings};
+use crate::{
+    client::Answer,
+    import::{essence, is_json_essence},
+    request::Plan,
+    settings::Settings,
+};
+
+/// An answer without its body.
+pub(crate) struct Answered {
+    head: Head,
+    redirected: Option<Url>,
+    note: Option<String>,
+}
+
+impl Answered {
+    /// Takes everything but the body from `answer`.
+    pub(crate) fn of(answer: Answer) -> (Self, Response) {
+        let Answer { mut response, url, redirected, note, issued } = answer;
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        (Self { head: Head { status, url, headers, issued }, redirected, note }, response)
+    }
+}
 
 /// An operation, and the call that a response answers.
 pub(crate) struct Call<'a> {
@@ -48,24 +70,20 @@ pub(crate) struct Call<'a> {
     pub(crate) cx: &'a ToolContext,
 }
 
-/// Reads a response and makes a result of it.
+/// Makes a result of a response, of which `read` is the body.
 ///
 /// # Errors
 ///
-/// If the response breaks off; with strict responses, if it does not match its schema; and with failures as errors, if it reports a
-/// failure.
-pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput, ToolError> {
-    let Answer { mut response, url, redirected, note, issued } = answer;
-    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-    let head = Head { status, url, headers, issued };
-    let read = body::read(response, call.settings.calls.read_limit).await?;
+/// With strict responses, if it does not match its schema; and with failures as errors, if it reports a failure.
+pub(crate) fn output(call: &Call<'_>, answered: Answered, read: Body) -> Result<ToolOutput, ToolError> {
+    let Answered { head, redirected, note } = answered;
     let (size, is_cut) = (read.bytes.len(), read.is_cut);
     let next = call.next(&head, redirected.as_ref());
     let mut tail: Vec<_> = next.iter().map(Next::text).collect();
-    let opening = head.text(&call.plan.method, note);
     let media_type = head.header(&CONTENT_TYPE).unwrap_or_default();
+    let essence = essence(&media_type);
     let has_secret = head.issued.is_repeated_in(&read.bytes);
-    let shown = match read.shown(&media_type, head.url.as_str()) {
+    let shown = match read.shown(&media_type, &essence, head.url.as_str()) {
         Shown::Text { text, notes } => {
             tail.splice(0..0, notes.into_iter().map(|it| format!("[{it}]")));
             // A server may repeat the credentials of the request.
@@ -83,13 +101,17 @@ pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput
         Shown::Content(content) => Err(content),
     };
     let json = match &shown {
-        Ok(text) if !is_cut && !text.is_empty() && is_json(&media_type) => Some(serde_json::from_str(text)),
+        Ok(text) if !is_cut && !text.is_empty() && is_json_essence(&essence) => {
+            Some(serde_json::from_str(text))
+        }
         _ => None,
     };
     let mismatch = call.mismatch(&head, &shown, json.as_ref(), is_cut);
+    let body = shown.as_ref().map_or(0, String::len).min(call.settings.response_limit);
+    let opening = head.text(&call.plan.method, note, length(0, body, &tail));
     let output = match shown {
-        Ok(text) => call.text(&head, &opening, Body { text, json, is_cut }, &tail)?,
-        Err(content) => ToolOutput::new([Content::text(joined(&opening, "", &tail)), content]),
+        Ok(text) => call.text(&head, opening, Text { text, json, is_cut }, tail)?,
+        Err(content) => ToolOutput::new([Content::text(joined(opening, "", &tail)), content]),
     };
     drop(media_type);
     let details = Details { method: call.plan.method.clone(), head, size, next, mismatch };
@@ -97,16 +119,16 @@ pub(crate) async fn output(call: &Call<'_>, answer: Answer) -> Result<ToolOutput
 }
 
 /// A body that is text, with its value if it is said to be JSON.
-struct Body {
+struct Text {
     text: String,
     json: Option<serde_json::Result<Value>>,
     is_cut: bool,
 }
 
 /// The opening, the body and the remarks of a text.
-fn joined(opening: &str, body: &str, tail: &[String]) -> String {
-    let mut text = String::with_capacity(length(opening, body, tail));
-    text.push_str(opening);
+fn joined(opening: String, body: &str, tail: &[String]) -> String {
+    let mut text = opening;
+    text.reserve(length(0, body.len(), tail));
     if !body.is_empty() {
         text.push_str("\n\n");
         text.push_str(body);
@@ -118,18 +140,23 @@ fn joined(opening: &str, body: &str, tail: &[String]) -> String {
     text
 }
 
-/// The most bytes that [`joined`] makes of the same.
-fn length(opening: &str, body: &str, tail: &[String]) -> usize {
+/// The most bytes that [`joined`] makes of an opening and a body of these lengths.
+fn length(opening: usize, body: usize, tail: &[String]) -> usize {
     let notes: usize = tail.iter().map(|note| "\n".len() + note.len()).sum();
-    opening.len() + "\n\n".len() + body.len() + notes
+    opening + "\n\n".len() + body + notes
 }
 
 impl Call<'_> {
     /// The result with a text, within the limit.
-    fn text(&self, head: &Head, opening: &str, body: Body, tail: &[String]) -> Result<ToolOutput, ToolError> {
-        let Body { text, json, is_cut } = body;
+    fn text(
+        &self,
+        head: &Head,
+        opening: String,
+        body: Text,
+        mut tail: Vec<String>,
+    ) -> Result<ToolOutput, ToolError> {
+        let Text { text, json, is_cut } = body;
         let is_success = head.status.is_success();
-        let mut tail = tail.to_vec();
         let (mut is_valid, received) = (json.is_some(), text.len());
         let text = match self.view.filter(|_| is_success && !text.is_empty()) {
             // What the view leaves out is never shown.
@@ -152,7 +179,7 @@ impl Call<'_> {
             ));
         }
         // The note of the limit has a line of its own.
-        let around = length(opening, "", &tail) + "\n".len();
+        let around = length(opening.len(), 0, &tail) + "\n".len();
         let room = self.settings.response_limit.saturating_sub(around);
         let Limited { text, note, is_json } = limited(text, room, is_valid, calls.readback.as_deref());
         tail.splice(0..0, note);
@@ -199,8 +226,8 @@ impl Call<'_> {
         self.cx.log(LogLine::new(LogLevel::Warning, message).with_data(json!({ "status": status })))
     }
 
-    /// Returns what the first link to a next page leads to; `redirected` is the URL of the request, if it is not that of the
-    /// response.
+    /// Returns what the first link to a next page leads to; `redirected` is the URL of a request whose response has
+    /// another one.
     fn next(&self, head: &Head, redirected: Option<&Url>) -> Option<Next> {
         let headers = head.headers.get_all(LINK).iter().filter_map(|it| it.to_str().ok());
         let target = headers.flat_map(|it| link::targets(it, "next")).next()?;
@@ -228,7 +255,7 @@ impl Call<'_> {
     }
 }
 
-/// What programs read of a response beside its body. It is made of a response when it is read.
+/// The parts of a response that become the details of the result when a program reads them.
 struct Details {
     method: Method,
     head: Head,

@@ -252,7 +252,7 @@ async fn a_cancelled_call_ends_at_once_and_drops_its_connection() {
         dropped.send(end.is_err() || end.is_ok_and(|it| it == 0)).unwrap();
     })
     .await;
-    // The call ends by itself: the executor would wait for an hour.
+    // The call is dropped at once: it does not take the grace period of an hour.
     let executor = Executor::builder(registry(&built(api("get", None).base_url(&url))));
     let executor = executor.grace_period(Duration::from_secs(3600)).build().unwrap();
     let token = CancellationToken::new();
@@ -279,7 +279,7 @@ async fn arguments_that_are_null_are_none_and_a_list_is_refused() {
     assert_eq!(server.take().len(), 2);
     let error = call(&set, "op", "[1]").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArguments); // P13
-    assert!(error.feedback().contains("expected an object, got [1]"), "{}", error.feedback()); // P13
+    assert!(error.feedback().contains("expected an object, got the array [1]"), "{}", error.feedback()); // P13
     assert!(server.take().is_empty());
 }
 

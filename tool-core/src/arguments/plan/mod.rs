@@ -66,6 +66,8 @@ pub struct Plan {
     nodes: Box<[Node]>,
     /// The maximum nesting of a value, such that the walk stays within its stack.
     deepest: usize,
+    /// Some property has an alias.
+    has_aliases: bool,
 }
 
 impl Plan {
@@ -105,7 +107,7 @@ impl Plan {
     /// Returns the plan that admits every value.
     pub(crate) fn anything() -> &'static Self {
         static ANYTHING: LazyLock<Plan> =
-            LazyLock::new(|| Plan { nodes: [Node::ANYTHING].into(), deepest: DEEPEST });
+            LazyLock::new(|| Plan { nodes: [Node::ANYTHING].into(), deepest: DEEPEST, has_aliases: false });
         &ANYTHING
     }
 

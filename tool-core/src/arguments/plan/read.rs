@@ -58,6 +58,9 @@ impl Plan {
     ///
     /// Returns an error with all violations.
     pub(crate) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        if self.holds(arguments.as_str()) {
+            return Ok(arguments);
+        }
         match self.fit_of(arguments.as_str(), arguments.lenient)? {
             Fit::AsItIs => Ok(arguments),
             Fit::As(text, corrections) => Ok(arguments.corrected(text, corrections)),
@@ -137,6 +140,16 @@ impl Plan {
         Err(ToolError::invalid_arguments(unreadable(text, &refusal), text))
     }
 
+    /// Returns `true` if `text` is valid and in its normal form; if `false`, it may be so nevertheless.
+    pub(super) fn holds(&self, text: &str) -> bool {
+        // Otherwise, a value may be too deep for the other walks.
+        if self.deepest < DEEPEST as usize || self.has_aliases || has_other_spelling(text) {
+            return false;
+        }
+        let mut source = Source::new(text, self);
+        source.skip(self.root()) && source.end().is_ok()
+    }
+
     fn fit_of(&self, text: &str, is_lenient: bool) -> Result<Fit, ToolError> {
         let mut document = match Document::read(text) {
             Ok(document) => document,
@@ -172,6 +185,19 @@ impl Plan {
         let findings = findings.with_too_large(&document.too_large);
         Ok(Fit::Not(findings.with_repeated(&document.repeated).into()))
     }
+}
+
+/// Returns `true` if `text` may have a value in another spelling than the normal one: `null` for "absent", and an integer as `3.0`,
+/// `1e2` or `-0`.
+fn has_other_spelling(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let next = |at: usize| bytes.get(at).copied().unwrap_or_default();
+    bytes.iter().enumerate().any(|(at, byte)| match byte {
+        b'0'..=b'9' => matches!(next(at + 1), b'.' | b'e' | b'E'),
+        b'-' => next(at + 1) == b'0' && !next(at + 2).is_ascii_digit(),
+        b'n' => bytes.get(at..).is_some_and(|rest| rest.starts_with(b"null")),
+        _ => false,
+    })
 }
 
 /// Combines the plan's violations of `text` with those of the type in `read`, the text after corrections: a corrected

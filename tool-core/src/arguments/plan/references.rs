@@ -179,7 +179,9 @@ impl<'s> Compiler<'s> {
         for node in &mut self.nodes {
             node.complete();
         }
-        let mut plan = Plan { nodes: self.nodes.into(), deepest: DEEPEST.min(CALLS / chain) };
+        let mut plan =
+            Plan { nodes: self.nodes.into(), deepest: DEEPEST.min(CALLS / chain), has_aliases: false };
+        plan.has_aliases = !plan.aliases().is_empty();
         plan.find_tags();
         Ok(plan)
     }

@@ -9,7 +9,7 @@ use super::{
     drawn::{config, root, value},
     plan,
 };
-use crate::{Arguments, Plan, Violations, schema::ALIASES};
+use crate::{Arguments, Plan, Violations, arguments::document::Document, schema::ALIASES};
 
 /// Returns the report of the walk over the value; empty if the text is valid.
 fn report(plan: &Plan, text: &str, is_lenient: bool) -> Violations {
@@ -70,6 +70,31 @@ fn survey_and_walk_report_the_same() {
     let (surveyed, left) = (surveyed.get(), left.get());
     println!("{surveyed} texts were surveyed, {left} were not");
     assert!(surveyed > left / 20, "{surveyed} texts were surveyed, {left} were not");
+}
+
+#[test]
+fn a_text_that_holds_is_valid_and_normal_as_a_value() {
+    let spellings = vec!["", "", "", "", "", "", "", "", "", ".0", "e1", "again"];
+    let drawn = (root(), vec((value(), vec(select(spellings), 12)), 8));
+    let (held, valid) = (Cell::new(0), Cell::new(0));
+    let check = |(schema, values): (Value, Vec<(Value, Vec<&'static str>)>)| {
+        let Ok(plan) = Plan::compile(&schema) else { return Ok(()) };
+        for (value, spellings) in values {
+            let text = spelled(&value, &mut spellings.into_iter());
+            let mut document = Document::read(&text).unwrap();
+            let is_valid = !document.is_odd() && plan.admits(&document.value);
+            valid.set(valid.get() + usize::from(is_valid));
+            if plan.holds(&text) {
+                held.set(held.get() + 1);
+                assert!(is_valid, "{schema}: {text}");
+                assert!(!document.is_rewritten && !plan.settle(&mut document.value), "{schema}: {text}");
+            }
+        }
+        Ok(())
+    };
+    TestRunner::new(config(250)).run(&drawn, check).unwrap_or_else(|it| panic!("{it}"));
+    let (held, valid) = (held.get(), valid.get());
+    assert!(held > valid / 3, "{held} of {valid} valid texts hold");
 }
 
 /// The schema of a tool.
