@@ -113,9 +113,19 @@ impl ToolName {
         }
     }
 
-    /// Sets the raw name.
+    /// Sets the [raw](Self::raw) name: the one of the tool at its origin.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::ToolName;
+    ///
+    /// let name = ToolName::new("get_weather")?.with_raw("weather/get");
+    /// assert_eq!((name.as_str(), name.raw()), ("get_weather", "weather/get"));
+    /// # Ok::<(), tool_runtime::definition::InvalidName>(())
+    /// ```
     #[must_use]
-    pub(crate) fn with_raw(self, raw: &str) -> Self {
+    pub fn with_raw(self, raw: &str) -> Self {
         match self.raw() == raw {
             true => self,
             false => Self::of_origin(self.as_str().into(), raw),

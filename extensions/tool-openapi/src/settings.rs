@@ -48,6 +48,7 @@ pub(crate) struct Settings {
     pub(crate) base_url: Option<Url>,
     pub(crate) server_variables: BTreeMap<String, String>,
     pub(crate) skip_unnamed: bool,
+    pub(crate) readable_names: bool,
     pub(crate) choice: Choice,
     pub(crate) headers: HeaderMap,
     pub(crate) reach: Reach,
@@ -63,6 +64,7 @@ impl Default for Settings {
             base_url: None,
             server_variables: BTreeMap::new(),
             skip_unnamed: false,
+            readable_names: false,
             choice: Choice::default(),
             headers: HeaderMap::new(),
             reach: Reach::default(),
@@ -117,6 +119,26 @@ impl OpenApiToolSetBuilder {
     /// Skips operations without an `operationId`. Default: they are named by method and path.
     pub fn skip_unnamed(mut self) -> Self {
         self.settings.skip_unnamed = true;
+        self
+    }
+
+    /// Names tools without a hash where the document has no other operation of that name: `repos/get` becomes `repos_get`. Default:
+    /// such a name has a hash, `repos_get_ade197a8ff`, so that it stays when the document grows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_openapi::{Document, OpenApiToolSet};
+    /// use tool_runtime::Tool;
+    ///
+    /// # let text = r#"{"openapi":"3.1.0","info":{"title":"Git","version":"1"},"servers":[{"url":"https://git.example"}],
+    /// #   "paths":{"/repos":{"get":{"operationId":"repos/get"}}}}"#;
+    /// let git = OpenApiToolSet::builder(Document::from_text(text)?).readable_names().build()?;
+    /// assert_eq!(git.tools()[0].definition().name().as_str(), "repos_get");
+    /// # Ok::<(), tool_openapi::OpenApiError>(())
+    /// ```
+    pub fn readable_names(mut self) -> Self {
+        self.settings.readable_names = true;
         self
     }
 

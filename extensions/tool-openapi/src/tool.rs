@@ -25,8 +25,21 @@ pub(crate) struct Api {
 }
 
 /// An operation of an OpenAPI document as a tool.
+///
+/// # Examples
+///
+/// ```
+/// use tool_openapi::{Document, OpenApiToolSet};
+///
+/// # let text = r#"{"openapi":"3.1.0","info":{"title":"Pets","version":"1"},"servers":[{"url":"https://pets.example"}],
+/// #   "paths":{"/pets/{id}":{"delete":{"operationId":"remove"}}}}"#;
+/// let pets = OpenApiToolSet::import(Document::from_text(text)?)?;
+/// assert_eq!((pets.tools()[0].method(), pets.tools()[0].path()), ("DELETE", "/pets/{id}"));
+/// # Ok::<(), tool_openapi::OpenApiError>(())
+/// ```
 pub struct OperationTool {
     definition: ToolDefinition,
+    path: Box<str>,
     plan: Plan,
     access: Access,
     shape: Option<Shape>,
@@ -36,8 +49,20 @@ pub struct OperationTool {
 
 impl OperationTool {
     pub(crate) fn new(read: Read, api: Arc<Api>) -> Self {
-        let Read { definition, plan, access, shape, view } = read;
-        Self { definition, plan, access, shape: shape.map(Shape::new), view, api }
+        let Read { definition, path, plan, access, shape, view } = read;
+        Self { definition, path, plan, access, shape: shape.map(Shape::new), view, api }
+    }
+
+    /// Returns the method of the requests, in capital letters.
+    #[must_use]
+    pub fn method(&self) -> &str {
+        self.plan.method.as_str()
+    }
+
+    /// Returns the path template of the document, such as `/pets/{petId}`.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// Sends the request and makes a result of the response. A call is cancelled by dropping this future, which closes the

@@ -21,7 +21,7 @@ use tool_cli::{
 };
 use tool_runtime::{Registry, diagnostic::Severity};
 
-use crate::{Credential, Document, Fetch, OpenApiError, OpenApiToolSet, SkippedOperation};
+use crate::{Credential, Document, Fetch, OpenApiError, OpenApiToolSet};
 
 /// The command `openapi`, which lists, shows, calls and lints the operations of a document.
 ///
@@ -77,6 +77,10 @@ impl Command for OpenApi {
                     "The folder of other files that the document refers to [default: none is read]",
                 ),
                 option("document-token", "SOURCE", "A bearer token for the URL of the document"),
+                Arg::new("readable-names")
+                    .long("readable-names")
+                    .action(ArgAction::SetTrue)
+                    .help("Name tools without a hash where that is unambiguous: `repos_get` for `repos/get`"),
                 Arg::new("allow-private").long("allow-private").action(ArgAction::SetTrue).help(private),
                 document.help("A file or URL with an OpenAPI document, JSON or YAML"),
             ])
@@ -110,11 +114,7 @@ fn remark(program: &Program, set: &OpenApiToolSet, command: &str, matches: &ArgM
         "show" | "call" => named == Some(operation),
         _ => true,
     };
-    for SkippedOperation { operation, pointer, reason, .. } in set.skipped() {
-        if is_about(operation) {
-            program.note(&format!("`{operation}` is skipped: {reason} (at `{pointer}`)"));
-        }
-    }
+    set.skipped().iter().filter(|it| is_about(&it.operation)).for_each(|it| program.note(&it.to_string()));
     let diagnostics = set.diagnostics().iter().filter(|it| it.severity > Severity::Note);
     for diagnostic in
         diagnostics.filter(|it| command == "lint" || named.is_some() && named == it.location.tool.as_deref())
@@ -158,6 +158,9 @@ fn toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Fa
     }
     if matches.get_flag("allow-private") {
         builder = builder.allow_private_servers();
+    }
+    if matches.get_flag("readable-names") {
+        builder = builder.readable_names();
     }
     for credential in all(matches, "credential") {
         let Some((scheme, source)) = credential.split_once('=') else {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use percent_encoding::percent_decode_str;
@@ -94,14 +94,18 @@ impl Reader {
         // Separators of Windows, which other systems allow in names.
         let decoded = decoded.replace('\\', "/");
         let beside = from.and_then(Path::parent).unwrap_or(folder);
+        let outside =
+            || Unresolved(format!("the file `{name}` is not below the folder `{}`", folder.display()));
         let unreadable =
             |error: std::io::Error| Unresolved(format!("the file `{name}` cannot be read: {error}"));
-        let path = beside.join(&decoded).canonicalize().map_err(unreadable)?;
+        let path = beside.join(&decoded);
+        // Whether there is a file elsewhere is not told, either.
+        if !resolved(&path).starts_with(folder) {
+            return Err(outside());
+        }
+        let path = path.canonicalize().map_err(unreadable)?;
         if !path.starts_with(folder) {
-            return Err(Unresolved(format!(
-                "the file `{name}` is not below the folder `{}`",
-                folder.display()
-            )));
+            return Err(outside());
         }
         if let Some(at) = self.known.get(&path) {
             return Ok(Found::Known(*at));
@@ -124,6 +128,19 @@ impl Reader {
         let folder = self.folder.as_deref().unwrap_or(Path::new(""));
         path.strip_prefix(folder).unwrap_or(path).display().to_string()
     }
+}
+
+/// Returns the path without `.` and `..`, as if there were no symbolic links.
+fn resolved(path: &Path) -> PathBuf {
+    let mut resolved = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(resolved.pop()),
+            Component::CurDir => {}
+            part => resolved.push(part),
+        }
+    }
+    resolved
 }
 
 /// Collects the file names of references in `value`.

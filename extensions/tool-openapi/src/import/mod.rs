@@ -16,7 +16,7 @@ mod security;
 mod server;
 mod upload;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use serde_json::Value;
 use tool_runtime::{
@@ -52,6 +52,13 @@ pub struct SkippedOperation {
     pub reason: String,
 }
 
+impl fmt::Display for SkippedOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { operation, pointer, reason } = self;
+        write!(f, "`{operation}` is skipped: {reason} (at `{pointer}`)")
+    }
+}
+
 /// The tools of a document, and what the import has to say about it.
 pub(crate) struct Imported {
     pub(crate) tools: Vec<Arc<OperationTool>>,
@@ -76,7 +83,8 @@ pub(crate) fn import(
     let reading = Reading::new(&documents, &settings, fetched, granted, Arc::clone(&shapes));
     let all = operation::all(&documents, &mut report);
     check_ids(&all, &settings, &mut report);
-    for (found, name) in name::all(&all) {
+    let named = if settings.readable_names { name::readable(&all) } else { name::all(&all) };
+    for (found, name) in named {
         if !settings.choice.selects(&found.described()) {
             continue;
         }

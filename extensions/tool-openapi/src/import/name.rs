@@ -1,29 +1,61 @@
 //! Names of operations.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use tool_runtime::{ToolName, registry::OUTPUT_TOOL};
 
 use super::operation::Found;
 
-/// Returns the names of all operations of a document; `None` for one that another operation has.
+/// An operation and its name; `None` if another operation has it.
+type Named<'f, 'd> = (&'f Found<'d>, Option<ToolName>);
+
+/// Returns the names of all operations of a document.
 ///
 /// An id belongs to the first operation that has it. All ids are given before any name of method and path, so that the name of an
 /// operation depends neither on the operations that are selected nor on those without an id.
-pub(super) fn all<'f, 'd>(found: &'f [Found<'d>]) -> impl Iterator<Item = (&'f Found<'d>, Option<ToolName>)> {
+pub(super) fn all<'f, 'd>(found: &'f [Found<'d>]) -> Vec<Named<'f, 'd>> {
     let mut taken: HashSet<ToolName> = HashSet::from([ToolName::from_foreign(OUTPUT_TOOL)]);
     let mut by_id = |found: &Found<'_>| {
         let name = ToolName::from_foreign(found.id()?);
         taken.insert(name.clone()).then_some(name)
     };
     let by_id: Vec<_> = found.iter().map(&mut by_id).collect();
-    found.iter().zip(by_id).map(move |(found, by_id)| {
+    let named = found.iter().zip(by_id).map(|(found, by_id)| {
         let by_path = || {
             let hashed = ToolName::from_foreign(&format!("{} {}", found.method, found.path));
             [of_path(&found.method, found.path), hashed].into_iter().find(|it| taken.insert(it.clone()))
         };
         (found, by_id.or_else(by_path))
-    })
+    });
+    named.collect()
+}
+
+/// Returns the same, without hashes in names that the document has once without them.
+pub(super) fn readable<'f, 'd>(found: &'f [Found<'d>]) -> Vec<Named<'f, 'd>> {
+    let stable = all(found);
+    let short = |(found, name): &Named<'_, '_>| {
+        let name = name.as_ref()?;
+        Some(match found.id() {
+            _ if name.raw() == name.as_str() => name.to_string(),
+            Some(id) if id == name.raw() => words(id),
+            _ => words(&format!("{} {}", found.method.to_ascii_lowercase(), found.path.replace('{', "by_"))),
+        })
+    };
+    let short: Vec<_> = stable.iter().map(short).collect();
+    let mut uses = HashMap::from([(OUTPUT_TOOL, 1)]);
+    short.iter().flatten().for_each(|it| *uses.entry(it).or_default() += 1);
+    let is_single = |it: &&String| uses.get(&***it) == Some(&1);
+    let named = stable.into_iter().zip(&short).map(|((found, name), short)| {
+        let new = short.as_ref().filter(is_single).and_then(|it| ToolName::new(it.clone()).ok());
+        (found, name.map(|name| new.map_or(name.clone(), |new| new.with_raw(name.raw()))))
+    });
+    named.collect()
+}
+
+/// The words of a text with `_` between them.
+fn words(text: &str) -> String {
+    let separates = |it: char| !(it.is_ascii_alphanumeric() || it == '-' || it == '_');
+    text.split(separates).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("_")
 }
 
 /// Returns the name of an operation without an id: its method and path, such as `get_pets_by_petId`. It depends on nothing

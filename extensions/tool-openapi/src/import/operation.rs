@@ -153,6 +153,7 @@ pub(super) struct Reading<'d> {
 /// An operation that was read.
 pub(crate) struct Read {
     pub(crate) definition: ToolDefinition,
+    pub(crate) path: Box<str>,
     pub(crate) plan: Plan,
     pub(crate) access: Access,
     /// The declared schema of its responses.
@@ -255,7 +256,7 @@ impl<'d> Reading<'d> {
         }
         let access = Access { is_guarded: base.is_guarded, authorization };
         let plan = Plan { method, base: base.url, path, parameters, body };
-        Ok(Read { definition, plan, access, shape, view })
+        Ok(Read { definition, path: found.path.into(), plan, access, shape, view })
     }
 
     /// Returns the definition with the title and the description of the operation, which other paths may share.

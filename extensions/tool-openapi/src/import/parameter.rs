@@ -36,14 +36,18 @@ enum Content<'d> {
 
 /// Headers that the client sets: those of other parts of a request ([OpenAPI 3.1, section
 /// 4.8.12.1](https://spec.openapis.org/oas/v3.1.1.html#parameter-object)), and those of the connection.
-const NOT_PARAMETERS: [&str; 9] = [
+const NOT_PARAMETERS: [&str; 13] = [
     "accept",
     "authorization",
     "connection",
     "content-length",
     "content-type",
     "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
     "te",
+    "trailer",
     "transfer-encoding",
     "upgrade",
 ];

@@ -37,7 +37,7 @@ pub(crate) use self::{
     view::View,
 };
 use crate::{
-    client::Answer,
+    client::{Answer, origin::Origin},
     import::{essence, is_json_essence},
     request::Plan,
     settings::Settings,
@@ -303,14 +303,22 @@ impl Next {
     }
 }
 
-/// The error of a request without an answer. Its text has no URL, which may have a credential.
+/// The error of a request without an answer. Its text has the origin only: a URL may have a credential.
 pub(crate) fn unavailable(error: &reqwest::Error) -> ToolError {
+    let server = match error.url().and_then(Origin::of) {
+        Some(origin) => format!("the server `{origin}`"),
+        None => "the server".to_owned(),
+    };
     let what = match () {
-        () if error.is_timeout() => "the server did not answer in time; try again later",
-        () if error.is_connect() => "the server cannot be reached; try again later",
-        () if error.is_builder() => "the request cannot be sent: its URL is too long; give shorter values",
-        () if error.is_decode() => "the response broke off, or cannot be decompressed; try again later",
-        () => "the connection to the server failed; try again later",
+        () if error.is_timeout() => format!("{server} did not answer in time; try again later"),
+        () if error.is_connect() => format!("{server} cannot be reached; try again later"),
+        () if error.is_builder() => {
+            "the request cannot be sent: its URL is too long; give shorter values".to_owned()
+        }
+        () if error.is_decode() => {
+            format!("the response of {server} broke off, or cannot be decompressed; try again later")
+        }
+        () => format!("the connection to {server} failed; try again later"),
     };
     ToolError::failed(what).retryable(!error.is_builder())
 }

@@ -22,9 +22,10 @@ pub(super) fn pause(status: StatusCode, headers: &HeaderMap) -> Option<Duration>
 fn after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     match text.parse::<f64>() {
-        Ok(seconds) => Some(Duration::try_from_secs_f64(seconds).unwrap_or(match seconds < 0.0 {
-            true => Duration::ZERO,
-            false => Duration::MAX,
+        Ok(seconds) => Some(Duration::try_from_secs_f64(seconds).unwrap_or(match seconds > 0.0 {
+            true => Duration::MAX,
+            // Negative, or not a number.
+            false => Duration::ZERO,
         })),
         Err(_) => {
             let date = httpdate::parse_http_date(text).ok()?;
@@ -56,6 +57,7 @@ mod tests {
         }
         assert_eq!(paused(503, "soon"), Some(Duration::ZERO));
         assert_eq!(paused(503, "-1"), Some(Duration::ZERO));
+        assert_eq!(paused(503, "NaN"), Some(Duration::ZERO));
         assert_eq!(paused(503, "1e300"), Some(Duration::MAX));
         let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(3600));
         assert!(paused(503, &date).unwrap() > Duration::from_secs(3500));
