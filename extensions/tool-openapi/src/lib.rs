@@ -44,6 +44,36 @@
 //! - Redirects are followed for GET and HEAD, at most 5, within the origin of the operation and to the
 //!   [origins](OpenApiToolSetBuilder::follow_redirects_to) that the program names, which receive no credentials.
 //!
+//! # Tokens, pins and long answers
+//!
+//! ```no_run
+//! use std::{env, fs, sync::Arc};
+//!
+//! use tool_openapi::{ClientCredentials, Credential, Document, OpenApiToolSet};
+//! use tool_runtime::{Executor, Registry, Tool as _, pin::Pins, policy::ResultStore};
+//!
+//! # fn example() -> anyhow::Result<()> {
+//! // OAuth2: a token is requested, kept, and replaced before it expires.
+//! let client = ClientCredentials::new("client-id", env::var("CLIENT_SECRET")?);
+//! let client = client.token_url("https://login.example/token").scopes(["read:pets"]);
+//! // The tool `read_result` reads what a long answer leaves out.
+//! let store = Arc::new(ResultStore::new(4 << 20));
+//! let pets = OpenApiToolSet::builder(Document::from_file("petstore.yaml")?)
+//!     .base_url("https://pets.example/v1")
+//!     .credential("oauth", Credential::client_credentials(client))
+//!     .readback(Arc::clone(&store))
+//!     .build()?;
+//! // A file in version control, which `pets.pins().to_json()` writes: a changed operation is not called unseen.
+//! let pins = Pins::parse(&fs::read_to_string("pets.pins.json")?)?;
+//! let changes = pins.check_definitions(pets.tools().iter().map(|tool| tool.definition()));
+//! anyhow::ensure!(changes.is_empty(), "the document changed: {changes:?}");
+//! let tools = pets.tools().iter().fold(Registry::builder(), |tools, tool| tools.add(Arc::clone(tool)));
+//! let executor = Executor::new(tools.add(ResultStore::tool(&store)?).build()?);
+//! # let _ = executor;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # What the import reports
 //!
 //! An operation that cannot be a tool is [skipped](OpenApiToolSet::skipped), with the reason. What is carried in another form, or

@@ -134,5 +134,5 @@ fn an_operation_is_found_by_the_id_in_its_document() {
         "{out}{error}"
     );
     let (code, _, error) = openapi(&[path, "call", "repos/list"]);
-    assert!(code == 1 && error.contains("the server cannot be reached"), "{error}");
+    assert!(code == 1 && error.contains("the server `http://127.0.0.1:9` cannot be reached"), "{error}");
 }

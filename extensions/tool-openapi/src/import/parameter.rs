@@ -1,6 +1,6 @@
 //! Parameters of operations.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
@@ -153,18 +153,16 @@ fn declared<'d>(
 fn properties(declared: &[Declared<'_>], has_body: bool) -> Vec<String> {
     let mut uses: HashMap<&str, usize> = HashMap::new();
     declared.iter().for_each(|it| *uses.entry(it.name).or_default() += 1);
-    let mut names: HashSet<String> = HashSet::new();
     let name = |one: &Declared<'_>| {
         let is_body = has_body && one.name == super::body::PROPERTY;
         let mut name = match is_body || uses.get(one.name).is_some_and(|it| *it > 1) {
             true => format!("{}__{}", one.name, one.location.name()),
             false => one.name.to_owned(),
         };
-        // A parameter may be called like the suffixed form of another one.
-        while names.contains(&name) || (name != one.name && uses.contains_key(&*name)) {
+        // A parameter may be called like the suffixed form of another one; two suffixed forms always differ.
+        while name != one.name && uses.contains_key(&*name) {
             name.push('_');
         }
-        names.insert(name.clone());
         name
     };
     declared.iter().map(name).collect()

@@ -90,6 +90,41 @@ fn names_are_legal_and_unique_and_do_not_depend_on_the_chosen_operations() {
 }
 
 #[test]
+fn readable_names_have_no_hash_where_the_document_has_them_once() {
+    let paths = json!({
+        "/a": { "get": { "operationId": "repos/get" } },
+        "/b": { "get": { "operationId": "pets.list" } },
+        "/c": { "get": { "operationId": "pets list" } },
+        "/d": { "get": { "operationId": "get_e" } },
+        "/e": { "get": { "operationId": "get/e" } },
+        "/f": { "get": { "operationId": "submit/output" } },
+        "/g/{pet_id}/x.y": { "get": {} },
+        "/h": { "get": { "operationId": "7/a" } },
+        "/i": { "get": { "operationId": "plain" } },
+    });
+    let set = built(
+        OpenApiToolSet::builder(document(paths.clone(), json!({}))).base_url("http://h").readable_names(),
+    );
+    let (stable, readable) = (imported(paths), names(&set));
+    assert_eq!(readable[0], "repos_get"); // P03
+    assert_eq!(readable[6], "get_g_by_pet_id_x_y"); // P03
+    let same: Vec<_> = readable.iter().zip(names(&stable)).map(|(new, old)| *new == old).collect();
+    // Two operations, another operation, a name of the framework, and no name.
+    assert_eq!(same, [false, true, true, true, true, true, false, true, true], "{readable:?}"); // P03
+    for (new, old) in set.tools().iter().zip(stable.tools()) {
+        assert_eq!(new.definition().raw_name(), old.definition().raw_name());
+    }
+    assert_eq!((set.tools()[6].method(), set.tools()[6].path()), ("GET", "/g/{pet_id}/x.y"));
+}
+
+#[test]
+fn a_skip_is_shown_with_its_reason_and_place() {
+    let set = imported(json!({ "/a": { "get": 7 } }));
+    let expected = "`GET /a` is skipped: the operation is not an object (at `/paths/~1a/get`)";
+    assert_eq!(set.skipped()[0].to_string(), expected);
+}
+
+#[test]
 fn hints_follow_the_method_and_a_deprecated_operation_says_so() {
     let paths = json!({ "/pets": {
         "get": { "operationId": "get", "deprecated": true, "description": "All pets." },

@@ -219,3 +219,26 @@ fn the_time_of_an_import_is_linear_in_the_operations_that_share_a_schema() {
     let (few, many) = (time_of(1_000), time_of(10_000));
     assert!(many < few * 40.0, "{few} s for 1,000, and {many} s for 10,000");
 }
+
+#[test]
+fn a_reference_above_the_folder_does_not_tell_whether_there_is_a_file() {
+    let folder = Folder::new("above");
+    folder.write("there.json", "{}");
+    let references = ["../there.json", "../nowhere.json", "sub/../../nowhere.json"];
+    let set = imported(document(with_references(&references), json!({})).with_folder(folder.0.join("in")));
+    assert_eq!(set.skipped().len(), 3);
+    for skipped in set.skipped() {
+        assert!(skipped.reason.contains("is not below the folder"), "{skipped}"); // P06
+    }
+}
+
+#[test]
+fn a_document_refers_to_1024_files_at_most() {
+    let folder = Folder::new("many");
+    let names: Vec<_> = (0..1030).map(|at| format!("{at}.json")).collect();
+    names.iter().for_each(|name| folder.write(&format!("in/{name}"), "{}"));
+    let references: Vec<_> = names.iter().map(String::as_str).collect();
+    let set = imported(document(with_references(&references), json!({})).with_folder(folder.0.join("in")));
+    let refused = set.skipped().iter().filter(|it| it.reason.contains("more than 1024 files")).count();
+    assert_eq!((refused, set.tools().len()), (6, 1024), "{:?}", set.skipped().first()); // P06
+}

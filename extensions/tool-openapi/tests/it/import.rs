@@ -171,3 +171,33 @@ fn every_diagnostic_is_explained() {
     assert!(found.len() > 20 && explained.is_sorted());
     assert_eq!(explained, found.iter().map(String::as_str).collect::<Vec<_>>());
 }
+
+#[test]
+fn properties_of_clashing_names_are_those_of_no_other_parameter() {
+    let parameter =
+        |name: &str, location: &str| json!({ "name": name, "in": location, "required": true, "schema": {} });
+    let parameters = [
+        parameter("id", "path"),
+        parameter("id", "query"),
+        parameter("id__path", "query"),
+        parameter("id__path_", "header"),
+    ];
+    let paths = json!({ "/pets/{id}": { "get": { "operationId": "get", "parameters": parameters } } });
+    let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+    let schema = set.tools()[0].definition().input_schema().as_value();
+    let names: Vec<_> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["id__path__", "id__query", "id__path", "id__path_"]); // P07
+}
+
+#[test]
+fn a_list_of_more_than_a_thousand_parameters_costs_its_operation() {
+    for count in [1000, 1001] {
+        let parameter = |at: usize| json!({ "name": format!("p{at}"), "in": "query", "schema": {} });
+        let parameters: Vec<_> = (0..count).map(parameter).collect();
+        let paths = json!({ "/pets": { "get": { "operationId": "get", "parameters": parameters } } });
+        let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+        let reasons: Vec<_> = set.skipped().iter().map(|it| it.reason.as_str()).collect();
+        let expected: &[&str] = if count == 1000 { &[] } else { &["there are more than 1000 parameters"] };
+        assert_eq!(reasons, expected);
+    }
+}

@@ -233,3 +233,14 @@ async fn a_public_name_with_a_private_address_is_refused_at_the_call() {
 async fn servers_of_documents_of_the_program_are_used_as_they_are() {
     assert_eq!(requested(json!([{ "url": "http://h" }]), same).await.as_deref(), Ok("/pets"));
 }
+
+#[tokio::test]
+async fn the_query_of_a_server_and_the_fragment_of_a_path_are_not_sent() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let servers = json!([{ "url": format!("{}/v1?key=1#top", server.url) }]);
+    let paths = json!({ "/x#one": { "get": { "operationId": "op" } } });
+    let set = built(OpenApiToolSet::builder(document(paths, json!({ "servers": servers }))));
+    call(&set, "op", "{}").await.unwrap();
+    assert_eq!(server.one().target, "/v1/x");
+    assert_eq!(set.diagnostics()[0].code, "server_query");
+}

@@ -1,8 +1,8 @@
 //! Swagger 2.0 as OpenAPI 3.0.
 
 use serde_json::{Value, json};
-use tool_openapi::{Document, OpenApiToolSet};
-use tool_runtime::Tool as _;
+use tool_openapi::{ClientCredentials, Credential, Document, OpenApiToolSet};
+use tool_runtime::{Content, Tool as _};
 
 use crate::{
     built, call,
@@ -113,7 +113,14 @@ async fn host_base_path_and_schemes_become_the_server() {
         let paths = json!({ "/pets": { "get": { "operationId": "list" } } });
         let set = built(OpenApiToolSet::builder(document(paths, others.clone())));
         assert_eq!(set.tools().len(), 1, "{others}: {expected}: {:?}", set.skipped()); // P04
+        let server = &set.tools()[0].definition().metadata().custom["server"];
+        assert_eq!(format!("{}/pets", server.as_str().unwrap().trim_end_matches('/')), expected, "{others}"); // P04
     }
+    // Those of an operation come first.
+    let paths = json!({ "/pets": { "get": { "schemes": ["https"] } } });
+    let set =
+        built(OpenApiToolSet::builder(document(paths, json!({ "host": "h.example", "schemes": ["http"] }))));
+    assert_eq!(set.tools()[0].definition().metadata().custom["server"], "https://h.example/");
     let paths = json!({ "/pets": { "get": {} } });
     assert!(OpenApiToolSet::import(document(paths, json!({ "basePath": "/v1" }))).is_err()); // P04
 }
@@ -149,4 +156,64 @@ fn a_reference_that_leads_nowhere_costs_its_operation() {
     for skipped in set.skipped() {
         assert!(skipped.reason.contains("/Nope` leads to nothing"), "{skipped:?}"); // P06
     }
+}
+
+#[tokio::test]
+async fn the_media_types_of_an_operation_come_before_those_of_the_document() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let body = json!({ "name": "pet", "in": "body", "schema": { "type": "object" } });
+    let result = json!({ "200": { "description": "", "schema": { "type": "object" } } });
+    let own = json!({ "consumes": ["application/json"], "produces": ["application/json"] });
+    for (own, is_json) in [(own, true), (json!({}), false)] {
+        let mut operation = json!({ "operationId": "add", "parameters": [body], "responses": result });
+        operation.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
+        let others = json!({ "consumes": ["text/plain"], "produces": ["text/plain"] });
+        let document = document(json!({ "/pets": { "post": operation } }), others);
+        let set = built(OpenApiToolSet::builder(document).base_url(&server.url));
+        call(&set, "add", if is_json { r#"{"body":{}}"# } else { r#"{"body":"a"}"# }).await.unwrap();
+        let expected = if is_json { "application/json" } else { "text/plain; charset=utf-8" };
+        assert_eq!(server.one().header("content-type"), Some(expected));
+        assert_eq!(set.tools()[0].definition().output_schema().is_some(), is_json);
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_sent_in_parts_and_received_as_bytes() {
+    let server = Recorder::new(Answer::of(200, "application/octet-stream", vec![0xff, 0])).await;
+    let photo = json!({ "name": "photo", "in": "formData", "type": "file", "required": true });
+    let file = json!({ "200": { "description": "", "schema": { "type": "file" } } });
+    let paths =
+        json!({ "/photos": { "post": { "operationId": "copy", "parameters": [photo], "responses": file } } });
+    let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url(&server.url));
+    assert!(set.tools()[0].definition().output_schema().is_none());
+    assert_eq!(set.diagnostics(), []);
+    let output = call(&set, "copy", r#"{"body":{"photo":"YWJj"}}"#).await.unwrap();
+    assert!(server.one().header("content-type").unwrap().starts_with("multipart/form-data; "));
+    assert!(matches!(output.content()[1], Content::Resource { .. }), "{output:?}");
+}
+
+#[test]
+fn the_body_of_an_operation_replaces_the_one_of_its_path() {
+    let body = |name: &str, kind: &str| json!({ "name": name, "in": "body", "schema": { "type": kind } });
+    let paths = json!({ "/pets": {
+        "parameters": [body("shared", "string")],
+        "post": { "operationId": "add", "parameters": [body("own", "integer")] },
+    }});
+    let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+    assert_eq!(input(&set, 0)["properties"]["body"]["type"], "integer");
+}
+
+#[tokio::test]
+async fn an_application_has_the_flow_of_client_credentials() {
+    let server = Recorder::new(Answer::json(r#"{"access_token":"t","token_type":"bearer"}"#)).await;
+    let token_url = format!("{}/token", server.url);
+    let scheme = json!({ "type": "oauth2", "flow": "application", "tokenUrl": token_url, "scopes": {} });
+    let paths = json!({ "/pets": { "get": { "operationId": "list", "security": [{ "app": [] }] } } });
+    let document = document(paths, json!({ "securityDefinitions": { "app": scheme } }));
+    let client = Credential::client_credentials(ClientCredentials::new("id", "secret"));
+    let set = built(OpenApiToolSet::builder(document).base_url(&server.url).credential("app", client));
+    call(&set, "list", "{}").await.unwrap();
+    let received = server.take();
+    assert_eq!(received.iter().map(|it| it.target.as_str()).collect::<Vec<_>>(), ["/token", "/pets"]);
+    assert_eq!(received[1].header("authorization"), Some("Bearer t"));
 }
