@@ -111,3 +111,20 @@ async fn each_page_is_reached_by_the_arguments_of_the_one_before() {
     assert_eq!(second.structured(), Some(json!([2])));
     assert_eq!(second.details().unwrap().get("next"), None);
 }
+
+#[tokio::test]
+async fn a_link_whose_pairs_may_belong_to_two_objects_is_reported_as_a_link() {
+    for count in [1, 2] {
+        let parameter = |name: &str| json!({ "name": name, "in": "query", "schema": { "type": "object" } });
+        let parameters: Vec<_> = ["filter", "sort"].into_iter().take(count).map(parameter).collect();
+        let paths = json!({ "/pets": { "get": { "operationId": "list", "parameters": parameters } } });
+        let server = Recorder::new(Answer::json("[]").with_header("link", "</pets?page=2>; rel=next")).await;
+        let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url(&server.url));
+        let output = call(&set, "list", "{}").await.unwrap();
+        let expected = match count {
+            1 => json!({ "arguments": { "filter": { "page": "2" } } }),
+            _ => json!({ "url": format!("{}/pets?page=2", server.url) }),
+        };
+        assert_eq!(output.details().unwrap()["next"], expected);
+    }
+}

@@ -340,6 +340,9 @@ async fn a_view_shows_some_members_and_no_number_changes() {
     assert_eq!(shown.structured().unwrap()["pets"][1], json!({ "id": 2 }));
     assert_eq!(body(&of(&["/pets/1"]).await), r#"{"pets":[{"id": 2}]}"#);
     assert_eq!(body(&of(&["/none"]).await), "{}");
+    let set = api("get", None).view("op", ["/a~1b", "/m~01"]);
+    let escaped = answered(set, Answer::json(r#"{"a/b":1,"a~1b":2,"m~1":3,"m/":4}"#)).await;
+    assert_eq!(body(&escaped), r#"{"a/b":1,"m~1":3}"#);
     let set =
         api("get", None).view_with("op", |value| json!({ "count": value["pets"].as_array().map(Vec::len) }));
     assert_eq!(body(&answered(set, Answer::json(text)).await), r#"{"count":2}"#);

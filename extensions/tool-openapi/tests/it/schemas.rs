@@ -67,6 +67,13 @@ fn keywords_of_version_3_0_become_those_of_json_schema() {
 }
 
 #[test]
+fn an_inclusive_bound_of_version_3_0_is_no_mistake() {
+    let schema = json!({ "type": "integer", "minimum": 0, "exclusiveMinimum": false });
+    let set = imported(document("3.0.3", schema, json!({})));
+    assert_eq!(set.diagnostics(), []);
+}
+
+#[test]
 fn values_that_a_keyword_cannot_have_are_left_out_with_a_diagnostic() {
     let cases = [
         (json!({ "pattern": "(" }), json!({})),
