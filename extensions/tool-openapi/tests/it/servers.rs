@@ -242,5 +242,7 @@ async fn the_query_of_a_server_and_the_fragment_of_a_path_are_not_sent() {
     let set = built(OpenApiToolSet::builder(document(paths, json!({ "servers": servers }))));
     call(&set, "op", "{}").await.unwrap();
     assert_eq!(server.one().target, "/v1/x");
+    // What pins compare.
+    assert_eq!(set.tools()[0].definition().metadata().custom["server"], format!("{}/v1", server.url));
     assert_eq!(set.diagnostics()[0].code, "server_query");
 }
