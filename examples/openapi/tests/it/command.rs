@@ -136,3 +136,30 @@ fn an_operation_is_found_by_the_id_in_its_document() {
     let (code, _, error) = openapi(&[path, "call", "repos/list"]);
     assert!(code == 1 && error.contains("the server `http://127.0.0.1:9` cannot be reached"), "{error}");
 }
+
+#[test]
+fn remarks_are_about_the_operation_of_the_command_and_files_below_the_folder_are_read() {
+    let folder = concat!(env!("CARGO_TARGET_TMPDIR"), "/remarks");
+    std::fs::create_dir_all(folder).unwrap();
+    let path = format!("{folder}/api.json");
+    // A skip, a warning of `odd` and a note of `noted`.
+    let document = r#"{"openapi":"3.1.0","info":{"title":"a","version":"1"},"servers":[{"url":"http://127.0.0.1:9"}],"paths":{
+        "/broken":{"get":{"operationId":"broken","parameters":[{"name":"x","in":"nowhere","required":true}]}},
+        "/odd":{"get":{"operationId":"odd","parameters":[{"name":"x","in":"nowhere"}]}},
+        "/noted":{"get":{"operationId":"noted/one","parameters":[{"name":"Accept","in":"header","schema":{}}]}},
+        "/split":{"get":{"operationId":"split","parameters":[{"name":"y","in":"query","schema":{"$ref":"y.json"}}]}}}}"#;
+    std::fs::write(&path, document).unwrap();
+    std::fs::write(format!("{folder}/y.json"), r#"{"type":"integer"}"#).unwrap();
+    let (code, out, error) = openapi(&[&path, "list"]);
+    assert!(
+        code == 0 && error.contains("`broken` is skipped") && error.contains("`split` is skipped"),
+        "{error}"
+    );
+    assert!(out.contains("noted_one_"), "{out}");
+    let (code, out, _) = openapi(&["--readable-names", &path, "list"]);
+    assert!(code == 0 && out.contains("noted_one") && !out.contains("noted_one_"), "{out}");
+    let (code, out, error) = openapi(&["--folder", folder, &path, "show", "split"]);
+    assert!(code == 0 && out.contains("--y") && !error.contains("skipped"), "{out}{error}");
+    let (code, _, error) = openapi(&["--readable-names", &path, "lint"]);
+    assert!(code < 2 && error.contains("`odd`: ") && !error.contains("`noted_one`: "), "{error}");
+}
