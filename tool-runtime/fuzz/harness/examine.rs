@@ -325,6 +325,10 @@ impl<'c> Document<'c> {
     /// Returns `true` if `steps` lead from `tree` to a value, or to a missing property.
     fn leads(&self, tree: &Tree, steps: &[String], may_be_missing: bool) -> bool {
         let Some((step, below)) = steps.split_first() else { return true };
+        // The rest of a pointer that may name a secret.
+        if self.case.has_secret && step == "***" {
+            return below.is_empty();
+        }
         let is_missing = may_be_missing && below.is_empty();
         match tree {
             Tree::Leaf(_) => false,
