@@ -143,9 +143,12 @@ impl Plan {
     /// Returns `true` if `text` is valid and in its normal form; if `false`, it may be so nevertheless.
     pub(super) fn holds(&self, text: &str) -> bool {
         // Otherwise, a value may be too deep for the other walks.
-        if self.deepest < DEEPEST as usize || self.has_aliases || has_other_spelling(text) {
-            return false;
-        }
+        let is_bounded = self.deepest >= DEEPEST as usize;
+        is_bounded && !self.has_aliases && !has_other_spelling(text) && self.reads(text)
+    }
+
+    /// Returns `true` if the decoder of a tool reads `text`, apart from the types of its values.
+    fn reads(&self, text: &str) -> bool {
         let mut source = Source::new(text, self);
         source.skip(self.root()) && source.end().is_ok()
     }
@@ -173,7 +176,11 @@ impl Plan {
         if is_lenient {
             let (changed, corrections) = self.correct(&mut document);
             if !corrections.is_empty() && self.admits(&document.value) {
-                return Ok(Fit::As(rewritten(&document.value), corrections));
+                let text = rewritten(&document.value);
+                // With too many choices within choices, it is not in the normal form, which the tool expects.
+                if self.reads(&text) {
+                    return Ok(Fit::As(text, corrections));
+                }
             }
             if changed {
                 // Report the text as received.
