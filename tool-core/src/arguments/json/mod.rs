@@ -9,7 +9,9 @@ mod string;
 
 use std::{borrow::Cow, ops::Range};
 
-pub(in crate::arguments) use self::number::{Numeral, integral, is_kept, near, written};
+pub(in crate::arguments) use self::number::{
+    Numeral, STAND_IN, STANDS_UP_TO, integral, is_kept, near, written,
+};
 pub(in crate::arguments) use self::string::plain_length;
 pub(crate) use self::string::specials;
 

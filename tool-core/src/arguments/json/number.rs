@@ -52,19 +52,26 @@ pub(in crate::arguments) fn is_kept(number: &str, integer: i128) -> bool {
     is_of_64_bits && (is_written_as_one() || written(integer as f64) != Some(integer))
 }
 
+/// The float that stands for a number with a fraction that is so large that no float near it has one, up to
+/// [`STANDS_UP_TO`]; negative ones likewise.
+pub(in crate::arguments) const STAND_IN: f64 = NO_FRACTIONS - 0.5;
+
+/// 2^64: from here on, integers exceed 64 bits, and a float cannot be taken for one.
+pub(in crate::arguments) const STANDS_UP_TO: i128 = 1 << 64;
+
+/// From this value on, floats have no fraction.
+const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
+
 /// Returns the float that a value has for a number, and `true` if `float`, the nearest one, [is rounded](is_rounded). It
 /// is the nearest float, or another one with a fraction if the nearest is a 64-bit integer and the number is not
-/// (`3.0000000000000001` is not an integer).
+/// (`3.0000000000000001` is not an integer): the next one, or a [stand-in](STAND_IN).
 pub(in crate::arguments) fn near(number: &str, float: f64) -> (f64, bool) {
-    /// From this value on, floats have no fraction.
-    const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
-    /// From this value on, integers exceed 64 bits.
-    const LARGE: f64 = u64::MAX as f64;
+    const LARGE: f64 = STANDS_UP_TO as f64;
 
     let is_rounded = is_rounded(number, float);
     let near = match float.abs() {
         _ if !is_rounded => float,
-        NO_FRACTIONS..LARGE => (NO_FRACTIONS - 0.5).copysign(float),
+        NO_FRACTIONS..LARGE => STAND_IN.copysign(float),
         LARGE.. => float,
         _ => float.next_up(),
     };

@@ -46,6 +46,7 @@ use serde_json::Value;
 use self::{
     check::Walk,
     node::{Node, NodeId},
+    settle::{Removed, Settled},
 };
 pub use self::{
     coerce::{Correction, CorrectionRule},
@@ -131,16 +132,20 @@ impl Plan {
         findings
     }
 
-    /// Normalises values that the schema treats as equal; returns `true` if anything changed.
+    /// Normalises values that the schema treats as equal.
     ///
     /// `null` for a non-required property means absent unless the property's schema admits `null`. A float without a
     /// fraction becomes an integer if an integer is expected.
-    pub(crate) fn settle(&self, value: &mut Value) -> bool {
-        is_nested_within(value, self.deepest) && settle::settle(self, self.root(), value)
+    fn settle(&self, value: &mut Value) -> Settled {
+        if is_nested_within(value, self.deepest) {
+            settle::settle(self, self.root(), value)
+        } else {
+            Settled::default()
+        }
     }
 
     /// Normalises like [`settle`](Self::settle), and records the removed properties.
-    fn settle_recorded(&self, value: &mut Value) -> (bool, settle::Removed) {
+    fn settle_recorded(&self, value: &mut Value) -> (Settled, Removed) {
         if is_nested_within(value, self.deepest) {
             settle::settle_recorded(self, value)
         } else {

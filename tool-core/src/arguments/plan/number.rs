@@ -7,7 +7,7 @@ use std::{cmp::Ordering, fmt};
 
 use serde_json::Number;
 
-use crate::arguments::json::written;
+use crate::arguments::json::{STAND_IN, STANDS_UP_TO, written};
 
 /// A float that does not equal an `i128` has a fraction or exceeds this.
 const LARGEST: f64 = (1_u128 << 126) as f64;
@@ -27,6 +27,16 @@ impl Exact {
         match self {
             Self::Integer(_) => true,
             Self::Float(float) => float.fract() == 0.0,
+        }
+    }
+
+    /// Returns the end of the range of numbers that this one may [stand for](STAND_IN), which begins with itself; `None` if
+    /// it stands for itself only. A limit applies to all of them.
+    pub(super) fn stands_up_to(self) -> Option<Self> {
+        match self {
+            Self::Float(float) if float == STAND_IN => Some(Self::Integer(STANDS_UP_TO)),
+            Self::Float(float) if float == -STAND_IN => Some(Self::Integer(-STANDS_UP_TO)),
+            _ => None,
         }
     }
 

@@ -9,7 +9,7 @@ use super::{
     words::received,
 };
 use crate::{
-    Arguments, ErrorKind, ToolError, Violation, Violations,
+    Arguments, ToolError, Violation, Violations,
     arguments::{
         canonical::spelled,
         document::Document,
@@ -80,13 +80,9 @@ impl Plan {
         let text = arguments.as_str();
         let document = Document::read(text).map_err(|_| not_json(text))?;
         let mut value = document.value;
-        let unclear = || {
-            let expected = "arguments of which it can be told what they mean";
-            let violation = Violation::new("", expected, "too many choices within choices");
-            ToolError::new(ErrorKind::InvalidArguments, expected).with_violations(vec![violation])
-        };
-        if settle::canonical(self, &mut value).is_none() && self.may_hide(&value) {
-            return Err(unclear());
+        let settled = settle::canonical(self, &mut value);
+        if settled.is_unclear || (settled.is_spent && self.may_hide(&value)) {
+            return Err(ToolError::invalid_arguments(unclear(), text));
         }
         let settled = rewritten(text, &value, &self.aliases());
         let spelled = spelled(&settled).ok_or_else(|| not_json(text))?;
@@ -164,13 +160,16 @@ impl Plan {
         };
         let rewritten = |value: &Value| rewritten(text, value, &self.aliases());
         // Reports name numbers and properties by their location in the text.
-        let (changed, removed) = if document.is_odd() || !document.moved.is_empty() {
+        let (settled, removed) = if document.is_odd() || !document.moved.is_empty() {
             self.settle_recorded(&mut document.value)
         } else {
             (self.settle(&mut document.value), Removed::default())
         };
-        let changed = changed || document.is_rewritten;
+        let changed = settled.changed || document.is_rewritten;
         if !document.is_odd() && self.admits(&document.value) {
+            if settled.is_unclear {
+                return Ok(Fit::Not(unclear().into()));
+            }
             return Ok(if changed { Fit::As(rewritten(&document.value), Vec::new()) } else { Fit::AsItIs });
         }
         if is_lenient {
@@ -192,6 +191,12 @@ impl Plan {
         let findings = findings.with_too_large(&document.too_large);
         Ok(Fit::Not(findings.with_repeated(&document.repeated).into()))
     }
+}
+
+/// Returns the violation of arguments whose normal form is not known: trying all choices within choices would take too long.
+fn unclear() -> Violation {
+    let expected = "arguments of which it can be told what they mean";
+    Violation::new("", expected, "too many choices within choices")
 }
 
 /// Returns `true` if `text` may have a value in another spelling than the normal one: `null` for "absent", and an integer as `3.0`,

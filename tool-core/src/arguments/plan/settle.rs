@@ -22,19 +22,36 @@ use super::{
 };
 
 /// The step limit of a walk: a constant number of values, plus a factor times the size of the value. Trying branches
-/// within branches takes exponential time; a value whose normalisation is incomplete is rejected by validation.
+/// within branches takes exponential time. A valid value that is validated as a whole has a limit of its own, as when it
+/// is decoded, so that checks and calls have the same verdict.
 const PATIENCE: (usize, usize) = (250_000, 64);
 
-/// Normalises `value`, to which `node` applies; returns `true` if anything changed.
-pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> bool {
-    Settler::new(plan, value, None).node(node, value, None, &Location::ROOT)
+fn patience(value: &Value) -> usize {
+    let (some, each) = PATIENCE;
+    some.saturating_add(each.saturating_mul(weight(value)))
+}
+
+/// What a normalisation did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Settled {
+    /// Anything changed.
+    pub(super) changed: bool,
+    /// The step limit was exceeded.
+    pub(super) is_spent: bool,
+    /// A value for which the step limit was exceeded may not be in its normal form.
+    pub(super) is_unclear: bool,
+}
+
+/// Normalises `value`, to which `node` applies.
+pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> Settled {
+    Settler::new(plan, value, None).settle(node, value)
 }
 
 /// Normalises `value` like [`settle`], and records the removed properties.
-pub(super) fn settle_recorded(plan: &Plan, value: &mut Value) -> (bool, Removed) {
+pub(super) fn settle_recorded(plan: &Plan, value: &mut Value) -> (Settled, Removed) {
     let mut settler = Settler { removed: Some(Removed::default()), ..Settler::new(plan, value, None) };
-    let changed = settler.node(plan.root(), value, None, &Location::ROOT);
-    (changed, settler.removed.unwrap_or_default())
+    let settled = settler.settle(plan.root(), value);
+    (settled, settler.removed.unwrap_or_default())
 }
 
 /// The properties that a normalisation removed, in this order: the location of the object and the position in it, both
@@ -58,12 +75,10 @@ impl Removed {
 }
 
 /// Converts the valid `value` to the canonical form of a call: normalised, with defaults filled in, and without
-/// properties that the decoder ignores. `None` if the step limit is exceeded.
-pub(super) fn canonical(plan: &Plan, value: &mut Value) -> Option<()> {
+/// properties that the decoder ignores.
+pub(super) fn canonical(plan: &Plan, value: &mut Value) -> Settled {
     let drops = plan.ignores_some();
-    let mut settler = Settler { drops, fills: true, ..Settler::new(plan, value, None) };
-    settler.node(plan.root(), value, None, &Location::ROOT);
-    (!settler.is_spent).then_some(())
+    Settler { drops, fills: true, ..Settler::new(plan, value, None) }.settle(plan.root(), value)
 }
 
 /// Returns `true` if normalisation changes nothing in `value` except for aliases, regardless of the schema; this
@@ -81,15 +96,17 @@ pub(super) fn is_settled(value: &Value) -> bool {
 /// Normalises and corrects `value` even if it stays invalid; returns `true` if anything changed, and the corrections.
 pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector<'_>) -> (bool, Vec<Correction>) {
     let mut settler = Settler::new(plan, value, Some(corrector));
-    let changed = settler.node(plan.root(), value, None, &Location::ROOT);
+    let changed = settler.settle(plan.root(), value).changed;
     (changed, settler.corrector.map(Corrector::into_corrections).unwrap_or_default())
 }
 
 struct Settler<'p> {
     plan: &'p Plan,
     patience: usize,
-    /// `true` once the step limit is exceeded.
+    /// Inside a value that is validated as a whole.
+    is_within: bool,
     is_spent: bool,
+    is_unclear: bool,
     /// `None` if nothing is corrected.
     corrector: Option<Corrector<'p>>,
     /// `true` to remove properties that the decoder ignores.
@@ -109,9 +126,23 @@ struct Via<'a> {
 
 impl<'p> Settler<'p> {
     fn new(plan: &'p Plan, value: &Value, corrector: Option<Corrector<'p>>) -> Self {
-        let (some, each) = PATIENCE;
-        let patience = some.saturating_add(each.saturating_mul(weight(value)));
-        Self { plan, patience, is_spent: false, corrector, drops: false, fills: false, removed: None }
+        Self {
+            plan,
+            patience: patience(value),
+            is_within: false,
+            is_spent: false,
+            is_unclear: false,
+            corrector,
+            drops: false,
+            fills: false,
+            removed: None,
+        }
+    }
+
+    /// Normalises `value`, to which only `node` applies.
+    fn settle(&mut self, node: &'p Node, value: &mut Value) -> Settled {
+        let changed = self.node(node, value, None, &Location::ROOT);
+        Settled { changed, is_spent: self.is_spent, is_unclear: self.is_unclear }
     }
 
     /// Consumes steps for `values` values; returns `false` if the limit is exceeded.
@@ -124,6 +155,32 @@ impl<'p> Settler<'p> {
 
     /// Normalises `value`, to which `node` and the nodes of `outer` apply.
     fn node(
+        &mut self,
+        node: &'p Node,
+        value: &mut Value,
+        outer: Option<&Via<'_>>,
+        at: &Location<'_>,
+    ) -> bool {
+        if self.is_within || !node.is_whole {
+            return self.part_of_whole(node, value, outer, at);
+        }
+        // Few values are not settled; one that is valid is not changed by trials, which take exponential time.
+        let is_own = !is_settled(value) && Walk::new(self.plan).fits(node, value);
+        let left =
+            if is_own { std::mem::replace(&mut self.patience, patience(value)) } else { self.patience };
+        let was_spent = std::mem::replace(&mut self.is_spent, false);
+        self.is_within = true;
+        let changed = self.part_of_whole(node, value, outer, at);
+        self.is_within = false;
+        self.is_unclear |= self.is_spent && !is_settled(value);
+        self.is_spent |= was_spent;
+        if is_own {
+            self.patience = left;
+        }
+        changed
+    }
+
+    fn part_of_whole(
         &mut self,
         node: &'p Node,
         value: &mut Value,

@@ -60,7 +60,8 @@ impl NumberRules {
         ];
         limits.into_iter().filter_map(move |(limit, words, allowed)| {
             let limit = limit?;
-            let is_within = exact.compare(limit).is_some_and(|it| allowed.contains(&it));
+            let is_within = |it: Exact| it.compare(limit).is_some_and(|it| allowed.contains(&it));
+            let is_within = is_within(exact) && exact.stands_up_to().is_none_or(is_within);
             (!is_within).then_some((limit, words))
         })
     }

@@ -126,8 +126,14 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
         let mut value = copied(&mut ahead.reader)?;
         let (plan, node) = (self.source.plan, self.node);
         // Untagged enums would select another variant for a value that is not normalised.
-        if !Walk::new(plan).fits(node, &value) || (!is_settled(&value) && settle(plan, node, &mut value)) {
+        if !Walk::new(plan).fits(node, &value) {
             return Err(Refusal::refused());
+        }
+        if !is_settled(&value) {
+            let settled = settle(plan, node, &mut value);
+            if settled.changed || settled.is_unclear {
+                return Err(Refusal::refused());
+            }
         }
         self.node = &Node::TRUSTED;
         Ok(())

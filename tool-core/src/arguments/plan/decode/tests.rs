@@ -7,7 +7,10 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{Refusal, Source};
-use crate::arguments::plan::Plan;
+use crate::arguments::{
+    json::{STAND_IN, near},
+    plan::Plan,
+};
 
 fn decode<T: DeserializeOwned>(plan: &Plan, text: &str) -> Result<T, Refusal> {
     let mut source = Source::new(text, plan);
@@ -140,7 +143,14 @@ proptest! {
         let schema = names.iter().zip(&limits).filter_map(|(name, limit)| Some((*name, limit.clone()?)));
         let plan = Plan::compile(&schema.collect()).unwrap();
         let value: Value = theirs(&number).unwrap();
-        let expected = plan.violations(&value).is_empty().then(|| number.parse::<f64>().unwrap().to_bits());
+        let float = number.parse::<f64>().unwrap();
+        // Of a fraction that no float near it has, only the range is known.
+        let range = match near(&number, float) {
+            (near, true) if near.abs() == STAND_IN => vec![json!(near), json!(near.signum() * 2.0_f64.powi(64))],
+            (near, _) => vec![json!(near)],
+        };
+        let is_valid = range.iter().chain([&value]).all(|it| plan.violations(it).is_empty());
+        let expected = is_valid.then(|| float.to_bits());
         prop_assert_eq!(decode::<f64>(&plan, &number).ok().map(f64::to_bits), expected);
     }
 
@@ -275,4 +285,18 @@ fn names_may_be_numbers_booleans_and_variants() {
         assert!(read::<BTreeMap<u8, u8>>(&anything, text).is_err(), "{text}");
         assert!(serde_json::from_str::<BTreeMap<u8, u8>>(text).is_err(), "{text}");
     }
+}
+
+#[test]
+fn a_limit_applies_to_all_numbers_that_a_large_number_with_a_fraction_may_be() {
+    let schema = json!({ "minimum": -4_503_599_627_370_496_i64, "maximum": 1e18 });
+    for refused in ["-20000000000000000.1", "-4503599627370496.5", "2000000000000000000.5", "-2e17", "1.1e18"]
+    {
+        assert!(read::<f64>(&schema, refused).is_err(), "{refused}");
+        let plan = Plan::compile(&json!({ "properties": { "n": schema } })).unwrap();
+        assert!(plan.fit(format!(r#"{{"n":{refused}}}"#).as_str().into()).is_err(), "{refused}");
+    }
+    assert_eq!(read::<f64>(&json!({ "minimum": 1, "maximum": 1e20 }), "20000000000000000.5"), Ok(2e16));
+    assert_eq!(read::<f64>(&json!({}), "-20000000000000000.1"), Ok(-2e16));
+    assert!(read::<f64>(&json!({ "type": "integer" }), "20000000000000000.5").is_err());
 }

@@ -28,7 +28,7 @@ fn value_that_is_nested_too_deeply_is_refused_by_every_schema() {
             ": a value that is nested at most 512 levels deep, got a value that is nested more deeply";
         assert_eq!(said(&schema, &nested(513)), [expected]);
         let mut value = nested(513);
-        assert!(!plan(&schema).settle(&mut value));
+        assert!(!plan(&schema).settle(&mut value).changed);
     }
 }
 
@@ -38,7 +38,7 @@ fn long_chains_of_schemas_allow_less_depth() {
     let schema = (0..62).fold(json!({"items": {"$ref": "#"}}), |schema, _| json!({"allOf": [schema]}));
     check(schema.clone(), [nested(32)], [nested(33)]);
     let mut value = nested(32);
-    assert!(!plan(&schema).settle(&mut value));
+    assert!(!plan(&schema).settle(&mut value).changed);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn scalar_that_a_schema_applies_to_in_many_ways_is_checked_few_times() {
 fn what_applies_to_an_object_in_many_ways_is_asked_once_what_it_says_of_a_property() {
     let optional = doubled(30, &json!({"properties": {"a": {"type": "integer"}}}));
     let mut absent = json!({"a": null});
-    assert!(plan(&optional).settle(&mut absent));
+    assert!(plan(&optional).settle(&mut absent).changed);
     assert_eq!(absent, json!({}));
     let mut closed = optional;
     closed["unevaluatedProperties"] = json!(false);
@@ -271,4 +271,25 @@ fn near_name_among_many_values_is_found_and_a_text_that_is_listed_is_admitted() 
         said[0].ends_with(r#" (5002 in all); did you mean "value_04998"?, got "valeu_04998""#),
         "{said:?}"
     );
+}
+
+#[test]
+fn arguments_whose_normal_form_takes_too_long_to_find_are_refused_by_checks_and_hooks_alike() {
+    // Each level of a list is a choice, which costs as much as the whole list within.
+    let choice = json!({"anyOf": [{"type": "integer"}, {"type": "number"}, {"items": {"$ref": "#/$defs/choice"}, "type": "array"}]});
+    let schema = json!({"properties": {"list": {"$ref": "#/$defs/choice"}}, "$defs": {"choice": choice}});
+    let plan = plan(&schema);
+    let nested =
+        |inner: String| (0..100).fold(inner, |value, _| format!("[{value},[{}]]", vec!["1"; 200].join(",")));
+    let few = format!(r#"{{"list":{}}}"#, "[".repeat(40) + "1.0" + &"]".repeat(40));
+    assert_eq!(plan.fit(Arguments::from(&*few)).unwrap().as_str(), few.replace("1.0", "1"));
+    assert_eq!(plan.canonical(Arguments::from(&*few)).unwrap().as_str(), few.replace("1.0", "1"));
+    let many = format!(r#"{{"list":{}}}"#, nested("1.0".to_owned()));
+    for refused in [plan.fit(Arguments::from(&*many)), plan.canonical(Arguments::from(&*many))] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.violations()[0].received, "too many choices within choices");
+    }
+    let settled = many.replace("1.0", "1");
+    assert_eq!(plan.fit(Arguments::from(&*settled)).unwrap().as_str(), settled);
+    assert_eq!(plan.canonical(Arguments::from(&*settled)).unwrap().as_str(), settled);
 }
