@@ -28,7 +28,12 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn new(handler: &'a Handler, context: RequestContext<RoleServer>) -> Self {
+    #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "there are no headers to move"))]
+    pub(super) fn new(handler: &'a Handler, mut context: RequestContext<RoleServer>) -> Self {
+        #[cfg(feature = "http")]
+        if let Some(parts) = context.extensions.get_mut() {
+            super::http::Via::take_headers(parts);
+        }
         let is_modern = is_modern(&context);
         Self { handler, context, is_modern }
     }

@@ -120,8 +120,8 @@ impl Handler {
             .with_client(self.described(context).client)
             .with_cancellation(context.ct.clone());
         #[cfg(feature = "http")]
-        if let Some(via) = via(context) {
-            let mut run = run.provide_shared(Arc::clone(&via.headers));
+        if let (Some(parts), Some(via)) = (parts(context), via(context)) {
+            let mut run = run.provide_shared(via.headers(parts));
             // From 2026-07-28 on there is none, and the value of the header is not checked.
             if let Some(session) = via.session.as_ref().filter(|_| !is_modern(context)) {
                 run = run.with_session(session);
@@ -388,6 +388,10 @@ impl ServerHandler for Handler {
 /// The HTTP request of a request, if there is one.
 #[cfg(feature = "http")]
 pub(super) fn via(context: &RequestContext<RoleServer>) -> Option<&super::http::Via> {
-    let parts = context.extensions.get::<http::request::Parts>()?;
-    parts.extensions.get::<Arc<super::http::Via>>().map(AsRef::as_ref)
+    parts(context)?.extensions.get::<Arc<super::http::Via>>().map(AsRef::as_ref)
+}
+
+#[cfg(feature = "http")]
+fn parts(context: &RequestContext<RoleServer>) -> Option<&http::request::Parts> {
+    context.extensions.get()
 }

@@ -14,8 +14,8 @@ use std::{
 use rmcp::{
     RoleServer,
     model::{
-        CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientRequest, JsonRpcMessage,
-        JsonRpcVersion2_0, RequestMetaObject,
+        CallToolRequest, CallToolRequestMethod, CallToolRequestParams, ClientRequest, ConstString,
+        JsonRpcMessage, JsonRpcVersion2_0, RequestMetaObject,
     },
     service::{RequestContext, RxJsonRpcMessage},
 };
@@ -34,12 +34,12 @@ struct Received(Arc<str>);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlainCall<'a> {
-    #[serde(rename = "jsonrpc")]
-    _version: JsonRpcVersion2_0,
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
     #[serde(borrow)]
     id: &'a RawValue,
-    #[serde(rename = "method")]
-    _method: CallToolRequestMethod,
+    #[serde(borrow)]
+    method: Cow<'a, str>,
     #[serde(borrow, deserialize_with = "object")]
     params: Params<'a>,
 }
@@ -85,7 +85,8 @@ impl<'a> PlainCall<'a> {
             return None;
         }
         let call: Self = serde_json::from_str(std::str::from_utf8(text).ok()?).ok()?;
-        call.params.arguments.get().starts_with('{').then_some(call)
+        let is_call = call.jsonrpc == JsonRpcVersion2_0::VALUE && call.method == CallToolRequestMethod::VALUE;
+        (is_call && call.params.arguments.get().starts_with('{')).then_some(call)
     }
 
     /// Returns the request for the SDK, with the text of its arguments as an extension; `None` if a member has another form.

@@ -1,11 +1,8 @@
 //! Progress and log lines of a call, sent to its client while it runs.
 
 use std::{
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use rmcp::{
@@ -17,10 +14,7 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::Value;
-use tokio::sync::{
-    Notify,
-    mpsc::{self, error::TrySendError},
-};
+use tokio::sync::Notify;
 use tool_runtime::{
     ToolError,
     context::{CallSink, LogLevel, LogLine, Progress},
@@ -37,27 +31,66 @@ enum Report {
 /// The receiver of a call's reports. A body is never delayed by a slow client: reports beyond [`WAITING`] are left out, and
 /// the number of the lines among them is sent at the end.
 struct Sink {
-    sender: mpsc::Sender<Report>,
     takes_progress: bool,
     /// The least rank of a line that the client wants.
     least: Option<u8>,
-    left_out: Arc<AtomicUsize>,
+    waiting: Mutex<Waiting>,
+    changed: Notify,
+}
+
+/// Not a channel: it would be allocated for each call, and few calls have reports.
+#[derive(Default)]
+struct Waiting {
+    reports: VecDeque<Report>,
+    /// The number of lines.
+    left_out: usize,
+    is_over: bool,
+}
+
+impl Sink {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, report: Report) {
+        let mut waiting = self.waiting();
+        if waiting.is_over {
+            return;
+        }
+        if waiting.reports.len() == WAITING {
+            // A later report replaces progress that was left out.
+            waiting.left_out += usize::from(matches!(report, Report::Log(_)));
+            return;
+        }
+        waiting.reports.push_back(report);
+        drop(waiting);
+        self.changed.notify_one();
+    }
+
+    /// Ends the reports: later ones are discarded.
+    fn end(&self) {
+        self.waiting().is_over = true;
+        self.changed.notify_one();
+    }
+
+    /// Returns the next report, and `true` if the call is over.
+    fn next(&self) -> (Option<Report>, bool) {
+        let mut waiting = self.waiting();
+        (waiting.reports.pop_front(), waiting.is_over)
+    }
 }
 
 impl CallSink for Sink {
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
         if self.takes_progress {
-            // A later report replaces one that was left out.
-            let _ = self.sender.try_send(Report::Progress(progress));
+            self.add(Report::Progress(progress));
         }
         Ok(())
     }
 
     fn log(&self, line: LogLine) -> Result<(), ToolError> {
-        if self.least.is_some_and(|least| rank(level(line.level)) >= least)
-            && let Err(TrySendError::Full(_)) = self.sender.try_send(Report::Log(line))
-        {
-            self.left_out.fetch_add(1, Ordering::Relaxed);
+        if self.least.is_some_and(|least| rank(level(line.level)) >= least) {
+            self.add(Report::Log(line));
         }
         Ok(())
     }
@@ -70,9 +103,8 @@ pub(super) struct OfRequest(pub(super) RequestId);
 
 /// The reports of one call.
 pub(super) struct Reports {
-    receiver: mpsc::Receiver<Report>,
+    sink: Arc<Sink>,
     token: Option<ProgressToken>,
-    left_out: Arc<AtomicUsize>,
 }
 
 impl Reports {
@@ -86,10 +118,9 @@ impl Reports {
         if !takes_progress && least.is_none() {
             return None;
         }
-        let (sender, receiver) = mpsc::channel(WAITING);
-        let left_out = Arc::new(AtomicUsize::new(0));
-        let sink = Sink { sender, takes_progress, least, left_out: Arc::clone(&left_out) };
-        Some((Arc::new(sink), Self { receiver, token, left_out }))
+        let (waiting, changed) = (Mutex::default(), Notify::new());
+        let sink = Arc::new(Sink { takes_progress, least, waiting, changed });
+        Some((Arc::clone(&sink) as _, Self { sink, token }))
     }
 
     /// Runs the call of `tool` to its end; sends its reports to the client as they arrive, all of them before the result.
@@ -99,31 +130,24 @@ impl Reports {
         context: &RequestContext<RoleServer>,
         tool: &str,
     ) -> T {
-        let over = Notify::new();
-        let (mut running, mut sending) = (pin!(running), pin!(self.sent_until(&over, context, tool)));
-        let outcome = tokio::select! {
-            biased;
-            outcome = &mut running => outcome,
-            () = &mut sending => return running.await,
+        let over = async {
+            let outcome = running.await;
+            self.sink.end();
+            outcome
         };
-        over.notify_one();
-        sending.await;
-        outcome
+        tokio::join!(over, self.send_all(context, tool)).0
     }
 
-    /// Sends reports until the call is `over`, and then those that wait.
-    async fn sent_until(mut self, over: &Notify, context: &RequestContext<RoleServer>, tool: &str) {
+    /// Sends reports until the call is over, and those that wait then.
+    async fn send_all(&self, context: &RequestContext<RoleServer>, tool: &str) {
         loop {
-            tokio::select! {
-                biased;
-                report = self.receiver.recv() => match report {
-                    Some(report) => self.send(report, context, tool).await,
-                    None => break,
-                },
-                () = over.notified() => self.receiver.close(),
+            match self.sink.next() {
+                (Some(report), _) => self.send(report, context, tool).await,
+                (None, true) => break,
+                (None, false) => self.sink.changed.notified().await,
             }
         }
-        let left_out = self.left_out.load(Ordering::Relaxed);
+        let left_out = self.sink.waiting().left_out;
         if left_out > 0 {
             let line = LogLine::new(LogLevel::Warning, format!("{left_out} log lines were left out"));
             self.send(Report::Log(line), context, tool).await;

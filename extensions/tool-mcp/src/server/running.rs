@@ -11,7 +11,7 @@ use std::{
 };
 
 use rmcp::{ErrorData, RoleServer, service::RequestContext};
-use tokio::sync::watch;
+use tokio_util::task::task_tracker::{TaskTracker, TaskTrackerToken};
 
 use super::{handler::Handler, round::UNAVAILABLE};
 
@@ -20,7 +20,9 @@ pub(super) type OfCaller = Arc<AtomicUsize>;
 
 /// The calls, prompts and resources that a server works on.
 pub(super) struct Running {
-    count: watch::Sender<usize>,
+    /// Its tokens are those that run.
+    all: TaskTracker,
+    count: Arc<AtomicUsize>,
     limit: usize,
     /// The limit of one caller.
     of_caller: usize,
@@ -32,7 +34,8 @@ pub(super) struct Running {
 impl Running {
     pub(super) fn new(limit: usize, of_caller: usize) -> Self {
         Self {
-            count: watch::Sender::new(0),
+            all: TaskTracker::new(),
+            count: Arc::default(),
             limit,
             of_caller,
             #[cfg(feature = "http")]
@@ -60,25 +63,17 @@ impl Running {
     /// Counts one more, for a caller with the number `own`, until the answer is dropped.
     fn start(&self, own: OfCaller) -> Result<OneRunning, ErrorData> {
         let limit = self.of_caller;
-        let admit = |number| (number < limit).then_some(number + 1);
-        if own.fetch_update(Ordering::AcqRel, Ordering::Acquire, admit).is_err() {
-            return Err(refused(format!("{limit} calls of this caller run, the limit of each caller")));
-        }
-        let is_admitted = self.count.send_if_modified(|count| {
-            let is_admitted = *count < self.limit;
-            *count += usize::from(is_admitted);
-            is_admitted
-        });
-        if !is_admitted {
-            own.fetch_sub(1, Ordering::AcqRel);
-            return Err(refused(format!("{} calls run, the limit of the server", self.limit)));
-        }
-        Ok(OneRunning { count: self.count.clone(), own })
+        let own = Counted::within(limit, own)
+            .ok_or_else(|| refused(format!("{limit} calls of this caller run, the limit of each caller")))?;
+        let all = Counted::within(self.limit, Arc::clone(&self.count))
+            .ok_or_else(|| refused(format!("{} calls run, the limit of the server", self.limit)))?;
+        Ok(OneRunning { _counted: [own, all], _token: self.all.token() })
     }
 
     /// Waits until none runs.
     pub(super) async fn ended(&self) {
-        self.count.subscribe().wait_for(|count| *count == 0).await.ok();
+        self.all.close();
+        self.all.wait().await;
     }
 }
 
@@ -88,14 +83,25 @@ fn refused(reason: String) -> ErrorData {
 
 /// One of them.
 pub(super) struct OneRunning {
-    count: watch::Sender<usize>,
-    own: OfCaller,
+    _counted: [Counted; 2],
+    _token: TaskTrackerToken,
 }
 
-impl Drop for OneRunning {
+/// One of a number.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    /// Adds one to `number`, unless it has reached `limit`.
+    fn within(limit: usize, number: Arc<AtomicUsize>) -> Option<Self> {
+        let admit = |number| (number < limit).then_some(number + 1);
+        number.fetch_update(Ordering::AcqRel, Ordering::Acquire, admit).ok()?;
+        Some(Self(number))
+    }
+}
+
+impl Drop for Counted {
     fn drop(&mut self) {
-        self.own.fetch_sub(1, Ordering::AcqRel);
-        self.count.send_modify(|count| *count -= 1);
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

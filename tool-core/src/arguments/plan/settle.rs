@@ -31,7 +31,7 @@ fn patience(value: &Value) -> usize {
     some.saturating_add(each.saturating_mul(weight(value)))
 }
 
-/// What a normalisation did.
+/// The effects of a normalisation.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Settled {
     /// Anything changed.

@@ -3,21 +3,22 @@
 mod auth;
 mod body;
 mod config;
+mod logs;
 mod sessions;
 mod streams;
 
 use std::{
     convert::Infallible,
-    fmt,
+    fmt, mem,
     net::SocketAddr,
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     task::{Context, Poll},
     time::SystemTime,
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use rmcp::{
@@ -25,10 +26,8 @@ use rmcp::{
     model::{JsonRpcError, ProtocolVersion},
     transport::streamable_http_server::StreamableHttpService,
 };
-use tokio::{
-    net::{TcpListener, ToSocketAddrs},
-    sync::watch,
-};
+use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio_util::task::task_tracker::{TaskTracker, TaskTrackerToken};
 use tool_runtime::CancellationToken;
 use tower_service::Service;
 
@@ -83,7 +82,7 @@ struct Inner {
     config: HttpConfig,
     max_request: usize,
     /// The requests that are not answered yet.
-    open: watch::Sender<usize>,
+    open: TaskTracker,
 }
 
 impl fmt::Debug for HttpServer {
@@ -122,7 +121,7 @@ impl McpServer {
             shared,
             config,
             max_request,
-            open: watch::Sender::new(0),
+            open: TaskTracker::new(),
         })))
     }
 
@@ -189,9 +188,8 @@ impl HttpServer {
     /// [`McpServer::shutdown_time`]. Then all sessions end.
     pub async fn shutdown(&self) {
         self.0.shared.stopping.cancel();
-        let mut open = self.0.open.subscribe();
-        let answered = open.wait_for(|open| *open == 0);
-        if tokio::time::timeout(self.0.shared.shutdown_time, answered).await.is_err() {
+        self.0.open.close();
+        if tokio::time::timeout(self.0.shared.shutdown_time, self.0.open.wait()).await.is_err() {
             tracing::warn!("the server ends before all its calls do");
         }
         self.0.service.config.cancellation_token.cancel();
@@ -239,26 +237,25 @@ impl HttpServer {
             return text(StatusCode::NOT_FOUND, "there is no such session");
         }
         // Other streams end with the call that they answer.
-        let is_endless =
-            request.method() == Method::GET || header("mcp-method") == Some("subscriptions/listen");
-        let expires = identity.as_ref().and_then(|identity| identity.expires).filter(|_| is_endless);
+        let is_get = request.method() == Method::GET;
+        let is_endless = || is_get || header("mcp-method") == Some("subscriptions/listen");
+        let expires = identity.as_ref().and_then(|identity| identity.expires).filter(|_| is_endless());
         let via = Arc::new(Via {
-            headers: Arc::new(RequestHeaders(headers.clone())),
+            headers: OnceLock::new(),
             session: session.map(str::to_owned),
             identity: identity.clone(),
             arguments: Mutex::default(),
         });
         request.extensions_mut().insert(Arc::clone(&via));
         // A stream of events has no end of its own; all others are answered before the server ends.
-        let open = (request.method() != Method::GET).then(|| Open::new(&self.0.open));
+        let open = (!is_get).then(|| self.0.open.token());
         let is_end = request.method() == Method::DELETE;
         let request = request
             .map(|body| WithoutArguments::new(body, via, Arc::clone(&self.0.shared), self.0.max_request));
         let underway = Arc::new(Underway::of(identity));
-        // Boxed by the SDK: its future is large, and would be copied here.
-        let answering = self.0.service.clone().call(request);
-        let answered = REQUEST.scope(Arc::clone(&underway), answering).await;
-        let Ok(mut response) = answered;
+        // Boxed: the future of the SDK is large, and would be copied with this one.
+        let answering = Box::pin(self.0.service.handle(request));
+        let mut response = REQUEST.scope(Arc::clone(&underway), answering).await;
         if let Some(full) = underway.refused() {
             let mut refused = unavailable(full.to_string());
             if matches!(full, SessionLimit::Caller(_)) {
@@ -301,7 +298,7 @@ struct Answer {
     body: BoxBody<Bytes, Infallible>,
     /// Completes when the token of the caller expires, which ends a stream of changes.
     expired: Option<Pin<Box<tokio::time::Sleep>>>,
-    _open: Option<Open>,
+    _open: Option<TaskTrackerToken>,
 }
 
 impl Body for Answer {
@@ -327,29 +324,29 @@ impl Body for Answer {
     }
 }
 
-/// A request that is not answered yet.
-struct Open(watch::Sender<usize>);
-
-impl Open {
-    fn new(open: &watch::Sender<usize>) -> Self {
-        open.send_modify(|open| *open += 1);
-        Self(open.clone())
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.send_modify(|open| *open -= 1);
-    }
-}
-
 /// The facts of an HTTP request that its run receives.
 pub(super) struct Via {
-    pub(super) headers: Arc<RequestHeaders>,
+    headers: OnceLock<Arc<RequestHeaders>>,
     pub(super) session: Option<String>,
     pub(super) identity: Option<Arc<Identity>>,
     /// The text of a call's arguments; it is known once the body is received.
     pub(super) arguments: Mutex<Option<String>>,
+}
+
+impl Via {
+    /// Returns the headers of the request with these `parts`.
+    pub(super) fn headers(&self, parts: &Parts) -> Arc<RequestHeaders> {
+        let headers = self.headers.get_or_init(|| Arc::new(RequestHeaders(parts.headers.clone())));
+        Arc::clone(headers)
+    }
+
+    /// Moves the headers out of `parts`, in place of a copy.
+    pub(super) fn take_headers(parts: &mut Parts) {
+        if let Some(via) = parts.extensions.get::<Arc<Self>>() {
+            let headers = mem::take(&mut parts.headers);
+            via.headers.get_or_init(|| Arc::new(RequestHeaders(headers)));
+        }
+    }
 }
 
 /// The headers of the HTTP request of a run. It is a value of the run: a tool receives it as

@@ -27,10 +27,8 @@ use rmcp::{
 };
 use tokio::{runtime::Handle, sync::mpsc, task::AbortHandle, time::Instant};
 
+use super::logs::{LogReceiver, LogSender, log_lines};
 use crate::server::{handler::Shared, reports::OfRequest};
-
-/// The most log lines of a request that wait until its client reads them.
-const LINES: usize = 64;
 
 /// The last activity of a session.
 pub(super) struct Activity {
@@ -39,7 +37,7 @@ pub(super) struct Activity {
     /// The requests whose stream was lost, by the stream.
     lost: Mutex<HashMap<String, (RequestId, AbortHandle)>>,
     /// The streams of the requests that are not answered yet, for their log lines.
-    logs: Mutex<HashMap<RequestId, mpsc::Sender<ServerSseMessage>>>,
+    logs: Mutex<HashMap<RequestId, LogSender>>,
 }
 
 impl Drop for Activity {
@@ -80,14 +78,14 @@ impl Activity {
         Opened(Arc::clone(self))
     }
 
-    fn logs(&self) -> MutexGuard<'_, HashMap<RequestId, mpsc::Sender<ServerSseMessage>>> {
+    fn logs(&self) -> MutexGuard<'_, HashMap<RequestId, LogSender>> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends the log lines of `request` to the stream that answers it, from now on. The SDK would send them to the stream of
     /// the session, which a client need not open, and where they are in no order with the answer.
-    pub(super) fn log_to(&self, request: RequestId) -> mpsc::Receiver<ServerSseMessage> {
-        let (sender, receiver) = mpsc::channel(LINES);
+    pub(super) fn log_to(&self, request: RequestId) -> LogReceiver {
+        let (sender, receiver) = log_lines();
         self.logs().insert(request, sender);
         receiver
     }
@@ -99,7 +97,7 @@ impl Activity {
             return None;
         };
         let OfRequest(request) = line.extensions.get::<OfRequest>()?;
-        self.logs().get(request).filter(|stream| !stream.is_closed()).cloned()
+        self.logs().get(request)?.channel()
     }
 
     /// Cancels the request of a lost stream, unless it is resumed in time.
@@ -175,7 +173,7 @@ pub(super) struct Active {
     pub(super) opened: Opened,
     /// The request that the stream answers, as long as it is not answered.
     pub(super) answers: Option<Answers>,
-    pub(super) logs: Option<mpsc::Receiver<ServerSseMessage>>,
+    pub(super) logs: Option<LogReceiver>,
     /// The session that the ids of stored events are sealed for.
     pub(super) sealing: Option<(Arc<Shared>, SessionId)>,
 }
@@ -210,7 +208,7 @@ impl Stream for Active {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         // The lines of a call precede its answer.
         if let Some(logs) = &mut self.logs
-            && let Poll::Ready(line) = logs.poll_recv(cx)
+            && let Poll::Ready(line) = logs.poll_line(cx)
         {
             match line {
                 Some(line) => return Poll::Ready(Some(line)),
