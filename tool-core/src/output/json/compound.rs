@@ -47,20 +47,26 @@ impl<'a> Compound<'a> {
         value.serialize(Text(self.text))
     }
 
-    #[inline]
+    /// Inlined, so that the name is a constant.
+    #[inline(always)]
     pub(super) fn field<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
         value: &T,
     ) -> Result<(), Error> {
         if self.is_raw {
-            let start = self.text.len();
-            value.serialize(Text(self.text))?;
-            return unquote(self.text, start);
+            return self.raw_field(value);
         }
         scalar::name(self.text, name, self.is_first);
         self.is_first = false;
         value.serialize(Text(self.text))
+    }
+
+    #[cold]
+    fn raw_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+        let start = self.text.len();
+        value.serialize(Text(self.text))?;
+        unquote(self.text, start)
     }
 
     #[inline]
@@ -134,7 +140,7 @@ macro_rules! fields {
             type Ok = ();
             type Error = Error;
 
-            #[inline]
+            #[inline(always)]
             fn serialize_field<T: Serialize + ?Sized>(
                 &mut self,
                 name: &'static str,

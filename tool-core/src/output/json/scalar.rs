@@ -3,19 +3,26 @@ use crate::arguments::canonical::{escape, specials};
 /// Appends `string` in quotes.
 pub(super) fn quote(text: &mut Vec<u8>, string: &str) {
     match short(string.as_bytes()) {
-        Some(short) => append(text, b"\"", short, string.len(), b"\""),
+        Some(short) => append(text, word_of(b"\"", short, string.len(), b"\""), string.len() + 2),
         None => between(text, b"\"", string, b"\""),
     }
 }
 
-/// Appends the name of a field, and a comma before it unless it is the first.
+/// Appends the name of a field, and a comma before it unless it is the first. Inlined, since names are mostly constants, so
+/// that the word to append is one, too.
+#[inline(always)]
 pub(super) fn name(text: &mut Vec<u8>, name: &str, is_first: bool) {
-    match (short(name.as_bytes()), is_first) {
-        (Some(short), true) => append(text, b"\"", short, name.len(), b"\":"),
-        (Some(short), false) => append(text, b",\"", short, name.len(), b"\":"),
-        (None, true) => between(text, b"\"", name, b"\":"),
-        (None, false) => between(text, b",\"", name, b"\":"),
+    match short(name.as_bytes()) {
+        Some(short) if is_first => {
+            append_word(text, word_of(b"\"", short, name.len(), b"\":"), name.len() + 3)
+        }
+        Some(short) => append_word(text, word_of(b",\"", short, name.len(), b"\":"), name.len() + 4),
+        None => long_name(text, name, is_first),
     }
+}
+
+fn long_name(text: &mut Vec<u8>, name: &str, is_first: bool) {
+    between(text, if is_first { b"\"" } else { b",\"" }, name, b"\":");
 }
 
 /// Appends the content of a JSON string between others.
@@ -35,22 +42,31 @@ pub(super) fn escaped(text: &mut Vec<u8>, string: &str) {
     }
 }
 
-/// Appends `length` bytes between others, assembled in a register: a constant number of bytes is copied, and those that
-/// are too many are cut off.
+/// Returns a word with `length` bytes between others.
 #[inline(always)]
-fn append<const B: usize, const A: usize>(
-    text: &mut Vec<u8>,
+fn word_of<const B: usize, const A: usize>(
     before: &[u8; B],
     short: u64,
     length: usize,
     after: &[u8; A],
-) {
+) -> u128 {
     let number =
         |bytes: &[u8]| bytes.iter().rev().fold(0, |number: u128, byte| number << 8 | u128::from(*byte));
-    let all = number(before) | u128::from(short) << (8 * B) | number(after) << (8 * (B + length));
-    let end = text.len() + B + length + A;
-    text.extend_from_slice(&all.to_le_bytes());
+    number(before) | u128::from(short) << (8 * B) | number(after) << (8 * (B + length))
+}
+
+/// Appends the first `length` bytes of a word: a constant number of bytes is copied, and those that are too many are cut
+/// off.
+#[inline(always)]
+fn append(text: &mut Vec<u8>, word: u128, length: usize) {
+    let end = text.len() + length;
+    text.extend_from_slice(&word.to_le_bytes());
     text.truncate(end);
+}
+
+#[inline(never)]
+fn append_word(text: &mut Vec<u8>, word: u128, length: usize) {
+    append(text, word, length);
 }
 
 /// Returns at most eight bytes, of which a JSON string escapes none, followed by zeros.
@@ -110,9 +126,7 @@ fn digits(text: &mut Vec<u8>, number: u64, least: usize) {
         all = all << 8 | u128::from(b'0' | (rest % 10) as u8);
         (rest, count) = (rest / 10, count + 1);
     }
-    let end = text.len() + count;
-    text.extend_from_slice(&all.to_le_bytes());
-    text.truncate(end);
+    append(text, all, count);
 }
 
 /// Appends `number`.
