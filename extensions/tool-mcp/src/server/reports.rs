@@ -54,9 +54,6 @@ impl Sink {
 
     fn add(&self, report: Report) {
         let mut waiting = self.waiting();
-        if waiting.is_over {
-            return;
-        }
         if waiting.reports.len() == WAITING {
             // A later report replaces progress that was left out.
             waiting.left_out += usize::from(matches!(report, Report::Log(_)));
@@ -67,7 +64,7 @@ impl Sink {
         self.changed.notify_one();
     }
 
-    /// Ends the reports: later ones are discarded.
+    /// Ends the reports. The executor discards later ones.
     fn end(&self) {
         self.waiting().is_over = true;
         self.changed.notify_one();

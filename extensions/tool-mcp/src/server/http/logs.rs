@@ -85,3 +85,46 @@ impl Drop for LogReceiver {
         lines.receiver = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, pin::pin};
+
+    use super::*;
+
+    fn line(id: &str) -> ServerSseMessage {
+        let mut line = ServerSseMessage::default();
+        line.event_id = Some(id.to_owned());
+        line
+    }
+
+    #[tokio::test]
+    async fn a_line_wakes_the_reader_that_waits_for_the_first_one() {
+        let (sender, mut receiver) = log_lines();
+        let reader = tokio::spawn(async move {
+            let first = poll_fn(|cx| receiver.poll_line(cx)).await;
+            let second = poll_fn(|cx| receiver.poll_line(cx)).await;
+            [first, second].map(|it| it.and_then(|line| line.event_id))
+        });
+        tokio::task::yield_now().await;
+        for id in ["1", "2"] {
+            sender.channel().unwrap().send(line(id)).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(reader.await.unwrap(), [Some("1".to_owned()), Some("2".to_owned())]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_to_a_reader_that_left() {
+        let (sender, receiver) = log_lines();
+        let channel = sender.channel().unwrap();
+        for _ in 0..LINES {
+            channel.try_send(line("1")).unwrap();
+        }
+        let mut waiting = pin!(channel.send(line("2")));
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        drop(receiver);
+        assert!(waiting.await.is_err(), "a sender does not wait for a reader that never comes");
+        assert!(sender.channel().is_none());
+    }
+}

@@ -3,12 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use rmcp::{
-    model::{ClientCapabilities, ProtocolVersion},
+    model::{ClientCapabilities, GetPromptRequestParams, Prompt, PromptMessage, ProtocolVersion, Role},
     transport::{StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig},
 };
 use serde_json::{Value, json};
 use tool_mcp::server::{
-    HttpConfig, Identity, McpServer, RequestHeaders, ResourceServer, ServedTools, TokenError,
+    HttpConfig, Identity, McpServer, PromptSet, RequestHeaders, ResourceServer, ServedTools, TokenError,
 };
 use tool_runtime::{Toolbox, prelude::*, toolbox::Visibility};
 
@@ -126,6 +126,20 @@ async fn the_caller_and_its_headers_are_values_of_the_run() {
         assert_eq!(text(&it.call("who", json!({})).await), "alice Some(\"alice\") Some(\"a host\")");
         let it = served.connect_as("bob", version).await;
         assert_eq!(text(&it.call("who", json!({})).await), "bob Some(\"bob\") Some(\"a host\")");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_sees_the_headers_of_its_request() {
+    let prompts = PromptSet::new().dynamic(Prompt::new("host", Some("Tells."), None), |run, _| async move {
+        let host = run.provided().get::<RequestHeaders>().map(|headers| headers.contains_key("host"));
+        Ok(vec![PromptMessage::new_text(Role::User, format!("{host:?}"))])
+    });
+    let served = serve(McpServer::new(Registry::default()).prompts(prompts).http().unwrap()).await;
+    for version in BOTH {
+        let it = served.connect(questions::User, version).await;
+        let given = it.client.get_prompt(GetPromptRequestParams::new("host")).await.unwrap();
+        assert_eq!(given.messages[0].content.as_text().unwrap().text, "Some(true)");
     }
 }
 

@@ -1,5 +1,10 @@
 //! The context of a tool: its client, its session, and the reports that the client receives.
 
+use std::{
+    sync::{Mutex, mpsc},
+    time::Duration,
+};
+
 use rmcp::{
     ClientHandler,
     model::{
@@ -171,11 +176,42 @@ async fn log_lines_reach_a_client_that_wants_them_before_the_result() {
     }
 }
 
-/// Logs more lines than wait for a client.
+/// Says that the client received a report.
+struct Heard(Mutex<mpsc::Receiver<()>>);
+
+/// Reports from another thread, which waits until the report was received.
+#[tool(register = false, name = "report", blocking)]
+fn wait(cx: &ToolContext, heard: &Heard) -> Result<&'static str, ToolError> {
+    cx.progress(Progress::new(1.0))?;
+    match heard.0.lock().unwrap().recv_timeout(Duration::from_secs(10)) {
+        Ok(()) => Ok("done"),
+        Err(_) => Err(ToolError::failed("the client received no report while the tool ran")),
+    }
+}
+
+#[tokio::test]
+async fn progress_of_another_thread_arrives_while_the_tool_runs() {
+    for version in BOTH {
+        // C13
+        let (say, heard) = mpsc::channel();
+        let tools = Registry::builder().tool::<wait>().provide(Heard(Mutex::new(heard))).build().unwrap();
+        let (mut client, _served) = raw(McpServer::new(tools), CancellationToken::new());
+        open(&mut client, &version).await;
+        let mut call = call_of(&version, "report");
+        call["params"]["_meta"]["progressToken"] = json!(1);
+        client.send(&call).await;
+        assert_eq!(client.receive().await["params"]["progress"], 1.0);
+        say.send(()).unwrap();
+        assert_eq!(client.receive().await["result"]["content"][0]["text"], "done");
+    }
+}
+
+/// Reports more than waits for a client.
 #[tool(register = false, name = "report")]
 fn flood(cx: &ToolContext) -> Result<&'static str, ToolError> {
-    for _ in 0..2_000 {
+    for done in 0..2_000 {
         cx.log(LogLine::new(LogLevel::Error, "again"))?;
+        cx.progress(Progress::new(f64::from(done)))?;
     }
     Ok("done")
 }
@@ -186,12 +222,16 @@ async fn the_number_of_log_lines_that_are_left_out_is_sent() {
     let tools = Registry::builder().tool::<flood>().build().unwrap();
     let (mut client, _served) = raw(McpServer::new(tools), CancellationToken::new());
     open(&mut client, &version).await;
-    let received = reported(&mut client, &version, json!({})).await;
-    let (last, lines) = received.split_last().unwrap();
-    assert!(lines.iter().all(|line| line["data"] == "again"), "{lines:?}");
-    let expected = format!("{} log lines were left out", 2_000 - lines.len());
-    assert_eq!(last["data"], expected);
-    assert!(lines.len() < 2_000);
+    for meta in [json!({}), json!({ "progressToken": 1 })] {
+        let received = reported(&mut client, &version, meta).await;
+        let (last, others) = received.split_last().unwrap();
+        let (lines, progress): (Vec<_>, Vec<_>) = others.iter().partition(|it| it.get("data").is_some());
+        assert!(lines.iter().all(|line| line["data"] == "again"), "{lines:?}");
+        assert!(lines.len() < 2_000 && progress.len() < 2_000);
+        // Progress that is left out is not counted: a later report replaces it.
+        let expected = format!("{} log lines were left out", 2_000 - lines.len());
+        assert_eq!(last["data"], expected);
+    }
 }
 
 #[cfg(feature = "opentelemetry")]
