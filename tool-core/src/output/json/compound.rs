@@ -55,24 +55,25 @@ impl<'a> Compound<'a> {
         value: &T,
     ) -> Result<(), Error> {
         if self.is_raw {
-            return self.raw_field(value);
+            return raw_field(self.text, value);
         }
         scalar::name(self.text, name, self.is_first);
         self.is_first = false;
         value.serialize(Text(self.text))
     }
 
-    #[cold]
-    fn raw_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-        let start = self.text.len();
-        value.serialize(Text(self.text))?;
-        unquote(self.text, start)
-    }
-
     #[inline]
     pub(super) fn close(self) {
         self.text.extend_from_slice(self.closing);
     }
+}
+
+/// Appends a value that is itself JSON. Not a method, so that a `Compound` stays in registers.
+#[cold]
+fn raw_field<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) -> Result<(), Error> {
+    let start = text.len();
+    value.serialize(Text(text))?;
+    unquote(text, start)
 }
 
 /// Replaces the JSON string from `start` by its content.

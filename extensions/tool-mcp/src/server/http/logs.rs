@@ -88,6 +88,8 @@ impl Drop for LogReceiver {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
     use std::{future::poll_fn, pin::pin};
 
     use super::*;
