@@ -1,6 +1,6 @@
 //! The transport of a pair of streams: a message in each line.
 //!
-//! It is the SDK's, behind a reader that takes calls in the [plain form](PlainCall) out of the stream. Those reach the handler
+//! It is the SDK's, behind a reader that takes calls in the [plain form](super::received::PlainCall) out of the stream. Those reach the handler
 //! with the text of their arguments; the SDK reads all other lines.
 
 use std::{
@@ -17,7 +17,7 @@ use rmcp::{
 };
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader, ReadBuf};
 
-use super::received::PlainCall;
+use super::received::take_apart;
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
@@ -139,7 +139,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for Others<R> {
             }
             let call = match it.is_too_long {
                 true => None,
-                false => PlainCall::read(&it.line).and_then(PlainCall::into_message),
+                false => take_apart(&it.line, |call, arguments| call.into_message(arguments))
+                    .map(|(message, _)| message),
             };
             it.is_too_long &= !is_end;
             if let Some(call) = call {

@@ -8,6 +8,7 @@
 use std::{
     borrow::Cow,
     fmt,
+    ops::Range,
     sync::{Arc, PoisonError},
 };
 
@@ -78,20 +79,82 @@ fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Params<'de>, D::
     deserializer.deserialize_map(OfObject)
 }
 
-impl<'a> PlainCall<'a> {
-    /// Reads a request; `None` if it has another form.
-    pub(super) fn read(text: &'a [u8]) -> Option<Self> {
-        if !text.trim_ascii_start().starts_with(b"{") {
-            return None;
-        }
-        let call: Self = serde_json::from_str(std::str::from_utf8(text).ok()?).ok()?;
-        let is_call = call.jsonrpc == JsonRpcVersion2_0::VALUE && call.method == CallToolRequestMethod::VALUE;
-        (is_call && call.params.arguments.get().starts_with('{')).then_some(call)
+/// Takes the request `text` apart, if it has the plain form: returns what `with` returns for the request and the text of its
+/// arguments, and the request with empty arguments.
+///
+/// The arguments are skipped and not parsed, since they may be most of the text. The decoder of the tool reports what is no JSON.
+pub(super) fn take_apart<T>(
+    text: &[u8],
+    with: impl FnOnce(PlainCall<'_>, &str) -> Option<T>,
+) -> Option<(T, Vec<u8>)> {
+    let place = place_of_arguments(text)?;
+    let arguments = std::str::from_utf8(text.get(place.clone())?).ok()?;
+    let shortened = [text.get(..place.start)?, b"{}", text.get(place.end..)?].concat();
+    let call: PlainCall<'_> = serde_json::from_slice(&shortened).ok()?;
+    let is_call = call.jsonrpc == JsonRpcVersion2_0::VALUE && call.method == CallToolRequestMethod::VALUE;
+    let begins_at = call.params.arguments.get().as_ptr().addr().checked_sub(shortened.as_ptr().addr());
+    if !is_call || begins_at != Some(place.start) {
+        return None;
     }
+    let taken = with(call, arguments)?;
+    Some((taken, shortened))
+}
 
+/// Finds the first object under the name `arguments` in an object of the object `text`.
+fn place_of_arguments(text: &[u8]) -> Option<Range<usize>> {
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    let (mut at, mut depth, mut start) = (0, 0_usize, None);
+    let mut is_named = false;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                let end = end_of_string(text, at + 1)?;
+                is_named = depth == 2 && text.get(at..end) == Some(br#""arguments""#);
+                at = end;
+                continue;
+            }
+            b':' | b' ' | b'\t' | b'\n' | b'\r' => {
+                at += 1;
+                continue;
+            }
+            b'{' | b'[' => {
+                if is_named && *byte == b'{' && start.is_none() {
+                    start = Some(at);
+                }
+                depth += 1;
+            }
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if let (2, Some(start)) = (depth, start) {
+                    return Some(start..at + 1);
+                }
+            }
+            _ => {}
+        }
+        is_named = false;
+        at += 1;
+    }
+    None
+}
+
+/// Returns the end of the string whose content begins at `start`.
+fn end_of_string(text: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        match text.get(at) {
+            Some(b'"') => return Some(at + 1),
+            _ => at += 2,
+        }
+    }
+}
+
+impl PlainCall<'_> {
     /// Returns the request for the SDK, with the text of its arguments as an extension; `None` if a member has another form.
-    pub(super) fn into_message(self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let Params { meta, name, arguments, input_responses, request_state } = self.params;
+    pub(super) fn into_message(self, arguments: &str) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let Params { meta, name, arguments: _, input_responses, request_state } = self.params;
         let mut params = CallToolRequestParams::new(name.into_owned());
         params.input_responses = decoded(input_responses)?;
         params.request_state = decoded(request_state)?;
@@ -99,7 +162,7 @@ impl<'a> PlainCall<'a> {
         if let Some(meta) = decoded::<RequestMetaObject>(meta)? {
             request.extensions.insert(meta);
         }
-        request.extensions.insert(Received(arguments.get().into()));
+        request.extensions.insert(Received(arguments.into()));
         let id = serde_json::from_str(self.id.get()).ok()?;
         Some(JsonRpcMessage::request(ClientRequest::CallToolRequest(request), id))
     }
@@ -107,20 +170,6 @@ impl<'a> PlainCall<'a> {
     #[cfg(feature = "http")]
     pub(super) fn name(&self) -> &str {
         &self.params.name
-    }
-
-    #[cfg(any(test, feature = "http"))]
-    pub(super) fn arguments(&self) -> &'a str {
-        self.params.arguments.get()
-    }
-
-    /// The place of the arguments in `text`, which the request was read from.
-    #[cfg(any(test, feature = "http"))]
-    pub(super) fn place(&self, text: &[u8]) -> Option<std::ops::Range<usize>> {
-        let arguments = self.arguments();
-        let start = arguments.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
-        let place = start..start.checked_add(arguments.len())?;
-        (text.get(place.clone()) == Some(arguments.as_bytes())).then_some(place)
     }
 }
 
@@ -143,10 +192,12 @@ mod tests {
     use super::*;
 
     /// The arguments of a request in the plain form.
-    fn arguments_of(text: &str) -> Option<&str> {
-        let call = PlainCall::read(text.as_bytes())?;
-        let place = call.place(text.as_bytes())?;
-        call.into_message().map(|_| &text[place])
+    fn arguments_of(text: &str) -> Option<String> {
+        let both = |call: PlainCall<'_>, arguments: &str| {
+            let message = call.into_message(arguments)?;
+            Some((message, arguments.to_owned()))
+        };
+        take_apart(text.as_bytes(), both).map(|((_, arguments), _)| arguments)
     }
 
     #[test]
@@ -157,9 +208,21 @@ mod tests {
         };
         for params in [
             format!(r#"{{ "name": "t", "arguments": {number} }}"#),
-            format!(r#"{{ "arg\u0075ments":{number},"_meta": {{}}, "name": "\"", "requestState": null }}"#),
+            format!(r#"{{ "arguments":{number},"_meta": {{}}, "name": "\"", "requestState": null }}"#),
+            format!(r#"{{ "name": "arguments", "_meta": {{ "arguments": {{}} }}, "arguments" : {number} }}"#),
         ] {
-            assert_eq!(arguments_of(&request(&params)), Some(number), "{params}");
+            assert_eq!(arguments_of(&request(&params)).as_deref(), Some(number), "{params}");
+        }
+        for arguments in [
+            "{}",
+            r#"{"a":"}","b":"\"}","c":"\\","d":[{"arguments":{"x":[]}}]}"#,
+            r#"{"a":"é😀\u0022"}"#,
+            // Left to those who decode it.
+            r#"{"a":]"#,
+            "{1 2}",
+        ] {
+            let text = request(&format!(r#"{{ "name": "t", "arguments": {arguments} }}"#));
+            assert_eq!(arguments_of(&text).as_deref(), Some(arguments));
         }
         for params in [
             r#"["t", {}]"#,
@@ -168,6 +231,11 @@ mod tests {
             r#"{ "name": "t", "arguments": null }"#,
             r#"{ "name": "t", "arguments": [] }"#,
             r#"{ "name": "t", "arguments": {}, "arguments": { "a": 1 } }"#,
+            r#"{ "name": "t", "arg\u0075ments": {} }"#,
+            r#"{ "name": "t", "arguments": {} "#,
+            r#"{ "name": "t", "arguments" {} }"#,
+            r#"{ "name": "t", "arguments": {"a": "}} }"#,
+            r#"{ "name": { "arguments": {} }, "arguments": {} }"#,
             r#"{ "name": "t", "arguments": {}, "arg\u0075ments": { "a": 1 } }"#,
             r#"{ "name": "t", "name": "u", "arguments": {} }"#,
             r#"{ "name": "t", "arguments": {}, "task": {} }"#,
@@ -188,6 +256,10 @@ mod tests {
             format!(r#"{{ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {call} }} 1"#),
             format!(r#"["2.0", 1, "tools/call", {call}]"#),
             format!(r#"[{}]"#, request(call)),
+            // The arguments of another member are not those of the call.
+            format!(
+                r#"{{ "jsonrpc": "2.0", "id": {{ "arguments": {{}} }}, "method": "tools/call", "params": {call} }}"#
+            ),
         ] {
             assert_eq!(arguments_of(&text), None, "{text}");
         }

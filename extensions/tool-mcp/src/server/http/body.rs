@@ -10,9 +10,9 @@ use bytes::{Buf, Bytes};
 use http_body::{Body, Frame};
 
 use super::Via;
-use crate::server::{handler::Shared, received::PlainCall};
+use crate::server::{handler::Shared, received::take_apart};
 
-/// A body whose call, if it has the [plain form](PlainCall), arrives at the SDK with empty arguments; their text is in the
+/// A body whose call, if it has the [plain form](crate::server::received::PlainCall), arrives at the SDK with empty arguments; their text is in the
 /// [`Via`] of the request. Any other body arrives unchanged.
 pub(super) struct WithoutArguments<B> {
     body: Pin<Box<B>>,
@@ -40,15 +40,12 @@ impl<B: Body> WithoutArguments<B> {
     /// Returns the body for the SDK.
     fn shortened(&mut self) -> Bytes {
         let body = std::mem::take(&mut self.received);
-        let Some((arguments, place)) = PlainCall::read(&body).and_then(|call| {
+        let taken = take_apart(&body, |call, arguments| {
             // The SDK compares arguments of such tools with headers.
             let is_in_headers = self.shared.has_header_parameters(call.name());
-            let place = call.place(&body).filter(|_| !is_in_headers)?;
-            Some((call.arguments().to_owned(), place))
-        }) else {
-            return body.into();
-        };
-        let shortened = [&body[..place.start], b"{}", &body[place.end..]].concat();
+            (!is_in_headers).then(|| arguments.to_owned())
+        });
+        let Some((arguments, shortened)) = taken else { return body.into() };
         *self.via.arguments.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
         shortened.into()
     }
