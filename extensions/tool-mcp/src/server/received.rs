@@ -5,12 +5,7 @@
 //! any other form, with an unknown or a repeated member for example, are left to the SDK. Either way there is one view of the
 //! arguments: rules, approvals, the sealed state of a round and the body of the tool have the same text.
 
-use std::{
-    borrow::Cow,
-    fmt,
-    ops::Range,
-    sync::{Arc, PoisonError},
-};
+use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
 
 use rmcp::{
     RoleServer,
@@ -182,7 +177,7 @@ fn decoded<T: for<'de> Deserialize<'de>>(member: Option<&RawValue>) -> Option<Op
 pub(super) fn take_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
     #[cfg(feature = "http")]
     if let Some(via) = super::handler::via(context) {
-        return via.arguments.lock().unwrap_or_else(PoisonError::into_inner).take();
+        return via.arguments.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
     }
     context.extensions.get::<Received>().map(|received| (*received.0).to_owned())
 }
