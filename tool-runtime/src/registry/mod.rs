@@ -284,8 +284,9 @@ impl Registry {
         self.inner.entries.get(*self.inner.by_name.get(name)?).map(AsRef::as_ref)
     }
 
-    /// Returns `true` if the arguments of some tool are repaired.
-    pub(crate) fn repairs(&self) -> bool {
+    /// Returns `true` if the arguments of some tool are [repaired](super::schema::Repair).
+    #[must_use]
+    pub fn repairs(&self) -> bool {
         self.inner.repairs
     }
 

@@ -5,7 +5,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::{signal::ctrl_c, sync::Notify, task::JoinHandle};
+#[cfg(unix)]
+use tokio::signal::unix::{Signal as Presses, SignalKind, signal};
+#[cfg(windows)]
+use tokio::signal::windows::{CtrlC as Presses, ctrl_c};
+use tokio::{sync::Notify, task::JoinHandle};
 use tool_cli::Exit;
 
 use crate::RunHandle;
@@ -68,7 +72,7 @@ impl Interrupts {
     /// Starts to listen, within a runtime of several threads: a tool may block the one that polls the turn.
     pub(super) fn listen() -> Self {
         let state = Arc::<State>::default();
-        let task = tokio::spawn(listen(Arc::clone(&state)));
+        let task = tokio::spawn(listen(Arc::clone(&state), presses()));
         Self { state, task }
     }
 
@@ -84,8 +88,17 @@ impl Interrupts {
     }
 }
 
-async fn listen(state: Arc<State>) {
-    while ctrl_c().await.is_ok() {
+/// Receives Ctrl-C from now on: one listener for all, so that none is missed between two.
+fn presses() -> io::Result<Presses> {
+    #[cfg(unix)]
+    return signal(SignalKind::interrupt());
+    #[cfg(windows)]
+    return ctrl_c();
+}
+
+async fn listen(state: Arc<State>, presses: io::Result<Presses>) {
+    let Ok(mut presses) = presses else { return };
+    while presses.recv().await.is_some() {
         match state.press() {
             // The terminal shows `^C` without a line break.
             Pressed::Turn if io::stderr().is_terminal() => eprintln!(),

@@ -5,6 +5,7 @@ use rmcp::{
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, MetaObject, ProtocolVersion, Tool},
     service::RequestContext,
 };
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tool_runtime::{
     CallOutcome, Content, Executor, RunContext, ToolCall, ToolDefinition, ToolResult, schema::Arguments,
@@ -51,6 +52,11 @@ impl<'a> Call<'a> {
             .lookup(&request.name)
             .map_err(|error| ErrorData::invalid_params(error.feedback(), None))?;
         let definition = tool.definition().clone();
+        // Elsewhere, the call is refused before it runs. A message of the protocol is not repaired.
+        let may_begin = executor.tools().repairs() || self.is_task(&definition);
+        if may_begin && serde_json::from_str::<IgnoredAny>(arguments.as_str()).is_err() {
+            return Err(ErrorData::parse_error("the arguments are not JSON", None));
+        }
 
         // Up to 2025-11-25, a question has no state that its arguments are bound to.
         let bound = if self.is_modern { arguments.as_str().to_owned() } else { String::new() };

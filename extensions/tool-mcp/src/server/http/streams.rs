@@ -174,6 +174,8 @@ pub(super) struct Active {
     /// The request that the stream answers, as long as it is not answered.
     pub(super) answers: Option<Answers>,
     pub(super) logs: Option<LogReceiver>,
+    /// An event that lines precede.
+    pub(super) held: Option<ServerSseMessage>,
     /// The session that the ids of stored events are sealed for.
     pub(super) sealing: Option<(Arc<Shared>, SessionId)>,
 }
@@ -194,6 +196,14 @@ impl Active {
         }
     }
 
+    /// The next line, if there is one.
+    fn line(&mut self, cx: &mut Context<'_>) -> Option<ServerSseMessage> {
+        match self.logs.as_mut()?.poll_line(cx) {
+            Poll::Ready(line) => line,
+            Poll::Pending => None,
+        }
+    }
+
     /// Forgets the request. Returns it, if it was not answered.
     fn end(&mut self) -> Option<Answers> {
         let answers = self.answers.take()?;
@@ -206,14 +216,12 @@ impl Stream for Active {
     type Item = ServerSseMessage;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        // The lines of a call precede its answer.
-        if let Some(logs) = &mut self.logs
-            && let Poll::Ready(line) = logs.poll_line(cx)
-        {
-            match line {
-                Some(line) => return Poll::Ready(Some(line)),
-                None => self.logs = None,
-            }
+        // The lines of a call precede its answer, also those that arrive with it.
+        if let Some(line) = self.line(cx) {
+            return Poll::Ready(Some(line));
+        }
+        if let Some(event) = self.held.take() {
+            return Poll::Ready(Some(event));
         }
         let mut polled = self.stream.as_mut().poll_next(cx);
         match &mut polled {
@@ -225,6 +233,12 @@ impl Stream for Active {
                 }
             }
             Poll::Pending => {}
+        }
+        if let Poll::Ready(Some(_)) = &polled
+            && let Some(line) = self.line(cx)
+            && let Poll::Ready(event) = std::mem::replace(&mut polled, Poll::Ready(Some(line)))
+        {
+            self.held = event;
         }
         polled
     }

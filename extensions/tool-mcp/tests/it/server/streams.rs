@@ -1,6 +1,12 @@
 //! Streams that end, break, or carry too much.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use rmcp::{
     model::{CallToolRequest, CallToolRequestParams, ClientRequest, ProtocolVersion},
@@ -12,7 +18,7 @@ use tokio::{
     sync::Notify,
 };
 use tool_mcp::server::{HttpConfig, McpServer};
-use tool_runtime::{CancellationToken, prelude::*};
+use tool_runtime::{CancellationToken, prelude::*, schema::Repair};
 
 use super::{BOTH, connect, connect_to, initialize, modern, serve, text};
 
@@ -211,5 +217,33 @@ async fn the_limit_of_calls_refuses_more() {
         assert_eq!(text(&first), "done");
         gate.go.notify_one();
         assert_eq!(text(&it.call("wait", json!({})).await), "done");
+    }
+}
+
+static RAN: AtomicUsize = AtomicUsize::new(0);
+
+/// Doubles a number.
+#[tool(register = false)]
+fn double(n: i64) -> i64 {
+    RAN.fetch_add(1, Ordering::Relaxed);
+    2 * n
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_run_no_body_and_are_not_repaired() {
+    let all = [Repair::Off, Repair::AllTools].into_iter().flat_map(|repair| BOTH.map(|it| (repair, it)));
+    for (repair, version) in all {
+        let tools = Registry::builder().tool::<double>().repair(repair).build().unwrap();
+        let (mut client, _served) = raw(McpServer::new(tools), CancellationToken::new());
+        open(&mut client, &version).await;
+        let text = call(&version, "double").to_string();
+        for (arguments, is_json) in [(r#"{"n":2}"#, true), ("{n:2}", false)] {
+            let text = text.replacen(r#""arguments":{}"#, &format!(r#""arguments":{arguments}"#), 1);
+            client.write.write_all(format!("{text}\n").as_bytes()).await.unwrap();
+            let answer = client.receive().await;
+            let is_error = answer["result"]["isError"] == true || answer["error"]["code"] == -32700;
+            assert_eq!(is_error, !is_json, "{answer}");
+            assert_eq!(RAN.swap(0, Ordering::Relaxed), usize::from(is_json), "{answer}");
+        }
     }
 }
