@@ -64,7 +64,7 @@ const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
 
 /// Returns the float that a value has for a number, and `true` if `float`, the nearest one, [is rounded](is_rounded). It
 /// is the nearest float, or another one with a fraction if the nearest is a 64-bit integer and the number is not
-/// (`3.0000000000000001` is not an integer): the next one, or a [stand-in](STAND_IN).
+/// (`3.0000000000000001` is not an integer): the next one on the number's side, or a [stand-in](STAND_IN).
 pub(in crate::arguments) fn near(number: &str, float: f64) -> (f64, bool) {
     const LARGE: f64 = STANDS_UP_TO as f64;
 
@@ -73,9 +73,24 @@ pub(in crate::arguments) fn near(number: &str, float: f64) -> (f64, bool) {
         _ if !is_rounded => float,
         NO_FRACTIONS..LARGE => STAND_IN.copysign(float),
         LARGE.. => float,
+        _ if is_closer_to_zero(number, float) == (float > 0.0) => float.next_down(),
         _ => float.next_up(),
     };
     (near, is_rounded)
+}
+
+/// Returns `true` if a number with a fraction is closer to zero than `float`, the nearest one, which has none.
+fn is_closer_to_zero(number: &str, float: f64) -> bool {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let mantissa = mantissa.trim_start_matches('-');
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let whole_digits = i64::try_from(whole.len()).unwrap_or(i64::MAX);
+    let before_point = whole_digits.saturating_add(exponent.parse().unwrap_or_default());
+    let digits =
+        whole.bytes().chain(fraction.bytes()).take(usize::try_from(before_point).unwrap_or_default());
+    let integer =
+        digits.fold(0_u64, |integer, digit| integer.saturating_mul(10).saturating_add((digit & 15).into()));
+    integer < float.abs() as u64
 }
 
 /// Returns `true` if a number has a fraction and `float`, the nearest one, has none. Numbers so small that zero is

@@ -144,7 +144,7 @@ impl Plan {
     }
 
     /// Returns `true` if the decoder of a tool reads `text`, apart from the types of its values.
-    fn reads(&self, text: &str) -> bool {
+    pub(super) fn reads(&self, text: &str) -> bool {
         let mut source = Source::new(text, self);
         source.skip(self.root()) && source.end().is_ok()
     }
@@ -170,7 +170,12 @@ impl Plan {
             if settled.is_unclear {
                 return Ok(Fit::Not(unclear().into()));
             }
-            return Ok(if changed { Fit::As(rewritten(&document.value), Vec::new()) } else { Fit::AsItIs });
+            if !changed {
+                return Ok(Fit::AsItIs);
+            }
+            let text = rewritten(&document.value);
+            let is_normal = !settled.is_spent || self.reads(&text);
+            return Ok(if is_normal { Fit::As(text, Vec::new()) } else { Fit::Not(unclear().into()) });
         }
         if is_lenient {
             let (changed, corrections) = self.correct(&mut document);

@@ -22,13 +22,17 @@ use super::{
 };
 
 /// The step limit of a walk: a constant number of values, plus a factor times the size of the value. Trying branches
-/// within branches takes exponential time. A valid value that is validated as a whole has a limit of its own, as when it
-/// is decoded, so that checks and calls have the same verdict.
-const PATIENCE: (usize, usize) = (250_000, 64);
+/// within branches takes exponential time.
+///
+/// A valid value that is validated as a whole has a limit of its own, as when it is decoded, so that checks and calls
+/// have the same verdict; all such values of a document share the constant part, [`SPARE`].
+const PATIENCE: usize = 64;
 
-fn patience(value: &Value) -> usize {
-    let (some, each) = PATIENCE;
-    some.saturating_add(each.saturating_mul(weight(value)))
+/// The constant part of a step limit.
+pub(super) const SPARE: usize = 250_000;
+
+fn patience(spare: usize, value: &Value) -> usize {
+    spare.saturating_add(PATIENCE.saturating_mul(weight(value)))
 }
 
 /// The effects of a normalisation.
@@ -45,6 +49,15 @@ pub(super) struct Settled {
 /// Normalises `value`, to which `node` applies.
 pub(super) fn settle(plan: &Plan, node: &Node, value: &mut Value) -> Settled {
     Settler::new(plan, value, None).settle(node, value)
+}
+
+/// Normalises one of the values of a document that are validated as a whole; `spare` is what the previous ones left of
+/// [`SPARE`].
+pub(super) fn settle_whole(plan: &Plan, node: &Node, value: &mut Value, spare: &mut usize) -> Settled {
+    let mut settler = Settler { spare: *spare, ..Settler::new(plan, value, None) };
+    let settled = settler.settle(node, value);
+    *spare = settler.spare;
+    settled
 }
 
 /// Normalises `value` like [`settle`], and records the removed properties.
@@ -103,6 +116,8 @@ pub(super) fn correct(plan: &Plan, value: &mut Value, corrector: Corrector<'_>) 
 struct Settler<'p> {
     plan: &'p Plan,
     patience: usize,
+    /// The rest of [`SPARE`] for values that have a limit of their own.
+    spare: usize,
     /// Inside a value that is validated as a whole.
     is_within: bool,
     is_spent: bool,
@@ -128,7 +143,8 @@ impl<'p> Settler<'p> {
     fn new(plan: &'p Plan, value: &Value, corrector: Option<Corrector<'p>>) -> Self {
         Self {
             plan,
-            patience: patience(value),
+            patience: patience(SPARE, value),
+            spare: SPARE,
             is_within: false,
             is_spent: false,
             is_unclear: false,
@@ -166,8 +182,10 @@ impl<'p> Settler<'p> {
         }
         // Few values are not settled; one that is valid is not changed by trials, which take exponential time.
         let is_own = !is_settled(value) && Walk::new(self.plan).fits(node, value);
-        let left =
-            if is_own { std::mem::replace(&mut self.patience, patience(value)) } else { self.patience };
+        let left = self.patience;
+        if is_own {
+            self.patience = patience(self.spare, value);
+        }
         let was_spent = std::mem::replace(&mut self.is_spent, false);
         self.is_within = true;
         let changed = self.part_of_whole(node, value, outer, at);
@@ -175,6 +193,7 @@ impl<'p> Settler<'p> {
         self.is_unclear |= self.is_spent && !is_settled(value);
         self.is_spent |= was_spent;
         if is_own {
+            self.spare = self.spare.min(self.patience);
             self.patience = left;
         }
         changed
@@ -337,7 +356,8 @@ impl<'p> Settler<'p> {
         via: &Via<'_>,
         at: &Location<'_>,
     ) -> bool {
-        if !self.spend(weight(value).saturating_mul(branches.list.len())) {
+        let tried = weight(value).saturating_mul(branches.candidates(value).count());
+        if !self.spend(tried.saturating_add(branches.list.len())) {
             return false;
         }
         let admitting = branches.candidates(value).find(|node| Walk::new(self.plan).admits(*node, value));

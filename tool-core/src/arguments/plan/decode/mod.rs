@@ -34,7 +34,7 @@ use super::{
     Plan,
     check::Walk,
     node::{Node, Types},
-    settle::{is_settled, settle},
+    settle::{SPARE, is_settled, settle_whole},
 };
 use crate::arguments::json::Reader;
 use serde::{
@@ -54,11 +54,13 @@ pub struct Checked<'c, 't, 'p> {
 pub(in crate::arguments) struct Source<'t, 'p> {
     pub(in crate::arguments::plan) reader: Reader<'t>,
     plan: &'p Plan,
+    /// The rest of the steps that values which are validated as a whole share.
+    spare: usize,
 }
 
 impl<'t, 'p> Source<'t, 'p> {
     pub(in crate::arguments) fn new(text: &'t str, plan: &'p Plan) -> Self {
-        Self { reader: Reader::new(text), plan }
+        Self { reader: Reader::new(text), plan, spare: SPARE }
     }
 
     /// Returns the whole text as one value.
@@ -130,7 +132,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
             return Err(Refusal::refused());
         }
         if !is_settled(&value) {
-            let settled = settle(plan, node, &mut value);
+            let settled = settle_whole(plan, node, &mut value, &mut self.source.spare);
             if settled.changed || settled.is_unclear {
                 return Err(Refusal::refused());
             }

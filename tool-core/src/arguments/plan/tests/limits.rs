@@ -293,3 +293,18 @@ fn arguments_whose_normal_form_takes_too_long_to_find_are_refused_by_checks_and_
     assert_eq!(plan.fit(Arguments::from(&*settled)).unwrap().as_str(), settled);
     assert_eq!(plan.canonical(Arguments::from(&*settled)).unwrap().as_str(), settled);
 }
+
+#[test]
+fn values_that_are_validated_as_a_whole_share_the_step_limit_of_a_document() {
+    let mut schema = doubled(13, &json!({"type": "null"}));
+    let choice = json!({"anyOf": [{"type": "string"}, {"$ref": schema["$ref"].take()}]});
+    schema = json!({"properties": {"list": {"items": choice}}, "$defs": schema["$defs"].take()});
+    let plan = plan(&schema);
+    let list = |count: usize| format!(r#"{{"list":[{}]}}"#, vec!["null"; count].join(","));
+    let verdicts = |text: &str| {
+        let read = plan.reads(text);
+        [read, plan.fit(Arguments::from(text)).is_ok(), plan.canonical(Arguments::from(text)).is_ok()]
+    };
+    assert_eq!(verdicts(&list(10)), [true; 3]);
+    assert_eq!(verdicts(&list(100)), [false; 3]);
+}
