@@ -139,9 +139,15 @@ pub(crate) async fn watched(
     }
 }
 
-/// Ends the program at the second Ctrl-C. A tool may block the thread that handles the first one.
+/// Ends the program at the second Ctrl-C, for which one listener waits from the start, so that none is missed between two. A tool
+/// may block the thread that handles the first one.
 async fn end_at_once() {
-    if ctrl_c().await.is_ok() && ctrl_c().await.is_ok() {
+    #[cfg(unix)]
+    let presses = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
+    #[cfg(windows)]
+    let presses = tokio::signal::windows::ctrl_c();
+    let Ok(mut presses) = presses else { return };
+    if presses.recv().await.is_some() && presses.recv().await.is_some() {
         std::process::exit(i32::from(Exit::Cancelled.code()));
     }
 }
