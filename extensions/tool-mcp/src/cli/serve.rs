@@ -16,7 +16,8 @@ use crate::{
 ///
 /// `--http ADDRESS` serves streamable HTTP until Ctrl-C, and writes the URL to the standard output; port 0 is any free one.
 ///
-/// On Unix, the standard output of a server over the standard streams carries the protocol only: text that a tool prints goes to the standard error.
+/// On Unix, the standard streams of a server over them are of the protocol alone: text that a tool prints goes to the standard error, and what it
+/// reads from the standard input is empty.
 ///
 /// # Examples
 ///

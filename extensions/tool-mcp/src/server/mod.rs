@@ -123,7 +123,8 @@ pub const MAX_REQUEST: usize = 4 * 1024 * 1024;
 
 /// Serves `tools` to the client that started the program, over the standard streams, until it closes them.
 ///
-/// On Unix, the standard output carries the protocol only: what the program prints goes to the standard error.
+/// On Unix, the standard streams are of the protocol alone: what the program prints goes to the standard error, and its standard
+/// input, which the processes that it starts inherit, is empty.
 ///
 /// # Errors
 ///

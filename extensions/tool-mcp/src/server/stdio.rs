@@ -1,5 +1,16 @@
 //! Serving the standard streams.
 
+#[cfg(unix)]
+use std::{
+    fs::{File, Metadata},
+    os::{
+        fd::OwnedFd,
+        unix::{
+            fs::{FileTypeExt, MetadataExt},
+            net::UnixStream as StdStream,
+        },
+    },
+};
 use std::{
     io,
     pin::Pin,
@@ -8,23 +19,76 @@ use std::{
 };
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+#[cfg(unix)]
+use tokio::net::{UnixStream, unix::pipe};
 use tool_runtime::CancellationToken;
 
 use super::handler::Shared;
 
-/// Returns the standard input, and the standard output for the protocol alone: what the program prints from now on goes to
-/// the standard error, since a line that is not of the protocol would break it.
+/// The streams of the protocol.
+type Streams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
+
+/// Returns the standard streams, which are of the protocol alone: what the program prints from now on goes to the standard
+/// error, since a line that is not of the protocol would break it, and its standard input is empty, since a request that
+/// a tool, or a process that it starts, reads would be lost. The processes do not inherit the streams either.
+///
+/// Pipes and sockets are polled; a read or write of another file occupies a thread.
 #[cfg(unix)]
-pub(super) fn streams() -> io::Result<(impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin)> {
-    let protocol = rustix::io::dup(rustix::stdio::stdout())?;
+pub(super) fn streams() -> io::Result<Streams> {
+    /// The lowest descriptor that is not of a standard stream.
+    const OTHERS: i32 = 3;
+
+    let input = File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), OTHERS)?);
+    let output = File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), OTHERS)?);
+    let error = File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), OTHERS)?).metadata()?;
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-    Ok((tokio::io::stdin(), tokio::fs::File::from_std(protocol.into())))
+    let read: Box<dyn AsyncRead + Send + Unpin> = match Kind::of(&input.metadata()?, &error) {
+        Kind::Pipe => Box::new(pipe::Receiver::from_file(input)?),
+        Kind::Socket => Box::new(socket(input)?),
+        Kind::Other => Box::new(tokio::fs::File::from_std(input)),
+    };
+    let write: Box<dyn AsyncWrite + Send + Unpin> = match Kind::of(&output.metadata()?, &error) {
+        Kind::Pipe => Box::new(pipe::Sender::from_file(output)?),
+        Kind::Socket => Box::new(socket(output)?),
+        Kind::Other => Box::new(tokio::fs::File::from_std(output)),
+    };
+    Ok((read, write))
+}
+
+/// Returns a stream that is a socket, as Node.js has them.
+#[cfg(unix)]
+fn socket(stream: File) -> io::Result<UnixStream> {
+    let stream = StdStream::from(OwnedFd::from(stream));
+    stream.set_nonblocking(true)?;
+    UnixStream::from_std(stream)
+}
+
+/// A kind of stream.
+#[cfg(unix)]
+enum Kind {
+    Pipe,
+    Socket,
+    /// Also a stream that is the standard error, too: what can be polled never blocks, and printing to it would fail.
+    Other,
+}
+
+#[cfg(unix)]
+impl Kind {
+    fn of(stream: &Metadata, error: &Metadata) -> Self {
+        match stream.file_type() {
+            _ if (stream.dev(), stream.ino()) == (error.dev(), error.ino()) => Self::Other,
+            kind if kind.is_fifo() => Self::Pipe,
+            kind if kind.is_socket() => Self::Socket,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// Returns the standard streams. What the program prints breaks the protocol.
 #[cfg(not(unix))]
-pub(super) fn streams() -> io::Result<(impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin)> {
-    Ok((tokio::io::stdin(), tokio::io::stdout()))
+pub(super) fn streams() -> io::Result<Streams> {
+    Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
 }
 
 /// A stream of requests that ends when the server does: after the calls that run. When it ends by itself, subscriptions end,

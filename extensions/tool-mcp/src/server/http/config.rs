@@ -150,7 +150,9 @@ impl HttpConfig {
             .with_allowed_hosts(&self.hosts)
             .with_allowed_origins(&self.origins)
             .enforce_origin_validation()
-            .with_max_request_body_bytes(max_request);
+            .with_max_request_body_bytes(max_request)
+            // From 2026-07-28 on: an answer alone is no stream, so that its connection is free at once. A stored event is one of a stream.
+            .with_json_response(self.event_store.is_none());
         sdk.session_store.clone_from(&self.session_store);
         sdk
     }

@@ -17,6 +17,7 @@ use std::{
     time::SystemTime,
 };
 
+use axum::serve::{ListenerExt as _, TapIo};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::{Body, Frame, SizeHint};
@@ -26,7 +27,7 @@ use rmcp::{
     model::{JsonRpcError, ProtocolVersion},
     transport::streamable_http_server::StreamableHttpService,
 };
-use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio_util::task::task_tracker::{TaskTracker, TaskTrackerToken};
 use tool_runtime::CancellationToken;
 use tower_service::Service;
@@ -57,6 +58,7 @@ const PATH: &str = "/mcp";
 /// # Examples
 ///
 /// ```no_run
+/// use axum::serve::ListenerExt as _;
 /// use tool_mcp::server::McpServer;
 /// use tool_runtime::prelude::*;
 ///
@@ -64,6 +66,8 @@ const PATH: &str = "/mcp";
 /// let server = McpServer::new(Registry::discover()?).http()?;
 /// let router = axum::Router::new().nest_service("/mcp", server.clone());
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:3001").await?;
+/// // Without delays of small packets, the end of a stream of events is sent at once.
+/// let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
 /// axum::serve(listener, router).with_graceful_shutdown(async move {
 ///     tokio::signal::ctrl_c().await.ok();
 ///     server.shutdown().await;
@@ -161,7 +165,7 @@ impl HttpServer {
     /// If the listener fails.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> Result<(), ServeError> {
         let service = self.router().into_make_service_with_connect_info::<SocketAddr>();
-        axum::serve(listener, service)
+        axum::serve(undelayed(listener), service)
             .with_graceful_shutdown(async move {
                 stop.cancelled().await;
                 self.shutdown().await;
@@ -362,6 +366,16 @@ impl std::ops::Deref for RequestHeaders {
     }
 }
 
+/// Returns a listener whose connections send small packets at once. The end of a stream of events would wait until the client has
+/// acknowledged the event, for up to 40 ms.
+fn undelayed(listener: TcpListener) -> TapIo<TcpListener, impl FnMut(&mut TcpStream) + Send + 'static> {
+    listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection delays small packets");
+        }
+    })
+}
+
 /// An answer that says that the server does not take the request now.
 fn unavailable(reason: String) -> Response<BoxBody<Bytes, Infallible>> {
     let error = JsonRpcError::new(None, ErrorData::new(UNAVAILABLE, reason, None));
@@ -377,4 +391,21 @@ fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<BoxBody<Bytes, I
     let mut response = Response::new(Full::new(text.into()).boxed());
     *response.status_mut() = status;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use axum::serve::Listener as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_send_small_packets_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let _client = TcpStream::connect(address).await.unwrap();
+        assert!(undelayed(listener).accept().await.0.nodelay().unwrap());
+    }
 }

@@ -220,7 +220,8 @@ impl Sessions {
         let logs = answers.as_ref().map(|answers| activity.log_to(answers.request.clone()));
         async move {
             let opened = activity.opened();
-            Ok(Active { stream: Box::pin(stream.await?), opened, answers, logs, held: None, sealing })
+            let stream = Box::pin(stream.await?);
+            Ok(Active { stream, opened, answers, logs, is_answered: false, held: None, sealing })
         }
     }
 }

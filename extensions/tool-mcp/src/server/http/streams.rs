@@ -174,6 +174,8 @@ pub(super) struct Active {
     /// The request that the stream answers, as long as it is not answered.
     pub(super) answers: Option<Answers>,
     pub(super) logs: Option<LogReceiver>,
+    /// The answer was received, after which the stream ends.
+    pub(super) is_answered: bool,
     /// An event that lines precede.
     pub(super) held: Option<ServerSseMessage>,
     /// The session that the ids of stored events are sealed for.
@@ -187,7 +189,10 @@ impl Active {
             matches!(message, ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
         });
         match &mut self.answers {
-            Some(_) if is_answer => drop(self.end()),
+            Some(_) if is_answer => {
+                self.is_answered = true;
+                self.end();
+            }
             // The ids of stored events are the store's, and their calls go on without their client.
             Some(answers) if answers.stream.is_none() && self.sealing.is_none() => {
                 answers.stream = event.event_id.as_deref().and_then(stream_of).map(str::to_owned);
@@ -222,6 +227,10 @@ impl Stream for Active {
         }
         if let Some(event) = self.held.take() {
             return Poll::Ready(Some(event));
+        }
+        // The SDK's stream ends later; the client would wait for that before its next request.
+        if self.is_answered {
+            return Poll::Ready(None);
         }
         let mut polled = self.stream.as_mut().poll_next(cx);
         match &mut polled {
@@ -292,7 +301,42 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Routed<T> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use futures_util::{FutureExt as _, StreamExt as _, stream};
+    use rmcp::model::ServerResult;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_stream_ends_with_the_answer_and_the_lines_before_it() {
+        let answer = || {
+            let message = ServerJsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
+            ServerSseMessage::from_message(message)
+        };
+        let answers = || Answers {
+            request: RequestId::Number(1),
+            stream: None,
+            sessions: Weak::new(),
+            session: "session".into(),
+            resume_time: Duration::ZERO,
+        };
+        // One of the stream of a session itself is not its end.
+        for (answers, ends) in [(Some(answers()), true), (None, false)] {
+            let activity = Arc::new(Activity::default());
+            let mut active = Active {
+                stream: Box::pin(stream::iter([answer()]).chain(stream::pending())),
+                opened: activity.opened(),
+                answers,
+                logs: None,
+                is_answered: false,
+                held: Some(answer()),
+                sealing: None,
+            };
+            assert!(active.next().await.is_some() && active.next().await.is_some());
+            assert_eq!(active.next().now_or_never().is_some_and(|event| event.is_none()), ends);
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_since_the_end_of_its_last_stream() {

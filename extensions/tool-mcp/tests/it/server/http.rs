@@ -2,10 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::json;
+use axum::{body::Body, http::Request};
+use futures_util::FutureExt as _;
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tool_mcp::server::{HttpConfig, McpServer};
 use tool_runtime::prelude::*;
+use tower_service::Service as _;
 
 use super::{BOTH, initialize, modern, serve, sse, text};
 
@@ -47,6 +51,44 @@ async fn both_protocols_are_served_at_one_url() {
         let it = served.connect((), version).await;
         assert_eq!(text(&it.call("add", json!({ "a": 2, "b": 3 })).await), "5");
     }
+}
+
+#[tokio::test]
+async fn an_answer_ends_with_its_event_or_is_json_so_that_its_connection_is_free() {
+    let mut server = server().http().unwrap();
+    let mut send = async |message: Value, session: Option<&str>, version: &str| {
+        let mut request = Request::post("/")
+            .header("host", "localhost")
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json")
+            .header("mcp-protocol-version", version)
+            .header("mcp-method", "tools/call")
+            .header("mcp-name", "add");
+        if let Some(session) = session {
+            request = request.header("mcp-session-id", session);
+        }
+        server.call(request.body(Body::from(message.to_string())).unwrap()).await.unwrap()
+    };
+    let opened = send(initialize(), None, "2025-11-25").await;
+    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    opened.into_body().collect().await.unwrap();
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    send(initialized, Some(&session), "2025-11-25").await;
+
+    let params = json!({ "name": "add", "arguments": { "a": 2, "b": 3 } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let answer = send(call, Some(&session), "2025-11-25").await;
+    assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    let mut body = answer.into_body();
+    while let data = body.frame().await.unwrap().unwrap().into_data().unwrap()
+        && !data.windows(8).any(|part| part == b"\"result\"")
+    {}
+    assert!(body.frame().now_or_never().unwrap().is_none());
+
+    let answer = send(modern("tools/call", params), None, "2026-07-28").await;
+    assert_eq!(answer.headers()["content-type"], "application/json");
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["result"]["structuredContent"], 5);
 }
 
 #[tokio::test]

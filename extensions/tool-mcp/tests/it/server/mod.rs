@@ -11,6 +11,8 @@ mod questions;
 mod received;
 mod results;
 mod rounds;
+#[cfg(unix)]
+mod standard;
 mod stores;
 mod streams;
 mod tasks;
