@@ -1,8 +1,8 @@
 //! The latency of calls to an MCP server: one by hand on `rmcp`, and one of `tool-mcp` with the same tools.
 //!
 //! Both servers are processes of this program, the client is `rmcp`'s in both cases. Rounds of the two are interleaved; the
-//! median round counts. `--instructions` runs the servers in callgrind instead: instructions of the server process per call;
-//! words after it choose cases, such as `stdio add` or `http 2026-07-28`.
+//! median round counts; an argument is the number of calls of a round. `--instructions` runs the servers in callgrind instead: instructions
+//! of the server process per call. Words after both choose cases, such as `stdio add` or `http 2026-07-28`.
 //! `--load` makes many calls at once, in many sessions, and reads the memory of the server.
 
 mod by_rmcp;
@@ -43,6 +43,13 @@ struct Case {
     in_flight: usize,
 }
 
+impl Case {
+    fn is_among(self, chosen: &[&str]) -> bool {
+        let in_flight = self.in_flight.to_string();
+        chosen.iter().all(|it| [self.transport, self.version, self.tool, &in_flight].contains(it))
+    }
+}
+
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = env::args().skip(1).filter(|it| it != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -52,8 +59,8 @@ fn main() -> Outcome<()> {
         ["serve", "tool-mcp", transport] => runtime.block_on(ours::serve(transport)),
         ["--load"] => runtime.block_on(load::load()),
         ["--instructions", ref chosen @ ..] => runtime.block_on(instructions(chosen)),
-        [calls] => runtime.block_on(latencies(calls.parse()?)),
-        _ => runtime.block_on(latencies(10_000)),
+        [calls, ref chosen @ ..] => runtime.block_on(latencies(calls.parse()?, chosen)),
+        [] => runtime.block_on(latencies(10_000, &[])),
     }
 }
 
@@ -71,10 +78,10 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-async fn latencies(calls: usize) -> Outcome<()> {
+async fn latencies(calls: usize, chosen: &[&str]) -> Outcome<()> {
     println!("| transport | revision | tool | in flight | `rmcp`, µs | `tool-mcp`, µs | ratio | scatter |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
-    for case in cases() {
+    for case in cases().into_iter().filter(|case| case.is_among(chosen)) {
         let calls = if case.tool == "echo" { calls.div_ceil(10) } else { calls };
         let mut rounds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for _ in 0..ROUNDS {
@@ -110,10 +117,7 @@ async fn latencies(calls: usize) -> Outcome<()> {
 async fn instructions(chosen: &[&str]) -> Outcome<()> {
     println!("| transport | revision | tool | `rmcp` | `tool-mcp` | ratio |");
     println!("| --- | --- | --- | --- | --- | --- |");
-    let is_chosen = |case: &Case| {
-        case.in_flight == 1 && chosen.iter().all(|it| [case.transport, case.version, case.tool].contains(it))
-    };
-    for case in cases().into_iter().filter(is_chosen) {
+    for case in cases().into_iter().filter(|case| case.in_flight == 1 && case.is_among(chosen)) {
         let calls = if case.tool == "echo" { 60 } else { 600 };
         let mut each = Vec::new();
         for server in SERVERS {

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::VecDeque,
+    future::ready,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
@@ -179,7 +180,8 @@ impl Handler {
     }
 }
 
-/// Futures are boxed: the SDK moves the future of a request several times, which is as large as the largest of them.
+/// The future of a request is as large as the largest of these, and the SDK moves it several times: all of them are boxed as they
+/// begin, so that they have the size of a pointer.
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder().enable_logging().enable_tools().build();
@@ -210,149 +212,156 @@ impl ServerHandler for Handler {
         info
     }
 
-    async fn list_tools(
+    fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let listed = Box::pin(self.list(&context)).await?;
-        let cursor = request.and_then(|request| request.cursor);
-        let (page, next) = listed.page(cursor.as_deref(), self.shared.page_size, !is_modern(&context));
-        let mut result = ListToolsResult::with_all_items(page);
-        result.next_cursor = next;
-        Ok(result)
+    ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send {
+        Box::pin(async move {
+            let listed = self.list(&context).await?;
+            let cursor = request.and_then(|request| request.cursor);
+            let (page, next) = listed.page(cursor.as_deref(), self.shared.page_size, !is_modern(&context));
+            let mut result = ListToolsResult::with_all_items(page);
+            result.next_cursor = next;
+            Ok(result)
+        })
     }
 
-    async fn call_tool(
+    fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        Box::pin(Call::new(self, context).answer(request)).await
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
+        Box::pin(Call::new(self, context).answer(request))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         tool_of(self, name)
     }
 
-    async fn set_level(
+    fn set_level(
         &self,
         request: SetLevelRequestParams,
         _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    ) -> impl Future<Output = Result<(), ErrorData>> + Send {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
-        Ok(())
+        ready(Ok(()))
     }
 
-    async fn get_task(
+    fn get_task(
         &self,
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<GetTaskResult, ErrorData> {
-        self.shared.tasks.get(&request, &self.identity_of(&context))
+    ) -> impl Future<Output = Result<GetTaskResult, ErrorData>> + Send {
+        ready(self.shared.tasks.get(&request, &self.identity_of(&context)))
     }
 
-    async fn update_task(
+    fn update_task(
         &self,
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.shared.tasks.update(request, &self.identity_of(&context))
+    ) -> impl Future<Output = Result<(), ErrorData>> + Send {
+        ready(self.shared.tasks.update(request, &self.identity_of(&context)))
     }
 
-    async fn cancel_task(
+    fn cancel_task(
         &self,
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.shared.tasks.cancel(&request, &self.identity_of(&context))
+    ) -> impl Future<Output = Result<(), ErrorData>> + Send {
+        ready(self.shared.tasks.cancel(&request, &self.identity_of(&context)))
     }
 
-    async fn list_resources(
+    fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.resources::<ListResourcesRequestMethod>()?;
-        let cursor = request.and_then(|request| request.cursor);
-        let run = Arc::new(self.run_of(&context));
-        let page = Paging::new(cursor.as_deref(), self.shared.page_size);
-        let page = Box::pin(self.handled(&context, None, async { resources.list(&run, page).await })).await?;
-        let mut result = ListResourcesResult::with_all_items(page.items);
-        result.next_cursor = page.next;
-        Ok(result)
+    ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send {
+        Box::pin(async move {
+            let resources = self.resources::<ListResourcesRequestMethod>()?;
+            let cursor = request.and_then(|request| request.cursor);
+            let run = Arc::new(self.run_of(&context));
+            let page = Paging::new(cursor.as_deref(), self.shared.page_size);
+            let page = self.handled(&context, None, async { resources.list(&run, page).await }).await?;
+            let mut result = ListResourcesResult::with_all_items(page.items);
+            result.next_cursor = page.next;
+            Ok(result)
+        })
     }
 
-    async fn list_resource_templates(
+    fn list_resource_templates(
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let resources = self.resources::<ListResourceTemplatesRequestMethod>()?;
-        let cursor = request.and_then(|request| request.cursor);
-        let run = Arc::new(self.run_of(&context));
-        let page = Paging::new(cursor.as_deref(), self.shared.page_size);
-        let page =
-            Box::pin(self.handled(&context, None, async { resources.templates(&run, page).await })).await?;
-        let mut result = ListResourceTemplatesResult::with_all_items(page.items);
-        result.next_cursor = page.next;
-        Ok(result)
+    ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send {
+        Box::pin(async move {
+            let resources = self.resources::<ListResourceTemplatesRequestMethod>()?;
+            let cursor = request.and_then(|request| request.cursor);
+            let run = Arc::new(self.run_of(&context));
+            let page = Paging::new(cursor.as_deref(), self.shared.page_size);
+            let page = self.handled(&context, None, async { resources.templates(&run, page).await }).await?;
+            let mut result = ListResourceTemplatesResult::with_all_items(page.items);
+            result.next_cursor = page.next;
+            Ok(result)
+        })
     }
 
-    async fn read_resource(
+    fn read_resource(
         &self,
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        Box::pin(self.read(request, &context)).await
+    ) -> impl Future<Output = Result<ReadResourceResponse, ErrorData>> + Send {
+        Box::pin(async move { self.read(request, &context).await })
     }
 
-    async fn list_prompts(
+    fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.prompts::<ListPromptsRequestMethod>()?;
-        let cursor = request.and_then(|request| request.cursor);
-        let run = Arc::new(self.run_of(&context));
-        let page = Paging::new(cursor.as_deref(), self.shared.page_size);
-        let page = Box::pin(self.handled(&context, None, async { prompts.list(&run, page).await })).await?;
-        let mut result = ListPromptsResult::with_all_items(page.items);
-        result.next_cursor = page.next;
-        Ok(result)
+    ) -> impl Future<Output = Result<ListPromptsResult, ErrorData>> + Send {
+        Box::pin(async move {
+            let prompts = self.prompts::<ListPromptsRequestMethod>()?;
+            let cursor = request.and_then(|request| request.cursor);
+            let run = Arc::new(self.run_of(&context));
+            let page = Paging::new(cursor.as_deref(), self.shared.page_size);
+            let page = self.handled(&context, None, async { prompts.list(&run, page).await }).await?;
+            let mut result = ListPromptsResult::with_all_items(page.items);
+            result.next_cursor = page.next;
+            Ok(result)
+        })
     }
 
-    async fn get_prompt(
+    fn get_prompt(
         &self,
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
-        Box::pin(self.prompt(request, &context)).await
+    ) -> impl Future<Output = Result<GetPromptResponse, ErrorData>> + Send {
+        Box::pin(async move { self.prompt(request, &context).await })
     }
 
-    async fn complete(
+    fn complete(
         &self,
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        Box::pin(self.candidates(request, &context)).await
+    ) -> impl Future<Output = Result<CompleteResult, ErrorData>> + Send {
+        Box::pin(async move { self.candidates(request, &context).await })
     }
 
-    async fn subscribe(
+    fn subscribe(
         &self,
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.subscribe_to(&request.uri, &context)
+    ) -> impl Future<Output = Result<(), ErrorData>> + Send {
+        ready(self.subscribe_to(&request.uri, &context))
     }
 
-    async fn unsubscribe(
+    fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    ) -> impl Future<Output = Result<(), ErrorData>> + Send {
         self.unsubscribe_from(&request.uri);
-        Ok(())
+        ready(Ok(()))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -376,8 +385,8 @@ impl ServerHandler for Handler {
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        Box::pin(self.send_changes(context)).await
+    fn listen(&self, context: SubscriptionContext) -> impl Future<Output = Result<(), ErrorData>> + Send {
+        Box::pin(self.send_changes(context))
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {

@@ -258,16 +258,19 @@ impl SessionManager for Sessions {
         Ok(self.local.close_session(id).await?)
     }
 
-    async fn create_stream(
+    fn create_stream(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+    ) -> impl Future<
+        Output = Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error>,
+    > + Send {
         let request = match &message {
             ClientJsonRpcMessage::Request(request) => Some((request.id.clone(), None)),
             _ => None,
         };
-        self.active(id, request, self.local.create_stream(id, message)).await
+        // Boxed, so that the message is moved once.
+        self.active(id, request, Box::pin(self.local.create_stream(id, message)))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {

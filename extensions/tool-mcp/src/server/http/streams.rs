@@ -26,6 +26,7 @@ use rmcp::{
     },
 };
 use tokio::{runtime::Handle, sync::mpsc, task::AbortHandle, time::Instant};
+use tokio_util::either::Either;
 
 use super::logs::{LogReceiver, LogSender, log_lines};
 use crate::server::{handler::Shared, reports::OfRequest};
@@ -274,19 +275,14 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Routed<T> {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let routed = match self.activity.route(&message) {
-            Some(stream) => Err((stream, message)),
-            None => Ok(self.transport.send(message)),
-        };
-        async move {
-            match routed {
-                Ok(sending) => sending.await,
-                Err((stream, line)) => {
-                    // The reports of the call wait with it; without a reader, they are left out.
-                    stream.send(ServerSseMessage::from_message(line)).await.ok();
-                    Ok(())
-                }
-            }
+        match self.activity.route(&message) {
+            // Small, since the SDK moves the future of each message several times.
+            Some(stream) => Either::Left(Box::pin(async move {
+                // The reports of the call wait with it; without a reader, they are left out.
+                stream.send(ServerSseMessage::from_message(message)).await.ok();
+                Ok(())
+            })),
+            None => Either::Right(self.transport.send(message)),
         }
     }
 
