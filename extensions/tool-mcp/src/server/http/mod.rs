@@ -28,7 +28,10 @@ use rmcp::{
     transport::streamable_http_server::StreamableHttpService,
 };
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
-use tokio_util::task::task_tracker::{TaskTracker, TaskTrackerToken};
+use tokio_util::task::{
+    AbortOnDropHandle,
+    task_tracker::{TaskTracker, TaskTrackerToken},
+};
 use tool_runtime::CancellationToken;
 use tower_service::Service;
 
@@ -68,10 +71,11 @@ const PATH: &str = "/mcp";
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:3001").await?;
 /// // Without delays of small packets, the end of a stream of events is sent at once.
 /// let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-/// axum::serve(listener, router).with_graceful_shutdown(async move {
+/// let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
 ///     tokio::signal::ctrl_c().await.ok();
 ///     server.shutdown().await;
 /// });
+/// serving.await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -165,13 +169,15 @@ impl HttpServer {
     /// If the listener fails.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> Result<(), ServeError> {
         let service = self.router().into_make_service_with_connect_info::<SocketAddr>();
-        axum::serve(undelayed(listener), service)
-            .with_graceful_shutdown(async move {
-                stop.cancelled().await;
-                self.shutdown().await;
-            })
-            .await
-            .map_err(ServeError::Listener)
+        let serving = axum::serve(undelayed(listener), service).with_graceful_shutdown(async move {
+            stop.cancelled().await;
+            self.shutdown().await;
+        });
+        // A task of its own: the thread of a program's `main` would be woken for each connection.
+        match AbortOnDropHandle::new(tokio::spawn(serving.into_future())).await {
+            Ok(served) => served.map_err(ServeError::Listener),
+            Err(error) => Err(ServeError::Listener(error.into())),
+        }
     }
 
     /// Returns the routes of the server: `/mcp`, and the metadata of its [protection](HttpConfig::protect).

@@ -6,9 +6,12 @@ use axum::{body::Body, http::Request};
 use futures_util::FutureExt as _;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Notify,
+};
 use tool_mcp::server::{HttpConfig, McpServer};
-use tool_runtime::prelude::*;
+use tool_runtime::{CancellationToken, prelude::*};
 use tower_service::Service as _;
 
 use super::{BOTH, initialize, modern, serve, sse, text};
@@ -235,6 +238,22 @@ async fn a_shutdown_answers_the_calls_that_run_and_refuses_others() {
         (&mut served.ended).await.unwrap().unwrap();
         assert_eq!(served.server.sessions(), 0, "{version}");
     }
+}
+
+#[tokio::test]
+async fn a_server_whose_future_is_dropped_releases_its_address() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut serving = Box::pin(server().http().unwrap().serve(listener, CancellationToken::new()));
+    assert!(futures_util::poll!(&mut serving).is_pending());
+    drop(TcpStream::connect(address).await.unwrap());
+    drop(serving);
+    let released = async {
+        while TcpListener::bind(address).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), released).await.unwrap();
 }
 
 /// Calls that wait until all have begun.
