@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use tool_agent::{
     Agent, AgentEvent, AgentEventKind, Answers, EndReason, Part, Runner, ScriptedModel,
-    model::{ModelErrorKind, Reply},
+    model::{ModelErrorKind, Reply, Request},
 };
 use tool_runtime::{
-    Dialect, Executor, RunContext, ToolCall, ToolContext,
+    Dialect, Executor, RunContext, ToolCall, ToolContext, ToolResult, Toolbox,
     builder::ToolBuilder,
     context::Trigger,
     dialect::Usage,
@@ -24,6 +24,24 @@ type Log = Mutex<Vec<String>>;
 #[tool(skip_summarization)]
 fn show() -> &'static str {
     "shown"
+}
+
+/// Returns a picture that needs no words of the model.
+#[tool]
+fn exhibit() -> ToolOutput {
+    ToolOutput::from("exhibited").with_actions(Actions { skip_summarization: true, ..Actions::default() })
+}
+
+/// Shows a picture, and asks to end the loop around its agent.
+#[tool(skip_summarization)]
+fn show_and_escalate() -> ToolOutput {
+    ToolOutput::from("shown").with_actions(Actions { escalate: true, ..Actions::default() })
+}
+
+/// Fails to show a picture.
+#[tool(skip_summarization)]
+fn show_nothing() -> Result<(), ToolError> {
+    Err(ToolError::failed("no picture"))
 }
 
 /// Ends the run, or not.
@@ -110,6 +128,7 @@ fn tools(log: &Arc<Log>) -> Registry {
     let researcher = Agent::builder("researcher", ScriptedModel::new([Reply::text("found")]));
     let tools =
         Registry::builder().add(declared.external().unwrap()).tool::<show>().tool::<end>().tool::<fail>();
+    let tools = tools.tool::<exhibit>().tool::<show_and_escalate>().tool::<show_nothing>();
     let tools = tools.tool::<odd>().tool::<detailed>().tool::<note>().tool::<quit>().tool::<describe>();
     let tools = tools.tool::<delegate>().provide(Runner::new(researcher.build().unwrap()));
     tools.provide_shared(Arc::clone(log)).build().unwrap()
@@ -133,9 +152,17 @@ impl Ran {
 }
 
 async fn ran_in(run: RunContext, calls: impl IntoIterator<Item = ToolCall>) -> Ran {
+    ran_on(run, calls, Executor::new).await
+}
+
+async fn ran_on(
+    run: RunContext,
+    calls: impl IntoIterator<Item = ToolCall>,
+    executor: impl FnOnce(Registry) -> Executor,
+) -> Ran {
     let log = Arc::new(Log::default());
     let model = ScriptedModel::new([Reply::calls(calls), Reply::text("Done.")]);
-    let agent = Agent::builder("clerk", model.clone()).tools(tools(&log)).build().unwrap();
+    let agent = Agent::builder("clerk", model.clone()).tools(executor(tools(&log))).build().unwrap();
     let mut stream = Runner::new(agent).with_app("shop").run_with(run, "Hello.");
     let (mut events, mut end) = (Vec::new(), None);
     while let Some(event) = stream.next().await {
@@ -190,6 +217,71 @@ async fn details_are_in_events_and_in_no_request() {
 async fn a_result_for_the_user_ends_the_turn_without_another_request() {
     let ran = ran(plain(&["note", "show"])).await;
     assert_eq!((ran.model.requests().len(), ran.end.reason), (1, EndReason::SkippedSummarization)); // D13
+}
+
+#[tokio::test]
+async fn a_flag_a_result_and_a_hook_each_end_the_turn_after_their_result() {
+    for (names, shown) in [
+        (vec!["show"], "shown"),
+        (vec!["exhibit"], "exhibited"),
+        (vec!["show_and_escalate"], "shown"),
+        (vec!["note", "exhibit", "note"], "noted\nexhibited\nnoted"),
+    ] {
+        let ran = ran(plain(&names)).await;
+        assert_eq!((ran.model.requests().len(), &ran.end.reason), (1, &EndReason::SkippedSummarization)); // D13
+        assert_eq!(ran.end.text, shown, "{names:?}");
+        // The completion signal is the last event, after the results.
+        let kinds: Vec<_> = ran.events.iter().rev().take(2).map(|event| &event.kind).collect();
+        assert!(matches!(kinds[0], AgentEventKind::Ended { .. }), "{kinds:?}"); // D13
+        assert!(
+            matches!(kinds[1], AgentEventKind::Message { message } if message.tool_results().count() == names.len())
+        );
+    }
+    let skipping = |tools| {
+        let executor = Executor::builder(tools).after(|_, mut result: ToolResult| async move {
+            if let Ok(output) = &mut result.outcome {
+                output.set_actions(Actions { skip_summarization: true, ..Actions::default() });
+            }
+            Ok(result)
+        });
+        executor.build().unwrap()
+    };
+    let ran = ran_on(RunContext::new(), [ToolCall::new("note", "{}")], skipping).await;
+    assert_eq!((ran.model.requests().len(), ran.end.reason), (1, EndReason::SkippedSummarization)); // D13
+}
+
+#[tokio::test]
+async fn the_model_reads_a_failure_of_a_tool_whose_results_are_for_the_user() {
+    let ran = ran(plain(&["show_nothing"])).await;
+    assert_eq!(ran.results(), [("no picture".to_owned(), true)]);
+    assert_eq!(ran.end.reason, EndReason::Answered); // D13
+}
+
+/// No arguments.
+#[tool_args]
+struct Empty {}
+
+#[tokio::test]
+async fn tools_of_a_toolbox_are_listed_again_before_each_request() {
+    let tool = |name: &'static str| {
+        ToolBuilder::new(name).description("Counts.").handler(|_: Empty, _| async { Ok::<_, ToolError>(1) })
+    };
+    let toolbox = Toolbox::new();
+    toolbox.add(tool("first").unwrap()).unwrap();
+    let changed = toolbox.clone();
+    let model = ScriptedModel::new([Reply::call("first", json!({})), Reply::text("Done.")]);
+    let exchange = tool_agent::hook::after_step(move |_| {
+        let toolbox = changed.clone();
+        async move {
+            assert!(toolbox.remove("first"));
+            toolbox.add(tool("second").unwrap()).unwrap();
+            Ok(std::ops::ControlFlow::Continue(()))
+        }
+    });
+    let agent = Agent::builder("clerk", model.clone()).tools(toolbox).hook(exchange).build().unwrap();
+    assert_eq!(Runner::new(agent).run("Hello.").answer().await.unwrap(), "Done.");
+    let listed = |request: &Request| request.tools.definitions()[0].name().to_string();
+    assert_eq!(model.requests().iter().map(listed).collect::<Vec<_>>(), ["first", "second"]); // L04
 }
 
 #[tokio::test]
