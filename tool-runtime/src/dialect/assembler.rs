@@ -62,9 +62,13 @@ pub struct AssembledResponse {
     ///
     /// Calls have the names that the provider knows. Calls without an id have the id of the [`ToolCall`] where
     /// the provider requires one. Content that providers reject is left out: blank texts for Anthropic, an
-    /// empty list of calls for OpenAI, and reasoning that the end of the response cut off. Arguments for
-    /// Anthropic that are not a JSON object are under the key
+    /// empty list of calls for OpenAI, and reasoning that the end of the response cut off.
+    ///
+    /// A call whose arguments or name the provider would reject in a request is sent back in the form of one: the
+    /// arguments on which an executor [runs the call](crate::registry::Repair), `{}` for arguments that are absent,
+    /// `null` or blank, and any others as a text under the key
     /// [`INVALID_JSON`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming).
+    /// A call that the provider accepts is sent back as it was written, for the sake of prompt caches.
     pub message: Option<Box<RawValue>>,
     /// The text of the response: all [text deltas](Delta::Text) concatenated.
     pub text: String,

@@ -259,10 +259,13 @@ impl BoundTools {
         }
     }
 
-    /// Returns the name of a tool on the provider's wire.
+    /// Returns the name of a tool on the provider's wire. An unknown name that the provider does not accept is
+    /// rewritten, so that a call of the model with such a name can be sent back.
     #[must_use]
-    pub fn wire_name<'n>(&'n self, tool: &'n str) -> &'n str {
-        self.exports.names.wire(tool)
+    pub fn wire_name<'n>(&'n self, tool: &'n str) -> Cow<'n, str> {
+        let name = self.exports.names.wire(tool);
+        let rule = self.wire.name_rule();
+        if rule.admits(name) { name.into() } else { rule.rewritten(name, 0).into() }
     }
 
     /// Returns the name of the tool with a wire name; an unknown name is returned unchanged.
@@ -287,6 +290,12 @@ impl BoundTools {
     /// Returns the name of the argument that contains the arguments of a tool on the wire, if they are wrapped.
     pub(super) fn within(&self, tool: &str) -> Option<&str> {
         self.exports.export(tool)?.within.as_deref()
+    }
+
+    /// Returns the arguments on which an executor runs a call whose arguments are not JSON; `None` if it does not.
+    pub(super) fn repaired_arguments(&self, call: &ToolCall) -> Option<Arguments<'static>> {
+        let entry = self.registry.entry(&call.name).filter(|_| call.incomplete.is_none())?;
+        entry.repaired(&call.arguments)
     }
 
     /// Creates a call with the tool's own name and arguments.

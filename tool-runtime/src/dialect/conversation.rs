@@ -115,16 +115,8 @@ impl BoundTools {
 
     /// A call of an assistant message as a part.
     fn called(&self, call: &ToolCall) -> ExactValue<'static> {
-        let (id, name) = (text(&call.id.to_string()), text(self.wire_name(&call.name)));
-        let arguments = || match ExactValue::read(call.arguments.as_str()) {
-            Some(object @ ExactValue::Object(_)) => object.into_owned(),
-            _ if call.arguments.as_str().trim().is_empty() => ExactValue::Object(Vec::new()),
-            _ => object([("INVALID_JSON", text(call.arguments.as_str()))]),
-        };
-        let arguments = || match self.within(&call.name) {
-            Some(within) => ExactValue::Object(vec![(within.to_owned().into(), arguments())]),
-            None => arguments(),
-        };
+        let (id, name) = (text(&call.id.to_string()), text(&self.wire_name(&call.name)));
+        let arguments = || self.sent_arguments(call);
         match self.wire() {
             Wire::OpenAiChat { .. } => {
                 let function = object([("name", name), ("arguments", text(&arguments().to_string()))]);

@@ -9,7 +9,7 @@ use tool_core::__private::ExactValue;
 
 use super::{
     error::At,
-    slots::{Key, Slots},
+    slots::{Key, Slot, Slots},
 };
 use crate::ToolCall;
 
@@ -110,15 +110,11 @@ impl Draft {
         }
     }
 
-    /// Inserts the complete arguments into each part whose arguments arrived in pieces.
-    pub(super) fn fill(
-        &mut self,
-        slots: &Slots,
-        put: impl Fn(&mut ExactValue<'static>, ExactValue<'static>, bool),
-    ) {
+    /// Calls `put` with each part of a call that arrived in pieces, and the call.
+    pub(super) fn fill(&mut self, slots: &Slots, put: impl Fn(&mut ExactValue<'static>, &Slot)) {
         for part in self.parts.iter_mut().filter(|part| part.open) {
             let Some(slot) = part.call.and_then(|at| slots.get(at)) else { continue };
-            put(&mut part.value, slot.arguments(), slot.custom);
+            put(&mut part.value, slot);
         }
     }
 

@@ -124,6 +124,20 @@ impl<'v> At<'v> {
         self.as_text().filter(|name| !name.is_empty()).ok_or_else(|| self.error("a name"))
     }
 
+    /// Returns the name of a call. An empty text means nothing, and so does `null` as a text, which some servers send
+    /// in every part but the first.
+    pub(super) fn call_name(&self) -> Option<&'v str> {
+        self.as_text().filter(|name| !matches!(name.trim(), "" | "null"))
+    }
+
+    /// Returns the id of a call. An empty text means nothing, and so does `null` as a text; a number is its text.
+    pub(super) fn call_id(&self) -> Option<&'v str> {
+        match self.value()? {
+            ExactValue::Number(id) => Some(id),
+            _ => self.call_name(),
+        }
+    }
+
     pub(super) fn number(&self) -> Result<u64, DialectError> {
         self.value.and_then(ExactValue::as_u64).ok_or_else(|| self.error("a whole number"))
     }

@@ -112,6 +112,7 @@ mod conversation;
 mod draft;
 mod error;
 mod exports;
+mod history;
 mod json;
 mod json_path;
 #[cfg(feature = "lint")]

@@ -35,7 +35,7 @@ impl NameRule {
     }
 
     /// Rewrites `name` to a valid name; `attempt` counts names that were already taken.
-    fn rewritten(&self, name: &str, attempt: u32) -> String {
+    pub(super) fn rewritten(&self, name: &str, attempt: u32) -> String {
         rewritten(name, attempt, self.longest, |it| self.allows(it), |it| self.may_start(it))
     }
 }

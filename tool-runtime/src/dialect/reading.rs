@@ -7,6 +7,7 @@ use super::{
     AssembledResponse, BoundTools, Delta, Usage,
     draft::{Draft, Members, join},
     error::At,
+    history::conform_calls,
     slots::Slots,
     stop::Stop,
 };
@@ -87,6 +88,7 @@ impl Reading {
         if let Some(id) = wire.id_of_calls() {
             draft.name_calls(id, &calls);
         }
+        conform_calls(&mut draft, bound, &calls);
         let message = wire.message(draft).and_then(|it| RawValue::from_string(it.to_string()).ok());
         let usage = Some(wire.usage(&ExactValue::Object(usage))).filter(|usage| *usage != Usage::default());
         AssembledResponse { calls, ended, truncated, message, text, reasoning, stop_reason, usage, id, model }

@@ -153,7 +153,9 @@ async fn ask(bound: &BoundTools, registry: &Registry, request: &ModelRequest) ->
     }
     for entry in registry.entries() {
         let name = entry.definition().name();
-        let add = || -> BoxFuture<'_, _> { entry.tool().on_request(request.of_tool(bound.wire_name(name))) };
+        let add = || -> BoxFuture<'_, _> {
+            entry.tool().on_request(request.of_tool(bound.wire_name(name).into_owned()))
+        };
         let asked = guarded("it", add).await.and_then(|result| result);
         asked.map_err(|error| RequestError::Tool { tool: name.to_string(), error })?;
     }

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tool_core::{__private::ExactValue, Arguments};
 
-use super::{BoundTools, DialectError, error::At, stop::Stop};
+use super::{BoundTools, error::At, stop::Stop};
 use crate::{ToolCall, call::Incomplete};
 
 /// The calls of a response that is being read.
@@ -59,8 +59,26 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Adds a part of the text of the arguments.
+    /// Adds a part of the text of the arguments. Arguments without content that text follows are discarded: some
+    /// servers send them before the first part.
     pub(super) fn push_text(&mut self, part: &str) {
+        if !self.custom && !part.trim().is_empty() {
+            if matches!(self.text.trim(), "{}" | "null") {
+                self.text.clear();
+                self.brackets = Brackets::default();
+            }
+            match self.value.take() {
+                Some(ExactValue::Object(members)) if !members.is_empty() => {
+                    // Not JSON together with the part: the call is refused, and the response is not.
+                    self.append_text(&ExactValue::Object(members).to_string());
+                }
+                _ => {}
+            }
+        }
+        self.append_text(part);
+    }
+
+    fn append_text(&mut self, part: &str) {
         self.brackets.read(part);
         self.text.push_str(part);
     }
@@ -72,15 +90,17 @@ impl Slot {
         self.push_text(text);
     }
 
-    /// Sets the arguments in one piece: as JSON text, or as a value where the provider sends one.
-    pub(super) fn give(&mut self, arguments: &At<'_>) -> Result<(), DialectError> {
+    /// Sets the arguments in one piece: as JSON text, or as a value where the provider sends one. The validation of
+    /// the call reports a value that is no object, and a second value. A value in place of free text is its text.
+    pub(super) fn set_arguments(&mut self, arguments: &At<'_>) {
         match arguments.value() {
             None => {}
             Some(ExactValue::String(text)) => self.push_text(text),
-            Some(ExactValue::Object(_)) => self.value = Some(arguments.to_owned()),
-            Some(_) => return Err(arguments.error("arguments, as a text or an object")),
+            Some(ExactValue::Object(_)) if self.is_blank() && !self.custom => {
+                self.value = Some(arguments.to_owned())
+            }
+            Some(value) => self.push_text(&value.to_string()),
         }
-        Ok(())
     }
 
     /// Returns `true` if the text of the arguments is a complete object, judged by its brackets alone.
@@ -100,7 +120,7 @@ impl Slot {
     /// Returns `true` if the arguments are a complete JSON object.
     fn is_object(&self) -> bool {
         match self.written() {
-            Some(text) => is_object(text),
+            Some(text) => is_object_text(text),
             None => self.value.is_some(),
         }
     }
@@ -137,7 +157,8 @@ impl Slot {
     }
 }
 
-fn is_object(text: &str) -> bool {
+/// Returns `true` for the text of a JSON object.
+pub(super) fn is_object_text(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 

@@ -11,8 +11,9 @@ use crate::{
         content::{Block, blocks, not_shown},
         draft::{Draft, Part, add, join, put, text},
         error::At,
+        history::{ArgumentsForm, CallMembers},
         reading::Reading,
-        slots::{Key, Slot},
+        slots::{Key, Slot, Slots},
         usage::{counted, sum},
     },
 };
@@ -64,11 +65,11 @@ fn begin_block(block: &At<'_>, number: Option<u64>, reading: &mut Reading) -> Re
     match block.field("type").text()? {
         // Native tools use `server_tool_use` instead.
         "tool_use" => {
-            let id = block.field("id").any_text()?.map(str::to_owned);
-            let name = block.field("name").name()?.to_owned();
+            let id = block.field("id").call_id().map(str::to_owned);
+            let name = block.field("name").call_name().unwrap_or_default().to_owned();
             let mut slot =
                 Slot { number: number.unwrap_or(reading.slots.next_number()), id, name, ..Slot::default() };
-            slot.give(&block.field("input"))?;
+            slot.set_arguments(&block.field("input"));
             slot.open = number.is_some();
             part.call = Some(reading.slots.begin(slot));
         }
@@ -142,18 +143,22 @@ fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(
     Ok(())
 }
 
-pub(super) fn complete(draft: &mut Draft) {
+pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
     for part in draft.parts() {
         let json = std::mem::take(&mut part.json);
         if !json.trim().is_empty() {
-            let input = match ExactValue::read(&json) {
-                Some(input @ ExactValue::Object(_)) => input.into_owned(),
-                _ => ExactValue::Object(vec![("INVALID_JSON".into(), text(&json))]),
-            };
+            let input = part.call.and_then(|at| slots.get(at)).map_or_else(|| text(&json), Slot::arguments);
             put(&mut part.value, "input", input);
         }
     }
     draft.parts().retain(|part| !is_refused(part));
+}
+
+/// Returns the members of a call: a block whose input must be an object.
+pub(super) fn call_members<'m>(block: &'m mut ExactValue<'static>) -> Option<CallMembers<'m>> {
+    let kind = block.get("type").and_then(ExactValue::as_str)?;
+    let is_call = matches!(kind, "tool_use" | "server_tool_use" | "mcp_tool_use");
+    is_call.then_some(CallMembers { object: block, arguments: "input", form: ArgumentsForm::Object })
 }
 
 /// Returns `true` for a [blank](https://github.com/anthropics/anthropic-sdk-python/issues/461) text, and for

@@ -11,6 +11,7 @@ use crate::{
         content::{Block, blocks, not_shown},
         draft::{Draft, Members, Part, add, join, put},
         error::At,
+        history::{ArgumentsForm, CallMembers},
         json_path::place,
         reading::Reading,
         request::add_block,
@@ -151,11 +152,17 @@ fn push_function(function: &mut Members, call: &At<'_>) {
 }
 
 pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
-    draft.fill(slots, |part, arguments, _| {
+    draft.fill(slots, |part, slot| {
         if let Some(function) = part.get_mut("functionCall") {
-            put(function, "args", arguments);
+            put(function, "args", slot.arguments());
         }
     });
+}
+
+/// Returns the members of a call of a message.
+pub(super) fn call_members<'m>(part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+    let object = part.get_mut("functionCall").filter(|_| is_own)?;
+    Some(CallMembers { object, arguments: "args", form: ArgumentsForm::OptionalObject })
 }
 
 /// [Thoughts](https://ai.google.dev/api/generate-content#UsageMetadata) are not included in the candidates'
@@ -201,7 +208,7 @@ fn stop(candidate: &At<'_>, reading: &mut Reading) -> Result<bool, DialectError>
 /// ([fields](https://googleapis.github.io/js-genai/release_docs/interfaces/types.FunctionCall.html); the last
 /// may be [empty](https://github.com/vercel/ai/pull/13929)).
 fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
-    let (id, name) = (call.field("id").any_text()?, call.field("name").any_text()?);
+    let (id, name) = (call.field("id").call_id(), call.field("name").call_name());
     let goes_on = |at: &usize| {
         slots.get(*at).is_some_and(|slot| slot.open && name.is_none_or(|name| name == slot.name))
     };
@@ -212,7 +219,7 @@ fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     let at = match begun.filter(goes_on) {
         Some(at) => at,
         None => {
-            let (name, id) = (call.field("name").name()?.to_owned(), id.map(str::to_owned));
+            let (name, id) = (name.unwrap_or_default().to_owned(), id.map(str::to_owned));
             slots.begin(Slot { number: slots.next_number(), id, name, ..Slot::default() })
         }
     };
@@ -221,7 +228,7 @@ fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     if args.value().is_some() && !slot.is_blank() {
         return Err(args.error("arguments once"));
     }
-    slot.give(&args)?;
+    slot.set_arguments(&args);
     let items = parts.any_items()?;
     if !items.is_empty() {
         // Parts are added to the arguments that arrived in one piece, if any did.

@@ -79,11 +79,13 @@ fn read_request(request: &At<'_>, slots: &mut Slots) -> Result<(), DialectError>
     let Some((id, params)) = request_of(request)? else { return Ok(()) };
     let name = params.field("name").name()?.to_owned();
     let mut slot = Slot { number: slots.next_number(), id, name, ..Slot::default() };
-    let given = params.field("arguments");
-    if let Some(ExactValue::String(_)) = given.value() {
-        return Err(given.error("an object"));
+    let arguments = params.field("arguments");
+    match arguments.value() {
+        None | Some(ExactValue::Object(_)) => slot.set_arguments(&arguments),
+        // The empty object of languages without a type of its own for objects.
+        Some(ExactValue::List(items)) if items.is_empty() => {}
+        Some(_) => return Err(arguments.error("an object")),
     }
-    slot.give(&given)?;
     if let Some(meta @ ExactValue::Object(_)) = params.field("_meta").value() {
         slot.meta = serde_json::from_str(&meta.to_string()).ok();
     }

@@ -16,9 +16,10 @@ use super::{
     BoundTools, DialectError, Usage,
     budget::Budget,
     content::{Block, block},
-    draft::Draft,
+    draft::{Draft, Members},
     error::At,
     exports::OutputForm,
+    history::CallMembers,
     names::NameRule,
     reading::Reading,
     request::instruct_in,
@@ -188,9 +189,33 @@ impl Wire {
         match self {
             Self::OpenAiChat { .. } => openai_chat::complete(draft, slots),
             Self::OpenAiResponses { .. } => openai_responses::complete(draft, slots),
-            Self::Anthropic { .. } => anthropic::complete(draft),
+            Self::Anthropic { .. } => anthropic::complete(draft, slots),
             Self::Gemini { .. } => gemini::complete(draft, slots),
             Self::Mcp => {}
+        }
+    }
+
+    /// Returns the members of a call in a part of a message: of one of the program's tools, or of a native tool whose
+    /// arguments must have a form.
+    pub(super) fn call_members<'m>(
+        self,
+        part: &'m mut ExactValue<'static>,
+        is_own: bool,
+    ) -> Option<CallMembers<'m>> {
+        match self {
+            Self::OpenAiChat { .. } => openai_chat::call_members(part, is_own),
+            Self::OpenAiResponses { .. } => openai_responses::call_members(part, is_own),
+            Self::Anthropic { .. } => anthropic::call_members(part),
+            Self::Gemini { .. } => gemini::call_members(part, is_own),
+            Self::Mcp => None,
+        }
+    }
+
+    /// Returns the members of a call that is a member of the message itself.
+    pub(super) fn message_call_members(self, message: &mut Members) -> Option<CallMembers<'_>> {
+        match self {
+            Self::OpenAiChat { .. } => openai_chat::function_call_members(message),
+            _ => None,
         }
     }
 

@@ -12,8 +12,9 @@ use crate::{
     dialect::{
         BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
-        draft::Part as Piece,
+        draft::{Members, Part as Piece, put, text},
         error::At,
+        history::{ArgumentsForm, CallMembers},
         reading::Reading,
         request::instruct_in,
         slots::{Key, Slot, Slots},
@@ -76,8 +77,8 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
             reading.draft.push(Piece::of_call(call.to_owned(), at));
         }
         if function.value().is_some() {
-            let mut slot = function_call(&function)?;
-            slot.give(&function.field("arguments"))?;
+            let mut slot = function_call(&function);
+            slot.set_arguments(&function.field("arguments"));
             reading.slots.begin(slot);
         }
         reading.stop(choice.field("finish_reason").any_text()?, FINISHED);
@@ -87,13 +88,8 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
 
 fn read_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     let part = Part::of(call)?;
-    part.named.name()?;
-    let mut slot = part.begun(slots.next_number())?;
-    if part.custom {
-        slot.push_text(part.arguments.text()?);
-    } else {
-        slot.give(&part.arguments)?;
-    }
+    let mut slot = part.begun(slots.next_number());
+    slot.set_arguments(&part.arguments);
     Ok(slots.begin(slot))
 }
 
@@ -102,9 +98,36 @@ fn read_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
 const FUNCTION_CALL: &str = "without_id_function_call_";
 
 /// Reads the legacy `function_call` of a message, without its arguments.
-fn function_call(call: &At<'_>) -> Result<Slot, DialectError> {
+fn function_call(call: &At<'_>) -> Slot {
     let id = Some(format!("{FUNCTION_CALL}{}", CallId::generate()));
-    Ok(Slot { number: u64::MAX, id, name: call.field("name").name()?.to_owned(), ..Slot::default() })
+    let name = call.field("name").call_name().unwrap_or_default().to_owned();
+    Slot { number: u64::MAX, id, name, ..Slot::default() }
+}
+
+/// Returns the members of a call of a message; the `type` of the call is set where it is absent.
+pub(super) fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+    if !is_own {
+        return None;
+    }
+    let kind = call.get("type").and_then(ExactValue::as_str).filter(|kind| !kind.is_empty());
+    let is_custom =
+        kind == Some("custom") || kind.is_none() && call.get("custom").is_some_and(|it| !it.is_null());
+    let (kind, arguments, form) = match is_custom {
+        true => ("custom", "input", ArgumentsForm::FreeText),
+        false => ("function", "arguments", ArgumentsForm::ObjectText),
+    };
+    if call.get("type").and_then(ExactValue::as_str) != Some(kind) {
+        put(call, "type", text(kind));
+    }
+    Some(CallMembers { object: call.entry(kind)?, arguments, form })
+}
+
+/// Returns the members of the legacy `function_call` of a message, if there is one.
+pub(super) fn function_call_members(message: &mut Members) -> Option<CallMembers<'_>> {
+    let is_call =
+        |(name, value): &&mut (_, ExactValue<'static>)| *name == "function_call" && !value.is_null();
+    let (_, object) = message.iter_mut().find(is_call)?;
+    Some(CallMembers { object, arguments: "arguments", form: ArgumentsForm::ObjectText })
 }
 
 fn is_function_call(slot: &Slot) -> bool {
@@ -162,7 +185,7 @@ struct Part<'v> {
     id: Option<&'v str>,
     name: Option<&'v str>,
     /// The location of the name.
-    named: At<'v>,
+    name_place: At<'v>,
     arguments: At<'v>,
     /// Set where the tool takes free text.
     custom: bool,
@@ -175,29 +198,27 @@ impl<'v> Part<'v> {
         let (holder, arguments) =
             if is_custom { (custom, "input") } else { (part.field("function"), "arguments") };
         let index = part.field("index");
-        // An empty id or name counts as absent: some servers send them in every part but the first.
         Ok(Self {
             number: index.value().map(|_| index.number()).transpose()?,
-            id: part.field("id").any_text()?.filter(|id| !id.is_empty()),
-            name: holder.field("name").any_text()?.filter(|name| !name.is_empty()),
-            named: holder.field("name"),
+            id: part.field("id").call_id(),
+            name: holder.field("name").call_name(),
+            name_place: holder.field("name"),
             arguments: holder.field(arguments),
             custom: is_custom,
         })
     }
 
-    /// Creates the call that begins with this part, without its arguments.
-    fn begun(&self, number: u64) -> Result<Slot, DialectError> {
-        let id = self.id.map(str::to_owned);
-        let name = self.name.ok_or_else(|| self.named.error("the name of a call that begins"))?.to_owned();
-        Ok(Slot { number, id, name, custom: self.custom, ..Slot::default() })
+    /// Creates the call that begins with this part, without its arguments. A later part may have its name.
+    fn begun(&self, number: u64) -> Slot {
+        let (id, name) = (self.id.map(str::to_owned), self.name.unwrap_or_default().to_owned());
+        Slot { number, id, name, custom: self.custom, ..Slot::default() }
     }
 
     /// Returns the call that the part belongs to; `None` where it begins one.
     ///
     /// Calls are distinguished by number, and by id where servers number all of them 0 or not at all. A part
     /// without a number begins a call if it has a name. Under an existing number, a new id begins a call, and
-    /// so does a name after the end of the arguments.
+    /// so does a name after the end of the arguments. The parts of a number are one call until it has a name.
     fn place(&self, slots: &Slots) -> Result<Option<usize>, DialectError> {
         let by_id = self.id.and_then(|id| slots.find(&Key::Id(id.to_owned())));
         let at = match self.number {
@@ -205,7 +226,7 @@ impl<'v> Part<'v> {
                 .filter(|at| slots.get(*at).is_some_and(|slot| slot.number == number))
                 .or_else(|| slots.find(&Key::Number(number))),
             None if by_id.is_some() => by_id,
-            None if self.name.is_some() => None,
+            None if self.name.is_some() => slots.last().filter(|at| slots.get(*at).is_some_and(is_unnamed)),
             None => slots.last(),
         };
         let Some((at, slot)) = at.and_then(|at| Some((at, slots.get(at)?))) else { return Ok(None) };
@@ -213,14 +234,19 @@ impl<'v> Part<'v> {
         let belongs = match self.name {
             _ if self.id.is_some() && slot.id.is_some() && !is_same_id => false,
             None => true,
+            Some(_) if is_unnamed(slot) => true,
             Some(_) if slot.is_closed() && !is_same_id => false,
             Some(name) if name == slot.name => true,
             // The first id under a number whose call has none.
             Some(_) if self.id.is_some() && !is_same_id => false,
-            Some(_) => return Err(self.named.another_name(&slot.name)),
+            Some(_) => return Err(self.name_place.another_name(&slot.name)),
         };
         Ok(belongs.then_some(at))
     }
+}
+
+fn is_unnamed(slot: &Slot) -> bool {
+    slot.name.is_empty()
 }
 
 fn push_part(part: &Part<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
@@ -228,7 +254,7 @@ fn push_part(part: &Part<'_>, slots: &mut Slots) -> Result<usize, DialectError> 
         Some(at) => at,
         None => {
             let number = part.number.unwrap_or_else(|| slots.next_number());
-            let mut slot = part.begun(number)?;
+            let mut slot = part.begun(number);
             let before = slots.find(&Key::Number(number)).and_then(|at| slots.get(at));
             slot.repeated = part.id.is_none() && before.is_some_and(|before| before.name == slot.name);
             slots.begin(slot)
@@ -240,39 +266,33 @@ fn push_part(part: &Part<'_>, slots: &mut Slots) -> Result<usize, DialectError> 
             slot.id = Some(id.to_owned());
         }
     }
-    slots.get_mut(at).map_or(Ok(()), |slot| push_arguments(&part.arguments, slot)).map(|()| at)
-}
-
-fn push_arguments(part: &At<'_>, slot: &mut Slot) -> Result<(), DialectError> {
-    match part.value() {
-        None => {}
-        Some(ExactValue::String(text)) if slot.value.is_none() || text.trim().is_empty() => {
-            slot.push_text(text)
+    if let Some(slot) = slots.get_mut(at) {
+        if is_unnamed(slot) {
+            part.name.unwrap_or_default().clone_into(&mut slot.name);
         }
-        Some(ExactValue::Object(_)) if slot.is_blank() => slot.value = Some(part.to_owned()),
-        Some(ExactValue::String(_) | ExactValue::Object(_)) => {
-            return Err(part.error("arguments as a text or as one object, and not both"));
-        }
-        Some(_) => return Err(part.error("a part of the arguments, as a text")),
+        slot.set_arguments(&part.arguments);
     }
-    Ok(())
+    Ok(at)
 }
 
 /// Adds a part of the legacy `function_call` of a message.
 fn push_function_call(part: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     let at = match slots.last() {
         Some(at) => at,
-        None => slots.begin(function_call(part)?),
+        None => slots.begin(function_call(part)),
     };
     let Some(slot) = slots.get_mut(at) else { return Ok(()) };
     if !is_function_call(slot) {
         return Err(part.error("calls in `tool_calls` or here, and not in both"));
     }
     let name = part.field("name");
-    if name.any_text()?.is_some_and(|name| !name.is_empty() && name != slot.name) {
-        return Err(name.another_name(&slot.name));
+    match name.call_name() {
+        Some(own) if is_unnamed(slot) => own.clone_into(&mut slot.name),
+        Some(own) if own != slot.name => return Err(name.another_name(&slot.name)),
+        _ => {}
     }
-    push_arguments(&part.field("arguments"), slot)
+    slot.set_arguments(&part.field("arguments"));
+    Ok(())
 }
 
 /// Appends `text` to the first message if its role is `system`, or `developer` for some models.

@@ -13,6 +13,7 @@ use crate::{
         BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
         error::At,
+        history::{ArgumentsForm, CallMembers},
         reading::Reading,
         slots::{Key, Slot, Slots},
         usage::counted,
@@ -128,6 +129,16 @@ fn is_call(item: &At<'_>) -> Result<bool, DialectError> {
     Ok(matches!(item.field("type").text()?, "function_call" | "custom_tool_call"))
 }
 
+/// Returns the members of a call of a message.
+pub(super) fn call_members<'m>(item: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+    let (arguments, form) = match item.get("type").and_then(ExactValue::as_str) {
+        Some("function_call") => ("arguments", ArgumentsForm::ObjectText),
+        Some("custom_tool_call") => ("input", ArgumentsForm::FreeText),
+        _ => return None,
+    };
+    is_own.then_some(CallMembers { object: item, arguments, form })
+}
+
 /// Returns the index of an item in the output; a new one where the server sends none.
 fn number(event: &At<'_>, slots: &Slots) -> Result<u64, DialectError> {
     let index = event.field("output_index");
@@ -136,7 +147,7 @@ fn number(event: &At<'_>, slots: &Slots) -> Result<u64, DialectError> {
 
 /// Returns the call of an item, if it has begun under the same number and id.
 fn begun(event: &At<'_>, slots: &Slots) -> Result<Option<usize>, DialectError> {
-    let id = event.field("item").field("call_id").any_text()?.filter(|id| !id.is_empty());
+    let id = event.field("item").field("call_id").call_id();
     let begun = slots.find(&Key::Number(number(event, slots)?));
     let is_same = |at: &usize| slots.get(*at).is_some_and(|slot| slot.id.as_deref() == id);
     Ok(begun.filter(|at| id.is_some() && is_same(at)))
@@ -144,8 +155,8 @@ fn begun(event: &At<'_>, slots: &Slots) -> Result<Option<usize>, DialectError> {
 
 /// Begins the call of an item.
 fn begin(item: &At<'_>, number: u64, slots: &mut Slots) -> Result<usize, DialectError> {
-    let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty()).map(str::to_owned);
-    let name = item.field("name").name()?.to_owned();
+    let id = item.field("call_id").call_id().map(str::to_owned);
+    let name = item.field("name").call_name().unwrap_or_default().to_owned();
     let custom = item.field("type").is("custom_tool_call");
     let at = slots.begin(Slot { number, id, name, custom, ..Slot::default() });
     if let Some(item) = item.field("id").any_text()? {
@@ -156,17 +167,19 @@ fn begin(item: &At<'_>, number: u64, slots: &mut Slots) -> Result<usize, Dialect
 
 /// Updates a call from its completed item: its arguments, which some servers send nowhere else, and its status.
 fn complete_call(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), DialectError> {
-    let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty());
+    let id = item.field("call_id").call_id();
     let Some(slot) = slots.get_mut(at) else { return Ok(()) };
     slot.id = slot.id.take().or_else(|| id.map(str::to_owned));
+    if slot.name.is_empty() {
+        item.field("name").call_name().unwrap_or_default().clone_into(&mut slot.name);
+    }
     slot.done = true;
     let written = item.field(if slot.custom { "input" } else { "arguments" });
     match written.value() {
         // A completed item does not revoke arguments that arrived in parts.
         Some(ExactValue::String(text)) if text.is_empty() => {}
         Some(ExactValue::String(text)) => slot.set_text(text),
-        _ if slot.custom => return Err(written.error("a text")),
-        _ => slot.give(&written)?,
+        _ => slot.set_arguments(&written),
     }
     let status = item.field("status").any_text()?.filter(|status| !status.is_empty());
     slot.open = status.is_some_and(|status| status != "completed");
@@ -176,7 +189,7 @@ fn complete_call(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), Dial
 
 /// Returns the call of a completed item, if it has begun.
 fn known(item: &At<'_>, number: u64, slots: &Slots) -> Result<Option<usize>, DialectError> {
-    let id = item.field("call_id").any_text()?.filter(|id| !id.is_empty());
+    let id = item.field("call_id").call_id();
     let numbered = slots.find(&Key::Number(number));
     let of = |at: usize| slots.get(at).and_then(|slot| slot.id.as_deref());
     let at = match id {
@@ -187,7 +200,9 @@ fn known(item: &At<'_>, number: u64, slots: &Slots) -> Result<Option<usize>, Dia
     };
     let name = item.field("name");
     match at.and_then(|at| slots.get(at)) {
-        Some(slot) if name.name()? != slot.name => Err(name.another_name(&slot.name)),
+        Some(slot) if name.call_name().is_some_and(|name| name != slot.name && !slot.name.is_empty()) => {
+            Err(name.another_name(&slot.name))
+        }
         _ => Ok(at),
     }
 }
@@ -204,7 +219,7 @@ fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
             }
             continue;
         }
-        let has_id = item.field("call_id").any_text()?.is_some_and(|id| !id.is_empty());
+        let has_id = item.field("call_id").call_id().is_some();
         // Without an id, the item cannot be matched with a call that has begun.
         if had_events && !has_id {
             continue;

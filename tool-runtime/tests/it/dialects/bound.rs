@@ -75,14 +75,14 @@ fn every_dialect_shortens_long_names_and_restores_them() {
         let bound = dialect
             .with_prefix("a server with a very long name, of 70 characters at the least: ")
             .bind_tools(&tools());
-        let wire = bound.wire_name("add").to_owned();
+        let wire = bound.wire_name("add").into_owned();
         let longest =
             if ["anthropic", "anthropic-strict", "mcp"].contains(&dialect_of(&bound)) { 128 } else { 64 };
         assert!(wire.len() <= longest && wire.is_ascii() && !wire.contains(' '), "{wire}");
         assert_eq!(bound.tool_name(&wire), "add");
         assert_ne!(bound.wire_name("draw"), wire);
-        assert!(bound.definitions().to_string().contains(&wire));
-        let renamed = bound.diagnostics().iter().find(|it| it.message.contains(&wire)).unwrap();
+        assert!(bound.definitions().to_string().contains(&*wire));
+        let renamed = bound.diagnostics().iter().find(|it| it.message.contains(&*wire)).unwrap();
         assert_eq!(renamed.severity, Severity::Note);
     }
 }

@@ -72,10 +72,6 @@ fn a_malformed_response_is_refused_with_its_place() {
         (malformed, "/candidates/0/finishReason: expected a call, got MALFORMED_FUNCTION_CALL"),
         (json!({ "candidates": [{}, {}] }), "/candidates: expected one candidate, got a list"),
         (
-            response(&json!([{ "functionCall": {} }])),
-            "/candidates/0/content/parts/0/functionCall/name: expected a name, got nothing",
-        ),
-        (
             response(&json!([partial])),
             "/candidates/0/content/parts/0/functionCall/partialArgs: expected whole arguments \
              (parts of them are for an assembler), got a list",
@@ -225,7 +221,6 @@ fn a_part_without_a_place_or_a_call_is_refused() {
         "{place}/partialArgs/0/jsonPath: expected a JSON path to a value that is not there yet, got another"
     );
     let cases = [
-        (vec![one.clone()], format!("{place}/name: expected a name, got nothing")),
         (vec![begins.clone(), given("$..a", json!({ "stringValue": "x" }))], wrong.clone()),
         (vec![begins.clone(), given("$.a[1]", json!({ "boolValue": true }))], wrong.clone()),
         (vec![begins.clone(), given("$.a[999999999]", json!({ "boolValue": true }))], wrong.clone()),

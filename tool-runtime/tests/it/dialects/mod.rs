@@ -11,6 +11,7 @@ mod drafts;
 mod exchange;
 mod gemini;
 mod golden;
+mod history;
 mod lint;
 mod mcp;
 mod openai_chat;

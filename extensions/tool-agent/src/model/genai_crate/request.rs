@@ -37,7 +37,7 @@ pub(super) fn prepared(request: &Request, kind: AdapterKind, options: ChatOption
     let bound = Dialect::openai_chat().bind_tools(&request.tools);
     let definitions = request.tools.definitions();
     let names = definitions.iter().map(|it| it.name().as_str());
-    let names = names.map(|name| (bound.wire_name(name).to_owned(), name.to_owned())).collect();
+    let names = names.map(|name| (bound.wire_name(name).into_owned(), name.to_owned())).collect();
     let mut conversation = Conversation { dialect: dialect(kind), bound: &bound, unsupported: Vec::new() };
     let cached = |point| request.cache.contains(&point);
     let last = request.messages.len().saturating_sub(1);
@@ -64,7 +64,7 @@ pub(super) fn prepared(request: &Request, kind: AdapterKind, options: ChatOption
     let mut tools: Vec<_> = definitions
         .iter()
         .map(|it| {
-            let tool = Tool::new(bound.wire_name(it.name().as_str()).to_owned());
+            let tool = Tool::new(bound.wire_name(it.name().as_str()).into_owned());
             tool.with_description(it.description()).with_schema(it.input_schema().as_value().clone())
         })
         .collect();
@@ -182,7 +182,7 @@ impl Conversation<'_> {
                     let text = call.arguments.as_str();
                     parts.push(ContentPart::from(ToolCall {
                         call_id: call.id.to_string(),
-                        fn_name: self.bound.wire_name(&call.name).to_owned(),
+                        fn_name: self.bound.wire_name(&call.name).into_owned(),
                         fn_arguments: serde_json::from_str(text).unwrap_or_else(|_| text.into()),
                         thought_signatures: None,
                     }));

@@ -1,6 +1,6 @@
 //! The body of a request from a conversation.
 
-use std::error::Error;
+use std::{borrow::Cow, error::Error};
 
 use serde_json::{Map, Value};
 use tool_runtime::dialect::{BoundTools, RequestBody};
@@ -48,9 +48,9 @@ fn members(settings: &Settings, bound: &BoundTools, request: &Request) -> Map<St
     if !request.tools.is_empty() {
         let chosen = match &request.tool_choice {
             ToolChoice::Tool(tool) => bound.wire_name(tool),
-            _ => "",
+            _ => Cow::Borrowed(""),
         };
-        provider.choose(&mut members, &request.tool_choice, chosen);
+        provider.choose(&mut members, &request.tool_choice, &chosen);
     }
     merge(&mut members, &settings.parameters);
     merge(&mut members, &request.parameters);

@@ -97,7 +97,7 @@ impl<'s> Conversation<'s> {
     fn form(&self, message: &Message) -> Form {
         let is_own = is_own(self.settings, message);
         let renamed =
-            |name: &str| Some(self.bound.wire_name(name)).filter(|it| *it != name).map(str::to_owned);
+            |name: &str| Some(self.bound.wire_name(name)).filter(|it| *it != name).map(Cow::into_owned);
         let name = |part: &Part| match part {
             Part::Call(call) if !is_own => renamed(&call.name),
             Part::Result(result) => renamed(&result.name),

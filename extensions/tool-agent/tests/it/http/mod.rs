@@ -4,6 +4,7 @@ mod bounds;
 mod convert;
 #[cfg(feature = "genai")]
 mod genai;
+mod history;
 mod mocks;
 mod recorded;
 mod retries;

@@ -14,7 +14,7 @@ use axum::{
     http::{HeaderMap, Response},
 };
 use futures_util::{Stream, StreamExt as _, future, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 /// An answer of the server.
@@ -103,20 +103,35 @@ pub(super) struct Server {
 impl Server {
     /// Starts a server; a request after the last answer waits for ever.
     pub(super) async fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self::validating(answers, |_| Ok(())).await
+    }
+
+    /// Starts a server that answers 400 to a request whose body `validate` rejects.
+    pub(super) async fn validating(
+        answers: impl IntoIterator<Item = Answer>,
+        validate: impl Fn(&Value) -> Result<(), String> + Clone + Send + Sync + 'static,
+    ) -> Self {
         let answers: VecDeque<_> = answers.into_iter().collect();
         let (answers, received) = (Arc::new(Mutex::new(answers)), Arc::new(Mutex::new(Vec::new())));
         let seen = Arc::clone(&received);
         let router = Router::new().fallback(move |request: Request| {
             let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
+            let validate = validate.clone();
             async move {
                 let (head, body) = request.into_parts();
                 let text = String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap();
+                let valid = serde_json::from_str(&text).map_or(Ok(()), |body| validate(&body));
                 seen.lock().unwrap().push(Received {
                     path: head.uri.to_string(),
                     headers: head.headers,
                     text,
                 });
-                let next = answers.lock().unwrap().pop_front();
+                let next = match valid {
+                    Ok(()) => answers.lock().unwrap().pop_front(),
+                    Err(error) => {
+                        Some(Answer::text(400, json!({ "error": { "message": error } }).to_string()))
+                    }
+                };
                 let Some(Answer { status, headers, body }) = next else { return future::pending().await };
                 let mut response = Response::builder().status(status);
                 for (name, value) in headers {

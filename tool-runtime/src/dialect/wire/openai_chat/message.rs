@@ -87,14 +87,11 @@ fn push_function(function: &mut ExactValue<'static>, part: &At<'_>) {
 }
 
 pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
-    draft.fill(slots, |call, arguments, custom| {
-        let (holder, name, kind) =
-            if custom { ("custom", "input", "custom") } else { ("function", "arguments", "function") };
-        if let Some(kind_of) = call.entry("type").filter(|it| it.is_null()) {
-            *kind_of = text(kind);
-        }
+    draft.fill(slots, |call, slot| {
+        let (holder, arguments) = if slot.custom { ("custom", "input") } else { ("function", "arguments") };
         if let Some(function) = call.get_mut(holder) {
-            put(function, name, arguments);
+            put(function, "name", text(&slot.name));
+            put(function, arguments, slot.arguments());
         }
     });
     // The legacy `function_call` of a message, where it arrived in parts.

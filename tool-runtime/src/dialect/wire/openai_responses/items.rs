@@ -166,8 +166,8 @@ fn tell(item: &At<'_>, reading: &mut Reading) {
 /// Adds the received arguments to calls that were cut off, and removes reasoning that was cut off or is the
 /// last item: the provider requires [the item after it](https://github.com/openai/codex/issues/1227).
 pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
-    draft.fill(slots, |item, arguments, custom| {
-        put(item, if custom { "input" } else { "arguments" }, arguments);
+    draft.fill(slots, |item, slot| {
+        put(item, if slot.custom { "input" } else { "arguments" }, slot.arguments());
     });
     let parts = draft.parts();
     parts.retain(|part| !part.open || !part.is("reasoning"));

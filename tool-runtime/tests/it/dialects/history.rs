@@ -1,0 +1,256 @@
+//! Calls that go back to their provider have the form of its requests, whatever form they came in.
+
+use serde_json::{Map, Value, json};
+use tool_runtime::{ToolResult, dialect::Dialect};
+
+use super::{
+    assembled,
+    assistant::{message, read},
+    bound, call, told,
+};
+
+fn dialects() -> [Dialect; 4] {
+    [Dialect::openai_chat(), Dialect::openai_responses(), Dialect::anthropic(), Dialect::gemini()]
+}
+
+/// Arguments that providers and servers send, and the object that goes back; `None` is an absent member.
+fn odd_arguments() -> Vec<(Option<Value>, Value)> {
+    let invalid = |text: &str| json!({ "INVALID_JSON": text });
+    vec![
+        (None, json!({})),
+        (Some(Value::Null), json!({})),
+        (Some(json!("")), json!({})),
+        (Some(json!(" \n")), json!({})),
+        (Some(json!("null")), json!({})),
+        (Some(json!("{}")), json!({})),
+        (Some(json!({})), json!({})),
+        (Some(json!({ "a": 1 })), json!({ "a": 1 })),
+        (Some(json!("[]")), invalid("[]")),
+        (Some(json!([])), invalid("[]")),
+        (Some(json!("\"{}\"")), invalid("\"{}\"")),
+        (Some(json!(true)), invalid("true")),
+        (Some(json!("{\"a\":1")), invalid("{\"a\":1")),
+        (Some(json!("{'a': 1}")), invalid("{'a': 1}")),
+    ]
+}
+
+/// Returns a whole response with one call.
+fn response(dialect: &Dialect, name: &str, arguments: Option<Value>) -> Value {
+    let call = |mut call: Value, member: &str| {
+        if let Some(arguments) = arguments.clone() {
+            call[member] = arguments;
+        }
+        call
+    };
+    match dialect.name() {
+        "openai-chat" => {
+            let function = call(json!({ "name": name }), "arguments");
+            let calls = json!([{ "id": "call_1", "type": "function", "function": function }]);
+            let message = json!({ "role": "assistant", "content": null, "tool_calls": calls });
+            json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "tool_calls" }] })
+        }
+        "openai-responses" => {
+            let item =
+                json!({ "type": "function_call", "call_id": "call_1", "name": name, "status": "completed" });
+            json!({ "status": "completed", "output": [call(item, "arguments")] })
+        }
+        "anthropic" => {
+            let block = call(json!({ "type": "tool_use", "id": "call_1", "name": name }), "input");
+            json!({ "role": "assistant", "content": [block], "stop_reason": "tool_use" })
+        }
+        _ => {
+            let part = json!({ "functionCall": call(json!({ "name": name }), "args") });
+            json!({ "candidates": [{ "content": { "role": "model", "parts": [part] }, "finishReason": "STOP" }] })
+        }
+    }
+}
+
+/// Returns the events of a stream with one call, whose arguments arrive as they are.
+fn events(dialect: &Dialect, name: &str, arguments: Option<Value>) -> Vec<Value> {
+    let whole = response(dialect, name, arguments.clone());
+    match dialect.name() {
+        "openai-chat" => {
+            let mut call = whole["choices"][0]["message"]["tool_calls"][0].clone();
+            call["index"] = 0.into();
+            let delta = json!({ "role": "assistant", "tool_calls": [call] });
+            vec![
+                json!({ "choices": [{ "index": 0, "delta": delta }] }),
+                json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] }),
+            ]
+        }
+        "openai-responses" => {
+            let item = &whole["output"][0];
+            let mut begun = item.clone();
+            begun["arguments"] = "".into();
+            begun["status"] = "in_progress".into();
+            vec![
+                json!({ "type": "response.output_item.added", "output_index": 0, "item": begun }),
+                json!({ "type": "response.output_item.done", "output_index": 0, "item": item }),
+                json!({ "type": "response.completed", "response": whole }),
+            ]
+        }
+        "anthropic" => {
+            let mut block = whole["content"][0].clone();
+            let mut events = Vec::new();
+            if let Some(Value::String(text)) = &arguments {
+                block["input"] = json!({});
+                let delta = json!({ "type": "input_json_delta", "partial_json": text });
+                events.push(json!({ "type": "content_block_delta", "index": 0, "delta": delta }));
+            }
+            events.insert(0, json!({ "type": "content_block_start", "index": 0, "content_block": block }));
+            events.push(json!({ "type": "content_block_stop", "index": 0 }));
+            events.push(json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }));
+            events.push(json!({ "type": "message_stop" }));
+            events
+        }
+        _ => vec![whole],
+    }
+}
+
+/// Returns name and arguments of the only call of a message, if the message has the form of a request.
+#[track_caller]
+fn sent_call(dialect: &Dialect, message: &Value) -> (String, Value) {
+    let object = |text: &Value| {
+        let text = text.as_str().expect("arguments are a text");
+        serde_json::from_str::<Map<String, Value>>(text).map(Value::Object).expect("arguments are an object")
+    };
+    let (call, arguments) = match dialect.name() {
+        "openai-chat" => {
+            assert_eq!(message["role"], "assistant");
+            let call = &message["tool_calls"][0];
+            assert_eq!(call["type"], "function");
+            assert!(call["id"].is_string() && call.get("index").is_none(), "{call}");
+            (&call["function"], object(&call["function"]["arguments"]))
+        }
+        "openai-responses" => {
+            let item = &message[0];
+            assert!(item["call_id"].is_string(), "{item}");
+            (item, object(&item["arguments"]))
+        }
+        "anthropic" => {
+            assert_eq!(message["role"], "assistant");
+            (&message["content"][0], message["content"][0]["input"].clone())
+        }
+        _ => {
+            assert_eq!(message["role"], "model");
+            let call = &message["parts"][0]["functionCall"];
+            (call, call.get("args").cloned().unwrap_or_else(|| json!({})))
+        }
+    };
+    let name = call["name"].as_str().expect("a name").to_owned();
+    let allows = |it: char| {
+        it.is_ascii_alphanumeric() || "_-".contains(it) || dialect.name() == "gemini" && ".:".contains(it)
+    };
+    assert!(
+        !name.is_empty()
+            && name.len() <= if dialect.name() == "anthropic" { 128 } else { 64 }
+            && name.chars().all(allows),
+        "{name}"
+    );
+    assert!(arguments.is_object(), "{arguments}");
+    (name, arguments)
+}
+
+#[test]
+fn arguments_go_back_as_the_object_that_the_provider_requires() {
+    for dialect in dialects() {
+        for (arguments, expected) in odd_arguments() {
+            let case = format!("{}: {arguments:?}", dialect.name());
+            let whole = read(&dialect, &response(&dialect, "add", arguments.clone()));
+            assert_eq!(sent_call(&dialect, &message(&whole)), ("add".to_owned(), expected.clone()), "{case}");
+            let streamed = assembled(&dialect, &events(&dialect, "add", arguments.clone()));
+            assert_eq!(
+                sent_call(&dialect, &message(&streamed)),
+                ("add".to_owned(), expected),
+                "streamed, {case}"
+            );
+        }
+    }
+}
+
+#[test]
+fn names_go_back_as_the_provider_accepts_them() {
+    for dialect in dialects() {
+        for name in ["functions.now:0", "", "null", "with space", "naïve", &"x".repeat(200), "<|call|>add"] {
+            let case = format!("{}: {name}", dialect.name());
+            for done in [
+                read(&dialect, &response(&dialect, name, Some(json!("{}")))),
+                assembled(&dialect, &events(&dialect, name, Some(json!("{}")))),
+            ] {
+                let (sent, _) = sent_call(&dialect, &message(&done));
+                // The result of the call has the same name.
+                let bound = bound(&dialect);
+                assert_eq!(bound.wire_name(&done.calls[0].name), sent, "{case}");
+                let result = ToolResult::new(done.calls[0].id.clone(), &*done.calls[0].name, Ok("".into()));
+                let results = bound.results(&[result]).to_string();
+                assert!(
+                    dialect.name() != "gemini" || results.contains(&format!("\"{sent}\"")),
+                    "{case}: {results}"
+                );
+            }
+        }
+    }
+}
+
+/// Returns the calls of a chat stream with these parts, and the assistant message.
+#[track_caller]
+fn streamed_calls(parts: &[Value]) -> (Vec<(String, String, String)>, Value) {
+    let event = |part: &Value| json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [part] } }] });
+    let mut events: Vec<_> = parts.iter().map(event).collect();
+    events.push(json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] }));
+    let done = assembled(&Dialect::openai_chat(), &events);
+    (told(&done.calls), message(&done))
+}
+
+#[test]
+fn the_parts_of_an_index_are_one_call_whatever_part_has_its_name() {
+    let part = |id: Value, name: Value, arguments: Value| json!({ "index": 0, "id": id, "function": { "name": name, "arguments": arguments } });
+    let rome = || json!("{\"city\":\"Rome\"}");
+    let streams = [
+        // A later part with the name `null`, as a text.
+        vec![
+            part(json!("1"), json!("add"), json!("")),
+            part(Value::Null, json!("null"), json!("{\"city\":")),
+            part(json!("null"), json!("null"), json!("\"Rome\"}")),
+        ],
+        vec![part(json!("1"), json!(""), json!("")), part(json!(""), json!("add"), rome())],
+        vec![part(json!("1"), Value::Null, json!("")), part(Value::Null, json!("add"), rome())],
+        vec![
+            part(json!("1"), json!(""), json!("{\"city\":")),
+            part(json!("1"), json!("add"), json!("\"Rome\"}")),
+        ],
+        vec![part(json!("1"), json!("null"), rome()), part(json!("1"), json!("add"), json!(""))],
+        // Arguments without content before the first part of the text.
+        vec![part(json!("1"), json!("add"), json!("{}")), part(Value::Null, Value::Null, rome())],
+        vec![part(json!("1"), json!("add"), json!({})), part(Value::Null, Value::Null, rome())],
+        vec![part(json!("1"), json!("add"), json!("null")), part(json!("1"), json!("add"), rome())],
+        vec![part(json!("1"), json!("add"), Value::Null), part(Value::Null, Value::Null, rome())],
+        vec![part(json!("1"), json!("add"), rome()), part(Value::Null, json!(""), json!(""))],
+    ];
+    for parts in streams {
+        let (calls, message) = streamed_calls(&parts);
+        assert_eq!(calls, [call("1", "add", "{\"city\":\"Rome\"}")], "{parts:?}");
+        let function = json!({ "name": "add", "arguments": rome() });
+        assert_eq!(
+            message["tool_calls"],
+            json!([{ "id": "1", "type": "function", "function": function }]),
+            "{parts:?}"
+        );
+    }
+}
+
+#[test]
+fn a_call_without_a_name_costs_itself_alone() {
+    let parts = [
+        json!({ "index": 0, "id": "1", "function": { "arguments": "{}" } }),
+        json!({ "index": 1, "id": 2, "function": { "name": "add", "arguments": "{\"a\":1}" } }),
+    ];
+    let (calls, message) = streamed_calls(&parts);
+    assert_eq!(calls, [call("1", "", "{}"), call("2", "add", "{\"a\":1}")]);
+    let (name, _) = sent_call(&Dialect::openai_chat(), &message);
+    assert!(!name.is_empty());
+    for dialect in dialects() {
+        let read = read(&dialect, &response(&dialect, "", Some(json!("{}"))));
+        assert_eq!(read.calls[0].name, "", "{}", dialect.name());
+    }
+}
