@@ -9,7 +9,7 @@ use crate::ToolCall;
 
 /// Assembles a response from the events of a stream.
 ///
-/// An event is the JSON after `data:`; `[DONE]` is ignored.
+/// An event is the JSON after `data:`; `[DONE]`, a blank text and a comment (`: keep-alive`) are ignored.
 ///
 /// # Examples
 ///
@@ -107,7 +107,7 @@ impl Assembler {
     /// Returns an error if the event does not have the provider's format, has a part that belongs to no call or
     /// block, or reports an error of the provider. Earlier events are kept.
     pub fn push<J: Json + ?Sized>(&mut self, event: &J) -> Result<Vec<Delta>, DialectError> {
-        if event.is_done() {
+        if event.is_no_event() {
             return Ok(Vec::new());
         }
         self.reading.deltas.clear();

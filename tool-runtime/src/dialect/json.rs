@@ -20,8 +20,10 @@ mod sealed {
     pub trait Json {
         fn exact(&self) -> Result<ExactValue<'_>, DialectError>;
 
-        /// Returns `true` for the text that ends the streams of some providers and is not an event.
-        fn is_done(&self) -> bool {
+        /// Returns `true` for a text of a stream that is not an event: the `[DONE]` at the end of some streams, a blank
+        /// text, and the comment of a [keep-alive](https://html.spec.whatwg.org/multipage/server-sent-events.html#authoring-notes),
+        /// which some servers send as data.
+        fn is_no_event(&self) -> bool {
             false
         }
     }
@@ -42,8 +44,9 @@ impl sealed::Json for str {
         })
     }
 
-    fn is_done(&self) -> bool {
-        self.trim() == "[DONE]"
+    fn is_no_event(&self) -> bool {
+        let text = self.trim();
+        text.is_empty() || text == "[DONE]" || text.starts_with(':')
     }
 }
 
@@ -52,8 +55,8 @@ impl sealed::Json for String {
         self.as_str().exact()
     }
 
-    fn is_done(&self) -> bool {
-        self.as_str().is_done()
+    fn is_no_event(&self) -> bool {
+        self.as_str().is_no_event()
     }
 }
 
@@ -68,8 +71,8 @@ impl<T: sealed::Json + ?Sized> sealed::Json for &T {
         (**self).exact()
     }
 
-    fn is_done(&self) -> bool {
-        (**self).is_done()
+    fn is_no_event(&self) -> bool {
+        (**self).is_no_event()
     }
 }
 
@@ -78,8 +81,8 @@ impl<T: sealed::Json + ?Sized> sealed::Json for Box<T> {
         (**self).exact()
     }
 
-    fn is_done(&self) -> bool {
-        (**self).is_done()
+    fn is_no_event(&self) -> bool {
+        (**self).is_no_event()
     }
 }
 

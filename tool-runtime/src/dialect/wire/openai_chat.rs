@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tool_core::{__private::ExactValue, CallId};
 
 pub(super) use self::message::complete;
-use super::{Definition, object};
+use super::{Definition, object, refuse_failure};
 use crate::{
     ToolResult,
     dialect::{
@@ -52,6 +52,7 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
     reading.identify(&response.field("id"), &response.field("model"));
     reading.count(&response.field("usage"));
     for choice in response.field("choices").items()? {
+        refuse_failure(&choice)?;
         let message = choice.field("message");
         let listed = message.object()?.field("tool_calls");
         let function = message.field("function_call");
@@ -147,6 +148,7 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
             }
             continue;
         }
+        refuse_failure(&choice)?;
         message::push_members(&delta, &mut reading.draft);
         message::tell(&delta, reading);
         let is_function = reading.slots.last().and_then(|at| reading.slots.get(at)).map(is_function_call);

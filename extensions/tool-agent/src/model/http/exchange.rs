@@ -1,14 +1,17 @@
 //! One request and its response, with retries.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::{FutureExt as _, Stream, StreamExt as _};
+use futures_util::{FutureExt as _, StreamExt as _};
 use sse_stream::SseByteStream;
 use tokio::time::timeout;
 use tool_runtime::dialect::{AssembledResponse, BoundTools, Delta, DialectError};
 
-use super::{Settings, body, failure};
+use super::{
+    Settings, body, failure,
+    response_body::{Body, BodyError, Chunks, broken, text},
+};
 use crate::{
     Message, Part,
     driven::Emitter,
@@ -101,15 +104,16 @@ impl Exchange<'_> {
         let status = response.status();
         if !status.is_success() {
             let headers = response.headers().clone();
-            let text = self.in_time(self.text(response)).await?.unwrap_or_default();
+            let text = self.in_time(text(self.bounded(response))).await?.unwrap_or_default();
             return Err(failure::of_status(self.settings, status, &headers, &text));
         }
-        let kind = response.headers().get("content-type").and_then(|it| it.to_str().ok());
-        let is_stream =
-            kind.is_some_and(|it| it.trim().to_ascii_lowercase().starts_with("text/event-stream"));
-        let assembled = match is_stream {
-            true => self.streamed(bound, response).await?,
-            false => self.whole(bound, response).await?,
+        let content_type = response.headers().get("content-type").and_then(|it| it.to_str().ok());
+        let is_declared =
+            content_type.is_some_and(|it| it.trim().to_ascii_lowercase().starts_with("text/event-stream"));
+        let body = self.in_time(Body::read_start(self.bounded(response))).await??;
+        let assembled = match body.is_event_stream().unwrap_or(is_declared) {
+            true => self.streamed(bound, body.into_chunks()).await?,
+            false => self.whole(bound, body.into_chunks()).await?,
         };
         Ok(self.response(assembled))
     }
@@ -125,12 +129,8 @@ impl Exchange<'_> {
     }
 
     /// Reads a response that is not streamed.
-    async fn whole(
-        &self,
-        bound: &BoundTools,
-        response: reqwest::Response,
-    ) -> Result<AssembledResponse, ModelError> {
-        let text = self.in_time(self.text(response)).await??;
+    async fn whole(&self, bound: &BoundTools, chunks: impl Chunks) -> Result<AssembledResponse, ModelError> {
+        let text = self.in_time(text(chunks)).await??;
         let read = bound.read(&text).map_err(|error| self.unreadable(&text, &error))?;
         if let Some(refused) = failure::of_refusal(self.settings, &text) {
             return Err(refused);
@@ -144,9 +144,9 @@ impl Exchange<'_> {
     async fn streamed(
         &self,
         bound: &BoundTools,
-        response: reqwest::Response,
+        chunks: impl Chunks,
     ) -> Result<AssembledResponse, ModelError> {
-        let mut events = SseByteStream::new(self.bounded(response));
+        let mut events = SseByteStream::new(chunks);
         let mut assembler = bound.assembler();
         let lost = loop {
             // Most events arrive with the one before, and need no timer.
@@ -160,7 +160,8 @@ impl Exchange<'_> {
                 Ok(Some(Err(error))) => break Some(broken(error)),
                 Err(late) => break Some(late),
             };
-            let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else { continue };
+            let name = event.event.unwrap_or_default();
+            let Some(data) = event.data.filter(|_| !is_keep_alive(&name)) else { continue };
             let deltas = assembler.push(&data).map_err(|error| self.unreadable(&data, &error))?;
             if let Some(refused) = failure::of_refusal(self.settings, &data) {
                 return Err(refused);
@@ -169,8 +170,7 @@ impl Exchange<'_> {
                 self.show(delta).await;
             }
             // A server may keep the connection open.
-            let name = event.event.as_deref().unwrap_or_default();
-            if data.trim() == "[DONE]" || LAST_EVENTS.contains(&name) {
+            if data.trim() == "[DONE]" || LAST_EVENTS.contains(&name.as_str()) {
                 break None;
             }
         };
@@ -188,10 +188,7 @@ impl Exchange<'_> {
     }
 
     /// The chunks of a body; an error after the maximum size.
-    fn bounded(
-        &self,
-        response: reqwest::Response,
-    ) -> impl Stream<Item = Result<Bytes, BodyError>> + Unpin + use<> {
+    fn bounded(&self, response: reqwest::Response) -> impl Chunks + use<> {
         let (most, mut size) = (self.settings.longest_response, 0_usize);
         let base_url = self.settings.base_url.clone();
         Box::pin(response.bytes_stream().map(move |chunk| {
@@ -200,17 +197,6 @@ impl Exchange<'_> {
             size = size.saturating_add(chunk.len());
             if size > most { Err(BodyError::TooLong(most)) } else { Ok(chunk) }
         }))
-    }
-
-    /// Reads the whole body, up to the limit.
-    async fn text(&self, response: reqwest::Response) -> Result<String, ModelError> {
-        let mut body = Vec::new();
-        let mut chunks = self.bounded(response);
-        while let Some(chunk) = chunks.next().await {
-            body.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?);
-        }
-        String::from_utf8(body)
-            .map_err(|_| ModelError::new(ModelErrorKind::Malformed, "the response is not UTF-8 text"))
     }
 
     async fn show(&self, delta: Delta) {
@@ -248,46 +234,9 @@ impl Exchange<'_> {
 /// The last events of streams: Anthropic's, and those of OpenAI's responses.
 const LAST_EVENTS: [&str; 3] = ["message_stop", "response.completed", "response.incomplete"];
 
-/// An error of a body that arrives.
-#[derive(Debug)]
-enum BodyError {
-    Connection { error: reqwest::Error, url: String },
-    TooLong(usize),
-}
-
-impl BodyError {
-    fn into_model_error(self) -> ModelError {
-        match self {
-            Self::Connection { error, url } => failure::of_connection(error, Some(&url)),
-            Self::TooLong(_) => ModelError::new(ModelErrorKind::Other, self.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for BodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Connection { url, .. } => write!(f, "the connection to `{url}` failed"),
-            Self::TooLong(most) => {
-                write!(f, "the response is longer than {most} bytes; see `HttpModel::with_longest_response`")
-            }
-        }
-    }
-}
-
-impl std::error::Error for BodyError {}
-
-/// The error of a stream that breaks off.
-fn broken(error: sse_stream::Error) -> ModelError {
-    match error {
-        sse_stream::Error::Body(error) => match error.downcast::<BodyError>() {
-            Ok(error) => error.into_model_error(),
-            Err(error) => ModelError::new(ModelErrorKind::Connection, "the stream of the response broke")
-                .with_source(error),
-        },
-        error => {
-            let message = "the stream of the response is not a stream of events";
-            ModelError::new(ModelErrorKind::Malformed, message).with_source(error)
-        }
-    }
+/// Returns `true` for the name of an event that only keeps the connection open, whatever its data is.
+fn is_keep_alive(name: &str) -> bool {
+    ["ping", "keepalive", "keep-alive", "heartbeat"]
+        .iter()
+        .any(|keep_alive| name.eq_ignore_ascii_case(keep_alive))
 }

@@ -29,12 +29,12 @@ pub(in crate::model) fn of_answer(
     redact: impl Fn(&str) -> String,
 ) -> ModelError {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
-    let Report { texts, message } = Report::of(&value).unwrap_or(Report { texts: [""; 3], message: body });
-    let kind = kind(status.as_u16(), texts, message);
+    let report = Report::of(&value);
+    let (texts, message) = report.as_ref().map_or(([""; 3], body), |report| (report.texts, report.message));
     let code = status.as_u16();
-    ModelError::new(kind, format!("the server answered {code}: {}", redact(message)))
+    ModelError::new(kind(code, texts, message), format!("the server answered {code}: {}", redact(message)))
         .with_status(code)
-        .with_retry_after(retry_after(headers))
+        .with_retry_after(retry_after(headers).or_else(|| report?.retry_delay()))
 }
 
 /// Returns the error that a response of status 200, or an event of a stream, reports.
@@ -45,10 +45,12 @@ pub(super) fn of_response(settings: &Settings, text: &str) -> Option<ModelError>
 /// Returns the error that JSON reports; `redact` returns a text of it without secrets.
 pub(in crate::model) fn of_report(text: &str, redact: impl Fn(&str) -> String) -> Option<ModelError> {
     let value: Value = serde_json::from_str(text).ok()?;
-    let Report { texts, message } = Report::of(&value)?;
+    let report = Report::of(&value)?;
+    let Report { texts, message, .. } = report;
     let has = |names: &[&str]| texts.iter().any(|text| names.contains(text));
     // The status that the provider sends with the same error.
     let status = match () {
+        () if report.status.is_some() => report.status.unwrap_or_default(),
         () if has(&[
             "rate_limit_error",
             "rate_limit_exceeded",
@@ -63,8 +65,9 @@ pub(in crate::model) fn of_report(text: &str, redact: impl Fn(&str) -> String) -
         () if is_long(texts, message) => 400,
         () => 500,
     };
-    let kind = kind(status, texts, message);
-    Some(ModelError::new(kind, format!("the server reported an error: {}", redact(message))))
+    let error = format!("the server reported an error: {}", redact(message));
+    let error = ModelError::new(kind(status, texts, message), error).with_retry_after(report.retry_delay());
+    Some(report.status.into_iter().fold(error, ModelError::with_status))
 }
 
 /// Returns the error of a prompt that [Gemini
@@ -84,18 +87,52 @@ struct Report<'v> {
     /// The members `code`, `type` and `status`.
     texts: [&'v str; 3],
     message: &'v str,
+    /// The HTTP status, where it is one of these members.
+    status: Option<u16>,
+    details: &'v Value,
 }
 
 impl<'v> Report<'v> {
     fn of(value: &'v Value) -> Option<Self> {
         // Gemini sends a list while it streams; OpenAI's responses have their own objects.
-        let places = ["/error", "/0/error", "/response/error"];
+        let places = ["/error", "/0/error", "/response/error", "/choices/0/error"];
         let error = places.iter().find_map(|place| value.pointer(place).filter(|it| !it.is_null()));
         let error = error.or_else(|| value.get("message").map(|_| value))?;
         let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or("");
         let message = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or("no message");
-        Some(Self { texts: ["code", "type", "status"].map(text), message })
+        let status = ["code", "status"].iter().find_map(|name| status_of(error.get(name)?));
+        Some(Self {
+            texts: ["code", "type", "status"].map(text),
+            message,
+            status,
+            details: error.get("details").unwrap_or(&Value::Null),
+        })
     }
+
+    /// Returns the pause that Google's [`RetryInfo`](https://cloud.google.com/apis/design/errors#error_info) asks for.
+    fn retry_delay(&self) -> Option<Duration> {
+        let details = self.details.as_array()?;
+        details.iter().find_map(|detail| match detail.get("retryDelay")? {
+            Value::String(text) => seconds(text),
+            object => Duration::try_from_secs_f64(object.get("seconds")?.as_f64()?).ok(),
+        })
+    }
+}
+
+/// Returns the HTTP status of an error that a number, or the text of one, states.
+fn status_of(value: &Value) -> Option<u16> {
+    let status = match value {
+        Value::String(text) => text.trim().parse().ok()?,
+        value => u16::try_from(value.as_u64()?).ok()?,
+    };
+    (400..600).contains(&status).then_some(status)
+}
+
+/// Returns the duration of a text such as `38`, `38s` or `1.5s`.
+fn seconds(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let number = text.strip_suffix('s').unwrap_or(text);
+    Duration::try_from_secs_f64(number.trim_end().parse().ok()?).ok()
 }
 
 /// Returns `true` if the conversation exceeds the context window: [Anthropic](https://github.com/anthropics/claude-code/issues/12186)
@@ -205,18 +242,15 @@ fn user_information(url: &str) -> Option<&str> {
 }
 
 /// Reads the header `Retry-After` ([RFC 9110, section
-/// 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)): seconds, or a date.
+/// 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)): seconds, also with the unit `s`, or a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
     if let Some(millis) = text("retry-after-ms").and_then(|it| it.trim().parse().ok()) {
         return Some(Duration::from_millis(millis));
     }
     let after = text("retry-after")?.trim();
-    match after.parse::<f64>() {
-        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        Err(_) => {
-            let date = httpdate::parse_http_date(after).ok()?;
-            Some(date.duration_since(SystemTime::now()).unwrap_or_default())
-        }
-    }
+    seconds(after).or_else(|| {
+        let date = httpdate::parse_http_date(after).ok()?;
+        Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+    })
 }

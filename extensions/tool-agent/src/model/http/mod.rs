@@ -12,6 +12,7 @@ mod conversation;
 mod exchange;
 pub(super) mod failure;
 mod provider;
+mod response_body;
 mod strict;
 
 use std::{

@@ -7,6 +7,7 @@ mod genai;
 mod history;
 mod mocks;
 mod recorded;
+mod reports;
 mod retries;
 mod server;
 mod wire;

@@ -38,6 +38,20 @@ impl Answer {
         self
     }
 
+    /// An answer without a content type.
+    pub(super) fn untyped(body: impl Into<Body>) -> Self {
+        Self { status: 200, headers: Vec::new(), body: body.into() }
+    }
+
+    /// The content of `events` as a stream of events has it.
+    pub(super) fn event_text(events: &[Value]) -> String {
+        chunks(events)
+            .into_iter()
+            .flatten()
+            .map(|chunk| String::from_utf8_lossy(&chunk).into_owned())
+            .collect()
+    }
+
     fn stream(chunks: impl Stream<Item = io::Result<Bytes>> + Send + 'static) -> Self {
         let headers = vec![("content-type", "text/event-stream; charset=utf-8".to_owned())];
         Self { status: 200, headers, body: Body::from_stream(chunks) }

@@ -1,0 +1,124 @@
+//! The body of a response while it arrives.
+
+use std::fmt;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _, stream};
+
+use super::failure;
+use crate::model::{ModelError, ModelErrorKind};
+
+/// The chunks of a body.
+pub(super) trait Chunks: Stream<Item = Result<Bytes, BodyError>> + Send + Unpin {}
+
+impl<S: Stream<Item = Result<Bytes, BodyError>> + Send + Unpin> Chunks for S {}
+
+/// A body whose first bytes are read.
+pub(super) struct Body<C> {
+    start: Vec<u8>,
+    rest: C,
+}
+
+impl<C: Chunks> Body<C> {
+    /// Reads the body up to the bytes that tell what it is.
+    pub(super) async fn read_start(mut chunks: C) -> Result<Self, ModelError> {
+        let mut start = Vec::new();
+        while content(&start).len() < LONGEST_FIELD {
+            match chunks.next().await {
+                Some(chunk) => start.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?),
+                None => break,
+            }
+            // An event may be all that arrives for a while.
+            if is_event_stream(&start).is_some() {
+                break;
+            }
+        }
+        Ok(Self { start, rest: chunks })
+    }
+
+    /// Returns `true` for a stream of events and `false` for JSON, by the first bytes: servers send both with the content
+    /// type of the other. `None` if the bytes are neither.
+    pub(super) fn is_event_stream(&self) -> Option<bool> {
+        is_event_stream(&self.start)
+    }
+
+    pub(super) fn into_chunks(self) -> impl Chunks {
+        stream::iter([Ok(Bytes::from(self.start))]).chain(self.rest)
+    }
+}
+
+/// The length of the longest name of a field of an event, with its colon.
+const LONGEST_FIELD: usize = "event:".len();
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+fn is_event_stream(start: &[u8]) -> Option<bool> {
+    match content(start) {
+        [b'{' | b'[', ..] => Some(false),
+        [b':', ..] => Some(true),
+        content => ["data:", "event:", "id:", "retry:"]
+            .iter()
+            .any(|field| content.starts_with(field.as_bytes()))
+            .then_some(true),
+    }
+}
+
+/// Returns the bytes after a byte order mark and blanks.
+fn content(start: &[u8]) -> &[u8] {
+    start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start()
+}
+
+/// Reads the whole body.
+pub(super) async fn text(mut chunks: impl Chunks) -> Result<String, ModelError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        body.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?);
+    }
+    let body = body.strip_prefix(BYTE_ORDER_MARK).map(<[u8]>::to_vec).unwrap_or(body);
+    String::from_utf8(body)
+        .map_err(|_| ModelError::new(ModelErrorKind::Malformed, "the response is not UTF-8 text"))
+}
+
+/// An error of a body that arrives.
+#[derive(Debug)]
+pub(super) enum BodyError {
+    Connection { error: reqwest::Error, url: String },
+    TooLong(usize),
+}
+
+impl BodyError {
+    pub(super) fn into_model_error(self) -> ModelError {
+        match self {
+            Self::Connection { error, url } => failure::of_connection(error, Some(&url)),
+            Self::TooLong(_) => ModelError::new(ModelErrorKind::Other, self.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection { url, .. } => write!(f, "the connection to `{url}` failed"),
+            Self::TooLong(most) => {
+                write!(f, "the response is longer than {most} bytes; see `HttpModel::with_longest_response`")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BodyError {}
+
+/// The error of a stream that breaks off.
+pub(super) fn broken(error: sse_stream::Error) -> ModelError {
+    match error {
+        sse_stream::Error::Body(error) => match error.downcast::<BodyError>() {
+            Ok(error) => error.into_model_error(),
+            Err(error) => ModelError::new(ModelErrorKind::Connection, "the stream of the response broke")
+                .with_source(error),
+        },
+        error => {
+            let message = "the stream of the response is not a stream of events";
+            ModelError::new(ModelErrorKind::Malformed, message).with_source(error)
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Responses and errors of servers that do not follow the format of their provider in all details.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tool_agent::{
+    Message,
+    model::{Model, ModelError, ModelErrorKind, Request},
+};
+use tool_runtime::{Dialect, Registry};
+
+use super::{
+    WIRES, ask, model, saying,
+    server::{Answer, Server},
+    streaming,
+};
+
+fn question() -> Request {
+    Request::new([Message::user("25 times 4?")])
+}
+
+/// Returns the error of a model whose server sends `answer`.
+async fn error(wire: &str, answer: Answer) -> ModelError {
+    let server = Server::new([answer]).await;
+    model(wire, &server.url).with_retries(0).respond(question()).response().await.unwrap_err()
+}
+
+#[tokio::test]
+async fn a_numeric_code_of_an_error_is_its_status() {
+    let cases = [
+        (json!(400), ModelErrorKind::InvalidRequest, 400),
+        (json!("400"), ModelErrorKind::InvalidRequest, 400),
+        (json!(401), ModelErrorKind::Authentication, 401),
+        (json!(429), ModelErrorKind::RateLimited, 429),
+        (json!(503), ModelErrorKind::Unavailable, 503),
+    ];
+    for wire in WIRES {
+        for (code, kind, status) in &cases {
+            let report = json!({ "error": { "code": code, "message": "no" } });
+            for answer in [Answer::json(&report), Answer::events(std::slice::from_ref(&report))] {
+                let error = error(wire, answer).await;
+                assert_eq!((error.kind(), error.status()), (*kind, Some(*status)), "{wire}: {error}");
+                assert!(error.to_string().ends_with("the server reported an error: no"), "{wire}: {error}");
+            }
+        }
+    }
+    // Beside an empty response, and within a choice.
+    for report in [
+        json!({ "choices": [], "error": { "code": 400, "message": "no" } }),
+        json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "error", "error": { "code": 400, "message": "no" } }] }),
+    ] {
+        let error = error("openai", Answer::events(std::slice::from_ref(&report))).await;
+        assert_eq!((error.kind(), error.status()), (ModelErrorKind::InvalidRequest, Some(400)), "{report}");
+    }
+    // A number that is no status.
+    let report = json!({ "error": { "code": 1301, "type": "rate_limit_error", "message": "no" } });
+    let error = error("openai", Answer::json(&report)).await;
+    assert_eq!((error.kind(), error.status()), (ModelErrorKind::RateLimited, None));
+}
+
+#[tokio::test]
+async fn the_pause_that_a_server_asks_for_is_read_from_header_and_body() {
+    let report = |delay: Value| {
+        let details = json!([
+            { "@type": "type.googleapis.com/google.rpc.Help", "links": [] },
+            { "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay },
+        ]);
+        json!({ "error": { "code": 429, "status": "RESOURCE_EXHAUSTED", "message": "quota", "details": details } })
+    };
+    let text = |body: &Value| Answer::text(429, body.to_string());
+    let seconds = |seconds: f64| Some(Duration::from_secs_f64(seconds));
+    let quota = || Answer::text(429, r#"{"error":{"message":"quota"}}"#);
+    let cases = [
+        (text(&report(json!("38s"))), seconds(38.0)),
+        (text(&json!([report(json!("0.5s"))])), seconds(0.5)),
+        (text(&report(json!({ "seconds": 7 }))), seconds(7.0)),
+        (Answer::json(&report(json!("38s"))), seconds(38.0)),
+        (text(&report(json!("soon"))), None),
+        (text(&report(json!("-1s"))), None),
+        (quota().with_header("retry-after", "2s"), seconds(2.0)),
+        (quota().with_header("retry-after", "2"), seconds(2.0)),
+        (quota().with_header("retry-after", "1.5 s"), seconds(1.5)),
+        (quota().with_header("retry-after", "soon"), None),
+        // The header states when this server accepts requests.
+        (text(&report(json!("38s"))).with_header("retry-after", "2"), seconds(2.0)),
+    ];
+    for (at, (answer, expected)) in cases.into_iter().enumerate() {
+        let error = error("gemini", answer).await;
+        assert_eq!((error.kind(), error.retry_after()), (ModelErrorKind::RateLimited, expected), "case {at}");
+    }
+}
+
+#[tokio::test]
+async fn the_first_bytes_of_a_response_decide_whether_it_is_a_stream() {
+    for wire in WIRES {
+        let events = || Answer::event_text(&streaming(wire, "100"));
+        let json = || saying(wire, "100").to_string();
+        let comment = || format!("\n: processing\n\n{}", events());
+        let answers = [
+            Answer::text(200, events()),
+            Answer::text(200, comment()),
+            Answer::text(200, format!("\u{feff}{}", events())),
+            Answer::untyped(events()),
+            Answer::untyped(json()),
+            Answer::untyped(format!("\u{feff}{}", json())),
+            Answer::untyped(format!(" \n{}", json())).with_header("content-type", "text/event-stream"),
+            Answer::untyped(json()).with_header("content-type", "text/plain"),
+        ];
+        for (at, answer) in answers.into_iter().enumerate() {
+            let server = Server::new([answer]).await;
+            let response = ask(&model(wire, &server.url).with_retries(0), question()).await;
+            assert_eq!(response.message.text(), "100", "{wire}, answer {at}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn keep_alives_between_events_are_skipped() {
+    for wire in WIRES {
+        let keep_alives = [
+            "data: : keepalive\n\n",
+            "data:\n\n",
+            ": comment\n\n",
+            "event: ping\ndata: still here\n\n",
+            "event: keepalive\ndata: {\n\n",
+            "event: Heartbeat\ndata: null\n\n",
+            "event: ping\n\n",
+        ];
+        for keep_alive in keep_alives {
+            let events = streaming(wire, "100");
+            let mut body = keep_alive.to_owned();
+            for event in &events {
+                body.push_str(&Answer::event_text(std::slice::from_ref(event)));
+                body.push_str(keep_alive);
+            }
+            let server =
+                Server::new([Answer::untyped(body).with_header("content-type", "text/event-stream")]).await;
+            let response = ask(&model(wire, &server.url).with_retries(0), question()).await;
+            assert_eq!(response.message.text(), "100", "{wire}: {keep_alive:?}");
+        }
+    }
+}
+
+#[test]
+fn keep_alives_are_no_events_of_an_assembler() {
+    for dialect in Dialect::all().into_iter().filter(|it| it.name() != "mcp") {
+        let mut assembler = dialect.bind_tools(&Registry::default()).assembler();
+        for text in [": keepalive", " : OPENROUTER PROCESSING", "", "[DONE]"] {
+            assert_eq!(assembler.push(text).unwrap(), [], "{}: {text:?}", dialect.name());
+        }
+    }
+}
