@@ -81,7 +81,8 @@ impl ModelRequest {
         Self { tool_name: Some(tool_name.into()), ..self.clone() }
     }
 
-    /// Returns the name of the provider's dialect, such as `openai-chat` or `anthropic`.
+    /// Returns the name of the provider's dialect, such as `openai-chat` or `anthropic`; `neutral` for a model whose
+    /// requests are not in the format of a provider, which has no place for native tools and messages.
     #[must_use]
     pub fn dialect(&self) -> &str {
         self.shared.dialect

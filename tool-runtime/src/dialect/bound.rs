@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, de::MapAccess};
 use serde_json::{Value, value::RawValue};
-use tool_core::{Arguments, RunContext};
+use tool_core::{Arguments, RequestAdditions, RunContext};
 
 use super::{
     AssembledResponse, Assembler, DialectError, Json, RequestBody,
@@ -97,7 +97,47 @@ impl BoundTools {
         request: R,
         run: impl Into<Arc<RunContext>>,
     ) -> Result<R, RequestError> {
-        request::build_request(self, &self.registry, request, run.into()).await
+        let mut request = request;
+        self.declare_tools(&mut request)?;
+        let additions = self.collect_additions(&mut request, run).await?;
+        Ok(self.apply_additions(request, additions)?)
+    }
+
+    /// Adds the tools of the registry to `request`, after its own tools: the first step of
+    /// [`build_request`](Self::build_request).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the request is not an object, or its `tools` are not a list.
+    pub fn declare_tools<R: RequestTarget>(&self, request: &mut R) -> Result<(), DialectError> {
+        request::declare_tools(self, request)
+    }
+
+    /// Asks each hook and each tool for additions to `request`, which they see and which stays as it is: the second step
+    /// of [`build_request`](Self::build_request), for a program that looks at the additions.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a hook or a tool fails or panics, or if the run is cancelled.
+    pub async fn collect_additions<R: RequestTarget>(
+        &self,
+        request: &mut R,
+        run: impl Into<Arc<RunContext>>,
+    ) -> Result<RequestAdditions, RequestError> {
+        request::collect_additions(self, &self.registry, request, run.into()).await
+    }
+
+    /// Puts additions in their places in `request`: the last step of [`build_request`](Self::build_request).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the request has no place for an addition.
+    pub fn apply_additions<R: RequestTarget>(
+        &self,
+        request: R,
+        additions: RequestAdditions,
+    ) -> Result<R, DialectError> {
+        request::apply_additions(self, request, additions)
     }
 
     /// Returns the changes that the dialect made to the tools, and the definitions that it cannot represent.

@@ -1,6 +1,6 @@
 //! Requests with tools: definitions and additions.
 
-use std::{collections::HashSet, fmt, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, fmt, sync::Arc};
 
 use serde_json::{Value, json};
 use tool_core::{
@@ -111,24 +111,76 @@ impl RequestTarget for RequestBody {
     }
 }
 
-/// Adds the tools of `bound` and all additions to a request.
-pub(super) async fn build_request<R: RequestTarget>(
+/// Adds the tools of `bound` to a request.
+pub(super) fn declare_tools<R: RequestTarget>(
+    bound: &BoundTools,
+    request: &mut R,
+) -> Result<(), DialectError> {
+    match bound.definitions() {
+        Value::Array(definitions) => add_tools(request.members(), definitions),
+        _ => Ok(()),
+    }
+}
+
+/// Asks all hooks and tools for additions to a request, which keeps its members.
+pub(super) async fn collect_additions<R: RequestTarget>(
     bound: &BoundTools,
     registry: &Registry,
-    mut request: R,
+    request: &mut R,
     run: Arc<RunContext>,
-) -> Result<R, RequestError> {
+) -> Result<RequestAdditions, RequestError> {
     let body = request.members();
-    if let Value::Array(own) = bound.definitions() {
-        add_tools(body, own)?;
-    }
     let stop = run.cancellation().clone();
-    let asked = ModelRequest::new(bound.wire().name(), std::mem::take(body), run);
-    let asking = ask(bound, registry, &asked);
-    stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled)??;
-    let (members, added) = asked.finish();
-    let RequestAdditions { instructions, native, messages, members: set, .. } = added;
+    let model_request = ModelRequest::new(bound.wire().name(), std::mem::take(body), run);
+    let asking = ask(registry, &model_request, |name| bound.wire_name(name));
+    let asked = stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled);
+    let (members, additions) = model_request.finish();
     *body = members;
+    asked??;
+    Ok(additions)
+}
+
+impl Registry {
+    /// Asks each [`RequestHook`](crate::request::RequestHook) and each tool's [`on_request`](tool_core::Tool::on_request)
+    /// for additions to `request`, for a model without a dialect. The tools have their own names.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a hook or a tool fails or panics, or if the run of the request is cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{RunContext, prelude::*, request::{ModelRequest, request_fn}};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let clock = request_fn(|request| async move {
+    ///     request.instruct("It is noon.");
+    ///     Ok(())
+    /// });
+    /// let tools = Registry::builder().request_hook(clock).build()?;
+    /// let request = ModelRequest::new("my-model", json!({}), RunContext::new().into());
+    /// assert_eq!(tools.request_additions(request).await?.instructions, ["It is noon."]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn request_additions(&self, request: ModelRequest) -> Result<RequestAdditions, RequestError> {
+        let stop = request.run().cancellation().clone();
+        let asking = ask(self, &request, Cow::Borrowed);
+        stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled)??;
+        Ok(request.finish().1)
+    }
+}
+
+/// Puts additions in their places in a request.
+pub(super) fn apply_additions<R: RequestTarget>(
+    bound: &BoundTools,
+    mut request: R,
+    additions: RequestAdditions,
+) -> Result<R, DialectError> {
+    let RequestAdditions { instructions, native, messages, members: set, .. } = additions;
+    let body = request.members();
     if let Value::Object(body) = body {
         body.extend(set);
     }
@@ -146,16 +198,19 @@ pub(super) async fn build_request<R: RequestTarget>(
 }
 
 /// Collects the additions of all hooks and tools to `request`, one after the other.
-async fn ask(bound: &BoundTools, registry: &Registry, request: &ModelRequest) -> Result<(), RequestError> {
+async fn ask<'n>(
+    registry: &'n Registry,
+    request: &ModelRequest,
+    wire_name: impl Fn(&'n str) -> Cow<'n, str>,
+) -> Result<(), RequestError> {
     for hook in registry.request_hooks() {
         let asked = guarded("it", || hook.asked(request.clone())).await.and_then(|result| result);
         asked.map_err(|error| RequestError::Hook { hook: hook.name().to_owned(), error })?;
     }
     for entry in registry.entries() {
         let name = entry.definition().name();
-        let add = || -> BoxFuture<'_, _> {
-            entry.tool().on_request(request.of_tool(bound.wire_name(name).into_owned()))
-        };
+        let of_tool = request.of_tool(wire_name(name));
+        let add = || -> BoxFuture<'_, _> { entry.tool().on_request(of_tool) };
         let asked = guarded("it", add).await.and_then(|result| result);
         asked.map_err(|error| RequestError::Tool { tool: name.to_string(), error })?;
     }

@@ -108,6 +108,11 @@ impl Model for Fallback {
         self.models.iter().all(|model| model.has_strict_output_for(request))
     }
 
+    /// Returns `true`: each model that is asked has the additions for its own provider.
+    fn asks_request_hooks(&self) -> bool {
+        true
+    }
+
     fn respond(&self, request: Request) -> ResponseStream {
         let fallback = self.clone();
         ResponseStream::new(Driven::new(move |events| async move {

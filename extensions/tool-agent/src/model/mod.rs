@@ -9,6 +9,7 @@
 //! | [`HttpModel`] | models over HTTP: OpenAI, Anthropic, Gemini, and every compatible server |
 //! | `GenaiModel` | the models of the crate `genai` (feature `genai`) |
 
+mod additions;
 mod error;
 mod fallback;
 #[cfg(feature = "genai")]
@@ -95,6 +96,14 @@ pub trait Model: Send + Sync {
     fn has_strict_output_for(&self, request: &Request) -> bool {
         let _ = request;
         self.has_strict_output()
+    }
+
+    /// Returns `true` if [`respond`](Self::respond) asks the [request
+    /// hooks](tool_runtime::request::RequestHook) and tools of a request for their additions itself, because they depend
+    /// on the format of the provider. Default: `false`; [`SharedModel::respond`] asks them, so that the request of
+    /// [`respond`](Self::respond) has their instructions, texts and parameters.
+    fn asks_request_hooks(&self) -> bool {
+        false
     }
 
     /// Answers a request. Nothing happens until the stream is polled; dropping it cancels the request.

@@ -12,6 +12,7 @@ use std::{
 };
 
 use futures_util::{Stream, StreamExt as _};
+use tool_runtime::request::RequestAdditions;
 
 use super::{
     Model, ModelError, ModelErrorKind, ModelEvent, Request, ResponseStream, SharedModel,
@@ -107,10 +108,15 @@ impl Model for RecordingModel {
         self.model.has_strict_output_for(request)
     }
 
+    fn asks_request_hooks(&self) -> bool {
+        self.model.asks_request_hooks()
+    }
+
     fn respond(&self, request: Request) -> ResponseStream {
         ResponseStream::new(Recorded {
-            written: WrittenRequest::of(&request),
-            events: self.model.respond(request),
+            events: self.model.respond(request.clone()),
+            request,
+            additions: RequestAdditions::default(),
             pieces: Vec::new(),
             recording: Arc::clone(&self.recording),
             state: State::Idle,
@@ -127,7 +133,9 @@ impl fmt::Debug for RecordingModel {
 
 /// The events of a model, which are written once they are complete.
 struct Recorded {
-    written: WrittenRequest,
+    request: Request,
+    /// The additions of tools and request hooks for the model that answers.
+    additions: RequestAdditions,
     events: ResponseStream,
     pieces: Vec<Piece>,
     recording: Arc<Mutex<Recording>>,
@@ -151,7 +159,9 @@ impl Recorded {
         let reply = Reply { outcome, shown: self.shown() };
         let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let Recording::Open(file) = &mut *recording else { return None };
-        let written = line(&self.written, &reply).map_err(io::Error::other);
+        // What has no place in a script is not compared when it is replayed.
+        drop(self.request.add(&std::mem::take(&mut self.additions)));
+        let written = line(&WrittenRequest::of(&self.request), &reply).map_err(io::Error::other);
         let written = written.and_then(|line| file.write_all(line.as_bytes()).and_then(|()| file.flush()));
         let reason: Arc<str> = format!("the recording ended: {}", written.err()?).into();
         *recording = Recording::Failed(Arc::clone(&reason));
@@ -165,6 +175,11 @@ impl Recorded {
         }
     }
 
+    /// Removes the text of a response that was withdrawn.
+    fn withdraw(&mut self) {
+        self.pieces.retain(|piece| !matches!(piece, Piece::Text(_) | Piece::Reasoning(_)));
+    }
+
     /// Takes note of an event; returns a notice that precedes it.
     fn observe(&mut self, event: &Result<ModelEvent, ModelError>) -> Option<ModelEvent> {
         match event {
@@ -172,9 +187,12 @@ impl Recorded {
             Ok(ModelEvent::Reasoning(text)) => self.pieces.push(Piece::Reasoning(text.clone())),
             Ok(ModelEvent::Unsupported(text)) => self.pieces.push(Piece::Unsupported(text.clone())),
             Ok(ModelEvent::Notice(text)) => self.pieces.push(Piece::Notice(text.clone())),
+            Ok(ModelEvent::Extended(additions)) => self.additions = additions.clone(),
             // The diagnostics of the request stay: it is repeated as it was.
-            Ok(ModelEvent::Retried { .. } | ModelEvent::FellBack { .. }) => {
-                self.pieces.retain(|piece| !matches!(piece, Piece::Text(_) | Piece::Reasoning(_)));
+            Ok(ModelEvent::Retried { .. }) => self.withdraw(),
+            Ok(ModelEvent::FellBack { .. }) => {
+                self.withdraw();
+                self.additions = RequestAdditions::default();
             }
             Ok(ModelEvent::Finished(response)) => return self.write(Ok(response.clone())),
             Err(error) => return self.write(Err(error.clone())),

@@ -28,6 +28,8 @@ pub struct Request {
     pub parameters: Map<String, Value>,
     /// The run that the request belongs to.
     pub run: Arc<RunContext>,
+    /// Set once the additions of tools and request hooks are part of the request.
+    pub(crate) has_additions: bool,
 }
 
 impl Request {
@@ -42,6 +44,7 @@ impl Request {
             cache: Vec::new(),
             parameters: Map::new(),
             run: Arc::new(RunContext::new()),
+            has_additions: false,
         }
     }
 

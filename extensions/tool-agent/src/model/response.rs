@@ -10,7 +10,7 @@ use std::{
 
 use futures_util::{Stream, StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
-use tool_runtime::dialect::Usage;
+use tool_runtime::{dialect::Usage, request::RequestAdditions};
 
 use super::ModelError;
 use crate::{Message, Part};
@@ -78,6 +78,9 @@ pub enum ModelEvent {
         /// The provider and the name of the model that is asked next.
         next: String,
     },
+    /// Additions of tools and request hooks to the request, of a model that [asks
+    /// for them](super::Model::asks_request_hooks) itself.
+    Extended(RequestAdditions),
     /// A part of the request that the provider does not support, in words.
     Unsupported(String),
     /// A notice for the user of the run that does not concern the response, such as of a recording that broke off.

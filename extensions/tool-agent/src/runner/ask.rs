@@ -127,6 +127,7 @@ impl Drive {
                 Some(Ok(ModelEvent::Unsupported(text) | ModelEvent::Notice(text))) => {
                     self.emit(AgentEventKind::Notice { text }).await
                 }
+                Some(Ok(ModelEvent::Extended(_))) => {}
                 Some(Ok(ModelEvent::Finished(response))) => return Ok(response),
             }
         }

@@ -251,6 +251,7 @@ impl Drive {
             cache: Vec::new(),
             parameters: agent.0.parameters.clone(),
             run: Arc::clone(&self.run),
+            has_additions: false,
         };
         let (number, model, beside) = (self.usage.rounds, agent.0.model.clone(), self.beside.clone());
         ControlFlow::Continue(Step { number, model, request, beside })

@@ -1,6 +1,8 @@
 //! Tests of agents: on scripted models, and over HTTP with local servers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+#[cfg(feature = "http")]
+mod additions;
 mod fallback;
 #[cfg(feature = "http")]
 mod http;

@@ -1,20 +1,31 @@
 //! The body of a request from a conversation.
 
-use std::{borrow::Cow, error::Error};
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
-use tool_runtime::dialect::{BoundTools, RequestBody};
+use tool_runtime::{
+    dialect::{BoundTools, DialectError, RequestBody, RequestError},
+    request::RequestAdditions,
+};
 
 use super::{Settings, cache::Points, conversation::Conversation};
-use crate::model::{ModelError, ModelErrorKind, Request, ToolChoice};
+use crate::model::{ModelError, Request, ToolChoice};
 
-/// Returns the body of `request`, with the additions of tools and request hooks, and sentences about its parts that
-/// the provider does not support.
+/// The body of a request.
+pub(super) struct Built {
+    pub(super) body: RequestBody,
+    /// The additions of tools and request hooks to the body.
+    pub(super) additions: RequestAdditions,
+    /// Sentences about the parts of the request that the provider does not support.
+    pub(super) unsupported: Vec<String>,
+}
+
+/// Builds the body of `request`.
 pub(super) async fn body(
     settings: &Settings,
     bound: &BoundTools,
     request: &Request,
-) -> Result<(RequestBody, Vec<String>), ModelError> {
+) -> Result<Built, ModelError> {
     let members = members(settings, bound, request);
     let mut body = bound.body(Value::Object(members)).map_err(invalid)?;
     let (points, remark) = Points::of(settings, request);
@@ -23,14 +34,21 @@ pub(super) async fn body(
     conversation.messages.into_iter().for_each(|json| body.push_json(json));
     let mut unsupported = conversation.unsupported;
     unsupported.extend(remark);
-    let mut body = bound.build_request(body, request.run.clone()).await.map_err(invalid)?;
+    bound.declare_tools(&mut body).map_err(invalid)?;
+    let additions = match request.has_additions {
+        true => RequestAdditions::default(),
+        false => {
+            let asked = bound.collect_additions(&mut body, request.run.clone()).await;
+            asked.map_err(ModelError::of_request)?
+        }
+    };
+    let mut body = bound.apply_additions(body, additions.clone()).map_err(invalid)?;
     points.mark_fields(body.fields_mut());
-    Ok((body, unsupported))
+    Ok(Built { body, additions, unsupported })
 }
 
-fn invalid(error: impl Error + Send + Sync + 'static) -> ModelError {
-    ModelError::new(ModelErrorKind::InvalidRequest, format!("the request cannot be built: {error}"))
-        .with_source(error)
+fn invalid(error: DialectError) -> ModelError {
+    ModelError::of_request(RequestError::Dialect(error))
 }
 
 /// Returns the members besides messages and tools.

@@ -6,10 +6,15 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
 use sse_stream::SseByteStream;
 use tokio::time::timeout;
-use tool_runtime::dialect::{AssembledResponse, BoundTools, Delta, DialectError};
+use tool_runtime::{
+    dialect::{AssembledResponse, BoundTools, Delta, DialectError},
+    request::RequestAdditions,
+};
 
 use super::{
-    Settings, body, failure,
+    Settings,
+    body::{self, Built},
+    failure,
     response_body::{Body, BodyError, Chunks, broken, text},
 };
 use crate::{
@@ -40,7 +45,10 @@ impl Exchange<'_> {
                 self.events.emit(Ok(ModelEvent::Unsupported(diagnostic.to_string()))).await;
             }
         }
-        let (body, unsupported) = body::body(self.settings, &bound, &request).await?;
+        let Built { body, additions, unsupported } = body::body(self.settings, &bound, &request).await?;
+        if additions != RequestAdditions::default() {
+            self.events.emit(Ok(ModelEvent::Extended(additions))).await;
+        }
         for text in unsupported {
             self.events.emit(Ok(ModelEvent::Unsupported(text))).await;
         }

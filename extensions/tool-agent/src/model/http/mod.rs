@@ -323,6 +323,11 @@ impl Model for HttpModel {
         self.has_strict_output() && combines && request.output.as_ref().is_some_and(is_strict)
     }
 
+    /// Returns `true`: the additions depend on the format of the provider.
+    fn asks_request_hooks(&self) -> bool {
+        true
+    }
+
     fn respond(&self, request: Request) -> ResponseStream {
         let settings = Arc::clone(&self.0);
         ResponseStream::new(Driven::new(move |emitter| exchange(settings, request, emitter)))

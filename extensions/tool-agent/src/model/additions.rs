@@ -1,0 +1,94 @@
+//! Additions of tools and request hooks to requests of models that have no dialect.
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::json;
+use tool_runtime::{
+    dialect::RequestError,
+    request::{AddedMessage, ModelRequest, RequestAdditions},
+};
+
+use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, ResponseStream, SharedModel};
+use crate::Message;
+
+/// The [dialect](ModelRequest::dialect) of a request that is not in the format of a provider.
+const NEUTRAL: &str = "neutral";
+
+impl SharedModel {
+    /// Answers a request: [`Model::respond`] with the additions of the tools and request hooks of the request, for a model
+    /// that does not [ask for them](Model::asks_request_hooks) itself.
+    pub fn respond(&self, request: Request) -> ResponseStream {
+        let model: &dyn Model = &**self;
+        let has_hooks = !request.tools.is_empty() || !request.tools.request_hooks().is_empty();
+        if request.has_additions || !has_hooks || model.asks_request_hooks() {
+            return model.respond(request);
+        }
+        let model = self.clone();
+        let events = async move {
+            match extended(request).await {
+                Ok((request, unsupported)) => {
+                    let unsupported = unsupported.into_iter().map(|text| Ok(ModelEvent::Unsupported(text)));
+                    let model: &dyn Model = &*model;
+                    stream::iter(unsupported.collect::<Vec<_>>()).chain(model.respond(request))
+                }
+                Err(error) => stream::iter(vec![Err(error)]).chain(ResponseStream::new(stream::empty())),
+            }
+        };
+        ResponseStream::new(stream::once(events).flatten())
+    }
+}
+
+/// Returns the request with all additions, and sentences about those that have no place in it.
+async fn extended(mut request: Request) -> Result<(Request, Vec<String>), ModelError> {
+    let model_request = ModelRequest::new(NEUTRAL, json!({}), request.run.clone());
+    let additions = request.tools.request_additions(model_request).await.map_err(ModelError::of_request)?;
+    let unsupported = request.add(&additions);
+    Ok((request, unsupported))
+}
+
+impl Request {
+    /// Adds what a request without a dialect has a place for; returns sentences about the rest.
+    pub(super) fn add(&mut self, additions: &RequestAdditions) -> Vec<String> {
+        self.has_additions = true;
+        let RequestAdditions { instructions, native, messages, members, .. } = additions;
+        for text in instructions.iter().filter(|text| !text.trim().is_empty()) {
+            if self.instruction.trim().is_empty() {
+                self.instruction = text.as_str().into();
+            } else if !format!("\n\n{}\n\n", self.instruction).contains(&format!("\n\n{text}\n\n")) {
+                self.instruction = format!("{}\n\n{text}", self.instruction).into();
+            }
+        }
+        let mut unsupported: Vec<_> = native
+            .iter()
+            .map(|tool| format!("the model has no place for the native tool {}", bounded(&tool.to_string())))
+            .collect();
+        for message in messages {
+            match message {
+                AddedMessage::Text(text) => self.messages.push(Message::user(text.as_str())),
+                AddedMessage::Native(message) => unsupported.push(format!(
+                    "the model has no place for the message {} in the format of a provider",
+                    bounded(&message.to_string())
+                )),
+                _ => {}
+            }
+        }
+        self.parameters.extend(members.clone());
+        unsupported
+    }
+}
+
+impl ModelError {
+    pub(super) fn of_request(error: RequestError) -> Self {
+        Self::new(ModelErrorKind::InvalidRequest, format!("the request cannot be built: {error}"))
+            .with_source(error)
+    }
+}
+
+/// Returns the start of a text.
+fn bounded(text: &str) -> String {
+    /// The maximum number of characters of a tool or message in a notice.
+    const MAX_CHARS: usize = 200;
+    match text.char_indices().nth(MAX_CHARS) {
+        Some((at, _)) => format!("`{}…`", &text[..at]),
+        None => format!("`{text}`"),
+    }
+}
