@@ -135,7 +135,7 @@ impl Agent {
             return Ok(Arc::new(OutputTool::new(output).map_err(ToolError::failed)?));
         }
         let executor = self.0.tools.executor(run).await;
-        let executor = executor.map_err(|error| ToolError::failed(error.to_string()))?;
+        let (executor, _) = executor.map_err(|error| ToolError::failed(error.to_string()))?;
         executor.tools().lookup(name).map(Arc::clone)
     }
 

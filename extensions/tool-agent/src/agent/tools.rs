@@ -1,6 +1,9 @@
 //! The tools of an agent.
 
-use tool_runtime::{Executor, Registry, RunContext, Toolbox, executor::ExecutorError, registry::BuildError};
+use tool_runtime::{
+    Executor, Registry, RunContext, Toolbox, executor::ExecutorError, registry::BuildError,
+    toolbox::RunDiagnostic,
+};
 
 /// The tools of an agent: a [`Registry`], an [`Executor`], a [`Toolbox`], or a toolbox with the executor whose settings
 /// its calls have. The tools of a toolbox are listed again before each request to the model.
@@ -48,11 +51,20 @@ impl From<(Toolbox, Executor)> for AgentTools {
 }
 
 impl AgentTools {
-    /// Returns the executor with the current tools for `run`.
-    pub(crate) async fn executor(&self, run: &RunContext) -> Result<Executor, ListingError> {
-        let Some(toolbox) = &self.toolbox else { return Ok(self.executor.clone()) };
+    /// Returns the executor with the current tools for `run`, and diagnostics about tools that it lost and rules without
+    /// effect.
+    pub(crate) async fn executor(
+        &self,
+        run: &RunContext,
+    ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
+        let Some(toolbox) = &self.toolbox else {
+            return Ok((self.executor.clone(), self.executor.diagnostics().to_vec()));
+        };
         let snapshot = toolbox.snapshot(run).await.map_err(ListingError::Tools)?;
-        self.executor.with_tools(snapshot.into_tools()).map_err(ListingError::Executor)
+        let mut diagnostics = snapshot.diagnostics().to_vec();
+        let executor = self.executor.with_tools(snapshot.into_tools()).map_err(ListingError::Executor)?;
+        diagnostics.extend_from_slice(executor.diagnostics());
+        Ok((executor, diagnostics))
     }
 }
 

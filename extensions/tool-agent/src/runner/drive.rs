@@ -1,12 +1,15 @@
 //! The loop of a run: request, response, calls, until an end.
 
 use std::{
+    collections::HashSet,
     ops::ControlFlow,
     sync::{Arc, Mutex, atomic::Ordering},
     time::SystemTime,
 };
 
-use tool_runtime::{ErrorKind, Executor, RunContext, ToolCall, ToolError, call::Incomplete};
+use tool_runtime::{
+    ErrorKind, Executor, RunContext, ToolCall, ToolError, call::Incomplete, toolbox::RunDiagnostic,
+};
 
 use super::{
     AgentEvent, AgentEventKind, End, EndReason, RunUsage, Runner,
@@ -50,6 +53,8 @@ pub(super) struct Drive {
     pub(super) measured: Option<Measured>,
     /// The reason for which the cost of the run is not known.
     pub(super) uncounted: Option<String>,
+    /// The diagnostics about tools so far.
+    reported: HashSet<String>,
     /// The model is asked again after an empty response, a broken one, and one for a conversation that was too long.
     after_empty: bool,
     after_broken: bool,
@@ -94,6 +99,7 @@ impl Drive {
             check: Mutex::default(),
             measured: None,
             uncounted: None,
+            reported: HashSet::new(),
             after_empty: false,
             after_broken: false,
             after_too_long: false,
@@ -202,16 +208,28 @@ impl Drive {
         self.after_calls(step.number, &response).await
     }
 
-    /// Returns the executor with the tools of this round.
-    async fn executor(&self) -> ControlFlow<End, Executor> {
-        let executor = match self.unless_over(self.agent().0.tools.executor(&self.run)).await {
-            Ok(Ok(executor)) => executor,
+    /// Returns the executor with the tools of this round, and reports the tools that it lost.
+    async fn executor(&mut self) -> ControlFlow<End, Executor> {
+        let (executor, diagnostics) = match self.unless_over(self.agent().0.tools.executor(&self.run)).await {
+            Ok(Ok(listed)) => listed,
             Ok(Err(error)) => return failed(error.to_string()),
             Err(failure) => return over(&failure),
         };
+        for diagnostic in diagnostics {
+            self.report(&diagnostic).await;
+        }
         match self.with_approvals(executor) {
             Ok(executor) => ControlFlow::Continue(executor),
             Err(error) => failed(error.to_string()),
+        }
+    }
+
+    /// Reports a diagnostic about the tools, once in a run: as a notice, and in the log.
+    async fn report(&mut self, diagnostic: &RunDiagnostic) {
+        let text = diagnostic.to_string();
+        if self.reported.insert(text.clone()) {
+            tracing::warn!(agent = self.agent().name(), code = diagnostic.code(), diagnostic = ?text, "tools of a run");
+            self.emit(AgentEventKind::Notice { text }).await;
         }
     }
 

@@ -313,6 +313,26 @@ fn addresses<S: Serializer>(open: &[CallOutcome], serializer: S) -> Result<S::Ok
     serializer.collect_seq(open.iter().filter_map(CallOutcome::address))
 }
 
+/// States the reason in one sentence without a period; names open calls, and the method that answers them.
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// The maximum number of calls in the sentence.
+        const MAX_CALLS: usize = 5;
+        self.reason.fmt(f)?;
+        if self.reason != EndReason::OpenCalls || self.open.is_empty() {
+            return Ok(());
+        }
+        for (at, call) in self.open.iter().take(MAX_CALLS).enumerate() {
+            let separator = if at == 0 { ": " } else { ", " };
+            write!(f, "{separator}`{}` (id `{}`)", call.name(), call.id())?;
+        }
+        if let Some(more @ 1..) = self.open.len().checked_sub(MAX_CALLS) {
+            write!(f, " and {more} more")?;
+        }
+        f.write_str("; answer them with `Runner::resume` in the same session, or give the agent an approver")
+    }
+}
+
 impl End {
     pub(super) fn new(reason: EndReason) -> Self {
         Self {

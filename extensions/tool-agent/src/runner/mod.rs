@@ -27,7 +27,11 @@ pub use self::{
     handle::RunHandle,
     stream::{AgentStream, RunError},
 };
-use self::{answers::Input, drive::Drive, session::Sessions};
+use self::{
+    answers::Input,
+    drive::Drive,
+    session::{SessionKey, Sessions},
+};
 use crate::{
     Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook, output::OutputType, telemetry::AgentSpan,
 };
@@ -75,6 +79,16 @@ impl Runner {
     #[must_use]
     pub fn with_app(self, app: impl Into<String>) -> Self {
         self.with(|inner| inner.app = Some(app.into()))
+    }
+
+    /// Sets the maximum number of sessions in memory, which all clones share. Default: 10,000.
+    ///
+    /// A new session beyond it removes the session without a run that was not used for the longest time, with its
+    /// conversation and its open calls; the log has a warning. If all sessions have a run, the number is exceeded.
+    #[must_use]
+    pub fn with_max_sessions(self, max_sessions: usize) -> Self {
+        self.0.sessions.set_max(max_sessions);
+        self
     }
 
     /// Adds a hook, which runs before those of the agent.
@@ -224,8 +238,48 @@ impl Runner {
 
     /// Returns the conversation of the session of `run`; empty if there is none. Waits for a run of the session.
     pub async fn history(&self, run: &RunContext) -> Vec<Message> {
-        let of_runner = |run: &RunContext| (run.app().map(str::to_owned)).or_else(|| self.0.app.clone());
-        self.0.sessions.messages(of_runner(run), run).await
+        match self.session_key(run) {
+            Some(key) => self.0.sessions.messages(&key).await,
+            None => Vec::new(),
+        }
+    }
+
+    /// Removes the session of `run` with its conversation; open calls can no longer be answered. Returns `false` if there
+    /// is none. Waits for a run of the session.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+    /// use tool_runtime::RunContext;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let runner = Runner::new(Agent::builder("greeter", ScriptedModel::new([Reply::text("Hello.")])).build()?);
+    /// let run = || RunContext::new().with_session("s-1");
+    /// runner.run_with(run(), "Hi.").answer().await?;
+    /// assert!(runner.remove_session(&run()).await);
+    /// assert_eq!((runner.session_count(), runner.history(&run()).await.len()), (0, 0));
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub async fn remove_session(&self, run: &RunContext) -> bool {
+        match self.session_key(run) {
+            Some(key) => self.0.sessions.remove(&key).await,
+            None => false,
+        }
+    }
+
+    /// Returns the number of sessions in memory.
+    #[must_use]
+    pub fn session_count(&self) -> usize {
+        self.0.sessions.len()
+    }
+
+    /// Returns the key of the session of `run`, which has the program of the runner where it has none.
+    fn session_key(&self, run: &RunContext) -> Option<SessionKey> {
+        let app = run.app().map(str::to_owned).or_else(|| self.0.app.clone());
+        SessionKey::of(app, run)
     }
 
     /// Completes the run with the parts that the runner and the agent define.

@@ -10,6 +10,7 @@ use tool_runtime::{
     call::{CallId, Operation},
     context::ConfirmationAnswer,
     open_calls::{CallRef, OpenCallError},
+    output::Actions,
     policy::ApprovalRequest,
 };
 
@@ -219,16 +220,17 @@ impl Drive {
     /// Stores the results of a batch whose calls are all finished, and continues or ends the run.
     async fn completed(&mut self, number: u64, response: &Response) -> Next {
         let Some(open) = self.turn.open.take() else { return ControlFlow::Continue(()) };
-        let results = Message::results(open.outcomes.iter().filter_map(CallOutcome::result).cloned());
-        self.add_all(std::iter::once(results.clone()).chain(open.after)).await;
         let outcomes = open.outcomes;
+        let actions = tool_runtime::call::merged_actions(&outcomes);
+        self.report_ignored(&actions).await;
+        let results = Message::results(outcomes.iter().filter_map(CallOutcome::result).cloned());
+        self.add_all(std::iter::once(results.clone()).chain(open.after)).await;
         if let Some(stop) = tool_runtime::executor::stop_error(&outcomes) {
             return stopped(stop);
         }
         if let Some(end) = self.output_in(&outcomes).await {
             return ControlFlow::Break(end);
         }
-        let actions = tool_runtime::call::merged_actions(&outcomes);
         if actions.terminate || actions.skip_summarization {
             let texts: Vec<_> = outcomes.iter().filter_map(CallOutcome::result).map(|it| it.text()).collect();
             let reason =
@@ -242,6 +244,26 @@ impl Drive {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// Reports actions that have no effect in a run of one agent.
+    async fn report_ignored(&self, actions: &Actions) {
+        let ignored = [
+            actions
+                .transfer
+                .as_ref()
+                .map(|agent| format!("a tool asked for a transfer to the agent `{agent}`")),
+            actions.escalate.then(|| "a tool asked to escalate".to_owned()),
+            (!actions.artifacts.is_empty()).then(|| {
+                let names: Vec<_> = actions.artifacts.keys().map(|name| format!("`{name}`")).collect();
+                format!("a tool saved the artifacts {}", names.join(", "))
+            }),
+        ];
+        for action in ignored.into_iter().flatten() {
+            let text =
+                format!("{action}, which has no effect in this run; read `ToolResult::actions` to act on it");
+            self.emit(AgentEventKind::Notice { text }).await;
+        }
     }
 
     /// Closes the open batch of the session: calls without a result are answered with an error, for this reason, and can

@@ -138,7 +138,7 @@ impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.problem {
             Some(problem) => f.write_str(problem),
-            None => self.end.reason.fmt(f),
+            None => self.end.fmt(f),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Independent mock servers of npm (`aimock`) and PyPI (`llmock`), which `.ci/agent/install` installs. Without its
-//! variables, these tests are skipped.
+//! variables, these tests are skipped; the file in `TOOL_TESTS_SKIPPED` has a line for each of them.
 
-use std::{env, net::TcpListener, process::Stdio, time::Duration};
+use std::{env, fs::OpenOptions, io::Write as _, net::TcpListener, process::Stdio, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -33,9 +33,19 @@ struct Mock {
 fn variable(name: &str) -> Option<String> {
     let value = env::var(name).ok();
     if value.is_none() {
-        eprintln!("SKIPPED: `{name}` is not set; run `.ci/agent/install` and source its file `environment`");
+        skipped(&format!("`{name}` is not set; run `.ci/agent/install` and source its file `environment`"));
     }
     value
+}
+
+/// Reports that the current test is skipped.
+fn skipped(reason: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    eprintln!("SKIPPED: {reason}");
+    if let Ok(path) = env::var("TOOL_TESTS_SKIPPED") {
+        let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+        file.write_all(format!("tool-agent: {test}: {reason}\n").as_bytes()).unwrap();
+    }
 }
 
 /// Starts a program, and waits until it prints its URL.

@@ -6,8 +6,10 @@ mod cancel;
 mod compaction;
 mod ends;
 mod hooks;
+mod notices;
 mod open;
 mod rows;
+mod sessions;
 mod waits;
 
 use std::time::{Duration, Instant};

@@ -1,0 +1,95 @@
+//! Sessions in memory: their number, and their removal.
+
+use tool_agent::{Agent, Answers, EndReason, Runner, ScriptedModel, model::Reply};
+use tool_runtime::{RunContext, prelude::*};
+
+/// Removes a file.
+#[tool(register = false, destructive, confirm)]
+fn remove(path: String) -> String {
+    format!("{path} is removed")
+}
+
+fn runner(replies: impl IntoIterator<Item = Reply>) -> Runner {
+    let tools = Registry::builder().tool::<remove>().build().unwrap();
+    Runner::new(Agent::builder("clerk", ScriptedModel::new(replies)).tools(tools).build().unwrap())
+}
+
+fn run(session: &str) -> RunContext {
+    RunContext::new().with_session(session)
+}
+
+fn hello() -> Reply {
+    Reply::text("Hello.")
+}
+
+#[tokio::test]
+async fn a_new_session_beyond_the_maximum_removes_the_one_that_was_not_used_for_the_longest_time() {
+    let runner = runner([(); 7].map(|()| hello())).with_max_sessions(2);
+    for session in ["a", "b", "a", "c", "a"] {
+        runner.run_with(run(session), "Hi.").answer().await.unwrap();
+    }
+    let lengths = [runner.history(&run("a")).await.len(), runner.history(&run("b")).await.len()];
+    assert_eq!(lengths, [6, 0]);
+    assert_eq!((runner.history(&run("c")).await.len(), runner.session_count()), (2, 2));
+    // A clone has the same sessions.
+    runner.clone().run_with(run("d"), "Hi.").answer().await.unwrap();
+    assert_eq!((runner.history(&run("c")).await.len(), runner.session_count()), (0, 2));
+}
+
+#[tokio::test]
+async fn a_session_with_a_run_is_not_removed_by_new_ones() {
+    let stuck = tool_agent::hook::before_model(|step| async move {
+        if step.request.run.session() == Some("a") {
+            std::future::pending::<()>().await;
+        }
+        Ok(step.into())
+    });
+    let runner = runner([(); 3].map(|()| hello())).with_hook(stuck).with_max_sessions(1);
+    let mut events = runner.run_with(run("a"), "Hi.");
+    events.next().await.unwrap();
+    runner.run_with(run("b"), "Hi.").answer().await.unwrap();
+    assert_eq!(runner.session_count(), 2);
+    drop(events);
+    runner.run_with(run("c"), "Hi.").answer().await.unwrap();
+    assert_eq!((runner.session_count(), runner.history(&run("a")).await.len()), (1, 0));
+}
+
+#[tokio::test]
+async fn open_calls_of_a_removed_session_can_no_longer_be_answered() {
+    for is_removed_by_method in [true, false] {
+        let call = Reply::call("remove", json!({ "path": "a.txt" }));
+        let runner = runner([call, hello(), hello()]).with_max_sessions(1);
+        let end = runner.run_with(run("a"), "Remove it.").end().await;
+        assert_eq!(end.reason, EndReason::OpenCalls);
+        match is_removed_by_method {
+            true => assert!(runner.remove_session(&run("a")).await),
+            false => drop(runner.run_with(run("b"), "Hi.").answer().await.unwrap()),
+        }
+        let approval = Answers::new().approve(end.open[0].address().unwrap());
+        let error = runner.resume(run("a"), approval).answer().await.unwrap_err();
+        assert!(matches!(error.end().reason, EndReason::Failed { .. }), "{error}");
+        assert!(error.to_string().contains("open call"), "{error}");
+    }
+    let runner = runner([]);
+    assert!(!runner.remove_session(&run("none")).await);
+    assert!(!runner.remove_session(&RunContext::new()).await);
+}
+
+#[tokio::test]
+async fn the_error_of_a_run_with_open_calls_names_them_and_the_next_step() {
+    let open = |calls: usize| {
+        let calls = (1..=calls).map(|at| {
+            tool_runtime::ToolCall::new("remove", json!({ "path": "a.txt" })).with_id(format!("call_{at}"))
+        });
+        let runner = runner([Reply::calls(calls.collect::<Vec<_>>())]);
+        async move { runner.run_with(run("a"), "Remove it.").answer().await.unwrap_err().to_string() }
+    };
+    assert_eq!(
+        open(1).await,
+        "calls wait for an answer: `remove` (id `call_1`); answer them with `Runner::resume` in the same session, or give \
+         the agent an approver"
+    );
+    let many = open(7).await;
+    assert!(many.contains("`remove` (id `call_5`) and 2 more; answer"), "{many}");
+    assert!(!many.contains("call_6"), "{many}");
+}
