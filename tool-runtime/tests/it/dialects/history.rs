@@ -1,5 +1,6 @@
 //! Calls that go back to their provider have the form of its requests, whatever form they came in.
 
+use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Map, Value, json};
 use tool_runtime::{ToolResult, dialect::Dialect};
 
@@ -252,5 +253,64 @@ fn a_call_without_a_name_costs_itself_alone() {
     for dialect in dialects() {
         let read = read(&dialect, &response(&dialect, "", Some(json!("{}"))));
         assert_eq!(read.calls[0].name, "", "{}", dialect.name());
+    }
+}
+
+/// Values that stand where a provider sends arguments: texts of JSON, other texts, and values.
+fn arguments() -> impl Strategy<Value = Option<Value>> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[\\PC\\n\"{}:,\\[\\]]{0,12}".prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(Value::from),
+            vec(("[a-z]{0,3}", inner), 0..3)
+                .prop_map(|members| members.into_iter().collect::<Map<_, _>>().into()),
+        ]
+    });
+    let text = (value.clone(), 0..3_usize, any::<prop::sample::Index>()).prop_map(|(value, cut, at)| {
+        let mut text = value.to_string();
+        if cut == 0 && !text.is_empty() {
+            let at = text.char_indices().map(|(at, _)| at).nth(at.index(text.chars().count())).unwrap_or(0);
+            text.truncate(at);
+        }
+        Value::from(text)
+    });
+    option::of(prop_oneof![value, text])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn any_call_goes_back_in_the_form_of_a_request(
+        name in prop_oneof!["add", "\\PC{0,80}", "[a-z.:]{0,20}"],
+        arguments in arguments(),
+    ) {
+        for dialect in dialects() {
+            let done = [
+                read(&dialect, &response(&dialect, &name, arguments.clone())),
+                assembled(&dialect, &events(&dialect, &name, arguments.clone())),
+            ];
+            for done in done {
+                prop_assert_eq!(done.calls.len(), 1, "{}", dialect.name());
+                let (sent, value) = sent_call(&dialect, &message(&done));
+                if let Ok(Value::Object(own)) = serde_json::from_str(done.calls[0].arguments.as_str()) {
+                    prop_assert_eq!(value, Value::Object(own), "{}", dialect.name());
+                }
+                // A message that already has the form of a request is not changed by reading it again.
+                let again = match dialect.name() {
+                    "openai-chat" => json!({ "choices": [{ "index": 0, "message": message(&done), "finish_reason": "tool_calls" }] }),
+                    "openai-responses" => json!({ "status": "completed", "output": message(&done) }),
+                    "anthropic" => json!({ "role": "assistant", "content": message(&done)["content"], "stop_reason": "tool_use" }),
+                    _ => json!({ "candidates": [{ "content": message(&done), "finishReason": "STOP" }] }),
+                };
+                let again = read(&dialect, &again);
+                prop_assert_eq!(message(&again), message(&done), "{}", dialect.name());
+                prop_assert!(bound(&dialect).tool_name(&sent).len() <= 128);
+            }
+        }
     }
 }
