@@ -15,7 +15,14 @@ use crate::{
 };
 
 /// A package to build and test, and its features.
-const PACKAGES: &[(&str, &[&str])] = &[("tool-core", &[]), ("tool-runtime", &["--features", "testing,sealed-calls"])];
+const PACKAGES: &[(&str, &[&str])] = &[
+    ("tool-core", &[]),
+    ("tool-runtime", &["--features", "testing,sealed-calls"]),
+    ("tool-agent", &[]),
+    ("tool-cli", &[]),
+    ("tool-mcp", &[]),
+    ("tool-openapi", &[]),
+];
 
 /// A line of cargo's JSON output.
 #[derive(Deserialize)]
@@ -120,7 +127,8 @@ pub fn programs(tree: &Path, target: &Path) -> Result<Vec<Program>> {
         }
     }
     match programs.len() {
-        4 => Ok(programs),
-        other => Err(format!("{other} test programs were built, of 4").into()),
+        // The unit tests and the tests of the folder `tests/it`.
+        built if built == 2 * PACKAGES.len() => Ok(programs),
+        built => Err(format!("{built} test programs were built, of {}", 2 * PACKAGES.len()).into()),
     }
 }

@@ -24,6 +24,8 @@ struct Options {
     seed: u64,
     sample: usize,
     jobs: usize,
+    /// The start of the paths of the mutated files.
+    under: String,
 }
 
 /// Accepted survivors, each with a reason.
@@ -44,7 +46,7 @@ struct Accepted {
 }
 
 fn options() -> Result<Options> {
-    let mut options = Options { seed: 1, sample: 340, jobs: 2 };
+    let mut options = Options { seed: 1, sample: 340, jobs: 2, under: String::new() };
     let mut arguments = env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("`{name}` needs a value"))?;
@@ -52,7 +54,8 @@ fn options() -> Result<Options> {
             "--seed" => options.seed = value.parse()?,
             "--sample" => options.sample = value.parse()?,
             "--jobs" => options.jobs = value.parse()?,
-            _ => return Err(format!("`{name}` is none of `--seed`, `--sample`, `--jobs`").into()),
+            "--under" => options.under = value,
+            _ => return Err(format!("`{name}` is none of `--seed`, `--sample`, `--jobs`, `--under`").into()),
         }
     }
     Ok(options)
@@ -93,7 +96,7 @@ fn main() -> Result<ExitCode> {
     fs::create_dir_all(&tree)?;
     let accepted: AcceptedFile = toml::from_str(&fs::read_to_string(here.join("accepted.toml"))?)?;
 
-    let all = tree::all_mutants(&root)?;
+    let all = tree::all_mutants(&root, &options.under)?;
     println!("{} mutants; a sample of {} by seed {}", all.len(), options.sample, options.seed);
     let mut chosen = sample(all, &options);
     let sampled = chosen.len();

@@ -14,38 +14,30 @@ use crate::{
     find::{Edit, Mutant, mutants},
 };
 
-/// The files and folders that are mutated.
+/// The folders that are mutated.
 const PLACES: &[&str] = &[
-    "tool-core/src/context.rs",
-    "tool-core/src/context",
-    "tool-core/src/error.rs",
-    "tool-core/src/error",
-    "tool-core/src/hash.rs",
-    "tool-core/src/name.rs",
-    "tool-core/src/nearest.rs",
-    "tool-core/src/output",
-    "tool-core/src/request.rs",
-    "tool-core/src/state",
-    "tool-core/src/stored.rs",
-    "tool-runtime/src/call",
-    "tool-runtime/src/dialect/assembler.rs",
-    "tool-runtime/src/dialect/assembler",
-    "tool-runtime/src/dialect/wire",
-    "tool-runtime/src/event",
-    "tool-runtime/src/event.rs",
-    "tool-runtime/src/executor",
-    "tool-runtime/src/function",
-    "tool-runtime/src/hook",
-    "tool-runtime/src/millis.rs",
-    "tool-runtime/src/open",
-    "tool-runtime/src/policy",
-    "tool-runtime/src/registry",
-    "tool-runtime/src/toolbox",
-    "tool-runtime/src/toolset/announcer.rs",
+    "tool-core/src",
+    "tool-runtime/src",
+    "extensions/tool-agent/src",
+    "extensions/tool-cli/src",
+    "extensions/tool-mcp/src",
+    "extensions/tool-openapi/src",
 ];
 
 /// The switch, which is appended to `tool-core/src/lib.rs`.
 const SWITCH: &str = include_str!("switch.rs");
+
+/// The switch for the extensions, which is appended to `tool-runtime/src/lib.rs`.
+const SWITCH_EXPORT: &str = "\n#[doc(hidden)]\npub use tool_core::__mutant;\n";
+
+/// Returns the path of the switch in a file.
+fn switch_path(file: &str) -> &'static str {
+    match file.split('/').next() {
+        Some("tool-core") => "crate::__mutant",
+        Some("tool-runtime") => "::tool_core::__mutant",
+        _ => "::tool_runtime::__mutant",
+    }
+}
 
 /// Returns the files of the repository, including uncommitted changes.
 fn files(root: &Path) -> Result<Vec<String>> {
@@ -58,14 +50,15 @@ fn files(root: &Path) -> Result<Vec<String>> {
     Ok(names.split('\0').filter(|it| root.join(it).is_file()).map(str::to_owned).collect())
 }
 
-/// Returns all mutants of the repository.
-pub fn all_mutants(root: &Path) -> Result<Vec<Mutant>> {
+/// Returns all mutants of the repository in files whose path begins with `under`.
+pub fn all_mutants(root: &Path, under: &str) -> Result<Vec<Mutant>> {
     let mut all = Vec::new();
     for file in files(root)? {
         let path = Path::new(&file);
         let is_test = path.iter().any(|it| it == "tests" || it == "tests.rs");
         if path.extension().is_some_and(|it| it == "rs")
             && PLACES.iter().any(|it| path.starts_with(it))
+            && file.starts_with(under)
             && !is_test
         {
             all.extend(mutants(&file, &fs::read_to_string(root.join(&file))?)?);
@@ -90,13 +83,14 @@ pub fn write(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) -> Resu
                 let range = it.edit.range();
                 (range.start, Reverse(range.end), *number)
             });
-            let krate = if file.starts_with("tool-core") { "crate" } else { "::tool_core" };
-            let (new, ranges) = edited(&String::from_utf8(text)?, &edits, &format!("{krate}::__mutant"));
+            let (new, ranges) = edited(&String::from_utf8(text)?, &edits, switch_path(&file));
             text = new.into_bytes();
             all.insert(file.clone(), ranges);
         }
-        if file == "tool-core/src/lib.rs" {
-            text.extend_from_slice(SWITCH.as_bytes());
+        match file.as_str() {
+            "tool-core/src/lib.rs" => text.extend_from_slice(SWITCH.as_bytes()),
+            "tool-runtime/src/lib.rs" => text.extend_from_slice(SWITCH_EXPORT.as_bytes()),
+            _ => {}
         }
         let path = tree.join(&file);
         if fs::read(&path).ok().as_ref() != Some(&text) {
