@@ -28,10 +28,6 @@ impl<C: Chunks> Body<C> {
                 Some(chunk) => start.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?),
                 None => break,
             }
-            // An event may be all that arrives for a while.
-            if is_event_stream(&start).is_some() {
-                break;
-            }
         }
         Ok(Self { start, rest: chunks })
     }

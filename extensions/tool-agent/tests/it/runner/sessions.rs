@@ -24,7 +24,7 @@ fn hello() -> Reply {
 
 #[tokio::test]
 async fn a_new_session_beyond_the_maximum_removes_the_one_that_was_not_used_for_the_longest_time() {
-    let runner = runner([(); 7].map(|()| hello())).with_max_sessions(2);
+    let runner = runner([(); 12].map(|()| hello())).with_max_sessions(2);
     for session in ["a", "b", "a", "c", "a"] {
         runner.run_with(run(session), "Hi.").answer().await.unwrap();
     }
@@ -34,6 +34,17 @@ async fn a_new_session_beyond_the_maximum_removes_the_one_that_was_not_used_for_
     // A clone has the same sessions.
     runner.clone().run_with(run("d"), "Hi.").answer().await.unwrap();
     assert_eq!((runner.history(&run("c")).await.len(), runner.session_count()), (0, 2));
+}
+
+#[tokio::test]
+async fn a_session_that_was_removed_and_is_used_again_counts_by_its_last_use() {
+    let runner = runner([(); 4].map(|()| hello())).with_max_sessions(2);
+    runner.run_with(run("a"), "Hi.").answer().await.unwrap();
+    assert!(runner.remove_session(&run("a")).await);
+    for session in ["b", "a", "c"] {
+        runner.run_with(run(session), "Hi.").answer().await.unwrap();
+    }
+    assert_eq!((runner.history(&run("a")).await.len(), runner.history(&run("b")).await.len()), (2, 0));
 }
 
 #[tokio::test]
