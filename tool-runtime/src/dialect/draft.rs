@@ -97,15 +97,13 @@ impl Draft {
         });
     }
 
-    /// Sets the member `name` of each call without an id to the generated id, by which results refer to the
-    /// call.
+    /// Sets the member `name` of each call to the id by which results refer to the call.
     pub(super) fn name_calls(&mut self, name: &str, calls: &[ToolCall]) {
         for part in &mut self.parts {
             let Some(call) = part.call.and_then(|at| calls.get(at)) else { continue };
-            if let Some(id) = part.value.entry(name)
-                && id.as_str().is_none_or(str::is_empty)
-            {
-                *id = text(&call.id.to_string());
+            let own = call.id.to_string();
+            if let Some(id) = part.value.entry(name).filter(|id| id.as_str() != Some(own.as_str())) {
+                *id = text(&own);
             }
         }
     }

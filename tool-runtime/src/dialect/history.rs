@@ -124,6 +124,7 @@ fn argument_object(arguments: &str) -> ExactValue<'static> {
 fn argument_text(arguments: &ExactValue<'_>) -> String {
     match arguments {
         ExactValue::String(text) => text.clone().into_owned(),
+        ExactValue::Null => String::new(),
         value => value.to_string(),
     }
 }

@@ -20,8 +20,8 @@ mod sealed {
     pub trait Json {
         fn exact(&self) -> Result<ExactValue<'_>, DialectError>;
 
-        /// Returns `true` for a text of a stream that is not an event: the `[DONE]` at the end of some streams, a blank
-        /// text, and the comment of a [keep-alive](https://html.spec.whatwg.org/multipage/server-sent-events.html#authoring-notes),
+        /// Returns `true` for a text of a stream that is not an event: the `[DONE]` at the end of some streams, `null`, `{}` and
+        /// a blank text, and the comment of a [keep-alive](https://html.spec.whatwg.org/multipage/server-sent-events.html#authoring-notes),
         /// which some servers send as data.
         fn is_no_event(&self) -> bool {
             false
@@ -46,7 +46,7 @@ impl sealed::Json for str {
 
     fn is_no_event(&self) -> bool {
         let text = self.trim();
-        text.is_empty() || text == "[DONE]" || text.starts_with(':')
+        matches!(text, "" | "[DONE]" | "null" | "{}") || text.starts_with(':')
     }
 }
 

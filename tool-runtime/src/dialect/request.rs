@@ -132,12 +132,35 @@ pub(super) async fn collect_additions<R: RequestTarget>(
     let body = request.members();
     let stop = run.cancellation().clone();
     let model_request = ModelRequest::new(bound.wire().name(), std::mem::take(body), run);
+    let mut lent = LentBody { place: body, request: Some(model_request.clone()) };
     let asking = ask(registry, &model_request, |name| bound.wire_name(name));
     let asked = stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled);
-    let (members, additions) = model_request.finish();
-    *body = members;
+    drop(model_request);
+    let additions = lent.take_back();
     asked??;
     Ok(additions)
+}
+
+/// The members of a body while hooks see them; a drop puts them back.
+struct LentBody<'b> {
+    place: &'b mut Value,
+    request: Option<ModelRequest>,
+}
+
+impl LentBody<'_> {
+    /// Puts the members back, and returns the additions.
+    fn take_back(&mut self) -> RequestAdditions {
+        let Some(request) = self.request.take() else { return RequestAdditions::default() };
+        let (members, additions) = request.finish();
+        *self.place = members;
+        additions
+    }
+}
+
+impl Drop for LentBody<'_> {
+    fn drop(&mut self) {
+        drop(self.take_back());
+    }
 }
 
 impl Registry {

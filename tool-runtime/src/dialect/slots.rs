@@ -63,7 +63,7 @@ impl Slot {
     /// servers send them before the first part.
     pub(super) fn push_text(&mut self, part: &str) {
         if !self.custom && !part.trim().is_empty() {
-            if matches!(self.text.trim(), "{}" | "null") {
+            if self.text.len() <= MAX_EMPTY_BYTES && is_empty_object(&self.text) {
                 self.text.clear();
                 self.brackets = Brackets::default();
             }
@@ -117,6 +117,24 @@ impl Slot {
         self.written().is_none() && self.value.is_none()
     }
 
+    /// Replaces the arguments that arrived in parts with the whole ones, unless those are not whole themselves: a
+    /// completed call does not revoke what arrived before.
+    pub(super) fn complete_arguments(&mut self, arguments: &At<'_>) {
+        match arguments.value() {
+            _ if self.is_blank() => self.set_arguments(arguments),
+            Some(ExactValue::String(text)) if self.custom && !text.is_empty() => self.set_text(text),
+            Some(ExactValue::String(text))
+                if !self.custom && !text.trim().is_empty() && !is_empty_object(text) =>
+            {
+                self.set_text(text);
+            }
+            Some(value @ ExactValue::Object(members)) if !members.is_empty() && !self.is_object() => {
+                self.set_text(&value.to_string());
+            }
+            _ => {}
+        }
+    }
+
     /// Returns `true` if the arguments are a complete JSON object.
     fn is_object(&self) -> bool {
         match self.written() {
@@ -155,6 +173,16 @@ impl Slot {
             _ => self.text.into(),
         }
     }
+}
+
+/// The maximum size of arguments without content, with blanks, that are discarded.
+const MAX_EMPTY_BYTES: usize = 64;
+
+/// Returns `true` for the text of an object without members, or of `null`.
+pub(super) fn is_empty_object(text: &str) -> bool {
+    let text = text.trim();
+    text == "null"
+        || text.strip_prefix('{').and_then(|it| it.strip_suffix('}')).is_some_and(|it| it.trim().is_empty())
 }
 
 /// Returns `true` for the text of a JSON object.

@@ -25,10 +25,14 @@ impl SharedModel {
         let model = self.clone();
         let events = async move {
             match extended(request).await {
-                Ok((request, unsupported)) => {
-                    let unsupported = unsupported.into_iter().map(|text| Ok(ModelEvent::Unsupported(text)));
+                Ok(Extended { request, additions, unsupported }) => {
+                    let mut events: Vec<_> =
+                        unsupported.into_iter().map(|text| Ok(ModelEvent::Unsupported(text))).collect();
+                    if additions != RequestAdditions::default() {
+                        events.insert(0, Ok(ModelEvent::Extended(additions)));
+                    }
                     let model: &dyn Model = &*model;
-                    stream::iter(unsupported.collect::<Vec<_>>()).chain(model.respond(request))
+                    stream::iter(events).chain(model.respond(request))
                 }
                 Err(error) => stream::iter(vec![Err(error)]).chain(ResponseStream::new(stream::empty())),
             }
@@ -37,12 +41,19 @@ impl SharedModel {
     }
 }
 
-/// Returns the request with all additions, and sentences about those that have no place in it.
-async fn extended(mut request: Request) -> Result<(Request, Vec<String>), ModelError> {
+/// A request with its additions.
+struct Extended {
+    request: Request,
+    additions: RequestAdditions,
+    /// Sentences about additions that have no place in the request.
+    unsupported: Vec<String>,
+}
+
+async fn extended(mut request: Request) -> Result<Extended, ModelError> {
     let model_request = ModelRequest::new(NEUTRAL, json!({}), request.run.clone());
     let additions = request.tools.request_additions(model_request).await.map_err(ModelError::of_request)?;
     let unsupported = request.add(&additions);
-    Ok((request, unsupported))
+    Ok(Extended { request, additions, unsupported })
 }
 
 impl Request {

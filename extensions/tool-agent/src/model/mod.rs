@@ -101,7 +101,8 @@ pub trait Model: Send + Sync {
     /// Returns `true` if [`respond`](Self::respond) asks the [request
     /// hooks](tool_runtime::request::RequestHook) and tools of a request for their additions itself, because they depend
     /// on the format of the provider. Default: `false`; [`SharedModel::respond`] asks them, so that the request of
-    /// [`respond`](Self::respond) has their instructions, texts and parameters.
+    /// [`respond`](Self::respond) has their instructions, texts and parameters. A model that passes its requests to
+    /// another one returns the value of that one, so that native tools and messages reach it.
     fn asks_request_hooks(&self) -> bool {
         false
     }

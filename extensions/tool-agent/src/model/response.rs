@@ -78,8 +78,7 @@ pub enum ModelEvent {
         /// The provider and the name of the model that is asked next.
         next: String,
     },
-    /// Additions of tools and request hooks to the request, of a model that [asks
-    /// for them](super::Model::asks_request_hooks) itself.
+    /// Additions of tools and request hooks to the request.
     Extended(RequestAdditions),
     /// A part of the request that the provider does not support, in words.
     Unsupported(String),

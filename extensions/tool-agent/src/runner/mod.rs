@@ -84,7 +84,8 @@ impl Runner {
     /// Sets the maximum number of sessions in memory, which all clones share. Default: 10,000.
     ///
     /// A new session beyond it removes the session without a run that was not used for the longest time, with its
-    /// conversation and its open calls; the log has a warning. If all sessions have a run, the number is exceeded.
+    /// conversation and its open calls; the log has a warning. If all sessions have a run, the number is exceeded, so that
+    /// there is always one session.
     #[must_use]
     pub fn with_max_sessions(self, max_sessions: usize) -> Self {
         self.0.sessions.set_max(max_sessions);

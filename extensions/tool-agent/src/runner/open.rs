@@ -222,9 +222,9 @@ impl Drive {
         let Some(open) = self.turn.open.take() else { return ControlFlow::Continue(()) };
         let outcomes = open.outcomes;
         let actions = tool_runtime::call::merged_actions(&outcomes);
-        self.report_ignored(&actions).await;
         let results = Message::results(outcomes.iter().filter_map(CallOutcome::result).cloned());
         self.add_all(std::iter::once(results.clone()).chain(open.after)).await;
+        self.report_ignored(&actions).await;
         if let Some(stop) = tool_runtime::executor::stop_error(&outcomes) {
             return stopped(stop);
         }

@@ -66,11 +66,12 @@ impl Session {
 
     /// Discards the open calls of the session, so that their executor does not keep them.
     async fn discard_open_calls(&mut self) {
-        let Some(open) = self.open.take() else { return };
+        let Some(open) = &self.open else { return };
         for address in open.outcomes.iter().filter_map(CallOutcome::address) {
             // A call that is not open any more needs nothing.
             drop(open.executor.discard(address).await);
         }
+        self.open = None;
     }
 }
 
@@ -120,10 +121,20 @@ impl Sessions {
         messages
     }
 
-    /// Removes a session; returns `false` if there is none. Waits for a run of it.
+    /// Removes a session; returns `false` if there is none. Waits for a run of it; runs that wait for their turn begin
+    /// with an empty session.
     pub(super) async fn remove(&self, key: &SessionKey) -> bool {
-        let Some(session) = self.lock().remove(key) else { return false };
-        session.lock_owned().await.discard_open_calls().await;
+        let session = self.lock().sessions.get(key).map(|stored| Arc::clone(&stored.session));
+        let Some(session) = session else { return false };
+        let mut turn = Arc::clone(&session).lock_owned().await;
+        turn.discard_open_calls().await;
+        *turn = Session::default();
+        let mut stored = self.lock();
+        let is_same = stored.sessions.get(key).is_some_and(|it| Arc::ptr_eq(&it.session, &session));
+        // The store has it, and this function twice; others wait for their turn.
+        if is_same && Arc::strong_count(&session) == 3 {
+            drop(stored.remove(key));
+        }
         true
     }
 

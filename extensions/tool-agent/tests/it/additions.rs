@@ -134,11 +134,14 @@ async fn http_model() -> HttpModel {
 
 #[tokio::test]
 async fn additions_are_recorded_and_replayed() {
-    let failing = ScriptedModel::new([
-        Reply::error(ModelErrorKind::Unavailable, "busy"),
-        Reply::error(ModelErrorKind::Unavailable, "busy"),
-    ]);
-    let models: [SharedModel; 4] = [
+    let failing = ScriptedModel::new([(); 6].map(|()| Reply::error(ModelErrorKind::Unavailable, "busy")));
+    let models: [SharedModel; 6] = [
+        Fallback::new(failing.clone())
+            .or(ScriptedModel::new([Reply::text("Noon."), Reply::text("Noon.")]))
+            .into(),
+        Fallback::new(failing.clone())
+            .or(Own(ScriptedModel::new([Reply::text("Noon."), Reply::text("Noon.")])))
+            .into(),
         ScriptedModel::new([Reply::text("Noon."), Reply::text("Noon.")]).into(),
         http_model().await.into(),
         Fallback::new(failing.clone()).or(http_model().await).into(),

@@ -123,6 +123,8 @@ fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(
             let piece = delta.field("partial_json").text()?;
             part.json.push_str(piece);
             if let Some(slot) = part.call.and_then(|at| reading.slots.get_mut(at)) {
+                // The parts are the whole input, whatever the block began with.
+                slot.value = slot.value.take().filter(|_| piece.trim().is_empty());
                 slot.push_text(piece);
             }
             return Ok(());

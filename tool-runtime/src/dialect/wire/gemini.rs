@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 use tool_core::{__private::ExactValue, ToolOutput};
 
-use super::Definition;
+use super::{Definition, refuse_failure};
 use crate::{
     ToolResult,
     dialect::{
         BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown},
-        draft::{Draft, Members, Part, add, join, put},
+        draft::{Draft, Members, Part, add, join, put, text},
         error::At,
         history::{ArgumentsForm, CallMembers},
         json_path::place,
@@ -35,6 +35,14 @@ pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
 }
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    // The events of a stream, which the provider sends as a list unless it is asked for
+    // [`alt=sse`](https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
+    if let Some(ExactValue::List(_)) = response.value() {
+        return response.items()?.iter().try_for_each(|event| {
+            refuse_failure(event)?;
+            push(event, reading)
+        });
+    }
     reading.identify(&response.field("responseId"), &response.field("modelVersion"));
     let candidate = candidate(response)?;
     let content = candidate.field("content");
@@ -157,6 +165,25 @@ pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
             put(function, "args", slot.arguments());
         }
     });
+    for part in draft.parts() {
+        let slot = part.call.and_then(|at| slots.get(at));
+        if let (Some(slot), Some(ExactValue::Object(function))) = (slot, part.value.get_mut("functionCall")) {
+            conform_id(function, slot.id.as_deref());
+        }
+    }
+}
+
+/// Writes the id of a call as a text, and removes one that is none.
+fn conform_id(function: &mut Members, id: Option<&str>) {
+    match id {
+        None => function.retain(|(name, _)| name != "id"),
+        Some(id) => {
+            let own = function.iter_mut().find(|(name, _)| name == "id");
+            if let Some((_, own)) = own.filter(|(_, own)| own.as_str() != Some(id)) {
+                *own = text(id);
+            }
+        }
+    }
 }
 
 /// Returns the members of a call of a message.

@@ -355,5 +355,11 @@ fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
 /// Returns an error if `message` is a provider's error.
 fn refuse_failure(message: &At<'_>) -> Result<(), DialectError> {
     let error = message.field("error");
-    if error.value().is_some() { Err(error.failure()) } else { Ok(()) }
+    let is_error = match error.value() {
+        None | Some(ExactValue::Bool(false)) => false,
+        Some(ExactValue::String(text)) => !text.is_empty(),
+        Some(ExactValue::Object(members)) => !members.is_empty(),
+        Some(_) => true,
+    };
+    if is_error { Err(error.failure()) } else { Ok(()) }
 }

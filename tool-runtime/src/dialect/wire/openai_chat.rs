@@ -56,7 +56,7 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
         let message = choice.field("message");
         let listed = message.object()?.field("tool_calls");
         let function = message.field("function_call");
-        let calls = listed.any_items()?;
+        let calls = call_items(&listed)?;
         let has_calls = !calls.is_empty() || function.value().is_some();
         // Choices are alternatives: running the calls of all of them would repeat every action.
         if has_calls && reading.slots.last().is_some() {
@@ -74,8 +74,9 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
         reading.draft.take_members(&message, "tool_calls");
         message::tell(&message, reading);
         for call in calls {
-            let at = read_call(&call, &mut reading.slots)?;
-            reading.draft.push(Piece::of_call(call.to_owned(), at));
+            let at = read_call(&call, &mut reading.slots);
+            let own = call.object().map_or_else(|_| ExactValue::Object(Vec::new()), |call| call.to_owned());
+            reading.draft.push(Piece::of_call(own, at));
         }
         if function.value().is_some() {
             let mut slot = function_call(&function);
@@ -87,11 +88,32 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
     Ok(())
 }
 
-fn read_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
-    let part = Part::of(call)?;
+/// Returns the calls of a list that may be absent. Items without content are no calls, and neither is a value that is no
+/// list.
+fn call_items<'v>(calls: &At<'v>) -> Result<Vec<At<'v>>, DialectError> {
+    match calls.value() {
+        Some(ExactValue::List(_)) => {
+            Ok(calls.items()?.into_iter().filter(|call| call.value().is_some()).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn read_call(call: &At<'_>, slots: &mut Slots) -> usize {
+    let part = Part::of(call);
     let mut slot = part.begun(slots.next_number());
     slot.set_arguments(&part.arguments);
-    Ok(slots.begin(slot))
+    slots.begin(slot)
+}
+
+/// Returns `true` for a call of a tool that takes free text: by its type, or else by its members.
+fn is_custom_call(call: &ExactValue<'_>) -> bool {
+    let has = |name: &str| call.get(name).is_some_and(|it| !it.is_null());
+    match call.get("type").and_then(ExactValue::as_str) {
+        Some("custom") => true,
+        Some("function") => false,
+        _ => has("custom") && !has("function"),
+    }
 }
 
 /// The prefix of generated ids for calls from `function_call`, which has no id: it selects a message with the
@@ -110,10 +132,7 @@ pub(super) fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) 
     if !is_own {
         return None;
     }
-    let kind = call.get("type").and_then(ExactValue::as_str).filter(|kind| !kind.is_empty());
-    let is_custom =
-        kind == Some("custom") || kind.is_none() && call.get("custom").is_some_and(|it| !it.is_null());
-    let (kind, arguments, form) = match is_custom {
+    let (kind, arguments, form) = match is_custom_call(call) {
         true => ("custom", "input", ArgumentsForm::FreeText),
         false => ("function", "arguments", ArgumentsForm::ObjectText),
     };
@@ -152,12 +171,12 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
         message::push_members(&delta, &mut reading.draft);
         message::tell(&delta, reading);
         let is_function = reading.slots.last().and_then(|at| reading.slots.get(at)).map(is_function_call);
-        for part in parts.any_items()? {
+        for part in call_items(&parts)? {
             if is_function == Some(true) {
                 return Err(parts.error("calls here or in `function_call`, and not in both"));
             }
             let begun = reading.slots.len();
-            let at = push_part(&Part::of(&part)?, &mut reading.slots)?;
+            let at = push_part(&Part::of(&part), &mut reading.slots)?;
             message::push_piece(&part, at, reading.slots.len() > begun, &mut reading.draft);
         }
         if function.value().is_some() {
@@ -194,20 +213,22 @@ struct Part<'v> {
 }
 
 impl<'v> Part<'v> {
-    fn of(part: &At<'v>) -> Result<Self, DialectError> {
-        let custom = part.field("custom");
-        let is_custom = part.field("type").is("custom") || custom.value().is_some();
+    fn of(part: &At<'v>) -> Self {
+        let is_custom = part.value().is_some_and(is_custom_call);
         let (holder, arguments) =
-            if is_custom { (custom, "input") } else { (part.field("function"), "arguments") };
-        let index = part.field("index");
-        Ok(Self {
-            number: index.value().map(|_| index.number()).transpose()?,
+            if is_custom { (part.field("custom"), "input") } else { (part.field("function"), "arguments") };
+        let number = match part.field("index").value() {
+            Some(ExactValue::String(text)) => text.trim().parse().ok(),
+            index => index.and_then(ExactValue::as_u64),
+        };
+        Self {
+            number,
             id: part.field("id").call_id(),
             name: holder.field("name").call_name(),
             name_place: holder.field("name"),
             arguments: holder.field(arguments),
             custom: is_custom,
-        })
+        }
     }
 
     /// Creates the call that begins with this part, without its arguments. A later part may have its name.
@@ -219,8 +240,9 @@ impl<'v> Part<'v> {
     /// Returns the call that the part belongs to; `None` where it begins one.
     ///
     /// Calls are distinguished by number, and by id where servers number all of them 0 or not at all. A part
-    /// without a number begins a call if it has a name. Under an existing number, a new id begins a call, and
-    /// so does a name after the end of the arguments. The parts of a number are one call until it has a name.
+    /// without a number begins a call if it has a name. Under an existing number, a name with a new id begins a call, and
+    /// so does a name after the end of the arguments. The parts of a number are one call until it has a name; some
+    /// servers [give each part an id of its own](https://github.com/poolsideai/pool/issues/9).
     fn place(&self, slots: &Slots) -> Result<Option<usize>, DialectError> {
         let by_id = self.id.and_then(|id| slots.find(&Key::Id(id.to_owned())));
         let at = match self.number {
@@ -233,8 +255,9 @@ impl<'v> Part<'v> {
         };
         let Some((at, slot)) = at.and_then(|at| Some((at, slots.get(at)?))) else { return Ok(None) };
         let is_same_id = self.id.is_some() && slot.id.as_deref() == self.id;
+        let is_other_id = self.id.is_some() && slot.id.is_some() && !is_same_id;
         let belongs = match self.name {
-            _ if self.id.is_some() && slot.id.is_some() && !is_same_id => false,
+            _ if is_other_id && (self.name.is_some() || slot.is_closed()) => false,
             None => true,
             Some(_) if is_unnamed(slot) => true,
             Some(_) if slot.is_closed() && !is_same_id => false,

@@ -175,12 +175,7 @@ fn complete_call(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), Dial
     }
     slot.done = true;
     let written = item.field(if slot.custom { "input" } else { "arguments" });
-    match written.value() {
-        // A completed item does not revoke arguments that arrived in parts.
-        Some(ExactValue::String(text)) if text.is_empty() => {}
-        Some(ExactValue::String(text)) => slot.set_text(text),
-        _ => slot.set_arguments(&written),
-    }
+    slot.complete_arguments(&written);
     let status = item.field("status").any_text()?.filter(|status| !status.is_empty());
     slot.open = status.is_some_and(|status| status != "completed");
     slot.status = status.filter(|_| slot.open).map(str::to_owned);

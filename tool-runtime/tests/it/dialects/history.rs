@@ -227,6 +227,14 @@ fn the_parts_of_an_index_are_one_call_whatever_part_has_its_name() {
         vec![part(json!("1"), json!("add"), json!("null")), part(json!("1"), json!("add"), rome())],
         vec![part(json!("1"), json!("add"), Value::Null), part(Value::Null, Value::Null, rome())],
         vec![part(json!("1"), json!("add"), rome()), part(Value::Null, json!(""), json!(""))],
+        vec![part(json!("1"), json!("add"), json!("{ }")), part(Value::Null, Value::Null, rome())],
+        // An id of its own in each part.
+        vec![part(json!("1"), json!("add"), json!("")), part(json!("2"), Value::Null, rome())],
+        vec![
+            part(json!("1"), json!("add"), json!("{\"city\":")),
+            part(json!("2"), Value::Null, json!("\"Ro")),
+            part(json!("3"), json!(""), json!("me\"}")),
+        ],
     ];
     for parts in streams {
         let (calls, message) = streamed_calls(&parts);
@@ -253,6 +261,130 @@ fn a_call_without_a_name_costs_itself_alone() {
     for dialect in dialects() {
         let read = read(&dialect, &response(&dialect, "", Some(json!("{}"))));
         assert_eq!(read.calls[0].name, "", "{}", dialect.name());
+    }
+}
+
+#[test]
+fn the_id_of_a_call_goes_back_as_its_result_names_it() {
+    for dialect in dialects() {
+        for id in [json!("null"), json!(" "), json!(""), json!(7), json!({}), Value::Null] {
+            let mut whole = response(&dialect, "add", Some(json!("{}")));
+            match dialect.name() {
+                "openai-chat" => whole["choices"][0]["message"]["tool_calls"][0]["id"] = id.clone(),
+                "openai-responses" => whole["output"][0]["call_id"] = id.clone(),
+                "anthropic" => whole["content"][0]["id"] = id.clone(),
+                _ => whole["candidates"][0]["content"]["parts"][0]["functionCall"]["id"] = id.clone(),
+            }
+            let mut responses = vec![read(&dialect, &whole)];
+            if dialect.name() == "gemini" {
+                responses.push(assembled(&dialect, &[whole]));
+            }
+            for done in responses {
+                let message = message(&done);
+                let own = done.calls[0].id.to_string();
+                let sent = match dialect.name() {
+                    "openai-chat" => &message["tool_calls"][0]["id"],
+                    "openai-responses" => &message[0]["call_id"],
+                    "anthropic" => &message["content"][0]["id"],
+                    _ => &message["parts"][0]["functionCall"]["id"],
+                };
+                let is_absent = dialect.name() == "gemini" && sent.is_null();
+                assert!(is_absent || *sent == json!(own), "{}: {id}: {message}", dialect.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn whole_arguments_at_the_end_do_not_double_or_revoke_those_before() {
+    let item = |arguments: Value| json!({ "type": "function_call", "call_id": "1", "name": "add", "arguments": arguments, "status": "completed" });
+    for complete in
+        [json!("{\"a\":1}"), json!({ "a": 1 }), json!({}), json!("{}"), json!(""), json!("null"), Value::Null]
+    {
+        let events = [
+            json!({ "type": "response.output_item.added", "output_index": 0, "item": item(json!("")) }),
+            json!({ "type": "response.function_call_arguments.delta", "output_index": 0, "delta": "{\"a\":1}" }),
+            json!({ "type": "response.output_item.done", "output_index": 0, "item": item(complete.clone()) }),
+            json!({ "type": "response.completed", "response": { "status": "completed", "output": [] } }),
+        ];
+        let done = assembled(&Dialect::openai_responses(), &events);
+        assert_eq!(told(&done.calls), [call("1", "add", "{\"a\":1}")], "{complete}");
+    }
+    // The parts of Anthropic are the whole input.
+    let events = [
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "tool_use", "id": "1", "name": "add", "input": { "a": 1 } } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "{\"a\":" } }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "input_json_delta", "partial_json": "1}" } }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }),
+        json!({ "type": "message_stop" }),
+    ];
+    let done = assembled(&Dialect::anthropic(), &events);
+    assert_eq!(told(&done.calls), [call("1", "add", "{\"a\":1}")]);
+    assert_eq!(message(&done)["content"][0]["input"], json!({ "a": 1 }));
+}
+
+#[test]
+fn items_that_are_no_calls_cost_themselves_alone() {
+    let function = |name: &str| json!({ "id": "1", "type": "function", "function": { "name": name, "arguments": "{}" } });
+    let read_calls = |calls: Value| {
+        let message = json!({ "role": "assistant", "content": "Hi.", "tool_calls": calls });
+        read(
+            &Dialect::openai_chat(),
+            &json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }] }),
+        )
+    };
+    for calls in [json!({}), json!(""), json!([null]), json!([])] {
+        let done = read_calls(calls.clone());
+        assert_eq!(done.calls.len(), 0, "{calls}");
+        assert_eq!(done.text, "Hi.", "{calls}");
+    }
+    let done = read_calls(json!([null, function("add"), "x"]));
+    assert_eq!(done.calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["add", ""]);
+    let sent = message(&done)["tool_calls"].clone();
+    assert_eq!(sent.as_array().unwrap().len(), 2, "{sent}");
+    for call in sent.as_array().unwrap() {
+        let (id, name) = (call["id"].as_str().unwrap(), call["function"]["name"].as_str().unwrap());
+        assert!(!id.is_empty() && !name.is_empty() && call["function"]["arguments"] == "{}", "{sent}");
+    }
+    // The type decides, and a member without content is none.
+    let mut both = function("add");
+    both["custom"] = json!({});
+    assert_eq!(told(&read_calls(json!([both])).calls), [call("1", "add", "{}")]);
+    both.as_object_mut().unwrap().remove("type");
+    assert_eq!(told(&read_calls(json!([both])).calls), [call("1", "add", "{}")]);
+    // Free text that is absent is an empty text.
+    let item = json!({ "type": "custom_tool_call", "call_id": "1", "name": "run", "input": null });
+    let done = read(&Dialect::openai_responses(), &json!({ "status": "completed", "output": [item] }));
+    assert_eq!(message(&done)[0]["input"], "");
+}
+
+#[test]
+fn the_list_of_a_stream_is_a_whole_response() {
+    let chunk = |part: Value| json!({ "candidates": [{ "content": { "role": "model", "parts": [part] } }] });
+    let mut last = chunk(json!({ "functionCall": { "name": "add", "args": { "a": 1 } } }));
+    last["candidates"][0]["finishReason"] = "STOP".into();
+    let done = read(
+        &Dialect::gemini(),
+        &json!([chunk(json!({ "text": "I " })), chunk(json!({ "text": "add." })), last]),
+    );
+    assert_eq!((done.text.as_str(), done.calls.len()), ("I add.", 1));
+    assert_eq!(
+        message(&done)["parts"],
+        json!([{ "text": "I add." }, { "functionCall": { "name": "add", "args": { "a": 1 } } }])
+    );
+    let failed = json!([chunk(json!({ "text": "I " })), { "error": { "code": 429, "message": "quota" } }]);
+    assert!(bound(&Dialect::gemini()).read(&failed).unwrap_err().to_string().contains("quota"));
+}
+
+#[test]
+fn an_empty_error_beside_a_response_is_none() {
+    for error in [json!(null), json!(""), json!({}), json!(false)] {
+        for dialect in dialects() {
+            let mut whole = response(&dialect, "add", Some(json!("{}")));
+            whole["error"] = error.clone();
+            assert_eq!(read(&dialect, &whole).calls.len(), 1, "{}: {error}", dialect.name());
+        }
     }
 }
 

@@ -458,7 +458,8 @@ proptest! {
             if assembler.push(&chunk(json!(index), json!(id), json!(name), arguments)).is_ok() {
                 text.push_str(arguments);
                 names.extend(name.filter(|name| !name.is_empty()));
-                ids.extend(id.filter(|id| !id.is_empty()));
+                // Without a name, a part continues its call, whose id is the first one.
+                ids.extend(id.filter(|id| !id.is_empty() && name.is_some_and(|name| !name.is_empty())));
             }
         }
         let calls = assembler.finish().calls;

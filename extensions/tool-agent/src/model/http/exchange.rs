@@ -156,6 +156,7 @@ impl Exchange<'_> {
     ) -> Result<AssembledResponse, ModelError> {
         let mut events = SseByteStream::new(chunks);
         let mut assembler = bound.assembler();
+        let mut last_data = String::new();
         let lost = loop {
             // Most events arrive with the one before, and need no timer.
             let event = match events.next().now_or_never() {
@@ -169,7 +170,7 @@ impl Exchange<'_> {
                 Err(late) => break Some(late),
             };
             let name = event.event.unwrap_or_default();
-            let Some(data) = event.data.filter(|_| !is_keep_alive(&name)) else { continue };
+            let Some(data) = event.data.filter(|data| !is_keep_alive(&name, data)) else { continue };
             let deltas = assembler.push(&data).map_err(|error| self.unreadable(&data, &error))?;
             if let Some(refused) = failure::of_refusal(self.settings, &data) {
                 return Err(refused);
@@ -181,6 +182,7 @@ impl Exchange<'_> {
             if data.trim() == "[DONE]" || LAST_EVENTS.contains(&name.as_str()) {
                 break None;
             }
+            last_data = data;
         };
         let assembled = assembler.finish();
         match lost {
@@ -189,6 +191,9 @@ impl Exchange<'_> {
             _ if assembled.ended => Ok(assembled),
             Some(error) => Err(error),
             None => {
+                if let Some(error) = failure::of_response(self.settings, &last_data) {
+                    return Err(error);
+                }
                 let message = "the stream of the response ended before the response did";
                 Err(ModelError::new(ModelErrorKind::Connection, message))
             }
@@ -242,9 +247,12 @@ impl Exchange<'_> {
 /// The last events of streams: Anthropic's, and those of OpenAI's responses.
 const LAST_EVENTS: [&str; 3] = ["message_stop", "response.completed", "response.incomplete"];
 
-/// Returns `true` for the name of an event that only keeps the connection open, whatever its data is.
-fn is_keep_alive(name: &str) -> bool {
-    ["ping", "keepalive", "keep-alive", "heartbeat"]
-        .iter()
-        .any(|keep_alive| name.eq_ignore_ascii_case(keep_alive))
+/// Returns `true` for an event that only keeps the connection open: one that is named so, whatever its data is, and one
+/// with another name than those of the providers whose data is no JSON.
+fn is_keep_alive(name: &str, data: &str) -> bool {
+    const KEEP_ALIVES: [&str; 4] = ["ping", "keepalive", "keep-alive", "heartbeat"];
+    const PROVIDER_EVENTS: [&str; 4] = ["response.", "message", "content_block_", "error"];
+    let is_of_provider = name.is_empty() || PROVIDER_EVENTS.iter().any(|event| name.starts_with(event));
+    KEEP_ALIVES.iter().any(|keep_alive| name.eq_ignore_ascii_case(keep_alive))
+        || !is_of_provider && !data.trim_start().starts_with(['{', '['])
 }

@@ -1,6 +1,9 @@
 //! Errors of providers and of connections.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    borrow::Cow,
+    time::{Duration, SystemTime},
+};
 
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
@@ -30,7 +33,7 @@ pub(in crate::model) fn of_answer(
 ) -> ModelError {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let report = Report::of(&value);
-    let (texts, message) = report.as_ref().map_or(([""; 3], body), |report| (report.texts, report.message));
+    let (texts, message) = report.as_ref().map_or(([""; 3], body), |report| (report.texts, &*report.message));
     let code = status.as_u16();
     ModelError::new(kind(code, texts, message), format!("the server answered {code}: {}", redact(message)))
         .with_status(code)
@@ -46,7 +49,7 @@ pub(super) fn of_response(settings: &Settings, text: &str) -> Option<ModelError>
 pub(in crate::model) fn of_report(text: &str, redact: impl Fn(&str) -> String) -> Option<ModelError> {
     let value: Value = serde_json::from_str(text).ok()?;
     let report = Report::of(&value)?;
-    let Report { texts, message, .. } = report;
+    let (texts, message) = (report.texts, &*report.message);
     let has = |names: &[&str]| texts.iter().any(|text| names.contains(text));
     // The status that the provider sends with the same error.
     let status = match () {
@@ -86,7 +89,7 @@ pub(super) fn of_refusal(settings: &Settings, text: &str) -> Option<ModelError> 
 struct Report<'v> {
     /// The members `code`, `type` and `status`.
     texts: [&'v str; 3],
-    message: &'v str,
+    message: Cow<'v, str>,
     /// The HTTP status, where it is one of these members.
     status: Option<u16>,
     details: &'v Value,
@@ -96,11 +99,22 @@ impl<'v> Report<'v> {
     fn of(value: &'v Value) -> Option<Self> {
         // Gemini sends a list while it streams; OpenAI's responses have their own objects.
         let places = ["/error", "/0/error", "/response/error", "/choices/0/error"];
-        let error = places.iter().find_map(|place| value.pointer(place).filter(|it| !it.is_null()));
-        let error = error.or_else(|| value.get("message").map(|_| value))?;
+        let error = places.iter().find_map(|place| value.pointer(place).filter(|it| is_error(it)));
+        let is_own = || {
+            value.get("message").is_some_and(Value::is_string)
+                || value.get("object").is_some_and(|it| it == "error")
+        };
+        let error = error.or_else(|| is_own().then_some(value))?;
         let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or("");
-        let message = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or("no message");
-        let status = ["code", "status"].iter().find_map(|name| status_of(error.get(name)?));
+        // Beside an error that says no more than that there is one.
+        let message = error.get("message").or_else(|| value.get("message"));
+        let message = match message.filter(|it| !it.is_null()).unwrap_or(error) {
+            Value::String(text) => text.into(),
+            Value::Object(members) if members.is_empty() => "no message".into(),
+            other => other.to_string().into(),
+        };
+        let members = ["code", "status", "status_code", "http_code"];
+        let status = members.iter().find_map(|name| status_of(error.get(name)?));
         Some(Self {
             texts: ["code", "type", "status"].map(text),
             message,
@@ -113,8 +127,17 @@ impl<'v> Report<'v> {
     fn retry_delay(&self) -> Option<Duration> {
         let details = self.details.as_array()?;
         details.iter().find_map(|detail| match detail.get("retryDelay")? {
-            Value::String(text) => seconds(text),
-            object => Duration::try_from_secs_f64(object.get("seconds")?.as_f64()?).ok(),
+            Value::String(text) => duration(text),
+            Value::Object(members) => {
+                // 64-bit numbers are texts in the JSON of Protocol Buffers.
+                let number = |name: &str| match members.get(name) {
+                    Some(Value::String(text)) => text.trim().parse().ok(),
+                    number => number?.as_f64(),
+                };
+                let nanos = number("nanos").unwrap_or_default() / 1e9;
+                Duration::try_from_secs_f64(number("seconds").unwrap_or_default() + nanos).ok()
+            }
+            number => Duration::try_from_secs_f64(number.as_f64()?).ok(),
         })
     }
 }
@@ -122,17 +145,31 @@ impl<'v> Report<'v> {
 /// Returns the HTTP status of an error that a number, or the text of one, states.
 fn status_of(value: &Value) -> Option<u16> {
     let status = match value {
-        Value::String(text) => text.trim().parse().ok()?,
-        value => u16::try_from(value.as_u64()?).ok()?,
+        Value::String(text) => text.split_whitespace().next()?.parse().ok()?,
+        value => value.as_f64()?,
     };
-    (400..600).contains(&status).then_some(status)
+    // A status has no fraction; another number is none.
+    (400.0..600.0).contains(&status).then_some(status as u16)
 }
 
-/// Returns the duration of a text such as `38`, `38s` or `1.5s`.
-fn seconds(text: &str) -> Option<Duration> {
+/// Returns `true` for a value that reports an error: empty ones stand beside whole responses.
+fn is_error(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => true,
+    }
+}
+
+/// Returns the duration of a text such as `38`, `38s`, `1.5s` or `500ms`.
+fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
-    let number = text.strip_suffix('s').unwrap_or(text);
-    Duration::try_from_secs_f64(number.trim_end().parse().ok()?).ok()
+    let (number, seconds) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(number), _) => (number, 1e-3),
+        (None, number) => (number.unwrap_or(text), 1.0),
+    };
+    Duration::try_from_secs_f64(number.trim_end().parse::<f64>().ok()? * seconds).ok()
 }
 
 /// Returns `true` if the conversation exceeds the context window: [Anthropic](https://github.com/anthropics/claude-code/issues/12186)
@@ -245,11 +282,12 @@ fn user_information(url: &str) -> Option<&str> {
 /// 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)): seconds, also with the unit `s`, or a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok();
-    if let Some(millis) = text("retry-after-ms").and_then(|it| it.trim().parse().ok()) {
-        return Some(Duration::from_millis(millis));
+    let millis = text("retry-after-ms").and_then(|it| it.trim().parse::<f64>().ok());
+    if let Some(pause) = millis.and_then(|millis| Duration::try_from_secs_f64(millis / 1e3).ok()) {
+        return Some(pause);
     }
     let after = text("retry-after")?.trim();
-    seconds(after).or_else(|| {
+    duration(after).or_else(|| {
         let date = httpdate::parse_http_date(after).ok()?;
         Some(date.duration_since(SystemTime::now()).unwrap_or_default())
     })

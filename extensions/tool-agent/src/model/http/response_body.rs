@@ -15,6 +15,7 @@ impl<S: Stream<Item = Result<Bytes, BodyError>> + Send + Unpin> Chunks for S {}
 
 /// A body whose first bytes are read.
 pub(super) struct Body<C> {
+    /// The first bytes, without a byte order mark and blanks before them.
     start: Vec<u8>,
     rest: C,
 }
@@ -28,6 +29,8 @@ impl<C: Chunks> Body<C> {
                 Some(chunk) => start.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?),
                 None => break,
             }
+            // Blanks are read once, however many there are.
+            start = content(&start).to_vec();
         }
         Ok(Self { start, rest: chunks })
     }
@@ -70,7 +73,6 @@ pub(super) async fn text(mut chunks: impl Chunks) -> Result<String, ModelError> 
     while let Some(chunk) = chunks.next().await {
         body.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?);
     }
-    let body = body.strip_prefix(BYTE_ORDER_MARK).map(<[u8]>::to_vec).unwrap_or(body);
     String::from_utf8(body)
         .map_err(|_| ModelError::new(ModelErrorKind::Malformed, "the response is not UTF-8 text"))
 }

@@ -33,6 +33,8 @@ async fn a_numeric_code_of_an_error_is_its_status() {
         (json!(401), ModelErrorKind::Authentication, 401),
         (json!(429), ModelErrorKind::RateLimited, 429),
         (json!(503), ModelErrorKind::Unavailable, 503),
+        (json!(429.0), ModelErrorKind::RateLimited, 429),
+        (json!("429 Too Many Requests"), ModelErrorKind::RateLimited, 429),
     ];
     for wire in WIRES {
         for (code, kind, status) in &cases {
@@ -74,6 +76,10 @@ async fn the_pause_that_a_server_asks_for_is_read_from_header_and_body() {
         (text(&report(json!("38s"))), seconds(38.0)),
         (text(&json!([report(json!("0.5s"))])), seconds(0.5)),
         (text(&report(json!({ "seconds": 7 }))), seconds(7.0)),
+        (text(&report(json!({ "seconds": "7", "nanos": 500_000_000 }))), seconds(7.5)),
+        (text(&report(json!(7))), seconds(7.0)),
+        (quota().with_header("retry-after", "500ms"), seconds(0.5)),
+        (quota().with_header("retry-after-ms", "1500.5"), seconds(1.5005)),
         (Answer::json(&report(json!("38s"))), seconds(38.0)),
         (text(&report(json!("soon"))), None),
         (text(&report(json!("-1s"))), None),
@@ -99,6 +105,7 @@ async fn the_first_bytes_of_a_response_decide_whether_it_is_a_stream() {
         let answers = [
             Answer::text(200, events()),
             Answer::text(200, comment()),
+            Answer::text(200, format!("  {}", events())),
             Answer::text(200, format!("\u{feff}{}", events())),
             Answer::untyped(events()),
             Answer::untyped(json()),
@@ -115,6 +122,27 @@ async fn the_first_bytes_of_a_response_decide_whether_it_is_a_stream() {
 }
 
 #[tokio::test]
+async fn the_reason_of_an_error_is_shown_in_whatever_member_it_is() {
+    let cases = [
+        (json!({ "error": { "code": 400, "message": { "detail": "x is bad" } } }), "x is bad"),
+        (json!({ "error": ["x is bad"] }), "x is bad"),
+        (json!({ "error": true, "message": "x is bad" }), "x is bad"),
+        (json!({ "error": { "reason": "x is bad" } }), "x is bad"),
+        (json!({ "object": "error", "message": "x is bad", "code": 400 }), "x is bad"),
+    ];
+    for (report, reason) in cases {
+        for answer in [Answer::text(400, report.to_string()), Answer::events(std::slice::from_ref(&report))] {
+            let error = error("openai", answer).await.to_string();
+            assert!(error.contains(reason), "{report}: {error}");
+        }
+    }
+    // A response that breaks off is not an error of its server.
+    let begun = json!({ "type": "message_start", "message": { "role": "assistant", "content": [] } });
+    let error = error("anthropic", Answer::events(&[begun])).await;
+    assert_eq!(error.kind(), ModelErrorKind::Connection, "{error}");
+}
+
+#[tokio::test]
 async fn keep_alives_between_events_are_skipped() {
     for wire in WIRES {
         let keep_alives = [
@@ -125,6 +153,9 @@ async fn keep_alives_between_events_are_skipped() {
             "event: keepalive\ndata: {\n\n",
             "event: Heartbeat\ndata: null\n\n",
             "event: ping\n\n",
+            "event: pong\ndata: pong\n\n",
+            "data: null\n\n",
+            "data: {}\n\n",
         ];
         for keep_alive in keep_alives {
             let events = streaming(wire, "100");

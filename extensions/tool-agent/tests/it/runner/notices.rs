@@ -80,6 +80,22 @@ async fn tools_that_an_agent_lost_are_a_notice_of_each_run() {
 }
 
 #[tokio::test]
+async fn results_are_stored_before_a_notice_about_their_actions() {
+    let tools = Registry::builder().tool::<pass_on>().build().unwrap();
+    let calls = [(); 7].map(|()| tool_runtime::ToolCall::new("pass_on", json!({})));
+    let model = ScriptedModel::new([Reply::calls(calls), Reply::text("Done.")]);
+    let runner = Runner::new(Agent::builder("desk", model).tools(tools).build().unwrap());
+    let run = || tool_runtime::RunContext::new().with_session("s");
+    // More events than fit before the reader takes one.
+    let mut events = runner.run_with(run(), "Bill me.");
+    events.next().await.unwrap();
+    drop(events);
+    let history = runner.history(&run()).await;
+    let results: Vec<_> = history.iter().flat_map(|message| message.tool_results()).collect();
+    assert!(results.iter().all(|result| result.text() == "passed on"), "{results:?}");
+}
+
+#[tokio::test]
 async fn a_rule_without_effect_is_a_notice() {
     let executor = Executor::builder(Registry::builder().build().unwrap());
     let executor = executor.rules(Rules::new([Rule::deny("bash")])).build().unwrap();

@@ -66,6 +66,36 @@ async fn a_session_with_a_run_is_not_removed_by_new_ones() {
 }
 
 #[tokio::test]
+async fn a_run_that_waits_for_its_turn_keeps_its_session_while_the_session_is_removed() {
+    use futures_util::{FutureExt as _, poll};
+
+    let (go, wait) = tokio::sync::watch::channel(false);
+    let held = tool_agent::hook::before_model(move |step| {
+        let mut wait = wait.clone();
+        async move {
+            drop(wait.wait_for(|go| *go).await);
+            Ok(step.into())
+        }
+    });
+    let runner = runner([hello(), hello(), hello()]).with_hook(held);
+    let mut first = Box::pin(runner.run_with(run("a"), "Hi.").answer());
+    assert!(poll!(&mut first).is_pending());
+    let mut removed = Box::pin(async { runner.remove_session(&run("a")).await });
+    assert!(poll!(&mut removed).is_pending());
+    // A run that begins in between waits too.
+    let mut second = Box::pin(runner.run_with(run("a"), "Hi.").answer());
+    assert!(poll!(&mut second).is_pending());
+    go.send(true).unwrap();
+    first.await.unwrap();
+    assert!(removed.await);
+    second.await.unwrap();
+    // It has the session for itself, and a later run continues it.
+    assert_eq!(runner.history(&run("a")).await.len(), 2);
+    runner.run_with(run("a"), "Hi.").answer().await.unwrap();
+    assert_eq!(runner.history(&run("a")).now_or_never().unwrap().len(), 4);
+}
+
+#[tokio::test]
 async fn open_calls_of_a_removed_session_can_no_longer_be_answered() {
     for is_removed_by_method in [true, false] {
         let call = Reply::call("remove", json!({ "path": "a.txt" }));
