@@ -19,6 +19,14 @@ pub enum ServeError {
     Protocol(Box<ServerInitializeError>),
     /// The address cannot be listened at.
     Listener(io::Error),
+    /// A value of a setting has not its form, so that no request would be accepted for it.
+    #[cfg(feature = "http")]
+    Setting {
+        /// The setting, such as `origins`.
+        setting: &'static str,
+        /// The value.
+        value: String,
+    },
     /// The task of the server panicked.
     Panicked(String),
 }
@@ -31,6 +39,14 @@ impl fmt::Display for ServeError {
             Self::Tools(_) => f.write_str("the executor of the tools cannot be built"),
             Self::Protocol(_) => f.write_str("the client does not speak the protocol"),
             Self::Listener(_) => f.write_str("the address cannot be listened at"),
+            #[cfg(feature = "http")]
+            Self::Setting { setting, value } => {
+                let form = match *setting {
+                    "hosts" => "a name, or a name with a port, such as `example.com:8443`",
+                    _ => "scheme, host and port, such as `https://example.com:443`, or `*` as the port",
+                };
+                write!(f, "`{setting}` has the value `{value}`, which is none: write {form}")
+            }
             Self::Panicked(error) => write!(f, "the server panicked: {error}"),
         }
     }
@@ -43,6 +59,8 @@ impl Error for ServeError {
             Self::Key(error) => Some(error),
             Self::Tools(error) => Some(error),
             Self::Protocol(error) => Some(error),
+            #[cfg(feature = "http")]
+            Self::Setting { .. } => None,
             Self::Panicked(_) => None,
         }
     }

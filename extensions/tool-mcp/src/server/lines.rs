@@ -1,7 +1,7 @@
 //! The transport of a pair of streams: a message in each line.
 //!
 //! It is the SDK's, behind a reader that takes calls in the [plain form](super::received::PlainCall) out of the stream. Those reach the handler
-//! with the text of their arguments; the SDK reads all other lines.
+//! with the text of their arguments. Other requests are [read](super::requests) before the SDK does, so that its errors have their id.
 
 use std::{
     io,
@@ -11,15 +11,26 @@ use std::{
 };
 
 use rmcp::{
-    RoleServer,
+    ErrorData, RoleServer,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader, ReadBuf};
 
-use super::received::take_apart;
+use super::{
+    received::take_apart,
+    requests::{ReadMessage, RefusedMessage, read_message},
+};
 
 type Message = RxJsonRpcMessage<RoleServer>;
+
+/// A line that the SDK does not read.
+enum TakenLine {
+    Message(Box<Message>),
+    Refused(Box<RefusedMessage>),
+}
+
+type SharedLine = Arc<Mutex<Option<TakenLine>>>;
 
 /// The bytes that are read at once.
 const BUFFER: usize = 64 * 1024;
@@ -27,7 +38,9 @@ const BUFFER: usize = 64 * 1024;
 /// A transport over `R` and `W`.
 pub(super) struct Lines<R: AsyncRead + Unpin, W: AsyncWrite> {
     inner: AsyncRwTransport<RoleServer, Others<R>, W>,
-    call: Arc<Mutex<Option<Message>>>,
+    taken: SharedLine,
+    /// The error for a line. No line is read before it is sent, so that a client that reads nothing is not read either.
+    sending: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
 }
 
 impl<R, W> Lines<R, W>
@@ -37,7 +50,7 @@ where
 {
     /// Creates a transport. A line of more than `longest` bytes is dropped, and logged.
     pub(super) fn new(read: R, write: W, longest: usize) -> Self {
-        let call = Arc::default();
+        let taken = SharedLine::default();
         let others = Others {
             read: BufReader::with_capacity(BUFFER, read),
             line: Vec::new(),
@@ -45,9 +58,10 @@ where
             is_too_long: false,
             other: Vec::new(),
             given: 0,
-            call: Arc::clone(&call),
+            taken: Arc::clone(&taken),
         };
-        Self { inner: AsyncRwTransport::new_server(others, write).with_max_line_length(longest), call }
+        let inner = AsyncRwTransport::new_server(others, write).with_max_line_length(longest);
+        Self { inner, taken, sending: None }
     }
 }
 
@@ -67,15 +81,36 @@ where
 
     async fn receive(&mut self) -> Option<Message> {
         // It may be dropped at any time: the SDK does so itself.
-        let mut other = pin!(self.inner.receive());
-        std::future::poll_fn(|cx| match other.as_mut().poll(cx) {
-            Poll::Ready(message) => Poll::Ready(message),
-            Poll::Pending => {
-                let call = self.call.lock().unwrap_or_else(PoisonError::into_inner).take();
-                call.map_or(Poll::Pending, |call| Poll::Ready(Some(call)))
+        loop {
+            if let Some(sending) = &mut self.sending {
+                let sent = sending.await;
+                self.sending = None;
+                if let Err(error) = sent {
+                    tracing::debug!(%error, "the error for a line cannot be sent");
+                    return None;
+                }
             }
-        })
-        .await
+            let taken = {
+                let mut other = pin!(self.inner.receive());
+                std::future::poll_fn(|cx| match other.as_mut().poll(cx) {
+                    Poll::Ready(message) => {
+                        Poll::Ready(message.map(|message| TakenLine::Message(Box::new(message))))
+                    }
+                    Poll::Pending => {
+                        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+                        taken.map_or(Poll::Pending, |taken| Poll::Ready(Some(taken)))
+                    }
+                })
+                .await
+            };
+            match taken? {
+                TakenLine::Message(message) => return Some(*message),
+                TakenLine::Refused(refused) => {
+                    let answer = TxJsonRpcMessage::<RoleServer>::error(refused.error, refused.id);
+                    self.sending = Some(Box::pin(self.inner.send(answer)));
+                }
+            }
+        }
     }
 
     async fn close(&mut self) -> io::Result<()> {
@@ -94,8 +129,8 @@ struct Others<R> {
     /// A line for the SDK, or a part of one, and the number of its bytes that the SDK has.
     other: Vec<u8>,
     given: usize,
-    /// A call that was taken out of the stream.
-    call: Arc<Mutex<Option<Message>>>,
+    /// A line that was taken out of the stream.
+    taken: SharedLine,
 }
 
 impl<R: AsyncRead + Unpin> Others<R> {
@@ -137,16 +172,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for Others<R> {
             if !is_end && !it.is_too_long {
                 continue;
             }
-            let call = match it.is_too_long {
-                true => None,
-                false => take_apart(&it.line, |call, arguments| call.into_message(arguments))
-                    .map(|(message, _)| message),
-            };
+            let taken = if it.is_too_long { None } else { taken_line(&mut it.line) };
             it.is_too_long &= !is_end;
-            if let Some(call) = call {
+            if let Some(taken) = taken {
                 it.line.clear();
-                *it.call.lock().unwrap_or_else(PoisonError::into_inner) = Some(call);
-                // The transport, which polls, looks for the call now.
+                *it.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
+                // The transport, which polls, looks for the line now.
                 return Poll::Pending;
             }
             std::mem::swap(&mut it.line, &mut it.other);
@@ -154,4 +185,53 @@ impl<R: AsyncRead + Unpin> AsyncRead for Others<R> {
             it.given = 0;
         }
     }
+}
+
+/// The mark that some programs write before their first line.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Returns what is taken out of the stream in the place of `line`, which may be changed for the SDK.
+fn taken_line(line: &mut Vec<u8>) -> Option<TakenLine> {
+    let call_of = |line: &[u8]| {
+        let (message, _) = take_apart(line, |call, arguments| call.into_message(arguments))?;
+        Some(TakenLine::Message(Box::new(message)))
+    };
+    if line.starts_with(BYTE_ORDER_MARK) {
+        line.drain(..BYTE_ORDER_MARK.len());
+    }
+    if let Some(call) = call_of(line) {
+        return Some(call);
+    }
+    if line.trim_ascii().is_empty() {
+        return None;
+    }
+    let forwarded = match read_message(line) {
+        ReadMessage::Refused(refused) => return Some(TakenLine::Refused(refused)),
+        ReadMessage::Dropped(problem) => {
+            tracing::warn!(problem, "a notification cannot be read");
+            line.clear();
+            return None;
+        }
+        ReadMessage::Forwarded(message, id) => {
+            let is_changed = matches!(message, std::borrow::Cow::Owned(_));
+            let message = is_changed.then(|| message.into_owned());
+            (message, id)
+        }
+    };
+    let (message, id) = forwarded;
+    if let Some(message) = message {
+        *line = message;
+        if let Some(call) = call_of(line) {
+            return Some(call);
+        }
+    }
+    // The SDK would answer a request that it cannot decode without its id.
+    let id = id?;
+    Some(match serde_json::from_slice(line) {
+        Ok(message) => TakenLine::Message(Box::new(message)),
+        Err(error) => {
+            let error = ErrorData::invalid_request(format!("the request cannot be read: {error}"), None);
+            TakenLine::Refused(Box::new(RefusedMessage { id: Some(id), error }))
+        }
+    })
 }

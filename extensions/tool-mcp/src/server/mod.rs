@@ -33,6 +33,10 @@
 //! | [`McpServer::max_request`] | 4 MiB | status 413; a line is dropped and logged |
 //! | [`McpServer::max_calls`] | 4096 | the JSON-RPC error -32000 |
 //! | [`McpServer::max_calls_per_caller`] | 1024 | the JSON-RPC error -32000 |
+//! | [`HttpConfig::head_time`] | 10 seconds | the connection ends |
+//! | [`HttpConfig::keep_alive_time`] | 1 minute | the connection, which has no request, ends |
+//! | [`HttpConfig::body_idle_time`] | 30 seconds | status 408 |
+//! | [`HttpConfig::max_bodies`] | 64 | the slowest body has status 503 |
 //! | [`HttpConfig::max_sessions`] | 10,000 | `initialize` has status 503 |
 //! | [`HttpConfig::max_sessions_per_caller`] | 1000 | `initialize` has status 429 |
 //! | [`HttpConfig::idle_time`] | 5 minutes | the session ends |
@@ -78,6 +82,7 @@ mod listed;
 mod offer;
 mod received;
 mod reports;
+mod requests;
 mod round;
 mod running;
 mod seal;

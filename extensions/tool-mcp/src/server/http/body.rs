@@ -1,27 +1,56 @@
 //! The body of a request, without the arguments of a call.
 
 use std::{
+    borrow::Cow,
+    fmt,
     pin::Pin,
     sync::{Arc, PoisonError},
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame};
+use tokio::time::{Instant, Sleep};
 
-use super::Via;
-use crate::server::{handler::Shared, received::take_apart};
+use super::{
+    Via,
+    receiving::{BodyPermit, ReceivedBodies},
+    refusal::Refusal,
+    sessions::Underway,
+};
+use crate::server::{
+    handler::Shared,
+    received::take_apart,
+    requests::{ReadMessage, read_message},
+};
+
+/// The limits of a body.
+pub(super) struct BodyLimits {
+    /// The largest body, in bytes; the SDK refuses a larger one.
+    pub(super) max_bytes: usize,
+    pub(super) idle_time: Duration,
+    pub(super) bodies: Arc<ReceivedBodies>,
+}
 
 /// A body whose call, if it has the [plain form](crate::server::received::PlainCall), arrives at the SDK with empty arguments; their text is in the
-/// [`Via`] of the request. Any other body arrives unchanged.
+/// [`Via`] of the request. Other requests are [read](crate::server::requests) before the SDK does.
 pub(super) struct WithoutArguments<B> {
     body: Pin<Box<B>>,
     via: Arc<Via>,
     shared: Arc<Shared>,
-    /// The largest body; the SDK refuses a larger one.
-    largest: usize,
+    underway: Arc<Underway>,
+    limits: BodyLimits,
     received: Vec<u8>,
+    /// Since the body did not arrive with the head.
+    waiting: Option<Waiting>,
     state: State,
+}
+
+/// The wait for more of a body.
+struct Waiting {
+    permit: BodyPermit,
+    idle: Pin<Box<Sleep>>,
 }
 
 enum State {
@@ -32,60 +61,188 @@ enum State {
     Ended,
 }
 
-impl<B: Body> WithoutArguments<B> {
-    pub(super) fn new(body: B, via: Arc<Via>, shared: Arc<Shared>, largest: usize) -> Self {
-        Self { body: Box::pin(body), via, shared, largest, received: Vec::new(), state: State::Receives }
-    }
+/// The error of a body.
+#[derive(Debug)]
+pub(super) enum BodyError {
+    /// It is refused, for the reason of its request.
+    Refused,
+    Broken(String),
+}
 
-    /// Returns the body for the SDK.
-    fn shortened(&mut self) -> Bytes {
-        let body = std::mem::take(&mut self.received);
-        let taken = take_apart(&body, |call, arguments| {
-            // The SDK compares arguments of such tools with headers.
-            let is_in_headers = self.shared.has_header_parameters(call.name());
-            (!is_in_headers).then(|| arguments.to_owned())
-        });
-        let Some((arguments, shortened)) = taken else { return body.into() };
-        *self.via.arguments.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
-        shortened.into()
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused => f.write_str("the request is refused"),
+            Self::Broken(error) => f.write_str(error),
+        }
     }
 }
 
-impl<B: Body> Body for WithoutArguments<B> {
+impl<B: Body> WithoutArguments<B>
+where
+    B::Error: fmt::Display,
+{
+    pub(super) fn new(
+        body: B,
+        via: Arc<Via>,
+        shared: Arc<Shared>,
+        underway: Arc<Underway>,
+        limits: BodyLimits,
+    ) -> Self {
+        Self {
+            body: Box::pin(body),
+            via,
+            shared,
+            underway,
+            limits,
+            received: Vec::new(),
+            waiting: None,
+            state: State::Receives,
+        }
+    }
+
+    /// Returns the body for the SDK.
+    fn forwarded(&mut self) -> Result<Bytes, BodyError> {
+        self.waiting = None;
+        let body = std::mem::take(&mut self.received);
+        if let Some(shortened) = self.shortened(&body) {
+            return Ok(shortened);
+        }
+        match read_message(&body) {
+            ReadMessage::Forwarded(message, id) => {
+                if let Some(id) = id {
+                    self.underway.set_id(id);
+                }
+                match message {
+                    Cow::Borrowed(_) => Ok(body.into()),
+                    Cow::Owned(message) => Ok(self.shortened(&message).unwrap_or_else(|| message.into())),
+                }
+            }
+            ReadMessage::Refused(refused) => Err(self.refuse(Refusal::Message(*refused))),
+            // The SDK answers it.
+            ReadMessage::Dropped(_) => Ok(body.into()),
+        }
+    }
+
+    /// Returns the call without its arguments, if it has the plain form.
+    fn shortened(&self, body: &[u8]) -> Option<Bytes> {
+        let (arguments, shortened) = take_apart(body, |call, arguments| {
+            // The SDK compares arguments of such tools with headers.
+            let is_in_headers = self.shared.has_header_parameters(call.name());
+            (!is_in_headers).then(|| arguments.to_owned())
+        })?;
+        *self.via.arguments.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
+        Some(shortened.into())
+    }
+
+    fn refuse(&mut self, refusal: Refusal) -> BodyError {
+        self.state = State::Ended;
+        self.waiting = None;
+        self.received = Vec::new();
+        self.underway.refuse(refusal);
+        BodyError::Refused
+    }
+
+    /// Waits for more of the body.
+    ///
+    /// # Errors
+    ///
+    /// If it takes too long, or too many bodies are received.
+    fn wait(&mut self, cx: &mut Context<'_>) -> Result<(), BodyError> {
+        let limit = self.limits.bodies.limit();
+        let waiting = match &mut self.waiting {
+            Some(waiting) => waiting,
+            None => match self.limits.bodies.admit() {
+                Some(permit) => {
+                    permit.receive(self.received.len());
+                    let idle = Box::pin(tokio::time::sleep(self.limits.idle_time));
+                    self.waiting.insert(Waiting { permit, idle })
+                }
+                None => return Err(self.refuse(Refusal::Bodies(limit))),
+            },
+        };
+        if waiting.permit.poll_given_way(cx) {
+            return Err(self.refuse(Refusal::Bodies(limit)));
+        }
+        if waiting.idle.as_mut().poll(cx).is_ready() {
+            let time = self.limits.idle_time;
+            return Err(self.refuse(Refusal::IdleBody(time)));
+        }
+        Ok(())
+    }
+
+    /// Adds `data` to what is received.
+    fn receive(&mut self, mut data: impl Buf) {
+        let bytes = data.remaining();
+        if let Some(waiting) = &mut self.waiting
+            && bytes > 0
+        {
+            waiting.permit.receive(bytes);
+            // Beyond the clock, it never ends.
+            if let Some(deadline) = Instant::now().checked_add(self.limits.idle_time) {
+                waiting.idle.as_mut().reset(deadline);
+            }
+        }
+        let (length, capacity) = (self.received.len(), self.received.capacity());
+        let needed = length.saturating_add(bytes);
+        if needed > capacity {
+            // Doubled, as far as the largest body, and no further.
+            let target = capacity.saturating_mul(2).min(self.limits.max_bytes).max(needed);
+            self.received.reserve_exact(target - length);
+        }
+        while data.has_remaining() {
+            let length = data.chunk().len();
+            self.received.extend_from_slice(data.chunk());
+            data.advance(length);
+        }
+    }
+}
+
+impl<B: Body> Body for WithoutArguments<B>
+where
+    B::Error: fmt::Display,
+{
     type Data = Bytes;
-    type Error = B::Error;
+    type Error = BodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        let it = &mut *self;
         loop {
-            let frame = match self.state {
-                State::Ended => return Poll::Ready(None),
-                State::Receives | State::Passes => ready!(self.body.as_mut().poll_frame(cx)),
+            if matches!(it.state, State::Ended) {
+                return Poll::Ready(None);
+            }
+            let frame = match it.body.as_mut().poll_frame(cx) {
+                Poll::Ready(frame) => frame,
+                Poll::Pending if matches!(it.state, State::Passes) => return Poll::Pending,
+                Poll::Pending => {
+                    return match it.wait(cx) {
+                        Ok(()) => Poll::Pending,
+                        Err(error) => Poll::Ready(Some(Err(error))),
+                    };
+                }
             };
             let data = match frame {
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(BodyError::Broken(error.to_string())))),
                 // Trailers have no meaning here.
                 Some(Ok(frame)) => frame.into_data().ok(),
-                None if matches!(self.state, State::Passes) => return Poll::Ready(None),
+                None if matches!(it.state, State::Passes) => return Poll::Ready(None),
                 None => {
-                    self.state = State::Ended;
-                    return Poll::Ready(Some(Ok(Frame::data(self.shortened()))));
+                    it.state = State::Ended;
+                    return Poll::Ready(Some(it.forwarded().map(Frame::data)));
                 }
             };
             let Some(mut data) = data else { continue };
-            if matches!(self.state, State::Passes) {
+            if matches!(it.state, State::Passes) {
                 return Poll::Ready(Some(Ok(Frame::data(data.copy_to_bytes(data.remaining())))));
             }
-            while data.has_remaining() {
-                let length = data.chunk().len();
-                self.received.extend_from_slice(data.chunk());
-                data.advance(length);
-            }
-            if self.received.len() > self.largest {
-                self.state = State::Passes;
-                let received = std::mem::take(&mut self.received);
+            it.receive(data);
+            if it.received.len() > it.limits.max_bytes {
+                it.state = State::Passes;
+                it.waiting = None;
+                let received = std::mem::take(&mut it.received);
                 return Poll::Ready(Some(Ok(Frame::data(received.into()))));
             }
         }

@@ -7,7 +7,8 @@ use rmcp::transport::streamable_http_server::{
     session::{EventStore, SessionStore},
 };
 
-use super::ResourceServer;
+use super::{ResourceServer, names::AcceptedNames};
+use crate::server::ServeError;
 
 /// The names of this machine for itself.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -30,6 +31,10 @@ const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 pub struct HttpConfig {
     hosts: Vec<String>,
     origins: Vec<String>,
+    pub(super) head_time: Duration,
+    pub(super) keep_alive_time: Duration,
+    pub(super) body_idle_time: Duration,
+    pub(super) max_bodies: usize,
     pub(super) max_sessions: usize,
     pub(super) max_sessions_per_caller: usize,
     pub(super) idle_time: Duration,
@@ -53,6 +58,10 @@ impl HttpConfig {
         Self {
             hosts: LOCAL.map(str::to_owned).into(),
             origins: origins.collect(),
+            head_time: Duration::from_secs(10),
+            keep_alive_time: Duration::from_secs(60),
+            body_idle_time: Duration::from_secs(30),
+            max_bodies: 64,
             max_sessions: 10_000,
             max_sessions_per_caller: 1_000,
             idle_time: Duration::from_secs(5 * 60),
@@ -79,11 +88,44 @@ impl HttpConfig {
     }
 
     /// Sets the values of the header `Origin` that are accepted: scheme, host and port (`*` for any). A request without the
-    /// header is accepted; any other value has status 403. Default: the pages of this machine, such as
+    /// header is accepted; any other value has status 403, also two of them. An origin without a port is accepted with any. Default: the pages of this machine, such as
     /// `http://localhost:*`.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the time for the head of a request, from its first byte, or from the start of its connection; then the connection ends.
+    /// It applies to [`HttpServer::serve`](super::HttpServer::serve) and [`McpServer::serve_http`](crate::server::McpServer::serve_http): the
+    /// connections of a program's own router are the program's. There, a head has at most 64 KiB. Default: 10 seconds.
+    #[must_use]
+    pub fn head_time(mut self, time: Duration) -> Self {
+        self.head_time = time;
+        self
+    }
+
+    /// Sets the time that a connection may wait between two requests; then it ends. It applies as
+    /// [`head_time`](Self::head_time) does. Default: 1 minute.
+    #[must_use]
+    pub fn keep_alive_time(mut self, time: Duration) -> Self {
+        self.keep_alive_time = time;
+        self
+    }
+
+    /// Sets the time in which more of a body has to arrive; then the request has status 408. Default: 30 seconds.
+    #[must_use]
+    pub fn body_idle_time(mut self, time: Duration) -> Self {
+        self.body_idle_time = time;
+        self
+    }
+
+    /// Sets the most bodies that are received at once, each of which may hold [`McpServer::max_request`](crate::server::McpServer::max_request)
+    /// bytes of memory. Beyond it, the body that arrives at the lowest rate has status 503; if all of them are younger than a second, the
+    /// new one has. A body that arrives together with its head is not counted. Default: 64.
+    #[must_use]
+    pub fn max_bodies(mut self, bodies: usize) -> Self {
+        self.max_bodies = bodies;
         self
     }
 
@@ -145,11 +187,16 @@ impl HttpConfig {
         self
     }
 
+    /// Returns the names that are accepted.
+    pub(super) fn accepted_names(&self) -> Result<AcceptedNames, ServeError> {
+        let setting = |(setting, value)| ServeError::Setting { setting, value };
+        AcceptedNames::parse(&self.hosts, &self.origins).map_err(setting)
+    }
+
     pub(super) fn sdk(&self, max_request: usize) -> StreamableHttpServerConfig {
         let mut sdk = StreamableHttpServerConfig::default()
-            .with_allowed_hosts(&self.hosts)
-            .with_allowed_origins(&self.origins)
-            .enforce_origin_validation()
+            // Both are validated before.
+            .disable_allowed_hosts()
             .with_max_request_body_bytes(max_request)
             // From 2026-07-28 on: an answer alone is no stream, so that its connection is free at once. A stored event is one of a stream.
             .with_json_response(self.event_store.is_none());

@@ -3,31 +3,29 @@
 mod auth;
 mod body;
 mod config;
+mod connections;
 mod logs;
+mod names;
+mod receiving;
+mod refusal;
 mod sessions;
 mod streams;
 
 use std::{
     convert::Infallible,
     fmt, mem,
-    net::SocketAddr,
     pin::Pin,
     sync::{Arc, Mutex, OnceLock},
     task::{Context, Poll},
     time::SystemTime,
 };
 
-use axum::serve::{ListenerExt as _, TapIo};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::{BodyExt, Full, combinators::BoxBody};
-use rmcp::{
-    ErrorData,
-    model::{JsonRpcError, ProtocolVersion},
-    transport::streamable_http_server::StreamableHttpService,
-};
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use http_body_util::{BodyExt, combinators::BoxBody};
+use rmcp::{ErrorData, model::ProtocolVersion, transport::streamable_http_server::StreamableHttpService};
+use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio_util::task::{
     AbortOnDropHandle,
     task_tracker::{TaskTracker, TaskTrackerToken},
@@ -40,13 +38,17 @@ pub use self::{
     config::HttpConfig,
 };
 use self::{
-    body::WithoutArguments,
-    sessions::{REQUEST, SessionLimit, Sessions, Underway},
+    body::{BodyLimits, WithoutArguments},
+    connections::{ConnectionTimes, serve_connections},
+    names::AcceptedNames,
+    receiving::ReceivedBodies,
+    refusal::{Refusal, text, unavailable},
+    sessions::{REQUEST, Sessions, Underway},
 };
 use super::{
     McpServer, ServeError,
     handler::{Handler, Shared},
-    round::UNAVAILABLE,
+    requests::RefusedMessage,
 };
 
 /// The path at which [`HttpServer::serve`] serves.
@@ -88,6 +90,8 @@ struct Inner {
     sessions: Arc<Sessions>,
     shared: Arc<Shared>,
     config: HttpConfig,
+    names: AcceptedNames,
+    bodies: Arc<ReceivedBodies>,
     max_request: usize,
     /// The requests that are not answered yet.
     open: TaskTracker,
@@ -116,6 +120,7 @@ impl McpServer {
     /// If the server cannot be built.
     pub fn http_with(self, config: HttpConfig) -> Result<HttpServer, ServeError> {
         let max_request = self.max_request;
+        let names = config.accepted_names()?;
         let shared = self.shared()?;
         let sessions = Arc::new(Sessions::new(&config, Arc::clone(&shared)));
         let factory = {
@@ -127,6 +132,8 @@ impl McpServer {
             service: StreamableHttpService::new(factory, Arc::clone(&sessions), sdk),
             sessions,
             shared,
+            names,
+            bodies: Arc::new(ReceivedBodies::new(config.max_bodies)),
             config,
             max_request,
             open: TaskTracker::new(),
@@ -168,16 +175,19 @@ impl HttpServer {
     ///
     /// If the listener fails.
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> Result<(), ServeError> {
-        let service = self.router().into_make_service_with_connect_info::<SocketAddr>();
-        let serving = axum::serve(undelayed(listener), service).with_graceful_shutdown(async move {
+        let (router, config) = (self.router(), &self.0.config);
+        let times = ConnectionTimes {
+            head: config.head_time,
+            keep_alive: config.keep_alive_time,
+            shutdown: self.0.shared.shutdown_time,
+        };
+        let serving = serve_connections(listener, router, times, async move {
             stop.cancelled().await;
             self.shutdown().await;
         });
         // A task of its own: the thread of a program's `main` would be woken for each connection.
-        match AbortOnDropHandle::new(tokio::spawn(serving.into_future())).await {
-            Ok(served) => served.map_err(ServeError::Listener),
-            Err(error) => Err(ServeError::Listener(error.into())),
-        }
+        let serving = AbortOnDropHandle::new(tokio::spawn(serving));
+        serving.await.map_err(|error| ServeError::Listener(error.into()))
     }
 
     /// Returns the routes of the server: `/mcp`, and the metadata of its [protection](HttpConfig::protect).
@@ -221,6 +231,10 @@ impl HttpServer {
         if self.0.shared.stopping.is_cancelled() {
             return unavailable("the server ends".to_owned());
         }
+        if let Err((status, reason)) = self.0.names.validate(request.uri(), request.headers()) {
+            tracing::warn!(reason, "a request is refused");
+            return text(status, reason);
+        }
         let identity = match &self.0.config.protection {
             Some(protection) => match protection.identify(request.headers()).await {
                 Ok(identity) => Some(Arc::new(identity)),
@@ -260,18 +274,24 @@ impl HttpServer {
         // A stream of events has no end of its own; all others are answered before the server ends.
         let open = (!is_get).then(|| self.0.open.token());
         let is_end = request.method() == Method::DELETE;
-        let request = request
-            .map(|body| WithoutArguments::new(body, via, Arc::clone(&self.0.shared), self.0.max_request));
         let underway = Arc::new(Underway::of(identity));
+        let limits = BodyLimits {
+            max_bytes: self.0.max_request,
+            idle_time: self.0.config.body_idle_time,
+            bodies: Arc::clone(&self.0.bodies),
+        };
+        let (shared, of_body) = (Arc::clone(&self.0.shared), Arc::clone(&underway));
+        let request = request.map(|body| WithoutArguments::new(body, via, shared, of_body, limits));
         // Boxed: the future of the SDK is large, and would be copied with this one.
         let answering = Box::pin(self.0.service.handle(request));
         let mut response = REQUEST.scope(Arc::clone(&underway), answering).await;
-        if let Some(full) = underway.refused() {
-            let mut refused = unavailable(full.to_string());
-            if matches!(full, SessionLimit::Caller(_)) {
-                *refused.status_mut() = StatusCode::TOO_MANY_REQUESTS;
-            }
-            return refused;
+        if let Some(refusal) = underway.refusal() {
+            return refusal.response();
+        }
+        if let (StatusCode::UNSUPPORTED_MEDIA_TYPE, Some(id)) = (response.status(), underway.id()) {
+            // The SDK cannot decode the message, and does not say which.
+            let error = ErrorData::invalid_request("the request cannot be read", None);
+            return Refusal::Message(RefusedMessage { id: Some(id.clone()), error }).response();
         }
         if is_end && response.status() == StatusCode::ACCEPTED {
             // The session has ended; the official Python client takes 202 for a failure.
@@ -369,49 +389,5 @@ impl std::ops::Deref for RequestHeaders {
 
     fn deref(&self) -> &HeaderMap {
         &self.0
-    }
-}
-
-/// Returns a listener whose connections send small packets at once. The end of a stream of events would wait until the client has
-/// acknowledged the event, for up to 40 ms.
-fn undelayed(listener: TcpListener) -> TapIo<TcpListener, impl FnMut(&mut TcpStream) + Send + 'static> {
-    listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection delays small packets");
-        }
-    })
-}
-
-/// An answer that says that the server does not take the request now.
-fn unavailable(reason: String) -> Response<BoxBody<Bytes, Infallible>> {
-    let error = JsonRpcError::new(None, ErrorData::new(UNAVAILABLE, reason, None));
-    let body = serde_json::to_string(&error).unwrap_or_default();
-    let mut response = text(StatusCode::SERVICE_UNAVAILABLE, body);
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
-    response
-}
-
-fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<BoxBody<Bytes, Infallible>> {
-    let mut response = Response::new(Full::new(text.into()).boxed());
-    *response.status_mut() = status;
-    response
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-    use axum::serve::Listener as _;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn connections_send_small_packets_at_once() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let _client = TcpStream::connect(address).await.unwrap();
-        assert!(undelayed(listener).accept().await.0.nodelay().unwrap());
     }
 }

@@ -19,6 +19,7 @@ use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
     HttpConfig, Identity,
+    refusal::Refusal,
     streams::{Active, Activity, Answers, Routed, stream_of},
 };
 use crate::server::handler::Shared;
@@ -31,18 +32,32 @@ tokio::task_local! {
 /// A request that the SDK handles, for what the SDK does not pass on.
 #[derive(Debug, Default)]
 pub(super) struct Underway {
-    refused: OnceLock<SessionLimit>,
+    refusal: OnceLock<Refusal>,
+    /// The id of the request, if the SDK reads its body.
+    id: OnceLock<RequestId>,
     identity: Option<Arc<Identity>>,
 }
 
 impl Underway {
     pub(super) fn of(identity: Option<Arc<Identity>>) -> Self {
-        Self { refused: OnceLock::new(), identity }
+        Self { refusal: OnceLock::new(), id: OnceLock::new(), identity }
     }
 
-    /// The limit of sessions, if the request wanted one more.
-    pub(super) fn refused(&self) -> Option<SessionLimit> {
-        self.refused.get().copied()
+    pub(super) fn refuse(&self, refusal: Refusal) {
+        self.refusal.set(refusal).ok();
+    }
+
+    /// Returns the reason why the request is refused, if it is.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.get()
+    }
+
+    pub(super) fn set_id(&self, id: RequestId) {
+        self.id.set(id).ok();
+    }
+
+    pub(super) fn id(&self) -> Option<&RequestId> {
+        self.id.get()
     }
 }
 
@@ -165,7 +180,7 @@ impl Sessions {
         }
         let identity = REQUEST.try_with(|request| request.identity.clone()).ok().flatten();
         if let Some(full) = self.full(&open, identity.as_deref()) {
-            REQUEST.try_with(|request| request.refused.set(full)).ok();
+            REQUEST.try_with(|request| request.refuse(Refusal::Sessions(full))).ok();
             return Err(SessionsError::Full(full));
         }
         let activity = Arc::new(Activity::default());

@@ -4,11 +4,13 @@ mod auth;
 mod basics;
 mod cluster;
 mod context;
+mod hostile;
 mod http;
 mod offers;
 mod processes;
 mod questions;
 mod received;
+mod requests;
 mod results;
 mod rounds;
 #[cfg(unix)]

@@ -1,0 +1,135 @@
+//! The bodies of requests that are being received, and their limit.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Context, Waker},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+/// The age from which a body may have to give way to a new one.
+const MIN_AGE: Duration = Duration::from_secs(1);
+
+/// The bodies that a server receives. A body that arrives with the head of its request is none of them.
+#[derive(Debug)]
+pub(super) struct ReceivedBodies {
+    limit: usize,
+    open: Mutex<Vec<Arc<OpenBody>>>,
+}
+
+#[derive(Debug)]
+struct OpenBody {
+    start: Instant,
+    received_bytes: AtomicU64,
+    has_given_way: AtomicBool,
+    reader: Mutex<Option<Waker>>,
+}
+
+impl OpenBody {
+    /// Returns the bytes per second.
+    fn rate(&self, now: Instant) -> f64 {
+        let seconds = now.saturating_duration_since(self.start).as_secs_f64();
+        self.received_bytes.load(Ordering::Relaxed) as f64 / seconds.max(f64::MIN_POSITIVE)
+    }
+}
+
+impl ReceivedBodies {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, open: Mutex::default() }
+    }
+
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<OpenBody>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts one more body. At the limit, the body with the lowest rate gives way, so that clients that send nothing do not keep
+    /// others from the server; `None` if all bodies are new.
+    pub(super) fn admit(self: &Arc<Self>) -> Option<BodyPermit> {
+        let now = Instant::now();
+        let mut open = self.lock();
+        if open.len() >= self.limit {
+            let is_old = |body: &Arc<OpenBody>| now.saturating_duration_since(body.start) >= MIN_AGE;
+            let candidates = open.iter().enumerate().filter(|(_, body)| is_old(body));
+            let slowest = candidates.min_by(|(_, one), (_, other)| one.rate(now).total_cmp(&other.rate(now)));
+            let slowest = slowest.map(|(at, _)| at)?;
+            let body = open.swap_remove(slowest);
+            body.has_given_way.store(true, Ordering::Release);
+            if let Some(reader) = body.reader.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                reader.wake();
+            }
+        }
+        let body = Arc::new(OpenBody {
+            start: now,
+            received_bytes: AtomicU64::new(0),
+            has_given_way: AtomicBool::new(false),
+            reader: Mutex::default(),
+        });
+        open.push(Arc::clone(&body));
+        Some(BodyPermit { bodies: Arc::clone(self), body })
+    }
+}
+
+/// One of the bodies, until it is dropped.
+#[derive(Debug)]
+pub(super) struct BodyPermit {
+    bodies: Arc<ReceivedBodies>,
+    body: Arc<OpenBody>,
+}
+
+impl BodyPermit {
+    /// Counts received bytes.
+    pub(super) fn receive(&self, bytes: usize) {
+        self.body.received_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if the body has given way to another one. Wakes the task when it has to.
+    pub(super) fn poll_given_way(&self, cx: &Context<'_>) -> bool {
+        *self.body.reader.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
+        self.body.has_given_way.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for BodyPermit {
+    fn drop(&mut self) {
+        self.bodies.lock().retain(|body| !Arc::ptr_eq(body, &self.body));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::task::Waker;
+
+    use super::*;
+
+    fn has_given_way(body: &BodyPermit) -> bool {
+        body.poll_given_way(&Context::from_waker(Waker::noop()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_slowest_body_gives_way_to_a_new_one() {
+        let bodies = Arc::new(ReceivedBodies::new(3));
+        let [slow, mute, fast] = [(); 3].map(|()| bodies.admit().unwrap());
+        assert!(bodies.admit().is_none(), "all are new");
+        tokio::time::advance(MIN_AGE).await;
+        slow.receive(10);
+        fast.receive(1_000);
+        let new = bodies.admit().unwrap();
+        assert_eq!([&slow, &mute, &fast, &new].map(has_given_way), [false, true, false, false]);
+        // One that has given way holds no place any more.
+        drop(mute);
+        let newer = bodies.admit().unwrap();
+        assert_eq!([&slow, &fast, &new, &newer].map(has_given_way), [true, false, false, false]);
+        drop((fast, new, newer));
+        assert_eq!(bodies.lock().len(), 0);
+    }
+}

@@ -1,0 +1,81 @@
+//! Answers to requests that the server does not work on.
+
+use std::{convert::Infallible, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use rmcp::{
+    ErrorData,
+    model::{ErrorCode, JsonRpcError},
+};
+
+use super::sessions::SessionLimit;
+use crate::server::{requests::RefusedMessage, round::UNAVAILABLE};
+
+/// The reason why the server does not work on a request whose head is valid.
+#[derive(Debug, Clone)]
+pub(super) enum Refusal {
+    Sessions(SessionLimit),
+    /// No more of the body was received for this time.
+    IdleBody(Duration),
+    /// This number of bodies is being received.
+    Bodies(usize),
+    Message(RefusedMessage),
+}
+
+impl Refusal {
+    /// Returns the answer.
+    pub(super) fn response(&self) -> Response<BoxBody<Bytes, Infallible>> {
+        match self {
+            Self::Sessions(full) => {
+                let mut response = unavailable(full.to_string());
+                if matches!(full, SessionLimit::Caller(_)) {
+                    *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+                }
+                response
+            }
+            Self::IdleBody(time) => {
+                let reason = format!("no more of the body was received for {time:?}");
+                closing(text(StatusCode::REQUEST_TIMEOUT, reason))
+            }
+            Self::Bodies(limit) => closing(unavailable(format!(
+                "{limit} bodies are being received, the limit of the server, and this one is the slowest; try again later"
+            ))),
+            Self::Message(refused) => {
+                let status = match refused.error.code {
+                    // A message of the protocol, which has an error of the protocol.
+                    ErrorCode::INVALID_PARAMS => StatusCode::OK,
+                    _ => StatusCode::BAD_REQUEST,
+                };
+                json(status, &JsonRpcError::new(refused.id.clone(), refused.error.clone()))
+            }
+        }
+    }
+}
+
+/// An answer that says that the server does not take the request now.
+pub(super) fn unavailable(reason: String) -> Response<BoxBody<Bytes, Infallible>> {
+    let error = JsonRpcError::new(None, ErrorData::new(UNAVAILABLE, reason, None));
+    let mut response = json(StatusCode::SERVICE_UNAVAILABLE, &error);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    response
+}
+
+fn json(status: StatusCode, error: &JsonRpcError) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = text(status, serde_json::to_string(error).unwrap_or_default());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// Ends the connection after `response`, since the rest of the body is not received.
+fn closing(mut response: Response<BoxBody<Bytes, Infallible>>) -> Response<BoxBody<Bytes, Infallible>> {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = Response::new(Full::new(text.into()).boxed());
+    *response.status_mut() = status;
+    response
+}
