@@ -16,6 +16,7 @@ use super::{
     handler::{Handler, Shared},
     items::error_of,
     offer::{Change, Changes, Resources},
+    session::SessionState,
 };
 
 /// The changes of a server.
@@ -138,11 +139,22 @@ impl Drop for Unsubscribed<'_> {
 }
 
 impl Handler {
-    /// Sends the changes to the client of a session.
-    pub(super) async fn announce(mut signals: Signals, peer: Peer<RoleServer>, subscribed: Arc<Subscribed>) {
+    /// Sends the changes to the client of a session; with `to_streams`, while it has a stream for them.
+    pub(super) async fn announce(state: Arc<SessionState>, peer: Peer<RoleServer>, to_streams: bool) {
+        let mut noted = state.signals.lock().await;
+        let Some(signals) = noted.as_mut() else { return };
+        let (mut listeners, subscribed) = (state.listeners(), &state.subscribed);
         loop {
+            if to_streams && listeners.wait_for(|number| *number > 0).await.is_err() {
+                return;
+            }
             let updated = |uri| peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri));
-            let sent = match signals.next().await {
+            let signal = tokio::select! {
+                signal = signals.next() => signal,
+                // The next one is sent on the next stream.
+                _ = listeners.wait_for(|number| *number == 0), if to_streams => continue,
+            };
+            let sent = match signal {
                 Signal::Tools => peer.notify_tool_list_changed().await,
                 Signal::Prompts => peer.notify_prompt_list_changed().await,
                 Signal::Resources => peer.notify_resource_list_changed().await,
@@ -171,11 +183,11 @@ impl Handler {
         if resources.changes().is_none() {
             return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
         }
-        self.watch(resources, uri, context, &self.subscribed)
+        self.watch(resources, uri, context, &self.state.subscribed)
     }
 
     pub(super) fn unsubscribe_from(&self, uri: &str) {
-        self.subscribed.remove(uri);
+        self.state.subscribed.remove(uri);
     }
 
     fn watch(

@@ -26,7 +26,7 @@ use tokio::task::AbortHandle;
 use tool_runtime::{CancellationToken, RunContext, call::CallId};
 
 use super::{
-    announce::{Signals, Subscribed},
+    announce::Signals,
     call::{Call, is_modern, tool_of},
     clients::{Clients, Described},
     listed::Listed,
@@ -34,6 +34,7 @@ use super::{
     requests::problem_of_params,
     running::{OfCaller, Running},
     seal::Seals,
+    session::SessionState,
     tasks::Tasks,
     tools::ServedTools,
 };
@@ -52,6 +53,9 @@ pub(super) struct Shared {
     pub(super) running: Running,
     pub(super) tasks: Tasks,
     pub(super) clients: Clients,
+    /// Over HTTP, changes are sent while a client has a stream for them, and noted otherwise.
+    #[cfg(feature = "http")]
+    pub(super) announces_to_streams: std::sync::atomic::AtomicBool,
     pub(super) shutdown_time: Duration,
     /// The time for the answer to a question, up to revision 2025-11-25.
     pub(super) question_timeout: Duration,
@@ -79,9 +83,7 @@ pub(super) struct Handler {
     pub(super) running: OfCaller,
     /// The client of a session.
     client: OnceLock<Described>,
-    level: Mutex<LoggingLevel>,
-    /// The resources that the client of the session subscribed to.
-    pub(super) subscribed: Arc<Subscribed>,
+    pub(super) state: Arc<SessionState>,
     /// The changes since subscriptions were accepted, until they are served.
     accepted: Mutex<VecDeque<Signals>>,
     /// Sends changes to the client; ends with the session.
@@ -97,13 +99,12 @@ impl Drop for Handler {
 }
 
 impl Handler {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, state: Arc<SessionState>) -> Self {
         Self {
             id: OnceLock::new(),
             running: OfCaller::default(),
             client: OnceLock::new(),
-            level: Mutex::new(LoggingLevel::Debug),
-            subscribed: Arc::new(Subscribed::to(shared.resources.as_ref())),
+            state,
             accepted: Mutex::default(),
             announcer: Mutex::default(),
             shared,
@@ -114,6 +115,15 @@ impl Handler {
     pub(super) fn signals(&self) -> Signals {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         accepted.unwrap_or_else(|| Signals::of(&self.shared))
+    }
+
+    /// Returns `true` if changes are noted until the client has a stream for them.
+    fn announces_to_streams(&self) -> bool {
+        #[cfg(feature = "http")]
+        let announces = self.shared.announces_to_streams.load(std::sync::atomic::Ordering::Relaxed);
+        #[cfg(not(feature = "http"))]
+        let announces = false;
+        announces
     }
 
     /// Creates the run of a request.
@@ -162,7 +172,7 @@ impl Handler {
     ) -> Option<LoggingLevel> {
         match is_modern {
             true => context.meta.log_level(),
-            false => Some(*self.level.lock().unwrap_or_else(PoisonError::into_inner)),
+            false => Some(self.state.level()),
         }
     }
 
@@ -246,7 +256,7 @@ impl ServerHandler for Handler {
         request: SetLevelRequestParams,
         _: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = request.level;
+        self.state.set_level(request.level);
         ready(Ok(()))
     }
 
@@ -367,9 +377,10 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let signals = Signals::of(&self.shared);
-        let announcer =
-            tokio::spawn(Self::announce(signals, context.peer.clone(), Arc::clone(&self.subscribed)));
+        self.state.note_changes(&self.shared);
+        let announcing =
+            Self::announce(Arc::clone(&self.state), context.peer.clone(), self.announces_to_streams());
+        let announcer = tokio::spawn(announcing);
         let before =
             self.announcer.lock().unwrap_or_else(PoisonError::into_inner).replace(announcer.abort_handle());
         if let Some(before) = before {

@@ -39,6 +39,7 @@
 //! | [`HttpConfig::max_bodies`] | 64 | the slowest body has status 503 |
 //! | [`HttpConfig::max_sessions`] | 10,000 | `initialize` has status 503 |
 //! | [`HttpConfig::max_sessions_per_caller`] | 1000 | `initialize` has status 429 |
+//! | [`HttpConfig::max_ready_sessions`] | 256 | sessions without a request or a stream rest |
 //! | [`HttpConfig::idle_time`] | 5 minutes | the session ends |
 //! | [`HttpConfig::resume_time`] | 30 seconds | the call of a client that is gone is cancelled |
 //! | [`McpServer::question_timeout`] | 15 minutes | the question is an error of its tool |
@@ -86,6 +87,7 @@ mod requests;
 mod round;
 mod running;
 mod seal;
+mod session;
 mod stdio;
 mod tasks;
 mod tools;
@@ -120,6 +122,7 @@ use self::{
     listed::Listed,
     running::Running,
     seal::Seals,
+    session::SessionState,
     tasks::Tasks,
 };
 
@@ -343,7 +346,8 @@ impl McpServer {
         let shared = self.shared()?;
         let read = stdio::Stopping::new(read, stop, Arc::clone(&shared));
         let transport = Lines::new(read, write, max_request);
-        match rmcp::service::serve_server(Handler::new(shared), transport).await {
+        let state = Arc::new(SessionState::new(&shared));
+        match rmcp::service::serve_server(Handler::new(shared, state), transport).await {
             Ok(service) => {
                 service.waiting().await.map_err(|error| ServeError::Panicked(error.to_string()))?;
                 Ok(())
@@ -373,6 +377,8 @@ impl McpServer {
             running: Running::new(self.max_calls, self.max_calls_per_caller),
             tasks: Tasks::new(self.task_lifetime),
             clients: Clients::default(),
+            #[cfg(feature = "http")]
+            announces_to_streams: false.into(),
             shutdown_time: self.shutdown_time,
             question_timeout: self.question_timeout,
             stopping: CancellationToken::new(),

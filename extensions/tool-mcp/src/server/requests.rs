@@ -192,9 +192,9 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
         (Some(params), _) if reader.is_empty_list(params) => Ok(()),
         _ => Ok(()),
     };
-    let text = reader.forwarded();
+    let mut text = reader.forwarded();
     let read = read.and_then(|()| match method.as_ref() {
-        "initialize" => read_initialize(&text),
+        "initialize" => read_initialize(&mut text),
         _ => Ok(()),
     });
     match (read, id) {
@@ -205,7 +205,10 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
 }
 
 /// Decodes a request to open a session as the SDK does, which takes one that it cannot read for a request of another revision.
-fn read_initialize(text: &[u8]) -> Result<(), String> {
+fn read_initialize(text: &mut Cow<'_, [u8]>) -> Result<(), String> {
+    if text.len() > MAX_CLIENT_BYTES {
+        *text = Cow::Owned(without_icons(text)?);
+    }
     match serde_json::from_slice(text) {
         Ok(JsonRpcMessage::Request(request)) => match request.request {
             ClientRequest::CustomRequest(request) => {
@@ -221,6 +224,26 @@ fn read_initialize(text: &[u8]) -> Result<(), String> {
         Ok(_) => Ok(()),
         Err::<ClientJsonRpcMessage, _>(error) => Err(format!("`params` cannot be read: {error}")),
     }
+}
+
+/// The most bytes of the description of a client, which a session keeps.
+const MAX_CLIENT_BYTES: usize = 8 * 1024;
+
+/// Returns a large request to open a session without the icons of the client, which the server does not use.
+fn without_icons(text: &[u8]) -> Result<Vec<u8>, String> {
+    let unreadable = |error| format!("`params` cannot be read: {error}");
+    let mut request: Value = serde_json::from_slice(text).map_err(unreadable)?;
+    if let Some(Value::Object(client)) = request.pointer_mut("/params/clientInfo") {
+        client.shift_remove("icons");
+    }
+    let bytes = request.get("params").map(Value::to_string).unwrap_or_default().len();
+    if bytes > MAX_CLIENT_BYTES {
+        return Err(format!(
+            "`params` has {bytes} bytes, but a session keeps {MAX_CLIENT_BYTES} bytes of the description of a client; \
+             shorten `params.capabilities` or `params.clientInfo`"
+        ));
+    }
+    serde_json::to_vec(&request).map_err(unreadable)
 }
 
 /// Reads the members of objects, and finds empty lists in the place of an object.

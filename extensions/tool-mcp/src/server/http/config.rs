@@ -37,6 +37,7 @@ pub struct HttpConfig {
     pub(super) max_bodies: usize,
     pub(super) max_sessions: usize,
     pub(super) max_sessions_per_caller: usize,
+    pub(super) max_ready_sessions: usize,
     pub(super) idle_time: Duration,
     pub(super) resume_time: Duration,
     pub(super) protection: Option<ResourceServer>,
@@ -64,6 +65,7 @@ impl HttpConfig {
             max_bodies: 64,
             max_sessions: 10_000,
             max_sessions_per_caller: 1_000,
+            max_ready_sessions: 256,
             idle_time: Duration::from_secs(5 * 60),
             resume_time: Duration::from_secs(30),
             protection: None,
@@ -143,6 +145,15 @@ impl HttpConfig {
     #[must_use]
     pub fn max_sessions_per_caller(mut self, sessions: usize) -> Self {
         self.max_sessions_per_caller = sessions;
+        self
+    }
+
+    /// Sets the most sessions without a request or a stream that are held ready, each of which costs about 64 KiB. Beyond it, the ones that
+    /// were used least recently rest, and cost at most 16 KiB; their next request sets them up again. With an
+    /// [event store](Self::event_store), no session rests. Default: 256.
+    #[must_use]
+    pub fn max_ready_sessions(mut self, sessions: usize) -> Self {
+        self.max_ready_sessions = sessions;
         self
     }
 

@@ -10,6 +10,7 @@ mod receiving;
 mod refusal;
 mod sessions;
 mod streams;
+mod table;
 
 use std::{
     convert::Infallible,
@@ -44,11 +45,13 @@ use self::{
     receiving::ReceivedBodies,
     refusal::{Refusal, text, unavailable},
     sessions::{REQUEST, Sessions, Underway},
+    table::SessionTable,
 };
 use super::{
     McpServer, ServeError,
     handler::{Handler, Shared},
     requests::RefusedMessage,
+    session::SessionState,
 };
 
 /// The path at which [`HttpServer::serve`] serves.
@@ -125,7 +128,11 @@ impl McpServer {
         let sessions = Arc::new(Sessions::new(&config, Arc::clone(&shared)));
         let factory = {
             let shared = Arc::clone(&shared);
-            move || Ok(Handler::new(Arc::clone(&shared)))
+            move || {
+                let state = REQUEST.try_with(|request| request.state(&shared));
+                let state = state.unwrap_or_else(|_| Arc::new(SessionState::new(&shared)));
+                Ok(Handler::new(Arc::clone(&shared), state))
+            }
         };
         let sdk = config.sdk(max_request);
         Ok(HttpServer(Arc::new(Inner {
@@ -213,12 +220,13 @@ impl HttpServer {
             tracing::warn!("the server ends before all its calls do");
         }
         self.0.service.config.cancellation_token.cancel();
+        self.0.sessions.table.clear();
     }
 
     /// Returns the number of sessions that are open.
     #[must_use]
     pub fn sessions(&self) -> usize {
-        self.0.sessions.open()
+        self.0.sessions.table.len()
     }
 
     /// Answers one request.
@@ -260,6 +268,12 @@ impl HttpServer {
         {
             return text(StatusCode::NOT_FOUND, "there is no such session");
         }
+        // It does not rest while it has a request.
+        let used = match session {
+            Some(session) => self.0.sessions.used(session, &self.0.service.config.cancellation_token).await,
+            None => None,
+        };
+        let is_of_session = used.is_some() || request.method() == Method::POST;
         // Other streams end with the call that they answer.
         let is_get = request.method() == Method::GET;
         let is_endless = || is_get || header("mcp-method") == Some("subscriptions/listen");
@@ -275,6 +289,9 @@ impl HttpServer {
         let open = (!is_get).then(|| self.0.open.token());
         let is_end = request.method() == Method::DELETE;
         let underway = Arc::new(Underway::of(identity));
+        if let Some(used) = used {
+            underway.keep(used);
+        }
         let limits = BodyLimits {
             max_bytes: self.0.max_request,
             idle_time: self.0.config.body_idle_time,
@@ -299,7 +316,9 @@ impl HttpServer {
         }
         let left = expires.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
         let expired = left.map(|left| Box::pin(tokio::time::sleep(left)));
-        response.map(|body| Answer { body, expired, _open: open }.boxed())
+        drop(underway);
+        let settling = is_of_session.then(|| Settling(Arc::clone(&self.0.sessions.table)));
+        response.map(|body| Answer { body, expired, _open: open, _settling: settling }.boxed())
     }
 }
 
@@ -329,6 +348,16 @@ struct Answer {
     /// Completes when the token of the caller expires, which ends a stream of changes.
     expired: Option<Pin<Box<tokio::time::Sleep>>>,
     _open: Option<TaskTrackerToken>,
+    _settling: Option<Settling>,
+}
+
+/// Puts sessions to rest when an answer, which is dropped before, has ended.
+struct Settling(Arc<SessionTable>);
+
+impl Drop for Settling {
+    fn drop(&mut self) {
+        self.0.settle();
+    }
 }
 
 impl Body for Answer {

@@ -1,28 +1,38 @@
 //! The sessions of a server over HTTP: the SDK's, with a limit on their number, which end when they are idle.
 
 use std::{
-    collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
 use futures_core::Stream;
 use rmcp::{
-    model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage},
-    transport::streamable_http_server::session::{
-        EventStore, RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
-        local::{LocalSessionManager, LocalSessionManagerError, SessionConfig, SessionError},
+    model::{
+        ClientJsonRpcMessage, ClientNotification, ClientRequest, InitializeRequestParams,
+        InitializedNotification, Request, RequestId, ServerJsonRpcMessage,
+    },
+    service::serve_server_with_ct,
+    transport::{
+        TransportAdapterIdentity,
+        streamable_http_server::session::{
+            EventStore, RestoreOutcome, ServerSseMessage, SessionId, SessionManager,
+            local::{LocalSessionManager, LocalSessionManagerError, SessionConfig, SessionError},
+        },
     },
 };
-use tokio::{task::AbortHandle, time::Instant};
+use tool_runtime::CancellationToken;
 
 use super::{
     HttpConfig, Identity,
     refusal::Refusal,
-    streams::{Active, Activity, Answers, Routed, stream_of},
+    streams::{Active, Activity, Answers, Listening, Opened, Routed, stream_of},
+    table::{OpenSession, ReadySession, RestingSession, SessionTable},
 };
-use crate::server::handler::Shared;
+use crate::server::{
+    handler::{Handler, Shared},
+    session::SessionState,
+};
 
 tokio::task_local! {
     /// The request that the SDK handles.
@@ -30,17 +40,36 @@ tokio::task_local! {
 }
 
 /// A request that the SDK handles, for what the SDK does not pass on.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Underway {
     refusal: OnceLock<Refusal>,
     /// The id of the request, if the SDK reads its body.
     id: OnceLock<RequestId>,
     identity: Option<Arc<Identity>>,
+    /// The state of the session, for the handler that the SDK makes.
+    state: Mutex<Option<Arc<SessionState>>>,
+    /// The session that does not rest until the request is answered.
+    session: Mutex<Option<Opened>>,
 }
 
 impl Underway {
     pub(super) fn of(identity: Option<Arc<Identity>>) -> Self {
-        Self { refusal: OnceLock::new(), id: OnceLock::new(), identity }
+        Self { identity, ..Self::default() }
+    }
+
+    /// Returns the state of the session, or else the one of a new session.
+    pub(super) fn state(&self, shared: &Shared) -> Arc<SessionState> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(state.get_or_insert_with(|| Arc::new(SessionState::new(shared))))
+    }
+
+    fn set_state(&self, session: Arc<SessionState>) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+    }
+
+    /// Keeps a session from resting until the request is answered.
+    pub(super) fn keep(&self, session: Opened) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
     }
 
     pub(super) fn refuse(&self, refusal: Refusal) {
@@ -82,8 +111,7 @@ impl fmt::Display for SessionLimit {
 
 /// The sessions of a server.
 pub(super) struct Sessions {
-    local: Arc<LocalSessionManager>,
-    open: Arc<OpenSessions>,
+    pub(super) table: Arc<SessionTable>,
     limit: usize,
     /// The limit of one identity.
     of_caller: usize,
@@ -91,8 +119,6 @@ pub(super) struct Sessions {
     resume_time: Duration,
     shared: Arc<Shared>,
 }
-
-type OpenSessions = Mutex<HashMap<SessionId, Watched>>;
 
 /// The reason why a session is not served.
 #[derive(Debug)]
@@ -112,6 +138,12 @@ impl fmt::Display for SessionsError {
 
 impl std::error::Error for SessionsError {}
 
+impl From<SessionError> for SessionsError {
+    fn from(error: SessionError) -> Self {
+        Self::Local(error.into())
+    }
+}
+
 impl From<LocalSessionManagerError> for SessionsError {
     fn from(error: LocalSessionManagerError) -> Self {
         Self::Local(error)
@@ -128,9 +160,11 @@ impl Sessions {
         if let Some(store) = &config.event_store {
             local = local.with_event_store(Arc::clone(store));
         }
+        // The events of a session are stored while no client receives them, for which it is set up.
+        let max_ready = if config.event_store.is_some() { usize::MAX } else { config.max_ready_sessions };
+        shared.announces_to_streams.store(config.event_store.is_none(), Ordering::Relaxed);
         Self {
-            local: Arc::new(local),
-            open: Arc::default(),
+            table: SessionTable::new(local, max_ready),
             limit: config.max_sessions,
             of_caller: config.max_sessions_per_caller,
             idle_time: config.idle_time,
@@ -144,70 +178,99 @@ impl Sessions {
         self.shared.seals.opens_id(id, &identity.subject)
     }
 
-    /// The number of sessions that are open.
-    pub(super) fn open(&self) -> usize {
-        self.lock().len()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Watched>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Opens the session `id`, unless the limit is reached; it ends when it is idle.
+    /// Opens or restores the session `id`, unless the limit is reached; it ends when it is idle.
     async fn admit(
         &self,
         id: SessionId,
     ) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
-        let activity = self.reserve(&id)?;
-        match self.local.restore_session(Arc::clone(&id)).await {
+        let underway = REQUEST.try_with(Arc::clone).unwrap_or_default();
+        let identity = underway.identity.clone();
+        let state = || underway.state(&self.shared);
+        let is_full = |open: &mut dyn Iterator<Item = &OpenSession>| self.full(open, identity.as_deref());
+        let ready = self.table.set_up(&id, identity.clone(), state, self.idle_time, is_full);
+        let ReadySession { activity, end } = ready.map_err(|full| {
+            underway.refuse(Refusal::Sessions(full));
+            SessionsError::Full(full)
+        })?;
+        // Until the request is answered, it does not rest; its handler has the state that it had.
+        underway.keep(activity.opened());
+        if let Some(state) = self.table.state(&id) {
+            underway.set_state(state);
+        }
+        match self.table.local.restore_session(Arc::clone(&id)).await {
             Ok(RestoreOutcome::Restored(transport)) => {
-                Ok(RestoreOutcome::Restored(Routed { transport, activity }))
+                Ok(RestoreOutcome::Restored(Routed { transport, activity, _end: end }))
             }
             Ok(RestoreOutcome::AlreadyPresent) => Ok(RestoreOutcome::AlreadyPresent),
             Ok(_) => Ok(RestoreOutcome::NotSupported),
-            Err(error) => {
-                self.lock().remove(&id);
-                Err(error.into())
-            }
+            Err(error) => Err(error.into()),
         }
     }
 
-    /// Counts the session `id`.
-    fn reserve(&self, id: &SessionId) -> Result<Arc<Activity>, SessionsError> {
-        let mut open = self.lock();
-        if let Some(watched) = open.get(id) {
-            return Ok(Arc::clone(&watched.activity));
+    /// Keeps the session `id` from resting, if there is one, and sets it up again if it rests. `stop` ends its handler.
+    pub(super) async fn used(&self, id: &str, stop: &CancellationToken) -> Option<Opened> {
+        let (used, waking) = self.table.use_session(id)?;
+        if let Some(waking) = waking {
+            let _waking = waking.lock().await;
+            // Another request may have set it up.
+            if let Some(resting) = self.table.resting(id)
+                && let Err(error) = Box::pin(self.wake(resting, stop.child_token())).await
+            {
+                tracing::error!(session = id, %error, "a session that rested cannot be set up again");
+                self.table.remove(id);
+                self.table.local.close_session(&id.into()).await.ok();
+            }
         }
-        let identity = REQUEST.try_with(|request| request.identity.clone()).ok().flatten();
-        if let Some(full) = self.full(&open, identity.as_deref()) {
-            REQUEST.try_with(|request| request.refuse(Refusal::Sessions(full))).ok();
-            return Err(SessionsError::Full(full));
-        }
-        let activity = Arc::new(Activity::default());
-        let task = tokio::spawn(end_when_idle(
-            Arc::downgrade(&self.local),
-            Arc::clone(id),
-            Arc::clone(&activity),
-            self.idle_time,
-        ));
-        let watched = Watched { activity: Arc::clone(&activity), identity, task: task.abort_handle() };
-        open.insert(Arc::clone(id), watched);
-        Ok(activity)
+        Some(used)
+    }
+
+    /// Sets a session up again, as the SDK sets up one that it restores.
+    async fn wake(&self, resting: RestingSession, stop: CancellationToken) -> Result<(), SessionsError> {
+        let RestingSession { id, initialize, state } = resting;
+        let params: InitializeRequestParams =
+            serde_json::from_str(&initialize).map_err(|_| SessionError::SessionServiceTerminated)?;
+        let gone = || SessionsError::from(LocalSessionManagerError::SessionNotFound(Arc::clone(&id)));
+        // It may have ended since.
+        let ready = self.table.set_up(&id, None, || Arc::clone(&state), self.idle_time, |_| Some(gone()))?;
+        let ReadySession { activity, end } = ready;
+        let RestoreOutcome::Restored(transport) = self.table.local.restore_session(Arc::clone(&id)).await?
+        else {
+            return Err(gone());
+        };
+        let transport = Routed { transport, activity, _end: end };
+        let handler = Handler::new(Arc::clone(&self.shared), Arc::clone(&state));
+        tokio::spawn(async move {
+            let serving = serve_server_with_ct::<_, _, _, TransportAdapterIdentity>(handler, transport, stop);
+            match serving.await {
+                Ok(serving) => drop(serving.waiting().await),
+                Err(error) => tracing::error!(%error, "a session that rested cannot be served"),
+            }
+        });
+        let request = ClientRequest::InitializeRequest(Request::new(params));
+        let request = ClientJsonRpcMessage::request(request, RequestId::Number(0));
+        self.table.local.initialize_session(&id, request).await?;
+        let initialized = ClientNotification::InitializedNotification(InitializedNotification::default());
+        self.table.local.accept_message(&id, ClientJsonRpcMessage::notification(initialized)).await?;
+        Ok(())
     }
 
     /// The limit that one more session of `identity` exceeds, if it does.
-    fn full(&self, open: &HashMap<SessionId, Watched>, identity: Option<&Identity>) -> Option<SessionLimit> {
-        if open.len() >= self.limit {
-            return Some(SessionLimit::Server(self.limit));
+    fn full(
+        &self,
+        open: &mut dyn Iterator<Item = &OpenSession>,
+        identity: Option<&Identity>,
+    ) -> Option<SessionLimit> {
+        let (mut all, mut own) = (0, 0);
+        for session in open {
+            all += 1;
+            let of = session.identity.as_ref();
+            own += usize::from(of.is_some() && of.map(|of| &of.subject) == identity.map(|it| &it.subject));
         }
-        let subject = &identity?.subject;
-        let is_own = |it: &&Watched| it.identity.as_ref().is_some_and(|of| of.subject == *subject);
-        let own = open.values().filter(is_own).count();
-        (own >= self.of_caller).then_some(SessionLimit::Caller(self.of_caller))
-    }
-
-    fn activity(&self, id: &SessionId) -> Option<Arc<Activity>> {
-        self.lock().get(id).map(|it| Arc::clone(&it.activity))
+        match () {
+            () if all >= self.limit => Some(SessionLimit::Server(self.limit)),
+            () if own >= self.of_caller && identity.is_some() => Some(SessionLimit::Caller(self.of_caller)),
+            () => None,
+        }
     }
 
     /// A stream of a session, which is not idle as long as the stream is open. `request` is the request that it answers, with
@@ -222,12 +285,17 @@ impl Sessions {
         S: Stream<Item = ServerSseMessage> + Send + Sync + 'static,
         F: Future<Output = Result<S, LocalSessionManagerError>> + Send,
     {
-        let activity = self.activity(id).unwrap_or_default();
-        let sealing = self.local.event_store().map(|_| (Arc::clone(&self.shared), Arc::clone(id)));
+        let activity = self.table.activity(id).unwrap_or_default();
+        // A stream of no request is one of the session itself.
+        let listening = match &request {
+            None => self.table.state(id).map(Listening::new),
+            Some(_) => None,
+        };
+        let sealing = self.table.local.event_store().map(|_| (Arc::clone(&self.shared), Arc::clone(id)));
         let answers = request.map(|(request, stream)| Answers {
             request,
             stream,
-            sessions: Arc::downgrade(&self.local),
+            sessions: Arc::downgrade(&self.table),
             session: Arc::clone(id),
             resume_time: self.resume_time,
         });
@@ -236,7 +304,16 @@ impl Sessions {
         async move {
             let opened = activity.opened();
             let stream = Box::pin(stream.await?);
-            Ok(Active { stream, opened, answers, logs, is_answered: false, held: None, sealing })
+            Ok(Active {
+                stream,
+                opened,
+                answers,
+                _listening: listening,
+                logs,
+                is_answered: false,
+                held: None,
+                sealing,
+            })
         }
     }
 }
@@ -261,16 +338,26 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        Ok(self.local.initialize_session(id, message).await?)
+        if let ClientJsonRpcMessage::Request(request) = &message
+            && let ClientRequest::InitializeRequest(initialize) = &request.request
+            && let Ok(params) = serde_json::to_string(&initialize.params)
+        {
+            self.table.set_initialize(id, params.into());
+        }
+        Ok(self.table.local.initialize_session(id, message).await?)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        Ok(self.local.has_session(id).await?)
+        Ok(self.table.local.has_session(id).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        self.lock().remove(id);
-        Ok(self.local.close_session(id).await?)
+        // The SDK calls this for a handler that has ended, too: such a session has ended with its transport, or rests.
+        if REQUEST.try_with(|_| ()).is_err() {
+            return Ok(());
+        }
+        self.table.remove(id);
+        Ok(self.table.local.close_session(id).await?)
     }
 
     fn create_stream(
@@ -285,21 +372,21 @@ impl SessionManager for Sessions {
             _ => None,
         };
         // Boxed, so that the message is moved once.
-        self.active(id, request, Box::pin(self.local.create_stream(id, message)))
+        self.active(id, request, Box::pin(self.table.local.create_stream(id, message)))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
-        if let Some(activity) = self.activity(id) {
+        if let Some(activity) = self.table.activity(id) {
             activity.touch();
         }
-        Ok(self.local.accept_message(id, message).await?)
+        Ok(self.table.local.accept_message(id, message).await?)
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.active(id, None, self.local.create_standalone_stream(id)).await
+        self.active(id, None, self.table.local.create_standalone_stream(id)).await
     }
 
     async fn resume(
@@ -311,17 +398,17 @@ impl SessionManager for Sessions {
             let stream = stream_of(&last_event_id)?;
             Some((activity.resumed(stream)?, Some(stream.to_owned())))
         };
-        let request = self.activity(id).and_then(resumed);
+        let request = self.table.activity(id).and_then(resumed);
         let resuming = async {
             // The store knows events, and not whose they are.
-            let last = match self.local.event_store() {
+            let last = match self.table.local.event_store() {
                 None => last_event_id,
                 Some(_) => {
                     let opened = self.shared.seals.opened_event(&last_event_id, id);
                     opened.ok_or(SessionError::InvalidEventId)?
                 }
             };
-            self.local.resume(id, last).await
+            self.table.local.resume(id, last).await
         };
         self.active(id, request, resuming).await
     }
@@ -331,42 +418,6 @@ impl SessionManager for Sessions {
     }
 
     fn event_store(&self) -> Option<Arc<dyn EventStore>> {
-        self.local.event_store()
-    }
-}
-
-/// An open session, and the task that ends it.
-struct Watched {
-    activity: Arc<Activity>,
-    identity: Option<Arc<Identity>>,
-    task: AbortHandle,
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-async fn end_when_idle(
-    sessions: Weak<LocalSessionManager>,
-    id: SessionId,
-    activity: Arc<Activity>,
-    time: Duration,
-) {
-    loop {
-        // Beyond the clock, the session never ends.
-        let Some(at) = activity.idle_at(time) else { return };
-        if at <= Instant::now() {
-            break;
-        }
-        tokio::time::sleep_until(at).await;
-    }
-    tracing::debug!(session = &*id, "the session ends: it is idle");
-    // The SDK closes the session then, which ends this task.
-    if let Some(sessions) = sessions.upgrade()
-        && let Err(error) = sessions.close_session(&id).await
-    {
-        tracing::warn!(session = &*id, %error, "the idle session cannot be ended");
+        self.table.local.event_store()
     }
 }

@@ -1,7 +1,7 @@
 //! The streams of a session: which are open, which were lost, and the log lines that belong to them.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -20,16 +20,17 @@ use rmcp::{
     },
     transport::{
         Transport,
-        streamable_http_server::session::{
-            ServerSseMessage, SessionId, SessionManager, local::LocalSessionManager,
-        },
+        streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager},
     },
 };
 use tokio::{runtime::Handle, sync::mpsc, task::AbortHandle, time::Instant};
 use tokio_util::either::Either;
 
-use super::logs::{LogReceiver, LogSender, log_lines};
-use crate::server::{handler::Shared, reports::OfRequest};
+use super::{
+    logs::{LogReceiver, LogSender, log_lines},
+    table::{SessionEnd, SessionTable},
+};
+use crate::server::{handler::Shared, reports::OfRequest, session::SessionState};
 
 /// The last activity of a session.
 pub(super) struct Activity {
@@ -37,7 +38,9 @@ pub(super) struct Activity {
     last: Mutex<Instant>,
     /// The requests whose stream was lost, by the stream.
     lost: Mutex<HashMap<String, (RequestId, AbortHandle)>>,
-    /// The streams of the requests that are not answered yet, for their log lines.
+    /// The requests that are not answered yet.
+    requests: Mutex<HashSet<RequestId>>,
+    /// Their streams, for their log lines.
     logs: Mutex<HashMap<RequestId, LogSender>>,
 }
 
@@ -55,6 +58,7 @@ impl Default for Activity {
             streams: AtomicUsize::new(0),
             last: Mutex::new(Instant::now()),
             lost: Mutex::default(),
+            requests: Mutex::default(),
             logs: Mutex::default(),
         }
     }
@@ -63,6 +67,46 @@ impl Default for Activity {
 impl Activity {
     pub(super) fn touch(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Returns `true` if the session has no stream and no request.
+    pub(super) fn is_unused(&self) -> bool {
+        self.streams.load(Ordering::Acquire) == 0
+            && self.requests().is_empty()
+            && self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn requests(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a message of the client.
+    fn note_received(&self, message: &ClientJsonRpcMessage) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.requests().insert(request.id.clone());
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.requests().remove(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes a message of the server.
+    fn note_sent(&self, message: &ServerJsonRpcMessage) {
+        let id = match message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        if let Some(id) = id {
+            self.requests().remove(id);
+        }
     }
 
     /// The request that `stream` answers, if the stream was lost.
@@ -135,7 +179,7 @@ pub(super) struct Answers {
     pub(super) request: RequestId,
     /// The part of the stream's event ids that identifies it, once there was an event.
     pub(super) stream: Option<String>,
-    pub(super) sessions: Weak<LocalSessionManager>,
+    pub(super) sessions: Weak<SessionTable>,
     pub(super) session: SessionId,
     pub(super) resume_time: Duration,
 }
@@ -148,7 +192,7 @@ impl Answers {
         let cancelled = ClientNotification::CancelledNotification(Notification::new(param));
         if let Some(sessions) = self.sessions.upgrade() {
             let message = ClientJsonRpcMessage::notification(cancelled);
-            sessions.accept_message(&self.session, message).await.ok();
+            sessions.local.accept_message(&self.session, message).await.ok();
         }
     }
 }
@@ -168,12 +212,30 @@ impl Drop for Opened {
     }
 }
 
+/// A stream on which a client receives changes.
+pub(super) struct Listening(Arc<SessionState>);
+
+impl Listening {
+    pub(super) fn new(state: Arc<SessionState>) -> Self {
+        state.add_listener();
+        Self(state)
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.remove_listener();
+    }
+}
+
 /// A stream of a session.
 pub(super) struct Active {
     pub(super) stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
     pub(super) opened: Opened,
     /// The request that the stream answers, as long as it is not answered.
     pub(super) answers: Option<Answers>,
+    /// Of a stream of the session itself.
+    pub(super) _listening: Option<Listening>,
     pub(super) logs: Option<LogReceiver>,
     /// The answer was received, after which the stream ends.
     pub(super) is_answered: bool,
@@ -266,6 +328,8 @@ impl Drop for Active {
 pub(super) struct Routed<T> {
     pub(super) transport: T,
     pub(super) activity: Arc<Activity>,
+    /// The session ends with its transport.
+    pub(super) _end: SessionEnd,
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Routed<T> {
@@ -275,6 +339,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Routed<T> {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.activity.note_sent(&message);
         match self.activity.route(&message) {
             // Small, since the SDK moves the future of each message several times.
             Some(stream) => Either::Left(Box::pin(async move {
@@ -286,8 +351,10 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Routed<T> {
         }
     }
 
-    fn receive(&mut self) -> impl Future<Output = Option<ClientJsonRpcMessage>> + Send {
-        self.transport.receive()
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let message = self.transport.receive().await?;
+        self.activity.note_received(&message);
+        Some(message)
     }
 
     fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
@@ -324,6 +391,7 @@ mod tests {
                 stream: Box::pin(stream::iter([answer()]).chain(stream::pending())),
                 opened: activity.opened(),
                 answers,
+                _listening: None,
                 logs: None,
                 is_answered: false,
                 held: Some(answer()),

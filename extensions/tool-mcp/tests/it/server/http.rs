@@ -198,7 +198,7 @@ async fn a_session_has_its_own_limit_of_calls() {
 #[tokio::test]
 async fn idle_sessions_end_and_those_with_a_call_do_not() {
     let (server, gate) = gated();
-    let time = Duration::from_millis(50);
+    let time = Duration::from_millis(500);
     let served = serve(server.http_with(HttpConfig::new().idle_time(time)).unwrap()).await;
     let [version, _] = BOTH;
     let answer = served.post(&initialize(), &version).send().await.unwrap();

@@ -219,6 +219,14 @@ async fn a_session_that_cannot_be_opened_names_the_member_and_may_be_opened_agai
         }
     }
     let mut message = initialize();
+    message["params"]["capabilities"]["experimental"] = json!({ "a": { "b": "x".repeat(10_000) } });
+    for answer in servers.answers(&message.to_string(), "initialize").await.0 {
+        assert!(answer["error"]["message"].as_str().unwrap().contains("8192 bytes"), "{answer}");
+    }
+    message = initialize();
+    // Icons may be large, and are left out.
+    message["params"]["clientInfo"]["icons"] =
+        json!([{ "src": format!("data:image/png;base64,{}", "x".repeat(100_000)) }]);
     message["params"]["capabilities"] = json!({ "roots": [], "sampling": {} });
     for answer in servers.answers(&message.to_string(), "initialize").await.0 {
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25", "{answer}");
