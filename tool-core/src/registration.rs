@@ -19,6 +19,10 @@ pub struct SourceLocation {
     pub line: u32,
     /// The module.
     pub module: &'static str,
+    /// The name of the package, as Cargo has it.
+    pub package: Option<&'static str>,
+    /// The version of the package.
+    pub version: Option<&'static str>,
 }
 
 impl fmt::Display for SourceLocation {

@@ -249,6 +249,9 @@ macro_rules! site {
             file: ::core::file!(),
             line: ::core::line!(),
             module: ::core::module_path!(),
+            // Of the crate that is compiled: the one of the tool.
+            package: ::core::option_env!("CARGO_PKG_NAME"),
+            version: ::core::option_env!("CARGO_PKG_VERSION"),
         }
     };
 }

@@ -85,6 +85,50 @@ fn tools_of_all_servers_of_a_file_are_listed_under_the_names_of_their_servers() 
     assert_eq!(called, "5\n");
 }
 
+// Z10
+#[test]
+fn tools_come_and_go_and_a_request_has_headers_of_its_own() {
+    let menu = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("menu-{}.txt", std::process::id()));
+    fs::remove_file(&menu).ok();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mcp-dynamic"))
+        .args(["serve", "--http", "127.0.0.1:0"])
+        .env("MENU", &menu)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let notes = BufReader::new(child.stderr.take().unwrap());
+    let server = Server(child, url.trim().to_owned());
+    let mcp = |arguments: &[&str]| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_mcp-command")).arg("mcp").args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let listed = mcp(&["list", &server.1]);
+    assert!(listed.contains("seat") && !listed.contains("menu__"), "{listed}");
+    // A person finds the reason.
+    let lines = notes.lines().map(Result::unwrap).take(3).collect::<Vec<_>>();
+    let note = lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = "the set `menu` could not list its tools, and is used with the 0 it listed last: the menu cannot be read";
+    assert!(note.contains(reason), "{note}");
+
+    fs::write(&menu, "soup\nbread\n").unwrap();
+    let listed = mcp(&["list", &server.1]);
+    assert!(["menu__soup", "menu__bread"].iter().all(|dish| listed.contains(dish)), "{listed}");
+    assert_eq!(mcp(&["call", &server.1, "menu__soup", r#"{"plates": 2}"#]), "2 x soup\n");
+    fs::write(&menu, "bread\n").unwrap();
+    let listed = mcp(&["list", &server.1]);
+    assert!(listed.contains("menu__bread") && !listed.contains("menu__soup"), "{listed}");
+    fs::remove_file(menu).unwrap();
+
+    for table in ["4", "7"] {
+        let header = format!("X-Table: {table}");
+        assert_eq!(mcp(&["call", &server.1, "seat", "--header", &header]), format!("table {table}\n"));
+    }
+}
+
 // Z11
 #[test]
 fn a_broker_finds_and_calls_a_tool() {

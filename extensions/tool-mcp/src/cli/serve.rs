@@ -1,6 +1,9 @@
 use std::{fmt, io::IsTerminal as _};
 
-use tokio::net::TcpListener;
+use tokio::{
+    net::TcpListener,
+    sync::mpsc::{self, UnboundedReceiver},
+};
 use tool_cli::{
     Command, Exit, Failure, Program,
     clap::{self, Arg, ArgMatches},
@@ -37,7 +40,8 @@ pub struct Serve {
 type Configure = Box<dyn Fn(McpServer) -> McpServer>;
 
 impl Serve {
-    /// Creates the command. The server has the name of the program.
+    /// Creates the command. The server has the name of the program, and the version of its package. Tools that the server lost, and rules that
+    /// apply to none, are notes on the standard error.
     pub fn new() -> Self {
         Self { configure: Box::new(|server| server) }
     }
@@ -73,7 +77,10 @@ impl Command for Serve {
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
-        let server = McpServer::new(program.executor()?.clone()).named(program.name(), "0.0.0");
+        let (sender, diagnostics) = mpsc::unbounded_channel();
+        // Before the program's own listener, which takes its place.
+        let server = McpServer::new(program.executor()?.clone()).named_after(program.name());
+        let server = server.on_diagnostic(move |diagnostic| drop(sender.send(diagnostic.to_string())));
         let server = (self.configure)(server);
         let served = match matches.get_one::<String>("http") {
             Some(address) => {
@@ -88,13 +95,13 @@ impl Command for Serve {
                     program.note(&format!("{local} {REACHABLE}"));
                 }
                 program.print(&format!("http://{local}/mcp\n"))?;
-                program.block_on(serve_http(server, listener))?
+                program.block_on(noting(program, diagnostics, serve_http(server, listener)))?
             }
             None => {
                 if std::io::stdin().is_terminal() {
                     program.note(TERMINAL);
                 }
-                program.block_on(server.serve_stdio())?
+                program.block_on(noting(program, diagnostics, server.serve_stdio()))?
             }
         };
         served.map_err(|error| Failure::quoting(Exit::Failed, chain(&error)))?;
@@ -124,6 +131,27 @@ fn problem(address: &str) -> Option<String> {
     let port = address.rsplit_once(':').map(|(_, port)| port);
     let is_complete = port.is_some_and(is_port) && (!address.starts_with('[') || address.contains("]:"));
     (!is_complete).then(|| format!("`{address}` has no port; write `--http {address}:3001`"))
+}
+
+/// Serves, and writes a note for each diagnostic.
+async fn noting(
+    program: &Program,
+    mut diagnostics: UnboundedReceiver<String>,
+    serving: impl Future<Output = Result<(), ServeError>>,
+) -> Result<(), ServeError> {
+    tokio::pin!(serving);
+    loop {
+        tokio::select! {
+            biased;
+            Some(diagnostic) = diagnostics.recv() => program.note(&diagnostic),
+            served = &mut serving => {
+                while let Ok(diagnostic) = diagnostics.try_recv() {
+                    program.note(&diagnostic);
+                }
+                return served;
+            }
+        }
+    }
 }
 
 /// Serves until Ctrl-C; what is running is then answered.

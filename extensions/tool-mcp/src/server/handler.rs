@@ -155,13 +155,25 @@ impl Handler {
         }
     }
 
-    /// The identity of the caller, as far as it is known. A sealed state is valid for the same one only.
-    pub(super) fn identity_of(&self, context: &RequestContext<RoleServer>) -> String {
+    /// Returns the identity of the caller; `None` without one, since the name that a client gives itself is none.
+    pub(super) fn subject_of<'a>(&self, context: &'a RequestContext<RoleServer>) -> Option<&'a str> {
         #[cfg(feature = "http")]
-        if let Some(identity) = via(context).and_then(|via| via.identity.as_ref()) {
-            return format!("subject {}", identity.subject);
+        let subject = via(context).and_then(|via| via.identity.as_ref()).map(|identity| &*identity.subject);
+        #[cfg(not(feature = "http"))]
+        let subject = {
+            let _ = context;
+            None
+        };
+        subject
+    }
+
+    /// Returns the caller that a sealed state is valid for: its identity, or else its name, which is no secret. Then, the state alone
+    /// tells it from others.
+    pub(super) fn holder_of(&self, context: &RequestContext<RoleServer>) -> String {
+        match self.subject_of(context) {
+            Some(subject) => format!("subject {subject}"),
+            None => format!("client {}", context.client_info().map(|info| info.name).unwrap_or_default()),
         }
-        format!("client {}", context.client_info().map(|info| info.name).unwrap_or_default())
     }
 
     /// The least severity of the log lines that the client wants; `None` for none.
@@ -265,7 +277,7 @@ impl ServerHandler for Handler {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<GetTaskResult, ErrorData>> + Send {
-        ready(self.shared.tasks.get(&request, &self.identity_of(&context)))
+        ready(self.shared.tasks.get(&request, self.subject_of(&context)))
     }
 
     fn update_task(
@@ -273,7 +285,7 @@ impl ServerHandler for Handler {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        ready(self.shared.tasks.update(request, &self.identity_of(&context)))
+        ready(self.shared.tasks.update(request, self.subject_of(&context)))
     }
 
     fn cancel_task(
@@ -281,7 +293,7 @@ impl ServerHandler for Handler {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send {
-        ready(self.shared.tasks.cancel(&request, &self.identity_of(&context)))
+        ready(self.shared.tasks.cancel(&request, self.subject_of(&context)))
     }
 
     fn list_resources(

@@ -19,6 +19,12 @@
 //! tool with an output schema has structured content; up to revision 2025-11-25, a value that is no object stands in an
 //! object, under `result`.
 //!
+//! # Tools that the server lost
+//!
+//! A tool that a server should have and does not, since its set cannot be listed, its name is taken or its visibility panicked, is a log line,
+//! a diagnostic of [`McpServer::on_diagnostic`] and [`HttpServer::diagnostics`], and a line of the command `serve`. The server has its
+//! other tools all the same.
+//!
 //! # Callers over HTTP
 //!
 //! A server answers requests for this machine's own names only, and from its own pages; [`HttpConfig::hosts`] and
@@ -45,6 +51,9 @@
 //! | [`McpServer::question_timeout`] | 15 minutes | the question is an error of its tool |
 //! | [`McpServer::state_lifetime`] | 15 minutes | the question is asked again |
 //! | [`McpServer::task_lifetime`] | 1 hour | the task fails |
+//! | [`McpServer::max_tasks`] | 10,000 | the task that ended first is removed; without one, the JSON-RPC error -32000 |
+//! | [`McpServer::max_tasks_per_caller`] | 1000 | as above, of the tasks of one [`Identity`] |
+//! | [`McpServer::max_task_bytes`] | 64 MiB | the tasks that ended first are removed |
 //! | [`McpServer::shutdown_time`] | 30 seconds | calls that run when the server ends are cancelled |
 //!
 //! # Several processes
@@ -73,6 +82,7 @@ mod call;
 mod caller;
 mod clients;
 mod contained;
+mod diagnostics;
 mod error;
 mod handler;
 #[cfg(feature = "http")]
@@ -123,7 +133,7 @@ use self::{
     running::Running,
     seal::Seals,
     session::SessionState,
-    tasks::Tasks,
+    tasks::{TaskLimits, Tasks},
 };
 
 /// The largest request, in bytes: 4 MiB.
@@ -179,6 +189,7 @@ pub struct McpServer {
     question_timeout: Duration,
     state_lifetime: Duration,
     task_lifetime: Duration,
+    task_limits: TaskLimits,
 }
 
 impl fmt::Debug for McpServer {
@@ -198,11 +209,13 @@ impl McpServer {
             .as_deref()
             .and_then(|path| path.file_stem())
             .map(|name| name.to_string_lossy().into_owned());
+        let (tools, name) = (tools.into(), name.unwrap_or_else(|| "tools".to_owned()));
+        let version = tools.package_version(&name).unwrap_or("0.0.0");
         Self {
-            tools: tools.into(),
+            implementation: Implementation::new(name, version),
+            tools,
             resources: None,
             prompts: None,
-            implementation: Implementation::new(name.unwrap_or_else(|| "tools".to_owned()), "0.0.0"),
             instructions: None,
             page_size: 1_000,
             max_request: MAX_REQUEST,
@@ -214,13 +227,60 @@ impl McpServer {
             question_timeout: Duration::from_secs(15 * 60),
             state_lifetime: Duration::from_secs(15 * 60),
             task_lifetime: Duration::from_secs(60 * 60),
+            task_limits: TaskLimits {
+                max_tasks: 10_000,
+                max_tasks_per_caller: 1_000,
+                max_result_bytes: 64 * 1024 * 1024,
+            },
         }
     }
 
-    /// Sets the name and the version of the server. Default: the name of the program's file, `0.0.0`.
+    /// Sets the name and the version of the server. Default: the name of the program's file, and the version of the package of that name
+    /// that has tools with `#[tool]`, or else of the only package that has; `0.0.0` without one, as for a
+    /// [`Toolbox`](tool_runtime::Toolbox).
     pub fn named(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.implementation.name = name.into();
         self.implementation.version = version.into();
+        self
+    }
+
+    /// Sets the name of the server, and the version of the package of that name.
+    #[cfg(feature = "cli")]
+    pub(crate) fn named_after(mut self, program: &str) -> Self {
+        let version = self.tools.package_version(program);
+        self.implementation.name = program.to_owned();
+        self.implementation.version = version.unwrap_or("0.0.0").to_owned();
+        self
+    }
+
+    /// Sets a closure that receives diagnostics: of tools that the server should have and does not, since their set cannot be listed, their
+    /// name is taken, or their visibility panicked, and of rules that apply to no tool. Each is passed once, and again if it was over for a
+    /// minute. They are logged, too. Default: none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_mcp::server::McpServer;
+    /// use tool_runtime::{Toolbox, prelude::*};
+    ///
+    /// let server = McpServer::new(Toolbox::from_registry(&Registry::discover()?))
+    ///     .on_diagnostic(|diagnostic| eprintln!("{diagnostic}"));
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn on_diagnostic(
+        mut self,
+        listener: impl Fn(&tool_runtime::diagnostic::Diagnostic) + Send + Sync + 'static,
+    ) -> Self {
+        self.tools.diagnostics.set_listener(Arc::new(listener));
+        self
+    }
+
+    /// Sets the tools, in the place of those that the server has, for a server that another part of the program created, as the command
+    /// `serve` does.
+    pub fn tools(mut self, tools: impl Into<ServedTools>) -> Self {
+        let diagnostics = self.tools.diagnostics;
+        self.tools = tools.into();
+        self.tools.diagnostics = diagnostics;
         self
     }
 
@@ -318,6 +378,27 @@ impl McpServer {
         self
     }
 
+    /// Sets the most [tasks](Self::task_lifetime) that are kept, with those that have ended. Beyond it, the task that ended first is removed;
+    /// if none has ended, the call is answered by the error -32000. A client without an [`Identity`](HttpConfig::protect) has no limit of its
+    /// own: its name is no identity, and the id of a task is enough to ask for its result. Default: 10,000.
+    pub fn max_tasks(mut self, tasks: usize) -> Self {
+        self.task_limits.max_tasks = tasks;
+        self
+    }
+
+    /// Sets the most tasks of one [`Identity`](HttpConfig::protect) that are kept, as [`max_tasks`](Self::max_tasks). Default: 1000.
+    pub fn max_tasks_per_caller(mut self, tasks: usize) -> Self {
+        self.task_limits.max_tasks_per_caller = tasks;
+        self
+    }
+
+    /// Sets the largest sum of the results of tasks that have ended, in bytes of JSON. Beyond it, the tasks that ended first are removed;
+    /// the last result is kept, whatever its size. Default: 64 MiB.
+    pub fn max_task_bytes(mut self, bytes: usize) -> Self {
+        self.task_limits.max_result_bytes = bytes;
+        self
+    }
+
     /// Serves the client that started the program, as [`serve_stdio`](fn@serve_stdio) does.
     ///
     /// # Errors
@@ -364,6 +445,7 @@ impl McpServer {
             None => random_key().map_err(ServeError::Key)?,
         };
         let tools = self.tools.with_approver().map_err(ServeError::Tools)?;
+        tools.report_fixed();
         let listed = tools.fixed().map(Listed::new).unwrap_or_default();
         Ok(Arc::new(Shared {
             listed: Mutex::new(Arc::new(listed)),
@@ -375,7 +457,7 @@ impl McpServer {
             page_size: self.page_size,
             seals: Seals::new(&key, self.state_lifetime, self.used_states),
             running: Running::new(self.max_calls, self.max_calls_per_caller),
-            tasks: Tasks::new(self.task_lifetime),
+            tasks: Tasks::new(self.task_lifetime, self.task_limits),
             clients: Clients::default(),
             #[cfg(feature = "http")]
             announces_to_streams: false.into(),

@@ -93,7 +93,7 @@ impl Handler {
         let seals = &self.shared.seals;
         let answers = match (is_modern, asking.state.take()) {
             (true, Some(state)) => {
-                let binding = asking.binding(self.identity_of(context));
+                let binding = asking.binding(self.holder_of(context));
                 seals.open(&state, &binding).await?.answers(asking.responses.take())
             }
             // A client may answer questions that it expects. No call is approved unasked.
@@ -118,7 +118,7 @@ impl Handler {
                 Ok(Answered::Complete(result?))
             }
             asked = round.questions() => {
-                let binding = asking.binding(self.identity_of(context));
+                let binding = asking.binding(self.holder_of(context));
                 let state = seals.seal(&Sealed::new(round.answers().clone(), &asked), &binding)?;
                 Ok(Answered::Asks(InputRequiredResult::new(Some(asked), Some(state))))
             }

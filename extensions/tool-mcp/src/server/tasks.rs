@@ -1,9 +1,10 @@
 //! Calls of long-running tools as tasks: the client is answered at once, and asks for the result later.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
+    io,
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
@@ -26,89 +27,242 @@ use super::{
     Caller,
     call::{Call, answer_of},
     caller::Way,
+    handler::Shared,
     round::UNAVAILABLE,
 };
 
-/// The most tasks that are kept, with those that ended.
-const TASKS: usize = 10_000;
-/// The most tasks of one caller.
-const OF_CALLER: usize = 1_000;
-
 /// The tasks of a server.
+///
+/// The manager of the SDK removes tasks by their age alone, so that each task has one of its own, which is dropped with it.
 pub(super) struct Tasks {
-    manager: TaskManager,
     lifetime: Duration,
-    /// The caller of each task: others do not know it.
-    owners: Mutex<Owners>,
+    limits: TaskLimits,
+    kept: Mutex<KeptTasks>,
 }
 
-/// The caller and the start of tasks.
-type Owners = HashMap<String, (String, Instant)>;
+/// The limits of tasks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TaskLimits {
+    /// With those that have ended.
+    pub(super) max_tasks: usize,
+    /// Of one identity.
+    pub(super) max_tasks_per_caller: usize,
+    /// The largest sum of all results.
+    pub(super) max_result_bytes: usize,
+}
 
-impl Drop for Tasks {
+#[derive(Default)]
+struct KeptTasks {
+    tasks: HashMap<String, KeptTask>,
+    /// The tasks that have ended, the oldest end first. Some of them may be removed already.
+    ended: VecDeque<String>,
+    result_bytes: usize,
+}
+
+/// A task.
+struct KeptTask {
+    manager: TaskManager,
+    /// `None` for a caller without an identity: the id of the task, which cannot be guessed, is what it knows alone.
+    owner: Option<String>,
+    start: Instant,
+    /// The size of its result, once it has ended.
+    result_bytes: Option<usize>,
+}
+
+impl Drop for KeptTask {
     fn drop(&mut self) {
         self.manager.shutdown();
     }
 }
 
-impl Tasks {
-    pub(super) fn new(lifetime: Duration) -> Self {
-        Self { manager: TaskManager::new(), lifetime, owners: Mutex::default() }
+impl KeptTasks {
+    fn remove(&mut self, id: &str) -> Option<KeptTask> {
+        let task = self.tasks.remove(id)?;
+        self.result_bytes = self.result_bytes.saturating_sub(task.result_bytes.unwrap_or_default());
+        Some(task)
     }
 
-    /// Returns an error unless the task `id` is one of `caller`.
-    fn check(&self, id: &str, caller: &str) -> Result<(), ErrorData> {
-        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        match owners.get(id) {
-            Some((owner, _)) if owner == caller => Ok(()),
-            _ => Err(ErrorData::invalid_params(format!("there is no task `{id}`"), None)),
+    /// Removes the task that ended first, of `owner` if there is one.
+    fn remove_ended(&mut self, owner: Option<&str>) -> Option<KeptTask> {
+        loop {
+            let is_of = |id: &String| {
+                let task = self.tasks.get(id);
+                task.is_none_or(|task| owner.is_none() || task.owner.as_deref() == owner)
+            };
+            let at = self.ended.iter().position(is_of)?;
+            let id = self.ended.remove(at)?;
+            if let Some(task) = self.remove(&id) {
+                return Some(task);
+            }
         }
     }
 
-    pub(super) fn get(&self, request: &GetTaskParams, caller: &str) -> Result<GetTaskResult, ErrorData> {
-        self.check(&request.task_id, caller)?;
-        self.manager.get_task(&request.task_id).map(GetTaskResult::new)
+    /// Notes that the task `id` has ended. Returns the tasks that are removed for its result.
+    fn end(&mut self, id: &str, bytes: usize, max_bytes: usize) -> Vec<KeptTask> {
+        let Some(task) = self.tasks.get_mut(id) else { return Vec::new() };
+        task.result_bytes = Some(bytes);
+        self.result_bytes = self.result_bytes.saturating_add(bytes);
+        let mut removed = Vec::new();
+        while self.result_bytes > max_bytes
+            && let Some(task) = self.remove_ended(None)
+        {
+            removed.push(task);
+        }
+        self.ended.push_back(id.to_owned());
+        removed
+    }
+}
+
+impl Tasks {
+    pub(super) fn new(lifetime: Duration, limits: TaskLimits) -> Self {
+        Self { lifetime, limits, kept: Mutex::default() }
     }
 
-    pub(super) fn update(&self, request: UpdateTaskParams, caller: &str) -> Result<(), ErrorData> {
-        self.check(&request.task_id, caller)?;
-        self.manager.update_task(&request.task_id, request.input_responses)
+    fn lock(&self) -> MutexGuard<'_, KeptTasks> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn cancel(&self, request: &CancelTaskParams, caller: &str) -> Result<(), ErrorData> {
-        self.check(&request.task_id, caller)?;
-        self.manager.cancel_task(&request.task_id)
+    /// Returns the manager of the task `id`, if it is one of `caller`.
+    fn manager(&self, id: &str, caller: Option<&str>) -> Result<TaskManager, ErrorData> {
+        match self.lock().tasks.get(id) {
+            Some(task) if task.owner.as_deref() == caller => Ok(task.manager.clone()),
+            _ => {
+                let message = format!(
+                    "there is no task `{id}`: it never was, its time is over, or newer ones needed its place"
+                );
+                Err(ErrorData::invalid_params(message, None))
+            }
+        }
     }
 
-    /// Starts a task of `caller`.
-    fn start<F>(
+    pub(super) fn get(
         &self,
-        caller: String,
+        request: &GetTaskParams,
+        caller: Option<&str>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let manager = self.manager(&request.task_id, caller)?;
+        manager.get_task(&request.task_id).map(GetTaskResult::new)
+    }
+
+    pub(super) fn update(&self, request: UpdateTaskParams, caller: Option<&str>) -> Result<(), ErrorData> {
+        let manager = self.manager(&request.task_id, caller)?;
+        manager.update_task(&request.task_id, request.input_responses)
+    }
+
+    pub(super) fn cancel(&self, request: &CancelTaskParams, caller: Option<&str>) -> Result<(), ErrorData> {
+        self.manager(&request.task_id, caller)?.cancel_task(&request.task_id)
+    }
+
+    /// Starts a task of `caller`. `shared` has these tasks.
+    fn start<F>(
+        shared: &Arc<Shared>,
+        caller: Option<String>,
         body: impl FnOnce(TaskContext) -> F,
     ) -> Result<CreateTaskResult, ErrorData>
     where
         F: Future<Output = Result<CallToolResult, TaskExit>> + Send + 'static,
     {
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        self.admit(&mut owners, &caller)?;
-        let lifetime = u64::try_from(self.lifetime.as_millis()).unwrap_or(u64::MAX);
+        let tasks = &shared.tasks;
+        // Dropped outside the lock, with code of the program.
+        let mut removed = Vec::new();
+        let mut kept = tasks.lock();
+        tasks.admit(&mut kept, caller.as_deref(), &mut removed)?;
+        let lifetime = u64::try_from(tasks.lifetime.as_millis()).unwrap_or(u64::MAX);
         let options = TaskOptions::new().with_ttl_ms(lifetime);
-        let task = self.manager.spawn(options, |task| Box::pin(body(task)));
-        owners.insert(task.task_id.clone(), (caller, Instant::now()));
+        let manager = TaskManager::new();
+        let task = manager.spawn(options, |task| {
+            let ending = Ending { shared: Arc::downgrade(shared), id: task.task_id().to_owned(), bytes: 0 };
+            let body = tokio::time::timeout(tasks.lifetime, body(task));
+            Box::pin(async move {
+                // Moved as a whole, so that it is dropped with the body.
+                let mut ending = ending;
+                let result = body.await.unwrap_or_else(|_| Err(TaskExit::Error(expired())));
+                ending.bytes = result.as_ref().map_or(0, size_of_result);
+                result
+            })
+        });
+        let kept_task = KeptTask { manager, owner: caller, start: Instant::now(), result_bytes: None };
+        kept.tasks.insert(task.task_id.clone(), kept_task);
+        drop(kept);
         Ok(CreateTaskResult::new(task))
     }
 
-    /// Returns an error if there are too many tasks.
-    fn admit(&self, owners: &mut Owners, caller: &str) -> Result<(), ErrorData> {
+    /// Makes a place for one more task: tasks that have ended go first. Returns an error if too many of them run.
+    fn admit(
+        &self,
+        kept: &mut KeptTasks,
+        caller: Option<&str>,
+        removed: &mut Vec<KeptTask>,
+    ) -> Result<(), ErrorData> {
         // The manager drops a task after its lifetime, and its result after the same time again.
-        let kept = self.lifetime.saturating_mul(2);
-        owners.retain(|_, (_, start)| start.elapsed() <= kept);
-        let of_caller = owners.values().filter(|(owner, _)| owner == caller).count();
-        if owners.len() < TASKS && of_caller < OF_CALLER {
-            return Ok(());
+        let time = self.lifetime.saturating_mul(2);
+        let is_over = |task: &KeptTask| task.start.elapsed() > time;
+        let over: Vec<_> =
+            kept.tasks.iter().filter(|(_, task)| is_over(task)).map(|(id, _)| id.clone()).collect();
+        removed.extend(over.iter().filter_map(|id| kept.remove(id)));
+        let KeptTasks { tasks, ended, .. } = kept;
+        ended.retain(|id| tasks.contains_key(id));
+        let TaskLimits { max_tasks, max_tasks_per_caller, .. } = self.limits;
+        let too_many = |reason: String| {
+            let message = format!("too many tasks: {reason}, and none of them has ended; try again later");
+            ErrorData::new(UNAVAILABLE, message, None)
+        };
+        if let Some(caller) = caller
+            && kept.tasks.values().filter(|task| task.owner.as_deref() == Some(caller)).count()
+                >= max_tasks_per_caller
+        {
+            let ended = kept.remove_ended(Some(caller));
+            let reason = || format!("this caller has {max_tasks_per_caller}, the limit of each caller");
+            removed.push(ended.ok_or_else(|| too_many(reason()))?);
         }
-        let message = "too many tasks are kept, also those that ended; try again later";
-        Err(ErrorData::new(UNAVAILABLE, message, None))
+        if kept.tasks.len() >= max_tasks {
+            let ended = kept.remove_ended(None);
+            removed.push(
+                ended.ok_or_else(|| too_many(format!("there are {max_tasks}, the limit of the server")))?,
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Notes the end of a task, also of one that panics.
+struct Ending {
+    shared: Weak<Shared>,
+    id: String,
+    bytes: usize,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        let tasks = &shared.tasks;
+        let removed = tasks.lock().end(&self.id, self.bytes, tasks.limits.max_result_bytes);
+        drop(removed);
+    }
+}
+
+fn expired() -> ErrorData {
+    ErrorData::internal_error("the time of the task is over", None)
+}
+
+/// Returns the size of a result, which the manager holds as JSON.
+fn size_of_result(result: &CallToolResult) -> usize {
+    let mut counter = ByteCounter(0);
+    serde_json::to_writer(&mut counter, result).ok();
+    counter.0
+}
+
+/// A writer that counts bytes.
+struct ByteCounter(usize);
+
+impl io::Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -133,8 +287,8 @@ impl Call<'_> {
         // A task outlives its request.
         let stop = CancellationToken::new();
         let run = run.with_cancellation(stop.clone());
-        let caller = self.handler.identity_of(&self.context);
-        shared.tasks.start(caller, |task| async move {
+        let caller = self.handler.subject_of(&self.context).map(str::to_owned);
+        Tasks::start(&shared, caller, |task| async move {
             let _running = running;
             let run = run.provide(Caller::new(Way::Task(task.clone()), capabilities));
             let run = run.with_sink(Arc::new(Status(task.clone())));

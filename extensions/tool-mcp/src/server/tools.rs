@@ -1,12 +1,14 @@
 //! The source of a server's tools.
 
+use std::collections::BTreeSet;
+
 use rmcp::ErrorData;
 use tool_runtime::{
     Executor, Registry, RunContext, Toolbox,
     executor::{ExecutorError, RunSettings},
 };
 
-use super::approval::ByElicitation;
+use super::{approval::ByElicitation, diagnostics::ServerDiagnostics};
 
 /// The tools that a server offers: a [`Registry`], an [`Executor`], a [`Toolbox`], or a toolbox with the executor whose
 /// settings its calls have.
@@ -17,33 +19,56 @@ use super::approval::ByElicitation;
 pub struct ServedTools {
     executor: Executor,
     toolbox: Option<Toolbox>,
+    pub(super) diagnostics: ServerDiagnostics,
 }
 
 impl From<Registry> for ServedTools {
     fn from(tools: Registry) -> Self {
-        Self { executor: Executor::new(tools), toolbox: None }
+        Self::new(Executor::new(tools), None)
     }
 }
 
 impl From<Executor> for ServedTools {
     fn from(executor: Executor) -> Self {
-        Self { executor, toolbox: None }
+        Self::new(executor, None)
     }
 }
 
 impl From<Toolbox> for ServedTools {
     fn from(toolbox: Toolbox) -> Self {
-        Self { executor: Executor::new(Registry::default()), toolbox: Some(toolbox) }
+        Self::new(Executor::new(Registry::default()), Some(toolbox))
     }
 }
 
 impl From<(Toolbox, Executor)> for ServedTools {
     fn from((toolbox, executor): (Toolbox, Executor)) -> Self {
-        Self { executor, toolbox: Some(toolbox) }
+        Self::new(executor, Some(toolbox))
     }
 }
 
 impl ServedTools {
+    fn new(executor: Executor, toolbox: Option<Toolbox>) -> Self {
+        Self { executor, toolbox, diagnostics: ServerDiagnostics::default() }
+    }
+
+    /// Reports the diagnostics that do not depend on the run.
+    pub(super) fn report_fixed(&self) {
+        if self.toolbox.is_none() {
+            self.diagnostics.report(self.executor.diagnostics(), true);
+        }
+    }
+
+    /// Returns the version of the package that the server `name` belongs to: the one of that name, or else the only one that has tools.
+    pub(super) fn package_version(&self, name: &str) -> Option<&'static str> {
+        let tools = self.fixed()?;
+        let sites = tools.definitions().iter().filter_map(|tool| tools.get(tool.name().as_str())?.site());
+        let packages: BTreeSet<_> = sites.filter_map(|site| Some((site.package?, site.version?))).collect();
+        let is_named = |package: &str| package.replace('-', "_") == name.replace('-', "_");
+        let named = packages.iter().find(|(package, _)| is_named(package));
+        let only = || packages.first().filter(|_| packages.len() == 1);
+        named.or_else(only).map(|(_, version)| *version)
+    }
+
     /// Adds the approver that asks the user of the client, unless the program has one.
     pub(super) fn with_approver(mut self) -> Result<Self, ExecutorError> {
         if self.executor.approver().is_none() {
@@ -76,7 +101,13 @@ impl ServedTools {
             tracing::error!(error = %error, "the tools of the server cannot be listed");
             ErrorData::internal_error("the tools of the server cannot be listed", None)
         };
-        let snapshot = toolbox.snapshot(run).await.map_err(|error| unusable(&error))?;
-        self.executor.with_tools(snapshot.into_tools()).map_err(|error| unusable(&error))
+        let snapshot = toolbox.snapshot(run).await.map_err(|error| {
+            self.diagnostics.report(error.diagnostics(), false);
+            unusable(&error)
+        })?;
+        self.diagnostics.report(snapshot.diagnostics(), false);
+        let executor = self.executor.with_tools(snapshot.into_tools()).map_err(|error| unusable(&error))?;
+        self.diagnostics.report(executor.diagnostics(), false);
+        Ok(executor)
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     schema::{canonical_output, output_generator, with_definitions},
 };
 
-const SITE: SourceLocation = SourceLocation { file: "", line: 1, module: "" };
+const SITE: SourceLocation = SourceLocation { file: "", line: 1, module: "", package: None, version: None };
 
 static SPEC: Spec = Spec::new("tool", "Does.", SITE);
 

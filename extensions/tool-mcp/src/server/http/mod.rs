@@ -31,7 +31,7 @@ use tokio_util::task::{
     AbortOnDropHandle,
     task_tracker::{TaskTracker, TaskTrackerToken},
 };
-use tool_runtime::CancellationToken;
+use tool_runtime::{CancellationToken, diagnostic::Diagnostic};
 use tower_service::Service;
 
 pub use self::{
@@ -221,6 +221,13 @@ impl HttpServer {
         }
         self.0.service.config.cancellation_token.cancel();
         self.0.sessions.table.clear();
+    }
+
+    /// Returns the diagnostics of the tools: those that every run has, and those of the runs of the last minute, as
+    /// [`McpServer::on_diagnostic`] receives them.
+    #[must_use]
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.0.shared.tools.diagnostics.list()
     }
 
     /// Returns the number of sessions that are open.

@@ -325,3 +325,42 @@ async fn a_task_belongs_to_the_caller_that_started_it() {
     }
     assert_eq!(send("tasks/get", task, "alice").await["result"]["status"], "working");
 }
+
+/// Works for a client that knows tasks.
+#[tool(register = false, long_running)]
+fn job() -> &'static str {
+    "worked"
+}
+
+#[tokio::test]
+async fn the_tasks_of_an_identity_have_a_limit_of_their_own() {
+    let tools = Registry::builder().tool::<job>().build().unwrap();
+    let server =
+        McpServer::new(tools).max_tasks_per_caller(1).http_with(HttpConfig::new().protect(protection()));
+    let served = serve(server.unwrap()).await;
+    let version = BOTH[1].clone();
+    let send = async |token: &str, method: &str, params: Value| {
+        let mut request = modern(method, params);
+        request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+        let answer = served.post(&request, &version).bearer_auth(token).send().await.unwrap();
+        sse(&answer.text().await.unwrap())
+    };
+    let start = async |token| {
+        let answer = send(token, "tools/call", json!({ "name": "job", "arguments": {} })).await;
+        let id = answer["result"]["taskId"].as_str().unwrap().to_owned();
+        while send(token, "tasks/get", json!({ "taskId": id })).await["result"]["status"] != "completed" {}
+        id
+    };
+    let [first, of_bob, second] = [start("alice").await, start("bob").await, start("alice").await];
+    for (token, id, is_there) in [
+        ("alice", &first, false),
+        ("alice", &second, true),
+        ("bob", &of_bob, true),
+        // Others do not know it.
+        ("bob", &second, false),
+    ] {
+        let answer = send(token, "tasks/get", json!({ "taskId": id })).await;
+        assert_eq!(answer["error"].is_null(), is_there, "{answer}");
+    }
+}

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     model::{ProtocolVersion, SubscriptionFilter},
@@ -7,7 +7,11 @@ use rmcp::{
 use serde_json::json;
 use tokio::time::Instant;
 use tool_mcp::server::McpServer;
-use tool_runtime::{CancellationToken, Toolbox, prelude::*, toolset::NamedTools};
+use tool_runtime::{
+    CancellationToken, Toolbox,
+    prelude::*,
+    toolset::{NamedTools, ToolSetExt as _},
+};
 
 use super::{BOTH, connect, connect_to, text};
 
@@ -47,6 +51,33 @@ async fn tools_are_listed_and_called() {
         let result = it.call("add", json!({ "a": 2, "b": 3 })).await;
         assert_eq!((text(&result).as_str(), result.is_error), ("5", Some(false)));
     }
+}
+
+#[tokio::test]
+async fn a_toolbox_with_a_prefixed_set_is_listed_and_called() {
+    for version in BOTH {
+        let toolbox = Toolbox::from_registry(&Registry::builder().tool::<add>().build().unwrap());
+        let other = Arc::clone(tools().get("add").unwrap());
+        toolbox.add_toolset(NamedTools::new("srv", [other]).prefixed()).unwrap();
+        let it = connect(toolbox, (), version).await;
+        // O01
+        let listed = it.client.list_all_tools().await.unwrap();
+        assert_eq!(listed.iter().map(|tool| tool.name.as_ref()).collect::<Vec<_>>(), ["add", "srv__add"]);
+        for tool in ["add", "srv__add"] {
+            assert_eq!(text(&it.call(tool, json!({ "a": 2, "b": 3 })).await), "5", "{tool}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_has_the_version_of_the_package_of_its_tools() {
+    let version = |server: McpServer| async {
+        let it = connect_to(server, (), BOTH[0].clone()).await;
+        it.client.peer_info().unwrap().server_info.clone().unwrap().version
+    };
+    assert_eq!(version(McpServer::new(tools())).await, env!("CARGO_PKG_VERSION"));
+    assert_eq!(version(McpServer::new(Registry::default())).await, "0.0.0");
+    assert_eq!(version(McpServer::new(tools()).named("a", "7.1.0")).await, "7.1.0");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod cluster;
 mod context;
 mod hostile;
 mod http;
+mod lost;
 mod offers;
 mod processes;
 mod questions;

@@ -8,7 +8,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tool_runtime::prelude::*;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tool_mcp::server::McpServer;
+use tool_runtime::{CancellationToken, prelude::*};
 
 /// Returns what is on the standard input of the program and of a process that it starts, and prints.
 #[tool(register = false)]
@@ -29,8 +31,73 @@ fn echo(text: String) -> String {
 #[tokio::test]
 #[ignore = "a server for other tests"]
 async fn serves() {
-    let tools = Registry::builder().tool::<input>().tool::<echo>().build().unwrap();
-    tool_mcp::server::serve_stdio(tools).await.unwrap();
+    tool_mcp::server::serve_stdio(tools()).await.unwrap();
+}
+
+fn tools() -> Registry {
+    Registry::builder().tool::<input>().tool::<echo>().build().unwrap()
+}
+
+/// The requests of a suite that any transport passes, and the number of their answers.
+fn suite() -> (String, usize) {
+    let request = |id: u32, method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+    };
+    let client = json!({ "name": "test", "version": "1" });
+    let lines = [
+        request(
+            1,
+            "initialize",
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client }),
+        ),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(),
+        request(2, "tools/list", json!({})),
+        request(3, "tools/call", json!({ "name": "echo", "arguments": { "text": "a" } })),
+        request(4, "tools/call", json!({ "name": "echo", "arguments": { "text": {} } })),
+        request(5, "tools/call", json!({ "name": "none" })),
+        request(6, "tools/guess", json!({})),
+        request(7, "tools/call", json!({ "arguments": {} })),
+        "{ no json".to_owned(),
+    ];
+    let answers = lines.len() - 1;
+    (lines.map(|line| line + "\n").concat(), answers)
+}
+
+/// Reads the answers of the suite, in the order of their ids.
+fn answers(output: impl Read) -> Vec<Value> {
+    let lines = BufReader::new(output).lines().map(Result::unwrap);
+    let answers = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+    let mut answers: Vec<_> = answers.filter(|it| it["jsonrpc"] == "2.0").take(suite().1).collect();
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    answers
+}
+
+// O04
+#[tokio::test]
+async fn one_suite_passes_over_a_pipe_in_memory_and_over_the_streams_of_a_process() {
+    let mut server = start(Stdio::piped(), Stdio::piped(), Stdio::null());
+    let mut input = server.stdin.take().unwrap();
+    input.write_all(suite().0.as_bytes()).unwrap();
+    let of_process = answers(server.stdout.take().unwrap());
+    drop(input);
+    assert!(server.wait().unwrap().success());
+
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let (read, write) = tokio::io::split(far);
+    let serving = tokio::spawn(McpServer::new(tools()).serve(read, write, CancellationToken::new()));
+    let (mut read, mut write) = tokio::io::split(near);
+    write.write_all(suite().0.as_bytes()).await.unwrap();
+    write.shutdown().await.unwrap();
+    let mut output = Vec::new();
+    read.read_to_end(&mut output).await.unwrap();
+    serving.await.unwrap().unwrap();
+    let of_pipe = answers(&*output);
+
+    assert_eq!(of_pipe, of_process);
+    let codes: Vec<_> = of_pipe.iter().filter_map(|it| it["error"]["code"].as_i64()).collect();
+    assert_eq!(codes, [-32700, -32602, -32601, -32602]);
+    let results: Vec<_> = of_pipe.iter().filter_map(|it| it["result"]["isError"].as_bool()).collect();
+    assert_eq!(results, [false, true]);
 }
 
 fn start(input: impl Into<Stdio>, output: impl Into<Stdio>, error: impl Into<Stdio>) -> Child {

@@ -144,18 +144,63 @@ async fn other_clients_wait_for_the_result() {
     }
 }
 
+/// Starts `work`, or returns the error.
+async fn try_work(served: &Served, name: &str) -> Result<String, Value> {
+    let mut request = modern("tools/call", json!({ "name": "work", "arguments": {} }));
+    let meta = &mut request["params"]["_meta"];
+    meta["io.modelcontextprotocol/clientCapabilities"] =
+        json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    meta["io.modelcontextprotocol/clientInfo"]["name"] = json!(name);
+    let answer = sse(&served.post(&request, &NOW).send().await.unwrap().text().await.unwrap());
+    answer["result"]["taskId"].as_str().map(str::to_owned).ok_or(answer)
+}
+
 #[tokio::test]
-async fn the_tasks_of_a_caller_have_a_limit() {
-    let (executor, _) = executor();
-    let server = McpServer::new(executor).max_calls_per_caller(2_000);
-    let served = serve(server.http().unwrap()).await;
-    let starting = (0..100).map(|_| async {
-        for _ in 0..10 {
-            start(&served, "work").await;
-        }
-    });
-    futures_util::future::join_all(starting).await;
-    let refused = send(&served, "tools/call", json!({ "name": "work", "arguments": {} })).await;
+async fn tasks_that_have_ended_give_way_to_new_ones() {
+    let (executor, gate) = executor();
+    let served = serve(McpServer::new(executor).max_tasks(3).http().unwrap()).await;
+    let [first, second] = [try_work(&served, "a").await.unwrap(), try_work(&served, "b").await.unwrap()];
+    for id in [&first, &second] {
+        // In this order.
+        send(&served, "tasks/cancel", json!({ "taskId": id })).await;
+        until(&served, id, "cancelled").await;
+    }
+    // A client that has no identity has no limit of its own, whatever it calls itself.
+    let running = [try_work(&served, "a").await.unwrap(), try_work(&served, "a").await.unwrap()];
+    let gone = send(&served, "tasks/get", json!({ "taskId": first })).await;
+    assert_eq!(gone["error"]["code"], -32602, "{gone}");
+    until(&served, &second, "cancelled").await;
+    let last = try_work(&served, "c").await.unwrap();
+    let gone = send(&served, "tasks/get", json!({ "taskId": second })).await;
+    assert_eq!(gone["error"]["code"], -32602, "{gone}");
+    // All run: none of them gives way.
+    let refused = try_work(&served, "d").await.unwrap_err();
     assert_eq!(refused["error"]["code"], -32000, "{refused}");
-    assert!(refused["error"]["message"].as_str().unwrap().contains("too many tasks"), "{refused}");
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("too many tasks: there are 3"),
+        "{refused}"
+    );
+    // One that ends makes a place.
+    gate.go.notify_one();
+    let ended = running.iter().chain([&last]).map(|id| until(&served, id, "completed"));
+    futures_util::future::select_all(ended.map(Box::pin)).await;
+    try_work(&served, "d").await.unwrap();
+}
+
+#[tokio::test]
+async fn large_results_of_tasks_give_way_to_new_ones() {
+    let (executor, gate) = executor();
+    let served = serve(McpServer::new(executor).max_task_bytes(100).http().unwrap()).await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let id = start(&served, "work").await;
+        gate.go.notify_one();
+        // The last result is kept, whatever its size.
+        until(&served, &id, "completed").await;
+        ids.push(id);
+    }
+    for id in &ids[..2] {
+        let gone = send(&served, "tasks/get", json!({ "taskId": id })).await;
+        assert!(gone["error"]["message"].as_str().unwrap().contains("newer ones needed its place"), "{gone}");
+    }
 }

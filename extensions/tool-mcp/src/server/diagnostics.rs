@@ -1,0 +1,148 @@
+//! The diagnostics of a server: tools that it does not have, although it should, and rules that apply to none.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+use tool_runtime::diagnostic::{Diagnostic, Severity};
+
+/// The time after which a diagnostic that occurs again is a new one, and one that does not is over.
+const RECENT: Duration = Duration::from_secs(60);
+/// The most diagnostics that are told apart.
+const MAX_RECENT: usize = 1_024;
+
+/// A closure of the program that receives diagnostics.
+type Listener = Arc<dyn Fn(&Diagnostic) + Send + Sync>;
+
+/// The diagnostics of a server. Clones are the same.
+#[derive(Clone, Default)]
+pub(super) struct ServerDiagnostics {
+    recent: Arc<Mutex<HashMap<String, Recent>>>,
+    listener: Option<Listener>,
+}
+
+struct Recent {
+    diagnostic: Diagnostic,
+    /// `None` if it does not depend on the run.
+    last: Option<Instant>,
+}
+
+impl Recent {
+    fn is_over(&self) -> bool {
+        self.last.is_some_and(|last| last.elapsed() > RECENT)
+    }
+}
+
+impl fmt::Debug for ServerDiagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.list()).finish()
+    }
+}
+
+impl ServerDiagnostics {
+    pub(super) fn set_listener(&mut self, listener: Listener) {
+        self.listener = Some(listener);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Recent>> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns those that are not over.
+    pub(super) fn list(&self) -> Vec<Diagnostic> {
+        let recent = self.lock();
+        let mut list: Vec<_> =
+            recent.values().filter(|it| !it.is_over()).map(|it| it.diagnostic.clone()).collect();
+        list.sort_by(|one, other| (one.code, &one.message).cmp(&(other.code, &other.message)));
+        list
+    }
+
+    /// Logs the diagnostics that are new, and passes them to the listener. They are of a run, unless they are `lasting`.
+    pub(super) fn report<'a, D>(&self, diagnostics: &'a [D], lasting: bool)
+    where
+        Diagnostic: From<&'a D>,
+    {
+        for diagnostic in diagnostics {
+            let diagnostic = Diagnostic::from(diagnostic);
+            if self.is_new(&diagnostic, lasting) {
+                self.tell(&diagnostic);
+            }
+        }
+    }
+
+    fn is_new(&self, diagnostic: &Diagnostic, lasting: bool) -> bool {
+        let key = format!("{} {}", diagnostic.code, diagnostic.message);
+        let last = (!lasting).then(Instant::now);
+        let mut recent = self.lock();
+        if let Some(known) = recent.get_mut(&key) {
+            let is_over = known.is_over();
+            known.last = last;
+            return is_over;
+        }
+        if recent.len() >= MAX_RECENT {
+            recent.retain(|_, known| !known.is_over());
+        }
+        let has_place = recent.len() < MAX_RECENT;
+        if has_place {
+            recent.insert(key, Recent { diagnostic: diagnostic.clone(), last });
+        }
+        // Texts that are new each time are told no more, rather than without an end.
+        has_place
+    }
+
+    fn tell(&self, diagnostic: &Diagnostic) {
+        let Diagnostic { code, message, .. } = diagnostic;
+        match diagnostic.severity {
+            Severity::Error => tracing::error!(code, "the server lacks a tool: {message}"),
+            Severity::Warning => tracing::warn!(code, "a tool of the server: {message}"),
+            _ => tracing::info!(code, "a tool of the server: {message}"),
+        }
+        if let Some(listener) = &self.listener
+            && let Err(message) = tool_runtime::__private::caught(|| listener(diagnostic))
+        {
+            tracing::error!(message, "the listener of diagnostics panicked");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_runtime::toolbox::RunDiagnostic;
+
+    use super::*;
+
+    fn diagnostic(toolset: &str) -> RunDiagnostic {
+        RunDiagnostic::NotListed {
+            toolset: toolset.to_owned(),
+            error: tool_runtime::ToolError::failed("it is down"),
+            listed_last: 0,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_diagnostic_is_told_once_until_it_was_over() {
+        let told = Arc::new(Mutex::new(0));
+        let mut diagnostics = ServerDiagnostics::default();
+        let count = Arc::clone(&told);
+        diagnostics
+            .set_listener(Arc::new(move |_| *count.lock().unwrap_or_else(PoisonError::into_inner) += 1));
+        let told = || *told.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..3 {
+            diagnostics.report(&[diagnostic("a"), diagnostic("b")], false);
+            tokio::time::advance(RECENT / 2).await;
+        }
+        assert_eq!((told(), diagnostics.list().len()), (2, 2));
+        tokio::time::advance(RECENT).await;
+        assert!(diagnostics.list().is_empty());
+        diagnostics.report(&[diagnostic("a")], false);
+        assert_eq!((told(), diagnostics.list().len()), (3, 1));
+        for number in 0..2 * MAX_RECENT {
+            diagnostics.report(&[diagnostic(&number.to_string())], false);
+        }
+        assert_eq!(diagnostics.list().len(), MAX_RECENT);
+    }
+}
