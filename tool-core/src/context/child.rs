@@ -142,7 +142,7 @@ impl ToolContext {
     ///
     /// ```text
     /// let executor = cx.require::<Executor>()?;
-    /// let outcomes = executor.batch(calls).within(cx.child_run("researcher")?).run().await;
+    /// let outcomes = executor.batch(calls).with_run(cx.child_run("researcher")?).run().await;
     /// ```
     ///
     /// # Errors

@@ -139,3 +139,24 @@ fn a_broker_finds_and_calls_a_tool() {
         assert!(text.contains(expected), "{expected}: {text}");
     }
 }
+
+// Z11
+#[test]
+fn a_skill_reveals_a_server_and_hooks_add_the_token_and_replace_the_error() {
+    let output = Command::new(env!("CARGO_BIN_EXE_mcp-skills")).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let answers: Vec<_> = text.split("\n\n").filter(|answer| !answer.trim().is_empty()).collect();
+    let expected = [
+        ("read_skill", "the MCP server ORDERS"),
+        ("mcp_list_tools", "\"ORDERS.order_state\""),
+        ("mcp_call", "Ada: order 7 is on its way"),
+        ("read_skill", "the MCP server ARCHIVE"),
+        ("mcp_list_tools", "the user has no access to this server"),
+    ];
+    assert_eq!(answers.len(), expected.len(), "{text}");
+    for (answer, (tool, part)) in answers.iter().zip(expected) {
+        assert!(answer.starts_with(&format!("> {tool}\n")) && answer.contains(part), "{answer}");
+    }
+    assert!(!text.contains("token-of-ada"), "{text}");
+}

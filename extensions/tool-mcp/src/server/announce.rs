@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use rmcp::{
@@ -77,37 +80,59 @@ impl Signals {
 const SUBSCRIPTIONS: usize = 4_096;
 /// The most bytes of a URI that a client subscribes to.
 const URI: usize = 4_096;
+/// The most bytes that the URIs of all clients of a server have, with what a subscription costs beside its URI.
+const MAX_SUBSCRIBED_BYTES: usize = 32 * 1024 * 1024;
+/// The bytes that a subscription costs beside its URI.
+const SUBSCRIPTION_BYTES: usize = 64;
+
+/// The bytes of the subscriptions of a server.
+pub(super) type SubscribedBytes = Arc<AtomicUsize>;
 
 /// The resources that a client subscribed to; dropped, it no longer does.
-#[derive(Default)]
 pub(super) struct Subscribed {
     uris: Mutex<HashSet<String>>,
     resources: Option<Arc<dyn Resources>>,
+    /// Of all clients.
+    bytes: SubscribedBytes,
 }
 
 impl Subscribed {
-    pub(super) fn to(resources: Option<&Arc<dyn Resources>>) -> Self {
-        Self { uris: Mutex::default(), resources: resources.cloned() }
+    pub(super) fn to(shared: &Shared) -> Self {
+        let bytes = Arc::clone(&shared.subscribed_bytes);
+        Self { uris: Mutex::default(), resources: shared.resources.clone(), bytes }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.uris.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns `true` if the client may subscribe to `uri`, too.
-    fn admits(&self, uri: &str) -> bool {
+    /// Returns the reason why the client may not subscribe to `uri`, too, if there is one.
+    fn refusal(&self, uri: &str) -> Option<String> {
         let uris = self.lock();
-        uri.len() <= URI && (uris.len() < SUBSCRIPTIONS || uris.contains(uri))
+        let bytes = self.bytes.load(Ordering::Relaxed).saturating_add(uri.len());
+        match () {
+            () if uri.len() > URI || (uris.len() >= SUBSCRIPTIONS && !uris.contains(uri)) => {
+                Some(format!("a client subscribes to {SUBSCRIPTIONS} URIs of {URI} bytes at most"))
+            }
+            () if bytes > MAX_SUBSCRIBED_BYTES && !uris.contains(uri) => Some(format!(
+                "the subscriptions of all clients have {MAX_SUBSCRIBED_BYTES} bytes, the limit of the server; try again later"
+            )),
+            () => None,
+        }
     }
 
-    fn add(&self, uri: &str) -> bool {
-        self.lock().insert(uri.to_owned())
+    fn add(&self, uri: &str) {
+        if self.lock().insert(uri.to_owned()) {
+            self.bytes.fetch_add(uri.len() + SUBSCRIPTION_BYTES, Ordering::Relaxed);
+        }
     }
 
     fn remove(&self, uri: &str) {
-        if self.lock().remove(uri)
-            && let Some(resources) = &self.resources
-        {
+        if !self.lock().remove(uri) {
+            return;
+        }
+        self.bytes.fetch_sub(uri.len() + SUBSCRIPTION_BYTES, Ordering::Relaxed);
+        if let Some(resources) = &self.resources {
             tool_runtime::__private::discard(Unsubscribed(resources, uri));
         }
     }
@@ -197,9 +222,8 @@ impl Handler {
         context: &RequestContext<RoleServer>,
         subscribed: &Subscribed,
     ) -> Result<(), ErrorData> {
-        if !subscribed.admits(uri) {
-            let message = format!("a client subscribes to {SUBSCRIPTIONS} URIs of {URI} bytes at most");
-            return Err(ErrorData::invalid_params(message, None));
+        if let Some(reason) = subscribed.refusal(uri) {
+            return Err(ErrorData::invalid_params(reason, None));
         }
         let run = Arc::new(self.run_of(context));
         let accepted = tool_runtime::__private::caught(|| resources.subscribe(&run, uri));
@@ -216,7 +240,7 @@ impl Handler {
     /// Sends the changes that a client asked for, until it cancels the subscription or the server ends.
     pub(super) async fn send_changes(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut signals = self.signals();
-        let subscribed = Subscribed::to(self.shared.resources.as_ref());
+        let subscribed = Subscribed::to(&self.shared);
         if let (Some(uris), Some(resources)) =
             (&context.accepted().resource_subscriptions, &self.shared.resources)
         {
@@ -257,5 +281,37 @@ impl Handler {
                 return Ok(());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_subscriptions_of_all_clients_have_a_limit() {
+        let bytes = SubscribedBytes::default();
+        let client = || Subscribed { uris: Mutex::default(), resources: None, bytes: Arc::clone(&bytes) };
+        let uri = |number: usize| format!("{number:0>width$}", width = URI);
+        let subscribe = |client: &Subscribed, number| {
+            let refusal = client.refusal(&uri(number));
+            if refusal.is_none() {
+                client.add(&uri(number));
+            }
+            refusal
+        };
+        let [first, second, third] = [(); 3].map(|()| client());
+        for number in 0..SUBSCRIPTIONS {
+            assert_eq!(subscribe(&first, number), None);
+        }
+        assert!(subscribe(&first, SUBSCRIPTIONS).is_some_and(|reason| reason.contains("a client")));
+        assert_eq!(subscribe(&first, 0), None, "it is subscribed to");
+        let refused = (0..SUBSCRIPTIONS).filter_map(|number| subscribe(&second, number)).collect::<Vec<_>>();
+        assert!(!refused.is_empty() && refused.iter().all(|reason| reason.contains("of all clients")));
+        assert!(subscribe(&third, 0).is_some());
+        drop(first);
+        assert_eq!(subscribe(&third, 0), None);
+        drop((second, third));
+        assert_eq!(bytes.load(Ordering::Relaxed), 0);
     }
 }

@@ -26,7 +26,7 @@ use tokio::task::AbortHandle;
 use tool_runtime::{CancellationToken, RunContext, call::CallId};
 
 use super::{
-    announce::Signals,
+    announce::{Signals, SubscribedBytes},
     call::{Call, is_modern, tool_of},
     clients::{Clients, Described},
     listed::Listed,
@@ -53,6 +53,7 @@ pub(super) struct Shared {
     pub(super) running: Running,
     pub(super) tasks: Tasks,
     pub(super) clients: Clients,
+    pub(super) subscribed_bytes: SubscribedBytes,
     /// Over HTTP, changes are sent while a client has a stream for them, and noted otherwise.
     #[cfg(feature = "http")]
     pub(super) announces_to_streams: std::sync::atomic::AtomicBool,

@@ -54,6 +54,9 @@
 //! | [`McpServer::max_tasks`] | 10,000 | the task that ended first is removed; without one, the JSON-RPC error -32000 |
 //! | [`McpServer::max_tasks_per_caller`] | 1000 | as above, of the tasks of one [`Identity`] |
 //! | [`McpServer::max_task_bytes`] | 64 MiB | the tasks that ended first are removed |
+//! | subscriptions of a session | 4096 URIs of 4 KiB | the JSON-RPC error -32602 |
+//! | subscriptions of all clients | 32 MiB | the JSON-RPC error -32602 |
+//! | description of a client, in `initialize` | 8 KiB without icons | the JSON-RPC error -32602 |
 //! | [`McpServer::shutdown_time`] | 30 seconds | calls that run when the server ends are cancelled |
 //!
 //! # Several processes
@@ -459,6 +462,7 @@ impl McpServer {
             running: Running::new(self.max_calls, self.max_calls_per_caller),
             tasks: Tasks::new(self.task_lifetime, self.task_limits),
             clients: Clients::default(),
+            subscribed_bytes: announce::SubscribedBytes::default(),
             #[cfg(feature = "http")]
             announces_to_streams: false.into(),
             shutdown_time: self.shutdown_time,

@@ -25,7 +25,7 @@ impl SessionState {
     pub(super) fn new(shared: &Shared) -> Self {
         Self {
             level: Mutex::new(LoggingLevel::Debug),
-            subscribed: Subscribed::to(shared.resources.as_ref()),
+            subscribed: Subscribed::to(shared),
             signals: AsyncMutex::default(),
             listeners: watch::Sender::new(0),
         }

@@ -96,6 +96,26 @@ impl ResourceSet {
         self.body(Resource::new(uri, name).with_mime_type(mime_type), body)
     }
 
+    /// Adds a described resource, such as a file, with its content: text, if the bytes are UTF-8 without NUL, or else bytes. One of the
+    /// same URI is replaced.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_mcp::{rmcp::model::Resource, server::ResourceSet};
+    ///
+    /// let set = ResourceSet::new().content(Resource::new("file:///a.txt", "a.txt"), b"a text");
+    /// ```
+    #[must_use]
+    pub fn content(self, resource: Resource, content: impl Into<Vec<u8>>) -> Self {
+        let body = match String::from_utf8(content.into()) {
+            Ok(text) if text.contains('\0') => ResourceBody::Blob(Blob(text.into_bytes())),
+            Ok(text) => ResourceBody::Text(text),
+            Err(error) => ResourceBody::Blob(Blob(error.into_bytes())),
+        };
+        self.body(resource, body)
+    }
+
     /// Adds a described resource with its content. One of the same URI is replaced.
     #[must_use]
     pub fn body(self, resource: Resource, body: ResourceBody) -> Self {

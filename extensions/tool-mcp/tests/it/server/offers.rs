@@ -104,6 +104,39 @@ async fn resources_are_listed_and_read() {
 }
 
 #[tokio::test]
+async fn content_is_text_if_it_can_be() {
+    let contents: [(&str, &[u8], Option<&str>); 5] = [
+        ("a:text", "a t\u{e9}xt\n".as_bytes(), None),
+        ("a:empty", b"", None),
+        ("a:nul", b"a\0b", Some("YQBi")),
+        ("a:latin", b"t\xe9xt", Some("dOl4dA==")),
+        ("a:cut", b"a\xc3", Some("YcM=")),
+    ];
+    let add = |set: ResourceSet, (uri, content, _): (&str, &[u8], Option<&str>)| {
+        set.content(Resource::new(uri, uri), content)
+    };
+    let server =
+        McpServer::new(Registry::default()).resources(contents.into_iter().fold(ResourceSet::new(), add));
+    let it = connect_to(server, (), BOTH[0].clone()).await;
+    for (uri, content, blob) in contents {
+        // O02
+        let read = it.client.read_resource(ReadResourceRequestParams::new(uri)).await.unwrap();
+        let expected = match blob {
+            Some(blob) => ResourceContents::blob(blob, uri),
+            None => ResourceContents::text(str::from_utf8(content).unwrap(), uri),
+        };
+        assert_eq!(
+            serde_json::to_value(&read.contents[0]).unwrap()["text"],
+            serde_json::to_value(&expected).unwrap()["text"]
+        );
+        assert_eq!(
+            serde_json::to_value(&read.contents[0]).unwrap()["blob"],
+            serde_json::to_value(&expected).unwrap()["blob"]
+        );
+    }
+}
+
+#[tokio::test]
 async fn prompts_are_listed_and_got() {
     for version in BOTH {
         let it = connect_to(server(), (), version).await;
