@@ -12,7 +12,7 @@ use tool_runtime::diagnostic::{Diagnostic, Severity};
 
 /// The time after which a diagnostic that occurs again is a new one, and one that does not is over.
 const RECENT: Duration = Duration::from_secs(60);
-/// The most diagnostics that are told apart.
+/// The most diagnostics that are remembered.
 const MAX_RECENT: usize = 1_024;
 
 /// A closure of the program that receives diagnostics.
@@ -69,7 +69,7 @@ impl ServerDiagnostics {
         for diagnostic in diagnostics {
             let diagnostic = Diagnostic::from(diagnostic);
             if self.is_new(&diagnostic, lasting) {
-                self.tell(&diagnostic);
+                self.emit(&diagnostic);
             }
         }
     }
@@ -90,11 +90,11 @@ impl ServerDiagnostics {
         if has_place {
             recent.insert(key, Recent { diagnostic: diagnostic.clone(), last });
         }
-        // Texts that are new each time are told no more, rather than without an end.
+        // Beyond it, texts that are new each time are not reported.
         has_place
     }
 
-    fn tell(&self, diagnostic: &Diagnostic) {
+    fn emit(&self, diagnostic: &Diagnostic) {
         let Diagnostic { code, message, .. } = diagnostic;
         match diagnostic.severity {
             Severity::Error => tracing::error!(code, "the server lacks a tool: {message}"),
@@ -124,22 +124,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_diagnostic_is_told_once_until_it_was_over() {
-        let told = Arc::new(Mutex::new(0));
+    async fn a_diagnostic_is_reported_once_until_it_was_over() {
+        let reports = Arc::new(Mutex::new(0));
         let mut diagnostics = ServerDiagnostics::default();
-        let count = Arc::clone(&told);
+        let count = Arc::clone(&reports);
         diagnostics
             .set_listener(Arc::new(move |_| *count.lock().unwrap_or_else(PoisonError::into_inner) += 1));
-        let told = || *told.lock().unwrap_or_else(PoisonError::into_inner);
+        let reports = || *reports.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..3 {
             diagnostics.report(&[diagnostic("a"), diagnostic("b")], false);
             tokio::time::advance(RECENT / 2).await;
         }
-        assert_eq!((told(), diagnostics.list().len()), (2, 2));
+        assert_eq!((reports(), diagnostics.list().len()), (2, 2));
         tokio::time::advance(RECENT).await;
         assert!(diagnostics.list().is_empty());
         diagnostics.report(&[diagnostic("a")], false);
-        assert_eq!((told(), diagnostics.list().len()), (3, 1));
+        assert_eq!((reports(), diagnostics.list().len()), (3, 1));
         for number in 0..2 * MAX_RECENT {
             diagnostics.report(&[diagnostic(&number.to_string())], false);
         }

@@ -19,7 +19,7 @@ use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader, ReadBuf};
 
 use super::{
     received::take_apart,
-    requests::{ReadMessage, RefusedMessage, read_message},
+    requests::{ReadMessage, RefusedMessage, read_message, remove_mark},
 };
 
 type Message = RxJsonRpcMessage<RoleServer>;
@@ -187,18 +187,13 @@ impl<R: AsyncRead + Unpin> AsyncRead for Others<R> {
     }
 }
 
-/// The mark that some programs write before their first line.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
 /// Returns what is taken out of the stream in the place of `line`, which may be changed for the SDK.
 fn taken_line(line: &mut Vec<u8>) -> Option<TakenLine> {
     let call_of = |line: &[u8]| {
         let (message, _) = take_apart(line, |call, arguments| call.into_message(arguments))?;
         Some(TakenLine::Message(Box::new(message)))
     };
-    if line.starts_with(BYTE_ORDER_MARK) {
-        line.drain(..BYTE_ORDER_MARK.len());
-    }
+    remove_mark(line);
     if let Some(call) = call_of(line) {
         return Some(call);
     }

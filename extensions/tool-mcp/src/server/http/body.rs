@@ -22,7 +22,7 @@ use super::{
 use crate::server::{
     handler::Shared,
     received::take_apart,
-    requests::{ReadMessage, read_message},
+    requests::{ReadMessage, read_message, remove_mark},
 };
 
 /// The limits of a body.
@@ -104,7 +104,8 @@ where
     /// Returns the body for the SDK.
     fn forwarded(&mut self) -> Result<Bytes, BodyError> {
         self.waiting = None;
-        let body = std::mem::take(&mut self.received);
+        let mut body = std::mem::take(&mut self.received);
+        remove_mark(&mut body);
         if let Some(shortened) = self.shortened(&body) {
             return Ok(shortened);
         }

@@ -11,18 +11,19 @@ mod refusal;
 mod sessions;
 mod streams;
 mod table;
+mod via;
 
 use std::{
     convert::Infallible,
-    fmt, mem,
+    fmt,
     pin::Pin,
-    sync::{Arc, Mutex, OnceLock},
+    sync::Arc,
     task::{Context, Poll},
     time::SystemTime,
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, combinators::BoxBody};
 use rmcp::{ErrorData, model::ProtocolVersion, transport::streamable_http_server::StreamableHttpService};
@@ -34,9 +35,11 @@ use tokio_util::task::{
 use tool_runtime::{CancellationToken, diagnostic::Diagnostic};
 use tower_service::Service;
 
+pub(super) use self::via::Via;
 pub use self::{
     auth::{Identity, ResourceServer, TokenError, TokenValidator},
     config::HttpConfig,
+    via::RequestHeaders,
 };
 use self::{
     body::{BodyLimits, WithoutArguments},
@@ -236,32 +239,35 @@ impl HttpServer {
         self.0.sessions.table.len()
     }
 
+    /// Validates the head of a request, and returns the identity of its caller.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a request that is refused.
+    async fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<Arc<Identity>>, Answered> {
+        if self.0.shared.stopping.is_cancelled() {
+            return Err(unavailable("the server ends".to_owned()));
+        }
+        if let Err((status, reason)) = self.0.names.validate(uri, headers) {
+            tracing::warn!(reason, "a request is refused");
+            return Err(text(status, reason));
+        }
+        let Some(protection) = &self.0.config.protection else { return Ok(None) };
+        protection.identify(headers).await.map(|identity| Some(Arc::new(identity)))
+    }
+
     /// Answers one request.
-    async fn answer<B>(self, mut request: Request<B>) -> Response<BoxBody<Bytes, Infallible>>
+    async fn answer<B>(self, mut request: Request<B>) -> Answered
     where
         B: Body + Send + 'static,
         B::Error: fmt::Display,
         B::Data: Send,
     {
-        if self.0.shared.stopping.is_cancelled() {
-            return unavailable("the server ends".to_owned());
-        }
-        if let Err((status, reason)) = self.0.names.validate(request.uri(), request.headers()) {
-            tracing::warn!(reason, "a request is refused");
-            return text(status, reason);
-        }
-        let identity = match &self.0.config.protection {
-            Some(protection) => match protection.identify(request.headers()).await {
-                Ok(identity) => Some(Arc::new(identity)),
-                Err(refused) => return refused,
-            },
-            None => None,
+        let identity = match self.admit(request.uri(), request.headers()).await {
+            Ok(identity) => identity,
+            Err(refused) => return refused,
         };
-        for (name, value) in request.headers_mut() {
-            if [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION].contains(name) {
-                value.set_sensitive(true);
-            }
-        }
+        mark_secrets(request.headers_mut());
         let version = request.headers().get("mcp-protocol-version").map(HeaderValue::as_bytes);
         if version >= Some(ProtocolVersion::V_2026_07_28.as_str().as_bytes()) {
             // There are no sessions any more.
@@ -269,54 +275,31 @@ impl HttpServer {
         }
         let headers = request.headers();
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let session = header("mcp-session-id");
-        if let (Some(session), Some(identity)) = (session, &identity)
+        let session = header("mcp-session-id").map(str::to_owned);
+        if let (Some(session), Some(identity)) = (&session, &identity)
             && !self.0.sessions.belongs_to(session, identity)
         {
             return text(StatusCode::NOT_FOUND, "there is no such session");
         }
-        // It does not rest while it has a request.
-        let used = match session {
-            Some(session) => self.0.sessions.used(session, &self.0.service.config.cancellation_token).await,
-            None => None,
-        };
-        let is_of_session = used.is_some() || request.method() == Method::POST;
         // Other streams end with the call that they answer.
-        let is_get = request.method() == Method::GET;
-        let is_endless = || is_get || header("mcp-method") == Some("subscriptions/listen");
-        let expires = identity.as_ref().and_then(|identity| identity.expires).filter(|_| is_endless());
-        let via = Arc::new(Via {
-            headers: OnceLock::new(),
-            session: session.map(str::to_owned),
-            identity: identity.clone(),
-            arguments: Mutex::default(),
-        });
-        request.extensions_mut().insert(Arc::clone(&via));
+        let (is_get, is_end) = (request.method() == Method::GET, request.method() == Method::DELETE);
+        let is_endless = is_get || header("mcp-method") == Some("subscriptions/listen");
+        let expires = identity.as_ref().and_then(|identity| identity.expires).filter(|_| is_endless);
         // A stream of events has no end of its own; all others are answered before the server ends.
         let open = (!is_get).then(|| self.0.open.token());
-        let is_end = request.method() == Method::DELETE;
+        // Dropped last: a session does not rest while it has a request.
+        let settling = Settling(Arc::clone(&self.0.sessions.table));
         let underway = Arc::new(Underway::of(identity));
-        if let Some(used) = used {
-            underway.keep(used);
+        if let Some(session) = &session {
+            let stop = &self.0.service.config.cancellation_token;
+            if let Some(used) = self.0.sessions.used(session, stop).await {
+                underway.keep(used);
+            }
         }
-        let limits = BodyLimits {
-            max_bytes: self.0.max_request,
-            idle_time: self.0.config.body_idle_time,
-            bodies: Arc::clone(&self.0.bodies),
+        let mut response = match self.forward(request, session, &underway).await {
+            Ok(response) => response,
+            Err(refused) => return refused,
         };
-        let (shared, of_body) = (Arc::clone(&self.0.shared), Arc::clone(&underway));
-        let request = request.map(|body| WithoutArguments::new(body, via, shared, of_body, limits));
-        // Boxed: the future of the SDK is large, and would be copied with this one.
-        let answering = Box::pin(self.0.service.handle(request));
-        let mut response = REQUEST.scope(Arc::clone(&underway), answering).await;
-        if let Some(refusal) = underway.refusal() {
-            return refusal.response();
-        }
-        if let (StatusCode::UNSUPPORTED_MEDIA_TYPE, Some(id)) = (response.status(), underway.id()) {
-            // The SDK cannot decode the message, and does not say which.
-            let error = ErrorData::invalid_request("the request cannot be read", None);
-            return Refusal::Message(RefusedMessage { id: Some(id.clone()), error }).response();
-        }
         if is_end && response.status() == StatusCode::ACCEPTED {
             // The session has ended; the official Python client takes 202 for a failure.
             *response.status_mut() = StatusCode::NO_CONTENT;
@@ -324,10 +307,61 @@ impl HttpServer {
         let left = expires.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
         let expired = left.map(|left| Box::pin(tokio::time::sleep(left)));
         drop(underway);
-        let settling = is_of_session.then(|| Settling(Arc::clone(&self.0.sessions.table)));
         response.map(|body| Answer { body, expired, _open: open, _settling: settling }.boxed())
     }
+
+    /// Forwards a request to the SDK.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a request that is refused.
+    async fn forward<B>(
+        &self,
+        mut request: Request<B>,
+        session: Option<String>,
+        underway: &Arc<Underway>,
+    ) -> Result<Answered, Answered>
+    where
+        B: Body + Send + 'static,
+        B::Error: fmt::Display,
+        B::Data: Send,
+    {
+        let via = Arc::new(Via::new(session, underway.identity().cloned()));
+        request.extensions_mut().insert(Arc::clone(&via));
+        let limits = BodyLimits {
+            max_bytes: self.0.max_request,
+            idle_time: self.0.config.body_idle_time,
+            bodies: Arc::clone(&self.0.bodies),
+        };
+        let (shared, of_body) = (Arc::clone(&self.0.shared), Arc::clone(underway));
+        let request = request.map(|body| WithoutArguments::new(body, via, shared, of_body, limits));
+        // Boxed: the future of the SDK is large, and would be copied with this one.
+        let answering = Box::pin(self.0.service.handle(request));
+        let response = REQUEST.scope(Arc::clone(underway), answering).await;
+        if let Some(refusal) = underway.refusal() {
+            return Err(refusal.response());
+        }
+        match (response.status(), underway.id()) {
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, Some(id)) => {
+                // The SDK cannot decode the message, and does not say which.
+                let error = ErrorData::invalid_request("the request cannot be read", None);
+                Err(Refusal::Message(RefusedMessage { id: Some(id.clone()), error }).response())
+            }
+            _ => Ok(response),
+        }
+    }
 }
+
+/// Marks the values of headers that are not logged.
+fn mark_secrets(headers: &mut HeaderMap) {
+    for (name, value) in headers {
+        if [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION].contains(name) {
+            value.set_sensitive(true);
+        }
+    }
+}
+
+type Answered = Response<BoxBody<Bytes, Infallible>>;
 
 impl<B> Service<Request<B>> for HttpServer
 where
@@ -355,7 +389,7 @@ struct Answer {
     /// Completes when the token of the caller expires, which ends a stream of changes.
     expired: Option<Pin<Box<tokio::time::Sleep>>>,
     _open: Option<TaskTrackerToken>,
-    _settling: Option<Settling>,
+    _settling: Settling,
 }
 
 /// Puts sessions to rest when an answer, which is dropped before, has ended.
@@ -387,43 +421,5 @@ impl Body for Answer {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-/// The facts of an HTTP request that its run receives.
-pub(super) struct Via {
-    headers: OnceLock<Arc<RequestHeaders>>,
-    pub(super) session: Option<String>,
-    pub(super) identity: Option<Arc<Identity>>,
-    /// The text of a call's arguments; it is known once the body is received.
-    pub(super) arguments: Mutex<Option<String>>,
-}
-
-impl Via {
-    /// Returns the headers of the request with these `parts`.
-    pub(super) fn headers(&self, parts: &Parts) -> Arc<RequestHeaders> {
-        let headers = self.headers.get_or_init(|| Arc::new(RequestHeaders(parts.headers.clone())));
-        Arc::clone(headers)
-    }
-
-    /// Moves the headers out of `parts`, in place of a copy.
-    pub(super) fn take_headers(parts: &mut Parts) {
-        if let Some(via) = parts.extensions.get::<Arc<Self>>() {
-            let headers = mem::take(&mut parts.headers);
-            via.headers.get_or_init(|| Arc::new(RequestHeaders(headers)));
-        }
-    }
-}
-
-/// The headers of the HTTP request of a run. It is a value of the run: a tool receives it as
-/// `headers: Option<&RequestHeaders>`.
-#[derive(Debug, Clone)]
-pub struct RequestHeaders(HeaderMap);
-
-impl std::ops::Deref for RequestHeaders {
-    type Target = HeaderMap;
-
-    fn deref(&self) -> &HeaderMap {
-        &self.0
     }
 }

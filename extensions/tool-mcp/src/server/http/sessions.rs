@@ -72,6 +72,10 @@ impl Underway {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
     }
 
+    pub(super) fn identity(&self) -> Option<&Arc<Identity>> {
+        self.identity.as_ref()
+    }
+
     pub(super) fn refuse(&self, refusal: Refusal) {
         self.refusal.set(refusal).ok();
     }

@@ -328,6 +328,20 @@ mod tests {
         }
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_session_that_rests_ends_when_it_is_idle() {
+        let idle_time = std::time::Duration::from_secs(100);
+        let config = HttpConfig::new().max_ready_sessions(0).idle_time(idle_time);
+        let server = McpServer::new(Registry::builder().build().unwrap()).http_with(config).unwrap();
+        let mut client = Client::open(&server).await;
+        tokio::time::sleep(idle_time / 2).await;
+        client.request("ping", json!({})).await;
+        tokio::time::sleep(idle_time * 3 / 4).await;
+        assert_eq!((server.sessions(), server.0.sessions.table.ready()), (1, 0));
+        tokio::time::sleep(idle_time / 2).await;
+        assert_eq!(server.sessions(), 0);
+    }
+
     #[tokio::test]
     async fn sessions_rest_beyond_a_number_and_keep_what_their_client_set() {
         let resources = ResourceSet::new().text("a:a", "a", "text");
@@ -342,6 +356,12 @@ mod tests {
             assert!(answer.contains("result"), "{answer}");
             clients.push(client);
             assert_eq!((table.len(), table.ready()), (opened, READY.min(opened)));
+        }
+        // A request that is refused sets its session up, too.
+        for client in &mut clients {
+            let refused = client.send("POST", json!({ "jsonrpc": "2.0", "id": 1, "method": 5 })).await;
+            assert_eq!(refused.status(), 400);
+            assert_eq!(table.ready(), READY);
         }
         resources.updated("a:a");
         for mut client in clients {

@@ -4,72 +4,27 @@
 //! id and the member that is wrong. An empty list in the place of an object is an empty object: programs in languages with one type for
 //! both send it.
 
-use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+mod members;
+
+use std::{borrow::Cow, collections::BTreeMap};
 
 use rmcp::{
     ErrorData,
-    model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId},
+    model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage, RequestId},
 };
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
-use serde_json::{Value, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 
-/// A member of an object of the protocol.
-struct Member {
-    name: &'static str,
-    kind: Kind,
-    is_required: bool,
-}
+use self::members::{MemberReader, params_of};
 
-enum Kind {
-    Text,
-    Object(&'static [Member]),
-    /// An object whose members are objects.
-    Objects,
-}
+/// The mark that some programs write before their first message.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-const fn required(name: &'static str, kind: Kind) -> Member {
-    Member { name, kind, is_required: true }
-}
-
-const fn optional(name: &'static str, kind: Kind) -> Member {
-    Member { name, kind, is_required: false }
-}
-
-const ANY: Kind = Kind::Object(&[]);
-const META: Member = optional("_meta", ANY);
-const CLIENT: &[Member] = &[required("name", Kind::Text), required("version", Kind::Text)];
-const INITIALIZE: &[Member] = &[
-    required("protocolVersion", Kind::Text),
-    required("capabilities", Kind::Objects),
-    required("clientInfo", Kind::Object(CLIENT)),
-    META,
-];
-const CALL: &[Member] = &[
-    required("name", Kind::Text),
-    optional("arguments", ANY),
-    optional("inputResponses", ANY),
-    optional("requestState", Kind::Text),
-    META,
-];
-const LIST: &[Member] = &[optional("cursor", Kind::Text), META];
-const URI: &[Member] = &[required("uri", Kind::Text), META];
-const TASK: &[Member] = &[required("taskId", Kind::Text), META];
-const COMPLETE: &[Member] = &[required("ref", ANY), required("argument", ANY), META];
-const LEVEL: &[Member] = &[required("level", Kind::Text), META];
-
-/// Returns the members of the params of a method, if it is one of the protocol.
-fn params_of(method: &str) -> Option<&'static [Member]> {
-    Some(match method {
-        "initialize" => INITIALIZE,
-        "tools/call" | "prompts/get" => CALL,
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => LIST,
-        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => URI,
-        "tasks/get" | "tasks/update" | "tasks/cancel" => TASK,
-        "completion/complete" => COMPLETE,
-        "logging/setLevel" => LEVEL,
-        "ping" | "server/discover" | "subscriptions/listen" => &[META],
-        _ => return None,
-    })
+/// Removes a byte order mark.
+pub(super) fn remove_mark(message: &mut Vec<u8>) {
+    if message.starts_with(BYTE_ORDER_MARK) {
+        message.drain(..BYTE_ORDER_MARK.len());
+    }
 }
 
 /// Returns the problem of the params of a request, if the SDK decodes it as a request of another kind.
@@ -144,53 +99,34 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 
 /// Reads the message `text`.
 pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
-    let refused = |id, error| ReadMessage::Refused(Box::new(RefusedMessage { id, error }));
-    let invalid = |id, message: String| refused(id, ErrorData::invalid_request(message, None));
-    let whole: &RawValue = match serde_json::from_slice(text) {
-        Ok(whole) => whole,
-        Err(error) => {
-            let message = format!("the message is not JSON: {error}");
-            return refused(None, ErrorData::parse_error(message, None));
-        }
+    let (envelope, id) = match read_envelope(text) {
+        Ok(read) => read,
+        Err(refused) => return ReadMessage::Refused(Box::new(refused)),
     };
-    let kind = kind_of(whole);
-    if kind != "an object" {
-        let hint = if kind == "a list" { "; send each message by itself" } else { "" };
-        return invalid(None, format!("a message must be an object, but is {kind}{hint}"));
-    }
-    let envelope: Envelope<'_> = match serde_json::from_str(whole.get()) {
-        Ok(envelope) => envelope,
-        Err(error) => return invalid(last_id(whole), format!("the message cannot be read: {error}")),
+    let invalid = |id, problem: String| {
+        let error = ErrorData::invalid_request(problem, None);
+        ReadMessage::Refused(Box::new(RefusedMessage { id, error }))
     };
-    let id = match envelope.id.map(|id| (id, serde_json::from_str(id.get()))) {
-        None => None,
-        Some((_, Ok(id))) => Some(id),
-        Some((id, Err(_))) => {
-            return invalid(None, format!("`id` must be a text or an integer, but is {}", kind_of(id)));
-        }
-    };
-    let problem = match text_of(envelope.jsonrpc).as_deref() {
-        Some("2.0") => None,
-        _ => Some("`jsonrpc` must be the text `2.0`".to_owned()),
-    };
-    if let Some(problem) = problem {
-        return invalid(id, problem);
+    if text_of(envelope.jsonrpc).as_deref() != Some("2.0") {
+        return invalid(id, "`jsonrpc` must be the text `2.0`".to_owned());
     }
     let Some(method) = envelope.method else {
         return match envelope.result.is_some() || envelope.error.is_some() {
-            true => ReadMessage::Forwarded(Cow::Borrowed(text), None),
+            true => ReadMessage::Forwarded(read_answer(text, &envelope), None),
             false => invalid(id, "`method` is required".to_owned()),
         };
     };
     let Some(method) = text_of(Some(method)) else {
         return invalid(id, format!("`method` must be a text, but is {}", kind_of(method)));
     };
-    let mut reader = MemberReader { text, empty_lists: Vec::new() };
-    let read = match (envelope.params, params_of(&method)) {
-        (params, Some(members)) if id.is_some() => reader.read_object("params", params, members),
-        // Its members are of a method that the server does not have.
-        (Some(params), _) if reader.is_empty_list(params) => Ok(()),
-        _ => Ok(()),
+    let mut reader = MemberReader::new(text);
+    let read = match (params_of(&method), envelope.params) {
+        (Some(members), params) if id.is_some() => reader.read_object("params", params, members),
+        (_, params) => {
+            // Other params are left to the SDK.
+            params.map(|params| reader.is_empty_list(params));
+            Ok(())
+        }
     };
     let mut text = reader.forwarded();
     let read = read.and_then(|()| match method.as_ref() {
@@ -199,10 +135,65 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
     });
     match (read, id) {
         (Ok(()), id) => ReadMessage::Forwarded(text, id),
-        (Err(problem), Some(id)) => refused(Some(id), ErrorData::invalid_params(problem, None)),
+        (Err(problem), Some(id)) => {
+            let error = ErrorData::invalid_params(problem, None);
+            ReadMessage::Refused(Box::new(RefusedMessage { id: Some(id), error }))
+        }
         (Err(problem), None) => ReadMessage::Dropped(problem),
     }
 }
+
+/// Reads the members of a message, and its id.
+fn read_envelope(text: &[u8]) -> Result<(Envelope<'_>, Option<RequestId>), RefusedMessage> {
+    let invalid =
+        |id, problem: String| RefusedMessage { id, error: ErrorData::invalid_request(problem, None) };
+    let whole: &RawValue = serde_json::from_slice(text).map_err(|error| {
+        let problem = format!("the message is not JSON: {error}");
+        RefusedMessage { id: None, error: ErrorData::parse_error(problem, None) }
+    })?;
+    let kind = kind_of(whole);
+    if kind != "an object" {
+        let hint = if kind == "a list" { "; send each message by itself" } else { "" };
+        return Err(invalid(None, format!("a message must be an object, but is {kind}{hint}")));
+    }
+    let envelope: Envelope<'_> = serde_json::from_str(whole.get())
+        .map_err(|error| invalid(last_id(whole), format!("the message cannot be read: {error}")))?;
+    let id = match envelope.id {
+        Some(id) => Some(serde_json::from_str(id.get()).map_err(|_| {
+            invalid(None, format!("`id` must be a text or an integer, but is {}", kind_of(id)))
+        })?),
+        None => None,
+    };
+    Ok((envelope, id))
+}
+
+/// Reads the answer of a client to a question. One with an error that the SDK cannot decode would leave the question open.
+fn read_answer<'a>(text: &'a [u8], envelope: &Envelope<'_>) -> Cow<'a, [u8]> {
+    let (Some(id), Some(error)) = (envelope.id, envelope.error) else { return Cow::Borrowed(text) };
+    let member = match (kind_of(error), envelope.result) {
+        ("null", Some(result)) => format!("\"result\":{}", result.get()),
+        _ if serde_json::from_str::<ErrorData>(error.get()).is_ok() => return Cow::Borrowed(text),
+        _ => format!("\"error\":{}", readable_error(error)),
+    };
+    Cow::Owned(format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{member}}}", id.get()).into_bytes())
+}
+
+/// Returns the code and the message of an error, as far as they can be read.
+fn readable_error(error: &RawValue) -> Value {
+    let value: Value = serde_json::from_str(error.get()).unwrap_or_default();
+    let code = match &value["code"] {
+        Value::String(code) => code.parse::<i32>().ok(),
+        code => code.as_i64().and_then(|code| i32::try_from(code).ok()),
+    };
+    let message = match (&value, &value["message"]) {
+        (Value::String(message), _) | (_, Value::String(message)) => message.clone(),
+        _ => error.get().chars().take(MAX_ERROR_CHARS).collect(),
+    };
+    json!({ "code": code.unwrap_or(ErrorCode::INTERNAL_ERROR.0), "message": message })
+}
+
+/// The most characters of an error without a message that take the place of the message.
+const MAX_ERROR_CHARS: usize = 200;
 
 /// Decodes a request to open a session as the SDK does, which takes one that it cannot read for a request of another revision.
 fn read_initialize(text: &mut Cow<'_, [u8]>) -> Result<(), String> {
@@ -244,89 +235,6 @@ fn without_icons(text: &[u8]) -> Result<Vec<u8>, String> {
         ));
     }
     serde_json::to_vec(&request).map_err(unreadable)
-}
-
-/// Reads the members of objects, and finds empty lists in the place of an object.
-struct MemberReader<'a> {
-    text: &'a [u8],
-    empty_lists: Vec<Range<usize>>,
-}
-
-impl<'a> MemberReader<'a> {
-    fn read_object(
-        &mut self,
-        path: &str,
-        object: Option<&'a RawValue>,
-        members: &[Member],
-    ) -> Result<(), String> {
-        let object = object.filter(|object| !self.is_empty_list(object));
-        let values = match object.map(|object| (object, kind_of(object))) {
-            None | Some((_, "null")) => BTreeMap::default(),
-            Some((object, "an object")) => members_of(object, path)?,
-            Some((_, kind)) => return Err(format!("`{path}` must be an object, but is {kind}")),
-        };
-        for member in members {
-            let path = format!("{path}.{}", member.name);
-            let value = values.get(member.name).copied().filter(|value| value.get() != "null");
-            match value {
-                Some(value) => self.read_member(&path, value, &member.kind)?,
-                None if member.is_required => return Err(format!("`{path}` is required")),
-                None => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn read_member(&mut self, path: &str, value: &'a RawValue, kind: &Kind) -> Result<(), String> {
-        match kind {
-            Kind::Text if text_of(Some(value)).is_some() => Ok(()),
-            Kind::Text => Err(format!("`{path}` must be a text, but is {}", kind_of(value))),
-            Kind::Object(members) => self.read_object(path, Some(value), members),
-            Kind::Objects => {
-                self.read_object(path, Some(value), &[])?;
-                let values =
-                    if kind_of(value) == "an object" { members_of(value, path)? } else { BTreeMap::new() };
-                let values = values.into_iter().filter(|(_, value)| value.get() != "null");
-                for (name, value) in values {
-                    self.read_object(&format!("{path}.{name}"), Some(value), &[])?;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Returns `true` for an empty list, which becomes an empty object.
-    fn is_empty_list(&mut self, value: &RawValue) -> bool {
-        let text = value.get();
-        let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        let is_empty = inner.is_some_and(|inner| inner.trim_ascii().is_empty());
-        if is_empty && let Some(start) = text.as_ptr().addr().checked_sub(self.text.as_ptr().addr()) {
-            self.empty_lists.push(start..start + text.len());
-        }
-        is_empty
-    }
-
-    /// Returns the message with its empty objects.
-    fn forwarded(mut self) -> Cow<'a, [u8]> {
-        if self.empty_lists.is_empty() {
-            return Cow::Borrowed(self.text);
-        }
-        self.empty_lists.sort_by_key(|place| place.start);
-        self.empty_lists.dedup();
-        let mut message = Vec::with_capacity(self.text.len() + 2);
-        let mut end = 0;
-        for place in self.empty_lists {
-            message.extend_from_slice(self.text.get(end..place.start).unwrap_or_default());
-            message.extend_from_slice(b"{}");
-            end = place.end;
-        }
-        message.extend_from_slice(self.text.get(end..).unwrap_or_default());
-        Cow::Owned(message)
-    }
-}
-
-fn members_of<'a>(object: &'a RawValue, path: &str) -> Result<BTreeMap<Cow<'a, str>, &'a RawValue>, String> {
-    serde_json::from_str(object.get()).map_err(|error| format!("`{path}` cannot be read: {error}"))
 }
 
 fn text_of(value: Option<&RawValue>) -> Option<Cow<'_, str>> {
@@ -394,6 +302,23 @@ mod tests {
         }
         let notification = r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":[]}"#;
         assert_eq!(forwarded(notification), notification.replace("[]", "{}"));
+    }
+
+    #[test]
+    fn an_answer_with_an_error_of_any_form_is_an_answer() {
+        for (error, expected) in [
+            (r#"{"code":-32000}"#, r#"{"code":-32000,"message":"{\"code\":-32000}"}"#),
+            (r#""quota""#, r#"{"code":-32603,"message":"quota"}"#),
+            (r#"{"code":"-32001","message":"no"}"#, r#"{"code":-32001,"message":"no"}"#),
+            (r#"{"code":99999999999,"message":"no"}"#, r#"{"code":-32603,"message":"no"}"#),
+            ("null", r#"{"code":-32603,"message":"null"}"#),
+            (r#"{"code":1,"message":"no","data":[1]}"#, r#"{"code":1,"message":"no","data":[1]}"#),
+        ] {
+            let answer = |error: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#);
+            assert_eq!(forwarded(&answer(error)), answer(expected));
+        }
+        let both = r#"{"jsonrpc":"2.0","id":7,"error":null,"result":{"a":1}}"#;
+        assert_eq!(forwarded(both), r#"{"jsonrpc":"2.0","id":7,"result":{"a":1}}"#);
     }
 
     #[test]

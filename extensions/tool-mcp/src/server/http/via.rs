@@ -1,0 +1,52 @@
+//! The HTTP request of a run.
+
+use std::{
+    mem,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use http::{HeaderMap, request::Parts};
+
+use super::Identity;
+
+/// The facts of an HTTP request that its run receives.
+pub(in crate::server) struct Via {
+    headers: OnceLock<Arc<RequestHeaders>>,
+    pub(in crate::server) session: Option<String>,
+    pub(in crate::server) identity: Option<Arc<Identity>>,
+    /// The text of a call's arguments; it is known once the body is received.
+    pub(in crate::server) arguments: Mutex<Option<String>>,
+}
+
+impl Via {
+    pub(super) fn new(session: Option<String>, identity: Option<Arc<Identity>>) -> Self {
+        Self { headers: OnceLock::new(), session, identity, arguments: Mutex::default() }
+    }
+
+    /// Returns the headers of the request with these `parts`.
+    pub(in crate::server) fn headers(&self, parts: &Parts) -> Arc<RequestHeaders> {
+        let headers = self.headers.get_or_init(|| Arc::new(RequestHeaders(parts.headers.clone())));
+        Arc::clone(headers)
+    }
+
+    /// Moves the headers out of `parts`, in place of a copy.
+    pub(in crate::server) fn take_headers(parts: &mut Parts) {
+        if let Some(via) = parts.extensions.get::<Arc<Self>>() {
+            let headers = mem::take(&mut parts.headers);
+            via.headers.get_or_init(|| Arc::new(RequestHeaders(headers)));
+        }
+    }
+}
+
+/// The headers of the HTTP request of a run. It is a value of the run: a tool receives it as
+/// `headers: Option<&RequestHeaders>`.
+#[derive(Debug, Clone)]
+pub struct RequestHeaders(HeaderMap);
+
+impl std::ops::Deref for RequestHeaders {
+    type Target = HeaderMap;
+
+    fn deref(&self) -> &HeaderMap {
+        &self.0
+    }
+}
