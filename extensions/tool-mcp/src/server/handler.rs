@@ -418,9 +418,10 @@ impl ServerHandler for Handler {
     fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CustomResult, ErrorData>> + Send {
-        ready(Err(match problem_of_params(&request.method, request.params.as_ref()) {
+        let CustomRequest { method, params, .. } = &request;
+        ready(Err(match problem_of_params(method, params.as_ref(), is_modern(&context)) {
             Some(problem) => ErrorData::invalid_params(problem, None),
             None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
         }))

@@ -203,7 +203,7 @@ fn taken_line(line: &mut Vec<u8>) -> Option<TakenLine> {
     let forwarded = match read_message(line) {
         ReadMessage::Refused(refused) => return Some(TakenLine::Refused(refused)),
         ReadMessage::Dropped(problem) => {
-            tracing::warn!(problem, "a notification cannot be read");
+            tracing::warn!(problem, "a message cannot be read, and has no answer");
             line.clear();
             return None;
         }

@@ -50,9 +50,14 @@ const TASK: &[Member] = &[required("taskId", Kind::Text), META];
 const COMPLETE: &[Member] = &[required("ref", ANY), required("argument", ANY), META];
 const LEVEL: &[Member] = &[required("level", Kind::Text), META];
 
-/// Returns the members of the params of a method, if it is one of the protocol.
-pub(super) fn params_of(method: &str) -> Option<&'static [Member]> {
+/// The methods that revision 2026-07-28 does not have.
+const REMOVED: [&str; 5] =
+    ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+
+/// Returns the members of the params of a method, if it is one of the protocol; `is_modern` from revision 2026-07-28 on.
+pub(super) fn params_of(method: &str, is_modern: bool) -> Option<&'static [Member]> {
     Some(match method {
+        _ if is_modern && REMOVED.contains(&method) => return None,
         "initialize" => INITIALIZE,
         "tools/call" | "prompts/get" => CALL,
         "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => LIST,

@@ -10,7 +10,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use rmcp::{
     ErrorData,
-    model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage, RequestId},
+    model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage, ProtocolVersion, RequestId},
 };
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, json, value::RawValue};
@@ -28,7 +28,7 @@ pub(super) fn remove_mark(message: &mut Vec<u8>) {
 }
 
 /// Returns the problem of the params of a request, if the SDK decodes it as a request of another kind.
-pub(super) fn problem_of_params(method: &str, params: Option<&Value>) -> Option<String> {
+pub(super) fn problem_of_params(method: &str, params: Option<&Value>, is_modern: bool) -> Option<String> {
     fn problem<T: DeserializeOwned>(params: &Value) -> Option<String> {
         serde_json::from_value::<T>(params.clone()).err().map(|error| error.to_string())
     }
@@ -37,7 +37,7 @@ pub(super) fn problem_of_params(method: &str, params: Option<&Value>) -> Option<
         GetTaskParams, PaginatedRequestParams, ReadResourceRequestParams, SetLevelRequestParams,
         SubscribeRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
     };
-    params_of(method)?;
+    params_of(method, is_modern)?;
     let params = params.unwrap_or(&Value::Null);
     let problem = match method {
         "tools/call" => problem::<CallToolRequestParams>(params),
@@ -72,7 +72,7 @@ pub(super) enum ReadMessage<'a> {
     /// The message, changed where it has an empty list in the place of an object, and the id of a request.
     Forwarded(Cow<'a, [u8]>, Option<RequestId>),
     Refused(Box<RefusedMessage>),
-    /// A notification that cannot be read.
+    /// A notification or an answer that cannot be read, which has no answer.
     Dropped(String),
 }
 
@@ -92,6 +92,30 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
+impl Envelope<'_> {
+    /// Returns `true` for a request that names a revision from 2026-07-28 on.
+    fn is_modern(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Params {
+            #[serde(rename = "_meta")]
+            meta: Meta,
+        }
+
+        #[derive(Deserialize)]
+        struct Meta {
+            #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+            version: String,
+        }
+
+        let params = self.params.and_then(|params| serde_json::from_str::<Params>(params.get()).ok());
+        params.is_some_and(|params| params.meta.version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+    }
+
+    fn is_answer(&self) -> bool {
+        self.method.is_none() && (self.result.is_some() || self.error.is_some())
+    }
+}
+
 /// Decodes a member that is present, also `null`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
@@ -101,7 +125,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de Raw
 pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
     let (envelope, id) = match read_envelope(text) {
         Ok(read) => read,
-        Err(refused) => return ReadMessage::Refused(Box::new(refused)),
+        Err(refused) => return ReadMessage::Refused(refused),
     };
     let invalid = |id, problem: String| {
         let error = ErrorData::invalid_request(problem, None);
@@ -111,16 +135,17 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
         return invalid(id, "`jsonrpc` must be the text `2.0`".to_owned());
     }
     let Some(method) = envelope.method else {
-        return match envelope.result.is_some() || envelope.error.is_some() {
-            true => ReadMessage::Forwarded(read_answer(text, &envelope), None),
-            false => invalid(id, "`method` is required".to_owned()),
+        return match (envelope.is_answer(), id) {
+            (true, Some(_)) => ReadMessage::Forwarded(read_answer(text, &envelope), None),
+            (true, None) => ReadMessage::Dropped("an answer has no id that can be read".to_owned()),
+            (false, id) => invalid(id, "`method` is required".to_owned()),
         };
     };
     let Some(method) = text_of(Some(method)) else {
         return invalid(id, format!("`method` must be a text, but is {}", kind_of(method)));
     };
     let mut reader = MemberReader::new(text);
-    let read = match (params_of(&method), envelope.params) {
+    let read = match (params_of(&method, envelope.is_modern()), envelope.params) {
         (Some(members), params) if id.is_some() => reader.read_object("params", params, members),
         (_, params) => {
             // Other params are left to the SDK.
@@ -130,7 +155,7 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
     };
     let mut text = reader.forwarded();
     let read = read.and_then(|()| match method.as_ref() {
-        "initialize" => read_initialize(&mut text),
+        "initialize" if !envelope.is_modern() => read_initialize(&mut text),
         _ => Ok(()),
     });
     match (read, id) {
@@ -144,12 +169,13 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
 }
 
 /// Reads the members of a message, and its id.
-fn read_envelope(text: &[u8]) -> Result<(Envelope<'_>, Option<RequestId>), RefusedMessage> {
-    let invalid =
-        |id, problem: String| RefusedMessage { id, error: ErrorData::invalid_request(problem, None) };
+fn read_envelope(text: &[u8]) -> Result<(Envelope<'_>, Option<RequestId>), Box<RefusedMessage>> {
+    let invalid = |id, problem: String| {
+        Box::new(RefusedMessage { id, error: ErrorData::invalid_request(problem, None) })
+    };
     let whole: &RawValue = serde_json::from_slice(text).map_err(|error| {
         let problem = format!("the message is not JSON: {error}");
-        RefusedMessage { id: None, error: ErrorData::parse_error(problem, None) }
+        Box::new(RefusedMessage { id: None, error: ErrorData::parse_error(problem, None) })
     })?;
     let kind = kind_of(whole);
     if kind != "an object" {
@@ -158,10 +184,14 @@ fn read_envelope(text: &[u8]) -> Result<(Envelope<'_>, Option<RequestId>), Refus
     }
     let envelope: Envelope<'_> = serde_json::from_str(whole.get())
         .map_err(|error| invalid(last_id(whole), format!("the message cannot be read: {error}")))?;
-    let id = match envelope.id {
-        Some(id) => Some(serde_json::from_str(id.get()).map_err(|_| {
-            invalid(None, format!("`id` must be a text or an integer, but is {}", kind_of(id)))
-        })?),
+    let id = match envelope.id.map(|id| (id, serde_json::from_str(id.get()))) {
+        // An answer is not answered, whatever its id.
+        Some((_, Err(_))) if envelope.is_answer() => None,
+        Some((id, Err(_))) => {
+            let problem = format!("`id` must be a text or an integer, but is {}", kind_of(id));
+            return Err(invalid(None, problem));
+        }
+        Some((_, Ok(id))) => Some(id),
         None => None,
     };
     Ok((envelope, id))
@@ -316,6 +346,11 @@ mod tests {
         ] {
             let answer = |error: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#);
             assert_eq!(forwarded(&answer(error)), answer(expected));
+        }
+        // An answer is not answered, or two programs would answer each other without an end.
+        for id in ["", r#""id":null,"#, r#""id":1.5,"#] {
+            let answer = format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":-32700,"message":"no"}}}}"#);
+            assert!(matches!(read_message(answer.as_bytes()), ReadMessage::Dropped(_)), "{answer}");
         }
         let both = r#"{"jsonrpc":"2.0","id":7,"error":null,"result":{"a":1}}"#;
         assert_eq!(forwarded(both), r#"{"jsonrpc":"2.0","id":7,"result":{"a":1}}"#);

@@ -238,6 +238,22 @@ async fn a_session_that_cannot_be_opened_names_the_member_and_may_be_opened_agai
 }
 
 #[tokio::test]
+async fn methods_that_a_revision_does_not_have_are_not_found_whatever_their_params() {
+    let version = BOTH[1].clone();
+    let mut servers = Servers::start(version.clone(), true).await;
+    let methods = ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+    for method in methods {
+        let text = request(&version, method, json!({})).to_string();
+        let ([_, body], status) = servers.answers(&text, method).await;
+        assert_eq!(
+            (&body["id"], &body["error"]["code"], status),
+            (&json!(7), &json!(-32601), 404),
+            "{text} {body}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn mistakes_of_the_protocol_have_their_codes() {
     for version in BOTH {
         let mut servers = Servers::start(version.clone(), true).await;
