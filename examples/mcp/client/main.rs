@@ -29,12 +29,16 @@ async fn main() -> anyhow::Result<()> {
     let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".to_owned());
     let context: Value = serde_json::from_str(&context)?;
 
+    let issuer = match context["client_id"].is_string() {
+        true => Some(issuer(&url).await?),
+        false => None,
+    };
     let config =
         ServerConfig::new("server", Endpoint::new(url)).client_info("mcp-client", env!("CARGO_PKG_VERSION"));
     let mut server = McpToolSet::builder(config)
         .on_elicitation(|question| async move { Ok(filled_in(&question.params)) })
         .on_roots(|_| async { Ok(vec![Root::new("file:///tmp")]) })
-        .oauth(authorization(&context));
+        .oauth(authorization(&context, issuer));
     if let Ok(version) = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION") {
         server = server.protocol(serde_json::from_value::<ProtocolVersion>(version.into())?);
     }
@@ -50,7 +54,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 /// Authorizes the program without a person: the authorization server of the suite redirects at once.
-fn authorization(context: &Value) -> OAuth {
+fn authorization(context: &Value, issuer: Option<String>) -> OAuth {
     let oauth = OAuth::new("http://localhost:3000/callback", |url| async move {
         let no_redirects = reqwest::redirect::Policy::none();
         let browser =
@@ -62,10 +66,22 @@ fn authorization(context: &Value) -> OAuth {
     let oauth = oauth
         .client_name("mcp-client")
         .client_metadata_url("https://conformance-test.local/client-metadata.json");
-    match context["client_id"].as_str() {
-        Some(id) => oauth.client(id, context["client_secret"].as_str().map(str::to_owned)),
-        None => oauth,
+    match (context["client_id"].as_str(), issuer) {
+        (Some(id), Some(issuer)) => {
+            oauth.issuer(issuer).client(id, context["client_secret"].as_str().map(str::to_owned))
+        }
+        _ => oauth,
     }
+}
+
+/// Returns the authorization server at which the suite has registered the program. A program for people knows it, and never
+/// reads it from the server as this one does.
+async fn issuer(url: &str) -> anyhow::Result<String> {
+    let mut metadata = reqwest::Url::parse(url)?;
+    metadata.set_path(&format!("/.well-known/oauth-protected-resource{}", metadata.path()));
+    let metadata: Value = serde_json::from_slice(&reqwest::get(metadata).await?.bytes().await?)?;
+    let issuer = metadata["authorization_servers"][0].as_str().context("the server names no issuer")?;
+    Ok(issuer.to_owned())
 }
 
 /// Fills in a form with its defaults; a text without one is `Ada`, and a yes-or-no question is answered by yes.

@@ -173,7 +173,7 @@ impl ClientError {
     }
 
     /// Returns the challenge (`WWW-Authenticate`) of a server that requires an authorization, or another one: it names the
-    /// metadata by which an authorization is requested.
+    /// metadata by which an authorization is requested. `None` if the server refused without a challenge.
     #[must_use]
     pub fn challenge(&self) -> Option<&str> {
         match &self.0.cause {
@@ -211,8 +211,8 @@ impl ClientError {
 
 /// Returns `Some` if the server requires an authorization, with its challenge.
 fn challenge(required: bool, challenge: Option<&str>) -> Option<Option<String>> {
-    let challenge = challenge.map(str::to_owned);
-    (required || challenge.is_some()).then_some(challenge)
+    let is_refusal = required || challenge.is_some();
+    is_refusal.then(|| challenge.filter(|challenge| !challenge.is_empty()).map(str::to_owned))
 }
 
 /// The error of sending a message over HTTP or a pipe.

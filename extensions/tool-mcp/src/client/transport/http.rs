@@ -2,12 +2,13 @@
 
 use std::{collections::HashMap, error::Error, sync::Arc};
 
-use ::http::{HeaderName, HeaderValue};
+use ::http::{HeaderName, HeaderValue, StatusCode};
 use rmcp::{
     model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage},
     transport::streamable_http_client::{
-        SseError, StreamableHttpClient, StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
-        StreamableHttpError, StreamableHttpPostResponse, StreamableHttpResponseLimits,
+        AuthRequiredError, SseError, StreamableHttpClient, StreamableHttpClientTransport,
+        StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
+        StreamableHttpResponseLimits,
     },
 };
 use sse_stream::Sse;
@@ -81,13 +82,13 @@ impl Client {
     {
         use crate::client::oauth::MAX_ATTEMPTS;
 
-        let Some(authorized) = &self.authorized else { return send(auth_header).await.map_err(without_url) };
+        let Some(authorized) = &self.authorized else { return send(auth_header).await.map_err(prepared) };
         let mut token = authorized.token(uri).await?;
         let mut attempts = 0;
         loop {
             let failure = match send(token.clone()).await {
                 Ok(sent) => return Ok(sent),
-                Err(failure) => without_url(failure),
+                Err(failure) => prepared(failure),
             };
             let Some(challenge) = failure.auth_challenge().filter(|_| attempts < MAX_ATTEMPTS) else {
                 return Err(failure);
@@ -108,16 +109,24 @@ impl Client {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        send(auth_header).await.map_err(without_url)
+        send(auth_header).await.map_err(prepared)
     }
 }
 
 type Failure = StreamableHttpError<reqwest::Error>;
 
-/// Removes the URL from an error: its query may have credentials.
-fn without_url(error: Failure) -> Failure {
+/// Removes the URL from an error, whose query may have credentials, and reads a refusal without a challenge as an empty
+/// challenge.
+fn prepared(error: Failure) -> Failure {
     match error {
+        StreamableHttpError::Client(error) if error.status() == Some(StatusCode::UNAUTHORIZED) => {
+            StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))
+        }
         StreamableHttpError::Client(error) => StreamableHttpError::Client(error.without_url()),
+        // The SDK has no other sign of this status.
+        StreamableHttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 401 ") => {
+            StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))
+        }
         other => other,
     }
 }

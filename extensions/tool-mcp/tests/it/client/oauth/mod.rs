@@ -1,5 +1,9 @@
 //! Authorization at our server, whose tokens come from an authorization server in this process.
 
+mod answers;
+mod hostile;
+mod web;
+
 use std::{
     collections::HashMap,
     sync::{

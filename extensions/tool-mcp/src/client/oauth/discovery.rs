@@ -1,0 +1,307 @@
+//! Discovery of the authorization server: metadata of the protected resource (RFC 9728), and of the authorization server (RFC
+//! 8414, OpenID Connect). Nothing that is read here is believed before the [`Binding`] has checked it.
+
+use reqwest::Url;
+use rmcp::transport::auth::{AuthError, AuthorizationMetadata, WWWAuthenticateParams};
+use serde_json::{Map, Value};
+
+use super::{
+    binding::{Binding, is_same_issuer, refused},
+    http::HttpClient,
+};
+
+const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource";
+const OAUTH_PATH: &str = "/.well-known/oauth-authorization-server";
+const OPENID_PATH: &str = "/.well-known/openid-configuration";
+
+/// The most authorization servers of a protected resource that are tried.
+const MAX_ISSUERS: usize = 8;
+
+/// The authorization server of an MCP server.
+pub(super) struct Discovered {
+    pub(super) metadata: AuthorizationMetadata,
+    /// The identifier of the MCP server in requests for tokens.
+    pub(super) resource: Url,
+    /// The scopes that the MCP server names.
+    pub(super) scopes: Vec<String>,
+}
+
+/// The metadata of a protected resource.
+#[derive(Default)]
+struct Resource {
+    resource: Option<Url>,
+    issuers: Vec<String>,
+    scopes: Vec<String>,
+}
+
+/// A discovery at one MCP server.
+pub(super) struct Discovery<'a> {
+    pub(super) http: &'a HttpClient,
+    pub(super) binding: &'a Binding,
+    /// Other origins that may have metadata of the protected resource.
+    pub(super) metadata_origins: &'a [String],
+}
+
+impl Discovery<'_> {
+    /// Finds the authorization server, starting from the challenge of the MCP server.
+    pub(super) async fn run(&self, challenge: &str) -> Result<Discovered, AuthError> {
+        let server = self.binding.server();
+        let params = WWWAuthenticateParams::parse(challenge, server);
+        let mut scopes = params.scope.as_deref().map(words).unwrap_or_default();
+        let resource = self.resource(params.resource_metadata_url).await?;
+        let metadata = match resource.issuers.as_slice() {
+            [] => self.without_issuers().await?,
+            issuers => self.of_issuers(issuers).await?,
+        };
+        let issuer = metadata.issuer.as_deref();
+        self.binding.check_issuer(issuer)?;
+        self.binding.check_endpoints(&metadata)?;
+        for scope in resource.scopes {
+            if !scopes.contains(&scope) {
+                scopes.push(scope);
+            }
+        }
+        Ok(Discovered { metadata, resource: resource.resource.unwrap_or_else(|| server.clone()), scopes })
+    }
+
+    /// Reads the metadata of an issuer that the binding permits.
+    pub(super) async fn of_issuer(&self, issuer: Option<&str>) -> Result<AuthorizationMetadata, AuthError> {
+        self.binding.check_issuer(issuer)?;
+        let metadata = match issuer {
+            Some(issuer) => self.metadata(issuer).await?.ok_or_else(|| no_metadata(&[issuer.to_owned()]))?,
+            None => endpoints_by_default(self.binding.server()),
+        };
+        self.binding.check_endpoints(&metadata)?;
+        Ok(metadata)
+    }
+
+    /// Reads the metadata of the protected resource; that of another origin only if it is allowed.
+    async fn resource(&self, advertised: Option<Url>) -> Result<Resource, AuthError> {
+        let server = self.binding.server();
+        let is_permitted = |url: &Url| {
+            url.origin() == server.origin()
+                || self.metadata_origins.contains(&url.origin().ascii_serialization())
+        };
+        let foreign = advertised.as_ref().filter(|url| !is_permitted(url)).cloned();
+        let advertised = advertised.filter(is_permitted);
+        if let Some(url) = &advertised
+            && let Some(document) = self.document(url).await?
+        {
+            let resource = self.read_resource(&document);
+            return resource.map_err(|problem| refused(format!("the metadata at `{url}` {problem}")));
+        }
+        let mut failure = None;
+        for url in well_known(server, &[RESOURCE_PATH], true) {
+            match self.document(&url).await {
+                Ok(Some(document)) => match self.read_resource(&document) {
+                    Ok(resource) => return Ok(resource),
+                    Err(problem) => tracing::debug!(%url, problem, "metadata of an MCP server is not used"),
+                },
+                Ok(None) => {}
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        match (failure, foreign) {
+            (Some(error), _) => Err(error),
+            (None, Some(url)) => Err(refused(format!(
+                "the server names metadata of another origin, `{url}`, which is not read; if that is right, allow it by \
+                 `OAuth::allow_metadata_origin`"
+            ))),
+            (None, None) => Ok(Resource::default()),
+        }
+    }
+
+    /// Reads the metadata of the protected resource, which describes this server.
+    fn read_resource(&self, document: &Map<String, Value>) -> Result<Resource, &'static str> {
+        let mut issuers = document.get("authorization_servers").map(texts).unwrap_or_default();
+        issuers.extend(document.get("authorization_server").and_then(Value::as_str).map(str::to_owned));
+        let resource = document.get("resource").and_then(Value::as_str);
+        if resource.is_none() && issuers.is_empty() {
+            return Err("is none of a protected resource");
+        }
+        let resource = resource.and_then(|url| Url::parse(url).ok()).ok_or("names no `resource`")?;
+        if !is_part_of(self.binding.server(), &resource) {
+            return Err("describes another `resource`");
+        }
+        let scopes = document.get("scopes_supported").map(texts).unwrap_or_default();
+        Ok(Resource { resource: Some(resource), issuers, scopes })
+    }
+
+    /// Reads the metadata of the first permitted issuer that has any.
+    async fn of_issuers(&self, issuers: &[String]) -> Result<AuthorizationMetadata, AuthError> {
+        let mut failure = None;
+        for issuer in issuers.iter().take(MAX_ISSUERS) {
+            let issuer = match Url::parse(issuer) {
+                Ok(url) => issuer_of_metadata(&url).map_or_else(|| issuer.clone(), String::from),
+                // A path at the server.
+                Err(_) => self.binding.server().join(issuer)?.into(),
+            };
+            let read = match self.binding.check_issuer(Some(&issuer)) {
+                Ok(()) => self.metadata(&issuer).await,
+                Err(error) => Err(error),
+            };
+            match read {
+                Ok(Some(metadata)) => return Ok(metadata),
+                Ok(None) => {}
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        Err(failure.unwrap_or_else(|| no_metadata(issuers)))
+    }
+
+    /// Reads the metadata for a server that names no authorization server: of the named issuer, or of its own origin.
+    async fn without_issuers(&self) -> Result<AuthorizationMetadata, AuthError> {
+        if let Some(issuer) = self.binding.named_issuer() {
+            return self.of_issuer(Some(issuer)).await;
+        }
+        let server = self.binding.server();
+        let found = self.metadata(server.as_str()).await?;
+        Ok(found.unwrap_or_else(|| endpoints_by_default(server)))
+    }
+
+    /// Reads the metadata that an issuer has at its well-known URLs. `None` if it has none.
+    async fn metadata(&self, issuer: &str) -> Result<Option<AuthorizationMetadata>, AuthError> {
+        let base = Url::parse(issuer)?;
+        let is_server = issuer == self.binding.server().as_str();
+        let mut failure = None;
+        for (url, path) in issuer_urls(&base) {
+            let document = match self.document(&url).await {
+                Ok(document) => document,
+                Err(error) => {
+                    failure = failure.or(Some(error));
+                    continue;
+                }
+            };
+            let Some(metadata) = document.and_then(read_metadata) else { continue };
+            let expected = match is_server {
+                true => at(&base, &path).to_string(),
+                false => issuer.to_owned(),
+            };
+            match metadata.issuer.clone() {
+                Some(received) if is_same_issuer(&received, &expected) => return Ok(Some(metadata)),
+                Some(received_issuer) => {
+                    failure.get_or_insert(AuthError::AuthorizationServerMismatch {
+                        expected_issuer: expected,
+                        received_issuer,
+                    });
+                }
+                None => {
+                    failure.get_or_insert(AuthError::AuthorizationServerMissingIssuer {
+                        expected_issuer: expected,
+                    });
+                }
+            }
+        }
+        failure.map_or(Ok(None), Err)
+    }
+
+    /// Reads a document; `None` if there is no JSON object.
+    async fn document(&self, url: &Url) -> Result<Option<Map<String, Value>>, AuthError> {
+        let response = self.http.get(url).await?;
+        let status = response.status();
+        if status.is_server_error() || [408, 425, 429].contains(&status.as_u16()) {
+            let source = format!("the answer is HTTP {}", status.as_u16()).into();
+            return Err(AuthError::DiscoveryRequestFailed { url: url.clone(), source });
+        }
+        if status != ::http::StatusCode::OK {
+            return Ok(None);
+        }
+        Ok(serde_json::from_slice(response.body()).ok())
+    }
+}
+
+/// Reads the metadata of an authorization server, member by member. `None` without endpoints.
+fn read_metadata(mut document: Map<String, Value>) -> Option<AuthorizationMetadata> {
+    let lists = ["scopes_supported", "response_types_supported", "code_challenge_methods_supported"];
+    for name in lists {
+        if let Some(value) = document.get_mut(name) {
+            match texts(value) {
+                list if list.is_empty() && !value.is_array() => *value = Value::Null,
+                list => *value = list.into(),
+            }
+        }
+    }
+    let optional = ["registration_endpoint", "issuer", "jwks_uri"];
+    document.retain(|name, value| !optional.contains(&name.as_str()) || value.is_string());
+    serde_json::from_value(Value::Object(document)).ok()
+}
+
+/// Returns the endpoints of a server without metadata, of revision 2025-03-26.
+fn endpoints_by_default(server: &Url) -> AuthorizationMetadata {
+    let mut metadata = AuthorizationMetadata::default();
+    metadata.authorization_endpoint = at(server, "/authorize").into();
+    metadata.token_endpoint = at(server, "/token").into();
+    metadata.registration_endpoint = Some(at(server, "/register").into());
+    metadata
+}
+
+fn no_metadata(issuers: &[String]) -> AuthError {
+    let issuers: Vec<_> = issuers.iter().take(MAX_ISSUERS).map(|issuer| format!("`{issuer}`")).collect();
+    refused(format!("the authorization server {} has no metadata", issuers.join(", ")))
+}
+
+/// Returns the URLs of metadata for `base`, with a path in front of its own path, behind it if `appends`, and without it.
+fn well_known(base: &Url, paths: &[&str], appends: bool) -> Vec<Url> {
+    let own = base.path().trim_matches('/');
+    let mut urls = Vec::new();
+    if !own.is_empty() {
+        for path in paths {
+            urls.push(at(base, &format!("{path}/{own}")));
+        }
+        if let Some(path) = paths.last().filter(|_| appends) {
+            urls.push(at(base, &format!("/{own}{path}")));
+        }
+    }
+    urls.extend(paths.iter().map(|path| at(base, path)));
+    urls
+}
+
+/// Returns the URLs of the metadata of an issuer, with the path of the issuer that each of them describes.
+fn issuer_urls(issuer: &Url) -> Vec<(Url, String)> {
+    let own = issuer.path().trim_matches('/');
+    let own = if own.is_empty() { String::new() } else { format!("/{own}") };
+    let with_path = |url: Url| {
+        let path = if url.path() == OAUTH_PATH || url.path() == OPENID_PATH { "" } else { &own };
+        let path = path.to_owned();
+        (url, path)
+    };
+    well_known(issuer, &[OAUTH_PATH, OPENID_PATH], true).into_iter().map(with_path).collect()
+}
+
+/// Returns the issuer if a server names the URL of its metadata in place of it.
+fn issuer_of_metadata(url: &Url) -> Option<Url> {
+    let path = url.path();
+    let own = [OAUTH_PATH, OPENID_PATH].iter().find_map(|known| path.strip_prefix(known));
+    let own = own.filter(|own| own.is_empty() || own.starts_with('/'));
+    own.or_else(|| path.strip_suffix(OPENID_PATH)).map(|own| at(url, own))
+}
+
+fn at(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url.set_path(path);
+    url
+}
+
+/// Returns `true` if `resource` is the server or a path above it.
+fn is_part_of(server: &Url, resource: &Url) -> bool {
+    let (path, above) = (server.path(), resource.path());
+    let is_above = path
+        .strip_prefix(above)
+        .is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with('/'));
+    server.origin() == resource.origin() && resource.fragment().is_none() && is_above
+}
+
+/// Returns the texts of a list, or the words of a text.
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Value::String(text) => words(text),
+        _ => Vec::new(),
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}

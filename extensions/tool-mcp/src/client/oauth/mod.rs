@@ -1,0 +1,384 @@
+//! Authorization of the client by OAuth 2.1, as far as `rmcp` carries it.
+
+mod addresses;
+mod binding;
+mod discovery;
+mod http;
+mod store;
+mod wire;
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use reqwest::Url;
+use rmcp::transport::auth::{
+    AuthError, AuthorizationCallback, AuthorizationManager, AuthorizationMetadata, AuthorizationRequest,
+    AuthorizationSession, CredentialStore, InMemoryCredentialStore, OAuthClientConfig, StoredCredentials,
+    WWWAuthenticateParams,
+};
+use tokio::sync::Mutex;
+use tool_runtime::{BoxFuture, ToolError};
+
+use self::{
+    binding::Binding,
+    discovery::Discovery,
+    http::{EndpointClient, HttpClient},
+    store::BoundStore,
+};
+
+/// The most times that the user is asked for one HTTP request.
+pub(super) const MAX_ATTEMPTS: u32 = 3;
+
+/// The longest time before the end of a token at which it is refreshed.
+const MAX_REFRESH_MARGIN_SECS: u64 = 30;
+
+/// Authorization by OAuth 2.1: the authorization code flow with PKCE. A server that answers 401, or 403 for lack of a scope,
+/// names its authorization server; the user authorizes the program there, and the request is sent again with the token.
+/// Tokens are refreshed.
+///
+/// The authorization server learns who the program is by [`client`](Self::client), [`client_metadata_url`] or dynamic
+/// registration: the first that is set and that it supports.
+///
+/// # Issuers
+///
+/// A server names its authorization server by itself, and may lie. Credentials are therefore bound to an issuer, which is
+/// compared with the metadata of the authorization server before anything is sent:
+///
+/// | | credentials go to |
+/// | --- | --- |
+/// | with [`issuer`](Self::issuer) | that issuer, whose endpoints may have any origin |
+/// | with [`client`](Self::client), without an issuer | the origin of the server |
+/// | without both | each issuer that the server names, with endpoints of the origin of the issuer |
+///
+/// Another authorization server is an error, and the user is not asked. Codes are sent to the issuer that the user was sent
+/// to, and refresh tokens to the issuer that they are from. Tokens in a [`store`](Self::store) belong to one server: another
+/// server does not receive them.
+///
+/// Metadata (`resource_metadata`) at another origin than the server is not read, unless
+/// [`allow_metadata_origin`](Self::allow_metadata_origin) allows it. Redirects to another origin are not followed, and a
+/// server behind `https` has an authorization server behind `https`.
+///
+/// The time of the user counts towards the [`timeout`](super::ServerConfig::timeout) of the operation.
+///
+/// [`client_metadata_url`]: Self::client_metadata_url
+///
+/// # Examples
+///
+/// ```no_run
+/// use tool_mcp::client::{Endpoint, McpToolSet, OAuth, ServerConfig};
+///
+/// # fn open_browser(_: &str) {}
+/// # async fn next_request_to_the_redirect_uri() -> String { String::new() }
+/// # async fn example() -> anyhow::Result<()> {
+/// let oauth = OAuth::new("http://127.0.0.1:8765/callback", |url| async move {
+///     open_browser(&url);
+///     Ok(next_request_to_the_redirect_uri().await)
+/// });
+/// let config = ServerConfig::new("notes", Endpoint::new("https://example.com/mcp"));
+/// let notes = McpToolSet::builder(config).oauth(oauth.client_name("Notes")).connect().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "an authorization has no effect until a builder of a toolset has it"]
+pub struct OAuth {
+    request: AuthorizationRequest,
+    allow_private_addresses: bool,
+    issuer: Option<String>,
+    metadata_origins: Vec<String>,
+    store: Arc<dyn CredentialStore>,
+    open: Arc<Open>,
+}
+
+/// Shows a URL to the user, and returns the URL that the browser is redirected to.
+type Open = dyn Fn(String) -> BoxFuture<'static, Result<String, ToolError>> + Send + Sync;
+
+impl OAuth {
+    /// Creates an authorization. `open` shows the URL of the authorization server to the user, and returns the URL with
+    /// `redirect_uri` that the browser is redirected to afterwards, with its query.
+    pub fn new<F>(redirect_uri: impl Into<String>, open: impl Fn(String) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<String, ToolError>> + Send + 'static,
+    {
+        let open = Arc::new(open);
+        Self {
+            request: AuthorizationRequest::new(redirect_uri),
+            allow_private_addresses: false,
+            issuer: None,
+            metadata_origins: Vec::new(),
+            store: Arc::new(InMemoryCredentialStore::new()),
+            open: Arc::new(move |url| {
+                let open = Arc::clone(&open);
+                Box::pin(async move { crate::client::guard::awaited(|| open(url)).await })
+            }),
+        }
+    }
+
+    /// Sets the name of the program for dynamic registration. Default: `MCP Client`.
+    pub fn client_name(mut self, name: impl Into<String>) -> Self {
+        self.request = self.request.with_client_name(name);
+        self
+    }
+
+    /// Sets the URL of the program's client metadata document. Default: none.
+    pub fn client_metadata_url(mut self, url: impl Into<String>) -> Self {
+        self.request = self.request.with_client_metadata_url(url);
+        self
+    }
+
+    /// Sets the id, and the secret if there is one, under which the program is registered. They are for the authorization
+    /// server at the origin of the server, unless [`issuer`](Self::issuer) names another one. Default: none.
+    pub fn client(mut self, id: impl Into<String>, secret: Option<String>) -> Self {
+        self.request = self.request.with_preregistered_client(id);
+        if let Some(secret) = secret {
+            self.request = self.request.with_client_secret(secret);
+        }
+        self
+    }
+
+    /// Sets the issuer of the authorization server, as its metadata has it, such as `https://auth.example.com`. Credentials
+    /// are sent to no other one. Default: see [Issuers](Self#issuers).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_mcp::client::OAuth;
+    /// # fn example(oauth: OAuth) -> OAuth {
+    /// oauth.issuer("https://auth.example.com").client("notes-app", Some("secret".to_owned()))
+    /// # }
+    /// ```
+    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Some(issuer.into());
+        self
+    }
+
+    /// Allows the server to have its metadata (`resource_metadata` of a challenge) at the origin of this URL. Default: its own
+    /// origin. A URL without a host allows nothing.
+    pub fn allow_metadata_origin(mut self, url: impl AsRef<str>) -> Self {
+        let origin = Url::parse(url.as_ref()).ok().map(|url| url.origin()).filter(|it| it.is_tuple());
+        self.metadata_origins.extend(origin.map(|origin| origin.ascii_serialization()));
+        self
+    }
+
+    /// Sets the scopes. Default: those that the server names.
+    pub fn scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.request = self.request.with_scopes(scopes);
+        self
+    }
+
+    /// Sets the store of the tokens, which are those of one server. Default: the memory of the toolset.
+    pub fn store(mut self, store: impl CredentialStore + Clone + 'static) -> Self {
+        self.store = Arc::new(store);
+        self
+    }
+
+    /// Allows authorization servers at private addresses also for a server at a public one. Default: they are refused.
+    pub fn allow_private_addresses(mut self) -> Self {
+        self.allow_private_addresses = true;
+        self
+    }
+}
+
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OAuth").field("redirect_uri", &self.request.redirect_uri).finish_non_exhaustive()
+    }
+}
+
+/// The authorization at one server.
+pub(super) struct Authorized {
+    oauth: OAuth,
+    manager: Mutex<Option<AuthorizationManager>>,
+}
+
+impl Authorized {
+    pub(super) fn new(oauth: OAuth) -> Self {
+        Self { oauth, manager: Mutex::default() }
+    }
+
+    fn binding(&self, server: &Url) -> Binding {
+        let is_registered = self.oauth.request.client_id.is_some();
+        Binding::new(server.clone(), self.oauth.issuer.clone(), is_registered)
+    }
+
+    fn store(&self, binding: &Binding) -> BoundStore {
+        let client_id = self.oauth.request.client_id.clone();
+        BoundStore::new(Arc::clone(&self.oauth.store), binding.clone(), client_id)
+    }
+
+    fn discovery<'a>(&'a self, http: &'a HttpClient, binding: &'a Binding) -> Discovery<'a> {
+        Discovery { http, binding, metadata_origins: &self.oauth.metadata_origins }
+    }
+
+    /// Creates a manager that sends credentials to the endpoints of `metadata` only.
+    async fn manager(
+        &self,
+        http: HttpClient,
+        binding: &Binding,
+        resource: Url,
+        metadata: AuthorizationMetadata,
+    ) -> Result<AuthorizationManager, AuthError> {
+        let client = EndpointClient::new(http, &metadata, &self.oauth.request.redirect_uri);
+        let mut manager =
+            AuthorizationManager::new_with_oauth_http_client(resource, Arc::new(client)).await?;
+        manager.set_credential_store(self.store(binding).of_issuer(metadata.issuer.clone()));
+        manager.set_metadata(metadata);
+        Ok(manager)
+    }
+
+    /// Returns the token for the server `url`, refreshed if necessary; `None` if the user has to authorize the program.
+    pub(super) async fn token(&self, url: &str) -> Result<Option<String>, AuthError> {
+        let mut current = self.manager.lock().await;
+        self.current_token(&mut current, &server_url(url)?).await
+    }
+
+    async fn current_token(
+        &self,
+        current: &mut Option<AuthorizationManager>,
+        server: &Url,
+    ) -> Result<Option<String>, AuthError> {
+        if current.is_none() {
+            let binding = self.binding(server);
+            let Some(stored) = self.store(&binding).credentials().await? else { return Ok(None) };
+            match Stored::read(&stored) {
+                None => return Ok(None),
+                Some(token) if !token.expires_soon => return Ok(Some(token.access_token)),
+                Some(token) if !token.is_refreshable => return Ok(None),
+                Some(_) => *current = Some(self.stored_manager(&binding, &stored).await?),
+            }
+        }
+        let Some(manager) = &*current else { return Ok(None) };
+        match manager.get_access_token().await {
+            Ok(token) => Ok(Some(token)),
+            Err(
+                AuthError::AuthorizationRequired
+                | AuthError::TokenExpired
+                | AuthError::TokenRefreshRejected(_),
+            ) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Creates a manager that refreshes stored tokens at the issuer that they are from.
+    async fn stored_manager(
+        &self,
+        binding: &Binding,
+        stored: &StoredCredentials,
+    ) -> Result<AuthorizationManager, AuthError> {
+        let http = HttpClient::new(binding.server(), self.oauth.allow_private_addresses)?;
+        let metadata = self.discovery(&http, binding).of_issuer(stored.issuer.as_deref()).await?;
+        let mut manager = self.manager(http, binding, binding.server().clone(), metadata).await?;
+        let request = &self.oauth.request;
+        let mut client = OAuthClientConfig::new(&stored.client_id, &request.redirect_uri);
+        if let Some(secret) = request.client_secret.as_ref().filter(|_| request.client_id.is_some()) {
+            client = client.with_client_secret(secret);
+        }
+        manager.configure_client(client)?;
+        Ok(manager)
+    }
+
+    /// Lets the user authorize the program after the server refused the token `refused`; returns the new token.
+    pub(super) async fn authorize(
+        &self,
+        url: &str,
+        refused: Option<&str>,
+        challenge: &str,
+    ) -> Result<String, AuthError> {
+        let mut current = self.manager.lock().await;
+        let server = server_url(url)?;
+        // Another request was first.
+        if let Ok(Some(token)) = self.current_token(&mut current, &server).await
+            && refused != Some(token.as_str())
+        {
+            return Ok(token);
+        }
+        let params = WWWAuthenticateParams::parse(challenge, &server);
+        if let (Some(manager), true) = (&*current, params.is_insufficient_scope()) {
+            let page = manager.request_scope_upgrade(params.scope.as_deref().unwrap_or_default()).await?;
+            return self.exchange(manager, page).await;
+        }
+        let binding = self.binding(&server);
+        let http = HttpClient::new(&server, self.oauth.allow_private_addresses)?;
+        let discovered = self.discovery(&http, &binding).run(challenge).await?;
+        let manager = self.manager(http, &binding, discovered.resource, discovered.metadata).await?;
+        let mut request = self.oauth.request.clone();
+        if request.scopes.is_empty() {
+            request.scopes = discovered.scopes;
+        }
+        let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| error)?;
+        let page = session.get_authorization_url().to_owned();
+        let manager = session.auth_manager;
+        let token = self.exchange(&manager, page).await?;
+        *current = Some(manager);
+        Ok(token)
+    }
+
+    /// Lets the user authorize the program at `page`, and exchanges the code for a token.
+    async fn exchange(&self, manager: &AuthorizationManager, page: String) -> Result<String, AuthError> {
+        let state = parameter(&page, "state");
+        let redirected = self.open(page).await?;
+        if let Some(error) = parameter(&redirected, "error") {
+            let description = parameter(&redirected, "error_description").unwrap_or_default();
+            let reason = wire::described(&error, &description);
+            return Err(binding::refused(format!("the authorization server answered {reason}")));
+        }
+        let callback = AuthorizationCallback::from_redirect_url(&redirected)?;
+        if state.is_some_and(|state| state != callback.csrf_token) {
+            let reason = "the redirect belongs to another authorization: its `state` differs";
+            return Err(binding::refused(reason.to_owned()));
+        }
+        let AuthorizationCallback { code, csrf_token, issuer, .. } = callback;
+        manager.exchange_code_for_token_with_issuer(&code, &csrf_token, issuer.as_deref()).await?;
+        manager.get_access_token().await
+    }
+
+    async fn open(&self, page: String) -> Result<String, AuthError> {
+        // The server chooses the page; what opens it may run programs for other schemes.
+        let is_page = Url::parse(&page).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
+        if !is_page {
+            let reason = "the page of the authorization server is neither `http` nor `https`";
+            return Err(AuthError::AuthorizationFailed(reason.to_owned()));
+        }
+        (self.oauth.open)(page).await.map_err(|error| AuthError::AuthorizationFailed(error.feedback()))
+    }
+}
+
+/// A stored token, as far as it decides about a refresh.
+struct Stored {
+    access_token: String,
+    expires_soon: bool,
+    is_refreshable: bool,
+}
+
+impl Stored {
+    fn read(stored: &StoredCredentials) -> Option<Self> {
+        let token = serde_json::to_value(stored.token_response.as_ref()?).ok()?;
+        let lifetime = token["expires_in"].as_u64();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let expires_soon = lifetime.zip(stored.token_received_at).is_some_and(|(lifetime, received_at)| {
+            let margin = MAX_REFRESH_MARGIN_SECS.min(lifetime / 2).max(1);
+            received_at.saturating_add(lifetime).saturating_sub(now) < margin
+        });
+        Some(Self {
+            access_token: token["access_token"].as_str()?.to_owned(),
+            expires_soon,
+            is_refreshable: token["refresh_token"].is_string(),
+        })
+    }
+}
+
+fn server_url(url: &str) -> Result<Url, AuthError> {
+    Url::parse(url).map_err(|_| AuthError::InternalError("the URL is invalid".to_owned()))
+}
+
+/// Returns a parameter of a URL, of its query or else of its fragment.
+fn parameter(url: &str, name: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let mut fragment = url.clone();
+    fragment.set_query(url.fragment());
+    let find =
+        |url: &Url| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+    find(&url).or_else(|| find(&fragment))
+}

@@ -1,0 +1,120 @@
+//! The tokens of one server: a token that another server or another issuer caused is none, even if the program shares a
+//! store.
+
+use std::{pin::Pin, sync::Arc};
+
+use reqwest::Url;
+use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
+
+use super::binding::{Binding, is_same_issuer};
+
+/// The member of stored tokens with the server that they are for.
+const SERVER_MEMBER: &str = "mcp_server";
+
+/// The tokens of a store that belong to a binding.
+#[derive(Clone)]
+pub(super) struct BoundStore {
+    store: Arc<dyn CredentialStore>,
+    binding: Binding,
+    client_id: Option<String>,
+    /// The issuer of the tokens, once it is known.
+    issuer: Option<Option<String>>,
+}
+
+impl BoundStore {
+    pub(super) fn new(store: Arc<dyn CredentialStore>, binding: Binding, client_id: Option<String>) -> Self {
+        Self { store, binding, client_id, issuer: None }
+    }
+
+    /// Returns the store for the tokens of one issuer; `None` is an authorization server without metadata.
+    pub(super) fn of_issuer(&self, issuer: Option<String>) -> Self {
+        Self { issuer: Some(issuer), ..self.clone() }
+    }
+
+    /// Returns the stored tokens, if they belong to the server, the client and an issuer that may receive them.
+    pub(super) async fn credentials(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let stored = self.store.load().await?.filter(|stored| self.owns(stored));
+        Ok(stored)
+    }
+
+    fn owns(&self, stored: &StoredCredentials) -> bool {
+        let token = stored.token_response.as_ref();
+        let server = token.and_then(|token| token.extra_fields().0.get(SERVER_MEMBER));
+        let is_of_server = server.is_none_or(|server| *server == server_of(self.binding.server()));
+        let is_of_client = self.client_id.as_ref().is_none_or(|id| *id == stored.client_id);
+        let is_of_issuer = self.binding.check_issuer(stored.issuer.as_deref()).is_ok()
+            && self.issuer.as_ref().is_none_or(|issuer| match (issuer, &stored.issuer) {
+                (Some(issuer), Some(stored)) => is_same_issuer(issuer, stored),
+                (None, None) => true,
+                _ => false,
+            });
+        let is_owned = is_of_server && is_of_client && is_of_issuer;
+        if !is_owned {
+            tracing::warn!(
+                is_of_server,
+                is_of_client,
+                is_of_issuer,
+                "stored tokens of an MCP server are not used: they belong to another server, client or issuer"
+            );
+        }
+        is_owned
+    }
+}
+
+/// Returns the URL of a server without its query, which may have credentials.
+fn server_of(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
+}
+
+type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
+
+impl CredentialStore for BoundStore {
+    fn load<'s, 'a>(&'s self) -> Stored<'a, Option<StoredCredentials>>
+    where
+        's: 'a,
+        Self: 'a,
+    {
+        Box::pin(self.credentials())
+    }
+
+    fn save<'s, 'a>(&'s self, mut credentials: StoredCredentials) -> Stored<'a, ()>
+    where
+        's: 'a,
+        Self: 'a,
+    {
+        if let Some(token) = &mut credentials.token_response {
+            let mut members = token.extra_fields().clone();
+            members.0.insert(SERVER_MEMBER.to_owned(), server_of(self.binding.server()).into());
+            token.set_extra_fields(members);
+        }
+        self.store.save(credentials)
+    }
+
+    fn clear<'s, 'a>(&'s self) -> Stored<'a, ()>
+    where
+        's: 'a,
+        Self: 'a,
+    {
+        self.store.clear()
+    }
+
+    fn on_refresh_token_rejected<'s, 'c, 'a>(&'s self, rejected: &'c StoredCredentials) -> Stored<'a, ()>
+    where
+        's: 'a,
+        'c: 'a,
+        Self: 'a,
+    {
+        self.store.on_refresh_token_rejected(rejected)
+    }
+
+    fn acquire_refresh_guard<'s, 'a>(&'s self) -> Stored<'a, Option<CredentialRefreshGuard>>
+    where
+        's: 'a,
+        Self: 'a,
+    {
+        self.store.acquire_refresh_guard()
+    }
+}

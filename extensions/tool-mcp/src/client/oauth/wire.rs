@@ -1,0 +1,240 @@
+//! The answers of an authorization server in the form that the SDK reads. A member that cannot be read is absent, unless the
+//! answer is nothing without it; an error keeps its reason.
+
+use reqwest::Url;
+use serde_json::{Map, Value, json};
+
+/// The most characters of a reason.
+const MAX_REASON_CHARS: usize = 500;
+
+/// Errors of a refresh after which only the user can help.
+const REJECTIONS: [&str; 5] =
+    ["invalid_grant", "invalid_client", "unauthorized_client", "bad_refresh_token", "expired_token"];
+
+/// An answer of an endpoint.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Vec<u8>,
+}
+
+/// Reads the answer of a token endpoint.
+pub(super) fn token_answer(answer: &Answer, is_refresh: bool) -> Answer {
+    let members = members_of(&answer.body);
+    let error = members.as_ref().and_then(|members| reason_of(members));
+    if let Some((error, description)) = error {
+        return refusal(&error, &description, is_refresh);
+    }
+    let is_success = (200..300).contains(&answer.status);
+    match members {
+        Some(members) if is_success && is_text(members.get("access_token")) => {
+            Answer { status: 200, body: token_of(members).to_string().into_bytes() }
+        }
+        _ => {
+            let text = String::from_utf8_lossy(&answer.body);
+            let problem = if is_success { "the answer has no `access_token`" } else { "no error is named" };
+            let description = format!("{problem} (HTTP {}): {}", answer.status, text.trim());
+            refusal("invalid_answer", &description, false)
+        }
+    }
+}
+
+/// Reads the answer of a registration endpoint. `redirect_uri` is the registered one.
+pub(super) fn registration_answer(answer: Answer, redirect_uri: &str) -> Answer {
+    if !(200..300).contains(&answer.status) {
+        return answer;
+    }
+    let Some(mut members) = members_of(&answer.body) else { return answer };
+    if let Some((error, description)) = reason_of(&members) {
+        return refusal(&error, &description, false);
+    }
+    if let Some(Value::Number(id)) = members.get("client_id") {
+        let id = id.to_string();
+        members.insert("client_id".to_owned(), id.into());
+    }
+    keep_texts(&mut members, &["client_secret", "client_name"]);
+    members.insert("redirect_uris".to_owned(), json!([redirect_uri]));
+    Answer { status: answer.status, body: Value::Object(members).to_string().into_bytes() }
+}
+
+/// Returns the reason that an answer gives, with its description.
+fn reason_of(members: &Map<String, Value>) -> Option<(String, String)> {
+    let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
+    match members.get("error")? {
+        Value::Null | Value::Bool(false) => None,
+        Value::String(error) if error.is_empty() => None,
+        Value::String(error) => Some((error.clone(), text("error_description").to_owned())),
+        other => Some(("error".to_owned(), other.to_string())),
+    }
+}
+
+/// Describes the error that an authorization server or its redirect names.
+pub(super) fn described(error: &str, description: &str) -> String {
+    let text = match description.trim() {
+        "" => error.to_owned(),
+        description => format!("{error}: {description}"),
+    };
+    match text.char_indices().nth(MAX_REASON_CHARS) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text,
+    }
+}
+
+fn refusal(error: &str, description: &str, is_refresh: bool) -> Answer {
+    let description = match is_refresh && REJECTIONS.contains(&error) {
+        true => return json_answer("invalid_grant", &described(error, description)),
+        false => described(description, ""),
+    };
+    json_answer(error, &description)
+}
+
+fn json_answer(error: &str, description: &str) -> Answer {
+    let mut body = json!({ "error": described(error, "") });
+    if !description.is_empty() {
+        body["error_description"] = description.into();
+    }
+    Answer { status: 400, body: body.to_string().into_bytes() }
+}
+
+/// Returns the members of an answer, which is an object or a form.
+fn members_of(body: &[u8]) -> Option<Map<String, Value>> {
+    if let Ok(value) = serde_json::from_slice(body) {
+        return match value {
+            Value::Object(members) => Some(members),
+            _ => None,
+        };
+    }
+    let form = std::str::from_utf8(body).ok()?.trim();
+    let mut url = Url::parse("http://form/").ok()?;
+    url.set_query(Some(form));
+    let members: Map<_, _> =
+        url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned().into())).collect();
+    (members.contains_key("access_token") || members.contains_key("error")).then_some(members)
+}
+
+/// Returns the members of a token answer with the types of RFC 6749.
+fn token_of(mut members: Map<String, Value>) -> Value {
+    let expires_in = members.remove("expires_in").and_then(|value| seconds_of(&value));
+    if let Some(seconds) = expires_in {
+        members.insert("expires_in".to_owned(), seconds.into());
+    }
+    if !is_text(members.get("token_type")) {
+        members.insert("token_type".to_owned(), "bearer".into());
+    }
+    if let Some(Value::Array(scopes)) = members.get("scope") {
+        let scopes: Vec<_> = scopes.iter().filter_map(Value::as_str).collect();
+        let scopes = scopes.join(" ");
+        members.insert("scope".to_owned(), scopes.into());
+    }
+    keep_texts(&mut members, &["scope", "refresh_token"]);
+    Value::Object(members)
+}
+
+/// Reads a duration in seconds, rounded down. Negative ones are 0.
+fn seconds_of(value: &Value) -> Option<u64> {
+    let seconds = match value {
+        Value::Number(number) => number.as_u64().map_or_else(|| number.as_f64(), |it| Some(it as f64)),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    seconds.filter(|it| it.is_finite()).map(|it| it.max(0.0) as u64)
+}
+
+/// Removes those of the members that are no texts, or empty ones.
+fn keep_texts(members: &mut Map<String, Value>, names: &[&str]) {
+    members.retain(|name, value| !names.contains(&name.as_str()) || is_text(Some(value)));
+}
+
+fn is_text(value: Option<&Value>) -> bool {
+    value.and_then(Value::as_str).is_some_and(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(status: u16, body: &str) -> (u16, Value) {
+        let answer = token_answer(&Answer { status, body: body.into() }, false);
+        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+    }
+
+    #[test]
+    fn tokens_are_read_member_by_member() {
+        let check = |members: Value, expected: Value| {
+            let mut body = json!({ "access_token": "t" });
+            body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            let mut complete = json!({ "access_token": "t", "token_type": "bearer" });
+            complete.as_object_mut().unwrap().extend(expected.as_object().unwrap().clone());
+            assert_eq!(token(200, &body.to_string()), (200, complete), "{body}");
+        };
+        check(json!({}), json!({}));
+        check(json!({ "token_type": "Bearer" }), json!({ "token_type": "Bearer" }));
+        check(json!({ "token_type": null, "refresh_token": null, "scope": null }), json!({}));
+        check(json!({ "refresh_token": "", "scope": 1 }), json!({}));
+        check(json!({ "scope": ["a", "b"] }), json!({ "scope": "a b" }));
+        for (received, seconds) in [
+            (json!("3600"), json!(3600)),
+            (json!(3599.9), json!(3599)),
+            (json!("3599.9"), json!(3599)),
+            (json!(-1), json!(0)),
+            (json!(3600), json!(3600)),
+        ] {
+            check(json!({ "expires_in": received }), json!({ "expires_in": seconds }));
+        }
+        for received in [json!(null), json!("soon"), json!([]), json!("NaN")] {
+            check(json!({ "expires_in": received }), json!({}));
+        }
+        let form = token(200, "access_token=t&scope=a%20b&token_type=bearer");
+        assert_eq!(form, (200, json!({ "access_token": "t", "scope": "a b", "token_type": "bearer" })));
+        assert_eq!(token(201, r#"{"access_token":"t"}"#).0, 200);
+    }
+
+    #[test]
+    fn errors_of_a_token_endpoint_keep_their_reason() {
+        let check = |status: u16, body: &str, error: &str, description: &str| {
+            let (status, read) = token(status, body);
+            assert_eq!((status, &read["error"]), (400, &json!(error)), "{body}");
+            let text = read["error_description"].as_str().unwrap_or_default();
+            assert!(text.contains(description), "{body}: {text}");
+        };
+        check(200, r#"{"error":"access_denied","error_description":"no"}"#, "access_denied", "no");
+        check(500, r#"{"error":"server_error"}"#, "server_error", "");
+        check(400, r#"{"error":{"message":"quota"}}"#, "error", "quota");
+        check(200, "error=bad_verification_code", "bad_verification_code", "");
+        check(502, "<html>Bad Gateway", "invalid_answer", "HTTP 502): <html>Bad Gateway");
+        check(200, "{}", "invalid_answer", "no `access_token`");
+        check(200, "[1]", "invalid_answer", "no `access_token`");
+        check(204, "", "invalid_answer", "HTTP 204");
+        check(503, r#"{"access_token":"t"}"#, "invalid_answer", "HTTP 503");
+    }
+
+    #[test]
+    fn a_rejected_refresh_asks_for_the_user() {
+        let check = |error: &str, expected: &str| {
+            let body = json!({ "error": error }).to_string().into_bytes();
+            let read: Value =
+                serde_json::from_slice(&token_answer(&Answer { status: 200, body }, true).body).unwrap();
+            assert_eq!(read["error"], expected);
+        };
+        check("bad_refresh_token", "invalid_grant");
+        check("invalid_client", "invalid_grant");
+        check("temporarily_unavailable", "temporarily_unavailable");
+    }
+
+    #[test]
+    fn a_registration_needs_an_id_alone() {
+        let check = |body: Value, expected: Value| {
+            let answer = Answer { status: 200, body: body.to_string().into_bytes() };
+            let read: Value = serde_json::from_slice(&registration_answer(answer, "u").body).unwrap();
+            assert_eq!(read, expected);
+        };
+        check(json!({ "client_id": "c" }), json!({ "client_id": "c", "redirect_uris": ["u"] }));
+        check(
+            json!({ "client_id": 7, "client_secret": null, "client_name": 1, "redirect_uris": null }),
+            json!({ "client_id": "7", "redirect_uris": ["u"] }),
+        );
+        check(
+            json!({ "client_id": "c", "client_secret": "s" }),
+            json!({ "client_id": "c", "client_secret": "s", "redirect_uris": ["u"] }),
+        );
+    }
+}
