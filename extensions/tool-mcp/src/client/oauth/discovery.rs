@@ -20,8 +20,8 @@ const MAX_ISSUERS: usize = 8;
 /// The authorization server of an MCP server.
 pub(super) struct Discovered {
     pub(super) metadata: AuthorizationMetadata,
-    /// The identifier of the MCP server in requests for tokens.
-    pub(super) resource: Url,
+    /// The identifier of the MCP server in requests for tokens, as its metadata has it.
+    pub(super) resource: String,
     /// The scopes that the MCP server names.
     pub(super) scopes: Vec<String>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Discovered {
 /// The metadata of a protected resource.
 #[derive(Default)]
 struct Resource {
-    resource: Option<Url>,
+    resource: Option<String>,
     issuers: Vec<String>,
     scopes: Vec<String>,
 }
@@ -61,7 +61,8 @@ impl Discovery<'_> {
                 scopes.push(scope);
             }
         }
-        Ok(Discovered { metadata, resource: resource.resource.unwrap_or_else(|| server.clone()), scopes })
+        let resource = resource.resource.unwrap_or_else(|| server.to_string());
+        Ok(Discovered { metadata, resource, scopes })
     }
 
     /// Reads the metadata of an issuer that the binding permits.
@@ -119,12 +120,13 @@ impl Discovery<'_> {
         if resource.is_none() && issuers.is_empty() {
             return Err("is none of a protected resource");
         }
-        let resource = resource.and_then(|url| Url::parse(url).ok()).ok_or("names no `resource`")?;
-        if !is_part_of(self.binding.server(), &resource) {
+        let resource = resource.ok_or("names no `resource`")?;
+        let url = Url::parse(resource).map_err(|_| "has a `resource` that is no URL")?;
+        if !is_part_of(self.binding.server(), &url) {
             return Err("describes another `resource`");
         }
         let scopes = document.get("scopes_supported").map(texts).unwrap_or_default();
-        Ok(Resource { resource: Some(resource), issuers, scopes })
+        Ok(Resource { resource: Some(resource.to_owned()), issuers, scopes })
     }
 
     /// Reads the metadata of the first permitted issuer that has any.

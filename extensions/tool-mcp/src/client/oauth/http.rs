@@ -93,21 +93,28 @@ pub(super) struct EndpointClient {
     token: String,
     registration: Option<String>,
     redirect_uri: String,
+    resource: String,
 }
 
 impl EndpointClient {
-    pub(super) fn new(http: HttpClient, metadata: &AuthorizationMetadata, redirect_uri: &str) -> Self {
+    pub(super) fn new(
+        http: HttpClient,
+        metadata: &AuthorizationMetadata,
+        redirect_uri: &str,
+        resource: &str,
+    ) -> Self {
         let canonical = |url: &str| Url::parse(url).map_or_else(|_| url.to_owned(), String::from);
         Self {
             http,
             token: canonical(&metadata.token_endpoint),
             registration: metadata.registration_endpoint.as_deref().map(canonical),
             redirect_uri: redirect_uri.to_owned(),
+            resource: resource.to_owned(),
         }
     }
 
     async fn exchange(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
-        let request = reqwest::Request::try_from(request)?;
+        let mut request = reqwest::Request::try_from(request)?;
         let url = request.url().as_str();
         let (is_token, is_registration) = (url == self.token, self.registration.as_deref() == Some(url));
         if !is_token && !is_registration {
@@ -120,6 +127,10 @@ impl EndpointClient {
             .get(header::CONTENT_TYPE)
             .is_some_and(|it| it.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
         let is_refresh = String::from_utf8_lossy(body).split('&').any(|it| it == "grant_type=refresh_token");
+        if is_form {
+            let form = with_resource(body, &self.resource);
+            *request.body_mut() = Some(form.into());
+        }
         let response = self.http.send(request).await?;
         let (mut head, body) = response.into_parts();
         let answer = Answer { status: head.status.as_u16(), body };
@@ -132,6 +143,28 @@ impl EndpointClient {
         head.headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
         Ok(Response::from_parts(head, answer.body))
     }
+}
+
+/// Sets the `resource` of a form: the SDK adds a slash to one without a path, and authorization servers compare exactly.
+fn with_resource(form: &[u8], resource: &str) -> String {
+    let form = String::from_utf8_lossy(form);
+    let Ok(mut url) = Url::parse("http://form/") else { return form.into_owned() };
+    url.set_query(Some(&form));
+    page_with_resource(&url, resource).query().unwrap_or_default().to_owned()
+}
+
+/// Sets the `resource` of the page of an authorization server.
+pub(super) fn page_with_resource(page: &Url, resource: &str) -> Url {
+    // Another encoding of the same parameters is another page.
+    if page.query_pairs().all(|(name, value)| name != "resource" || value == resource) {
+        return page.clone();
+    }
+    let mut changed = page.clone();
+    let value =
+        |name: &str, value: &str| if name == "resource" { resource.to_owned() } else { value.to_owned() };
+    let pairs: Vec<_> = page.query_pairs().map(|(name, it)| (name.to_string(), value(&name, &it))).collect();
+    changed.query_pairs_mut().clear().extend_pairs(pairs);
+    changed
 }
 
 impl OAuthHttpClient for EndpointClient {

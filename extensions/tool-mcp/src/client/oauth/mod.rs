@@ -190,7 +190,13 @@ impl fmt::Debug for OAuth {
 /// The authorization at one server.
 pub(super) struct Authorized {
     oauth: OAuth,
-    manager: Mutex<Option<AuthorizationManager>>,
+    manager: Mutex<Option<Manager>>,
+}
+
+/// The manager of the SDK, with the identifier of the server in its requests.
+struct Manager {
+    inner: AuthorizationManager,
+    resource: String,
 }
 
 impl Authorized {
@@ -217,15 +223,16 @@ impl Authorized {
         &self,
         http: HttpClient,
         binding: &Binding,
-        resource: Url,
+        resource: String,
         metadata: AuthorizationMetadata,
-    ) -> Result<AuthorizationManager, AuthError> {
-        let client = EndpointClient::new(http, &metadata, &self.oauth.request.redirect_uri);
-        let mut manager =
-            AuthorizationManager::new_with_oauth_http_client(resource, Arc::new(client)).await?;
-        manager.set_credential_store(self.store(binding).of_issuer(metadata.issuer.clone()));
+    ) -> Result<Manager, AuthError> {
+        let client = EndpointClient::new(http, &metadata, &self.oauth.request.redirect_uri, &resource);
+        let server = binding.server().clone();
+        let mut manager = AuthorizationManager::new_with_oauth_http_client(server, Arc::new(client)).await?;
+        manager
+            .set_credential_store(self.store(binding).of_issuer(metadata.issuer.clone(), resource.clone()));
         manager.set_metadata(metadata);
-        Ok(manager)
+        Ok(Manager { inner: manager, resource })
     }
 
     /// Returns the token for the server `url`, refreshed if necessary; `None` if the user has to authorize the program.
@@ -236,7 +243,7 @@ impl Authorized {
 
     async fn current_token(
         &self,
-        current: &mut Option<AuthorizationManager>,
+        current: &mut Option<Manager>,
         server: &Url,
     ) -> Result<Option<String>, AuthError> {
         if current.is_none() {
@@ -250,7 +257,7 @@ impl Authorized {
             }
         }
         let Some(manager) = &*current else { return Ok(None) };
-        match manager.get_access_token().await {
+        match manager.inner.get_access_token().await {
             Ok(token) => Ok(Some(token)),
             Err(
                 AuthError::AuthorizationRequired
@@ -266,16 +273,17 @@ impl Authorized {
         &self,
         binding: &Binding,
         stored: &StoredCredentials,
-    ) -> Result<AuthorizationManager, AuthError> {
+    ) -> Result<Manager, AuthError> {
         let http = HttpClient::new(binding.server(), self.oauth.allow_private_addresses)?;
         let metadata = self.discovery(&http, binding).of_issuer(stored.issuer.as_deref()).await?;
-        let mut manager = self.manager(http, binding, binding.server().clone(), metadata).await?;
+        let resource = store::resource_of(stored).unwrap_or_else(|| binding.server().to_string());
+        let mut manager = self.manager(http, binding, resource, metadata).await?;
         let request = &self.oauth.request;
         let mut client = OAuthClientConfig::new(&stored.client_id, &request.redirect_uri);
         if let Some(secret) = request.client_secret.as_ref().filter(|_| request.client_id.is_some()) {
             client = client.with_client_secret(secret);
         }
-        manager.configure_client(client)?;
+        manager.inner.configure_client(client)?;
         Ok(manager)
     }
 
@@ -296,7 +304,8 @@ impl Authorized {
         }
         let params = WWWAuthenticateParams::parse(challenge, &server);
         if let (Some(manager), true) = (&*current, params.is_insufficient_scope()) {
-            let page = manager.request_scope_upgrade(params.scope.as_deref().unwrap_or_default()).await?;
+            let page =
+                manager.inner.request_scope_upgrade(params.scope.as_deref().unwrap_or_default()).await?;
             return self.exchange(manager, page).await;
         }
         let binding = self.binding(&server);
@@ -307,16 +316,18 @@ impl Authorized {
         if request.scopes.is_empty() {
             request.scopes = discovered.scopes;
         }
-        let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| error)?;
+        let Manager { inner, resource } = manager;
+        let session = AuthorizationSession::new(inner, request).await.map_err(|(_, error)| error)?;
         let page = session.get_authorization_url().to_owned();
-        let manager = session.auth_manager;
+        let manager = Manager { inner: session.auth_manager, resource };
         let token = self.exchange(&manager, page).await?;
         *current = Some(manager);
         Ok(token)
     }
 
     /// Lets the user authorize the program at `page`, and exchanges the code for a token.
-    async fn exchange(&self, manager: &AuthorizationManager, page: String) -> Result<String, AuthError> {
+    async fn exchange(&self, manager: &Manager, page: String) -> Result<String, AuthError> {
+        let page = http::page_with_resource(&Url::parse(&page)?, &manager.resource).to_string();
         let state = parameter(&page, "state");
         let redirected = self.open(page).await?;
         if let Some(error) = parameter(&redirected, "error") {
@@ -330,6 +341,7 @@ impl Authorized {
             return Err(binding::refused(reason.to_owned()));
         }
         let AuthorizationCallback { code, csrf_token, issuer, .. } = callback;
+        let manager = &manager.inner;
         manager.exchange_code_for_token_with_issuer(&code, &csrf_token, issuer.as_deref()).await?;
         manager.get_access_token().await
     }

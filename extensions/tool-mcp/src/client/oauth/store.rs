@@ -11,6 +11,9 @@ use super::binding::{Binding, is_same_issuer};
 /// The member of stored tokens with the server that they are for.
 const SERVER_MEMBER: &str = "mcp_server";
 
+/// The member of stored tokens with the identifier of the server in requests for tokens.
+const RESOURCE_MEMBER: &str = "mcp_resource";
+
 /// The tokens of a store that belong to a binding.
 #[derive(Clone)]
 pub(super) struct BoundStore {
@@ -19,16 +22,17 @@ pub(super) struct BoundStore {
     client_id: Option<String>,
     /// The issuer of the tokens, once it is known.
     issuer: Option<Option<String>>,
+    resource: Option<String>,
 }
 
 impl BoundStore {
     pub(super) fn new(store: Arc<dyn CredentialStore>, binding: Binding, client_id: Option<String>) -> Self {
-        Self { store, binding, client_id, issuer: None }
+        Self { store, binding, client_id, issuer: None, resource: None }
     }
 
     /// Returns the store for the tokens of one issuer; `None` is an authorization server without metadata.
-    pub(super) fn of_issuer(&self, issuer: Option<String>) -> Self {
-        Self { issuer: Some(issuer), ..self.clone() }
+    pub(super) fn of_issuer(&self, issuer: Option<String>, resource: String) -> Self {
+        Self { issuer: Some(issuer), resource: Some(resource), ..self.clone() }
     }
 
     /// Returns the stored tokens, if they belong to the server, the client and an issuer that may receive them.
@@ -61,6 +65,12 @@ impl BoundStore {
     }
 }
 
+/// Returns the identifier of the server that stored tokens were requested for.
+pub(super) fn resource_of(stored: &StoredCredentials) -> Option<String> {
+    let members = stored.token_response.as_ref()?.extra_fields();
+    members.0.get(RESOURCE_MEMBER)?.as_str().map(str::to_owned)
+}
+
 /// Returns the URL of a server without its query, which may have credentials.
 fn server_of(url: &Url) -> String {
     let mut url = url.clone();
@@ -88,6 +98,9 @@ impl CredentialStore for BoundStore {
         if let Some(token) = &mut credentials.token_response {
             let mut members = token.extra_fields().clone();
             members.0.insert(SERVER_MEMBER.to_owned(), server_of(self.binding.server()).into());
+            let resource =
+                self.resource.clone().map(|resource| (RESOURCE_MEMBER.to_owned(), resource.into()));
+            members.0.extend(resource);
             token.set_extra_fields(members);
         }
         self.store.save(credentials)

@@ -251,6 +251,29 @@ async fn refresh_tokens_are_sent_to_the_issuer_they_are_from() {
 }
 
 #[tokio::test]
+async fn the_resource_is_sent_as_the_server_names_it() {
+    let (server, issuer) = (Web::start().await, Web::start().await);
+    server.challenge("Bearer");
+    // Without a path: the parser of URLs adds a slash.
+    let document = json!({ "resource": server.url, "authorization_servers": [issuer.authorize().url] });
+    server.json(RESOURCE, document);
+    let token = json!({ "access_token": "t", "expires_in": 0, "refresh_token": "refresh" });
+    issuer.json("/token", token);
+    let store = InMemoryCredentialStore::new();
+    for _ in 0..2 {
+        connect(&server, agreeing().0.store(store.clone())).await;
+    }
+    let port = server.url.rsplit(':').next().unwrap();
+    let expected = format!("&resource=http%3A%2F%2F127.0.0.1%3A{port}");
+    let requests: Vec<_> = issuer.received().into_iter().filter(|it| it.starts_with("POST /token")).collect();
+    assert!(requests.iter().any(|it| it.contains("refresh_token=refresh")), "{requests:?}");
+    for request in requests {
+        let (_, rest) = request.split_once(&expected).unwrap();
+        assert!(rest.is_empty() || rest.starts_with('&'), "{request}");
+    }
+}
+
+#[tokio::test]
 async fn tokens_of_one_server_are_not_sent_to_another() {
     let (server, other) = (Web::start().await, Web::start().await);
     let issuer = Web::start().await;
