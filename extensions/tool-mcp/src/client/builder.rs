@@ -111,6 +111,9 @@ impl McpToolSetBuilder {
     }
 
     /// Answers questions to the user. Default: the server learns that there is no user.
+    ///
+    /// A server can ask 20 questions during a call, of which 4 are answered at once, and none outside of calls: see
+    /// [`ServerLimits`](super::ServerLimits).
     pub fn on_elicitation<F>(
         mut self,
         answer: impl Fn(Question<ElicitRequestParams>) -> F + Send + Sync + 'static,
@@ -122,7 +125,8 @@ impl McpToolSetBuilder {
         self
     }
 
-    /// Answers questions to a model. Default: the server learns that there is no model.
+    /// Answers questions to a model. Default: the server learns that there is no model. The limits are those of
+    /// [`on_elicitation`](Self::on_elicitation).
     pub fn on_sampling<F>(
         mut self,
         answer: impl Fn(Question<CreateMessageRequestParams>) -> F + Send + Sync + 'static,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, DEFAULT_MRTR_MAX_ROUNDS,
-    InputRequiredResult, InputResponses, ServerResult,
+    ErrorCode, InputRequiredResult, InputResponses, ServerResult,
 };
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::Receiver;
@@ -15,6 +15,7 @@ use super::{
     connection::{Connection, Parts},
     error::{Cause, ClientError},
     link::Link,
+    questions::Allowance,
     transport::{Report, Slot},
 };
 
@@ -35,9 +36,10 @@ impl Link {
     pub(super) async fn call(&self, call: Call<'_>) -> Result<CallToolResult, ClientError> {
         self.admit(call.tool).await?;
         let mut connection = self.connection().await?;
+        let allowance = Allowance::new(&self.config.limits);
         let mut left = self.config.reconnect;
         loop {
-            let error = match self.call_over(&connection, &call).await {
+            let error = match self.call_over(&connection, &call, &allowance).await {
                 Ok(result) => return Ok(result),
                 Err(error) => error,
             };
@@ -62,11 +64,12 @@ impl Link {
         &self,
         connection: &Arc<Connection>,
         call: &Call<'_>,
+        allowance: &Arc<Allowance>,
     ) -> Result<CallToolResult, ClientError> {
         let mut params = CallToolRequestParams::new(call.tool.to_owned());
         params.arguments = Some(call.arguments.clone());
         for _ in 0..DEFAULT_MRTR_MAX_ROUNDS {
-            match self.round(connection, call, params.clone()).await? {
+            match self.round(connection, call, allowance, params.clone()).await? {
                 ServerResult::CallToolResult(result) => return Ok(result),
                 // A result without content.
                 ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
@@ -74,7 +77,7 @@ impl Link {
                 }
                 ServerResult::InputRequiredResult(asked) => {
                     (params.input_responses, params.request_state) =
-                        self.answered(connection, asked, call.context).await?;
+                        self.answered(connection, asked, call.context, allowance).await?;
                 }
                 ServerResult::CreateTaskResult(_) => {
                     return Err(self.unusable("it is a task, which this client did not ask for"));
@@ -95,13 +98,18 @@ impl Link {
         connection: &Connection,
         asked: InputRequiredResult,
         context: Option<&ToolContext>,
+        allowance: &Allowance,
     ) -> Result<(Option<InputResponses>, Option<String>), ClientError> {
         let questions = asked.input_requests.unwrap_or_default();
         if questions.is_empty() && asked.request_state.is_none() {
             return Err(self.unusable("it asks for input, and says not which"));
         }
-        let answered = connection.handler.answer(questions, context).await;
-        let answers = answered.map_err(|error| self.error(Cause::Refused(error)))?;
+        let answered = connection.handler.answer(questions, context, allowance).await;
+        let answers = answered.map_err(|error| match error.code {
+            // The question, and not the answer of the program.
+            ErrorCode::INVALID_REQUEST => self.unusable(error.message),
+            _ => self.error(Cause::Refused(error)),
+        })?;
         Ok(((!answers.is_empty()).then_some(answers), asked.request_state))
     }
 
@@ -110,6 +118,7 @@ impl Link {
         &self,
         connection: &Connection,
         call: &Call<'_>,
+        allowance: &Arc<Allowance>,
         params: CallToolRequestParams,
     ) -> Result<ServerResult, ClientError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -119,9 +128,9 @@ impl Link {
         {
             parts.headers = self.request_headers(call.context).await?;
         }
-        let Some(context) = call.context else { return connection.request(request, parts).await };
-        let (slot, reports) = Slot::new(context.clone());
+        let (slot, reports) = Slot::new(call.context.cloned(), Arc::clone(allowance));
         parts.slot = Some(slot);
+        let Some(context) = call.context else { return connection.request(request, parts).await };
         reported(context, reports, connection.request(request, parts)).await
     }
 

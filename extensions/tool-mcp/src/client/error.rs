@@ -62,6 +62,8 @@ pub enum ClientErrorKind {
 pub(super) enum Cause {
     Config(String),
     Connect(String),
+    /// The answer to the handshake cannot be used.
+    Handshake(String),
     Lost {
         message: String,
         never_sent: bool,
@@ -122,7 +124,7 @@ impl ClientError {
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
                 return Self::of_start(server, fallback);
             }
-            other => Cause::Connect(other.to_string()),
+            other => Cause::Handshake(other.to_string()),
         };
         Self::new(server, cause)
     }
@@ -132,7 +134,7 @@ impl ClientError {
         let ended = tail.status().map(|status| format!("its process has ended ({status})"));
         match (&mut self.0.cause, ended) {
             (Cause::Connect(message) | Cause::Lost { message, .. }, Some(ended)) => *message = ended,
-            (Cause::Connect(_) | Cause::Lost { .. } | Cause::TimedOut(_), _) => {}
+            (Cause::Connect(_) | Cause::Handshake(_) | Cause::Lost { .. } | Cause::TimedOut(_), _) => {}
             _ => return self,
         }
         self.0.notes = tail.lines();
@@ -144,7 +146,7 @@ impl ClientError {
     pub fn kind(&self) -> ClientErrorKind {
         match &self.0.cause {
             Cause::Config(_) => ClientErrorKind::Config,
-            Cause::Connect(_) => ClientErrorKind::Connect,
+            Cause::Connect(_) | Cause::Handshake(_) => ClientErrorKind::Connect,
             Cause::Lost { .. } | Cause::SessionExpired => ClientErrorKind::Lost,
             Cause::Closed => ClientErrorKind::Closed,
             Cause::TimedOut(_) => ClientErrorKind::TimedOut,
@@ -190,17 +192,6 @@ impl ClientError {
     /// Returns `true` if another connection may help.
     pub(super) fn is_loss(&self) -> bool {
         matches!(&self.0.cause, Cause::SessionExpired | Cause::Lost { .. })
-    }
-
-    /// Returns `true` if the server refused to connect by a status that a server without streamable HTTP has.
-    #[cfg(feature = "http")]
-    pub(super) fn is_refusal_of_http(&self) -> bool {
-        let refuses = |text: &str| ["HTTP 400", "HTTP 404", "HTTP 405"].iter().any(|it| text.contains(it));
-        match &self.0.cause {
-            Cause::Connect(reason) => refuses(reason),
-            Cause::Refused(error) => refuses(&error.message),
-            _ => false,
-        }
     }
 
     /// Returns `true` if the server cannot have processed the request.
@@ -275,7 +266,7 @@ impl fmt::Display for ClientError {
         let server = &self.0.server;
         match &self.0.cause {
             Cause::Config(problem) => write!(f, "{problem}")?,
-            Cause::Connect(reason) => {
+            Cause::Connect(reason) | Cause::Handshake(reason) => {
                 write!(f, "cannot connect to the MCP server `{server}`: {}", shown(reason))?;
             }
             Cause::Lost { message, .. } => {

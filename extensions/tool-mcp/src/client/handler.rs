@@ -12,9 +12,13 @@ use rmcp::{
     service::{NotificationContext, RequestContext},
 };
 use serde_json::Value;
+use tokio::sync::SemaphorePermit;
 use tool_runtime::{BoxFuture, CancellationToken, ToolContext, ToolError};
 
-use super::transport::Calls;
+use super::{
+    questions::{Allowance, Questions},
+    transport::Calls,
+};
 
 /// A question of a server: to the user, to the model, or about the folders of the program.
 #[derive(Debug)]
@@ -95,6 +99,7 @@ pub(super) struct Handler {
     pub(super) protocol: Option<ProtocolVersion>,
     pub(super) answers: Answers,
     pub(super) calls: Arc<Calls>,
+    pub(super) questions: Arc<Questions>,
     pub(super) changed: Arc<dyn Fn(ServerChange) + Send + Sync>,
 }
 
@@ -103,17 +108,29 @@ impl Handler {
         Question { server: self.server.to_string(), params, call: call.cloned() }
     }
 
+    /// Admits a question; `allowance` belongs to its call, if it ended a round.
+    async fn admitted(&self, allowance: Option<&Allowance>) -> Result<SemaphorePermit<'_>, ErrorData> {
+        match allowance {
+            Some(allowance) => self.questions.admit_in_round(allowance).await,
+            None => self.questions.admit(&self.calls).await,
+        }
+    }
+
     async fn elicit(
         &self,
         params: ElicitRequestParams,
         call: Option<&ToolContext>,
+        allowance: Option<&Allowance>,
     ) -> Result<ElicitResult, ErrorData> {
         match &self.answers.elicitation {
             // The client does not declare that it opens pages.
             Some(_) if !matches!(params, ElicitRequestParams::FormElicitationParams { .. }) => {
                 Err(ErrorData::invalid_params("the client supports questions by form only", None))
             }
-            Some(answer) => answer(self.question(params, call)).await.map_err(unanswered),
+            Some(answer) => {
+                let _permit = self.admitted(allowance).await?;
+                answer(self.question(params, call)).await.map_err(unanswered)
+            }
             None => Ok(ElicitResult::new(ElicitationAction::Decline)),
         }
     }
@@ -122,9 +139,13 @@ impl Handler {
         &self,
         params: CreateMessageRequestParams,
         call: Option<&ToolContext>,
+        allowance: Option<&Allowance>,
     ) -> Result<CreateMessageResult, ErrorData> {
         match &self.answers.sampling {
-            Some(answer) => answer(self.question(params, call)).await.map_err(unanswered),
+            Some(answer) => {
+                let _permit = self.admitted(allowance).await?;
+                answer(self.question(params, call)).await.map_err(unanswered)
+            }
             None => Err(ErrorData::method_not_found::<rmcp::model::CreateMessageRequestMethod>()),
         }
     }
@@ -132,6 +153,7 @@ impl Handler {
     async fn roots(&self, call: Option<&ToolContext>) -> Result<ListRootsResult, ErrorData> {
         match &self.answers.roots {
             Some(answer) => {
+                let _permit = self.questions.admit_roots()?;
                 Ok(ListRootsResult::new(answer(self.question((), call)).await.map_err(unanswered)?))
             }
             None => Ok(ListRootsResult::default()),
@@ -145,7 +167,7 @@ impl Handler {
         answer: impl AsyncFnOnce(Option<&ToolContext>) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
         let (call, over) = match self.calls.only() {
-            Some((call, over)) => (Some(call), over),
+            Some((call, over)) => (call, over),
             None => (None, CancellationToken::new()),
         };
         let ended = || Err(ErrorData::internal_error("the call that asks has ended", None));
@@ -161,12 +183,17 @@ impl Handler {
         &self,
         questions: InputRequests,
         call: Option<&ToolContext>,
+        allowance: &Allowance,
     ) -> Result<BTreeMap<String, Value>, ErrorData> {
         let mut answers = BTreeMap::new();
         for (name, question) in questions {
             let answer = match question {
-                InputRequest::Elicitation(it) => serde_json::to_value(self.elicit(it.params, call).await?),
-                InputRequest::CreateMessage(it) => serde_json::to_value(self.sample(it.params, call).await?),
+                InputRequest::Elicitation(it) => {
+                    serde_json::to_value(self.elicit(it.params, call, Some(allowance)).await?)
+                }
+                InputRequest::CreateMessage(it) => {
+                    serde_json::to_value(self.sample(it.params, call, Some(allowance)).await?)
+                }
                 InputRequest::ListRoots(_) => serde_json::to_value(self.roots(call).await?),
                 _ => return Err(ErrorData::invalid_request("the question is of an unknown kind", None)),
             };
@@ -195,7 +222,7 @@ impl ClientHandler for Handler {
         params: ElicitRequestParams,
         request: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        self.during(&request, async |call| self.elicit(params, call).await).await
+        self.during(&request, async |call| self.elicit(params, call, None).await).await
     }
 
     async fn create_message(
@@ -203,7 +230,7 @@ impl ClientHandler for Handler {
         params: CreateMessageRequestParams,
         request: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        self.during(&request, async |call| self.sample(params, call).await).await
+        self.during(&request, async |call| self.sample(params, call, None).await).await
     }
 
     async fn list_roots(&self, request: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {

@@ -12,7 +12,7 @@ use rmcp::{
     RoleClient,
     model::{LoggingLevel, ProtocolVersion},
     service::{ClientInitializeError, ClientLifecycleMode},
-    transport::{Transport as Carrier, async_rw::AsyncRwTransport},
+    transport::Transport as Carrier,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -28,8 +28,10 @@ use super::{
     error::{Cause, ClientError},
     handler::{Answers, Handler, ServerChange},
     listing::Reading,
+    notices::Notices,
     pins::Pinned,
-    transport::{Calls, Tail, spawn},
+    questions::Questions,
+    transport::{Calls, LineTransport, Reception, Tail, spawn},
 };
 
 /// A pair of streams.
@@ -47,6 +49,8 @@ pub(super) struct Link {
     pub(super) protocol: Option<ProtocolVersion>,
     pub(super) answers: Answers,
     pub(super) changes: Arc<Changes>,
+    pub(super) notices: Arc<Notices>,
+    questions: Arc<Questions>,
     pub(super) reading: Reading,
     pub(super) pinned: Mutex<Option<Arc<Pinned>>>,
     pub(super) log_level: Option<LoggingLevel>,
@@ -65,8 +69,12 @@ type Slot = OnceCell<Result<Arc<Connection>, ClientError>>;
 
 impl Link {
     pub(super) fn new(config: ServerConfig, reading: Reading, changes: Arc<Changes>) -> Self {
+        let name: Arc<str> = config.name.as_str().into();
+        let notices = Arc::new(Notices::new(Arc::clone(&name)));
         Self {
-            name: config.name.as_str().into(),
+            questions: Arc::new(Questions::new(config.limits, Arc::clone(&notices))),
+            notices,
+            name,
             config,
             open: None,
             protocol: None,
@@ -170,15 +178,16 @@ impl Link {
     }
 
     async fn dial(&self, mode: ClientLifecycleMode, stderr: &Tail) -> Result<Connection, ClientError> {
+        let reception = Arc::new(Reception::new(Arc::clone(&self.notices)));
         if let Some(open) = &self.open {
             let (read, write) =
                 open().await.map_err(|error| self.error(Cause::Connect(error.to_string())))?;
-            let transport = AsyncRwTransport::new_client(read, write);
-            return self.start(transport, mode, Tail::default(), JoinSet::new()).await;
+            let transport = LineTransport::new(read, write, Arc::clone(&reception));
+            return self.start(transport, &reception, mode, Tail::default(), JoinSet::new()).await;
         }
         match &self.config.transport {
             Transport::Stdio(process) => {
-                let started = spawn(process, stderr).map_err(|error| {
+                let started = spawn(process, stderr, Arc::clone(&reception)).map_err(|error| {
                     self.error(Cause::Connect(format!("`{}` cannot be started: {error}", process.command)))
                 })?;
                 let mut tasks = JoinSet::new();
@@ -187,7 +196,7 @@ impl Link {
                     let secrets = self.config.transport.secrets().map(str::to_owned).collect();
                     tasks.spawn(stderr.draining(Arc::clone(&self.name), secrets, errors));
                 }
-                self.start(started.transport, mode, stderr.clone(), tasks).await
+                self.start(started.transport, &reception, mode, stderr.clone(), tasks).await
             }
             #[cfg(feature = "http")]
             Transport::Http(endpoint) => {
@@ -196,11 +205,13 @@ impl Link {
                     http: self.http_client()?,
                     #[cfg(feature = "auth")]
                     authorized: self.authorized.clone(),
+                    reception: Arc::clone(&reception),
+                    pauses: Arc::new(super::transport::http::Pauses::new(&self.config.limits)),
                 };
                 let transport = super::transport::http::transport(client, endpoint, headers.clone());
-                match self.start(transport, mode, Tail::default(), JoinSet::new()).await {
+                match self.start(transport, &reception, mode, Tail::default(), JoinSet::new()).await {
                     // A server from before streamable HTTP.
-                    Err(error) if error.is_refusal_of_http() => {
+                    Err(error) if self.may_be_older(&reception) => {
                         self.dial_sse(endpoint, headers).await.map_err(|_| error)
                     }
                     started => started,
@@ -219,6 +230,13 @@ impl Link {
         }
     }
 
+    /// Returns `true` if the server refused the handshake by a status of servers without streamable HTTP.
+    #[cfg(feature = "http")]
+    fn may_be_older(&self, reception: &Reception) -> bool {
+        self.protocol.as_ref().is_none_or(ProtocolVersion::has_initialize)
+            && matches!(reception.refusal(), Some(400 | 404 | 405))
+    }
+
     /// Connects over HTTP with server-sent events, which only revisions with `initialize` have.
     #[cfg(feature = "http")]
     async fn dial_sse(
@@ -226,15 +244,19 @@ impl Link {
         endpoint: &super::config::Endpoint,
         headers: super::transport::http::Headers,
     ) -> Result<Connection, ClientError> {
-        let opened = super::transport::sse::connect(self.http_client()?, endpoint, headers).await;
+        let reception = Arc::new(Reception::new(Arc::clone(&self.notices)));
+        let client = self.http_client()?;
+        let opened = super::transport::sse::connect(client, endpoint, headers, Arc::clone(&reception)).await;
         let transport =
             opened.map_err(|failure| self.error(Cause::Connect(super::error::chain(&failure))))?;
-        self.start(transport, ClientLifecycleMode::Initialize, Tail::default(), JoinSet::new()).await
+        let mode = ClientLifecycleMode::Initialize;
+        self.start(transport, &reception, mode, Tail::default(), JoinSet::new()).await
     }
 
     async fn start<T: Carrier<RoleClient> + 'static>(
         &self,
         transport: T,
+        reception: &Reception,
         mode: ClientLifecycleMode,
         stderr: Tail,
         tasks: JoinSet<()>,
@@ -245,6 +267,7 @@ impl Link {
             protocol: self.protocol.clone(),
             answers: self.answers.clone(),
             calls: Arc::<Calls>::default(),
+            questions: Arc::clone(&self.questions),
             changed: Arc::new({
                 let changes = Arc::clone(&self.changes);
                 move |change| changes.happened(change)
@@ -254,6 +277,9 @@ impl Link {
         let started: BoxFuture<'static, _> =
             Box::pin(Connection::start(transport, handler, mode, stderr, tasks));
         let started = started.await;
-        started.map_err(|error: ClientInitializeError| ClientError::of_start(&self.name, &error))
+        started.map_err(|error: ClientInitializeError| match reception.failure() {
+            Some(reason) => self.error(Cause::Handshake(reason)),
+            None => ClientError::of_start(&self.name, &error),
+        })
     }
 }

@@ -5,10 +5,9 @@ use std::{
     sync::Arc,
 };
 
-use rmcp::model::{
-    ClientRequest, ListToolsRequest, ListToolsResult, PaginatedRequestParams, ServerResult, Tool as RawTool,
-};
-use serde_json::{Value, json};
+use rmcp::model::{ClientRequest, PaginatedRequestParams, ServerResult, Tool as RawTool};
+use serde_json::Value;
+use tokio::time::Instant;
 use tool_runtime::{
     Tool, ToolDefinition, ToolName,
     definition::Metadata,
@@ -19,26 +18,62 @@ use tool_runtime::{
 
 use super::{
     connection::{Connection, Parts},
-    error::ClientError,
+    error::{Cause, ClientError},
     link::Link,
+    page::{Item, Page, Problem},
     tool::RemoteTool,
+    transport::Slot,
 };
 use crate::content;
 
-/// The most pages and tools that one listing has.
-const PAGES: usize = 1_000;
-const TOOLS: usize = 10_000;
+/// The maximum length of the reason of a diagnostic.
+const MAX_REASON_CHARS: usize = 300;
+/// The maximum number of pages of one listing.
+const MAX_PAGES: usize = 1_000;
 
-/// A listing: the tools as received, and why some cannot be used.
-#[derive(Default)]
-pub(super) struct Raw {
-    pub(super) tools: Vec<RawTool>,
+/// A listing: the items as received, and the diagnostics of those parts that cannot be used.
+pub(super) struct Listing<T> {
+    pub(super) items: Vec<T>,
     pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl<T> Default for Listing<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), diagnostics: Vec::new() }
+    }
+}
+
+impl<T: Item> Listing<T> {
+    fn add(&mut self, page: Page<T>) {
+        self.items.extend(page.items);
+        self.diagnostics.extend(page.problems.iter().map(|problem| match problem {
+            Problem::Item { name, reason } => malformed(name, reason),
+            Problem::Members { name, members } => {
+                let members = members.join("`, `");
+                let problem = format!("its `{members}` cannot be read, and is ignored");
+                about(Severity::Warning, "unreadable_hint", name, &problem)
+            }
+            Problem::Cursor(cursor) => cut::<T>(&format!("its cursor is no text: {cursor}")),
+        }));
+    }
+
+    /// Adds the diagnostic of a listing of which a part is missing.
+    fn cut(mut self, reason: &str) -> Self {
+        self.diagnostics.push(cut::<T>(reason));
+        self
+    }
+}
+
+/// The diagnostic of a listing of which a part may be missing.
+fn cut<T: Item>(reason: &str) -> Diagnostic {
+    let reason = Escape::LINE.at_most(MAX_REASON_CHARS).text(reason);
+    let message = format!("the list of {} ends early, and some may be missing: {reason}", T::MEMBER);
+    Diagnostic::new(Severity::Warning, "listing_cut", message)
 }
 
 impl Link {
     /// Lists the tools of the server, all pages; again from the first page if the connection was lost.
-    pub(super) async fn list(&self) -> Result<Raw, ClientError> {
+    pub(super) async fn list(&self) -> Result<Listing<RawTool>, ClientError> {
         self.again(|connection| self.pages(connection)).await
     }
 
@@ -66,28 +101,61 @@ impl Link {
         }
     }
 
-    async fn pages(&self, connection: Arc<Connection>) -> Result<Raw, ClientError> {
-        let mut raw = Raw::default();
+    /// Reads all pages within the limits of a listing. What goes beyond is left out, with a diagnostic.
+    pub(super) async fn pages<T: Item>(
+        &self,
+        connection: Arc<Connection>,
+    ) -> Result<Listing<T>, ClientError> {
+        let mut listing = Listing::<T>::default();
         let mut cursors = HashSet::new();
-        let mut cursor = None;
-        for _ in 0..PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(cursor);
-            let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-            let answer = self.ask(&connection, request).await?;
-            let page = self.page(answer, &mut raw.diagnostics)?;
-            raw.tools.extend(page.tools);
-            if raw.tools.len() + raw.diagnostics.len() > TOOLS {
-                return Err(ClientError::unusable(&self.name, format!("it lists more than {TOOLS} tools")));
+        let (mut cursor, mut bytes) = (None, 0_usize);
+        let limits = &self.config.limits;
+        let started = Instant::now();
+        for page_number in 0..MAX_PAGES {
+            let request = T::request(PaginatedRequestParams::default().with_cursor(cursor));
+            let time_left = limits.listing_timeout.saturating_sub(started.elapsed());
+            let answer = match tokio::time::timeout(time_left, self.ask(&connection, request)).await {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(error)) if page_number == 0 || error.is_loss() => return Err(error),
+                Ok(Err(error)) => return Ok(listing.cut(&error.to_string())),
+                Err(_) if page_number == 0 => {
+                    return Err(self.error(Cause::TimedOut(limits.listing_timeout)));
+                }
+                Err(_) => {
+                    return Ok(listing.cut(&format!("it takes longer than {:?}", limits.listing_timeout)));
+                }
+            };
+            let page = match Page::<T>::read(answer) {
+                Some(page) => page,
+                None if page_number == 0 => {
+                    return Err(ClientError::unusable(&self.name, format!("it is no list of {}", T::MEMBER)));
+                }
+                None => return Ok(listing.cut(&format!("a page is no list of {}", T::MEMBER))),
+            };
+            bytes = bytes.saturating_add(page.bytes);
+            if bytes > limits.max_listing_bytes {
+                let reason =
+                    format!("it is larger than {} bytes (`max_listing_bytes`)", limits.max_listing_bytes);
+                if page_number == 0 {
+                    return Err(ClientError::unusable(&self.name, reason));
+                }
+                return Ok(listing.cut(&reason));
             }
-            match page.next_cursor {
-                None => return Ok(raw),
+            let next = page.next.clone();
+            listing.add(page);
+            if listing.items.len() + listing.diagnostics.len() > T::MAX_ITEMS {
+                listing.items.truncate(T::MAX_ITEMS);
+                return Ok(listing.cut(&format!("it has more than {} items", T::MAX_ITEMS)));
+            }
+            match next {
+                None => return Ok(listing),
                 Some(next) if !cursors.insert(next.clone()) => {
-                    return Err(ClientError::unusable(&self.name, "its pages repeat"));
+                    return Ok(listing.cut("its pages repeat: a cursor comes again"));
                 }
                 next => cursor = next,
             }
         }
-        Err(ClientError::unusable(&self.name, format!("it has more than {PAGES} pages")))
+        Ok(listing.cut(&format!("it has more than {MAX_PAGES} pages")))
     }
 
     /// Sends a request outside of calls.
@@ -96,50 +164,29 @@ impl Link {
         connection: &Connection,
         request: ClientRequest,
     ) -> Result<ServerResult, ClientError> {
+        self.ask_with(connection, request, None).await
+    }
+
+    /// Sends a request outside of calls; `slot` allows the server to ask questions.
+    pub(super) async fn ask_with(
+        &self,
+        connection: &Connection,
+        request: ClientRequest,
+        slot: Option<Slot>,
+    ) -> Result<ServerResult, ClientError> {
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "headers are of HTTP"))]
-        let mut parts = Parts { timeouts: Some(self.config.timeouts()), ..Parts::default() };
+        let mut parts = Parts { timeouts: Some(self.config.timeouts()), slot, ..Parts::default() };
         #[cfg(feature = "http")]
         {
             parts.headers = self.request_headers(None).await?;
         }
         connection.request(request, parts).await
     }
-
-    /// Reads a page. One with a malformed tool is read tool by tool.
-    fn page(
-        &self,
-        answer: ServerResult,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Result<ListToolsResult, ClientError> {
-        let mut value = match answer {
-            ServerResult::ListToolsResult(page) => return Ok(page),
-            ServerResult::CustomResult(value) => value.0,
-            _ => return Err(ClientError::unusable(&self.name, "it is no list of tools")),
-        };
-        let Some(Value::Array(tools)) = value.get_mut("tools").map(Value::take) else {
-            return Err(ClientError::unusable(&self.name, "it is no list of tools"));
-        };
-        let next_cursor = value.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-        let mut page = ListToolsResult { next_cursor, ..ListToolsResult::default() };
-        for mut tool in tools {
-            if let Value::Object(tool) = &mut tool
-                && tool.get("inputSchema").is_none_or(Value::is_null)
-            {
-                tool.insert("inputSchema".to_owned(), json!({ "type": "object", "properties": {} }));
-            }
-            let name = tool.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned();
-            match serde_json::from_value(tool) {
-                Ok(tool) => page.tools.push(tool),
-                Err(error) => diagnostics.push(malformed(&name, &error.to_string())),
-            }
-        }
-        Ok(page)
-    }
 }
 
 /// A tool whose definition cannot be used.
 fn malformed(tool: &str, reason: &str) -> Diagnostic {
-    let reason = Escape::LINE.at_most(300).text(reason);
+    let reason = Escape::LINE.at_most(MAX_REASON_CHARS).text(reason);
     about(
         Severity::Error,
         "malformed",
@@ -183,7 +230,7 @@ impl Reading {
     /// Makes tools of a listing. Unchanged tools stay those of `before`.
     pub(super) fn tools(
         &self,
-        raw: &mut Raw,
+        raw: &mut Listing<RawTool>,
         before: &[Arc<RemoteTool>],
         link: &Arc<Link>,
     ) -> Vec<Arc<RemoteTool>> {
@@ -191,7 +238,7 @@ impl Reading {
             before.iter().map(|tool| (tool.raw().name.as_ref(), tool)).collect();
         let mut names = HashMap::new();
         let mut tools = Vec::new();
-        for tool in raw.tools.iter().filter(|tool| self.keeps(&tool.name)) {
+        for tool in raw.items.iter().filter(|tool| self.keeps(&tool.name)) {
             let made = match known.get(tool.name.as_ref()) {
                 Some(before) if before.raw() == tool => Ok(Arc::clone(before)),
                 _ => self

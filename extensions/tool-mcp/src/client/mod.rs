@@ -29,12 +29,16 @@ mod guard;
 mod handler;
 #[cfg(feature = "http")]
 mod headers;
+mod limits;
 mod link;
 mod listing;
+mod notices;
 #[cfg(feature = "auth")]
 mod oauth;
 mod offers;
+mod page;
 mod pins;
+mod questions;
 mod servers;
 mod set;
 mod tool;
@@ -55,6 +59,7 @@ pub use self::{
     },
     error::{ClientError, ClientErrorKind},
     handler::{Question, ServerChange},
+    limits::ServerLimits,
     servers::{McpServers, ServersError},
     set::McpToolSet,
 };

@@ -4,54 +4,39 @@ use std::sync::Arc;
 
 use rmcp::model::{
     ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, GetPromptRequest,
-    GetPromptRequestParams, GetPromptResult, InputResponses, ListPromptsRequest,
-    ListResourceTemplatesRequest, ListResourcesRequest, LoggingLevel, PaginatedRequestParams, Prompt,
-    ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate,
-    ServerResult, SetLevelRequest, SetLevelRequestParams, SubscribeRequest, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequest, UnsubscribeRequestParams,
+    GetPromptRequestParams, GetPromptResult, InputResponses, LoggingLevel, Prompt, ReadResourceRequest,
+    ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, ServerResult, SetLevelRequest,
+    SetLevelRequestParams, SubscribeRequest, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequest,
+    UnsubscribeRequestParams,
 };
 use serde_json::{Map, Value};
 
-use super::{connection::Connection, error::ClientError, link::Link, set::McpToolSet};
-
-/// The most pages of one listing.
-const PAGES: usize = 1_000;
-/// The most items of a list.
-const ITEMS: usize = 100_000;
+use super::{
+    connection::Connection, error::ClientError, link::Link, questions::Allowance, set::McpToolSet,
+    transport::Slot,
+};
 
 /// The answers of the program to the questions of a round, and the state to return with them.
 type Answered = (Option<InputResponses>, Option<String>);
 
 /// Implements a listing of all pages.
 macro_rules! listing {
-    ($(#[$doc:meta])* $name:ident, $request:ident, $result:ident, $items:ident: $item:ty) => {
+    ($(#[$doc:meta])* $name:ident: $item:ty) => {
         $(#[$doc])*
+        ///
+        /// An item that cannot be read, and pages beyond the [limits](super::ServerLimits) of a listing, are left out, with a
+        /// [diagnostic](Self::diagnostics).
         ///
         /// # Errors
         ///
         /// If the server cannot be asked, or has no such list.
         pub async fn $name(&self) -> Result<Vec<$item>, ClientError> {
             let link = self.link();
-            link.again(|connection| async move {
-                let (mut all, mut cursor) = (Vec::new(), None);
-                for _ in 0..PAGES {
-                    let params = PaginatedRequestParams::default().with_cursor(cursor);
-                    let request = ClientRequest::$request($request::with_param(params));
-                    let ServerResult::$result(page) = link.ask(&connection, request).await? else {
-                        return Err(unusable(link));
-                    };
-                    all.extend(page.$items);
-                    if all.len() > ITEMS {
-                        return Err(ClientError::unusable(&link.name, format!("it lists more than {ITEMS} items")));
-                    }
-                    match page.next_cursor {
-                        None => return Ok(all),
-                        next => cursor = next,
-                    }
-                }
-                Err(ClientError::unusable(&link.name, format!("it has more than {PAGES} pages")))
-            })
-            .await
+            let listing = link.again(|connection| link.pages::<$item>(connection)).await?;
+            for diagnostic in listing.diagnostics {
+                link.notices.add(diagnostic);
+            }
+            Ok(listing.items)
         }
     };
 }
@@ -59,18 +44,17 @@ macro_rules! listing {
 impl McpToolSet {
     listing! {
         /// Lists the prompts of the server.
-        list_prompts, ListPromptsRequest, ListPromptsResult, prompts: Prompt
+        list_prompts: Prompt
     }
 
     listing! {
         /// Lists the resources of the server.
-        list_resources, ListResourcesRequest, ListResourcesResult, resources: Resource
+        list_resources: Resource
     }
 
     listing! {
         /// Lists the templates of resources of the server.
-        list_resource_templates, ListResourceTemplatesRequest, ListResourceTemplatesResult,
-        resource_templates: ResourceTemplate
+        list_resource_templates: ResourceTemplate
     }
 
     /// Returns a prompt with these arguments. Questions of the server are answered as those of a call.
@@ -199,10 +183,12 @@ impl Link {
         request: impl Fn(Answered) -> ClientRequest,
     ) -> Result<ServerResult, ClientError> {
         let mut answered = (None, None);
+        let allowance = Allowance::new(&self.config.limits);
         for _ in 0..rmcp::model::DEFAULT_MRTR_MAX_ROUNDS {
-            match self.ask(&connection, request(answered)).await? {
+            let (slot, _reports) = Slot::new(None, Arc::clone(&allowance));
+            match self.ask_with(&connection, request(answered), Some(slot)).await? {
                 ServerResult::InputRequiredResult(asked) => {
-                    answered = self.answered(&connection, asked, None).await?;
+                    answered = self.answered(&connection, asked, None, &allowance).await?;
                 }
                 result => return Ok(result),
             }

@@ -105,7 +105,7 @@ impl Link {
         if !pinned.is_current(version) {
             let listed = self.list().await?;
             let definitions: Vec<_> = listed
-                .tools
+                .items
                 .iter()
                 .filter_map(|tool| self.reading.definition(tool, &self.name).ok())
                 .collect();

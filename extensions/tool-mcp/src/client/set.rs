@@ -127,7 +127,7 @@ impl McpToolSet {
     ///
     /// If the tools cannot be listed.
     pub async fn list(&self) -> Result<Vec<RawTool>, ClientError> {
-        Ok(self.inner.link.list().await?.tools)
+        Ok(self.inner.link.list().await?.items)
     }
 
     /// Calls a tool by its name at the server, and returns the result as received. Arguments are not validated here.
@@ -176,7 +176,8 @@ impl McpToolSet {
             .ok_or_else(|| ClientError::unusable(&self.inner.link.name, "it does not describe itself"))
     }
 
-    /// Returns the diagnostics of the last listing: tools that are left out, renamed, or not as they were pinned.
+    /// Returns the diagnostics of the last listing (tools that are left out, renamed, or not as they were pinned), and those of
+    /// answers of which a part could not be read: each of the latter once, and the first 100 only.
     ///
     /// | code | severity | problem |
     /// | --- | --- | --- |
@@ -186,11 +187,19 @@ impl McpToolSet {
     /// | `hidden_text` | warning | name, title or description have characters that a person does not see |
     /// | `not_pinned` | error | the tool has no pin, and is left out |
     /// | `changed_since_pinned` | error | the tool differs from its pin, and is left out |
+    /// | `unreadable_hint` | warning | a member of the definition other than name and schema is malformed, and ignored |
+    /// | `listing_cut` | warning | pages repeat, or go beyond a [limit](super::ServerLimits): tools may be missing |
+    /// | `unreadable_content` | warning | a part of a result of the tool is malformed; it is kept as its JSON, as text |
+    /// | `unreadable_answer` | warning | an answer is malformed; what could be read of it was used |
+    /// | `question_refused` | warning | the server asked more questions than the [limits](super::ServerLimits) allow |
+    /// | `unreadable_handshake` | warning | a part of the server's description of itself is malformed, and ignored |
     ///
-    /// The latter two are warnings with [`pins_warn`](McpToolSetBuilder::pins_warn), and the tool is used.
+    /// Those of pins are warnings with [`pins_warn`](McpToolSetBuilder::pins_warn), and the tool is used.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.inner.listed().diagnostics.clone()
+        let mut diagnostics = self.inner.listed().diagnostics.clone();
+        diagnostics.extend(self.inner.link.notices.all());
+        diagnostics
     }
 
     /// Returns pins of the tools as the server defines them now, for a file that a person reviews. Asks the server.
@@ -201,7 +210,7 @@ impl McpToolSet {
     pub async fn current_pins(&self) -> Result<Pins, ClientError> {
         let link = &self.inner.link;
         let listed = link.list().await?;
-        let definitions = listed.tools.iter().filter(|tool| link.reading.keeps(&tool.name));
+        let definitions = listed.items.iter().filter(|tool| link.reading.keeps(&tool.name));
         let definitions: Vec<_> =
             definitions.filter_map(|tool| link.reading.definition(tool, &link.name).ok()).collect();
         Ok(Pins::of_definitions(&definitions))

@@ -9,6 +9,7 @@ use rmcp::model::Implementation;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::wire::Wire;
+use super::limits::ServerLimits;
 
 /// The default [timeout](ServerConfig::timeout): 30 seconds.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -55,6 +56,9 @@ pub struct ServerConfig {
     /// The maximum number of times that one call connects again after the connection was lost, at most 10. Default: 0,
     /// never.
     pub reconnect: u32,
+    /// The limits of what the server may cause: the size and duration of its listings, its questions, its reconnections.
+    /// Default: those of [`ServerLimits::default`].
+    pub limits: ServerLimits,
 }
 
 /// The timeouts of a request: since the last progress, and since its start.
@@ -203,6 +207,7 @@ impl ServerConfig {
             total_timeout: DEFAULT_TOTAL_TIMEOUT,
             client_info: default_client(),
             reconnect: 0,
+            limits: ServerLimits::default(),
         }
     }
 
@@ -254,6 +259,13 @@ impl ServerConfig {
     #[must_use]
     pub fn reconnect(mut self, attempts: u32) -> Self {
         self.reconnect = attempts.clamp(1, Self::MAX_RECONNECT);
+        self
+    }
+
+    /// Sets the limits of what the server may cause.
+    #[must_use]
+    pub fn limits(mut self, limits: ServerLimits) -> Self {
+        self.limits = limits;
         self
     }
 

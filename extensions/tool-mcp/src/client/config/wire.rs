@@ -10,6 +10,7 @@ use super::{
     ConfigError, DEFAULT_TIMEOUT, DEFAULT_TOTAL_TIMEOUT, Endpoint, Process, ServerConfig, Transport,
     default_client,
 };
+use crate::client::limits::ServerLimits;
 
 /// The members of a configuration.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -45,11 +46,13 @@ pub(crate) struct Wire {
     client_info: Option<Implementation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reconnect: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<ServerLimits>,
 }
 
 impl Wire {
     /// The members that a configuration has.
-    pub(crate) const KEYS: [&str; 17] = [
+    pub(crate) const KEYS: [&str; 18] = [
         "name",
         "type",
         "transport",
@@ -67,6 +70,7 @@ impl Wire {
         "totalTimeout",
         "clientInfo",
         "reconnect",
+        "limits",
     ];
 
     /// Checks the type of a member. The problem does not show the value.
@@ -78,6 +82,7 @@ impl Wire {
             "timeout" | "totalTimeout" => value.is_i64() || value.is_u64(),
             "reconnect" => value.is_u64(),
             "clientInfo" => value.is_object(),
+            "limits" => ServerLimits::deserialize(value).is_ok(),
             _ => value.is_string(),
         };
         let expected = match key {
@@ -87,6 +92,7 @@ impl Wire {
             "timeout" | "totalTimeout" => "a number of milliseconds",
             "reconnect" => "a number from 0 to 10",
             "clientInfo" => "an object with `name` and `version`",
+            "limits" => "an object of limits, with sizes in bytes and times in milliseconds",
             _ => "a string",
         };
         if is_right { Ok(()) } else { Err(format!("`{key}` must be {expected}")) }
@@ -171,6 +177,7 @@ impl ServerConfig {
             total_timeout,
             client_info: wire.client_info.unwrap_or_else(default_client),
             reconnect: wire.reconnect.unwrap_or(0).min(Self::MAX_RECONNECT),
+            limits: wire.limits.unwrap_or_default(),
         })
     }
 }
@@ -189,6 +196,7 @@ impl From<ServerConfig> for Wire {
             total_timeout: millis(config.total_timeout, DEFAULT_TOTAL_TIMEOUT),
             client_info: (config.client_info != default_client()).then_some(config.client_info),
             reconnect: (config.reconnect > 0).then_some(config.reconnect),
+            limits: (config.limits != ServerLimits::default()).then_some(config.limits),
             ..Self::default()
         };
         match config.transport {

@@ -1,19 +1,28 @@
 //! Streamable HTTP: headers of each request, errors without credentials.
 
-use std::{collections::HashMap, error::Error, sync::Arc};
+use std::{collections::HashMap, error::Error, fmt, io, sync::Arc, time::Duration};
 
 use ::http::{HeaderName, HeaderValue, StatusCode};
 use rmcp::{
     model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage},
-    transport::streamable_http_client::{
-        AuthRequiredError, SseError, StreamableHttpClient, StreamableHttpClientTransport,
-        StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
-        StreamableHttpResponseLimits,
+    transport::{
+        common::client_side_sse::FixedInterval,
+        streamable_http_client::{
+            AuthRequiredError, SseError, StreamableHttpClient, StreamableHttpClientTransport,
+            StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
+            StreamableHttpResponseLimits,
+        },
     },
 };
 use sse_stream::Sse;
 
-use super::sse::SseFailure;
+pub(in crate::client) use super::events::Pauses;
+use super::{
+    events::Events,
+    post::{HttpRefusal, Post},
+    reception::Reception,
+    sse::SseFailure,
+};
 use crate::client::config::Endpoint;
 
 /// The headers of a connection or a request.
@@ -28,7 +37,12 @@ pub(in crate::client) type HttpTransport = StreamableHttpClientTransport<Client>
 
 /// Creates the transport; `headers` are those of each request.
 pub(in crate::client) fn transport(client: Client, endpoint: &Endpoint, headers: Headers) -> HttpTransport {
-    let config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
+    let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str());
+    // The pauses are those of the client, which knows how long a stream was open.
+    let mut at_once = FixedInterval::default();
+    at_once.duration = Duration::ZERO;
+    config.retry_config = Arc::new(at_once);
+    let config = config
         .custom_headers(headers)
         // A lost session is the decision of the toolset, which knows the tool.
         .reinit_on_expired_session(false)
@@ -57,7 +71,33 @@ pub(in crate::client) fn header(name: &str, value: &str) -> Result<(HeaderName, 
 
 /// Creates the client of a connection. Redirects are not followed: they would take credentials to another host.
 pub(in crate::client) fn client() -> Result<reqwest::Client, reqwest::Error> {
-    reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()
+    let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    builder.dns_resolver(Arc::new(Resolver)).build()
+}
+
+/// The resolver of the operating system, whose errors have a type.
+struct Resolver;
+
+/// The name of a host has no address.
+#[derive(Debug)]
+struct UnknownHost(io::Error);
+
+impl fmt::Display for UnknownHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the name of the host cannot be resolved: {}", self.0)
+    }
+}
+
+impl Error for UnknownHost {}
+
+impl reqwest::dns::Resolve for Resolver {
+    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        Box::pin(async move {
+            let addresses = tokio::net::lookup_host((name.as_str(), 0)).await.map_err(UnknownHost)?;
+            let addresses: Vec<_> = addresses.collect();
+            Ok(Box::new(addresses.into_iter()) as reqwest::dns::Addrs)
+        })
+    }
 }
 
 /// A client that adds the headers of each request, and the token of an authorization.
@@ -66,6 +106,8 @@ pub(in crate::client) struct Client {
     pub(in crate::client) http: reqwest::Client,
     #[cfg(feature = "auth")]
     pub(in crate::client) authorized: Option<Arc<crate::client::oauth::Authorized>>,
+    pub(in crate::client) reception: Arc<Reception>,
+    pub(in crate::client) pauses: Arc<Pauses>,
 }
 
 impl Client {
@@ -113,7 +155,7 @@ impl Client {
     }
 }
 
-type Failure = StreamableHttpError<reqwest::Error>;
+pub(super) type Failure = StreamableHttpError<reqwest::Error>;
 
 /// Removes the URL from an error, whose query may have credentials, and reads a refusal without a challenge as an empty
 /// challenge.
@@ -167,9 +209,9 @@ impl StreamableHttpClient for Client {
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let headers = with_own(headers, &message);
         let send = |token| {
-            let (uri, message, session) = (Arc::clone(&uri), message.clone(), session.clone());
-            let headers = headers.clone();
-            self.http.post_message_with_response_limits(uri, message, session, token, headers, limits)
+            let (message, session, headers) = (&message, session.as_deref(), &headers);
+            let post = Post { uri: &uri, message, session, token, headers, limits };
+            post.send(&self.http, &self.reception, &self.pauses)
         };
         self.send(&uri, token, send).await
     }
@@ -193,7 +235,7 @@ impl StreamableHttpClient for Client {
         last: Option<String>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<Events, Failure> {
+    ) -> Result<EventStream, Failure> {
         let size = StreamableHttpResponseLimits::default().max_sse_event_size;
         self.get_stream_with_max_sse_event_size(uri, session, last, token, headers, size).await
     }
@@ -206,17 +248,33 @@ impl StreamableHttpClient for Client {
         token: Option<String>,
         headers: Headers,
         size: usize,
-    ) -> Result<Events, Failure> {
+    ) -> Result<EventStream, Failure> {
+        let pause = self.pauses.wait(last.as_deref()).await;
         let send = |token| {
             let (uri, session, last) = (Arc::clone(&uri), session.clone(), last.clone());
             self.http.get_stream_with_max_sse_event_size(uri, session, last, token, headers.clone(), size)
         };
-        self.send(&uri, token, send).await
+        match self.send(&uri, token, send).await {
+            Ok(events) => {
+                let (reception, pauses) = (Arc::clone(&self.reception), Arc::clone(&self.pauses));
+                Ok(Box::pin(Events::of_post(events, reception, pauses, None).after(pause, last)))
+            }
+            Err(failure) => {
+                self.pauses.ended(last.as_deref(), pause, Duration::ZERO, None);
+                Err(failure)
+            }
+        }
     }
 }
 
 /// The events of a server.
-type Events = futures_core::stream::BoxStream<'static, Result<Sse, SseError>>;
+type EventStream = futures_core::stream::BoxStream<'static, Result<Sse, SseError>>;
+
+/// Returns the events of a response, the size of each of which is bounded.
+pub(super) fn bounded_events(response: reqwest::Response, max_event_bytes: usize) -> EventStream {
+    let bytes = super::sse::Bounded::new(response.bytes_stream(), max_event_bytes);
+    Box::pin(sse_stream::SseStream::from_bytes_stream(bytes))
+}
 
 /// Returns the text for an answer that no server of the protocol gives.
 pub(super) fn explained(error: &(dyn Error + 'static)) -> Option<String> {
@@ -226,9 +284,17 @@ pub(super) fn explained(error: &(dyn Error + 'static)) -> Option<String> {
             let kind = kind.as_deref().map_or("no content type".to_owned(), |kind| format!("`{kind}`"));
             Some(format!("the answer has {kind} in place of JSON or an event stream; {PATH}"))
         }
-        StreamableHttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 404") => {
-            Some(format!("the answer is HTTP 404, not found; {PATH}"))
-        }
+        failure => refusal_of(failure).map(|refusal| match refusal.status {
+            reqwest::StatusCode::NOT_FOUND => format!("the answer is HTTP 404, not found; {PATH}"),
+            _ => refusal.to_string(),
+        }),
+    }
+}
+
+/// Returns the refusal that an error is.
+fn refusal_of(failure: &Failure) -> Option<&HttpRefusal> {
+    match failure {
+        StreamableHttpError::Io(error) => error.get_ref()?.downcast_ref(),
         _ => None,
     }
 }
@@ -247,6 +313,7 @@ pub(super) fn loss(error: &(dyn Error + 'static)) -> Option<Option<bool>> {
     Some(match failure {
         StreamableHttpError::SessionExpired => Some(true),
         StreamableHttpError::Client(error) => loss_of(error),
+        failure if refusal_of(failure).is_some() => None,
         StreamableHttpError::Io(_)
         | StreamableHttpError::TransportChannelClosed
         | StreamableHttpError::UnexpectedEndOfStream => Some(false),
@@ -265,5 +332,5 @@ pub(super) fn loss_of(error: &reqwest::Error) -> Option<bool> {
 
 /// Returns `false` if the name of the host is unknown: connecting again does not help.
 fn is_reachable_host(error: &reqwest::Error) -> bool {
-    !crate::client::error::chain(error).contains("dns error")
+    !super::below(error).any(|error| error.is::<UnknownHost>())
 }

@@ -1,9 +1,16 @@
 //! Transports: a child process, streamable HTTP, HTTP with server-sent events.
 
 #[cfg(feature = "http")]
+mod events;
+#[cfg(feature = "http")]
 pub(super) mod http;
+mod lines;
 mod observed;
+#[cfg(feature = "http")]
+mod post;
 mod process;
+mod reception;
+mod repair;
 #[cfg(feature = "http")]
 pub(super) mod sse;
 mod stderr;
@@ -11,8 +18,10 @@ mod stderr;
 use std::{error::Error, io};
 
 pub(super) use self::{
+    lines::LineTransport,
     observed::{Calls, Observed, Report, Slot},
     process::spawn,
+    reception::Reception,
     stderr::Tail,
 };
 

@@ -24,6 +24,8 @@ use tool_runtime::{
     context::{LogLevel, LogLine, Progress},
 };
 
+use crate::client::questions::{Allowance, Refusal};
+
 /// A report of a server about a call.
 pub(in crate::client) enum Report {
     Progress(Progress),
@@ -34,8 +36,10 @@ pub(in crate::client) enum Report {
 #[derive(Clone)]
 pub(in crate::client) struct Slot {
     reports: mpsc::Sender<Report>,
-    /// The context of the call, for questions of the server.
-    context: ToolContext,
+    /// The context of the call, for questions of the server; `None` outside a run.
+    context: Option<ToolContext>,
+    /// The questions that the call has left.
+    allowance: Arc<Allowance>,
     /// Cancelled once the call no longer waits. Read and set under the lock of [`Calls`]: the request may be sent later.
     over: CancellationToken,
 }
@@ -44,9 +48,12 @@ pub(in crate::client) struct Slot {
 const WAITING: usize = 256;
 
 impl Slot {
-    pub(in crate::client) fn new(context: ToolContext) -> (Self, mpsc::Receiver<Report>) {
+    pub(in crate::client) fn new(
+        context: Option<ToolContext>,
+        allowance: Arc<Allowance>,
+    ) -> (Self, mpsc::Receiver<Report>) {
         let (reports, received) = mpsc::channel(WAITING);
-        (Self { reports, context, over: CancellationToken::new() }, received)
+        (Self { reports, context, allowance, over: CancellationToken::new() }, received)
     }
 }
 
@@ -94,10 +101,19 @@ impl Calls {
     }
 
     /// The context of the only call that waits, and its end; `None` if there are several, or none.
-    pub(in crate::client) fn only(&self) -> Option<(ToolContext, CancellationToken)> {
+    pub(in crate::client) fn only(&self) -> Option<(Option<ToolContext>, CancellationToken)> {
         let calls = self.lock();
         let mut all = calls.values();
         all.next().filter(|_| calls.len() == 1).map(|slot| (slot.context.clone(), slot.over.clone()))
+    }
+
+    /// Takes a question of the call that has most of them left: a question does not say which call it belongs to.
+    pub(in crate::client) fn take_question(&self) -> Result<(), Refusal> {
+        let calls = self.lock();
+        let Some(slot) = calls.values().max_by_key(|slot| slot.allowance.left()) else {
+            return Err(Refusal::NoCall);
+        };
+        if slot.allowance.take() { Ok(()) } else { Err(Refusal::NoneLeft) }
     }
 
     fn progress(&self, report: &ProgressNotificationParam) {

@@ -3,19 +3,24 @@
 use std::{
     io,
     process::{ExitStatus, Stdio},
+    sync::Arc,
     time::Duration,
 };
 
 use rmcp::{
     RoleClient,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
-    transport::{Transport, async_rw::AsyncRwTransport},
+    transport::Transport,
 };
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tool_runtime::BoxFuture;
 
-use super::stderr::{Tail, Watching};
+use super::{
+    lines::LineTransport,
+    reception::Reception,
+    stderr::{Tail, Watching},
+};
 use crate::client::config::Process;
 
 /// The variables that each child gets, as the official SDKs pass them on.
@@ -49,7 +54,11 @@ pub(in crate::client) struct Started {
 }
 
 /// Starts the process. `tail` takes note of its end.
-pub(in crate::client) fn spawn(process: &Process, tail: &Tail) -> io::Result<Started> {
+pub(in crate::client) fn spawn(
+    process: &Process,
+    tail: &Tail,
+    reception: Arc<Reception>,
+) -> io::Result<Started> {
     let mut command = Command::new(&process.command);
     command.args(&process.args).kill_on_drop(true);
     if !process.inherit_env {
@@ -69,13 +78,13 @@ pub(in crate::client) fn spawn(process: &Process, tail: &Tail) -> io::Result<Sta
     let (closed, ended) = (CancellationToken::new(), CancellationToken::new());
     let watched = Watched { group: Group::of(child.id()), child, ended: ended.clone().drop_guard() };
     let watching = Box::pin(watched.watch(closed.clone(), tail.clone().watching()));
-    let transport = AsyncRwTransport::new_client(output, input);
+    let transport = LineTransport::new(output, input, reception);
     Ok(Started { transport: ProcessTransport { transport, closed, ended }, stderr, watching })
 }
 
 /// The streams of a child process.
 pub(in crate::client) struct ProcessTransport {
-    transport: AsyncRwTransport<RoleClient, ChildStdout, ChildStdin>,
+    transport: LineTransport<ChildStdout, ChildStdin>,
     /// Cancelled when the standard input was closed.
     closed: CancellationToken,
     /// Cancelled when the process has ended.

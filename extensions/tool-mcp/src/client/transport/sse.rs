@@ -15,7 +15,10 @@ use rmcp::{
 use sse_stream::{Sse, SseStream};
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use super::http::{Headers, with_own};
+use super::{
+    http::{Headers, with_own},
+    reception::{Posted, Reception},
+};
 use crate::client::config::Endpoint;
 
 /// The largest event, in bytes: 16 MiB, as over streamable HTTP.
@@ -31,6 +34,7 @@ pub(in crate::client) struct SseTransport {
     url: Url,
     headers: Arc<Headers>,
     messages: mpsc::Receiver<RxJsonRpcMessage<RoleClient>>,
+    reception: Arc<Reception>,
     reader: AbortHandle,
 }
 
@@ -97,6 +101,7 @@ pub(in crate::client) async fn connect(
     client: reqwest::Client,
     endpoint: &Endpoint,
     headers: Headers,
+    reception: Arc<Reception>,
 ) -> Result<SseTransport, SseFailure> {
     let base = Url::parse(&endpoint.url).map_err(|error| SseFailure::Url(error.to_string()))?;
     let mut request = client.get(base.clone()).header(header::ACCEPT, "text/event-stream");
@@ -104,7 +109,7 @@ pub(in crate::client) async fn connect(
         request = request.header(name, value);
     }
     let response = accepted(request.send().await?).await?;
-    let mut events = SseStream::from_byte_stream(Bounded::new(response.bytes_stream()));
+    let mut events = SseStream::from_byte_stream(Bounded::new(response.bytes_stream(), MAX_EVENT));
     let url = loop {
         let Some(Ok(event)) = next(&mut events).await else { return Err(SseFailure::Ended) };
         if event.event.as_deref() == Some("endpoint") {
@@ -112,15 +117,18 @@ pub(in crate::client) async fn connect(
         }
     };
     let (sender, messages) = mpsc::channel(16);
+    let reading = Arc::clone(&reception);
     let reader = tokio::spawn(async move {
         while let Some(Ok(event)) = next(&mut events).await {
-            let Some(message) = message_of(&event) else { continue };
-            if sender.send(message).await.is_err() {
-                return;
+            for message in messages_of(&event, &reading) {
+                if sender.send(message).await.is_err() {
+                    return;
+                }
             }
         }
     });
-    Ok(SseTransport { client, url, headers: Arc::new(headers), messages, reader: reader.abort_handle() })
+    let (headers, reader) = (Arc::new(headers), reader.abort_handle());
+    Ok(SseTransport { client, url, headers, messages, reception, reader })
 }
 
 /// Returns the URL that the server names. It has the origin of the stream: credentials go nowhere else.
@@ -132,17 +140,11 @@ fn endpoint_of(base: &Url, named: &str) -> Result<Url, SseFailure> {
     }
 }
 
-fn message_of(event: &Sse) -> Option<RxJsonRpcMessage<RoleClient>> {
-    if !matches!(event.event.as_deref(), None | Some("" | "message")) {
-        return None;
-    }
-    let data = event.data.as_deref().filter(|data| !data.trim().is_empty())?;
-    match serde_json::from_str(data) {
-        Ok(message) => Some(message),
-        Err(error) => {
-            tracing::debug!(%error, "an event of an MCP server is no message");
-            None
-        }
+fn messages_of(event: &Sse, reception: &Reception) -> Vec<RxJsonRpcMessage<RoleClient>> {
+    let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
+    match event.data.as_deref().filter(|data| is_message && !data.trim().is_empty()) {
+        Some(data) => reception.read(data.as_bytes(), Posted::None).messages,
+        None => Vec::new(),
     }
 }
 
@@ -174,6 +176,7 @@ impl Transport<RoleClient> for SseTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), SseFailure>> + Send + 'static {
+        self.reception.sent(&message);
         let headers = match &message {
             JsonRpcMessage::Request(_) => with_own((*self.headers).clone(), &message),
             _ => (*self.headers).clone(),
@@ -199,24 +202,25 @@ impl Transport<RoleClient> for SseTransport {
     }
 }
 
-/// A stream that ends with an error at an event beyond [`MAX_EVENT`].
-struct Bounded<S> {
+/// A stream that ends with an error at an event that is too large.
+pub(super) struct Bounded<S> {
     stream: Pin<Box<S>>,
     /// The bytes since the last blank line.
     since: usize,
     last: u8,
+    max_event_bytes: usize,
 }
 
 impl<S> Bounded<S> {
-    fn new(stream: S) -> Self {
-        Self { stream: Box::pin(stream), since: 0, last: 0 }
+    pub(super) fn new(stream: S, max_event_bytes: usize) -> Self {
+        Self { stream: Box::pin(stream), since: 0, last: 0, max_event_bytes }
     }
 
     fn is_within(&mut self, chunk: &[u8]) -> bool {
         for &byte in chunk.iter().filter(|&&byte| byte != b'\r') {
             self.since = if byte == b'\n' && self.last == b'\n' { 0 } else { self.since + 1 };
             self.last = byte;
-            if self.since > MAX_EVENT {
+            if self.since > self.max_event_bytes {
                 return false;
             }
         }

@@ -49,7 +49,7 @@ pub(super) async fn started(
 }
 
 #[tokio::test]
-async fn all_pages_are_listed_and_endless_ones_are_an_error() {
+async fn all_pages_are_listed_and_those_that_repeat_end_the_list() {
     let (builder, fakes) = Fakes::builder(config());
     let fake = tokio::spawn(async move {
         let mut fake = fakes.next().await;
@@ -78,11 +78,15 @@ async fn all_pages_are_listed_and_endless_ones_are_an_error() {
     assert_eq!(names_of(&set).await, ["a", "b", "c"]);
     // M03
     let info = set.server_info().await.unwrap();
-    assert_eq!(info.server_info.unwrap().version, "9");
+    let server = info.server_info.unwrap();
+    assert_eq!((server.name.as_str(), server.version.as_str()), ("fake", "9"));
+    let tools = info.capabilities.tools.unwrap();
+    assert_eq!((tools.list_changed, info.capabilities.prompts), (Some(true), None));
     // M13
-    let error = set.refresh().await.unwrap_err();
-    assert!(error.to_string().contains("its pages repeat"), "{error}");
-    assert_eq!(names_of(&set).await, ["a", "b", "c"]);
+    set.refresh().await.unwrap();
+    assert_eq!(set.diagnostics()[0].code, "listing_cut");
+    assert!(set.diagnostics()[0].to_string().contains("its pages repeat"), "{:?}", set.diagnostics());
+    assert_eq!(names_of(&set).await, [""; 0]);
     drop(fake.await.unwrap());
 }
 

@@ -1,5 +1,6 @@
 //! The client before our server, servers by `rmcp`, and servers that misbehave.
 
+mod answers;
 mod changes;
 mod child;
 #[cfg(feature = "opentelemetry")]
@@ -7,12 +8,14 @@ pub(crate) mod collectors;
 mod configs;
 mod definitions;
 mod fake;
+mod limits;
 mod lives;
 #[cfg(feature = "auth")]
 mod oauth;
 mod offers;
 mod proxy;
 mod results;
+mod streams;
 mod timeouts;
 mod tools;
 mod web;

@@ -87,11 +87,92 @@ async fn failures_are_results_with_their_text() {
     assert_eq!((result.text().as_ref(), result.is_error()), ("", false));
 }
 
+/// A result as its text and its failure, and the codes of the diagnostics.
+async fn read(answer: &str) -> (String, bool, Vec<&'static str>) {
+    let (builder, fakes) = Fakes::builder(config());
+    let answer = answer.to_owned();
+    let fake = tokio::spawn(async move {
+        let mut fake = fakes.next().await;
+        fake.start("one").await;
+        let request = fake.expect("tools/call").await;
+        fake.line(&format!(r#"{{"jsonrpc":"2.0","id":{},"result":{answer}}}"#, request["id"])).await;
+        fake
+    });
+    let set = builder.connect().await.unwrap();
+    let result = call(set.clone(), "one", json!({})).await;
+    drop(fake.await.unwrap());
+    let mut codes: Vec<_> = set.diagnostics().iter().map(|it| it.code).collect();
+    codes.dedup();
+    (result.text().into_owned(), result.is_error(), codes)
+}
+
 #[tokio::test]
-async fn an_answer_that_is_no_result_is_an_error() {
-    let result = result_of(json!({ "tools": [] })).await;
-    assert!(result.is_error());
-    assert!(result.text().contains("cannot be used"), "{}", result.text());
+async fn a_block_that_cannot_be_read_is_its_json_and_the_others_stay() {
+    for (blocks, expected) in [
+        (
+            r#"[{"type":"text","text":"before"},{"type":"future","z":1}]"#,
+            "before\n{\"type\":\"future\",\"z\":1}",
+        ),
+        (
+            r#"[{"type":"text","text":"before"},{"type":"image","data":"aGk="}]"#,
+            "before\n{\"type\":\"image\",\"data\":\"aGk=\"}",
+        ),
+        (
+            r#"[{"type":"text","text":null},{"type":"text","text":"after"}]"#,
+            "{\"type\":\"text\",\"text\":null}\nafter",
+        ),
+        (r#"[{"type":"text","text":"odd","annotations":{"audience":"me","priority":"high"}}]"#, "odd"),
+        (r#"[{"type":"text","text":"odd","annotations":[],"_meta":7}]"#, "odd"),
+        (r#"[7,"loose",{"type":"text","text":"after"}]"#, "7\nloose\nafter"),
+        (r#"[null,[],{}]"#, "null\n[]\n{}"),
+        (r#""a text""#, "a text"),
+        (r#"{"type":"text","text":"one block"}"#, "one block"),
+    ] {
+        for is_error in ["false", "true"] {
+            let (text, failed, codes) =
+                read(&format!(r#"{{"content":{blocks},"isError":{is_error}}}"#)).await;
+            assert_eq!((text.as_str(), failed), (expected, is_error == "true"), "{blocks}");
+            assert_eq!(codes, ["unreadable_content"], "{blocks}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_link_without_a_name_is_named_by_its_address() {
+    let content = json!([{ "type": "resource_link", "uri": "a://d" }]);
+    let result = result_of(json!({ "content": content })).await;
+    assert!(
+        matches!(&result.content()[0], Content::ResourceLink { uri, name, .. } if uri == "a://d" && name == "a://d")
+    );
+}
+
+#[tokio::test]
+async fn what_a_server_answers_to_a_call_is_a_result() {
+    for (answer, expected, failed) in [
+        ("{}", "", false),
+        ("[]", "", false),
+        ("null", "", false),
+        ("\"done\"", "done", false),
+        ("7", "7", false),
+        (r#"[{"type":"text","text":"loose"}]"#, "loose", false),
+        (r#"{"tools":[]}"#, r#"{"tools":[]}"#, false),
+        (r#"{"content":[{"type":"text","text":"a"}],"tools":[]}"#, "a", false),
+        (r#"{"content":null,"isError":true}"#, "The tool failed, and gave no reason.", true),
+        (r#"{"content":[{"type":"text","text":"a"}],"isError":"true"}"#, "a", true),
+        (r#"{"content":[{"type":"text","text":"a"}],"isError":1}"#, "a", true),
+        (r#"{"content":[{"type":"text","text":"a"}],"isError":"false"}"#, "a", false),
+        (r#"{"content":[{"type":"text","text":"a"}],"_meta":[],"resultType":5}"#, "a", false),
+    ] {
+        let (text, is_error, _) = read(answer).await;
+        assert_eq!((text.as_str(), is_error), (expected, failed), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_json_of_a_block_is_bounded_and_says_so() {
+    let (text, ..) =
+        read(&format!(r#"{{"content":[{{"type":"future","z":"{}"}}]}}"#, "ä".repeat(100_000))).await;
+    assert!(text.chars().count() < 4_100 && text.contains("bytes more"), "{}", text.len());
 }
 
 /// Reports.

@@ -18,8 +18,8 @@ use tool_runtime::prelude::*;
 use super::{BOTH, call, names_of, server};
 
 /// A web server that ends with the test.
-struct Web {
-    url: String,
+pub(super) struct Web {
+    pub(super) url: String,
     task: AbortHandle,
 }
 
@@ -29,14 +29,14 @@ impl Drop for Web {
     }
 }
 
-async fn serve(router: Router) -> Web {
+pub(super) async fn serve(router: Router) -> Web {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     Web { url, task: task.abort_handle() }
 }
 
-fn config(url: impl Into<String>) -> ServerConfig {
+pub(super) fn config(url: impl Into<String>) -> ServerConfig {
     ServerConfig::new("web", Endpoint::new(url))
 }
 
@@ -67,10 +67,12 @@ async fn a_server_over_http_is_used_in_both_protocols() {
 type Answer = dyn Fn(&HeaderMap, &Value) -> Response<Body> + Send + Sync;
 
 /// The requests of a mock: method, headers and message.
-type Seen = Arc<Mutex<Vec<(String, HeaderMap, Value)>>>;
+pub(super) type Seen = Arc<Mutex<Vec<(String, HeaderMap, Value)>>>;
 
 /// A server of revision 2025-11-25 with sessions, which answers `tools/call` by `answer`.
-async fn mock(answer: impl Fn(&HeaderMap, &Value) -> Response<Body> + Send + Sync + 'static) -> (Web, Seen) {
+pub(super) async fn mock(
+    answer: impl Fn(&HeaderMap, &Value) -> Response<Body> + Send + Sync + 'static,
+) -> (Web, Seen) {
     let (seen, answer) = (Seen::default(), Arc::new(answer) as Arc<Answer>);
     let all = Arc::clone(&seen);
     let handler = move |request: Request| {
@@ -109,13 +111,17 @@ async fn mock(answer: impl Fn(&HeaderMap, &Value) -> Response<Body> + Send + Syn
     (serve(Router::new().fallback(any(handler))).await, seen)
 }
 
+pub(super) fn json_of(body: &str) -> Response<Body> {
+    ([("content-type", "application/json")], body.to_owned()).into_response()
+}
+
 /// A result as JSON.
-fn answered(request: &Value, result: &Value) -> Response<Body> {
+pub(super) fn answered(request: &Value, result: &Value) -> Response<Body> {
     let message = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
     ([("content-type", "application/json")], message.to_string()).into_response()
 }
 
-fn text(text: &str) -> Value {
+pub(super) fn text(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
@@ -123,7 +129,7 @@ fn status(status: u16, text: &str) -> Response<Body> {
     (StatusCode::from_u16(status).unwrap(), text.to_owned()).into_response()
 }
 
-fn events(text: String) -> Response<Body> {
+pub(super) fn events(text: String) -> Response<Body> {
     ([("content-type", "text/event-stream")], text).into_response()
 }
 
@@ -156,15 +162,20 @@ async fn either_form_of_a_body_is_understood() {
 #[tokio::test]
 async fn errors_keep_the_explanation_of_the_server_and_calls_are_never_repeated() {
     type Check = (fn(&Value) -> Response<Body>, &'static str);
-    let checks: [Check; 5] = [
-        (|_| status(503, "overloaded"), "503"),
-        (|_| status(400, "missing things"), "missing things"),
-        (|_| status(200, ""), ""),
-        (|_| events(String::new()), ""),
+    let checks: [Check; 7] = [
+        (|_| status(503, "overloaded"), "HTTP 503 Service Unavailable: overloaded"),
+        (|_| status(429, "slow down"), "HTTP 429 Too Many Requests: slow down"),
+        (|_| status(400, "missing things"), "HTTP 400 Bad Request: missing things"),
+        (
+            |_| status(200, ""),
+            "the answer has `text/plain; charset=utf-8` in place of JSON or an event stream",
+        ),
+        (|_| json_of(""), "the response has no answer to the request: it is empty"),
+        (|_| events(String::new()), "the connection to the MCP server `web` was lost"),
         (
             |it| {
                 let error = json!({ "jsonrpc": "2.0", "id": it["id"], "error": { "code": -32602, "message": "bad x" } });
-                ([("content-type", "application/json")], error.to_string()).into_response()
+                json_of(&error.to_string())
             },
             "-32602: bad x",
         ),

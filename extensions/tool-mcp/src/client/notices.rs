@@ -1,0 +1,56 @@
+//! Diagnostics of answers: parts of them that cannot be read.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tool_runtime::{
+    diagnostic::{Diagnostic, Severity},
+    policy::Escape,
+};
+
+/// The maximum number of different diagnostics of one server.
+const MAX_NOTICES: usize = 100;
+/// The maximum length of the texts of a server in a diagnostic.
+const MAX_NAME_CHARS: usize = 100;
+const MAX_PROBLEM_CHARS: usize = 500;
+
+/// The diagnostics of the answers of a server: each once, and the first ones only.
+pub(super) struct Notices {
+    server: Arc<str>,
+    /// By their texts.
+    diagnostics: Mutex<BTreeMap<String, Diagnostic>>,
+}
+
+impl Notices {
+    pub(super) fn new(server: Arc<str>) -> Self {
+        Self { server, diagnostics: Mutex::default() }
+    }
+
+    /// Adds a warning about an answer; `tool` is the name of the tool that it belongs to.
+    pub(super) fn warn(&self, code: &'static str, tool: Option<&str>, problem: &str) {
+        let problem = Escape::LINE.at_most(MAX_PROBLEM_CHARS).text(problem);
+        let mut diagnostic = Diagnostic::new(Severity::Warning, code, problem);
+        if let Some(tool) = tool {
+            diagnostic = diagnostic.of_tool(Escape::LINE.at_most(MAX_NAME_CHARS).text(tool));
+        }
+        self.add(diagnostic);
+    }
+
+    /// Adds a diagnostic, unless it is known.
+    pub(super) fn add(&self, diagnostic: Diagnostic) {
+        let text = diagnostic.to_string();
+        let mut diagnostics = self.diagnostics.lock().unwrap_or_else(PoisonError::into_inner);
+        if diagnostics.len() >= MAX_NOTICES || diagnostics.contains_key(&text) {
+            return;
+        }
+        tracing::warn!(server = &*self.server, "{text}");
+        diagnostics.insert(text, diagnostic);
+    }
+
+    /// Returns the diagnostics.
+    pub(super) fn all(&self) -> Vec<Diagnostic> {
+        self.diagnostics.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+}

@@ -1,0 +1,119 @@
+//! The limits of the questions of a server: each costs the program a request to a model, or its user an interruption.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use rmcp::ErrorData;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::{limits::ServerLimits, notices::Notices, transport::Calls};
+
+/// The number of questions that a call has left.
+#[derive(Debug)]
+pub(super) struct Allowance(AtomicU32);
+
+impl Allowance {
+    pub(super) fn new(limits: &ServerLimits) -> Arc<Self> {
+        Arc::new(Self(AtomicU32::new(limits.max_questions_per_call)))
+    }
+
+    pub(super) fn left(&self) -> u32 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Takes a question; `false` if there is none left.
+    pub(super) fn take(&self) -> bool {
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(1)).is_ok()
+    }
+}
+
+/// The reason why a question has no allowance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// No call waits for its result.
+    NoCall,
+    /// The calls that wait have none left.
+    NoneLeft,
+}
+
+/// The questions of a server that are answered at once.
+pub(super) struct Questions {
+    limits: ServerLimits,
+    notices: Arc<Notices>,
+    permits: Semaphore,
+    /// Those about folders, which cost nothing, and are asked outside of calls, too.
+    root_permits: Semaphore,
+}
+
+impl Questions {
+    pub(super) fn new(limits: ServerLimits, notices: Arc<Notices>) -> Self {
+        let permits = usize::try_from(limits.max_concurrent_questions).unwrap_or(usize::MAX);
+        let permits = permits.min(Semaphore::MAX_PERMITS);
+        Self { limits, notices, permits: Semaphore::new(permits), root_permits: Semaphore::new(permits) }
+    }
+
+    /// Admits a question of a round of a call that has this allowance.
+    pub(super) async fn admit_in_round(
+        &self,
+        allowance: &Allowance,
+    ) -> Result<SemaphorePermit<'_>, ErrorData> {
+        match allowance.take() {
+            true => self.permit().await,
+            false => Err(self.none_left()),
+        }
+    }
+
+    /// Admits a question that a server asks by itself.
+    pub(super) async fn admit(&self, calls: &Calls) -> Result<SemaphorePermit<'_>, ErrorData> {
+        match calls.take_question() {
+            Ok(()) => self.permit().await,
+            Err(Refusal::NoneLeft) => Err(self.none_left()),
+            Err(Refusal::NoCall) if self.limits.questions_outside_calls => {
+                self.permits.try_acquire().map_err(|_| self.busy())
+            }
+            Err(Refusal::NoCall) => Err(self.refusal(
+                "the client answers no questions outside of calls".to_owned(),
+                "it asked a question while no call was waiting (`questions_outside_calls`)",
+            )),
+        }
+    }
+
+    /// Admits a question about folders.
+    pub(super) fn admit_roots(&self) -> Result<SemaphorePermit<'_>, ErrorData> {
+        self.root_permits.try_acquire().map_err(|_| self.busy())
+    }
+
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, ErrorData> {
+        if self.limits.max_concurrent_questions == 0 {
+            return Err(self.busy());
+        }
+        self.permits.acquire().await.map_err(|_| self.busy())
+    }
+
+    fn busy(&self) -> ErrorData {
+        let limit = self.limits.max_concurrent_questions;
+        self.refusal(
+            format!("the client answers {limit} questions at once"),
+            &format!("it asked more than {limit} questions at once (`max_concurrent_questions`)"),
+        )
+    }
+
+    fn none_left(&self) -> ErrorData {
+        let limit = self.limits.max_questions_per_call;
+        self.refusal(
+            format!("the client answers {limit} questions during a call"),
+            &format!("it asked more than {limit} questions during a call (`max_questions_per_call`)"),
+        )
+    }
+
+    fn refusal(&self, message: String, problem: &str) -> ErrorData {
+        self.notices.warn(
+            "question_refused",
+            None,
+            &format!("a question of the server was refused: {problem}"),
+        );
+        ErrorData::invalid_request(message, None)
+    }
+}

@@ -1,0 +1,169 @@
+//! Event streams of a server: messages only, and pauses before a stream is opened again.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use futures_core::{Stream, stream::BoxStream};
+use rmcp::{
+    model::{JsonRpcMessage, RequestId},
+    transport::streamable_http_client::SseError,
+};
+use sse_stream::Sse;
+use tokio::time::Instant;
+
+use super::reception::{Posted, Reception};
+use crate::client::limits::ServerLimits;
+
+/// The maximum number of streams whose pauses are remembered; others have the lowest pause.
+const MAX_STREAMS: usize = 1_024;
+
+/// The pauses before streams are opened again, by the id of the last event of a stream.
+pub(in crate::client) struct Pauses {
+    min: Duration,
+    max: Duration,
+    stable_after: Duration,
+    next: Mutex<HashMap<Option<String>, Pause>>,
+}
+
+/// The pause before the next connection of a stream.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Pause {
+    /// The pause by the number of reconnections, which doubles.
+    backoff: Duration,
+    /// The pause that the server asks for.
+    retry: Duration,
+}
+
+impl Pauses {
+    pub(in crate::client) fn new(limits: &ServerLimits) -> Self {
+        let (min, stable_after) = (limits.min_reconnect_pause, limits.stable_after);
+        Self { min, max: limits.max_reconnect_pause.max(min), stable_after, next: Mutex::default() }
+    }
+
+    /// Waits until a stream may be opened, and returns its pause; `last` is the id of its last event. The first stream
+    /// is opened at once.
+    pub(super) async fn wait(&self, last: Option<&str>) -> Pause {
+        let key = last.map(str::to_owned);
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+        let pause = match next {
+            Some(pause) => pause,
+            None if last.is_none() => Pause::default(),
+            None => Pause { backoff: self.min, retry: Duration::ZERO },
+        };
+        tokio::time::sleep(pause.backoff.max(pause.retry.min(self.max))).await;
+        pause
+    }
+
+    /// Takes note of the end of a stream that was opened after `pause`, and was open for `duration`.
+    pub(super) fn ended(
+        &self,
+        last: Option<&str>,
+        pause: Pause,
+        duration: Duration,
+        retry: Option<Duration>,
+    ) {
+        let backoff = match duration >= self.stable_after {
+            true => self.min,
+            false => pause.backoff.saturating_mul(2).clamp(self.min, self.max),
+        };
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        if next.len() >= MAX_STREAMS {
+            next.retain(|last, _| last.is_none());
+        }
+        next.insert(last.map(str::to_owned), Pause { backoff, retry: retry.unwrap_or(pause.retry) });
+    }
+}
+
+/// The events of one connection.
+pub(super) struct Events {
+    events: BoxStream<'static, Result<Sse, SseError>>,
+    reception: Arc<Reception>,
+    pauses: Arc<Pauses>,
+    pause: Pause,
+    opened: Instant,
+    /// The request whose response this is.
+    post: Option<RequestId>,
+    last: Option<String>,
+    retry: Option<Duration>,
+    /// The request has its answer: the stream is not opened again.
+    is_answered: bool,
+    waiting: VecDeque<Sse>,
+}
+
+impl Events {
+    /// Wraps the stream that answers the request `post`.
+    pub(super) fn of_post(
+        events: BoxStream<'static, Result<Sse, SseError>>,
+        reception: Arc<Reception>,
+        pauses: Arc<Pauses>,
+        post: Option<RequestId>,
+    ) -> Self {
+        let (opened, waiting) = (Instant::now(), VecDeque::new());
+        let (last, retry, pause, is_answered) = (None, None, Pause::default(), false);
+        Self { events, reception, pauses, pause, opened, post, last, retry, is_answered, waiting }
+    }
+
+    /// Wraps a stream that was opened after `pause`, and goes on after the event `last`.
+    pub(super) fn after(self, pause: Pause, last: Option<String>) -> Self {
+        Self { pause, last, ..self }
+    }
+
+    /// Reads an event. What is no message has no data, since the SDK reads data of any event during the handshake.
+    fn take(&mut self, mut event: Sse) -> Sse {
+        if let Some(millis) = event.retry.take() {
+            self.retry = Some(Duration::from_millis(millis));
+        }
+        if event.id.is_some() {
+            self.last.clone_from(&event.id);
+        }
+        let is_message = matches!(event.event.take().as_deref(), None | Some("" | "message"));
+        let Some(data) = event.data.take().filter(|data| is_message && !data.trim().is_empty()) else {
+            return event;
+        };
+        let post = self.post.as_ref().map_or(Posted::None, Posted::Event);
+        let received = self.reception.read(data.as_bytes(), post);
+        self.is_answered |= self.post.is_some()
+            && received
+                .messages
+                .iter()
+                .any(|it| matches!(it, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)));
+        if received.is_verbatim {
+            event.data = Some(data.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(data));
+            return event;
+        }
+        for message in received.messages {
+            let data = serde_json::to_string(&message).ok();
+            self.waiting.push_back(Sse { event: None, data, id: None, retry: None });
+        }
+        event
+    }
+
+    fn end(&mut self) {
+        // A response without an id of an event is not opened again.
+        if !self.is_answered && (self.post.is_none() || self.last.is_some()) {
+            self.pauses.ended(self.last.as_deref(), self.pause, self.opened.elapsed(), self.retry);
+        }
+    }
+}
+
+impl Stream for Events {
+    type Item = Result<Sse, SseError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(event) = self.waiting.pop_front() {
+            return Poll::Ready(Some(Ok(event)));
+        }
+        Poll::Ready(match ready!(self.events.as_mut().poll_next(task)) {
+            Some(Ok(event)) => Some(Ok(self.take(event))),
+            end => {
+                self.end();
+                end
+            }
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! Messages by lines, over a pair of streams.
+
+use std::{collections::VecDeque, io, sync::Arc};
+
+use rmcp::{
+    RoleClient,
+    model::{ErrorData, RequestId},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    sync::Mutex,
+};
+
+use super::reception::{Posted, Reception};
+
+/// The maximum length of a line, in bytes: 16 MiB, as over HTTP.
+const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+/// The length of the beginning of a longer line, which names the request that it answers.
+const MAX_HEAD_BYTES: usize = 1024;
+/// The maximum size of what waits for a server to read, beyond which its malformed requests have no answer.
+const MAX_PENDING_BYTES: usize = 64 * 1024;
+/// The capacity of a line that is kept for the next one.
+const KEPT_LINE_BYTES: usize = 64 * 1024;
+
+/// The transport of messages by lines.
+pub(in crate::client) struct LineTransport<R, W> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    /// `true` until the end of a line that is too long.
+    is_discarding: bool,
+    received: VecDeque<RxJsonRpcMessage<RoleClient>>,
+    write: Arc<Mutex<Writer<W>>>,
+    reception: Arc<Reception>,
+}
+
+impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
+    pub(in crate::client) fn new(read: R, write: W, reception: Arc<Reception>) -> Self {
+        Self {
+            read: BufReader::new(read),
+            line: Vec::new(),
+            is_discarding: false,
+            received: VecDeque::new(),
+            write: Arc::new(Mutex::new(Writer { stream: Some(write), pending: Vec::new() })),
+            reception,
+        }
+    }
+
+    /// Answers a malformed request of the server, unless the server does not read its answers.
+    fn refuse(&self, id: RequestId)
+    where
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let error = ErrorData::invalid_request("the request is malformed", None);
+        let answer = TxJsonRpcMessage::<RoleClient>::error(error, Some(id));
+        let Ok(mut write) = Arc::clone(&self.write).try_lock_owned() else { return };
+        if write.pending.len() < MAX_PENDING_BYTES && write.add(&answer).is_ok() {
+            tokio::spawn(async move { write.flush().await });
+        }
+    }
+
+    /// Reads until the end of a line; `false` at the end of the stream. A cancelled read goes on with the next one.
+    async fn read_line(&mut self) -> io::Result<bool> {
+        loop {
+            let available = self.read.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(false);
+            }
+            let end = available.iter().position(|&byte| byte == b'\n');
+            let part = &available[..end.unwrap_or(available.len())];
+            if self.line.len() + part.len() > MAX_LINE_BYTES {
+                self.is_discarding = true;
+                self.line.truncate(MAX_HEAD_BYTES);
+                self.line.shrink_to_fit();
+            }
+            if !self.is_discarding {
+                self.line.extend_from_slice(part);
+            }
+            let consumed = part.len() + usize::from(end.is_some());
+            self.read.consume(consumed);
+            if end.is_none() {
+                continue;
+            }
+            if !std::mem::take(&mut self.is_discarding) {
+                return Ok(true);
+            }
+            self.received.extend(self.reception.discard(&self.line, MAX_LINE_BYTES));
+            self.line.clear();
+            if !self.received.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// The stream to a server, and what it has not taken yet: a message whose sender gave up is written to its end.
+struct Writer<W> {
+    /// `None` once it is closed.
+    stream: Option<W>,
+    pending: Vec<u8>,
+}
+
+impl<W: AsyncWrite + Unpin> Writer<W> {
+    /// Adds a message with the end of its line.
+    fn add(&mut self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
+        let line = serde_json::to_vec(message)?;
+        self.pending.extend(line);
+        self.pending.push(b'\n');
+        Ok(())
+    }
+
+    /// Writes what is pending. If this is cancelled, the next call goes on.
+    async fn flush(&mut self) -> io::Result<()> {
+        let stream = self.stream.as_mut().ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?;
+        let mut written = Written { pending: &mut self.pending, bytes: 0 };
+        while written.bytes < written.pending.len() {
+            match stream.write(&written.pending[written.bytes..]).await? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                bytes => written.bytes += bytes,
+            }
+        }
+        drop(written);
+        stream.flush().await
+    }
+}
+
+/// Removes what was written when it is dropped.
+struct Written<'a> {
+    pending: &'a mut Vec<u8>,
+    bytes: usize,
+}
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        self.pending.drain(..self.bytes);
+        self.pending.shrink_to(KEPT_LINE_BYTES);
+    }
+}
+
+impl<R, W> Transport<RoleClient> for LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        self.reception.sent(&message);
+        let write = Arc::clone(&self.write);
+        async move {
+            let mut write = write.lock().await;
+            write.add(&message)?;
+            write.flush().await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            if let Some(message) = self.received.pop_front() {
+                return Some(message);
+            }
+            match self.read_line().await {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    tracing::debug!(%error, "the stream of an MCP server cannot be read");
+                    return None;
+                }
+            }
+            let line = self.line.trim_ascii();
+            if !line.is_empty() {
+                let received = self.reception.read(line, Posted::None);
+                self.received.extend(received.messages);
+                received.malformed_requests.into_iter().for_each(|id| self.refuse(id));
+            }
+            self.line.clear();
+            self.line.shrink_to(KEPT_LINE_BYTES);
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        drop(self.write.lock().await.stream.take());
+        Ok(())
+    }
+}

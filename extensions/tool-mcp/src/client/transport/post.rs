@@ -1,0 +1,276 @@
+//! Posting a message over streamable HTTP, and reading the response with tolerance.
+
+use std::{borrow::Cow, fmt, io, sync::Arc};
+
+use reqwest::{Response, StatusCode, header};
+use rmcp::{
+    model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage},
+    transport::streamable_http_client::{
+        AuthRequiredError, InsufficientScopeError, StreamableHttpError, StreamableHttpPostResponse,
+        StreamableHttpResponseLimits,
+    },
+};
+
+use super::{
+    events::{Events, Pauses},
+    http::{Failure, Headers},
+    reception::{Posted, Reception},
+};
+
+const JSON: &str = "application/json";
+const EVENT_STREAM: &str = "text/event-stream";
+const SESSION: &str = "mcp-session-id";
+/// The maximum length of the body of an error of which nothing was read, in characters.
+const MAX_PREVIEW_CHARS: usize = 256;
+
+/// A message to post.
+pub(super) struct Post<'a> {
+    pub(super) uri: &'a str,
+    pub(super) message: &'a ClientJsonRpcMessage,
+    pub(super) session: Option<&'a str>,
+    pub(super) token: Option<String>,
+    pub(super) headers: &'a Headers,
+    pub(super) limits: StreamableHttpResponseLimits,
+}
+
+/// A status by which a server refused a request, with its explanation.
+#[derive(Debug)]
+pub(super) struct HttpRefusal {
+    pub(super) status: StatusCode,
+    text: String,
+}
+
+impl fmt::Display for HttpRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text.is_empty() {
+            true => write!(f, "HTTP {}", self.status),
+            false => write!(f, "HTTP {}: {}", self.status, self.text),
+        }
+    }
+}
+
+impl std::error::Error for HttpRefusal {}
+
+impl Post<'_> {
+    /// Returns the id of the request, if the message is one.
+    fn id(&self) -> Option<&RequestId> {
+        match self.message {
+            JsonRpcMessage::Request(request) => Some(&request.id),
+            _ => None,
+        }
+    }
+
+    /// Sends the message, and reads the response.
+    pub(super) async fn send(
+        self,
+        client: &reqwest::Client,
+        reception: &Arc<Reception>,
+        pauses: &Arc<Pauses>,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        reception.sent(self.message);
+        let posted = self.send_message(client, reception, pauses).await;
+        if let (Err(_), Some(id)) = (&posted, self.id()) {
+            reception.forget(id);
+        }
+        posted
+    }
+
+    async fn send_message(
+        &self,
+        client: &reqwest::Client,
+        reception: &Arc<Reception>,
+        pauses: &Arc<Pauses>,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let mut request = client.post(self.uri).header(header::ACCEPT, format!("{EVENT_STREAM}, {JSON}"));
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        for (name, value) in self.headers {
+            request = request.header(name, value);
+        }
+        if let Some(session) = self.session {
+            request = request.header(SESSION, session);
+        }
+        let response = request.json(self.message).send().await?;
+        let status = response.status();
+        if let Some(id) = self.id() {
+            reception.take_status(id, status.as_u16());
+        }
+        challenged(&response)?;
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        if status == StatusCode::NOT_FOUND && self.session.is_some() {
+            return Err(StreamableHttpError::SessionExpired);
+        }
+        match status.is_success() {
+            true => self.read(response, reception, pauses).await,
+            false => self.refused(response, reception).await,
+        }
+    }
+
+    /// Reads a successful response.
+    async fn read(
+        &self,
+        response: Response,
+        reception: &Arc<Reception>,
+        pauses: &Arc<Pauses>,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let session = session_of(&response);
+        let Some(id) = self.id() else {
+            // The message has no answer: whatever the body is, it was accepted.
+            return Ok(StreamableHttpPostResponse::Accepted);
+        };
+        let content_type = content_type(&response);
+        match content_type.as_deref().map(essence) {
+            Some(kind) if kind == EVENT_STREAM => {
+                let events = super::http::bounded_events(response, self.limits.max_sse_event_size);
+                let events =
+                    Events::of_post(events, Arc::clone(reception), Arc::clone(pauses), Some(id.clone()));
+                Ok(StreamableHttpPostResponse::Sse(Box::pin(events), session))
+            }
+            Some(kind) if kind == JSON || kind.ends_with("+json") => {
+                let body = body_of(response, self.limits.max_json_response_size).await?;
+                match answer_in(reception, &body, id) {
+                    Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
+                    None => Err(StreamableHttpError::UnexpectedServerResponse(Cow::Owned(format!(
+                        "the response has no answer to the request: {}",
+                        preview(&body)
+                    )))),
+                }
+            }
+            _ => Err(StreamableHttpError::UnexpectedContentType(content_type)),
+        }
+    }
+
+    /// Reads a response that refuses the request: an error of the protocol, or a text.
+    async fn refused(
+        &self,
+        response: Response,
+        reception: &Reception,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let (status, session) = (response.status(), session_of(&response));
+        let is_unauthorized = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        let is_json = content_type(&response).is_some_and(|kind| essence(&kind).ends_with("json"));
+        let limit = match is_json {
+            true => self.limits.max_json_response_size,
+            false => self.limits.max_error_response_size,
+        };
+        let body = beginning_of(response, limit).await;
+        let answer = match self.id() {
+            Some(id) if is_json && !is_unauthorized => answer_in(reception, &body, id),
+            _ => None,
+        };
+        if let Some(answer @ JsonRpcMessage::Error(_)) = answer {
+            return Ok(StreamableHttpPostResponse::Json(answer, session));
+        }
+        let text: String = String::from_utf8_lossy(&body).trim().chars().take(4_000).collect();
+        if let Some(id) =
+            self.id().filter(|_| self.is_probe() && status.is_client_error() && !is_unauthorized)
+        {
+            // A server of an earlier revision: the handshake goes on with `initialize`.
+            let error = ErrorData::invalid_request(format!("HTTP {status}: {text}"), None);
+            return Ok(StreamableHttpPostResponse::Json(
+                ServerJsonRpcMessage::error(error, Some(id.clone())),
+                None,
+            ));
+        }
+        if is_unauthorized {
+            return Err(StreamableHttpError::UnexpectedServerResponse(Cow::Owned(format!(
+                "HTTP {status}: {text}"
+            ))));
+        }
+        Err(StreamableHttpError::Io(io::Error::other(HttpRefusal { status, text })))
+    }
+
+    /// Returns `true` for the question for the newest revision, outside of a session.
+    fn is_probe(&self) -> bool {
+        use rmcp::model::ClientRequest;
+        self.session.is_none()
+            && matches!(self.message, JsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::DiscoverRequest(_)))
+    }
+}
+
+/// Returns an error if the server demands an authorization, and says which.
+fn challenged(response: &Response) -> Result<(), Failure> {
+    let status = response.status();
+    if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        return Ok(());
+    }
+    let Some(challenge) = response.headers().get(header::WWW_AUTHENTICATE) else { return Ok(()) };
+    let challenge = String::from_utf8_lossy(challenge.as_bytes()).into_owned();
+    Err(match status {
+        StatusCode::UNAUTHORIZED => StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge)),
+        _ => {
+            let scope = scope_of(&challenge);
+            StreamableHttpError::InsufficientScope(InsufficientScopeError::new(challenge, scope))
+        }
+    })
+}
+
+/// Returns the parameter `scope` of a challenge.
+fn scope_of(challenge: &str) -> Option<String> {
+    let start = challenge.to_ascii_lowercase().find("scope=")? + "scope=".len();
+    let value = challenge.get(start..)?;
+    let scope = match value.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next(),
+        None => value.split([',', ' ']).next(),
+    };
+    scope.filter(|scope| !scope.is_empty()).map(str::to_owned)
+}
+
+/// Returns the answer to a request in a body.
+fn answer_in(reception: &Reception, body: &[u8], id: &RequestId) -> Option<ServerJsonRpcMessage> {
+    let messages = reception.read(body, Posted::Whole(id)).messages;
+    let is_answer =
+        |it: &ServerJsonRpcMessage| matches!(it, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
+    messages.into_iter().find(is_answer)
+}
+
+fn session_of(response: &Response) -> Option<String> {
+    response.headers().get(SESSION).and_then(|session| session.to_str().ok()).map(str::to_owned)
+}
+
+fn content_type(response: &Response) -> Option<String> {
+    let kind = response.headers().get(header::CONTENT_TYPE)?;
+    Some(String::from_utf8_lossy(kind.as_bytes()).into_owned())
+}
+
+/// Returns a media type without its parameters.
+fn essence(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// Reads a whole body.
+async fn body_of(mut response: Response, max_size: usize) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if body.len() + chunk.len() > max_size {
+            return Err(StreamableHttpError::ResponseBodyTooLarge { max_size });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// Reads the beginning of a body, as far as it comes.
+async fn beginning_of(mut response: Response, max_size: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() >= max_size {
+            body.truncate(max_size);
+            break;
+        }
+    }
+    body
+}
+
+/// Returns the beginning of a body, as a text.
+fn preview(body: &[u8]) -> String {
+    match String::from_utf8_lossy(body).trim() {
+        "" => "it is empty".to_owned(),
+        text => text.chars().take(MAX_PREVIEW_CHARS).collect(),
+    }
+}

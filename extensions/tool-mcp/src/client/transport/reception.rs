@@ -1,0 +1,384 @@
+//! Messages of a server, read with tolerance.
+//!
+//! The SDK reads a message as a whole: one that has a single malformed part is no message for it, and the request that it
+//! answers waits until its timeout. Here, a message that the SDK reads goes to it as it came; of another one, the part
+//! that can be read answers its request, with a diagnostic.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rmcp::{
+    RoleClient,
+    model::{
+        ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerResult,
+    },
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+};
+use serde_json::{Map, Value};
+
+use super::repair;
+use crate::client::notices::Notices;
+
+/// The maximum length of a text that is made of a malformed part of an error.
+const MAX_ERROR_CHARS: usize = 2_000;
+
+type Message = RxJsonRpcMessage<RoleClient>;
+
+/// The request that an answer belongs to.
+#[derive(Debug, Clone)]
+pub(super) enum Awaited {
+    Initialize,
+    Discover,
+    /// A call, with the name of the tool.
+    Call(String),
+    Other,
+}
+
+impl Awaited {
+    fn by(request: &ClientRequest) -> Self {
+        match request {
+            ClientRequest::InitializeRequest(_) => Self::Initialize,
+            ClientRequest::DiscoverRequest(_) => Self::Discover,
+            ClientRequest::CallToolRequest(call) => Self::Call(call.params.name.to_string()),
+            _ => Self::Other,
+        }
+    }
+
+    fn is_handshake(&self) -> bool {
+        matches!(self, Self::Initialize | Self::Discover)
+    }
+
+    /// Returns `true` if the SDK has read a result as one of this request.
+    fn is_answered_by(&self, result: &ServerResult) -> bool {
+        match self {
+            Self::Initialize => matches!(result, ServerResult::InitializeResult(_)),
+            Self::Discover => matches!(result, ServerResult::DiscoverResult(_)),
+            Self::Call(_) => matches!(
+                result,
+                ServerResult::CallToolResult(_)
+                    | ServerResult::InputRequiredResult(_)
+                    | ServerResult::CreateTaskResult(_)
+            ),
+            Self::Other => true,
+        }
+    }
+}
+
+/// The request whose HTTP response has a text: an answer in it without a readable id belongs to that request.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "requests are posted over HTTP"))]
+pub(super) enum Posted<'a> {
+    /// The text is of a stream for all requests.
+    None,
+    /// The text is one of several of an event stream.
+    Event(&'a RequestId),
+    /// The text is the whole response.
+    Whole(&'a RequestId),
+}
+
+impl<'a> Posted<'a> {
+    fn id(self) -> Option<&'a RequestId> {
+        match self {
+            Self::Event(id) | Self::Whole(id) => Some(id),
+            Self::None => None,
+        }
+    }
+
+    /// Returns the request that an answer belongs to, whose id belongs to the open request `known`.
+    fn answered(self, is_named: bool, known: Option<RequestId>) -> Option<RequestId> {
+        match self {
+            Self::None => known,
+            Self::Event(id) if is_named => known.filter(|known| known == id),
+            Self::Event(id) | Self::Whole(id) => Some(id.clone()),
+        }
+    }
+}
+
+/// A text of a server as messages.
+#[derive(Default)]
+pub(super) struct Received {
+    pub(super) messages: Vec<Message>,
+    /// `true` if the SDK reads the text as it is.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "event streams are of HTTP"))]
+    pub(super) is_verbatim: bool,
+    /// The ids of requests of the server that cannot be read.
+    pub(super) malformed_requests: Vec<RequestId>,
+}
+
+/// The reader of the messages of one connection, which knows the requests that are not answered yet.
+pub(in crate::client) struct Reception {
+    notices: Arc<Notices>,
+    open: Mutex<HashMap<RequestId, Awaited>>,
+    /// The reason why the answer to the handshake cannot be used.
+    failure: Mutex<Option<String>>,
+    /// The HTTP status by which the last request of the handshake was refused.
+    #[cfg(feature = "http")]
+    refusal: Mutex<Option<u16>>,
+}
+
+impl Reception {
+    pub(in crate::client) fn new(notices: Arc<Notices>) -> Self {
+        Self {
+            notices,
+            open: Mutex::default(),
+            failure: Mutex::default(),
+            #[cfg(feature = "http")]
+            refusal: Mutex::default(),
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<RequestId, Awaited>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the reason why the answer to the handshake cannot be used.
+    pub(in crate::client) fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the HTTP status by which the last request of the handshake was refused.
+    #[cfg(feature = "http")]
+    pub(in crate::client) fn refusal(&self) -> Option<u16> {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of the HTTP status of the answer to a request, if that is one of the handshake.
+    #[cfg(feature = "http")]
+    pub(super) fn take_status(&self, id: &RequestId, status: u16) {
+        if self.open().get(id).is_some_and(Awaited::is_handshake) {
+            *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = (status >= 400).then_some(status);
+        }
+    }
+
+    /// Takes note of a message that is sent.
+    pub(super) fn sent(&self, message: &TxJsonRpcMessage<RoleClient>) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.open().insert(request.id.clone(), Awaited::by(&request.request));
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.open().remove(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives up a request that was not sent, or has no answer.
+    #[cfg(feature = "http")]
+    pub(super) fn forget(&self, id: &RequestId) {
+        self.open().remove(id);
+    }
+
+    /// Answers the request of an answer that is too long; `head` is the beginning of the answer.
+    pub(super) fn discard(&self, head: &[u8], max_bytes: usize) -> Option<Message> {
+        let problem = format!("a message of more than {max_bytes} bytes was discarded");
+        let id = id_of_head(head).and_then(|id| open_id(&self.open(), &id));
+        let awaited = id.as_ref().and_then(|id| self.open().remove(id));
+        let tool = match &awaited {
+            Some(Awaited::Call(tool)) => Some(tool.as_str()),
+            _ => None,
+        };
+        self.notices.warn("unreadable_answer", tool, &problem);
+        awaited.as_ref()?;
+        let reason = format!("the request was processed, but its answer is larger than {max_bytes} bytes");
+        Some(Message::error(ErrorData::internal_error(reason, None), id))
+    }
+
+    /// Reads a text.
+    pub(super) fn read(&self, text: &[u8], post: Posted<'_>) -> Received {
+        let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+        if let Ok(message) = serde_json::from_slice::<Message>(text)
+            && self.is_usable(&message, post)
+        {
+            return Received { messages: vec![message], is_verbatim: true, malformed_requests: Vec::new() };
+        }
+        let mut received = Received::default();
+        match serde_json::from_slice::<Value>(text) {
+            Ok(Value::Array(batch)) => {
+                batch.into_iter().for_each(|message| self.read_value(message, post, &mut received));
+            }
+            Ok(message) => self.read_value(message, post, &mut received),
+            Err(error) => tracing::debug!(%error, "a text of an MCP server is no JSON"),
+        }
+        received
+    }
+
+    /// Returns `true` for a message that is used as the SDK reads it; the request that it answers is no longer open.
+    fn is_usable(&self, message: &Message, post: Posted<'_>) -> bool {
+        match message {
+            JsonRpcMessage::Response(response) => {
+                let mut open = self.open();
+                let Some(id) = open_id(&open, &response.id) else { return false };
+                let is_usable = post.id().is_none_or(|post| *post == id)
+                    && open.get(&id).is_some_and(|awaited| awaited.is_answered_by(&response.result));
+                is_usable && open.remove(&id).is_some()
+            }
+            JsonRpcMessage::Error(error) => {
+                let mut open = self.open();
+                let id = error.id.as_ref().and_then(|id| open_id(&open, id));
+                id.filter(|id| post.id().is_none_or(|post| post == id))
+                    .is_some_and(|id| open.remove(&id).is_some())
+            }
+            _ => true,
+        }
+    }
+
+    fn read_value(&self, message: Value, post: Posted<'_>, received: &mut Received) {
+        let Value::Object(mut message) = message else {
+            tracing::debug!("a text of an MCP server is no message");
+            return;
+        };
+        if message.get("method").is_some_and(Value::is_string) {
+            message.insert("jsonrpc".to_owned(), "2.0".into());
+            message.remove("result");
+            message.remove("error");
+            let id = message.get("id").and_then(id_of);
+            match serde_json::from_value(Value::Object(message)) {
+                Ok(message) => received.messages.push(message),
+                Err(error) => {
+                    tracing::debug!(%error, "a request of an MCP server is malformed");
+                    received.malformed_requests.extend(id);
+                }
+            }
+            return;
+        }
+        let Some((id, awaited)) = self.answered(&message, post) else {
+            tracing::debug!("a message of an MCP server answers no open request");
+            return;
+        };
+        received.messages.push(self.answer(id, &awaited, message));
+    }
+
+    /// Returns the open request that a message answers, which is no longer open then.
+    fn answered(&self, message: &Map<String, Value>, post: Posted<'_>) -> Option<(RequestId, Awaited)> {
+        let mut open = self.open();
+        let named = message.get("id").and_then(id_of);
+        let is_named = named.is_some();
+        let is_answer = message.contains_key("result") || message.contains_key("error");
+        let known = match named {
+            Some(id) => open_id(&open, &id),
+            // The handshake is the only request of its time. Later, an error without an id may be about any message.
+            None => open.iter().find_map(|(id, awaited)| awaited.is_handshake().then(|| id.clone())),
+        };
+        if !is_named && !is_answer && !matches!(post, Posted::Whole(_)) {
+            return None;
+        }
+        let id = post.answered(is_named, known)?;
+        let awaited = open.remove(&id)?;
+        Some((id, awaited))
+    }
+
+    fn answer(&self, id: RequestId, awaited: &Awaited, mut message: Map<String, Value>) -> Message {
+        let error = message.remove("error").filter(|error| !error.is_null());
+        let result = message.remove("result");
+        let tool = match awaited {
+            Awaited::Call(tool) => Some(tool.as_str()),
+            _ => None,
+        };
+        let Some(result) = result.filter(|_| error.is_none()) else {
+            if let Some(error) = error.clone().and_then(|error| serde_json::from_value(error).ok()) {
+                return Message::error(error, Some(id));
+            }
+            let error = error_data(error);
+            self.notices.warn(
+                "unreadable_answer",
+                tool,
+                &format!("an error is malformed: {}", error.message),
+            );
+            return Message::error(error, Some(id));
+        };
+        let repaired = match awaited {
+            Awaited::Initialize => repair::initialize(result),
+            Awaited::Discover => repair::discover(result),
+            Awaited::Call(_) => repair::call(result),
+            Awaited::Other => repair::other(result),
+        };
+        let code = match awaited {
+            Awaited::Call(_) => "unreadable_content",
+            Awaited::Initialize | Awaited::Discover => "unreadable_handshake",
+            Awaited::Other => "unreadable_answer",
+        };
+        for problem in &repaired.problems {
+            self.notices.warn(code, tool, problem);
+        }
+        if let Some(failure) = repaired.failure {
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        }
+        Message::response(repaired.result, id)
+    }
+}
+
+/// Returns the id of an open request, which a server may send as a text.
+fn open_id(open: &HashMap<RequestId, Awaited>, id: &RequestId) -> Option<RequestId> {
+    if open.contains_key(id) {
+        return Some(id.clone());
+    }
+    match id {
+        RequestId::String(text) => {
+            let id = RequestId::Number(text.trim().parse().ok()?);
+            open.contains_key(&id).then_some(id)
+        }
+        RequestId::Number(_) => None,
+    }
+}
+
+/// Reads an id: a text, or a whole number in any notation.
+fn id_of(id: &Value) -> Option<RequestId> {
+    match id {
+        Value::String(text) => Some(RequestId::String(text.as_str().into())),
+        Value::Number(number) => {
+            let whole = number.as_i64().or_else(|| {
+                let number = number.as_f64().filter(|number| number.fract() == 0.0)?;
+                format!("{number:.0}").parse().ok()
+            });
+            whole.map(RequestId::Number)
+        }
+        _ => None,
+    }
+}
+
+/// Reads the id in the beginning of an answer, if it comes before the result.
+fn id_of_head(head: &[u8]) -> Option<RequestId> {
+    let head = String::from_utf8_lossy(head);
+    let members = ["\"result\"", "\"error\""].iter().find_map(|member| head.split_once(member))?.0;
+    let message = format!("{}}}", members.trim_end().trim_end_matches(','));
+    serde_json::from_str::<Value>(&message).ok()?.get("id").and_then(id_of)
+}
+
+/// Reads an error, of which any part may be missing or malformed.
+fn error_data(error: Option<Value>) -> ErrorData {
+    let shortened = |value: &Value| -> String {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        text.chars().take(MAX_ERROR_CHARS).collect()
+    };
+    let unknown = ErrorCode::INTERNAL_ERROR;
+    let mut error = match error {
+        Some(Value::Object(error)) => error,
+        Some(other) => return ErrorData::new(unknown, shortened(&other), None),
+        None => return ErrorData::new(unknown, "the answer has neither a result nor an error", None),
+    };
+    let code = error.remove("code").filter(|code| !code.is_null());
+    let number = code.as_ref().and_then(|code| match code {
+        Value::String(text) => text.trim().parse::<i32>().ok(),
+        code => {
+            let RequestId::Number(number) = id_of(code)? else { return None };
+            i32::try_from(number).ok()
+        }
+    });
+    let message = error.remove("message").filter(|message| !message.is_null());
+    let mut text = match (&message, error.is_empty()) {
+        (Some(message), _) => shortened(message),
+        (None, true) => "the server gave no message".to_owned(),
+        (None, false) => shortened(&Value::Object(error.clone())),
+    };
+    if let (Some(code), None) = (&code, number) {
+        text = format!("{text} (code {})", shortened(code));
+    }
+    ErrorData::new(number.map_or(unknown, ErrorCode), text, error.remove("data"))
+}
