@@ -1,5 +1,10 @@
 //! The memory that a hostile listing takes. A program of its own: the peak of a process is that of all its tests.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+#[path = "it/skipped.rs"]
+mod skipped;
+
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tool_mcp::client::{McpToolSet, Process, ServerConfig};
@@ -67,7 +72,9 @@ async fn a_listing_of_many_large_pages_takes_bounded_memory() {
     });
     let set = builder.connect().await.unwrap();
     assert_eq!(set.diagnostics()[0].code, "listing_cut");
-    let (Some(before), Some(after)) = (before, peak_mib()) else { return };
+    let (Some(before), Some(after)) = (before, peak_mib()) else {
+        return skipped::report("the peak of the memory is not known on this system");
+    };
     println!("{PAGES} pages of {} MiB: the peak grew by {} MiB", PAGE_BYTES >> 20, after - before);
     assert!(after - before < MAX_PEAK_MIB, "{} MiB", after - before);
 }

@@ -70,12 +70,18 @@ impl Tool for RemoteTool {
     }
 }
 
-/// A result of a server as an output: its content, its structured value and its metadata.
+/// A result of a server as an output: its content, its structured value and its metadata. The model reads the structured
+/// value first, and once: it is added as text unless the texts of the server have it already.
 pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
     let mut blocks: Vec<Content> = result.content.iter().map(content::from_block).collect();
     let is_error = result.is_error == Some(true);
     if is_error && blocks.is_empty() && result.structured_content.is_none() {
         blocks.push(Content::text("The tool failed, and gave no reason."));
+    }
+    if let Some(value) = &result.structured_content
+        && !is_in_texts(value, &blocks)
+    {
+        blocks.insert(0, Content::text(value.to_string()));
     }
     let mut output = ToolOutput::new(blocks);
     if let Some(value) = &result.structured_content {
@@ -85,6 +91,29 @@ pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
         output = output.with_meta(meta.0.clone());
     }
     if is_error { output.as_failure() } else { output }
+}
+
+/// Returns `true` if the texts have a structured value: a text is its JSON, or has the only member of it, such as the
+/// `result` in which servers wrap what is no object; or each text has one element of a list.
+fn is_in_texts(value: &Value, blocks: &[Content]) -> bool {
+    let is_text = |value: &Value, text: &str| match value {
+        Value::String(value) if value == text => true,
+        value => serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value),
+    };
+    let member = match value {
+        Value::Object(members) if members.len() == 1 => members.values().next(),
+        _ => None,
+    };
+    let texts: Vec<_> = blocks.iter().filter_map(Content::as_text).collect();
+    let are_elements = |value: &Value| {
+        let Value::Array(elements) = value else { return false };
+        elements.len() == texts.len()
+            && elements.iter().zip(&texts).all(|(element, text)| is_text(element, text))
+    };
+    [Some(value), member]
+        .into_iter()
+        .flatten()
+        .any(|value| are_elements(value) || texts.iter().any(|text| is_text(value, text)))
 }
 
 impl Link {

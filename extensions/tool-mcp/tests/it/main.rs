@@ -5,3 +5,4 @@ mod broker;
 mod client;
 mod real;
 mod server;
+mod skipped;

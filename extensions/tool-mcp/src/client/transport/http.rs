@@ -334,3 +334,18 @@ pub(super) fn loss_of(error: &reqwest::Error) -> Option<bool> {
 fn is_reachable_host(error: &reqwest::Error) -> bool {
     !super::below(error).any(|error| error.is::<UnknownHost>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{client, loss_of};
+
+    #[tokio::test]
+    async fn only_a_host_with_an_address_is_worth_another_connection() {
+        let Ok(client) = client() else { return assert!(false, "a client") };
+        // Longer than a name may be: no resolver asks the network for it.
+        let unknown = client.get(format!("http://{}.invalid/", "a".repeat(64))).send().await;
+        assert_eq!(unknown.as_ref().err().map(loss_of), Some(None));
+        let refused = client.get("http://127.0.0.1:1/").send().await;
+        assert_eq!(refused.as_ref().err().map(loss_of), Some(Some(true)));
+    }
+}

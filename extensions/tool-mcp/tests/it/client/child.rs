@@ -114,7 +114,37 @@ async fn a_server_that_dies_is_an_error_with_its_last_words() {
         "the connection to the MCP server `script` was lost: its process has ended (exit status: 1); its last output: out of memory"
     );
     // M22
-    set.close().await;
+    for _ in 0..2 {
+        set.close().await;
+        let error = set.call_raw("one", serde_json::Map::new()).await.unwrap_err();
+        assert_eq!(error.kind(), ClientErrorKind::Closed, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_handshake_that_cannot_be_used_is_the_reason_and_not_the_end_of_the_process() {
+    let config = script(
+        r#"
+        read -r line; printf '{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"?"}}\n'
+        read -r line; printf '{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}\n' "$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')"
+        read -r line
+        "#,
+    );
+    let error = McpToolSet::connect(config).await.unwrap_err().to_string();
+    assert!(error.contains("protocolVersion") && !error.contains("process"), "{error}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_child_runs_in_its_directory_with_its_arguments() {
+    let directory = std::env::temp_dir().canonicalize().unwrap();
+    let rest = r#"read -r line; answer "{\"content\":[{\"type\":\"text\",\"text\":\"$(pwd -P) $1\"}]}"; read -r line"#;
+    let mut config = speaking(rest);
+    let tool_mcp::client::Transport::Stdio(process) = &mut config.transport else { panic!() };
+    *process = process.clone().args(["name", "argument"]).cwd(&directory);
+    let set = McpToolSet::connect(config).await.unwrap();
+    // M02, M17
+    assert_eq!(call(set, "one", json!({})).await.text(), format!("{} argument", directory.display()));
 }
 
 #[tokio::test]

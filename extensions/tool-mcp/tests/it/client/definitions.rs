@@ -40,6 +40,7 @@ async fn definitions_are_those_of_the_server() {
         { "name": "given", "description": " Text. ", "inputSchema": schema, "outputSchema": { "type": "object" },
           "annotations": { "title": "Given", "destructiveHint": false } },
         { "name": "bare" },
+        { "name": "safe", "annotations": { "readOnlyHint": true, "idempotentHint": true } },
     ]))
     .await;
     let tools = tools_of(&set).await;
@@ -55,7 +56,16 @@ async fn definitions_are_those_of_the_server() {
     let hints = [metadata.read_only, metadata.destructive, metadata.idempotent, metadata.open_world];
     assert_eq!(hints, [None, Some(false), None, None]);
     assert_eq!((metadata.concurrency_safe, metadata.search_or_read), (None, None));
+    let safe = tools[2].definition().metadata();
+    assert_eq!((safe.read_only, safe.idempotent), (Some(true), Some(true)));
+    assert_eq!((safe.destructive, safe.open_world), (None, None));
+    assert_eq!((safe.concurrency_safe, safe.search_or_read), (None, None));
     let bare = tools[1].definition();
+    let none = bare.metadata();
+    let hints = [none.read_only, none.destructive, none.idempotent, none.open_world];
+    assert_eq!((hints, none.concurrency_safe, none.search_or_read), ([None; 4], None, None));
+    let flags = [none.is_read_only(), none.is_destructive(), none.is_idempotent(), none.is_open_world()];
+    assert_eq!(flags, [false; 4]);
     assert_eq!(bare.description(), "The tool `bare` of the server `remote`.");
     assert_eq!(bare.input_schema().as_value(), &json!({ "type": "object", "properties": {} }));
 }
@@ -153,8 +163,10 @@ async fn a_confirmed_toolset_asks_before_a_remote_call() {
     let (set, fake) = listing(json!([{ "name": "delete", "inputSchema": { "type": "object" } }])).await;
     // I23
     let result = call(set.confirmed(|tool, _| tool == "delete"), "delete", json!({})).await;
-    assert!(result.is_error(), "{}", result.text());
-    drop(fake);
+    assert!(result.is_error() && result.text().contains("requires confirmation"), "{}", result.text());
+    // Nothing was sent.
+    let mut fake = fake;
+    assert_eq!(fake.message().await, None);
 }
 
 #[tokio::test]

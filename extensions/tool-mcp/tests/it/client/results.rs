@@ -1,6 +1,9 @@
 //! Results, reports and questions of a server.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Mutex},
+};
 
 use rmcp::model::{
     CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction, Root, SamplingMessage,
@@ -13,8 +16,11 @@ use tool_mcp::{
 use tool_runtime::{
     Content, ToolResult, Toolbox,
     context::{LogLevel, LogLine, Progress},
+    definition::Retry,
     event::EventKind,
     executor::StreamItem,
+    hook::{CallView, Hook},
+    policy::{RetryInfo, RetryPolicy},
     prelude::*,
 };
 
@@ -38,17 +44,103 @@ async fn result_of(answer: Value) -> ToolResult {
 
 #[tokio::test]
 async fn structured_results_come_first_and_content_stays() {
+    let image = json!({ "type": "image", "data": "aGk=", "mimeType": "image/png" });
     let result = result_of(json!({
-        "content": [{ "type": "text", "text": "{\"n\":1}" }],
-        "structuredContent": { "n": 1 },
+        "content": [{ "type": "text", "text": "One item." }, image],
+        "structuredContent": { "n": 1, "of": 2 },
         "_meta": { "example.com/k": "v" },
     }))
     .await;
     // M15
-    assert_eq!(result.structured(), Some(json!({ "n": 1 })));
-    assert_eq!(result.text(), "{\"n\":1}");
+    assert_eq!(result.structured(), Some(json!({ "n": 1, "of": 2 })));
+    let content = result.content();
+    assert_eq!(content[0], Content::text("{\"n\":1,\"of\":2}"));
+    assert_eq!(content[1], Content::text("One item."));
+    assert_eq!(content[2], Content::image(b"hi".to_vec(), "image/png"));
     // M19
     assert_eq!(result.meta().unwrap()["example.com/k"], "v");
+    let alone = result_of(json!({ "content": [], "structuredContent": { "n": 1 } })).await;
+    assert_eq!(alone.text(), "{\"n\":1}");
+    let alone = result_of(json!({ "structuredContent": [1, 2], "isError": true })).await;
+    assert_eq!((alone.text().as_ref(), alone.is_error()), ("[1,2]", true));
+}
+
+#[tokio::test]
+async fn a_structured_value_that_the_texts_have_is_not_repeated() {
+    for (texts, value) in [
+        (vec!["{\"n\":1}"], json!({ "n": 1 })),
+        (vec!["{ \"b\": 2, \"a\": 1 }"], json!({ "a": 1, "b": 2 })),
+        (vec!["5"], json!({ "result": 5 })),
+        (vec!["The text of a file."], json!({ "content": "The text of a file." })),
+        (vec!["a", "{\"n\":1}"], json!({ "result": ["a", { "n": 1 }] })),
+        (vec!["Found:", "{\"n\":1}"], json!({ "n": 1 })),
+    ] {
+        let content: Vec<_> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+        let result = result_of(json!({ "content": content, "structuredContent": value })).await;
+        // M15
+        assert_eq!(result.text(), texts.join("\n"));
+        assert_eq!(result.structured(), Some(value));
+    }
+}
+
+/// The results of a tool that fails once and then succeeds, by an executor of `build`.
+async fn retried(build: impl FnOnce(Registry) -> Executor, answers: Vec<Value>) -> ToolResult {
+    let (builder, fakes) = Fakes::builder(config());
+    let fake = tokio::spawn(async move {
+        let mut fake = fakes.next().await;
+        fake.start("one").await;
+        for answer in answers {
+            let request = fake.expect("tools/call").await;
+            fake.answer(&request, answer).await;
+        }
+        fake
+    });
+    let set = builder.connect().await.unwrap();
+    let toolbox = Toolbox::new();
+    toolbox.add_toolset(set).unwrap();
+    let tools = toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools();
+    let outcomes = build(tools).run(vec![ToolCall::new("one", "{}")]).await;
+    drop(fake.await.unwrap());
+    outcomes[0].result().unwrap().clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_of_a_server_is_one_for_retry_rules() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let infos = Arc::clone(&seen);
+    let rule = move |info: &RetryInfo<'_>| {
+        infos.lock().unwrap().push((info.is_result_failure(), info.outcome.is_ok()));
+        info.is_result_failure()
+    };
+    let policy = RetryPolicy::new(Retry { attempts: 3, ..Retry::DEFAULT }).any_tool().rule(rule);
+    let boom = json!({ "content": [{ "type": "text", "text": "boom" }], "isError": true });
+    let done = json!({ "content": [{ "type": "text", "text": "done" }] });
+    let build = |tools| Executor::builder(tools).retry(policy).build().unwrap();
+    let result = retried(build, vec![boom, done]).await;
+    // M16
+    assert_eq!((result.text().as_ref(), result.is_error(), result.attempts), ("done", false, 2));
+    assert_eq!(seen.lock().unwrap()[0], (true, true));
+}
+
+/// Records a value of the metadata of each result.
+struct MetaReader(Arc<Mutex<Vec<Value>>>);
+
+impl Hook for MetaReader {
+    async fn after(&self, _: &CallView<'_>, result: &mut ToolResult) -> Result<ControlFlow<()>, ToolError> {
+        let value = result.meta().and_then(|meta| meta.get("example.com/k")).cloned();
+        self.0.lock().unwrap().extend(value);
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[tokio::test]
+async fn a_hook_after_a_call_reads_the_metadata_of_the_result() {
+    let answer = json!({ "content": [], "_meta": { "example.com/k": "v" } });
+    let read = Arc::new(Mutex::new(Vec::new()));
+    let build = |tools| Executor::builder(tools).hook(MetaReader(Arc::clone(&read))).build().unwrap();
+    retried(build, vec![answer]).await;
+    // M19
+    assert_eq!(*read.lock().unwrap(), ["v"]);
 }
 
 #[tokio::test]

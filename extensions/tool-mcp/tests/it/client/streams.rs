@@ -253,3 +253,50 @@ async fn the_pause_that_a_server_asks_for_applies_up_to_the_highest() {
     let endless = pauses(vec![Duration::ZERO; 2], "id: 1\nretry: 99999999999999\n\n").await;
     assert!(endless[0] < 100, "{endless:?}");
 }
+
+#[tokio::test]
+async fn a_server_that_requires_an_authorization_is_an_error_with_its_challenge() {
+    let challenge = "Bearer resource_metadata=\"https://a.example/.well-known/oauth-protected-resource\"";
+    for status in [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN] {
+        let refuse = move || async move { (status, [("www-authenticate", challenge)]).into_response() };
+        let web = serve(Router::new().fallback(any(refuse))).await;
+        let error = McpToolSet::connect(config(&web.url)).await.unwrap_err();
+        // M23
+        assert_eq!((error.kind(), error.challenge()), (ClientErrorKind::Unauthorized, Some(challenge)));
+    }
+    let (web, _) = mock(|_, _| StatusCode::PAYMENT_REQUIRED.into_response()).await;
+    let set = McpToolSet::connect(config(&web.url)).await.unwrap();
+    assert_eq!(set.call_raw("one", Map::new()).await.unwrap_err().challenge(), None);
+}
+
+#[tokio::test]
+async fn the_status_and_not_a_text_decides_about_an_older_transport() {
+    let count = Arc::new(Mutex::new(0));
+    let gets = Arc::clone(&count);
+    let handler = move |request: Request| {
+        let gets = Arc::clone(&gets);
+        async move {
+            if request.method() == "GET" {
+                *gets.lock().unwrap() += 1;
+            }
+            let error =
+                json!({ "code": -32000, "message": "HTTP 404 of another server, HTTP 405 of a third" });
+            (StatusCode::IM_A_TEAPOT, json!({ "jsonrpc": "2.0", "id": 0, "error": error }).to_string())
+                .into_response()
+        }
+    };
+    let web = serve(Router::new().fallback(any(handler))).await;
+    let error = McpToolSet::connect(config(&web.url)).await.unwrap_err();
+    assert!(error.to_string().contains("HTTP 404 of another server"), "{error}");
+    assert_eq!(*count.lock().unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_host_without_an_address_is_named_as_the_reason() {
+    // Longer than a name may be: no resolver asks the network for it.
+    let url = format!("http://{}.invalid/mcp", "a".repeat(64));
+    let error = McpToolSet::connect(config(url).reconnect(3)).await.unwrap_err();
+    assert_eq!(error.kind(), ClientErrorKind::Connect);
+    // M12
+    assert!(error.to_string().contains("the name of the host cannot be resolved"), "{error}");
+}

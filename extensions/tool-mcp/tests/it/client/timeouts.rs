@@ -12,7 +12,7 @@ use super::{
     lives::{calling, started, text},
 };
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_mute_server_times_out_and_its_late_answer_belongs_to_no_other_call() {
     let (set, mut fake, _fakes) = started(config().timeout(Duration::from_millis(50)), "one").await;
     let late = calling(&set, "late");
@@ -30,7 +30,7 @@ async fn a_mute_server_times_out_and_its_late_answer_belongs_to_no_other_call() 
     assert_eq!(next.await.unwrap().unwrap(), "next");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_never_agrees_times_out_and_the_next_use_connects_again() {
     let (builder, fakes) = Fakes::builder(config().timeout(Duration::from_millis(50)));
     let set = builder.lazy();
@@ -46,7 +46,7 @@ async fn a_server_that_never_agrees_times_out_and_the_next_use_connects_again() 
     assert_eq!(next.await.unwrap().unwrap(), "done");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn those_who_wait_for_a_connection_share_its_error() {
     let (builder, fakes) = Fakes::builder(config().timeout(Duration::from_millis(50)));
     let set = builder.lazy();
@@ -58,7 +58,7 @@ async fn those_who_wait_for_a_connection_share_its_error() {
     assert_eq!(fakes.waiting(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_deadline_of_a_run_replaces_the_timeout() {
     let (set, mut fake, _fakes) = started(config().timeout(Duration::from_millis(20)), "one").await;
     let toolbox = Toolbox::new();
@@ -75,7 +75,7 @@ async fn the_deadline_of_a_run_replaces_the_timeout() {
     assert_eq!(batch.await.unwrap()[0].result().unwrap().text(), "done");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn progress_starts_the_timeout_anew() {
     let (set, mut fake, _fakes) = started(config().timeout(Duration::from_secs(1)), "one").await;
     let call = calling(&set, "one");
@@ -92,11 +92,10 @@ async fn progress_starts_the_timeout_anew() {
     assert_eq!(call.await.unwrap().unwrap(), "done");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn progress_does_not_keep_a_call_alive_beyond_the_total_timeout() {
     let config = config().timeout(Duration::from_secs(2)).total_timeout(Duration::from_secs(4));
     let (set, mut fake, _fakes) = started(config, "one").await;
-    tokio::time::pause();
     let call = calling(&set, "one");
     let request = fake.expect("tools/call").await;
     let token = &request["params"]["_meta"]["progressToken"];
@@ -114,7 +113,57 @@ async fn progress_does_not_keep_a_call_alive_beyond_the_total_timeout() {
     assert_eq!(error.to_string(), "the MCP server `remote` did not answer within 4s");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn neither_a_timeout_nor_a_failure_is_a_reason_to_connect_again() {
+    let config = config().timeout(Duration::from_millis(50)).reconnect(3);
+    let (set, mut fake, fakes) = started(config, "one").await;
+    let call = calling(&set, "one");
+    fake.expect("tools/call").await;
+    let error = call.await.unwrap().unwrap_err();
+    // M12
+    assert_eq!(error.kind(), ClientErrorKind::TimedOut);
+    fake.expect("notifications/cancelled").await;
+    let call = calling(&set, "one");
+    let request = fake.expect("tools/call").await;
+    fake.answer(&request, json!({ "content": [{ "type": "text", "text": "boom" }], "isError": true })).await;
+    assert_eq!(call.await.unwrap().unwrap(), "boom");
+    assert_eq!(fakes.waiting(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reconnections_are_counted_by_call() {
+    let (builder, fakes) = Fakes::builder(config().reconnect(1));
+    let far = fakes.clone();
+    let fake = tokio::spawn(async move {
+        let mut fake = far.next().await;
+        fake.initialize().await;
+        fake.list(json!([{ "name": "one", "annotations": { "readOnlyHint": true } }])).await;
+        fake
+    });
+    let set = builder.connect().await.unwrap();
+    let mut fake = fake.await.unwrap();
+    // M12
+    for _ in 0..2 {
+        let call = calling(&set, "one");
+        fake.expect("tools/call").await;
+        drop(fake);
+        let mut second = fakes.next().await;
+        second.initialize().await;
+        second.expect("tools/call").await;
+        drop(second);
+        assert_eq!(call.await.unwrap().unwrap_err().kind(), ClientErrorKind::Lost);
+        assert_eq!(fakes.waiting(), 0);
+        // The next call has its own.
+        let call = calling(&set, "one");
+        fake = fakes.next().await;
+        fake.initialize().await;
+        let request = fake.expect("tools/call").await;
+        fake.answer(&request, text("done")).await;
+        assert_eq!(call.await.unwrap().unwrap(), "done");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn times_beyond_the_clock_are_no_limits() {
     let (set, mut fake, _fakes) =
         started(config().timeout(Duration::MAX).total_timeout(Duration::MAX), "one").await;
@@ -127,7 +176,7 @@ async fn times_beyond_the_clock_are_no_limits() {
     assert_eq!(call.await.unwrap().unwrap(), "done");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_reads_nothing_times_out() {
     let (set, _fake, _fakes) = started(config().timeout(Duration::from_millis(50)), "one").await;
     // More than the stream takes.

@@ -83,3 +83,34 @@ async fn connecting_fails_fast_and_a_lazy_toolset_connects_when_it_is_used() {
     assert_eq!(names_of(&set).await, ["one"]);
     fake.await.unwrap();
 }
+
+#[tokio::test]
+async fn arguments_are_validated_before_anything_is_sent() {
+    let (builder, fakes) = Fakes::builder(config());
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a"] });
+    let fake = tokio::spawn(async move {
+        let mut fake = fakes.next().await;
+        fake.initialize().await;
+        fake.list(json!([{ "name": "one", "inputSchema": schema }])).await;
+        // The first call that arrives is the valid one.
+        let request = fake.expect("tools/call").await;
+        fake.answer(&request, json!({ "content": [] })).await;
+        request
+    });
+    let set = builder.connect().await.unwrap();
+    let toolbox = tool_runtime::Toolbox::new();
+    toolbox.add_toolset(set).unwrap();
+    let tools = toolbox.snapshot(&RunContext::new()).await.unwrap().into_tools();
+    let executor = Executor::new(tools);
+    for (arguments, expected) in
+        [("{}", "/a"), ("{\"a\":\"x\"}", "/a"), ("[1]", "object"), ("{\"a\":}", "JSON")]
+    {
+        let outcomes = executor.run(vec![ToolCall::new("one", arguments)]).await;
+        let result = outcomes[0].result().unwrap();
+        // M21
+        assert!(result.is_error() && result.text().contains(expected), "{arguments}: {}", result.text());
+    }
+    let outcomes = executor.run(vec![ToolCall::new("one", "{\"a\":1}")]).await;
+    assert!(!outcomes[0].result().unwrap().is_error());
+    assert_eq!(fake.await.unwrap()["params"]["arguments"], json!({ "a": 1 }));
+}

@@ -1,5 +1,5 @@
 //! The client before official servers from npm and PyPI, which `.ci/mcp/install` installs. It writes the variables
-//! `MCP_PEERS`, `MCP_NODE` and `MCP_PYTHON` to a file; without them, these tests are skipped.
+//! `MCP_PEERS`, `MCP_NODE` and `MCP_PYTHON` to a file; without them, these tests are [skipped](crate::skipped).
 
 mod everything;
 mod filesystem;
@@ -12,13 +12,13 @@ use serde_json::Value;
 use tool_mcp::client::{McpToolSet, Process, ServerConfig};
 use tool_runtime::{Executor, RunContext, ToolCall, ToolResult, Toolbox, toolset::ToolSetExt};
 
-/// A variable of the installed servers; `None`, with a note, if they are not installed.
+/// A variable of the installed servers; `None`, with a report, if they are not installed.
 fn variable(name: &str) -> Option<String> {
     let value = env::var(name).ok();
     if value.is_none() {
-        eprintln!(
-            "SKIPPED: {name} is not set; run `. \"$(.ci/mcp/install)/environment\"` for tests with real servers"
-        );
+        crate::skipped::report(&format!(
+            "`{name}` is not set; run `. \"$(.ci/mcp/install)/environment\"` for tests with real servers"
+        ));
     }
     value
 }

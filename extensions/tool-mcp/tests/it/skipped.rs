@@ -1,0 +1,24 @@
+//! Reports of tests that are skipped.
+
+use std::{env, fs::OpenOptions, io::Write, thread};
+
+/// Reports that the running test is skipped: on the standard error, and as a line `<crate>: <test>: <reason>` at the end
+/// of the file that the variable `TOOL_TESTS_SKIPPED` names. A test that does nothing otherwise counts as passed.
+pub(crate) fn report(reason: &str) {
+    let line = line(thread::current().name().unwrap_or("unknown"), reason);
+    eprint!("SKIPPED: {line}");
+    if let Some(file) = env::var_os("TOOL_TESTS_SKIPPED") {
+        let mut file = OpenOptions::new().create(true).append(true).open(file).unwrap();
+        // One write: tests run at the same time.
+        file.write_all(line.as_bytes()).unwrap();
+    }
+}
+
+fn line(test: &str, reason: &str) -> String {
+    format!("{}: {test}: {}\n", env!("CARGO_PKG_NAME"), reason.replace(['\n', '\r'], " "))
+}
+
+#[test]
+fn a_skipped_test_is_one_line_with_its_reason() {
+    assert_eq!(line("real::a", "no `X`\nat all"), "tool-mcp: real::a: no `X` at all\n");
+}
