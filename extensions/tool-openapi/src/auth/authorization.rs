@@ -1,20 +1,21 @@
 //! The credentials of an operation, and of one of its requests.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use reqwest::{Request, Url};
-use serde_json::Value;
 use tool_runtime::{ToolContext, ToolError};
 
 use super::{
     Secret,
     carrier::{Carrier, Item, escaped},
     credential::Compute,
+    redaction::Needles,
     token::Tokens,
 };
-
-/// Shorter secrets may stand in a text by chance.
-const SHORTEST_HIDDEN: usize = 6;
 
 /// The text in place of a secret.
 const HIDDEN: &str = "***";
@@ -46,6 +47,7 @@ pub(super) enum Issuer {
 #[derive(Default)]
 pub(crate) struct Issued {
     items: Vec<(Secret, Item)>,
+    needles: OnceLock<Needles>,
 }
 
 impl Authorization {
@@ -73,7 +75,7 @@ impl Authorization {
                 Issuer::Token(tokens, scopes) => grant.placed(Box::pin(tokens.token(scopes, None)).await?)?,
             });
         }
-        Ok(Issued { items })
+        Ok(Issued { items, needles: OnceLock::new() })
     }
 
     /// Replaces the tokens that a server refused.
@@ -83,6 +85,7 @@ impl Authorization {
                 *issued = grant.placed(tokens.token(scopes, Some(&issued.0)).await?)?;
             }
         }
+        refused.needles = OnceLock::new();
         Ok(refused)
     }
 }
@@ -121,9 +124,10 @@ impl Issued {
         url
     }
 
-    /// Returns `true` if `text` has one of the secrets.
+    /// Returns `true` if `text` has one of the secrets, also a short one.
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        self.items.iter().flat_map(forms).any(|form| text.contains(&*form))
+        let has_short = |secret: &str| text.contains(secret) || text.contains(&escaped(secret).to_string());
+        self.items.iter().flat_map(texts).any(has_short) || matches!(self.hide(text), Cow::Owned(_))
     }
 
     /// Returns `true` if a server repeats one of the secrets in `bytes`.
@@ -131,50 +135,32 @@ impl Issued {
         !self.items.is_empty() && matches!(self.hide(&String::from_utf8_lossy(bytes)), Cow::Owned(_))
     }
 
-    /// Returns `text` with `***` in place of the secrets, for what a server repeats of a request.
+    /// Returns `text` with `***` in place of the secrets, for what a server repeats of a request: in any letter case, and with the
+    /// escapes of JSON, HTML and URLs, also around each other.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut text = Cow::Borrowed(text);
-        let mut all: Vec<_> =
-            self.items.iter().flat_map(forms).filter(|form| form.len() >= SHORTEST_HIDDEN).collect();
-        // Of two secrets, one may begin with the other.
-        all.sort_by_key(|form| std::cmp::Reverse(form.len()));
-        for form in all {
-            if text.contains(&*form) {
-                text = Cow::Owned(text.replace(&*form, HIDDEN));
-            }
+        if self.items.is_empty() {
+            return Cow::Borrowed(text);
         }
-        text
+        let needles = self.needles.get_or_init(|| Needles::new(self.items.iter().flat_map(texts)));
+        let ranges = needles.ranges(text);
+        if ranges.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let (mut shown, mut end) = (String::with_capacity(text.len()), 0);
+        for range in ranges {
+            shown.push_str(text.get(end..range.start).unwrap_or_default());
+            shown.push_str(HIDDEN);
+            end = range.end;
+        }
+        shown.push_str(text.get(end..).unwrap_or_default());
+        Cow::Owned(shown)
     }
 }
 
-/// The spellings of a secret: as it is given, as the request has it, for a user and a password the latter; each as it is, in a
-/// URL with large or small letters, in JSON, and in the JSON of servers that escape `/`.
-fn forms((secret, item): &(Secret, Item)) -> impl Iterator<Item = Cow<'_, str>> {
+/// The texts of a secret: as it is given, as the request has it, and for a user and a password the latter.
+fn texts((secret, item): &(Secret, Item)) -> impl Iterator<Item = &str> {
     let password = secret.text().split_once(':').map(|(_, password)| password);
-    let plain =
-        [Some(secret.text()), item.sent(), password].into_iter().flatten().filter(|it| !it.is_empty());
-    plain.flat_map(|text| {
-        let in_url = escaped(text).to_string();
-        let in_json = text.contains('/').then(|| Cow::Owned(text.replace('/', "\\/")));
-        let in_url = (in_url != text).then_some(in_url);
-        let in_small = in_url.as_deref().map(with_small_escapes).map(Cow::Owned);
-        let quoted = Value::from(text).to_string();
-        let quoted = quoted.strip_prefix('"').and_then(|it| it.strip_suffix('"')).filter(|it| *it != text);
-        let quoted = quoted.map(|it| Cow::Owned(it.to_owned()));
-        let in_url = in_url.map(Cow::Owned);
-        [Some(Cow::Borrowed(text)), in_url, in_small, quoted, in_json].into_iter().flatten()
-    })
-}
-
-/// Writes the escapes of a URL with small letters: `%2b`.
-fn with_small_escapes(text: &str) -> String {
-    let mut small = text.to_owned();
-    for (at, _) in text.match_indices('%') {
-        if let Some(digits) = text.get(at..at + 3) {
-            small.replace_range(at..at + 3, &digits.to_ascii_lowercase());
-        }
-    }
-    small
+    [Some(secret.text()), item.sent(), password].into_iter().flatten().filter(|it| !it.is_empty())
 }
 
 impl fmt::Debug for Issued {

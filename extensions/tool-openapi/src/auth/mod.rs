@@ -8,6 +8,7 @@ mod authorization;
 mod carrier;
 mod credential;
 mod granted;
+mod redaction;
 mod secret;
 mod token;
 

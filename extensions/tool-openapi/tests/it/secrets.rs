@@ -252,3 +252,29 @@ async fn urls_in_headers_and_links_have_neither_a_user_nor_a_short_key() {
     let shown = "http://a.example/***/x?y=***&z=***";
     assert!(all.contains(&format!("next page: {shown}")) && !all.contains("hunter2"), "{all}"); // E10
 }
+
+#[tokio::test]
+async fn a_secret_is_hidden_under_each_encoding_and_each_pair_of_them() {
+    type Encoding = fn(&str) -> String;
+    const ENCODINGS: [Encoding; 6] = [
+        |text| text.chars().map(|it| format!("\\u{:04x}", u32::from(it))).collect(),
+        |text| text.chars().map(|it| format!("&#{};", u32::from(it))).collect(),
+        |text| text.chars().map(|it| format!("&#x{:x};", u32::from(it))).collect(),
+        // JSON within JSON: the body is JSON itself.
+        |text| json!({ "it": text }).to_string(),
+        str::to_uppercase,
+        |text| text.bytes().map(|it| format!("%{it:02X}")).collect(),
+    ];
+    let secret = "Hunter2/+\"<secret>";
+    let plain = |text: &str| text.to_lowercase().contains("hunter2") || text.contains("ecret");
+    for inner in ENCODINGS {
+        for outer in ENCODINGS {
+            let encoded = outer(&inner(secret));
+            for body in [json!({ "echo": encoded }).to_string(), format!("{{\"echo\":\"{encoded}\"}}")] {
+                let credential = Credential::secret(secret);
+                let all = answered(api_key("header", "X-Key"), credential, Answer::json(&body)).await;
+                assert!(all.contains("***") && !all.contains(&encoded) && !plain(&all), "{encoded}: {all}"); // E10, P09
+            }
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Secrets in texts of servers, in any letter case and under the escapes of JSON, HTML and URLs.
+//!
+//! A text is searched as it is, and after each of a few rounds in which every escape is decoded: a secret that was escaped twice, as in
+//! JSON within JSON, is found in the second round. Each character keeps its place in the text, so that the escapes of a secret are
+//! replaced as a whole, and JSON stays JSON.
+
+use std::ops::Range;
+
+/// The maximum number of escapes around each other that are decoded.
+const MAX_ROUNDS: usize = 4;
+
+/// Shorter secrets may stand in a text by chance.
+const MIN_MATCH_BYTES: usize = 6;
+
+/// The minimum length of a secret that is searched at all, in characters.
+const MIN_SECRET_CHARS: usize = 3;
+
+/// The size of the part of a text that is decoded at once, in bytes.
+const WINDOW_BYTES: usize = 128 << 10;
+
+/// The maximum length of a character with two escapes around each other, such as `&#92;&#117;&#48;..`, in bytes.
+const MAX_ESCAPED_BYTES: usize = 64;
+
+/// The maximum length of an HTML entity between `&` and `;`, in characters.
+const MAX_ENTITY_CHARS: usize = 10;
+
+/// Entities of HTML for characters that escapes are written for.
+const ENTITIES: [(&str, char); 38] = [
+    ("amp", '&'),
+    ("ast", '*'),
+    ("apos", '\''),
+    ("bsol", '\\'),
+    ("colon", ':'),
+    ("comma", ','),
+    ("commat", '@'),
+    ("dash", '\u{2010}'),
+    ("dollar", '$'),
+    ("equals", '='),
+    ("excl", '!'),
+    ("grave", '`'),
+    ("gt", '>'),
+    ("hat", '^'),
+    ("lbrace", '{'),
+    ("lbrack", '['),
+    ("lcub", '{'),
+    ("lowbar", '_'),
+    ("lpar", '('),
+    ("lsqb", '['),
+    ("lt", '<'),
+    ("nbsp", '\u{a0}'),
+    ("num", '#'),
+    ("percnt", '%'),
+    ("period", '.'),
+    ("plus", '+'),
+    ("quest", '?'),
+    ("quot", '"'),
+    ("rbrace", '}'),
+    ("rbrack", ']'),
+    ("rcub", '}'),
+    ("rpar", ')'),
+    ("rsqb", ']'),
+    ("semi", ';'),
+    ("sol", '/'),
+    ("tab", '\t'),
+    ("verbar", '|'),
+    ("vert", '|'),
+];
+
+/// Secrets in the form in which they are searched.
+#[derive(Debug, Default)]
+pub(super) struct Needles(Vec<Vec<char>>);
+
+impl Needles {
+    /// The needles of `secrets`, each as it is and with its own escapes decoded.
+    pub(super) fn new<'s>(secrets: impl Iterator<Item = &'s str>) -> Self {
+        let mut all: Vec<Vec<char>> = Vec::new();
+        for secret in secrets {
+            let mut decoded = Decoded::of(secret, 0);
+            loop {
+                let is_long = decoded.chars.len() >= MIN_SECRET_CHARS;
+                if is_long && !all.contains(&decoded.chars) {
+                    all.push(decoded.chars.clone());
+                }
+                // In a form, a blank is a plus.
+                let with_plus: Vec<_> = decoded.chars.iter().map(|it| if *it == ' ' { '+' } else { *it }).collect();
+                if is_long && !all.contains(&with_plus) {
+                    all.push(with_plus);
+                }
+                match decoded.next_round() {
+                    Some(next) => decoded = next,
+                    None => break,
+                }
+            }
+        }
+        // Of two secrets, one may begin with the other.
+        all.sort_by_key(|it| std::cmp::Reverse(it.len()));
+        Self(all)
+    }
+
+    /// Returns the places of the secrets in `text`, in order, without overlaps.
+    pub(super) fn ranges(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        let Some(longest) = self.0.first().map(Vec::len) else { return found };
+        // A secret at the end of a window is found in the next one.
+        let overlap = longest * MAX_ESCAPED_BYTES;
+        let mut start = 0;
+        while start < text.len() {
+            let end = boundary(text, start + WINDOW_BYTES + overlap);
+            let mut decoded = Decoded::of(&text[start..end], start);
+            for _ in 0..=MAX_ROUNDS {
+                self.0.iter().for_each(|needle| decoded.find(needle, &mut found));
+                match decoded.next_round() {
+                    Some(next) => decoded = next,
+                    None => break,
+                }
+            }
+            start = boundary(text, start + WINDOW_BYTES);
+        }
+        merged(found)
+    }
+}
+
+/// The first boundary between characters from `at` on.
+fn boundary(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+/// Joins places that overlap.
+fn merged(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    found.sort_by_key(|it| it.start);
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(found.len());
+    for range in found {
+        match merged.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// A text in small letters, with some of its escapes decoded.
+struct Decoded {
+    chars: Vec<char>,
+    /// The start of each character in the text, and the end of the text.
+    starts: Vec<usize>,
+}
+
+impl Decoded {
+    fn of(text: &str, offset: usize) -> Self {
+        let chars = text.chars().map(small).collect();
+        let starts = text.char_indices().map(|(at, _)| offset + at).chain([offset + text.len()]);
+        Self { chars, starts: starts.collect() }
+    }
+
+    /// Decodes each escape once; `None` if there is none.
+    fn next_round(&self) -> Option<Self> {
+        if !self.chars.iter().any(|it| matches!(it, '\\' | '&' | '%')) {
+            return None;
+        }
+        let mut next = Self { chars: Vec::with_capacity(self.chars.len()), starts: Vec::new() };
+        let (mut at, mut is_changed) = (0, false);
+        while let Some(rest) = self.chars.get(at..).filter(|it| !it.is_empty()) {
+            let (decoded, length) = escape(rest).unwrap_or((rest[0], 1));
+            is_changed |= length > 1;
+            next.chars.push(small(decoded));
+            next.starts.extend(self.starts.get(at));
+            at += length;
+        }
+        next.starts.extend(self.starts.last());
+        is_changed.then_some(next)
+    }
+
+    /// Adds the places of `needle`.
+    fn find(&self, needle: &[char], found: &mut Vec<Range<usize>>) {
+        let Some(first) = needle.first() else { return };
+        let mut at = 0;
+        while let Some(skipped) = self.chars.get(at..).and_then(|it| it.iter().position(|it| it == first)) {
+            at += skipped;
+            let end = at + needle.len();
+            let range = self.starts.get(at).copied().zip(self.starts.get(end).copied());
+            match range {
+                Some((start, last))
+                    if self.chars.get(at..end) == Some(needle) && last - start >= MIN_MATCH_BYTES =>
+                {
+                    found.push(start..last);
+                    at = end;
+                }
+                Some(_) => at += 1,
+                None => return,
+            }
+        }
+    }
+}
+
+/// The letter in one case, as one character.
+fn small(letter: char) -> char {
+    if letter.is_ascii() {
+        return letter.to_ascii_lowercase();
+    }
+    letter.to_lowercase().next().unwrap_or(letter)
+}
+
+/// The character that an escape at the start of `text` stands for, and the length of the escape.
+fn escape(text: &[char]) -> Option<(char, usize)> {
+    match text {
+        ['\\', 'u', '{', rest @ ..] => {
+            let length = rest.iter().take(8).position(|it| *it == '}')?;
+            Some((char::from_u32(number(rest.get(..length)?, 16)?)?, length + 4))
+        }
+        ['\\', 'u', ..] => of_utf16(text),
+        ['\\', 'x', rest @ ..] => Some((char::from_u32(number(rest.get(..2)?, 16)?)?, 4)),
+        ['\\', letter, ..] => {
+            let decoded = match letter {
+                '"' | '\\' | '/' | '\'' => *letter,
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                _ => return None,
+            };
+            Some((decoded, 2))
+        }
+        ['&', rest @ ..] => of_entity(rest),
+        ['%', ..] => of_url(text),
+        _ => None,
+    }
+}
+
+/// Reads `\uXXXX`, or two of them for one character.
+fn of_utf16(text: &[char]) -> Option<(char, usize)> {
+    let unit = |text: &[char]| match text {
+        ['\\', 'u', rest @ ..] => u16::try_from(number(rest.get(..4)?, 16)?).ok(),
+        _ => None,
+    };
+    let first = unit(text)?;
+    let second = text.get(6..).and_then(unit);
+    let mut decoded = char::decode_utf16([Some(first), second].into_iter().flatten());
+    let decoded = decoded.next()?.ok()?;
+    Some((decoded, decoded.len_utf16() * 6))
+}
+
+/// Reads an entity after its `&`; browsers accept numbers without `;`.
+fn of_entity(rest: &[char]) -> Option<(char, usize)> {
+    let (digits, radix, before) = match rest {
+        ['#', 'x', digits @ ..] => (digits, 16, 3),
+        ['#', digits @ ..] => (digits, 10, 2),
+        name => {
+            let length = name.iter().take(MAX_ENTITY_CHARS).position(|it| *it == ';')?;
+            let name: String = name.get(..length)?.iter().collect();
+            let (_, decoded) = ENTITIES.iter().find(|(known, _)| *known == name)?;
+            return Some((*decoded, length + 2));
+        }
+    };
+    let length = digits.iter().take(MAX_ENTITY_CHARS).take_while(|it| it.is_digit(radix)).count();
+    let decoded = char::from_u32(number(digits.get(..length)?, radix)?)?;
+    let closed = usize::from(digits.get(length) == Some(&';'));
+    Some((decoded, before + length + closed))
+}
+
+/// Reads the escapes of one character in a URL.
+fn of_url(text: &[char]) -> Option<(char, usize)> {
+    let byte = |at: usize| match text.get(at * 3..at * 3 + 3)? {
+        ['%', digits @ ..] => u8::try_from(number(digits, 16)?).ok(),
+        _ => None,
+    };
+    let first = byte(0)?;
+    let count = match first {
+        0..0x80 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        _ => 4,
+    };
+    let bytes: Vec<u8> = (0..count).map_while(byte).collect();
+    let decoded = std::str::from_utf8(&bytes).ok()?.chars().next()?;
+    Some((decoded, bytes.len() * 3))
+}
+
+fn number(digits: &[char], radix: u32) -> Option<u32> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u32, |sum, digit| sum.checked_mul(radix)?.checked_add(digit.to_digit(radix)?))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may")]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::{Needles, WINDOW_BYTES};
+
+    type Encoding = (&'static str, fn(&str) -> String);
+
+    /// Encodings in which servers repeat what they received.
+    const ENCODINGS: [Encoding; 14] = [
+        ("plain", |text| text.to_owned()),
+        ("unicode", |text| text.encode_utf16().map(|it| format!("\\u{it:04x}")).collect()),
+        ("large unicode", |text| text.encode_utf16().map(|it| format!("\\u{it:04X}")).collect()),
+        ("one unicode", |text| {
+            let first = text.chars().next().unwrap();
+            let escaped: String =
+                first.encode_utf16(&mut [0; 2]).iter().map(|it| format!("\\u{it:04x}")).collect();
+            escaped + &text[first.len_utf8()..]
+        }),
+        ("decimal entities", |text| text.chars().map(|it| format!("&#{};", u32::from(it))).collect()),
+        ("hexadecimal entities", |text| text.chars().map(|it| format!("&#x{:X};", u32::from(it))).collect()),
+        ("named entities", |text| {
+            let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            escaped.replace('"', "&quot;").replace('\'', "&apos;")
+        }),
+        ("JSON", |text| {
+            let text = Value::from(text).to_string();
+            text[1..text.len() - 1].to_owned()
+        }),
+        ("JSON with slashes", |text| {
+            let text = Value::from(text).to_string().replace('/', "\\/");
+            text[1..text.len() - 1].to_owned()
+        }),
+        ("URL", |text| text.bytes().map(|it| format!("%{it:02X}")).collect()),
+        ("small URL", |text| text.bytes().map(|it| format!("%{it:02x}")).collect()),
+        ("large letters", |text| text.to_ascii_uppercase()),
+        ("small letters", |text| text.to_ascii_lowercase()),
+        ("hexadecimal", |text| text.chars().map(|it| format!("\\u{{{:x}}}", u32::from(it))).collect()),
+    ];
+
+    fn redacted(secret: &str, text: &str) -> String {
+        let mut shown = text.to_owned();
+        for range in Needles::new([secret].into_iter()).ranges(text).into_iter().rev() {
+            shown.replace_range(range, "***");
+        }
+        shown
+    }
+
+    #[test]
+    fn a_secret_is_found_under_each_encoding_and_each_pair_of_them() {
+        for secret in ["Hunter2-secret", "hunter2/+\"&<x>'y\\z", "schlüssel-\u{1f511}-wort", "a b%20c&amp;d"] {
+            for (first, inner) in ENCODINGS {
+                for (second, outer) in ENCODINGS {
+                    let text = format!("before {} after", outer(&inner(secret)));
+                    assert_eq!(redacted(secret, &text), "before *** after", "{first}, {second}: {text}"); // E10
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_secret_is_found_across_the_parts_of_a_long_text() {
+        let secret = "hunter2-secret";
+        for (name, encode) in ENCODINGS {
+            let encoded = encode(secret);
+            for before in [0, 1, encoded.len() / 2, encoded.len()] {
+                let blank = " ".repeat(WINDOW_BYTES - before);
+                let shown = redacted(secret, &format!("{blank}{encoded}{blank}"));
+                assert_eq!(shown.trim(), "***", "{name} {before}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_without_the_secret_is_unchanged() {
+        for text in ["", "%", "%zz&#;&#x;\\u12\\", "\\ud83d", "hunter-2-secret", "%68unte", "&nothing;"] {
+            assert_eq!(redacted("hunter2-secret", text), text);
+        }
+        // Too short to be told from a word.
+        assert_eq!(redacted("ab", "ab %61%62"), "ab %61%62");
+        assert_eq!(redacted("abcde", "abcde"), "abcde");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_and_ranges_are_within_it(text in "[\\\\u0-9a-f&#;%x{}é]{0,60}", secret in "[\\\\a-f0-9&%é]{0,8}") {
+            let ranges = Needles::new([&*secret].into_iter()).ranges(&text);
+            prop_assert!(ranges.iter().all(|it| text.get(it.clone()).is_some()));
+            prop_assert!(ranges.is_sorted_by(|one, other| one.end <= other.start));
+        }
+
+        #[test]
+        fn any_secret_is_found_under_two_encodings(
+            secret in "[ -~é]{6,20}", first in 0..ENCODINGS.len(), second in 0..ENCODINGS.len(),
+        ) {
+            let encoded = ENCODINGS[second].1(&ENCODINGS[first].1(&secret));
+            let shown = redacted(&secret, &format!("<{encoded}>"));
+            prop_assert!(!shown.contains(&encoded), "{}", shown);
+        }
+    }
+}
