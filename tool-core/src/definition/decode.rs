@@ -140,13 +140,13 @@ impl ToolDefinition {
         for (depth, step) in pointer.split('/').skip(1).enumerate() {
             let name = step.replace("~1", "/").replace("~0", "~");
             let is_known = depth > 0 || self.knows_parameter(&name);
-            // If any name is allowed, this one may be a name within a secret; so may a step that was truncated.
-            if step.contains('…') || !(is_known || self.is_closed()) {
+            // An unknown name may be the secret, and so may a step that was truncated.
+            if step.contains('…') || !is_known {
                 pointer.replace_range(end.., "/***");
                 return;
             }
             end += 1 + step.len();
-            if !is_known || self.metadata().secrets.iter().any(|secret| *secret == name) {
+            if self.metadata().secrets.iter().any(|secret| *secret == name) {
                 if end < pointer.len() {
                     pointer.replace_range(end.., "/***");
                 }

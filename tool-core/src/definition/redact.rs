@@ -13,8 +13,8 @@ impl ToolDefinition {
     /// them. All other values are unchanged, including all digits of numbers.
     ///
     /// For a tool with [`secrets`](crate::Metadata::secrets), these are: members with the name of a secret at any depth,
-    /// unknown members, and arguments that are not a JSON object. The name of an unknown member is replaced, too, if the
-    /// schema permits any name. An alias counts as unknown; [`canonical`](Self::canonical) replaces aliases.
+    /// unknown members with their names, and arguments that are not a JSON object. An alias counts as unknown;
+    /// [`canonical`](Self::canonical) replaces aliases.
     ///
     /// # Examples
     ///
@@ -43,12 +43,9 @@ impl ToolDefinition {
             ExactValue::Object(members) => {
                 for (name, value) in members {
                     if !self.knows_parameter(name) {
+                        // An unknown property may be a misspelt secret one, or have the secret as its name.
                         *value = HIDDEN;
-                        // An unknown property may be a misspelt secret one; if the schema allows any name, the name may
-                        // contain a part of the secret.
-                        if !self.is_closed() {
-                            *name = "***".into();
-                        }
+                        *name = "***".into();
                     }
                 }
             }

@@ -73,7 +73,7 @@ fn arguments_of_an_unknown_tool_are_shown_if_no_tool_has_a_secret() {
 }
 
 #[test]
-fn the_name_of_an_unknown_argument_is_hidden_if_any_name_is_allowed() {
+fn the_name_of_an_unknown_argument_is_hidden() {
     /// Logs in.
     #[tool(register = false, unknown_fields = "ignore")]
     fn open(#[arg(secret)] pin: String, user: String) -> usize {
@@ -84,15 +84,31 @@ fn the_name_of_an_unknown_argument_is_hidden_if_any_name_is_allowed() {
     fn closed(#[arg(secret)] pin: String, user: String) -> usize {
         pin.len() + user.len()
     }
-    let executor = super::executor(Registry::builder().tool::<open>().tool::<closed>());
-    let mut listener = executor.subscribe();
-    let cases = [
-        ("open", r#"{"pin":"***","user":"ada","***":"***"}"#),
-        ("closed", r#"{"pin":"***","user":"ada","sk-4711":"***"}"#),
-    ];
-    for (name, shown) in cases {
-        crate::run(executor.run(super::one(name, r#"{"pin":"1234","user":"ada","sk-4711":1}"#)));
-        let EventKind::Started { call, .. } = &super::events(&mut listener)[0].kind else { panic!() };
-        assert_eq!(call.arguments.as_str(), shown);
+    each_way(async |way| {
+        for name in ["open", "closed"] {
+            let executor = way.executor(Registry::builder().tool::<open>().tool::<closed>());
+            let arguments = r#"{"pin":"1234","user":"ada","sk-4711":1}"#;
+            let results = executor.run(vec![ToolCall::new(name, arguments)]).await;
+            let text = results[0].result().unwrap().text().to_string();
+            assert!(!text.contains(SECRET), "{text}");
+            for event in executor.events().into_iter().flatten() {
+                assert!(!serde_json::to_string(&event).unwrap().contains(SECRET), "{event:?}");
+                if let EventKind::Started { call } = &event.kind {
+                    assert_eq!(call.arguments.as_str(), r#"{"pin":"***","user":"ada","***":"***"}"#); // E10
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn an_error_about_an_unknown_argument_hides_its_name_and_suggests_the_known_one() {
+    /// Logs in.
+    #[tool(register = false)]
+    fn login(#[arg(secret)] password: String) -> usize {
+        password.len()
     }
+    let tools = Registry::builder().tool::<login>().build().unwrap();
+    let error = crate::run(tools.call("login", r#"{"passwrd":"x"}"#)).unwrap_err().feedback();
+    assert!(error.contains("`password`") && !error.contains("passwrd"), "{error}"); // E10
 }
