@@ -234,7 +234,7 @@ impl Inner {
             && self.description == other.description
             && self.metadata == other.metadata
             && self.examples == other.examples
-            && are_alike(self.input_schema.as_value(), other.input_schema.as_value())
+            && are_alike(&self.input_schema.to_value(), &other.input_schema.to_value())
             && match (&self.output_schema, &other.output_schema) {
                 (None, None) => true,
                 (Some(one), Some(other)) => are_alike(one.as_value(), other.as_value()),

@@ -159,17 +159,8 @@ impl ToolDefinition {
     #[doc(hidden)]
     #[must_use]
     pub fn knows_parameter(&self, name: &str) -> bool {
-        let properties = self.input_schema().as_value().get("properties");
+        let properties = self.input_schema().keyword("properties");
         properties.and_then(Value::as_object).is_some_and(|known| known.contains_key(name))
-    }
-
-    /// Returns `true` if the input schema permits no parameters other than those that it lists.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        let schema = self.input_schema().as_value();
-        schema.get("additionalProperties") == Some(&Value::Bool(false))
-            && schema.get("patternProperties").is_none()
     }
 
     pub(super) fn has_secret(&self) -> bool {

@@ -16,23 +16,26 @@ mod integers;
 mod maps;
 mod merge;
 mod order;
+mod output;
 mod plain;
 mod pointer;
 mod references;
+mod shared;
 mod value_types;
 mod walk;
 
 use std::{
+    borrow::Cow,
     fmt,
-    sync::{Arc, LazyLock, OnceLock},
+    sync::{Arc, OnceLock},
 };
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use self::canonical::canonical;
 pub(crate) use self::given::Given;
+pub use self::output::OutputSchema;
 pub(crate) use self::{
     aliases::{ALIASES, FILLS, IGNORES},
     canonical::{Closing, canonical_output, without_null},
@@ -41,6 +44,7 @@ pub(crate) use self::{
     plain::{Limits, Plain},
     references::local_pointer,
 };
+use self::{canonical::canonical, shared::SharedForm};
 #[doc(hidden)]
 pub use self::{
     given::{Misfit, Purpose},
@@ -83,6 +87,8 @@ enum Form {
     Value(Value),
     /// A schema without mistakes; its value is made on first use.
     Flat(Flat),
+    /// A schema with definitions that other schemas share; its value is made on first use.
+    Shared(Box<SharedForm>),
 }
 
 impl InputSchema {
@@ -93,6 +99,39 @@ impl InputSchema {
     /// Returns an error if the root is not an object.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
         Self::with(schema, None, Vec::new())
+    }
+
+    /// Creates a schema whose `$defs` are `definitions`, which other schemas share in memory, for the many tools of a large document.
+    ///
+    /// The definitions are part of the schema wherever it is serialised, validated or compared. [`to_value`](Self::to_value) makes a
+    /// copy with them, and [`as_value`](Self::as_value) one that is kept. The plan of a shared schema is made by its first call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use serde_json::json;
+    /// use tool_runtime::schema::InputSchema;
+    ///
+    /// let pet = Arc::new(json!({ "type": "object", "required": ["name"] }));
+    /// let root = json!({ "type": "object", "properties": { "pet": { "$ref": "#/$defs/Pet" } } });
+    /// let schema = InputSchema::with_shared(root, [("Pet".into(), pet)])?;
+    /// assert_eq!(schema.to_value()["$defs"]["Pet"]["required"][0], "name");
+    /// # Ok::<(), tool_runtime::schema::SchemaError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the root is not an object, or has `$defs`.
+    pub fn with_shared(
+        root: Value,
+        definitions: impl IntoIterator<Item = (Arc<str>, Arc<Value>)>,
+    ) -> Result<Self, SchemaError> {
+        let form = SharedForm::new(root, definitions.into_iter().collect())?;
+        let (plan, example) = (OnceLock::new(), OnceLock::new());
+        let (form, with_aliases, given) = (Form::Shared(Box::new(form)), None, Vec::new());
+        Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) })
     }
 
     fn with(value: Value, with_aliases: Option<Value>, given: Vec<Given>) -> Result<Self, SchemaError> {
@@ -149,6 +188,24 @@ impl InputSchema {
         match &self.shared.form {
             Form::Value(value) => value,
             Form::Flat(flat) => flat.value(),
+            Form::Shared(shared) => shared.value(),
+        }
+    }
+
+    /// Returns the schema as JSON, without keeping a copy of [shared](Self::with_shared) definitions.
+    #[must_use]
+    pub fn to_value(&self) -> Cow<'_, Value> {
+        match &self.shared.form {
+            Form::Shared(shared) if shared.made().is_none() => Cow::Owned(shared.to_value()),
+            _ => Cow::Borrowed(self.as_value()),
+        }
+    }
+
+    /// Returns a keyword of the root other than `$defs`.
+    pub(crate) fn keyword(&self, key: &str) -> Option<&Value> {
+        match &self.shared.form {
+            Form::Shared(shared) => shared.keyword(key),
+            Form::Value(_) | Form::Flat(_) => self.as_value().get(key),
         }
     }
 
@@ -167,22 +224,27 @@ impl InputSchema {
     /// Returns all mistakes in the schema, and all keywords that a plan does not support.
     #[inline]
     pub fn plan(&self) -> Result<&Plan, &[SchemaProblem]> {
-        let plan = self.shared.plan.get_or_init(|| {
-            let (schema, origin) = self.with_aliases();
-            Plan::compile_arguments(schema, origin)
-        });
+        let plan = self.shared.plan.get_or_init(|| self.compiled());
         plan.as_ref().map_err(Vec::as_slice)
+    }
+
+    fn compiled(&self) -> Result<Plan, Vec<SchemaProblem>> {
+        match &self.shared.with_aliases {
+            Some(schema) => Plan::compile_arguments(schema, Origin::Own),
+            None => Plan::compile_arguments(&self.to_value(), Origin::Foreign),
+        }
     }
 
     /// Returns the maps whose keys have no pattern.
     pub(crate) fn maps(&self) -> Vec<MapPath> {
         match &self.shared.form {
             Form::Value(schema) => entries::maps(schema),
-            Form::Flat(_) => Vec::new(),
+            Form::Flat(_) | Form::Shared(_) => Vec::new(),
         }
     }
 
-    /// Returns the errors of [`plan`](Self::plan). Does not compile a schema that cannot have any.
+    /// Returns the errors of [`plan`](Self::plan). Does not compile a schema that cannot have any, and does not keep the plan of a
+    /// shared schema, of which most are never called.
     ///
     /// # Errors
     ///
@@ -195,8 +257,25 @@ impl InputSchema {
             Shared { form: Form::Value(schema), with_aliases: None, .. } if Plan::is_certain(schema) => {
                 Ok(())
             }
+            Shared { form: Form::Shared(form), plan, .. } => {
+                match form.is_valid(|| self.keeps_mistakes(plan)) {
+                    true => Ok(()),
+                    false => self.plan().map(drop),
+                }
+            }
             _ => self.plan().map(drop),
         }
+    }
+
+    /// Compiles the schema, and keeps its mistakes in `plan`; `true` if there are none.
+    fn keeps_mistakes(&self, plan: &OnceLock<Result<Plan, Vec<SchemaProblem>>>) -> bool {
+        let problems = self.compiled().err();
+        let is_valid = problems.is_none();
+        if let Some(problems) = problems {
+            // Two threads find the same.
+            let _ = plan.set(Err(problems));
+        }
+        is_valid
     }
 
     /// Returns the smallest valid arguments, built from the examples and defaults in the schema and from generated
@@ -227,20 +306,23 @@ impl InputSchema {
 
     pub(crate) fn shared_example(&self) -> Option<&Arc<Example>> {
         let make =
-            || example::example(self.as_value(), self.plan().ok()?).map(|it| Arc::new(Example::new(it)));
+            || example::example(&self.to_value(), self.plan().ok()?).map(|it| Arc::new(Example::new(it)));
         self.shared.example.get_or_init(make).as_ref()
     }
 }
 
 impl fmt::Debug for InputSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("InputSchema").field(self.as_value()).finish()
+        f.debug_tuple("InputSchema").field(&*self.to_value()).finish()
     }
 }
 
 impl PartialEq for InputSchema {
     fn eq(&self, other: &Self) -> bool {
-        self.as_value() == other.as_value()
+        match (&self.shared.form, &other.shared.form) {
+            (Form::Shared(one), Form::Shared(other)) => one == other,
+            _ => self.to_value() == other.to_value(),
+        }
     }
 }
 
@@ -249,117 +331,7 @@ impl Serialize for InputSchema {
         match &self.shared.form {
             Form::Value(value) => value.serialize(serializer),
             Form::Flat(flat) => flat.serialize(serializer),
-        }
-    }
-}
-
-/// The schema of a tool's results: a JSON Schema with any root.
-#[derive(Clone)]
-pub struct OutputSchema {
-    form: OutputForm,
-    is_promise: bool,
-}
-
-#[derive(Clone)]
-enum OutputForm {
-    Value(Arc<Value>),
-    Plain(&'static Plain),
-    Deferred(Arc<LazyLock<Value, MakeSchema>>),
-}
-
-/// A closure that makes a schema.
-type MakeSchema = Box<dyn FnOnce() -> Value + Send>;
-
-impl OutputSchema {
-    /// Creates a schema that is written by hand or received from elsewhere; every result is validated against it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `schema` is neither an object nor a boolean.
-    pub fn new(schema: Value) -> Result<Self, SchemaError> {
-        match schema {
-            Value::Object(_) | Value::Bool(_) => {
-                Ok(Self { form: OutputForm::Value(Arc::new(schema)), is_promise: true })
-            }
-            other => Err(SchemaError::new(format!("a schema is an object or a boolean, not {other}"))),
-        }
-    }
-
-    /// Creates a schema derived from the serialised type: results match it by construction.
-    pub(crate) fn derived(schema: Value) -> Self {
-        Self { form: OutputForm::Value(Arc::new(schema)), is_promise: false }
-    }
-
-    /// Creates the schema of a type with a constant schema.
-    pub(crate) fn plain(plain: &'static Plain) -> Self {
-        Self { form: OutputForm::Plain(plain), is_promise: false }
-    }
-
-    /// Creates a schema that `make` returns when it is first needed, for the many tools of a large document. Results are not
-    /// validated against it.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tool_runtime::schema::OutputSchema;
-    ///
-    /// let schema = OutputSchema::deferred(|| json!({ "type": "object" }));
-    /// assert!(!schema.is_promise());
-    /// assert_eq!(schema.as_value()["type"], "object");
-    /// ```
-    #[must_use]
-    pub fn deferred(make: impl FnOnce() -> Value + Send + 'static) -> Self {
-        let make: MakeSchema = Box::new(make);
-        Self { form: OutputForm::Deferred(Arc::new(LazyLock::new(make))), is_promise: false }
-    }
-
-    /// Creates the canonical schema of the serialised form of `T`.
-    #[must_use]
-    pub fn of<T: JsonSchema>() -> Self {
-        let mut generator = output_generator();
-        let schema = generator.subschema_for::<T>();
-        Self::derived(canonical_output(with_definitions(schema.to_value(), generator)))
-    }
-
-    /// Returns the schema as JSON.
-    #[must_use]
-    pub fn as_value(&self) -> &Value {
-        match &self.form {
-            OutputForm::Value(value) => value,
-            OutputForm::Plain(plain) => plain.result(),
-            OutputForm::Deferred(made) => made,
-        }
-    }
-
-    /// Returns `true` if results are validated against the schema, because it was not derived from their type.
-    #[must_use]
-    pub fn is_promise(&self) -> bool {
-        self.is_promise
-    }
-}
-
-impl fmt::Debug for OutputSchema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutputSchema")
-            .field("schema", self.as_value())
-            .field("is_promise", &self.is_promise)
-            .finish()
-    }
-}
-
-impl PartialEq for OutputSchema {
-    fn eq(&self, other: &Self) -> bool {
-        self.is_promise == other.is_promise && self.as_value() == other.as_value()
-    }
-}
-
-impl Serialize for OutputSchema {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.form {
-            OutputForm::Value(value) => value.serialize(serializer),
-            OutputForm::Plain(plain) => plain.serialize(serializer),
-            OutputForm::Deferred(made) => made.serialize(serializer),
+            Form::Shared(shared) => shared.serialize(serializer),
         }
     }
 }

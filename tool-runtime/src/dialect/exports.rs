@@ -237,7 +237,7 @@ fn sent_loosely(wire: Wire, definition: &ToolDefinition, why: &str) -> Diagnosti
 
 /// Returns the schema of a tool for the wire, and `true` if the provider enforces it.
 fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>, Vec<Remark>) {
-    let schema = definition.input_schema().as_value();
+    let schema = &*definition.input_schema().to_value();
     let (rules, looser) = wire.rules();
     let obstacle = match carry(schema, rules) {
         Ok(mut carried) => {

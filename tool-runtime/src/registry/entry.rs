@@ -94,7 +94,7 @@ impl Entry {
             diagnostics.push(BuildDiagnostic::Schema { tool: tool_name, site: *site, message });
         };
         let schema = definition.input_schema();
-        let foreign = schema.check().err().map(|problems| Foreign::instead_of(problems, schema.as_value()));
+        let foreign = schema.check().err().map(|problems| Foreign::instead_of(problems, &schema.to_value()));
         let foreign = foreign.transpose();
         let foreign =
             foreign.map_err(|all| all.iter().for_each(|it| refuse(format!("input schema: {it}")))).ok();

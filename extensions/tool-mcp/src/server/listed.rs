@@ -81,7 +81,7 @@ impl Listed {
 
 /// Returns `true` if the schema of the parameters may name headers.
 fn names_headers(definition: &ToolDefinition) -> bool {
-    definition.input_schema().as_value().to_string().contains("x-mcp-header")
+    definition.input_schema().to_value().to_string().contains("x-mcp-header")
 }
 
 /// Returns a tool as it is listed.
@@ -93,7 +93,7 @@ fn described(definition: &ToolDefinition) -> Tool {
     let mut tool = Tool::new(
         definition.name().as_str().to_owned(),
         definition.description().to_owned(),
-        object(definition.input_schema().as_value()),
+        object(&definition.input_schema().to_value()),
     );
     tool.title = (definition.title() != definition.name().as_str()).then(|| definition.title().to_owned());
     tool.output_schema = promised(definition).map(|schema| object(schema.as_value()));

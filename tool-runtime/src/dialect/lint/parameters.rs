@@ -9,7 +9,7 @@ use crate::{diagnostic::Severity, dialect::schema::below};
 const LONG: usize = 1_000;
 
 pub(super) fn check(found: &mut Found<'_>) {
-    let root = found.of.input_schema().as_value();
+    let root = &*found.of.input_schema().to_value();
     Walk { root, found }.node(root, "", false);
 }
 

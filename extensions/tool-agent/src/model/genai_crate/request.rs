@@ -65,7 +65,7 @@ pub(super) fn prepared(request: &Request, kind: AdapterKind, options: ChatOption
         .iter()
         .map(|it| {
             let tool = Tool::new(bound.wire_name(it.name().as_str()).into_owned());
-            tool.with_description(it.description()).with_schema(it.input_schema().as_value().clone())
+            tool.with_description(it.description()).with_schema(it.input_schema().to_value().into_owned())
         })
         .collect();
     if let Some(last) = tools.last_mut().filter(|_| cached(CachePoint::Tools)) {

@@ -1,0 +1,103 @@
+//! Schemas whose definitions other schemas share.
+
+use std::sync::{Arc, OnceLock};
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Map, Value};
+
+use super::SchemaError;
+
+/// The keyword of the definitions.
+const DEFINITIONS: &str = "$defs";
+
+/// A schema without its definitions, and the definitions, which other schemas may have, too.
+pub(super) struct SharedForm {
+    root: Map<String, Value>,
+    definitions: Vec<(Arc<str>, Arc<Value>)>,
+    /// The copy for callers that need the schema as one value.
+    whole: OnceLock<Value>,
+    is_valid: OnceLock<()>,
+}
+
+impl SharedForm {
+    pub(super) fn new(root: Value, definitions: Vec<(Arc<str>, Arc<Value>)>) -> Result<Self, SchemaError> {
+        super::check_root(&root)?;
+        let Value::Object(root) = root else { return Err(SchemaError::new("the schema is not an object")) };
+        if root.contains_key(DEFINITIONS) {
+            return Err(SchemaError::new(format!(
+                "the schema has `{DEFINITIONS}` of its own; add them to the shared definitions"
+            )));
+        }
+        Ok(Self { root, definitions, whole: OnceLock::new(), is_valid: OnceLock::new() })
+    }
+
+    /// Returns a keyword of the root.
+    pub(super) fn keyword(&self, key: &str) -> Option<&Value> {
+        self.root.get(key)
+    }
+
+    /// Returns the schema as a value that is made once, and kept.
+    pub(super) fn value(&self) -> &Value {
+        self.whole.get_or_init(|| self.to_value())
+    }
+
+    /// Returns the value if it was made before.
+    pub(super) fn made(&self) -> Option<&Value> {
+        self.whole.get()
+    }
+
+    /// Returns the schema as a new value.
+    pub(super) fn to_value(&self) -> Value {
+        let mut root = self.root.clone();
+        if !self.definitions.is_empty() {
+            let definitions = self.definitions.iter().map(|(name, it)| (name.to_string(), Value::clone(it)));
+            root.insert(DEFINITIONS.to_owned(), Value::Object(definitions.collect()));
+        }
+        Value::Object(root)
+    }
+
+    /// Runs `check` until it returns `true` once.
+    pub(super) fn is_valid(&self, check: impl FnOnce() -> bool) -> bool {
+        if self.is_valid.get().is_some() {
+            return true;
+        }
+        let is_valid = check();
+        if is_valid {
+            // Two threads find the same.
+            let _ = self.is_valid.set(());
+        }
+        is_valid
+    }
+}
+
+impl PartialEq for SharedForm {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = |one: &Arc<Value>, other: &Arc<Value>| Arc::ptr_eq(one, other) || one == other;
+        let mut both = self.definitions.iter().zip(&other.definitions);
+        self.root == other.root
+            && self.definitions.len() == other.definitions.len()
+            && both.all(|((name, one), (other_name, other))| name == other_name && is_same(one, other))
+    }
+}
+
+impl Serialize for SharedForm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in &self.root {
+            map.serialize_entry(key, value)?;
+        }
+        if !self.definitions.is_empty() {
+            map.serialize_entry(DEFINITIONS, &Definitions(&self.definitions))?;
+        }
+        map.end()
+    }
+}
+
+/// Definitions as one object.
+struct Definitions<'d>(&'d [(Arc<str>, Arc<Value>)]);
+
+impl Serialize for Definitions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, it)| (&**name, &**it)))
+    }
+}
