@@ -54,6 +54,7 @@ pub(crate) struct Settings {
     pub(crate) reach: Reach,
     pub(crate) timeout: Duration,
     pub(crate) response_limit: usize,
+    pub(crate) definitions_limit: usize,
     pub(crate) calls: CallSettings,
 }
 
@@ -70,6 +71,7 @@ impl Default for Settings {
             reach: Reach::default(),
             timeout: Duration::from_secs(30),
             response_limit: 64 << 10,
+            definitions_limit: 64 << 20,
             calls: CallSettings::default(),
         }
     }
@@ -164,6 +166,13 @@ impl OpenApiToolSetBuilder {
     /// Default: 64 KiB.
     pub fn response_limit(mut self, bytes: usize) -> Self {
         self.settings.response_limit = bytes;
+        self
+    }
+
+    /// Sets the maximum size, in bytes of JSON, of the definitions of all tools together. An operation beyond it is
+    /// [skipped](OpenApiToolSet::skipped), as few lines of a document may refer to a large schema many times. Default: 64 MiB.
+    pub fn definitions_limit(mut self, bytes: usize) -> Self {
+        self.settings.definitions_limit = bytes;
         self
     }
 

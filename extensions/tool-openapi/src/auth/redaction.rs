@@ -82,7 +82,8 @@ impl Needles {
                     all.push(decoded.chars.clone());
                 }
                 // In a form, a blank is a plus.
-                let with_plus: Vec<_> = decoded.chars.iter().map(|it| if *it == ' ' { '+' } else { *it }).collect();
+                let with_plus: Vec<_> =
+                    decoded.chars.iter().map(|it| if *it == ' ' { '+' } else { *it }).collect();
                 if is_long && !all.contains(&with_plus) {
                     all.push(with_plus);
                 }
@@ -335,7 +336,8 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_under_each_encoding_and_each_pair_of_them() {
-        for secret in ["Hunter2-secret", "hunter2/+\"&<x>'y\\z", "schlüssel-\u{1f511}-wort", "a b%20c&amp;d"] {
+        for secret in ["Hunter2-secret", "hunter2/+\"&<x>'y\\z", "schlüssel-\u{1f511}-wort", "a b%20c&amp;d"]
+        {
             for (first, inner) in ENCODINGS {
                 for (second, outer) in ENCODINGS {
                     let text = format!("before {} after", outer(&inner(secret)));

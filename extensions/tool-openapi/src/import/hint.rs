@@ -45,7 +45,7 @@ pub(super) fn of_request(metadata: &mut Metadata, method: &Method, path: &str, s
 pub(super) fn of_hidden(definition: &ToolDefinition, found: &Found<'_>, report: &mut Report) {
     let hides = has_hidden(definition.title())
         || has_hidden(definition.description())
-        || hides(definition.input_schema().as_value());
+        || hides(&definition.input_schema().to_value());
     if hides {
         let message =
             "the title, the description or the parameters have characters that a person does not see";

@@ -9,46 +9,96 @@ use tool_runtime::{
     schema::{Arguments, InputSchema},
 };
 
-use super::schema::{Components, VALUE, assembled, size};
+use super::schema::{Components, Reached, assembled, size};
 
-/// The maximum number of values in all input schemas of a document, some 1 GB: each has its own copy of a component.
+/// The maximum number of values in all input schemas of a document, some 1 GB, without the components that they share.
 const MOST_VALUES: usize = 8_000_000;
 
-/// The input schemas of a document.
-#[derive(Default)]
+/// The size from which the components of a schema are shared with other schemas, in bytes of JSON. Smaller ones are copied, and
+/// stand where they are used.
+const SHARED_BYTES: usize = 4 << 10;
+
+/// The input schemas of a document, and the size of its definitions.
 pub(super) struct Inputs {
-    /// Schemas, or the reasons why they cannot be used, by their text before components are added. Operations often have the
-    /// same parameters.
-    known: HashMap<String, Result<InputSchema, String>>,
+    /// Schemas with their sizes, or the reasons why they cannot be used, by their text before components are added. Operations often
+    /// have the same parameters.
+    known: HashMap<String, Result<Input, String>>,
     values: usize,
+    /// The maximum size of all definitions, in bytes of JSON.
+    limit: usize,
+    /// The size of the definitions of all operations that were imported.
+    bytes: usize,
+    /// The size of the definition that is being read.
+    pending_bytes: usize,
+}
+
+/// An input schema, and its size in bytes of JSON.
+#[derive(Clone)]
+struct Input {
+    schema: InputSchema,
+    bytes: usize,
 }
 
 impl Inputs {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { known: HashMap::new(), values: 0, limit, bytes: 0, pending_bytes: 0 }
+    }
+
+    /// Begins the definition of an operation.
+    pub(super) fn begin(&mut self) {
+        self.pending_bytes = 0;
+    }
+
+    /// Adds the definition of an operation that is imported to the sum.
+    pub(super) fn commit(&mut self) {
+        self.bytes = self.bytes.saturating_add(std::mem::take(&mut self.pending_bytes));
+    }
+
     /// Returns the schema `root` with its components.
     ///
     /// # Errors
     ///
-    /// The reason why no validator can use it.
+    /// The reason why no validator can use it, or that it exceeds the maximum size.
     pub(super) fn schema(&mut self, root: Value, components: &Components<'_>) -> Result<InputSchema, String> {
         let text = root.to_string();
-        if let Some(known) = self.known.get(&text) {
-            return known.clone();
-        }
-        let made = self.make(root, components);
-        self.known.insert(text, made.clone());
-        made
+        let known = match self.known.get(&text) {
+            Some(known) => known.clone(),
+            None => {
+                let reached = components.reached(&root)?;
+                // Before a schema is made that would be dropped.
+                self.check(text.len() + reached.bytes)?;
+                let made = self.made(root, text.len(), reached, components);
+                self.known.insert(text, made.clone());
+                made
+            }
+        };
+        let Input { schema, bytes } = known?;
+        self.charge(bytes)?;
+        Ok(schema)
     }
 
-    /// Counts a text of `bytes` bytes, which a tool has for itself.
+    /// Adds the size of a part of a definition, in bytes of JSON.
     ///
     /// # Errors
     ///
     /// The reason why there is no room for it.
     pub(super) fn charge(&mut self, bytes: usize) -> Result<(), String> {
-        self.add(bytes / VALUE)
+        self.check(bytes)?;
+        self.pending_bytes += bytes;
+        Ok(())
     }
 
-    fn add(&mut self, values: usize) -> Result<(), String> {
+    fn check(&self, bytes: usize) -> Result<(), String> {
+        match self.bytes.saturating_add(self.pending_bytes).saturating_add(bytes) > self.limit {
+            true => Err(format!(
+                "the definitions of the document exceed {} bytes in all; select fewer operations, or set `definitions_limit`",
+                self.limit
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn add_values(&mut self, values: usize) -> Result<(), String> {
         let sum = self.values.saturating_add(values);
         if sum > MOST_VALUES {
             return Err(format!(
@@ -59,10 +109,22 @@ impl Inputs {
         Ok(())
     }
 
-    fn make(&mut self, root: Value, components: &Components<'_>) -> Result<InputSchema, String> {
-        let root = assembled(root, |name| components.get(name))?;
-        self.add(size(&root))?;
-        let schema = InputSchema::new(root).map_err(|error| error.to_string())?;
+    fn made(
+        &mut self,
+        root: Value,
+        root_bytes: usize,
+        reached: Reached,
+        components: &Components<'_>,
+    ) -> Result<Input, String> {
+        let (schema, bytes) = if reached.bytes > SHARED_BYTES {
+            self.add_values(size(&root))?;
+            (InputSchema::with_shared(root, reached.definitions), root_bytes + reached.bytes)
+        } else {
+            let root = assembled(root, |name| components.get(name))?;
+            self.add_values(size(&root))?;
+            (InputSchema::new(root), root_bytes + reached.bytes)
+        };
+        let schema = schema.map_err(|error| error.to_string())?;
         if schema.check().is_err() {
             // One tool whose schema no validator compiles would cost all tools of a registry.
             let probe = Probe(ToolDefinition::new(ToolName::from_foreign("probe"), "", schema.clone()));
@@ -70,7 +132,7 @@ impl Inputs {
                 return Err(format!("its arguments cannot be validated: {error}"));
             }
         }
-        Ok(schema)
+        Ok(Input { schema, bytes })
     }
 }
 

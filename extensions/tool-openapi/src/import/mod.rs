@@ -83,6 +83,10 @@ pub(crate) fn import(
     let reading = Reading::new(&documents, &settings, fetched, granted, Arc::clone(&shapes));
     let all = operation::all(&documents, &mut report);
     check_ids(&all, &settings, &mut report);
+    if settings.base_url.is_none() {
+        server::warn_unreadable(&Place::new(0, "/servers"), documents.root().get("servers"), "", &mut report);
+    }
+    let mut without_base = None;
     let named = if settings.readable_names { name::readable(&all) } else { name::all(&all) };
     for (found, name) in named {
         if !settings.choice.selects(&found.described()) {
@@ -104,13 +108,23 @@ pub(crate) fn import(
         }
         let operation = reading.operation(found, name, &mut report);
         match operation.and_then(|it| usable(it, found, &settings, &mut names)) {
-            Ok(operation) => read.push(operation),
-            Err(problem) if problem.is_fatal => {
-                let message = format!("{}; set one with `base_url`", problem.reason);
-                return Err(OpenApiError::config(message));
+            Ok(operation) => {
+                reading.commit();
+                read.push(operation);
             }
-            Err(problem) => report.skip(found, &problem.place, problem.reason),
+            Err(problem) => {
+                let mut reason = problem.reason;
+                if problem.has_no_base {
+                    reason.push_str("; set one with `base_url`");
+                    without_base.get_or_insert_with(|| reason.clone());
+                }
+                report.skip(found, &problem.place, reason);
+            }
         }
+    }
+    // A part of the operations may have a server of their own.
+    if let (true, Some(reason)) = (read.is_empty(), without_base) {
+        return Err(OpenApiError::config(format!("there is no base URL: {reason}")));
     }
     let responses = reading.finish(&mut report)?;
     shapes.complete(responses.into_texts());
@@ -158,13 +172,13 @@ fn check_ids(all: &[Found<'_>], settings: &Settings, report: &mut Report) {
 pub(crate) struct Problem {
     pub(crate) place: Place,
     pub(crate) reason: String,
-    /// No operation of the document can be carried.
-    pub(crate) is_fatal: bool,
+    /// There is no base URL, which the program can set.
+    pub(crate) has_no_base: bool,
 }
 
 impl Problem {
     pub(crate) fn new(place: &Place, reason: impl Into<String>) -> Self {
-        Self { place: place.clone(), reason: reason.into(), is_fatal: false }
+        Self { place: place.clone(), reason: reason.into(), has_no_base: false }
     }
 }
 

@@ -1,8 +1,8 @@
 //! One operation as a tool.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
-use reqwest::Method;
+use reqwest::{Method, Url};
 use serde_json::{Map, Value, json};
 use tool_runtime::{
     ToolDefinition, ToolName,
@@ -142,12 +142,23 @@ pub(super) struct Reading<'d> {
     pub(super) documents: &'d Documents,
     pub(super) settings: &'d Settings,
     fetched: Option<Fetched>,
+    /// The first absolute server of the document, which relative ones belong to.
+    absolute_server: Option<Url>,
     granted: Granted,
     remarks: RefCell<Remarks>,
     requests: RefCell<Components<'d>>,
     responses: RefCell<Components<'d>>,
     inputs: RefCell<Inputs>,
+    /// Output schemas by their text. Operations often have the same.
+    outputs: RefCell<HashMap<String, Output>>,
     shapes: Arc<Shapes>,
+}
+
+/// The text of an output schema before components are added, and the size of these, in bytes of JSON.
+#[derive(Clone)]
+struct Output {
+    text: Arc<str>,
+    bytes: usize,
 }
 
 /// An operation that was read.
@@ -180,11 +191,13 @@ impl<'d> Reading<'d> {
             documents,
             settings,
             fetched,
+            absolute_server: server::absolute(settings, documents.root().get("servers")),
             granted,
             remarks: RefCell::default(),
             requests: RefCell::new(Components::new(documents, Direction::Request)),
             responses: RefCell::new(Components::new(documents, Direction::Response)),
-            inputs: RefCell::default(),
+            inputs: RefCell::new(Inputs::new(settings.definitions_limit)),
+            outputs: RefCell::default(),
             shapes,
         }
     }
@@ -214,10 +227,12 @@ impl<'d> Reading<'d> {
         }
         let method = Method::from_bytes(found.method.as_bytes())
             .map_err(|_| Problem::new(&found.place, format!("`{}` is not a method of HTTP", found.method)))?;
-        let path = PathTemplate::parse(found.path).map_err(|reason| Problem::new(&found.place, reason))?;
         let tool = name.to_string();
+        self.inputs.borrow_mut().begin();
         let mut requests = self.requests.borrow_mut();
         let declared = parameter::all(self, found, &tool, report)?;
+        let path = PathTemplate::parse(found.path, &parameter::path_names(&declared))
+            .map_err(|reason| Problem::new(&found.place, reason))?;
         let body = body::read(self, found, &tool, report)?;
         let (mut parameters, mut properties) =
             parameter::named(self, declared, &path, body.is_some(), &mut requests, &tool, report)?;
@@ -242,13 +257,9 @@ impl<'d> Reading<'d> {
         hint::of_override(&mut metadata, &parameters, found, &tool, report);
         let server = self.settings.base_url.is_none().then_some(base.url.as_str());
         hint::of_request(&mut metadata, &method, found.path, server);
-        let mut definition = self.described(found, name, input)?.with_metadata(metadata);
+        let mut definition = self.described(found, name, input, &metadata)?.with_metadata(metadata);
         hint::of_hidden(&definition, found, report);
-        let output = response::read(self, found, &mut self.responses.borrow_mut(), &tool, report)?;
-        let shape = output.map(|root| {
-            let (root, shapes) = (root.to_string(), Arc::clone(&self.shapes));
-            OutputSchema::deferred(move || shapes.assembled(&root))
-        });
+        let shape = self.output(found, &tool, report)?;
         // The document declares no schema of the members that a view leaves.
         let view = self.settings.calls.view(found.id(), &tool).cloned();
         if let (Some(shape), None) = (&shape, &view) {
@@ -259,16 +270,47 @@ impl<'d> Reading<'d> {
         Ok(Read { definition, path: found.path.into(), plan, access, shape, view })
     }
 
+    /// Adds an operation that was read to the sum of all definitions.
+    pub(super) fn commit(&self) {
+        self.inputs.borrow_mut().commit();
+    }
+
+    /// Returns the schema of the responses of the operation, which is made when it is first needed.
+    fn output(
+        &self,
+        found: &Found<'d>,
+        tool: &str,
+        report: &mut Report,
+    ) -> Result<Option<OutputSchema>, Problem> {
+        let mut responses = self.responses.borrow_mut();
+        let Some(root) = response::read(self, found, &mut responses, tool, report)? else { return Ok(None) };
+        let text = root.to_string();
+        let mut outputs = self.outputs.borrow_mut();
+        let output = outputs.entry(text).or_insert_with_key(|text| {
+            let repeated = responses.repeated(&root);
+            let text = repeated.map_or_else(|| text.as_str().into(), |it| it.to_string().into());
+            Output { bytes: responses.response_bytes(repeated.unwrap_or(&root)), text }
+        });
+        let Output { text, bytes } = output.clone();
+        let charged = self.inputs.borrow_mut().charge(text.len() + bytes);
+        charged.map_err(|reason| Problem::new(&found.place, reason))?;
+        let shapes = Arc::clone(&self.shapes);
+        Ok(Some(OutputSchema::deferred(move || shapes.assembled(&text))))
+    }
+
     /// Returns the definition with the title and the description of the operation, which other paths may share.
     fn described(
         &self,
         found: &Found<'d>,
         name: ToolName,
         input: InputSchema,
+        metadata: &Metadata,
     ) -> Result<ToolDefinition, Problem> {
         let title = text(found.value, "summary").or_else(|| found.id()).unwrap_or_default();
         let description = description(found);
-        let charged = self.inputs.borrow_mut().charge(title.len() + description.len());
+        let texts = metadata.custom.values().filter_map(Value::as_str).map(str::len);
+        let texts = texts.chain(metadata.tags.iter().map(|it| it.len())).sum::<usize>();
+        let charged = self.inputs.borrow_mut().charge(title.len() + description.len() + texts);
         charged.map_err(|reason| Problem::new(&found.place, reason))?;
         let definition = ToolDefinition::new(name, description, input);
         Ok(if title.is_empty() { definition } else { definition.with_title(title.to_owned()) })
@@ -280,8 +322,8 @@ impl<'d> Reading<'d> {
             (found.item_place.at("servers"), found.item.get("servers")),
             (Place::new(0, "/servers"), self.documents.root().get("servers")),
         ];
-        let base = server::base(self.settings, self.fetched.as_ref(), lists, (tool, report))?;
-        base.ok_or_else(|| Problem { is_fatal: true, ..Problem::new(&found.place, "there is no base URL") })
+        let parents = (self.fetched.as_ref(), self.absolute_server.as_ref());
+        server::base(self.settings, parents, lists, (tool, report))
     }
 
     /// Hints by the method ([RFC 9110, section 9.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2)).

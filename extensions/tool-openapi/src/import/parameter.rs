@@ -168,6 +168,11 @@ fn properties(declared: &[Declared<'_>], has_body: bool) -> Vec<String> {
     declared.iter().map(name).collect()
 }
 
+/// Returns the names of the parameters in the path.
+pub(super) fn path_names<'d>(declared: &[Declared<'d>]) -> Vec<&'d str> {
+    declared.iter().filter(|it| it.location == In::Path).map(|it| it.name).collect()
+}
+
 /// Gives each parameter its property.
 pub(super) fn named<'d>(
     reading: &Reading<'d>,

@@ -9,7 +9,7 @@ use crate::{
         address,
         origin::{Origin, has_user},
     },
-    document::{Fetched, Place},
+    document::{Fetched, Place, kind},
     settings::Settings,
 };
 
@@ -20,38 +20,56 @@ pub(super) struct Base {
     pub(super) is_guarded: bool,
 }
 
-/// Returns the base URL of an operation: the configured one, or the first server of the closest list that has one.
+/// Returns the base URL of an operation: the configured one, or the first server of the closest list that has one. A relative one
+/// belongs to the URL of the document, or else to `absolute`, the first absolute server of the document.
 ///
 /// # Errors
 ///
-/// If the server is no URL, or not allowed. `Ok(None)` if there is no server, or it is relative to nothing.
+/// If the server is no URL, or not allowed, or there is none.
 pub(super) fn base(
     settings: &Settings,
-    fetched: Option<&Fetched>,
+    (fetched, absolute): (Option<&Fetched>, Option<&Url>),
     lists: [(Place, Option<&Value>); 3],
     (tool, report): (&str, &mut Report),
-) -> Result<Option<Base>, Problem> {
+) -> Result<Base, Problem> {
     if let Some(url) = &settings.base_url {
-        return Ok(Some(Base { url: url.clone(), is_guarded: false }));
+        return Ok(Base { url: url.clone(), is_guarded: false });
     }
-    let document = lists[2].0.clone();
-    let first = lists.into_iter().find_map(|(place, list)| {
-        let first = list?.as_array()?.first()?;
-        Some((place.at("0"), first))
-    });
+    let [.., (document, _)] = &lists;
+    let document = document.clone();
+    let mut first = None;
+    for (place, list) in lists {
+        // Those of the document are reported once, and not for each operation.
+        let tool = (place != document).then_some(tool);
+        let found = entries(&place, list).find_map(|(place, server)| Some((place, url_of(server)?, server)));
+        if let Some(tool) = tool {
+            warn_unreadable(&place, list, tool, report);
+        }
+        if found.is_some() {
+            first = found;
+            break;
+        }
+    }
     // The specification's default is a server with the URL `/`.
     let none = Value::Null;
-    let (place, server) = first.unwrap_or((document, &none));
-    let template = server.get("url").and_then(Value::as_str).unwrap_or("/");
+    let (place, template, server) = first.unwrap_or((document, "/", &none));
     let text =
         filled(settings, template, server.get("variables")).map_err(|reason| Problem::new(&place, reason))?;
-    let url = match fetched {
-        Some(fetched) => fetched.url.join(text.trim()),
+    let url = match fetched.map(|it| &it.url).or(absolute) {
+        Some(parent) => parent.join(text.trim()),
         None => Url::parse(text.trim()),
     };
     let mut url = match url {
         Ok(url) => url,
-        Err(_) if is_relative(&text) => return Ok(None),
+        Err(_) if is_relative(&text) => {
+            let reason = match server.is_null() {
+                true => "there is no server".to_owned(),
+                false => {
+                    format!("the server `{}` is relative, and the document has no absolute one", text.trim())
+                }
+            };
+            return Err(Problem { has_no_base: true, ..Problem::new(&place, reason) });
+        }
         Err(error) => {
             return Err(Problem::new(&place, format!("the URL of the server is not valid: {error}")));
         }
@@ -80,7 +98,42 @@ pub(super) fn base(
             Problem::new(&place, format!("the server is refused, since {error}{reason}"))
         })?;
     }
-    Ok(Some(Base { url, is_guarded }))
+    Ok(Base { url, is_guarded })
+}
+
+/// Returns the first absolute server of the document.
+pub(super) fn absolute(settings: &Settings, list: Option<&Value>) -> Option<Url> {
+    entries(&Place::new(0, ""), list).find_map(|(_, server)| {
+        let text = filled(settings, url_of(server)?, server.get("variables")).ok()?;
+        Url::parse(text.trim()).ok().filter(|it| Origin::of(it).is_some())
+    })
+}
+
+/// Warns of what is no server in a list of them.
+pub(super) fn warn_unreadable(place: &Place, list: Option<&Value>, tool: &str, report: &mut Report) {
+    const CODE: &str = "server_left_out";
+    if let Some(other) = list.filter(|it| !it.is_array() && !it.is_null()) {
+        let message = format!("`servers` is {}, and not a list; it is ignored", kind(other));
+        report.warn(CODE, tool, place, message);
+    }
+    for (place, server) in entries(place, list).filter(|(_, server)| url_of(server).is_none()) {
+        let message = match server.is_object() {
+            true => "the server has no `url`, and is ignored".to_owned(),
+            false => format!("the server is {}, and not an object; it is ignored", kind(server)),
+        };
+        report.warn(CODE, tool, &place, message);
+    }
+}
+
+/// The entries of a list of servers.
+fn entries<'v>(place: &Place, list: Option<&'v Value>) -> impl Iterator<Item = (Place, &'v Value)> {
+    let list = list.and_then(Value::as_array);
+    list.into_iter().flatten().enumerate().map(|(at, server)| (place.at(&at.to_string()), server))
+}
+
+/// The URL of a server.
+fn url_of(server: &Value) -> Option<&str> {
+    server.get("url")?.as_str()
 }
 
 /// Returns `true` if `text` has no scheme.

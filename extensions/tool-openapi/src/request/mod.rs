@@ -5,6 +5,7 @@
 //! their own never take the name of a parameter that the document declares.
 
 mod body;
+mod expression;
 mod file;
 mod form;
 mod json;

@@ -3,7 +3,11 @@
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use tool_runtime::ToolError;
 
-use super::{In, Parameter, json::Members};
+use super::{
+    In, Parameter,
+    expression::{Expression, Form},
+    json::Members,
+};
 
 /// Characters of a template that are not written as they are; an escape of the document stays.
 const LITERAL: &AsciiSet =
@@ -20,18 +24,19 @@ pub(crate) struct PathTemplate {
 #[derive(Debug)]
 enum Part {
     Literal(Box<str>),
-    Parameter(Box<str>),
+    Parameter { name: Box<str>, form: Form },
 }
 
 impl PathTemplate {
-    /// Reads a template.
-    pub(crate) fn parse(path: &str) -> Result<Self, String> {
+    /// Reads a template, of which the document declares the parameters `declared`. A parameter may have more than its name within
+    /// its braces.
+    pub(crate) fn parse(path: &str, declared: &[&str]) -> Result<Self, String> {
         if !path.starts_with('/') {
             return Err(format!("the path `{path}` does not begin with `/`"));
         }
         // A fragment distinguishes operations of one path in some documents, and is not sent.
         let path = path.split('#').next().unwrap_or_default();
-        let (path, query) = match path.split_once('?') {
+        let (path, query) = match question_mark(path) {
             Some((_, query)) if query.contains(['{', '}']) => {
                 return Err(format!("the path `{path}` has a parameter in its query"));
             }
@@ -40,11 +45,12 @@ impl PathTemplate {
         };
         let (mut parts, mut rest) = (Vec::new(), path);
         while let Some((before, after)) = rest.split_once('{') {
-            let Some((name, after)) = after.split_once('}') else {
+            let Some(end) = closing_brace(after) else {
                 return Err(format!("the path `{path}` has a `{{` without its `}}`"));
             };
+            let (text, after) = (&after[..end], &after[end + 1..]);
             parts.push(Part::literal(before));
-            parts.push(Part::Parameter(name.into()));
+            parts.push(Part::parameter(text, declared));
             rest = after;
         }
         parts.push(Part::literal(rest));
@@ -65,7 +71,7 @@ impl PathTemplate {
     /// Returns the names of the parameters.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Parameter(name) => Some(&**name),
+            Part::Parameter { name, .. } => Some(&**name),
             Part::Literal(_) => None,
         })
     }
@@ -80,7 +86,7 @@ impl PathTemplate {
         for part in &self.parts {
             match part {
                 Part::Literal(text) => path.push_str(text),
-                Part::Parameter(name) => {
+                Part::Parameter { name, form } => {
                     let parameter = parameters.iter().find(|it| it.location == In::Path && it.name == *name);
                     let parameter =
                         parameter.ok_or_else(|| ToolError::failed("a parameter of the path is missing"))?;
@@ -90,6 +96,7 @@ impl PathTemplate {
                     if text.is_empty() {
                         return Err(parameter.unfit("is empty, which would be the path of another resource"));
                     }
+                    let text = form.applied(&text).map_err(|problem| parameter.unfit(&problem))?;
                     path.push_str(&text);
                 }
             }
@@ -98,7 +105,48 @@ impl PathTemplate {
     }
 }
 
+/// Splits a path at the `?` outside of braces.
+fn question_mark(path: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_usize;
+    let at = path.find(|it| {
+        match it {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        it == '?' && depth == 0
+    })?;
+    Some((&path[..at], &path[at + 1..]))
+}
+
+/// The place of the `}` that ends a parameter, whose expression may have braces, too.
+fn closing_brace(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, it) in text.char_indices() {
+        match it {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(at),
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    // A single brace in an expression.
+    text.find('}')
+}
+
 impl Part {
+    /// The parameter with `text` between its braces. Its name is the one that the document declares: the text as it is, or the name
+    /// within it.
+    fn parameter(text: &str, declared: &[&str]) -> Self {
+        let Expression { name, form } = Expression::read(text);
+        let is_same = |it: &&&str| **it == text;
+        let is_name = |it: &&&str| **it == name;
+        let has_name = |it: &&&str| Expression::read(it).name == name;
+        let known = declared.iter().find(is_same).or_else(|| declared.iter().find(is_name));
+        let name = known.or_else(|| declared.iter().find(has_name)).copied().unwrap_or(name);
+        Self::Parameter { name: name.into(), form }
+    }
+
     fn literal(text: &str) -> Self {
         Self::Literal(utf8_percent_encode(text, LITERAL).to_string().into())
     }

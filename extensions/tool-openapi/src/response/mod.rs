@@ -33,7 +33,7 @@ use self::{
 };
 pub(crate) use self::{
     body::{Body, read},
-    shapes::{Shape, Shapes},
+    shapes::{LEFT_OUT, MAX_COMPONENTS_BYTES, Shape, Shapes},
     view::View,
 };
 use crate::{
@@ -234,7 +234,7 @@ impl Call<'_> {
         let target = head.issued.without_credentials(&head.url.join(target).ok()?);
         let schema = self.definition.input_schema();
         let url = redirected.unwrap_or(&head.url);
-        let asked = Asked { plan: self.plan, schema: schema.as_value(), arguments: self.arguments, url };
+        let asked = Asked { plan: self.plan, schema: &schema.to_value(), arguments: self.arguments, url };
         Some(asked.next(&target))
     }
 

@@ -13,10 +13,10 @@ use tool_runtime::schema::{OutputSchema, OutputValidator};
 use crate::import::assembled;
 
 /// The maximum size of the components of an output schema, in bytes.
-const LONGEST: usize = 32 << 10;
+pub(crate) const MAX_COMPONENTS_BYTES: usize = 32 << 10;
 
 /// The description of a component that is left out.
-const LEFT_OUT: &str = "Any value: the schema of the response is too large to be shown in full.";
+pub(crate) const LEFT_OUT: &str = "Any value: the schema of the response is too large to be shown in full.";
 
 /// The schemas of responses as text, from which an output schema is made when it is first needed.
 #[derive(Default)]
@@ -31,11 +31,11 @@ impl Shapes {
         let _ = self.texts.set(texts);
     }
 
-    /// Returns the schema with the text `root` and the components that it refers to, the closest first, as far as [`LONGEST`]
+    /// Returns the schema with the text `root` and the components that it refers to, the closest first, as far as [`MAX_COMPONENTS_BYTES`]
     /// reaches: in some documents, most components are reached from any of them. A component that is left out accepts any value, and
     /// says so.
     pub(crate) fn assembled(&self, root: &str) -> Value {
-        let rest = Cell::new(LONGEST);
+        let rest = Cell::new(MAX_COMPONENTS_BYTES);
         let get = |name: &str| {
             let text = self.texts.get()?.get(name)?;
             match rest.get().checked_sub(text.len()) {

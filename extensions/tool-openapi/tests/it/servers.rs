@@ -65,11 +65,19 @@ async fn server_variables_are_those_of_the_program_within_their_values() {
 
 #[tokio::test]
 async fn servers_that_are_no_place_are_skipped_or_need_a_base_url() {
-    for servers in
-        [json!([]), json!([{ "url": "/v1" }]), json!([{}]), json!("x"), json!([{ "url": "v1:latest/x" }])]
-    {
+    let (none, relative) = ("there is no server", "is relative, and the document has no absolute one");
+    let cases = [
+        (json!([]), none),
+        (json!([{}]), none),
+        (json!("x"), none),
+        (json!([{ "url": "/v1" }]), relative),
+        (json!([{ "url": "v1:latest/x" }]), relative),
+    ];
+    for (servers, reason) in cases {
         let error = requested(servers.clone(), same).await.unwrap_err();
-        assert!(error.contains("`base_url`") || error.contains("server"), "{servers}: {error}"); // P04
+        let is_reason = error.contains(reason) && error.ends_with("; set one with `base_url`");
+        let is_invalid = error == "/servers/0: the server is not an `http` or `https` URL";
+        assert!(is_reason || servers[0]["url"] == "v1:latest/x" && is_invalid, "{servers}: {error}"); // P04
     }
     let cases = [
         (json!([{ "url": "ftp://h.example/" }]), "not an `http` or `https` URL"),
@@ -245,4 +253,89 @@ async fn the_query_of_a_server_and_the_fragment_of_a_path_are_not_sent() {
     // What pins compare.
     assert_eq!(set.tools()[0].definition().metadata().custom["server"], format!("{}/v1", server.url));
     assert_eq!(set.diagnostics()[0].code, "server_query");
+}
+
+/// The targets of the calls of all operations, and the pointers of those that are skipped.
+async fn targets(
+    server: &Recorder,
+    paths: Value,
+    servers: Value,
+) -> (Vec<String>, Vec<String>, Vec<&'static str>) {
+    let set = built(OpenApiToolSet::builder(document(paths, json!({ "servers": servers }))));
+    let mut targets = Vec::new();
+    for tool in set.tools() {
+        call(&set, tool.definition().name().as_str(), "{}").await.unwrap();
+        targets.push(server.one().target);
+    }
+    let skipped = set.skipped().iter().map(|it| it.pointer.clone()).collect();
+    (targets, skipped, set.diagnostics().iter().map(|it| it.code).collect())
+}
+
+#[tokio::test]
+async fn a_relative_server_of_an_operation_belongs_to_the_absolute_one_of_the_document() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let absolute = json!({ "url": format!("{}/v1/", server.url) });
+    let paths = json!({
+        "/a": { "get": { "servers": [{ "url": "/rel" }] } },
+        "/b": { "servers": [{ "url": "v2" }], "get": {} },
+        "/c": { "get": { "servers": [{ "url": "/{v}", "variables": { "v": { "default": "x" } } }] } },
+        "/d": { "get": {} },
+        "/e": { "get": { "servers": [{ "url": "" }] } },
+    });
+    let expected = ["/rel/a", "/v1/v2/b", "/x/c", "/v1/d", "/v1/e"];
+    for servers in [json!([absolute]), json!([null, {}, absolute, { "url": "http://other.invalid" }])] {
+        let (targets, skipped, _) = targets(&server, paths.clone(), servers).await;
+        assert_eq!((targets, skipped), (expected.map(str::to_owned).to_vec(), vec![])); // P04
+    }
+    // The servers of the document may be relative themselves.
+    let (targets, skipped, _) = targets(&server, paths, json!([{ "url": "/api" }, absolute])).await;
+    assert_eq!(targets, ["/rel/a", "/v1/v2/b", "/x/c", "/api/d", "/v1/e"]);
+    assert!(skipped.is_empty());
+}
+
+#[tokio::test]
+async fn an_operation_with_a_relative_server_is_skipped_if_the_document_has_none() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let absolute = json!([{ "url": server.url }]);
+    let paths = json!({
+        "/a": { "get": { "servers": [{ "url": "/rel" }] } },
+        "/b": { "get": { "servers": absolute } },
+        "/c": { "get": {} },
+    });
+    for servers in [json!([]), Value::Null, json!([{ "url": "/v1" }]), json!({ "url": "http://h" })] {
+        let (targets, skipped, _) = targets(&server, paths.clone(), servers).await;
+        assert_eq!(targets, ["/b"]);
+        assert_eq!(skipped.len(), 2, "{skipped:?}"); // P04
+    }
+    let set = built(OpenApiToolSet::builder(document(paths, json!({}))));
+    assert_eq!(set.skipped()[0].pointer, "/paths/~1a/get/servers/0");
+    assert_eq!(
+        set.skipped()[0].reason,
+        "the server `/rel` is relative, and the document has no absolute one; set one with `base_url`"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_server_in_a_list_costs_itself() {
+    let server = Recorder::new(Answer::json("{}")).await;
+    let absolute = json!({ "url": format!("{}/v1", server.url) });
+    for entry in [Value::Null, json!({}), json!({ "url": null }), json!({ "url": 7 }), json!("x"), json!([])]
+    {
+        let paths = json!({
+            "/a": { "get": { "servers": [entry] } },
+            "/b": { "get": { "servers": [entry, { "url": format!("{}/own", server.url) }] } },
+            "/c": { "servers": [entry], "get": {} },
+            "/d": { "get": {} }, "/e": { "get": {} },
+        });
+        let (targets, skipped, codes) = targets(&server, paths, json!([entry, absolute])).await;
+        assert_eq!(targets, ["/v1/a", "/own/b", "/v1/c", "/v1/d", "/v1/e"], "{entry}"); // P04
+        assert!(skipped.is_empty());
+        // Those of the document are reported once.
+        assert_eq!(codes, ["server_left_out"; 4], "{entry}");
+    }
+    for list in [json!({}), json!("x"), json!(7)] {
+        let paths = json!({ "/a": { "get": { "servers": list } } });
+        let (targets, _, codes) = targets(&server, paths, json!([absolute])).await;
+        assert_eq!((targets, codes), (vec!["/v1/a".to_owned()], vec!["server_left_out"]), "{list}");
+    }
 }

@@ -13,10 +13,10 @@ use super::{BROKEN, Keyword, PREFIX, keyword};
 const DEEPEST_INLINED: usize = 24;
 
 /// The maximum number of components in one schema.
-const MOST_COMPONENTS: usize = 10_000;
+pub(super) const MOST_COMPONENTS: usize = 10_000;
 
 /// The length of a text that counts as a value, in bytes.
-pub(in crate::import) const VALUE: usize = 32;
+const VALUE: usize = 32;
 
 /// The number of values in `value`; a long text counts as several.
 pub(in crate::import) fn size(value: &Value) -> usize {
@@ -151,7 +151,7 @@ fn merge(siblings: &mut Map<String, Value>, component: Value) {
 }
 
 /// Calls `each` with the name of each component that `schema` refers to.
-fn references(schema: &Value, each: &mut impl FnMut(&str)) {
+pub(super) fn references(schema: &Value, each: &mut impl FnMut(&str)) {
     match schema {
         Value::Object(members) => {
             if let Some(name) =

@@ -5,19 +5,22 @@
 //! so each recursive one) is a definition. The result is as large as what it refers to.
 
 mod assemble;
+mod component;
+mod discriminator;
 mod sound;
 
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    sync::Arc,
 };
 
 use serde_json::{Map, Value, json};
 use tool_runtime::definition::ContentHash;
 
 pub(crate) use self::assemble::assembled;
-pub(super) use self::assemble::{VALUE, size};
-use self::sound::Patterns;
+use self::{assemble::references, component::Component, sound::Patterns};
+pub(super) use self::{assemble::size, component::Reached};
 use super::{Problem, Report};
 use crate::document::{Documents, Place, Version};
 
@@ -28,7 +31,10 @@ const DEEPEST: usize = 160;
 const LONGEST_CHAIN: usize = 32;
 
 /// The maximum number of parts of `allOf` that are searched for a property.
-const MOST_PARTS: usize = 64;
+const MAX_PARTS: usize = 64;
+
+/// The number of values from which a schema of several operations is a component.
+const LARGE_VALUES: usize = 64;
 
 const PREFIX: &str = "#/$defs/";
 
@@ -45,19 +51,25 @@ pub(super) enum Direction {
 pub(super) struct Components<'d> {
     documents: &'d Documents,
     direction: Direction,
-    names: HashMap<Place, String>,
-    translated: BTreeMap<String, Value>,
+    names: HashMap<Place, Arc<str>>,
+    translated: BTreeMap<Arc<str>, Component>,
     waiting: VecDeque<(Place, &'d Value)>,
+    /// Large schemas of bodies, responses and parameters, which other operations may have, too.
+    large: HashSet<Place>,
+    /// The names of those that several operations have.
+    repeated: HashSet<Arc<str>>,
     patterns: Patterns,
 }
 
 impl<'d> Components<'d> {
     pub(super) fn new(documents: &'d Documents, direction: Direction) -> Self {
-        let (names, translated, waiting, patterns) = Default::default();
-        Self { documents, direction, names, translated, waiting, patterns }
+        let (names, translated, waiting) = Default::default();
+        let (large, repeated, patterns) = Default::default();
+        Self { documents, direction, names, translated, waiting, large, repeated, patterns }
     }
 
-    /// Translates the schema at `place`, and all components that it refers to.
+    /// Translates the schema at `place`, and all components that it refers to. A large schema that several operations have, as by a
+    /// reference to a body, becomes a component.
     pub(super) fn translate(
         &mut self,
         tool: &str,
@@ -65,9 +77,20 @@ impl<'d> Components<'d> {
         schema: &'d Value,
         report: &mut Report,
     ) -> Result<Value, Problem> {
-        let translated = self.schema(tool, place, schema, 0, report)?;
+        let translated = match self.large.contains(place) {
+            true => {
+                let name = self.name(place.clone(), schema);
+                let reference = json!({ "$ref": format!("{PREFIX}{name}") });
+                self.repeated.insert(name);
+                reference
+            }
+            false => self.schema(tool, place, schema, 0, report)?,
+        };
+        if size(&translated) > LARGE_VALUES {
+            self.large.insert(place.clone());
+        }
         while let Some((place, value)) = self.waiting.pop_front() {
-            let name = self.names.get(&place).cloned().unwrap_or_default();
+            let name = self.names.get(&place).cloned().unwrap_or_else(|| "".into());
             let value = self.schema(tool, &place, value, 0, report);
             // Every operation whose arguments refer to a component that cannot be translated is skipped.
             let value = value.unwrap_or_else(|problem| {
@@ -77,19 +100,20 @@ impl<'d> Components<'d> {
                 }
                 json!({ BROKEN: problem.reason })
             });
-            self.translated.insert(name, value);
+            self.translated.insert(name, Component::new(value));
         }
         Ok(translated)
     }
 
     /// Returns a component by its name.
     pub(super) fn get(&self, name: &str) -> Option<Cow<'_, Value>> {
-        self.translated.get(name).map(Cow::Borrowed)
+        self.translated.get(name).map(|it| Cow::Borrowed(&*it.value))
     }
 
     /// Returns the translated components as text.
     pub(super) fn into_texts(self) -> HashMap<Box<str>, Box<str>> {
-        let text = |(name, value): (String, Value)| (name.into(), value.to_string().into());
+        let text =
+            |(name, component): (Arc<str>, Component)| ((&*name).into(), component.value.to_string().into());
         self.translated.into_iter().map(text).collect()
     }
 
@@ -224,9 +248,9 @@ impl<'d> Components<'d> {
     }
 
     /// The name of the component at `place`, which is translated if it is new. It depends on the place alone.
-    fn name(&mut self, place: Place, value: &'d Value) -> String {
+    fn name(&mut self, place: Place, value: &'d Value) -> Arc<str> {
         if let Some(name) = self.names.get(&place) {
-            return name.clone();
+            return Arc::clone(name);
         }
         let shown = self.documents.shown(&place);
         let (parent, last) = shown.rsplit_once('/').unwrap_or(("", &shown));
@@ -237,11 +261,12 @@ impl<'d> Components<'d> {
             let hash = ContentHash::of(&shown).to_string();
             name = format!("{name}_{}", hash.get(..10).unwrap_or(&hash));
         }
-        while self.translated.contains_key(&name) {
+        while self.translated.contains_key(&*name) {
             name.push('_');
         }
-        self.translated.insert(name.clone(), Value::Bool(true));
-        self.names.insert(place.clone(), name.clone());
+        let name: Arc<str> = name.into();
+        self.translated.insert(Arc::clone(&name), Component::default());
+        self.names.insert(place.clone(), Arc::clone(&name));
         self.waiting.push_back((place, value));
         name
     }
@@ -256,39 +281,6 @@ impl<'d> Components<'d> {
         says(property)
             || property.get("$ref").is_some()
                 && self.documents.resolved(place.clone(), property).is_ok_and(|(_, it)| says(it))
-    }
-
-    /// Makes the alternatives of a discriminator those that its values select: the property has one of the values that are
-    /// mapped to an alternative. They are not exclusive, since schemas without conditions on the property overlap.
-    fn discriminate(&mut self, place: &Place, members: &'d Map<String, Value>, new: &mut Map<String, Value>) {
-        let Some(discriminator) = members.get("discriminator").and_then(Value::as_object) else { return };
-        let property = discriminator.get("propertyName").and_then(Value::as_str).unwrap_or_default();
-        let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        let mapping = discriminator.get("mapping").and_then(Value::as_object);
-        for (value, target) in mapping.into_iter().flatten() {
-            let target = target.as_str().unwrap_or_default();
-            let by_name = || self.documents.target(place, &format!("#/components/schemas/{target}"));
-            let known = self.documents.target(place, target).or_else(|_| by_name());
-            let name = known.ok().and_then(|(place, _)| self.names.get(&place));
-            if let Some(name) = name {
-                values.entry(format!("{PREFIX}{name}")).or_default().push(value);
-            }
-        }
-        for key in ["oneOf", "anyOf"] {
-            let Some(Value::Array(alternatives)) = new.get_mut(key) else { continue };
-            for alternative in alternatives.iter_mut().filter_map(Value::as_object_mut) {
-                let reference = alternative.get("$ref").and_then(Value::as_str).unwrap_or_default();
-                if let Some(values) = values.get(reference).filter(|_| alternative.len() == 1) {
-                    let properties = json!({ property: { "enum": values } });
-                    alternative.insert("properties".to_owned(), properties);
-                }
-            }
-        }
-        if !new.contains_key("anyOf")
-            && let Some(alternatives) = new.shift_remove("oneOf")
-        {
-            new.insert("anyOf".to_owned(), alternatives);
-        }
     }
 
     /// Removes properties that are not part of this direction from `required`, here and in the parts of `allOf`.
@@ -325,7 +317,7 @@ impl<'d> Components<'d> {
             return self.is_hidden(place, property);
         }
         // The parts of a schema may lead back to it, many times.
-        if visited.len() > MOST_PARTS || !visited.insert(std::ptr::from_ref(members)) {
+        if visited.len() > MAX_PARTS || !visited.insert(std::ptr::from_ref(members)) {
             return false;
         }
         let parts = members.get("allOf").and_then(Value::as_array);

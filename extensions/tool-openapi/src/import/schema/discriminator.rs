@@ -1,0 +1,111 @@
+//! Discriminators: a property whose value selects one of several schemas.
+
+use std::collections::{HashMap, HashSet};
+
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+
+use super::{Components, MAX_PARTS, Place, Problem};
+
+/// The values of a discriminator, by the places of the schemas that they select.
+type Values<'d> = HashMap<Place, Vec<&'d str>>;
+
+impl<'d> Components<'d> {
+    /// Makes the alternatives of a discriminator those that its values select: the property has one of the values that are mapped to an
+    /// alternative, or else its implicit one, the name of the component, unless the component states values itself.
+    ///
+    /// `oneOf` becomes `anyOf` if an alternative received a condition: schemas without conditions on other properties overlap.
+    pub(super) fn discriminate(
+        &self,
+        place: &Place,
+        members: &'d Map<String, Value>,
+        new: &mut Map<String, Value>,
+    ) {
+        let Some(discriminator) = members.get("discriminator").and_then(Value::as_object) else { return };
+        let property = discriminator.get("propertyName").and_then(Value::as_str).unwrap_or_default();
+        if property.is_empty() {
+            return;
+        }
+        let mapping = discriminator.get("mapping").and_then(Value::as_object);
+        let values = self.mapped(place, mapping);
+        let is_free = |name: &str| mapping.is_none_or(|it| !it.contains_key(name));
+        let mut has_conditions = false;
+        for key in ["oneOf", "anyOf"] {
+            let Some(alternatives) = new.get_mut(key).and_then(Value::as_array_mut) else { continue };
+            let declared = match members.get(key) {
+                Some(Value::Array(all)) => all.as_slice(),
+                other => other.map_or(&[][..], std::slice::from_ref),
+            };
+            for (alternative, declared) in alternatives.iter_mut().zip(declared) {
+                let Some(alternative) = alternative.as_object_mut() else { continue };
+                let reference = declared.get("$ref").and_then(Value::as_str);
+                let Some(reference) = reference.filter(|_| !alternative.contains_key("properties")) else {
+                    continue;
+                };
+                let Ok((target, schema)) = self.followed(place, reference) else { continue };
+                let allowed = match values.get(&target) {
+                    Some(values) => json!(values),
+                    None => match self.implicit_name(place, reference).filter(|it| is_free(it)) {
+                        Some(name) if !self.states(&target, schema, property, &mut HashSet::new()) => {
+                            json!([name])
+                        }
+                        _ => continue,
+                    },
+                };
+                alternative.insert("properties".to_owned(), json!({ property: { "enum": allowed } }));
+                has_conditions = true;
+            }
+        }
+        if has_conditions
+            && !new.contains_key("anyOf")
+            && let Some(alternatives) = new.shift_remove("oneOf")
+        {
+            new.insert("anyOf".to_owned(), alternatives);
+        }
+    }
+
+    /// The values of the mapping by the schemas that they select; a target is a reference, or the name of a component.
+    fn mapped(&self, place: &Place, mapping: Option<&'d Map<String, Value>>) -> Values<'d> {
+        let mut values = Values::new();
+        for (value, target) in mapping.into_iter().flatten() {
+            let target = target.as_str().unwrap_or_default();
+            let by_name = |_: Problem| self.followed(place, &format!("#/components/schemas/{target}"));
+            if let Ok((target, _)) = self.followed(place, target).or_else(by_name) {
+                values.entry(target).or_default().push(value.as_str());
+            }
+        }
+        values
+    }
+
+    /// The name of the component that `reference` names.
+    fn implicit_name(&self, place: &Place, reference: &str) -> Option<String> {
+        let (target, _) = self.documents.target(place, reference).ok()?;
+        let name = ["/components/schemas/", "/definitions/"]
+            .iter()
+            .find_map(|parent| target.pointer.strip_prefix(parent))
+            .filter(|it| !it.contains('/'))?;
+        Some(percent_decode_str(&name.replace("~1", "/").replace("~0", "~")).decode_utf8().ok()?.into_owned())
+    }
+
+    /// Returns `true` if the schema, or a part of its `allOf`, states values of the property.
+    fn states(
+        &self,
+        place: &Place,
+        schema: &'d Value,
+        property: &str,
+        visited: &mut HashSet<*const Value>,
+    ) -> bool {
+        if visited.len() > MAX_PARTS || !visited.insert(std::ptr::from_ref(schema)) {
+            return false;
+        }
+        let resolve = |value: &'d Value| self.documents.resolved(place.clone(), value).ok();
+        let declared = schema.get("properties").and_then(|it| it.get(property)).and_then(resolve);
+        if declared.is_some_and(|(_, it)| it.get("const").is_some() || it.get("enum").is_some()) {
+            return true;
+        }
+        let parts = schema.get("allOf").and_then(Value::as_array);
+        parts.into_iter().flatten().any(|part| {
+            resolve(part).is_some_and(|(place, part)| self.states(&place, part, property, visited))
+        })
+    }
+}
