@@ -26,21 +26,36 @@
 //! | `summary` | title |
 //! | `description`, or else `summary`, or else method and path | description |
 //! | parameters in path, query, header and cookie | properties of their names; names that clash get the location as a suffix: `id__path`, `id__query` |
-//! | request body | property `body` |
+//! | request body | property `body`; a parameter of that name becomes `body__query` |
+//! | `discriminator` | conditions of the alternatives: the property has the mapped values, or else the name of the component |
 //! | `2xx` responses of JSON | output schema; of its components, the closest 32 KiB |
 //! | method | hints: GET and HEAD are read-only, PUT is idempotent, DELETE is destructive and idempotent |
 //! | tags | tags |
 //! | `webhooks` and `callbacks`, which the API requests of others | none |
 //!
+//! An operation without an `operationId` is a tool unless [`skip_unnamed`](OpenApiToolSetBuilder::skip_unnamed) is set. Cookie
+//! parameters are sent like any other. A reference that leads nowhere costs its operation, not the document.
+//!
+//! A path template may have more than a name within its braces. `{id:[0-9]+}`, `{ id }` and `{name=*}` are one segment. `{+path}`,
+//! `{path*}`, `{path:.*}` and `{name=projects/*/items/*}` keep each `/` of their value, which has no empty segment, no `.` and no `..`, and
+//! the form of the template.
+//!
+//! # Sizes
+//!
+//! Operations that refer to the same large schema share it in memory; it is a definition (`$defs`) of their input schemas. The
+//! definitions of all tools together have at most 64 MiB of JSON ([`definitions_limit`](OpenApiToolSetBuilder::definitions_limit)).
+//!
 //! # Servers and credentials
 //!
 //! No argument of a call changes the server, and no value the structure of a request.
 //!
-//! - The server is [`base_url`](OpenApiToolSetBuilder::base_url), or else the first one of the operation, its path or the document.
+//! - The server is [`base_url`](OpenApiToolSetBuilder::base_url), or else the first one of the operation, its path or the document. A
+//!   relative one belongs to the URL of the document, or else to the first absolute server of the document.
 //!   The servers of a document that was [fetched](Document::fetch) must be public, by their address and by the addresses of
 //!   their name, unless [allowed](OpenApiToolSetBuilder::allow_private_servers).
 //! - A [`Credential`] is sent to the origins for which the program gave it, for operations that require its security scheme.
 //!   The authorization of a caller of the program is never forwarded; a [computed](Credential::computed) credential can do so.
+//!   `***` is in place of a credential that a server repeats, in any letter case and under the escapes of JSON, HTML and URLs.
 //! - Redirects are followed for GET and HEAD, at most 5, within the origin of the operation and to the
 //!   [origins](OpenApiToolSetBuilder::follow_redirects_to) that the program names, which receive no credentials.
 //!
@@ -99,6 +114,7 @@
 //! | `parameter_replaced` | the credential is sent in place of a parameter of its name | nothing |
 //! | `paths` | `paths` is not an object | mend the document |
 //! | `plain_http` | a credential is sent without encryption | a `base_url` with `https` |
+//! | `server_left_out` | an entry of `servers` is no server | mend the document, or set a `base_url` |
 //! | `server_query` | the query and the fragment of a server are not sent | nothing |
 //! | `undeclared_parameter` | a parameter of the path is not declared, and taken for a text | nothing |
 //! | `unknown_operation` | [`ids`](OpenApiToolSetBuilder::ids) names an id that no operation has | check the spelling |
@@ -106,6 +122,10 @@
 //! | `unknown_view` | a [view](OpenApiToolSetBuilder::view) names an operation that is no tool | check the spelling |
 //! | `unsupported_scheme` | no request can carry the credential | use another alternative |
 //! | `unused_credential` | a credential is sent with no operation | check its scheme and origin |
+//!
+//! # Supported versions of Rust
+//!
+//! Rust 1.89 is the minimum, which the YAML library requires; the other crates of the workspace compile with 1.88.
 
 mod auth;
 mod choosing;

@@ -184,8 +184,9 @@ impl OpenApiToolSetBuilder {
     ///
     /// # Errors
     ///
-    /// If a setting is invalid, or there is no base URL: neither a server in the document nor
-    /// [`base_url`](Self::base_url). An operation that cannot be a tool is [skipped](OpenApiToolSet::skipped).
+    /// If a setting is invalid, or no operation has a base URL: neither a server in the document nor
+    /// [`base_url`](Self::base_url). An operation that cannot be a tool, as one without a base URL beside others that have one, is
+    /// [skipped](OpenApiToolSet::skipped).
     pub fn build(self) -> Result<OpenApiToolSet, OpenApiError> {
         if let Some(error) = self.invalid {
             return Err(error);

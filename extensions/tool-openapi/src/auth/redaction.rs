@@ -15,7 +15,7 @@ const MIN_MATCH_BYTES: usize = 6;
 /// The minimum length of a secret that is searched at all, in characters.
 const MIN_SECRET_CHARS: usize = 3;
 
-/// The size of the part of a text that is decoded at once, in bytes.
+/// The minimum size of the part of a text that is decoded at once, in bytes.
 const WINDOW_BYTES: usize = 128 << 10;
 
 /// The maximum length of a character with two escapes around each other, such as `&#92;&#117;&#48;..`, in bytes.
@@ -104,9 +104,10 @@ impl Needles {
         let Some(longest) = self.0.first().map(Vec::len) else { return found };
         // A secret at the end of a window is found in the next one.
         let overlap = longest * MAX_ESCAPED_BYTES;
+        let window = WINDOW_BYTES.max(overlap);
         let mut start = 0;
         while start < text.len() {
-            let end = boundary(text, start + WINDOW_BYTES + overlap);
+            let end = boundary(text, start + window + overlap);
             let mut decoded = Decoded::of(&text[start..end], start);
             for _ in 0..=MAX_ROUNDS {
                 self.0.iter().for_each(|needle| decoded.find(needle, &mut found));
@@ -115,7 +116,7 @@ impl Needles {
                     None => break,
                 }
             }
-            start = boundary(text, start + WINDOW_BYTES);
+            start = boundary(text, start + window);
         }
         merged(found)
     }

@@ -42,10 +42,13 @@ pub(super) fn of_request(metadata: &mut Metadata, method: &Method, path: &str, s
 }
 
 /// Warns of characters that a model reads, and a person does not see.
-pub(super) fn of_hidden(definition: &ToolDefinition, found: &Found<'_>, report: &mut Report) {
-    let hides = has_hidden(definition.title())
-        || has_hidden(definition.description())
-        || hides(&definition.input_schema().to_value());
+pub(super) fn of_hidden(
+    definition: &ToolDefinition,
+    is_in_schema: bool,
+    found: &Found<'_>,
+    report: &mut Report,
+) {
+    let hides = has_hidden(definition.title()) || has_hidden(definition.description()) || is_in_schema;
     if hides {
         let message =
             "the title, the description or the parameters have characters that a person does not see";
@@ -53,7 +56,8 @@ pub(super) fn of_hidden(definition: &ToolDefinition, found: &Found<'_>, report: 
     }
 }
 
-fn hides(value: &Value) -> bool {
+/// Returns `true` if a schema has characters that a person does not see.
+pub(super) fn hides(value: &Value) -> bool {
     match value {
         Value::String(text) => has_hidden(text),
         Value::Array(items) => items.iter().any(hides),

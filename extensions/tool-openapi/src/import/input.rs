@@ -9,7 +9,10 @@ use tool_runtime::{
     schema::{Arguments, InputSchema},
 };
 
-use super::schema::{Components, Reached, assembled, size};
+use super::{
+    hint::hides,
+    schema::{Components, Reached, assembled, size},
+};
 
 /// The maximum number of values in all input schemas of a document, some 1 GB, without the components that they share.
 const MOST_VALUES: usize = 8_000_000;
@@ -32,11 +35,14 @@ pub(super) struct Inputs {
     pending_bytes: usize,
 }
 
-/// An input schema, and its size in bytes of JSON.
+/// An input schema.
 #[derive(Clone)]
-struct Input {
-    schema: InputSchema,
+pub(super) struct Input {
+    pub(super) schema: InputSchema,
+    /// The size in bytes of JSON.
     bytes: usize,
+    /// It has characters that a person does not see.
+    pub(super) hides: bool,
 }
 
 impl Inputs {
@@ -59,7 +65,7 @@ impl Inputs {
     /// # Errors
     ///
     /// The reason why no validator can use it, or that it exceeds the maximum size.
-    pub(super) fn schema(&mut self, root: Value, components: &Components<'_>) -> Result<InputSchema, String> {
+    pub(super) fn schema(&mut self, root: Value, components: &Components<'_>) -> Result<Input, String> {
         let text = root.to_string();
         let known = match self.known.get(&text) {
             Some(known) => known.clone(),
@@ -72,9 +78,9 @@ impl Inputs {
                 made
             }
         };
-        let Input { schema, bytes } = known?;
-        self.charge(bytes)?;
-        Ok(schema)
+        let input = known?;
+        self.charge(input.bytes)?;
+        Ok(input)
     }
 
     /// Adds the size of a part of a definition, in bytes of JSON.
@@ -116,13 +122,14 @@ impl Inputs {
         reached: Reached,
         components: &Components<'_>,
     ) -> Result<Input, String> {
-        let (schema, bytes) = if reached.bytes > SHARED_BYTES {
+        let (bytes, hides) = (root_bytes + reached.bytes, reached.hides || hides(&root));
+        let schema = if reached.bytes > SHARED_BYTES {
             self.add_values(size(&root))?;
-            (InputSchema::with_shared(root, reached.definitions), root_bytes + reached.bytes)
+            InputSchema::with_shared(root, reached.definitions)
         } else {
             let root = assembled(root, |name| components.get(name))?;
             self.add_values(size(&root))?;
-            (InputSchema::new(root), root_bytes + reached.bytes)
+            InputSchema::new(root)
         };
         let schema = schema.map_err(|error| error.to_string())?;
         if schema.check().is_err() {
@@ -132,7 +139,7 @@ impl Inputs {
                 return Err(format!("its arguments cannot be validated: {error}"));
             }
         }
-        Ok(Input { schema, bytes })
+        Ok(Input { schema, bytes, hides })
     }
 }
 

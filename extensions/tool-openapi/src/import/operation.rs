@@ -230,6 +230,7 @@ impl<'d> Reading<'d> {
         let tool = name.to_string();
         self.inputs.borrow_mut().begin();
         let mut requests = self.requests.borrow_mut();
+        requests.begin(&Place::new(0, "/paths").at(found.path));
         let declared = parameter::all(self, found, &tool, report)?;
         let path = PathTemplate::parse(found.path, &parameter::path_names(&declared))
             .map_err(|reason| Problem::new(&found.place, reason))?;
@@ -257,8 +258,8 @@ impl<'d> Reading<'d> {
         hint::of_override(&mut metadata, &parameters, found, &tool, report);
         let server = self.settings.base_url.is_none().then_some(base.url.as_str());
         hint::of_request(&mut metadata, &method, found.path, server);
-        let mut definition = self.described(found, name, input, &metadata)?.with_metadata(metadata);
-        hint::of_hidden(&definition, found, report);
+        let mut definition = self.described(found, name, input.schema, &metadata)?.with_metadata(metadata);
+        hint::of_hidden(&definition, input.hides, found, report);
         let shape = self.output(found, &tool, report)?;
         // The document declares no schema of the members that a view leaves.
         let view = self.settings.calls.view(found.id(), &tool).cloned();
@@ -283,13 +284,14 @@ impl<'d> Reading<'d> {
         report: &mut Report,
     ) -> Result<Option<OutputSchema>, Problem> {
         let mut responses = self.responses.borrow_mut();
+        responses.begin(&Place::new(0, "/paths").at(found.path));
         let Some(root) = response::read(self, found, &mut responses, tool, report)? else { return Ok(None) };
         let text = root.to_string();
         let mut outputs = self.outputs.borrow_mut();
         let output = outputs.entry(text).or_insert_with_key(|text| {
-            let repeated = responses.repeated(&root);
-            let text = repeated.map_or_else(|| text.as_str().into(), |it| it.to_string().into());
-            Output { bytes: responses.response_bytes(repeated.unwrap_or(&root)), text }
+            let referred = responses.referred_root(&root);
+            let text = referred.map_or_else(|| text.as_str().into(), |it| it.to_string().into());
+            Output { bytes: responses.response_bytes(referred.unwrap_or(&root)), text }
         });
         let Output { text, bytes } = output.clone();
         let charged = self.inputs.borrow_mut().charge(text.len() + bytes);

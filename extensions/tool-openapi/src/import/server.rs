@@ -111,17 +111,16 @@ pub(super) fn absolute(settings: &Settings, list: Option<&Value>) -> Option<Url>
 
 /// Warns of what is no server in a list of them.
 pub(super) fn warn_unreadable(place: &Place, list: Option<&Value>, tool: &str, report: &mut Report) {
-    const CODE: &str = "server_left_out";
     if let Some(other) = list.filter(|it| !it.is_array() && !it.is_null()) {
         let message = format!("`servers` is {}, and not a list; it is ignored", kind(other));
-        report.warn(CODE, tool, place, message);
+        report.warn("server_left_out", tool, place, message);
     }
     for (place, server) in entries(place, list).filter(|(_, server)| url_of(server).is_none()) {
         let message = match server.is_object() {
             true => "the server has no `url`, and is ignored".to_owned(),
             false => format!("the server is {}, and not an object; it is ignored", kind(server)),
         };
-        report.warn(CODE, tool, &place, message);
+        report.warn("server_left_out", tool, &place, message);
     }
 }
 

@@ -5,6 +5,8 @@
 //! gRPC](https://docs.cloud.google.com/endpoints/docs/grpc-service-config/reference/rpc/google.api#path-template-syntax)),
 //! `{id:[0-9]+}` and `{ id }`.
 
+use std::borrow::Cow;
+
 /// An expression within braces.
 #[derive(Debug)]
 pub(super) struct Expression<'t> {
@@ -65,9 +67,9 @@ impl Form {
 
     /// Returns the encoded text of a value with its `/` as they are, if the parameter has several segments. The error is a clause after
     /// the name of the parameter.
-    pub(super) fn applied(&self, encoded: &str) -> Result<String, String> {
+    pub(super) fn applied<'e>(&self, encoded: &'e str) -> Result<Cow<'e, str>, String> {
         let pattern = match self {
-            Self::Segment => return Ok(encoded.to_owned()),
+            Self::Segment => return Ok(Cow::Borrowed(encoded)),
             Self::Segments => "**",
             Self::Pattern(pattern) => pattern,
         };
@@ -84,7 +86,7 @@ impl Form {
         let patterns: Vec<&str> = pattern.split('/').collect();
         let is_folder = last.is_empty() && self == &Self::Segments;
         match is_folder || fits(&segments, &patterns) {
-            true => Ok(text),
+            true => Ok(Cow::Owned(text)),
             false => {
                 Err(format!("does not have the form `{pattern}`, in which `*` is one segment of the path"))
             }
@@ -120,6 +122,8 @@ fn fits(segments: &[&str], patterns: &[&str]) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
+    use std::borrow::Cow;
+
     use proptest::prelude::*;
 
     use super::{Expression, Form, fits};
@@ -154,7 +158,7 @@ mod tests {
 
     #[test]
     fn values_have_the_segments_of_their_form() {
-        let check = |form: &str, value: &str| Expression::read(form).form.applied(value);
+        let check = |form: &str, value: &str| Expression::read(form).form.applied(value).map(Cow::into_owned);
         assert_eq!(check("p", "a%2Fb").unwrap(), "a%2Fb");
         assert_eq!(check("+p", "a%2Fb%2F").unwrap(), "a/b/");
         assert_eq!(check("+p", "a%252Fb").unwrap(), "a%252Fb");

@@ -187,7 +187,7 @@ async fn failures_name_the_url_without_its_query() {
     assert!(!format!("{document:?}").contains("hunter2")); // E10
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_document_that_never_arrives_ends_at_its_timeout() {
     let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let fetch = Fetch::new(format!("http://{}/", server.local_addr().unwrap())).allow_private();

@@ -349,3 +349,44 @@ fn a_report_is_bounded_and_counts_what_it_omits() {
     let expected = format!("{omitted} more skipped operations and diagnostics are not listed");
     assert!(omitted > 0 && messages.iter().any(|it| it.contains(&expected)), "{omitted} {messages:?}");
 }
+
+#[test]
+fn a_discriminator_with_many_alternatives_of_many_parts_is_read_in_time() {
+    let parts = vec![json!({}); 20_000];
+    let branches = vec![json!({ "$ref": "#/components/schemas/Many" }); 20_000];
+    let schema = json!({ "oneOf": branches, "discriminator": { "propertyName": "kind" } });
+    let content = json!({ "application/json": { "schema": schema } });
+    let paths =
+        json!({ "/pets": { "post": { "operationId": "add", "requestBody": { "content": content } } } });
+    let others =
+        json!({ "components": { "schemas": { "Many": { "allOf": parts, "required": ["a", "b"] } } } });
+    let document = document(paths, others);
+    in_time(move || built(OpenApiToolSet::builder(document).base_url("http://h")).tools().len());
+}
+
+#[tokio::test]
+async fn a_long_answer_of_escapes_is_searched_for_a_long_secret_in_time() {
+    let secret: &str = String::leak("s3cret".repeat(500));
+    for part in ["\\", "&#38;", "%25", "\\u005c", "s3cret", "é"] {
+        let body = part.repeat((1 << 20) / part.len());
+        let shown = in_time_of(echoed(secret, move |_| Answer::of(200, "text/plain", body.clone()))).await;
+        assert!(shown.contains("200 OK"));
+    }
+}
+
+/// Awaits `work`, and fails if it takes minutes.
+async fn in_time_of<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), work).await.expect("the time is not bounded")
+}
+
+#[test]
+fn a_small_document_with_large_servers_and_paths_is_bounded() {
+    let url = format!("https://a.example/{}", "a".repeat(500_000));
+    let paths: serde_json::Map<_, _> =
+        (0..1_000).map(|at| (format!("/p{at}"), json!({ "get": {} }))).collect();
+    let set = built(OpenApiToolSet::builder(document(paths.into(), json!({ "servers": [{ "url": url }] }))));
+    let bytes: usize =
+        set.tools().iter().map(|it| serde_json::to_string(it.definition()).unwrap().len()).sum();
+    assert!(bytes <= 65 << 20, "{bytes}");
+    assert!(!set.skipped().is_empty());
+}

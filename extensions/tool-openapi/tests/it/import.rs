@@ -1,31 +1,52 @@
 //! From documents to definitions.
 
 use serde_json::json;
-use tool_openapi::{Document, OpenApiErrorKind, OpenApiToolSet};
+use tool_openapi::{Document, Fetch, OpenApiErrorKind, OpenApiToolSet};
 use tool_runtime::Tool as _;
 
-use crate::{built, document, file, petstore};
+use crate::{
+    built, document, file, petstore,
+    recorder::{Answer, Recorder},
+};
 
 fn names(set: &OpenApiToolSet) -> Vec<&str> {
     set.tools().iter().map(|tool| tool.definition().name().as_str()).collect()
 }
 
-#[test]
-fn each_operation_is_a_tool_from_text_file_and_value_alike() {
+#[tokio::test]
+async fn each_operation_is_the_same_tool_from_text_file_url_and_value() {
     let set = OpenApiToolSet::import(petstore()).unwrap();
-    assert_eq!(set.tools().len() + set.skipped().len(), 20, "{:?}", set.skipped()); // P01
+    assert_eq!((set.tools().len(), set.skipped()), (20, &[][..])); // P01
     assert!(names(&set).contains(&"getPetById"));
-    let text = std::fs::read_to_string(file("petstore-3.0.yaml")).unwrap();
-    let of_text = Document::from_text(&text).unwrap();
-    let of_json = Document::from_file(file("petstore-3.0.json")).unwrap();
     let json = std::fs::read_to_string(file("petstore-3.0.json")).unwrap();
-    let of_value = Document::from_value(serde_json::from_str(&json).unwrap()).unwrap();
-    let definitions = |document| {
-        let set = OpenApiToolSet::import(document).unwrap();
-        set.tools().iter().map(|it| it.definition().clone()).collect::<Vec<_>>()
+    // A text that does not begin with `{` is YAML.
+    let yaml = format!("---\n{json}");
+    let folder = std::env::temp_dir().join(format!("tool-openapi-factories-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("petstore.yaml"), &yaml).unwrap();
+    let of_yaml_file = Document::from_file(folder.join("petstore.yaml"));
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mut documents = vec![
+        ("text of JSON", Document::from_text(&json)),
+        ("text of YAML", Document::from_text(&yaml)),
+        ("file of JSON", Document::from_file(file("petstore-3.0.json"))),
+        ("file of YAML", of_yaml_file),
+    ];
+    for (what, text) in [("URL of JSON", &json), ("URL of YAML", &yaml)] {
+        let server = Recorder::new(Answer::of(200, "text/plain", text.clone())).await;
+        documents.push((what, Document::fetch(Fetch::new(&server.url).allow_private()).await));
+    }
+    let imported = |document: Document| {
+        let set = built(OpenApiToolSet::builder(document).base_url("http://h"));
+        assert_eq!(set.skipped(), []);
+        let definitions: Vec<_> = set.tools().iter().map(|it| it.definition().clone()).collect();
+        (definitions, set.diagnostics().to_vec())
     };
-    assert_eq!(definitions(of_text), definitions(petstore())); // P02
-    assert_eq!(definitions(of_json), definitions(of_value)); // P02
+    let expected = imported(Document::from_value(serde_json::from_str(&json).unwrap()).unwrap());
+    assert_eq!(expected.0.len(), 20); // P01
+    for (what, document) in documents {
+        assert_eq!(imported(document.unwrap()), expected, "{what}"); // P02
+    }
 }
 
 #[test]

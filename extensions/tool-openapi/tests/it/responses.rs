@@ -221,7 +221,7 @@ where
 }
 
 #[tokio::test]
-async fn an_endless_response_ends_by_the_limit_and_a_silent_one_by_the_timeout() {
+async fn an_endless_response_ends_by_the_limit() {
     let (stopped, was_stopped) = oneshot::channel();
     let url = serving(|mut stream| async move {
         let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n";
@@ -233,15 +233,25 @@ async fn an_endless_response_ends_by_the_limit_and_a_silent_one_by_the_timeout()
     let output = call(&built(api("get", None).base_url(&url).read_limit(100_000)), "op", "{}").await.unwrap();
     assert_eq!(output.details().unwrap()["bytes"], 100_000);
     was_stopped.await.unwrap();
-    let url = serving(|mut stream| async move {
-        let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 9\r\n\r\na";
-        stream.write_all(head).await.unwrap();
-        std::future::pending().await
-    })
-    .await;
-    let set = built(api("get", None).base_url(&url).timeout(Duration::from_millis(100)));
-    let error = call(&set, "op", "{}").await.unwrap_err(); // P11
-    assert!(error.is_retryable() && error.feedback().contains("did not answer in time"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_response_ends_by_the_timeout_of_30_seconds_or_the_one_that_is_set() {
+    for (set, seconds) in [(None, 30), (Some(Duration::from_secs(7)), 7)] {
+        let url = serving(|mut stream| async move {
+            let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 9\r\n\r\na";
+            stream.write_all(head).await.unwrap();
+            std::future::pending().await
+        })
+        .await;
+        let builder = api("get", None).base_url(&url);
+        let api = built(set.into_iter().fold(builder, OpenApiToolSetBuilder::timeout));
+        let began = tokio::time::Instant::now();
+        let error = call(&api, "op", "{}").await.unwrap_err(); // P11
+        // The clock is paused, and skips to the next timer.
+        assert_eq!(began.elapsed().as_secs(), seconds); // P11
+        assert!(error.is_retryable() && error.feedback().contains("did not answer in time"), "{error}");
+    }
 }
 
 #[tokio::test]

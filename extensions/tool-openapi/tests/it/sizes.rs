@@ -171,3 +171,31 @@ async fn arguments_are_validated_by_a_shared_schema() {
     let tool = Arc::clone(&set.tools()[1]);
     assert!(tool.definition().input_schema().as_value()["$defs"]["S"]["properties"]["child"].is_object());
 }
+
+#[test]
+fn a_definition_depends_on_no_other_operation() {
+    let schema = large(300);
+    let shared = json!({ "components": {
+        "requestBodies": { "B": json_content(schema.clone()) },
+        "responses": { "R": json_content(schema.clone()) },
+        "parameters": { "P": { "name": "p", "in": "query", "schema": schema } },
+    } });
+    let operation = json!({ "post": {
+        "parameters": [{ "$ref": "#/components/parameters/P" }],
+        "requestBody": { "$ref": "#/components/requestBodies/B" },
+        "responses": { "200": { "$ref": "#/components/responses/R" } },
+    } });
+    let item = json!({ "$ref": "#/paths/~1p0" });
+    let document = || many(4, shared.clone(), |at| if at == 3 { item.clone() } else { operation.clone() });
+    let all = builder(document()).build().unwrap();
+    for tool in all.tools() {
+        let path = tool.path().to_owned();
+        let alone = builder(document()).filter(move |it| it.path == path).build().unwrap();
+        assert_eq!(alone.tools()[0].definition(), tool.definition());
+    }
+    assert_eq!(all.tools().len(), 4);
+    let (first, second) = (all.tools()[0].definition(), all.tools()[1].definition());
+    assert_eq!(first.input_schema(), second.input_schema());
+    assert_eq!(first.output_schema(), second.output_schema());
+    assert_eq!(all.tools()[3].definition().output_schema(), first.output_schema());
+}

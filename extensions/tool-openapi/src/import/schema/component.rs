@@ -8,6 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::{BROKEN, Components, PREFIX, assemble::MOST_COMPONENTS, references};
+use crate::import::hint::hides;
 use crate::response::{LEFT_OUT, MAX_COMPONENTS_BYTES};
 
 /// A translated component, which all schemas that refer to it share.
@@ -17,11 +18,14 @@ pub(super) struct Component {
     bytes: usize,
     /// The names of the components that it refers to, each once.
     references: Box<[Box<str>]>,
+    /// It has characters that a person does not see.
+    hides: bool,
 }
 
 impl Component {
     pub(super) fn new(value: Value) -> Self {
-        Self { bytes: value.to_string().len(), references: names(&value), value: Arc::new(value) }
+        let (bytes, references, hides) = (value.to_string().len(), names(&value), hides(&value));
+        Self { bytes, references, hides, value: Arc::new(value) }
     }
 }
 
@@ -48,6 +52,8 @@ pub(in crate::import) struct Reached {
     pub(in crate::import) definitions: Vec<(Arc<str>, Arc<Value>)>,
     /// The length of their text as `$defs`.
     pub(in crate::import) bytes: usize,
+    /// One of them has characters that a person does not see.
+    pub(in crate::import) hides: bool,
 }
 
 impl Components<'_> {
@@ -57,7 +63,7 @@ impl Components<'_> {
     ///
     /// The reason why one of them could not be translated, or that there are too many.
     pub(in crate::import) fn reached(&self, root: &Value) -> Result<Reached, String> {
-        let mut reached = Reached { definitions: Vec::new(), bytes: 0 };
+        let mut reached = Reached { definitions: Vec::new(), bytes: 0, hides: false };
         let first = names(root);
         let mut waiting: VecDeque<&str> = first.iter().map(|it| &**it).collect();
         let mut known: HashSet<&str> = waiting.iter().copied().collect();
@@ -72,6 +78,7 @@ impl Components<'_> {
                 return Err(reason.clone());
             }
             // Quotes, a colon and a comma.
+            reached.hides |= component.hides;
             reached.bytes += name.len() + component.bytes + 4;
             reached.definitions.push((Arc::clone(name), Arc::clone(&component.value)));
             waiting.extend(component.references.iter().map(|it| &**it).filter(|it| known.insert(it)));
@@ -79,11 +86,11 @@ impl Components<'_> {
         Ok(reached)
     }
 
-    /// Returns the schema of several operations that `root` stands for.
-    pub(in crate::import) fn repeated(&self, root: &Value) -> Option<&Value> {
+    /// Returns the schema of a response that `root` refers to, if it is a component only for its size.
+    pub(in crate::import) fn referred_root(&self, root: &Value) -> Option<&Value> {
         let name =
             root.as_object().filter(|it| it.len() == 1)?.get("$ref")?.as_str()?.strip_prefix(PREFIX)?;
-        self.repeated.contains(name).then_some(&*self.translated.get(name)?.value)
+        self.roots.contains(name).then_some(&*self.translated.get(name)?.value)
     }
 
     /// Returns the size of the components of an output schema, in bytes of JSON, which reach as far as those of

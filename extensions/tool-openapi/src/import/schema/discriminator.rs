@@ -104,7 +104,7 @@ impl<'d> Components<'d> {
             return true;
         }
         let parts = schema.get("allOf").and_then(Value::as_array);
-        parts.into_iter().flatten().any(|part| {
+        parts.into_iter().flatten().take(MAX_PARTS).any(|part| {
             resolve(part).is_some_and(|(place, part)| self.states(&place, part, property, visited))
         })
     }

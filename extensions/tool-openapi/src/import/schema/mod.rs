@@ -33,7 +33,7 @@ const LONGEST_CHAIN: usize = 32;
 /// The maximum number of parts of `allOf` that are searched for a property.
 const MAX_PARTS: usize = 64;
 
-/// The number of values from which a schema of several operations is a component.
+/// The number of values above which the schema of a body, a response or a parameter is a component if other operations may have it.
 const LARGE_VALUES: usize = 64;
 
 const PREFIX: &str = "#/$defs/";
@@ -54,22 +54,27 @@ pub(super) struct Components<'d> {
     names: HashMap<Place, Arc<str>>,
     translated: BTreeMap<Arc<str>, Component>,
     waiting: VecDeque<(Place, &'d Value)>,
-    /// Large schemas of bodies, responses and parameters, which other operations may have, too.
-    large: HashSet<Place>,
-    /// The names of those that several operations have.
-    repeated: HashSet<Arc<str>>,
+    /// The beginning of all pointers into the path item of the operation.
+    own: String,
+    /// The components that are schemas of bodies, responses and parameters.
+    roots: HashSet<Arc<str>>,
     patterns: Patterns,
 }
 
 impl<'d> Components<'d> {
     pub(super) fn new(documents: &'d Documents, direction: Direction) -> Self {
         let (names, translated, waiting) = Default::default();
-        let (large, repeated, patterns) = Default::default();
-        Self { documents, direction, names, translated, waiting, large, repeated, patterns }
+        let (own, roots, patterns) = Default::default();
+        Self { documents, direction, names, translated, waiting, own, roots, patterns }
     }
 
-    /// Translates the schema at `place`, and all components that it refers to. A large schema that several operations have, as by a
-    /// reference to a body, becomes a component.
+    /// Begins an operation of the path item at `own`.
+    pub(super) fn begin(&mut self, own: &Place) {
+        self.own = format!("{}/", own.pointer);
+    }
+
+    /// Translates the schema at `place`, and all components that it refers to. A large schema that other operations may have, as by a
+    /// reference to a body, is a component itself. That depends on its place alone, so that no definition depends on other operations.
     pub(super) fn translate(
         &mut self,
         tool: &str,
@@ -77,18 +82,27 @@ impl<'d> Components<'d> {
         schema: &'d Value,
         report: &mut Report,
     ) -> Result<Value, Problem> {
-        let translated = match self.large.contains(place) {
-            true => {
-                let name = self.name(place.clone(), schema);
-                let reference = json!({ "$ref": format!("{PREFIX}{name}") });
-                self.repeated.insert(name);
-                reference
-            }
-            false => self.schema(tool, place, schema, 0, report)?,
-        };
-        if size(&translated) > LARGE_VALUES {
-            self.large.insert(place.clone());
+        if place.file == 0 && place.pointer.starts_with(&self.own) || !schema.is_object() {
+            let translated = self.schema(tool, place, schema, 0, report)?;
+            self.translate_waiting(tool, report);
+            return Ok(translated);
         }
+        let name = self.name(place.clone(), schema);
+        self.translate_waiting(tool, report);
+        let component = self.translated.get(&name).map(|it| &*it.value).unwrap_or(&Value::Bool(true));
+        if let Some(Value::String(reason)) = component.get(BROKEN) {
+            return Err(Problem::new(place, reason));
+        }
+        if size(component) <= LARGE_VALUES {
+            return Ok(component.clone());
+        }
+        let reference = json!({ "$ref": format!("{PREFIX}{name}") });
+        self.roots.insert(name);
+        Ok(reference)
+    }
+
+    /// Translates the components that were referred to.
+    fn translate_waiting(&mut self, tool: &str, report: &mut Report) {
         while let Some((place, value)) = self.waiting.pop_front() {
             let name = self.names.get(&place).cloned().unwrap_or_else(|| "".into());
             let value = self.schema(tool, &place, value, 0, report);
@@ -102,7 +116,6 @@ impl<'d> Components<'d> {
             });
             self.translated.insert(name, Component::new(value));
         }
-        Ok(translated)
     }
 
     /// Returns a component by its name.
@@ -321,7 +334,7 @@ impl<'d> Components<'d> {
             return false;
         }
         let parts = members.get("allOf").and_then(Value::as_array);
-        parts.into_iter().flatten().any(|part| {
+        parts.into_iter().flatten().take(MAX_PARTS).any(|part| {
             let resolved = self.documents.resolved(place.clone(), part).ok();
             let resolved = resolved.and_then(|(place, it)| Some((place, it.as_object()?)));
             resolved.is_some_and(|(place, members)| self.hides(&place, members, name, visited))
