@@ -134,7 +134,7 @@ impl ToolDefinition {
     }
 
     /// Redacts the names in a pointer that the model chose and that may be part of a secret: names within a secret
-    /// parameter, or within an unknown parameter.
+    /// parameter, and the name of an unknown parameter.
     fn hide_names_in(&self, pointer: &mut String) {
         let mut end = 0;
         for (depth, step) in pointer.split('/').skip(1).enumerate() {

@@ -13,6 +13,9 @@ use crate::{
     settings::Settings,
 };
 
+/// The maximum length of the URL of a server, in bytes: each request and definition has it.
+const MAX_URL_BYTES: usize = 4 << 10;
+
 /// A base URL.
 pub(super) struct Base {
     pub(super) url: Url,
@@ -53,8 +56,10 @@ pub(super) fn base(
     // The specification's default is a server with the URL `/`.
     let none = Value::Null;
     let (place, template, server) = first.unwrap_or((document, "/", &none));
-    let text =
-        filled(settings, template, server.get("variables")).map_err(|reason| Problem::new(&place, reason))?;
+    let text = short(template)
+        .and_then(|it| filled(settings, it, server.get("variables")))
+        .and_then(|it| short(&it).map(str::to_owned))
+        .map_err(|reason| Problem::new(&place, reason))?;
     let url = match fetched.map(|it| &it.url).or(absolute) {
         Some(parent) => parent.join(text.trim()),
         None => Url::parse(text.trim()),
@@ -104,8 +109,8 @@ pub(super) fn base(
 /// Returns the first absolute server of the document.
 pub(super) fn absolute(settings: &Settings, list: Option<&Value>) -> Option<Url> {
     entries(&Place::new(0, ""), list).find_map(|(_, server)| {
-        let text = filled(settings, url_of(server)?, server.get("variables")).ok()?;
-        Url::parse(text.trim()).ok().filter(|it| Origin::of(it).is_some())
+        let text = filled(settings, short(url_of(server)?).ok()?, server.get("variables")).ok()?;
+        Url::parse(short(&text).ok()?.trim()).ok().filter(|it| Origin::of(it).is_some())
     })
 }
 
@@ -128,6 +133,17 @@ pub(super) fn warn_unreadable(place: &Place, list: Option<&Value>, tool: &str, r
 fn entries<'v>(place: &Place, list: Option<&'v Value>) -> impl Iterator<Item = (Place, &'v Value)> {
     let list = list.and_then(Value::as_array);
     list.into_iter().flatten().enumerate().map(|(at, server)| (place.at(&at.to_string()), server))
+}
+
+/// Returns the URL of a server unless it is too long.
+fn short(text: &str) -> Result<&str, String> {
+    match text.len() > MAX_URL_BYTES {
+        true => Err(format!(
+            "the URL of the server has {} bytes; at most {MAX_URL_BYTES} are carried",
+            text.len()
+        )),
+        false => Ok(text),
+    }
 }
 
 /// The URL of a server.

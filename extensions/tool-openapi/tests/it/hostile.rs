@@ -380,13 +380,19 @@ async fn in_time_of<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn a_small_document_with_large_servers_and_paths_is_bounded() {
-    let url = format!("https://a.example/{}", "a".repeat(500_000));
-    let paths: serde_json::Map<_, _> =
-        (0..1_000).map(|at| (format!("/p{at}"), json!({ "get": {} }))).collect();
-    let set = built(OpenApiToolSet::builder(document(paths.into(), json!({ "servers": [{ "url": url }] }))));
-    let bytes: usize =
-        set.tools().iter().map(|it| serde_json::to_string(it.definition()).unwrap().len()).sum();
-    assert!(bytes <= 65 << 20, "{bytes}");
-    assert!(!set.skipped().is_empty());
+fn a_server_with_a_long_url_costs_its_operations() {
+    let long = "a".repeat(5_000);
+    let servers = [
+        json!({ "url": format!("https://a.example/{long}") }),
+        json!({ "url": "https://a.example/{v}", "variables": { "v": { "default": long } } }),
+    ];
+    for server in servers {
+        let paths = json!({ "/a": { "get": { "servers": [server] } }, "/b": { "get": {} } });
+        let others = json!({ "servers": [server, { "url": "https://b.example" }] });
+        let set = built(OpenApiToolSet::builder(document(paths, others)));
+        assert_eq!((set.tools().len(), set.skipped().len()), (0, 2));
+        for skipped in set.skipped() {
+            assert_eq!(skipped.reason, "the URL of the server has 5018 bytes; at most 4096 are carried");
+        }
+    }
 }

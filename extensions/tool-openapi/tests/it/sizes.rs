@@ -147,11 +147,11 @@ fn whatever_many_operations_refer_to_counts_and_is_stored_once() {
         ("tags", tags, Box::new(|_| json!({ "$ref": "#/components/pathItems/I" }))),
     ];
     for (what, others, operation) in cases {
-        let (set, _, kept, _) = measured(builder(many(120, others, operation)).definitions_limit(4 << 20));
+        let (set, _, kept, _) = measured(builder(many(60, others, operation)).definitions_limit(2 << 20));
         assert!(!set.skipped().is_empty() && !set.tools().is_empty(), "{what}");
         let bytes = definitions_bytes(&set);
-        assert!(bytes <= 5 << 20, "{what}: {bytes}");
-        assert!(kept < 8 << 20, "{what}: {kept}");
+        assert!(bytes <= 3 << 20, "{what}: {bytes}");
+        assert!(kept < 5 << 20, "{what}: {kept}");
     }
 }
 
