@@ -6,6 +6,7 @@
 //!
 //! [`Display`]: fmt::Display
 
+mod convert;
 mod display;
 mod from;
 mod kind;
@@ -21,11 +22,18 @@ use std::{
 
 use serde_json::Value;
 
-pub use self::kind::ErrorKind;
+pub use self::{
+    convert::{IntoToolError, OrToolError},
+    kind::ErrorKind,
+};
 use crate::guarded::Guarded;
 use crate::{Content, ToolName, Violation, Violations};
 
 /// The error of a call: a kind, a text for the model, and a text and source for the log.
+///
+/// In a function that returns a `ToolError`, `?` converts texts, boxed errors, `std::io::Error`, `serde_json::Error` and the
+/// errors of the standard library for parsing. For any other error, write
+/// [`.or_tool_error()?`](crate::OrToolError::or_tool_error), or implement `From<MyError> for ToolError`.
 ///
 /// # Examples
 ///

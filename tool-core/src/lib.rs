@@ -36,7 +36,7 @@ pub use self::schema::{Misfit, Purpose};
 
 pub use self::{
     arguments::{
-        Arguments, Violation, Violations,
+        Arguments, IntoArguments, Violation, Violations,
         plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
     context::{
@@ -45,7 +45,7 @@ pub use self::{
         WithCallId,
     },
     definition::ToolDefinition,
-    error::{ErrorKind, ToolError},
+    error::{ErrorKind, IntoToolError, OrToolError, ToolError},
     function::FunctionTool,
     hash::{ContentHash, InvalidHash},
     merge::Merge,

@@ -64,7 +64,7 @@ pub type OnRequest = fn(ModelRequest) -> BoxFuture<'static, Result<(), ToolError
     label = "does not implement `Tool`",
     note = "add a function or struct with `#[tool]` by its type: `.tool::<name>()`",
     note = "add a value whose `impl` block has `#[toolset]` by `.toolset(value)`",
-    note = "make a tool of a closure with `ToolBuilder`"
+    note = "make a tool of a closure with `ToolBuilder`; its result is a `Result`, so add `?`: `.add(builder.body(..)?)`"
 )]
 pub trait Tool: Send + Sync {
     /// Returns the definition: name, description, schemas and metadata.
@@ -198,59 +198,65 @@ pub trait Tool: Send + Sync {
     }
 }
 
-impl<T: Tool + ?Sized> Tool for Arc<T> {
-    fn definition(&self) -> &ToolDefinition {
-        (**self).definition()
-    }
+macro_rules! forwarded {
+    ($($pointer:ident)*) => { $(
+        impl<T: Tool + ?Sized> Tool for $pointer<T> {
+            fn definition(&self) -> &ToolDefinition {
+                (**self).definition()
+            }
 
-    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        (**self).prepare(arguments)
-    }
+            fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+                (**self).prepare(arguments)
+            }
 
-    fn start<'a>(
-        &'a self,
-        arguments: Arguments<'a>,
-        cx: &'a ToolContext,
-    ) -> Result<BoxFuture<'a>, ToolError> {
-        (**self).start(arguments, cx)
-    }
+            fn start<'a>(
+                &'a self,
+                arguments: Arguments<'a>,
+                cx: &'a ToolContext,
+            ) -> Result<BoxFuture<'a>, ToolError> {
+                (**self).start(arguments, cx)
+            }
 
-    fn holds_arguments(&self) -> bool {
-        (**self).holds_arguments()
-    }
+            fn holds_arguments(&self) -> bool {
+                (**self).holds_arguments()
+            }
 
-    fn needs(&self) -> &[Dependency] {
-        (**self).needs()
-    }
+            fn needs(&self) -> &[Dependency] {
+                (**self).needs()
+            }
 
-    fn prepare_arguments(&self) -> Option<PrepareArguments> {
-        (**self).prepare_arguments()
-    }
+            fn prepare_arguments(&self) -> Option<PrepareArguments> {
+                (**self).prepare_arguments()
+            }
 
-    fn site(&self) -> Option<SourceLocation> {
-        (**self).site()
-    }
+            fn site(&self) -> Option<SourceLocation> {
+                (**self).site()
+            }
 
-    fn is_external(&self) -> bool {
-        (**self).is_external()
-    }
+            fn is_external(&self) -> bool {
+                (**self).is_external()
+            }
 
-    fn checks(&self) -> Checks {
-        (**self).checks()
-    }
+            fn checks(&self) -> Checks {
+                (**self).checks()
+            }
 
-    fn retries_blindly(&self) -> bool {
-        (**self).retries_blindly()
-    }
+            fn retries_blindly(&self) -> bool {
+                (**self).retries_blindly()
+            }
 
-    fn only_decodes(&self) -> bool {
-        (**self).only_decodes()
-    }
+            fn only_decodes(&self) -> bool {
+                (**self).only_decodes()
+            }
 
-    fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
-        (**self).on_request(request)
-    }
+            fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
+                (**self).on_request(request)
+            }
+        }
+    )* };
 }
+
+forwarded!(Arc Box);
 
 /// The checks that each call of a tool answers itself. Returned by [`Tool::checks`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -311,4 +317,11 @@ pub trait Run: Sized {
 pub trait StaticToolSet: Send + Sync + 'static {
     /// Returns the tools, which share the value.
     fn tools(self: Arc<Self>) -> Vec<Method>;
+}
+
+/// A set of which the program keeps a handle.
+impl<T: StaticToolSet> StaticToolSet for Arc<T> {
+    fn tools(self: Arc<Self>) -> Vec<Method> {
+        T::tools(Arc::clone(&*self))
+    }
 }

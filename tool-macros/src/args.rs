@@ -25,78 +25,106 @@ pub(crate) use helpers::{Default as ParameterDefault, Helpers, attribute_of_fiel
 pub(crate) use schema::limits_of_field;
 pub(crate) use value::{Key, literal_int};
 
-/// `#[tool(..)]`.
-#[derive(FromMeta, Default)]
-#[darling(default)]
-pub(crate) struct ToolKeys {
-    // Texts for the model and the user.
-    pub(crate) name: Option<Key<LitStr>>,
-    pub(crate) title: Option<Key<LitStr>>,
-    pub(crate) label: Option<Key<LitStr>>,
-    pub(crate) description: Option<Key<Expr>>,
-    pub(crate) examples: Option<Key<Vec<Expr>>>,
-    pub(crate) tags: Option<Key<Vec<LitStr>>>,
-    pub(crate) meta: Option<Key<Vec<Meta>>>,
-    pub(crate) toolset: Option<Key<LitStr>>,
-    pub(crate) group: Option<Key<LitStr>>,
-    pub(crate) trust: Option<Key<LitStr>>,
-
-    // Hints about the effects of a call.
-    pub(crate) read_only: Option<Key<bool>>,
-    pub(crate) destructive: Option<Key<bool>>,
-    pub(crate) idempotent: Option<Key<bool>>,
-    pub(crate) open_world: Option<Key<bool>>,
-    pub(crate) concurrency_safe: Option<Key<bool>>,
-    pub(crate) search_or_read: Option<Key<bool>>,
-    pub(crate) long_running: Option<Key<bool>>,
-
-    // Execution of a call.
-    pub(crate) sequential: Option<Key<bool>>,
-    pub(crate) blocking: Option<Key<bool>>,
-    pub(crate) timeout: Option<Key<Millis>>,
-    pub(crate) idle_timeout: Option<Key<Millis>>,
-    pub(crate) grace_period: Option<Key<Grace>>,
-    pub(crate) retry: Option<Key<Retry>>,
-    pub(crate) confirm: Option<Key<Confirm>>,
-    pub(crate) permission: Option<Key<Path>>,
-    pub(crate) needs: Option<Key<Vec<Type>>>,
-    pub(crate) on_request: Option<Key<Path>>,
-
-    // Arguments and result.
-    pub(crate) rename_all: Option<Key<RenameRule>>,
-    pub(crate) strict: Option<Key<bool>>,
-    pub(crate) unknown_fields: Option<Key<Unknown>>,
-    pub(crate) prepare: Option<Key<Path>>,
-    pub(crate) input_schema: Option<Key<Expr>>,
-    pub(crate) output_schema: Option<Key<OutputSchema>>,
-    pub(crate) max_result_size: Option<Key<Expr>>,
-    pub(crate) merge: Option<Key<bool>>,
-    pub(crate) skip_summarization: Option<Key<bool>>,
-
-    // Generated items.
-    pub(crate) register: Option<Key<bool>>,
-    pub(crate) handle: Option<Key<Handle>>,
-    pub(crate) instantiate: Option<Key<Vec<Instance>>>,
-    #[darling(rename = "crate")]
-    pub(crate) krate: Option<Key<Path>>,
+/// The keys of an attribute by name.
+pub(crate) trait AttributeKeys: FromMeta + Default {
+    /// All keys, for the error of an unknown one.
+    const NAMES: &'static [&'static str];
 }
 
-/// `#[toolset(..)]`.
-#[derive(FromMeta, Default)]
-#[darling(default)]
-pub(crate) struct ToolsetKeys {
-    pub(crate) name: Option<Key<LitStr>>,
-    #[darling(rename = "crate")]
-    pub(crate) krate: Option<Key<Path>>,
+/// Declares the struct of an attribute, and lists the names of its keys; `krate` is the key `crate`.
+macro_rules! attribute_keys {
+    (@names $(#[$attr:meta])* $vis:vis struct $name:ident {
+        $($(#[$field_attr:meta])* $field_vis:vis $field:ident: $ty:ty,)*
+    }) => {
+        impl AttributeKeys for $name {
+            const NAMES: &'static [&'static str] = &[$(stringify!($field)),*];
+        }
+    };
+    // The tokens are passed on as they are: the derive requires their spans.
+    ($($item:tt)*) => {
+        $($item)*
+        attribute_keys! { @names $($item)* }
+    };
 }
 
-/// `#[tool_args(..)]`.
-#[derive(FromMeta, Default)]
-#[darling(default)]
-pub(crate) struct ToolArgsKeys {
-    pub(crate) serialize: Option<Key<bool>>,
-    #[darling(rename = "crate")]
-    pub(crate) krate: Option<Key<Path>>,
+attribute_keys! {
+    /// `#[tool(..)]`.
+    #[derive(FromMeta, Default)]
+    #[darling(default)]
+    pub(crate) struct ToolKeys {
+        // Texts for the model and the user.
+        pub(crate) name: Option<Key<LitStr>>,
+        pub(crate) title: Option<Key<LitStr>>,
+        pub(crate) label: Option<Key<LitStr>>,
+        pub(crate) description: Option<Key<Expr>>,
+        pub(crate) examples: Option<Key<Vec<Expr>>>,
+        pub(crate) tags: Option<Key<Vec<LitStr>>>,
+        pub(crate) meta: Option<Key<Vec<Meta>>>,
+        pub(crate) toolset: Option<Key<LitStr>>,
+        pub(crate) group: Option<Key<LitStr>>,
+        pub(crate) trust: Option<Key<LitStr>>,
+
+        // Hints about the effects of a call.
+        pub(crate) read_only: Option<Key<bool>>,
+        pub(crate) destructive: Option<Key<bool>>,
+        pub(crate) idempotent: Option<Key<bool>>,
+        pub(crate) open_world: Option<Key<bool>>,
+        pub(crate) concurrency_safe: Option<Key<bool>>,
+        pub(crate) search_or_read: Option<Key<bool>>,
+        pub(crate) long_running: Option<Key<bool>>,
+
+        // Execution of a call.
+        pub(crate) sequential: Option<Key<bool>>,
+        pub(crate) blocking: Option<Key<bool>>,
+        pub(crate) timeout: Option<Key<Millis>>,
+        pub(crate) idle_timeout: Option<Key<Millis>>,
+        pub(crate) grace_period: Option<Key<Grace>>,
+        pub(crate) retry: Option<Key<Retry>>,
+        pub(crate) confirm: Option<Key<Confirm>>,
+        pub(crate) permission: Option<Key<Path>>,
+        pub(crate) needs: Option<Key<Vec<Type>>>,
+        pub(crate) on_request: Option<Key<Path>>,
+
+        // Arguments and result.
+        pub(crate) rename_all: Option<Key<RenameRule>>,
+        pub(crate) strict: Option<Key<bool>>,
+        pub(crate) unknown_fields: Option<Key<Unknown>>,
+        pub(crate) prepare: Option<Key<Path>>,
+        pub(crate) input_schema: Option<Key<Expr>>,
+        pub(crate) output_schema: Option<Key<OutputSchema>>,
+        pub(crate) max_result_size: Option<Key<Expr>>,
+        pub(crate) merge: Option<Key<bool>>,
+        pub(crate) skip_summarization: Option<Key<bool>>,
+
+        // Generated items.
+        pub(crate) register: Option<Key<bool>>,
+        pub(crate) handle: Option<Key<Handle>>,
+        pub(crate) instantiate: Option<Key<Vec<Instance>>>,
+        #[darling(rename = "crate")]
+        pub(crate) krate: Option<Key<Path>>,
+    }
+}
+
+attribute_keys! {
+    /// `#[toolset(..)]`.
+    #[derive(FromMeta, Default)]
+    #[darling(default)]
+    pub(crate) struct ToolsetKeys {
+        pub(crate) name: Option<Key<LitStr>>,
+        #[darling(rename = "crate")]
+        pub(crate) krate: Option<Key<Path>>,
+    }
+}
+
+attribute_keys! {
+    /// `#[tool_args(..)]`.
+    #[derive(FromMeta, Default)]
+    #[darling(default)]
+    pub(crate) struct ToolArgsKeys {
+        pub(crate) serialize: Option<Key<bool>>,
+        #[darling(rename = "crate")]
+        pub(crate) krate: Option<Key<Path>>,
+    }
 }
 
 /// The crate that `crate = path` names; default: `::tool_runtime`.
@@ -118,7 +146,7 @@ impl Written {
 }
 
 /// Reads the keys of an attribute. Mistakes are added to `errors`; valid keys are returned.
-pub(crate) fn read<T: FromMeta + Default>(tokens: TokenStream, errors: &Errors) -> (T, Written) {
+pub(crate) fn read<T: AttributeKeys>(tokens: TokenStream, errors: &Errors) -> (T, Written) {
     let mut written = Written::default();
     let items = match NestedMeta::parse_meta_list(tokens) {
         Ok(items) => items,
@@ -130,16 +158,16 @@ pub(crate) fn read<T: FromMeta + Default>(tokens: TokenStream, errors: &Errors) 
     };
     let items: Vec<NestedMeta> = items.into_iter().filter(|item| is_key(item, errors)).collect();
     written.names = items.iter().map(name).collect();
-    (read_items(items, errors), written)
+    (read_items(items, T::NAMES, errors), written)
 }
 
-/// Reads the keys of parsed items.
-fn read_items<T: FromMeta + Default>(mut items: Vec<NestedMeta>, errors: &Errors) -> T {
+/// Reads the keys of parsed items; `names` are the valid ones, as far as `darling` does not list them in its errors.
+fn read_items<T: FromMeta + Default>(mut items: Vec<NestedMeta>, names: &[&str], errors: &Errors) -> T {
     let error = match T::from_list(&items) {
         Ok(keys) => return keys,
         Err(error) => error,
     };
-    errors.keys(error);
+    errors.keys(error, names);
     // Items that cannot be read on their own, and duplicates, were reported above; the remaining items are the keys.
     let mut seen = HashSet::new();
     items.retain(|item| T::from_list(std::slice::from_ref(item)).is_ok() && seen.insert(name(item)));

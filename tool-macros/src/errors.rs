@@ -31,11 +31,11 @@ impl Errors {
         self.found.borrow_mut().push(error);
     }
 
-    /// Adds the errors of the keys of an attribute.
-    pub(crate) fn keys(&self, error: darling::Error) {
+    /// Adds the errors of the keys of an attribute; `names` are the valid ones, which the error of an unknown key lists.
+    pub(crate) fn keys(&self, error: darling::Error, names: &[&str]) {
         for error in syn::Error::from(error) {
             // A reworded error has only the first span of the original; an unchanged one keeps all of it.
-            match reworded(&error.to_string()) {
+            match reworded(&error.to_string(), names) {
                 Some(message) => self.spanned(error.span(), message),
                 None => self.add(error),
             }
@@ -62,8 +62,8 @@ impl Errors {
     }
 }
 
-/// The text that replaces a message of `darling`.
-fn reworded(message: &str) -> Option<String> {
+/// The text that replaces a message of `darling`, which lists the keys of small attributes only.
+fn reworded(message: &str, names: &[&str]) -> Option<String> {
     if let Some(rest) = message.strip_prefix("Unknown field: ") {
         return Some(match rest.split_once(". ") {
             Some((key, hint)) => match hint.strip_prefix("Available values: ") {
@@ -73,7 +73,10 @@ fn reworded(message: &str) -> Option<String> {
                 },
                 None => format!("unknown key {key}; {}", lower_case_start(hint)),
             },
-            None => format!("unknown key {rest}; the documentation of the attribute lists the keys"),
+            None if names.is_empty() => {
+                format!("unknown key {rest}; the documentation of the attribute lists the keys")
+            }
+            None => format!("unknown key {rest}; the keys are {}", quoted(names)),
         });
     }
     if let Some(rest) = message.strip_prefix("Unknown value: ") {
@@ -87,6 +90,14 @@ fn reworded(message: &str) -> Option<String> {
     }
     let key = message.strip_prefix("Duplicate field ")?;
     Some(format!("duplicate key {key}; give each key once"))
+}
+
+/// The names in alphabetical order, each in backticks. The field `krate` is the key `crate`.
+fn quoted(names: &[&str]) -> String {
+    let mut names: Vec<&str> =
+        names.iter().map(|name| if *name == "krate" { "crate" } else { name }).collect();
+    names.sort_unstable();
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// The key of `keys` that differs from `key` by one letter, where it is the only one: `darling` compares long words only.
@@ -119,7 +130,7 @@ mod tests {
 
     #[test]
     fn messages_of_darling_are_reworded() {
-        let say = |message: &str| reworded(message).unwrap_or_default();
+        let say = |message: &str| reworded(message, &[]).unwrap_or_default();
         assert_eq!(
             say("Unknown field: `nam`. Did you mean `name`?"),
             "unknown key `nam`; did you mean `name`?"
@@ -139,6 +150,6 @@ mod tests {
             "unknown key `mix`; the keys are `max`, `min`"
         );
         assert_eq!(say("Duplicate field `name`"), "duplicate key `name`; give each key once");
-        assert_eq!(reworded("anything else"), None);
+        assert_eq!(reworded("anything else", &[]), None);
     }
 }

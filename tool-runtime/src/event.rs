@@ -88,7 +88,9 @@ pub struct ToolEvent {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum EventKind {
-    /// The executor began to process the call.
+    /// The executor began to process the call. Its body has not run yet: the arguments are validated, rules, hooks and
+    /// permissions decide, and a person may be asked afterwards ([`ApprovalRequested`](Self::ApprovalRequested)). A call that
+    /// is denied has this event, too.
     Started {
         /// The call; values of secret parameters are replaced.
         call: Arc<ToolCall>,

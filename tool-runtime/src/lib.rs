@@ -155,8 +155,8 @@ pub use serde_json;
 pub use tokio_util::sync::CancellationToken;
 #[doc(inline)]
 pub use tool_core::{
-    BoxFuture, Content, ErrorKind, Run, RunContext, State, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolName, ToolOutput,
+    BoxFuture, Content, ErrorKind, IntoToolError, OrToolError, Run, RunContext, State, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolName, ToolOutput,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;
@@ -184,7 +184,7 @@ pub use self::{executor::Executor, toolbox::Toolbox};
 /// | for | items |
 /// | --- | --- |
 /// | tools | [`tool`](macro@crate::tool), [`tool_args`](macro@crate::tool_args), [`toolset`](macro@crate::toolset), [`Tool`], [`Run`], [`ToolBuilder`], [`tool_body!`] |
-/// | bodies of tools | [`ToolContext`], [`State`], [`ToolOutput`], [`Stream`](output::Stream), [`ToolError`], [`ErrorKind`] |
+/// | bodies of tools | [`ToolContext`], [`State`], [`ToolOutput`], [`Stream`](output::Stream), [`ToolError`], [`ErrorKind`], [`OrToolError`] |
 /// | calls | [`Registry`], [`Executor`], [`ToolCall`], [`RunContext`] |
 /// | JSON | [`json!`](serde_json::json), [`Value`](serde_json::Value) |
 ///
@@ -226,8 +226,8 @@ pub mod prelude {
     #[cfg(feature = "executor")]
     pub use crate::Executor;
     pub use crate::{
-        ErrorKind, Registry, Run, RunContext, State, Tool, ToolBuilder, ToolCall, ToolContext, ToolError,
-        ToolOutput, output::Stream, tool, tool_args, tool_body, toolset,
+        ErrorKind, OrToolError, Registry, Run, RunContext, State, Tool, ToolBuilder, ToolCall, ToolContext,
+        ToolError, ToolOutput, output::Stream, tool, tool_args, tool_body, toolset,
     };
 }
 

@@ -13,6 +13,6 @@
 pub use crate::arguments::{MAX_REPAIR_BYTES, OutputValidator, Repair, RepairOutcome, recover};
 #[doc(inline)]
 pub use tool_core::{
-    Arguments, Correction, CorrectionRule, InputSchema, OutputSchema, Plan, SchemaError, SchemaProblem,
-    Violation, Violations, constraint,
+    Arguments, Correction, CorrectionRule, InputSchema, IntoArguments, OutputSchema, Plan, SchemaError,
+    SchemaProblem, Violation, Violations, constraint,
 };

@@ -10,11 +10,11 @@ pub(super) mod traits {
     #[allow(clippy::wildcard_imports, reason = "a part of the module above")]
     use super::*;
 
-    pub trait IntoToolError<E> {
+    pub trait ConvertedError<E> {
         fn error(self, error: E) -> ToolError;
     }
 
-    impl<E: Into<ToolError>> IntoToolError<E> for &&&&Tag<E> {
+    impl<E: Into<ToolError>> ConvertedError<E> for &&&&Tag<E> {
         fn error(self, error: E) -> ToolError {
             error.into()
         }

@@ -72,7 +72,7 @@ pub type SlotList<'s, 'd> = &'s mut [&'d mut dyn Slot];
     message = "`{Self}` cannot be a tool argument",
     label = "needs `Deserialize` and `JsonSchema`",
     note = "for an argument from the model, put `#[tool_args]` on `{Self}` or derive both traits",
-    note = "for a value that the program provides, take a reference: `&{Self}`"
+    note = "for a value that the program provides, take a reference: `&{Self}`, or `&dyn Trait` in place of a box"
 )]
 pub trait Argument: DeserializeOwned + JsonSchema + Send + 'static {}
 

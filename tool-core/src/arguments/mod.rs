@@ -197,3 +197,15 @@ impl From<&Value> for Arguments<'_> {
         Self::from_text(Cow::Owned(text))
     }
 }
+
+/// A value that can be the arguments of a call, by its conversion into [`Arguments`]: JSON text, or a JSON value.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a call",
+    label = "is neither JSON text nor a JSON value",
+    note = "write `json!({{ .. }})`, or the JSON text as `&str` or `String`",
+    note = "a value that implements `Serialize` is converted by `serde_json::to_value(value)?`"
+)]
+pub trait IntoArguments<'a>: Into<Arguments<'a>> {}
+
+#[diagnostic::do_not_recommend]
+impl<'a, T: Into<Arguments<'a>>> IntoArguments<'a> for T {}

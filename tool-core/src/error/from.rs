@@ -1,4 +1,4 @@
-//! Conversions of other errors, and the decision if they are temporary.
+//! The conversion of an `anyhow::Error`, and the decision if an error is temporary.
 
 use std::{error::Error, io, iter};
 
@@ -8,8 +8,9 @@ impl ToolError {
     /// Creates an error from an `anyhow::Error`, or from a similar type, such as `eyre::Report`. A `ToolError` inside it
     /// keeps its kind, details and retryability; the text is the one of the outermost context.
     ///
-    /// A function with `#[tool]` may return `anyhow::Result`, in which `?` converts both types. This function is for
-    /// functions that return a `ToolError`, such as those of hooks and policies.
+    /// A function with `#[tool]` may return `anyhow::Result`, in which `?` converts both types. In a function that returns
+    /// a `ToolError`, such as one of a hook or an approver, [`or_tool_error`](crate::OrToolError::or_tool_error) calls
+    /// this function for a `Result`.
     ///
     /// # Examples
     ///
@@ -46,46 +47,6 @@ impl ToolError {
                 Self::from_source(error).retryable(is_transient)
             }
         }
-    }
-}
-
-impl From<String> for ToolError {
-    fn from(message: String) -> Self {
-        Self::failed(message)
-    }
-}
-
-impl From<&str> for ToolError {
-    fn from(message: &str) -> Self {
-        Self::failed(message.to_owned())
-    }
-}
-
-impl From<Box<dyn Error + Send + Sync>> for ToolError {
-    fn from(source: Box<dyn Error + Send + Sync>) -> Self {
-        Self::from_source(source)
-    }
-}
-
-/// An error that is not `Send` contributes its text and cannot be kept as source.
-impl From<Box<dyn Error>> for ToolError {
-    fn from(source: Box<dyn Error>) -> Self {
-        match source.downcast::<Self>() {
-            Ok(error) => *error,
-            Err(source) => Self::failed(source.to_string()).retryable(is_transient(&*source)),
-        }
-    }
-}
-
-impl From<io::Error> for ToolError {
-    fn from(source: io::Error) -> Self {
-        Self::from_source(source)
-    }
-}
-
-impl From<serde_json::Error> for ToolError {
-    fn from(source: serde_json::Error) -> Self {
-        Self::from_source(source)
     }
 }
 

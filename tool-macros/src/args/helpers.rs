@@ -103,7 +103,7 @@ impl Helpers {
         }
         let mut args = items(attrs, "arg", errors);
         args.retain(|item| !is_of_another_attribute(item, errors));
-        let arg: ArgKeys = read_items(args, errors);
+        let arg: ArgKeys = read_items(args, &[], errors);
         let serde = SerdeKeys::read(items(attrs, "serde", errors), errors);
         let schemars = read_schemars(items(attrs, "schemars", errors), errors);
         schemars.check(errors);
@@ -144,7 +144,7 @@ fn items(attrs: &[Attribute], name: &str, errors: &Errors) -> Vec<NestedMeta> {
 impl SerdeKeys {
     fn read(mut items: Vec<NestedMeta>, errors: &Errors) -> Self {
         items.retain(|item| !wants_a_field(item, NEED_A_FIELD_OF_SERDE, errors));
-        read_items(items, errors)
+        read_items(items, &[], errors)
     }
 }
 
@@ -161,7 +161,7 @@ fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
         }
         !of_serde
     });
-    read_items(items, errors)
+    read_items(items, &[], errors)
 }
 
 /// Reports a key of `#[serde(..)]` or `#[schemars(..)]` that is written in `#[arg(..)]`.
@@ -194,7 +194,7 @@ fn wants_a_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> bool {
     };
     let found = keys.iter().any(|key| path.is_ident(key));
     if found {
-        errors.keys(schema::needs_a_field(path));
+        errors.keys(schema::needs_a_field(path), &[]);
     }
     found
 }

@@ -177,7 +177,9 @@ fn arguments_and_result(tool: &Tool, fields: &mut Fields) {
     fields.some("output_override", output_override(keys).map(schema));
     let output = tool.output.as_ref();
     let output = output.map(|ty| {
-        let merged = tool.is_merging().then(|| quote_spanned!(tool.result=> .merged()));
+        // A result that is no stream is reported at the key.
+        let merged = tool.keys.merge.as_ref().filter(|key| key.value);
+        let merged = merged.map(|key| quote_spanned!(key.path.span()=> .merged()));
         let of = quote_spanned!(tool.result=> __tool::Of::<#ty>::new().payload().items().payload() #merged);
         quote_spanned!(tool.result=> |__g| (&&&&&#of).schema(__g))
     });

@@ -22,7 +22,7 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
-use tool_core::{Arguments, ErrorKind, Resource, ToolError};
+use tool_core::{Arguments, ErrorKind, IntoArguments, Resource, ToolError};
 
 #[doc(inline)]
 pub use tool_core::{CallAddress, CallId};
@@ -73,7 +73,7 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// Creates a call of the tool `name`, with a generated id.
-    pub fn new(name: impl Into<String>, arguments: impl Into<Arguments<'static>>) -> Self {
+    pub fn new(name: impl Into<String>, arguments: impl IntoArguments<'static>) -> Self {
         Self {
             id: CallId::generate(),
             name: name.into(),

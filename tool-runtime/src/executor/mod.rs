@@ -126,12 +126,12 @@ pub(crate) struct Inner {
 impl Executor {
     /// Creates an executor of `tools` with default settings: parallel, without hooks, policies or limits.
     #[must_use]
-    pub fn new(tools: Registry) -> Self {
+    pub fn new(tools: Registry /* `RegistryBuilder::build()?` returns it */) -> Self {
         Self::assemble(tools, Settings::default(), Limited::default())
     }
 
     /// Returns a builder of an executor of `tools`.
-    pub fn builder(tools: Registry) -> ExecutorBuilder {
+    pub fn builder(tools: Registry /* `RegistryBuilder::build()?` returns it */) -> ExecutorBuilder {
         ExecutorBuilder::new(tools)
     }
 

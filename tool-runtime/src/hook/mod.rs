@@ -76,6 +76,12 @@ use crate::ToolResult;
 ///     .build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a hook",
+    label = "does not implement `Hook`",
+    note = "write `impl Hook for ..` for a type of your own, with the methods of the stages that it observes",
+    note = "a closure for one stage is given to the method of the stage, such as `.before(..)` or `.after(..)`"
+)]
 pub trait Hook: Send + Sync {
     /// Returns `true` to admit a call. Called before any other step, also for unknown tools. Default: `true`. A call
     /// that is not admitted has no events, and the model receives an error that it was not permitted.

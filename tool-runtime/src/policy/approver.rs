@@ -55,6 +55,12 @@ use crate::panic_barrier::Kept;
 /// # })?;
 /// # Ok::<(), anyhow::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an approver",
+    label = "does not implement `Approver`",
+    note = "give an asynchronous closure to `.approver_fn(|request| async move {{ .. }})`",
+    note = "a synchronous closure is `|request: &ApprovalRequest| Approval::Approved`"
+)]
 pub trait Approver: Send + Sync {
     /// Decides on one request: before a call, or when its body [requests a
     /// confirmation](crate::ToolContext::request_confirmation) and then runs again with the answer. Requests of one
@@ -66,6 +72,7 @@ pub trait Approver: Send + Sync {
     fn ask(&self, request: &ApprovalHandle) -> impl Future<Output = Result<Approval, ToolError>> + Send;
 }
 
+#[diagnostic::do_not_recommend]
 impl<F> Approver for F
 where
     F: Fn(&ApprovalRequest) -> Approval + Send + Sync,

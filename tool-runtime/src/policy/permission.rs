@@ -112,6 +112,12 @@ impl fmt::Debug for PermissionRequest<'_> {
 /// let executor = Executor::builder(Registry::builder().build()?).permission(Guests).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a permission policy",
+    label = "does not implement `PermissionPolicy`",
+    note = "give an asynchronous closure to `.permission_fn(|call| async move {{ Ok(Permission::Allow) }})`",
+    note = "a synchronous closure is `|request: &PermissionRequest<'_>| Permission::Allow`"
+)]
 pub trait PermissionPolicy: Send + Sync {
     /// Decides on one call. May take time, for example to ask a person.
     ///
@@ -124,6 +130,7 @@ pub trait PermissionPolicy: Send + Sync {
     ) -> impl Future<Output = Result<Permission, ToolError>> + Send;
 }
 
+#[diagnostic::do_not_recommend]
 impl<F> PermissionPolicy for F
 where
     F: Fn(&PermissionRequest<'_>) -> Permission + Send + Sync,

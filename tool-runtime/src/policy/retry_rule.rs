@@ -27,6 +27,12 @@ use crate::{hook::CallHandle, panic_barrier::Kept};
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a rule for retries",
+    label = "does not implement `RetryRule`",
+    note = "give an asynchronous closure to `.retry_if(|attempt| async move {{ Ok(attempt.is_transient()) }})`",
+    note = "a synchronous closure is `|info: &RetryInfo<'_>| info.is_transient()`"
+)]
 pub trait RetryRule: Send + Sync {
     /// Returns `true` to make another attempt.
     ///
@@ -36,6 +42,7 @@ pub trait RetryRule: Send + Sync {
     fn again(&self, info: &RetryInfo<'_>) -> impl Future<Output = Result<bool, ToolError>> + Send;
 }
 
+#[diagnostic::do_not_recommend]
 impl<F> RetryRule for F
 where
     F: Fn(&RetryInfo<'_>) -> bool + Send + Sync,

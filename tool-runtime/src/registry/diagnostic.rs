@@ -2,7 +2,7 @@ use std::{error::Error, fmt};
 
 use tool_core::{SourceLocation, ToolDefinition};
 
-use super::{OUTPUT_TOOL, Origin};
+use super::{Entry, OUTPUT_TOOL, Origin};
 use crate::diagnostic::{Diagnostic, Location, Severity};
 
 /// An error in tools, because of which no registry or snapshot is built.
@@ -81,6 +81,8 @@ pub enum BuildDiagnostic {
     NotLinked {
         /// The name.
         name: String,
+        /// The most similar name of a tool that is there.
+        similar: Option<String>,
     },
     /// Tools with different names in other programs have one name here; see
     /// [`ToolName::from_foreign`](tool_core::ToolName::from_foreign).
@@ -169,7 +171,7 @@ impl BuildDiagnostic {
             | Self::MissingCheck { tool, site, .. }
             | Self::Panicked { tool, site, .. }
             | Self::ReservedName { name: tool, site } => (Some(tool), *site),
-            Self::NotLinked { name }
+            Self::NotLinked { name, .. }
             | Self::ForeignClash { name, .. }
             | Self::NotReplaced { name }
             | Self::SameName { name, .. }
@@ -204,7 +206,7 @@ impl BuildDiagnostic {
             Self::Panicked { tool, site, message } => {
                 format!("tool `{tool}`{} panicked when it was made: {message}", At(site))
             }
-            Self::NotLinked { name } => format!("tool `{name}` is expected and not there"),
+            Self::NotLinked { name, .. } => format!("tool `{name}` is expected and not there"),
             Self::ForeignClash { name, raw_names } => {
                 let raw_names = joined(raw_names.iter().map(|raw| format!("{raw:?}")), " and ");
                 format!("the tools {raw_names} are both named `{name}`")
@@ -248,7 +250,13 @@ impl BuildDiagnostic {
                 let method = check.words().1;
                 return Some(format!("implement `Tool::checks` and use `{method}`, or remove the claim"));
             }
-            Self::NotLinked { .. } => {
+            Self::NotLinked { similar: Some(similar), .. } => {
+                return Some(format!(
+                    "did you mean `{similar}`? Otherwise, if it is in a crate that nothing else refers to, add \
+                     `tool_runtime::link!(that_crate)`"
+                ));
+            }
+            Self::NotLinked { similar: None, .. } => {
                 "if it is in a crate that nothing else refers to, add `tool_runtime::link!(that_crate)`"
             }
             Self::ForeignClash { .. } => "rename one at its origin, or leave one out",
@@ -371,6 +379,28 @@ pub(super) fn undescribed(definition: &ToolDefinition) -> Option<Diagnostic> {
         help: Some("say what it does, and when to call it".to_owned()),
     })
 }
+
+/// The diagnostic of a tool whose `retry` has no effect.
+pub(super) fn retried_blindly(entry: &Entry) -> Option<Diagnostic> {
+    entry.retries_blindly().then(|| Diagnostic {
+        location: Location {
+            tool: Some(entry.definition().name().to_string()),
+            source: entry.site(),
+            ..Location::default()
+        },
+        severity: Severity::Warning,
+        code: RETRY_WITHOUT_WHEN.0,
+        message: format!("tool `{}`: {}", entry.definition().name(), RETRY_WITHOUT_WHEN.1),
+        help: Some(RETRY_WITHOUT_WHEN.2.to_owned()),
+    })
+}
+
+/// The code, message and help for a tool with `retry` whose errors are never transient, also of the lint.
+pub(crate) const RETRY_WITHOUT_WHEN: (&str, &str, &str) = (
+    "retry_without_when",
+    "its `retry` has no effect: its errors are texts, and no text is known to be temporary",
+    "add `when = path` to `retry` with a function that decides, or return a `ToolError` or another `std::error::Error`",
+);
 
 /// The diagnostic of a program in which panics end the process.
 pub(super) fn panics_abort() -> Diagnostic {

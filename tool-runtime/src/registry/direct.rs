@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
-use tool_core::{Arguments, CallId, ErrorKind, ToolContext, ToolError, ToolOutput};
+use tool_core::{Arguments, CallId, ErrorKind, IntoArguments, ToolContext, ToolError, ToolOutput};
 
 use super::{Entry, Registry, guard::Guard};
 
@@ -26,7 +26,7 @@ impl Registry {
     pub async fn call<'a>(
         &self,
         name: &str,
-        arguments: impl Into<Arguments<'a>>,
+        arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
         let entry = self.require(name)?;
         entry.call(arguments.into(), &self.context(entry), Guard::On).await
@@ -40,7 +40,7 @@ impl Registry {
     pub async fn call_unguarded<'a>(
         &self,
         name: &str,
-        arguments: impl Into<Arguments<'a>>,
+        arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
         let entry = self.require(name)?;
         entry.call(arguments.into(), &self.context(entry), Guard::Off).await
@@ -55,7 +55,7 @@ impl Registry {
     pub async fn call_in<'a>(
         &self,
         cx: &ToolContext,
-        arguments: impl Into<Arguments<'a>>,
+        arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
         let entry = self.require(cx.tool_name())?;
         entry.call(arguments.into(), cx, Guard::On).await
@@ -71,7 +71,7 @@ impl Registry {
     pub fn check<'a>(
         &self,
         name: &str,
-        arguments: impl Into<Arguments<'a>>,
+        arguments: impl IntoArguments<'a>,
     ) -> Result<Arguments<'a>, ToolError> {
         self.require(name)?.fit(arguments.into())
     }
@@ -95,7 +95,7 @@ impl Registry {
     pub fn decode<'a, T: DeserializeOwned>(
         &self,
         name: &str,
-        arguments: impl Into<Arguments<'a>>,
+        arguments: impl IntoArguments<'a>,
     ) -> Result<T, ToolError> {
         let entry = self.require(name)?;
         let mut arguments = entry.fit(arguments.into())?;

@@ -22,6 +22,7 @@ pub(crate) struct Facts {
     pub(super) needs: Vec<Dependency>,
     pub(super) site: Option<SourceLocation>,
     only_decodes: bool,
+    retries_blindly: bool,
     holds_arguments: bool,
 }
 
@@ -37,6 +38,7 @@ impl Facts {
             needs: tool.needs().to_vec(),
             site: tool.site(),
             only_decodes: tool.only_decodes(),
+            retries_blindly: tool.retries_blindly(),
             holds_arguments: tool.holds_arguments(),
         })
     }
@@ -157,6 +159,15 @@ impl Entry {
 
     pub(crate) fn tool(&self) -> &Arc<dyn Tool> {
         &self.tool
+    }
+
+    pub(super) fn site(&self) -> Option<SourceLocation> {
+        self.facts.site
+    }
+
+    /// Returns `true` if the tool has `retry(..)` and none of its errors can be transient.
+    pub(super) fn retries_blindly(&self) -> bool {
+        self.facts.retries_blindly
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use tool_core::{Dependency, ProvidedValues};
+use tool_core::{Dependency, ProvidedValues, closest};
 
 use super::{
     BuildDiagnostic, BuildError, OUTPUT_TOOL, Registry, RegistryBuilder, Terms, entry, reserved::refuse_tool,
@@ -58,7 +58,8 @@ impl RegistryBuilder {
             }
         }
         for name in expected.into_iter().filter(|name| !by_name.contains_key(name)) {
-            diagnostics.push(BuildDiagnostic::NotLinked { name });
+            let similar = closest(&name, by_name.keys().map(String::as_str)).map(str::to_owned);
+            diagnostics.push(BuildDiagnostic::NotLinked { name, similar });
         }
         let mut entries = Vec::with_capacity(by_name.len());
         for (name, named) in by_name {

@@ -41,6 +41,8 @@ use self::guard::Guard;
 #[doc(inline)]
 pub use tool_core::{Registration, SourceLocation, StaticToolSet};
 
+#[cfg(feature = "lint")]
+pub(crate) use self::diagnostic::RETRY_WITHOUT_WHEN;
 pub use self::{
     available::AvailableTools,
     build::RegistryBuilder,
@@ -163,7 +165,9 @@ impl Registry {
         let aborts = cfg!(panic = "abort").then(diagnostic::panics_abort);
         let undiscovered = terms.nothing_discovered.then(diagnostic::nothing_discovered);
         let undescribed = definitions.iter().filter_map(diagnostic::undescribed);
-        let diagnostics = aborts.into_iter().chain(undiscovered).chain(undescribed).collect();
+        let retried_blindly = entries.iter().filter_map(|entry| diagnostic::retried_blindly(entry));
+        let warnings = aborts.into_iter().chain(undiscovered).chain(undescribed);
+        let diagnostics = warnings.chain(retried_blindly).collect();
         let repairs = entries.iter().any(|entry| entry.repairs());
         let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
         let available = Arc::new(AvailableTools::new(definitions, origins));

@@ -299,3 +299,37 @@ fn a_failure_is_not_validated_by_the_output_schema() {
         drop(listener);
     }
 }
+
+#[test]
+fn or_tool_error_keeps_the_source_and_the_kind_of_an_error() {
+    fn chained() -> Result<(), ToolError> {
+        Err(Chained(io::Error::from(io::ErrorKind::ConnectionReset))).or_tool_error()?;
+        Ok(())
+    }
+    let error = chained().unwrap_err();
+    assert_eq!((error.kind(), error.feedback().as_str()), (ErrorKind::Failed, "cannot read"));
+    assert!(error.source().is_some_and(|source| source.is::<Chained>()));
+    assert!(error.is_retryable());
+
+    fn reported() -> Result<(), ToolError> {
+        let missing: anyhow::Result<()> = Err(ToolError::not_found("no order 7").into());
+        missing.map_err(|error| error.context("no invoice")).or_tool_error()?;
+        Ok(())
+    }
+    let error = reported().unwrap_err();
+    assert_eq!((error.kind(), error.feedback().as_str()), (ErrorKind::NotFound, "no invoice"));
+    assert_eq!(Ok::<_, Chained>(7).or_tool_error().unwrap(), 7);
+}
+
+#[test]
+fn errors_of_the_standard_library_are_converted_by_the_question_mark() {
+    fn number(text: &str) -> Result<u8, ToolError> {
+        let wide: u32 = text.parse()?;
+        Ok(u8::try_from(wide)?)
+    }
+    assert_eq!(number("7").unwrap(), 7);
+    assert_eq!(number("x").unwrap_err().feedback(), "invalid digit found in string");
+    assert!(
+        number("700").unwrap_err().source().is_some_and(|source| source.is::<std::num::TryFromIntError>())
+    );
+}

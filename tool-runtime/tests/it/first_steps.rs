@@ -91,3 +91,39 @@ fn call_to_an_empty_registry_says_that_it_is_empty() {
     assert_eq!(error.feedback(), "Tool not found: add");
     assert!(tools.diagnostics().is_empty(), "`discover` was not called");
 }
+
+#[test]
+fn an_expected_tool_that_is_misspelt_suggests_the_name_before_the_linker() {
+    /// Does.
+    #[tool(register = false)]
+    fn twice() {}
+    let error = Registry::builder().tool::<twice>().expect(["twise", "absent"]).build().unwrap_err();
+    let messages: Vec<_> = error.diagnostics().iter().map(ToString::to_string).collect();
+    assert!(
+        messages[1].starts_with("tool `twise` is expected and not there; did you mean `twice`? "),
+        "{error}"
+    );
+    assert!(
+        messages[0].starts_with("tool `absent` is expected and not there; if it is in a crate"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_retry_that_has_no_effect_is_a_warning_of_the_build() {
+    /// Fails with a text.
+    #[tool(register = false, retry = 3)]
+    fn text() -> Result<u8, String> {
+        Err("busy".to_owned())
+    }
+    /// Fails with an error that may be temporary.
+    #[tool(register = false, retry = 3)]
+    fn open() -> Result<u8, std::io::Error> {
+        Ok(1)
+    }
+    let tools = Registry::builder().tool::<text>().tool::<open>().build().unwrap();
+    let [warning] = tools.diagnostics() else { panic!("{:?}", tools.diagnostics()) };
+    assert_eq!((warning.code, warning.location.tool.as_deref()), ("retry_without_when", Some("text")));
+    assert!(warning.location.source.is_some());
+    assert!(warning.help.as_deref().unwrap().starts_with("add `when = path` to `retry`"));
+}

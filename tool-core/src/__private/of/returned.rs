@@ -4,7 +4,7 @@ use std::{error::Error, future::Future};
 
 use futures_core::Stream;
 
-use super::{All, Anything, Of, One};
+use super::{All, Anything, Of, One, Opaque};
 use crate::ToolError;
 
 // Selects if a failure of a function is never recognised as temporary. An error that is a `std::error::Error`, or
@@ -139,11 +139,26 @@ impl<T> MergedItems<T> for Of<All<T>> {
 }
 
 pub trait MergedValue<T> {
-    fn merged(self) -> Of<T>;
+    fn merged(self) -> Of<T>
+    where
+        T: StreamOfItems;
 }
 
 impl<T> MergedValue<T> for &Of<T> {
-    fn merged(self) -> Of<T> {
+    fn merged(self) -> Of<T>
+    where
+        T: StreamOfItems,
+    {
         self.then()
     }
 }
+
+/// A type whose items can be merged: a marker that only an unnameable type implements, since a stream is selected before.
+#[diagnostic::on_unimplemented(
+    message = "`merge` requires a stream, but `{Self}` is not one",
+    label = "is not a stream",
+    note = "return `impl Stream<Item = ..>`, or remove `merge`"
+)]
+pub trait StreamOfItems {}
+
+impl StreamOfItems for Opaque {}

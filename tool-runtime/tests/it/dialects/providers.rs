@@ -15,6 +15,12 @@ fn the_sdks_of_the_providers_accept_the_golden_files() {
              after `python3 -m venv target/providers && target/providers/bin/pip install -r \
              tool-runtime/tests/providers/requirements.txt`"
         );
+        if let Some(path) = std::env::var_os("TOOL_TESTS_SKIPPED") {
+            let line = "tool-runtime: the_sdks_of_the_providers_accept_the_golden_files: the SDKs are not installed; a later \
+                        step of `.ci/run` does the same\n";
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+            file.write_all(line.as_bytes()).unwrap();
+        }
         return;
     }
     let check = Command::new(python)
