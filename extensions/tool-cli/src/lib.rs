@@ -86,7 +86,7 @@
 //! # Output
 //!
 //! Results go to the standard output. Events go to the standard error: as bars on a terminal, as lines in a pipe, as JSON
-//! with `call --output json` and `run --events json`. The output of a streaming tool is written once: to a terminal line by
+//! with `run --events json`, and in a pipe with `call --output json`; on a terminal, the latter shows bars only. The output of a streaming tool is written once: to a terminal line by
 //! line, or value by value, as it arrives; to a pipe as a whole. A terminal has colours unless `NO_COLOR` is set or `TERM` is `dumb`; `dumb` also
 //! disables bars. The width of tables, help and messages is `COLUMNS`, or the width of the terminal.
 //! Default: 80 columns.
@@ -140,6 +140,7 @@ mod secret;
 mod stage;
 mod streamed;
 mod terminal;
+mod usage_error;
 mod watch;
 
 use std::process::ExitCode;

@@ -6,22 +6,22 @@ use std::{
     ffi::OsString,
 };
 
-use clap::{
-    ArgMatches,
-    builder::StyledStr,
-    error::{ContextKind, ContextValue, ErrorKind},
-};
+use clap::{ArgMatches, error::ErrorKind};
 use tokio::runtime::Runtime;
 use tool_runtime::{
     Executor, Registry,
     executor::ExecutorBuilder,
-    policy::Escape,
     registry::{BuildError, RegistryBuilder},
 };
 
 use crate::{
-    Command, Exit, Failure, commands::built_in, harmless::in_a_line, input, page::Look, secret,
+    Command, Exit, Failure,
+    commands::built_in,
+    input,
+    page::Look,
+    secret,
     terminal::Terminal,
+    usage_error::{escaped, suggest_commands},
 };
 
 /// A closure that adds tools.
@@ -81,6 +81,10 @@ pub struct Program {
     runtime: OnceCell<Runtime>,
 }
 
+/// The note of each command that looks at the tools of a program without tools.
+const WITHOUT_TOOLS: &str = "the program has no tools: put `#[tool]` on functions; the linker drops tools of a library that the \
+                             program does not refer to: keep them with `tool_runtime::link!`; add methods with `Cli::tools`";
+
 /// The exit codes, for the help of the program.
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -128,6 +132,9 @@ impl Program {
             Some(tools) => Ok(tools),
             None => {
                 let tools = self.builder().build_without_values().map_err(unusable)?;
+                if tools.is_empty() {
+                    self.terminal.note(WITHOUT_TOOLS);
+                }
                 Ok(self.described.get_or_init(|| tools))
             }
         }
@@ -353,6 +360,7 @@ impl Program {
 
     /// Writes a message of `clap`: help, or an error that may repeat parts of the command line.
     pub(crate) fn explain(&self, mut error: clap::Error) -> Result<Exit, Failure> {
+        suggest_commands(&mut error, &self.grammar());
         let repeated: Vec<_> = error.context().map(|(kind, value)| (kind, escaped(kind, value))).collect();
         for (kind, value) in repeated {
             error.insert(kind, value);
@@ -408,25 +416,6 @@ fn with_free_aliases(commands: &[clap::Command], at: usize) -> clap::Command {
     let kept: Vec<_> =
         command.get_visible_aliases().filter(|alias| !is_taken(alias)).map(str::to_owned).collect();
     command.clone().visible_alias(None).visible_aliases(kept)
-}
-
-/// A part of a message of `clap`, with control characters escaped: it may repeat the command line.
-fn escaped(kind: ContextKind, value: &ContextValue) -> ContextValue {
-    let text = |text: &StyledStr| match kind {
-        ContextKind::Usage => Escape::LINES.text(&text.to_string()),
-        _ => in_a_line(&text.to_string()),
-    };
-    match value {
-        ContextValue::String(text) => ContextValue::String(in_a_line(text)),
-        ContextValue::Strings(texts) => {
-            ContextValue::Strings(texts.iter().map(|text| in_a_line(text)).collect())
-        }
-        ContextValue::StyledStr(styled) => ContextValue::StyledStr(text(styled).into()),
-        ContextValue::StyledStrs(all) => {
-            ContextValue::StyledStrs(all.iter().map(|styled| text(styled).into()).collect())
-        }
-        other => other.clone(),
-    }
 }
 
 fn unusable(error: BuildError) -> Failure {

@@ -65,16 +65,31 @@ fn add(
     }
     let steps = steps(&violation.pointer);
     let around = properties.iter().filter(|it| steps.starts_with(&it.path));
-    if let Some(property) = around.max_by_key(|it| it.path.len()) {
-        let about = property.line();
-        let placeholder = property.placeholder();
-        let flag = if property.has_flag {
-            format!("{} <{placeholder}>", flag(property))
-        } else {
-            property.path.join(".")
-        };
-        page.add_indented("    ", Look::Name, &in_a_line(&flag), &format!(" {}", in_a_line(&about)));
+    let Some(property) = around.max_by_key(|it| it.path.len()) else { return };
+    // A missing object is made of the flags of its members.
+    let is_missing = serde_json::from_str(&given.text)
+        .is_ok_and(|value: serde_json::Value| value.pointer(&violation.pointer).is_none());
+    let is_member =
+        |it: &&Property| it.has_flag && it.indispensable && !it.opens && it.path.starts_with(&property.path);
+    let members: Vec<_> = match property.opens && is_missing {
+        true => properties.iter().filter(is_member).collect(),
+        false => Vec::new(),
+    };
+    match members.is_empty() {
+        true => add_flag(page, property),
+        false => members.into_iter().for_each(|member| add_flag(page, member)),
     }
+}
+
+/// Adds the flag of a property with its description.
+fn add_flag(page: &mut Page, property: &Property) {
+    let placeholder = property.placeholder();
+    let flag = if property.has_flag {
+        format!("{} <{placeholder}>", flag(property))
+    } else {
+        property.path.join(".")
+    };
+    page.add_indented("    ", Look::Name, &in_a_line(&flag), &format!(" {}", in_a_line(&property.line())));
 }
 
 fn steps(pointer: &str) -> Vec<String> {

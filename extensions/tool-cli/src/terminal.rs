@@ -69,6 +69,10 @@ impl Terminal {
         self.error_is_terminal && self.draws
     }
 
+    pub(crate) fn has_terminal_for_errors(&self) -> bool {
+        self.error_is_terminal
+    }
+
     /// The terminal for questions; `None` unless the standard input and the standard error are terminals.
     pub(crate) fn screen(&self) -> Option<Screen> {
         let screen = || Screen {

@@ -28,8 +28,9 @@ use crate::{
 
 /// The form of events on the standard error.
 pub(crate) enum Watch<'t> {
-    /// Progress bars, with lines above them.
+    /// Progress bars, with lines above them unless the result is JSON.
     Bars {
+        has_lines: bool,
         terminal: &'t Terminal,
         all: MultiProgress,
         by_call: HashMap<CallId, ProgressBar>,
@@ -39,18 +40,37 @@ pub(crate) enum Watch<'t> {
     Lines(&'t Terminal),
     /// An event as JSON in each line.
     Json(&'t Terminal),
+    /// No events: on a terminal without bars.
+    Nothing,
 }
 
 impl<'t> Watch<'t> {
-    pub(crate) fn new(terminal: &'t Terminal, json: bool) -> Self {
-        match (json, terminal.is_watched()) {
-            (true, _) => Self::Json(terminal),
-            (false, false) => Self::Lines(terminal),
-            (false, true) => {
-                let all = terminal.stage().bars();
-                Self::Bars { terminal, all, by_call: HashMap::new(), ended: Vec::new() }
-            }
+    /// Events as text: bars on a terminal, lines in a pipe.
+    pub(crate) fn as_text(terminal: &'t Terminal) -> Self {
+        match terminal.is_watched() {
+            true => Self::bars(terminal, true),
+            false => Self::Lines(terminal),
         }
+    }
+
+    /// Events as JSON.
+    pub(crate) fn as_json(terminal: &'t Terminal) -> Self {
+        Self::Json(terminal)
+    }
+
+    /// Events beside a result that is JSON: as JSON in a pipe; on a terminal, where they would stand in the midst of the
+    /// result, bars only, if it draws them.
+    pub(crate) fn beside_json(terminal: &'t Terminal) -> Self {
+        match (terminal.is_watched(), terminal.has_terminal_for_errors()) {
+            (true, _) => Self::bars(terminal, false),
+            (false, true) => Self::Nothing,
+            (false, false) => Self::Json(terminal),
+        }
+    }
+
+    fn bars(terminal: &'t Terminal, has_lines: bool) -> Self {
+        let all = terminal.stage().bars();
+        Self::Bars { has_lines, terminal, all, by_call: HashMap::new(), ended: Vec::new() }
     }
 
     fn event(&mut self, event: &ToolEvent, streamed: Option<&mut Streamed<'_>>) {
@@ -68,13 +88,14 @@ impl<'t> Watch<'t> {
             (Self::Lines(terminal), EventKind::Progress { progress }) => {
                 tell(terminal, name, &status(progress));
             }
+            (Self::Bars { has_lines: false, .. }, EventKind::Updated { .. } | EventKind::Log { .. }) => {}
             (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Updated { update, .. }) => {
                 tell(terminal, name, &inset(&update.text()));
             }
             (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Log { line }) => {
                 tell(terminal, name, &inset(&line.message));
             }
-            (Self::Bars { terminal, all, by_call, ended }, kind) => {
+            (Self::Bars { terminal, all, by_call, ended, .. }, kind) => {
                 if let EventKind::Finished { result } = kind {
                     ended.push(result.id.clone());
                 }
@@ -162,8 +183,9 @@ fn bar(name: &str) -> ProgressBar {
 fn show(bar: &ProgressBar, progress: &Progress) {
     const STEPS: f64 = 1000.0;
     let template = match progress.total {
-        Some(_) => "{prefix} {bar:30} {wide_msg}",
-        None => "{prefix} {spinner} {wide_msg}",
+        // A message that is wider than the terminal is wrapped; `wide_msg` would cut it.
+        Some(_) => "{prefix} {bar:30} {msg}",
+        None => "{prefix} {spinner} {msg}",
     };
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     if let Some(total) = progress.total {
@@ -178,5 +200,5 @@ fn show(bar: &ProgressBar, progress: &Progress) {
 fn status(progress: &Progress) -> String {
     let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
     let message = progress.message.as_ref().map(|message| format!(" {message}")).unwrap_or_default();
-    in_a_line(&format!("{}{total}{message}", progress.done))
+    inset(&format!("{}{total}{message}", progress.done))
 }

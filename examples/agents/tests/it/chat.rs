@@ -67,7 +67,8 @@ fn the_help_fits_80_columns() {
 fn a_prompt_is_answered_on_the_standard_output_and_nothing_else_is() {
     let ran = run(chat().args(["--script", SCRIPT, "--prompt", "Where is order 7?"]), "");
     assert_eq!(ran.out, "Order 7 (two lamps) is packed. It was not sent yet.\n");
-    let calls = "calling order_status: {\"order\":7}\norder_status: order 7: two lamps, packed, not sent\n";
+    let calls =
+        "about to call order_status: {\"order\":7}\norder_status: order 7: two lamps, packed, not sent\n";
     assert_eq!((ran.err.as_str(), ran.code), (calls, Some(0)));
     // The prompt may be long.
     let ran = run(chat().args(["--script", SCRIPT, "--prompt", "-"]), "Where is order 7?");

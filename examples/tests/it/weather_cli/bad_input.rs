@@ -2,6 +2,8 @@
 
 use std::io;
 
+use tool_runtime::serde_json;
+
 use super::{finish, program, weather, weather_with};
 
 // Z19
@@ -19,7 +21,13 @@ fn an_unknown_tool_is_answered_with_close_names() {
 #[test]
 fn an_unknown_command_is_answered_with_close_names() {
     let err = weather(["lsit"]).failed(2);
-    assert!(err.contains("similar subcommands exist") && err.contains("'list'"), "{err}");
+    assert!(err.contains("'list'"), "{err}");
+    // An alias of one letter explains nothing.
+    for (written, command) in [("lst", "'list'"), ("cal", "'call'"), ("sho", "'show'"), ("rn", "'run'")] {
+        let err = weather([written]).failed(2);
+        assert!(err.contains(command), "{err}");
+        assert!(!["'c'", "'s'", "'r'", "'ls'"].iter().any(|alias| err.contains(alias)), "{err}");
+    }
     assert_eq!(weather([]).failed(2).lines().next(), Some("Asks the weather of a few cities."));
     assert!(weather(["call"]).failed(2).starts_with("error: the name of a tool is missing; "));
 }
@@ -47,17 +55,49 @@ fn a_wrong_value_is_answered_with_what_is_allowed() {
     assert_eq!(err, "error: invalid value '15' for '--days <INTEGER>': expected an integer from 1 to 14\n");
     let err = weather(["call", "forecast", "--city", "Oslo", "--days", "2.5"]).failed(2);
     assert!(err.ends_with("expected an integer from 1 to 14\n"), "{err}");
-    let err = weather(["call", "temperature", "--rounded=perhaps"]).failed(2);
+    let err = weather(["call", "temperature", "--city", "Oslo", "--rounded=perhaps"]).failed(2);
     assert!(err.ends_with("expected true or false\n"), "{err}");
-    let err = weather(["call", "plan_trip", "--stops", "Rome"]).failed(2);
+    let trip = |flag: &str, value: &str| {
+        let others = [("--from.city", "Oslo"), ("--stops", r#"{"city": "Rome"}"#), ("--means", "train")];
+        let others = others.into_iter().filter(|(name, _)| !name.starts_with(flag));
+        let others = others.flat_map(|(name, value)| [name, value]);
+        finish(program().args(["call", "plan_trip", flag, value]).args(others)).failed(2)
+    };
+    let err = trip("--stops", "Rome");
     assert_eq!(err, "error: invalid value 'Rome' for '--stops <JSON>': expected a JSON object\n");
-    let err = weather(["call", "plan_trip", "--stops", r#"[{"city": "Rome"}]"#]).failed(2);
+    let err = trip("--stops", r#"[{"city": "Rome"}]"#);
     assert!(err.ends_with(": expected a JSON object; repeat the flag for each item\n"), "{err}");
-    let err = weather(["call", "plan_trip", "--from", "Oslo"]).failed(2);
+    let err = trip("--from", "Oslo");
     assert!(
         err.ends_with(": expected a JSON object; its properties have flags that begin with `--from.`\n"),
         "{err}"
     );
+}
+
+// As JSON arguments are, in text and as JSON.
+#[test]
+fn all_violations_of_flags_are_reported_together() {
+    let wrong = ["call", "forecast", "--days", "15", "--unit", "kelvin"];
+    let err = weather(wrong).failed(2);
+    assert!(err.starts_with("error: `forecast` does not accept these arguments; nothing was run\n"), "{err}");
+    for pointer in ["/city: ", "/days: ", "/unit: "] {
+        assert_eq!(err.matches(pointer).count(), 1, "{pointer} in {err}");
+    }
+    assert!(err.contains("--days <INTEGER>") && err.contains("--city <TEXT>"), "{err}");
+    let ran = weather(["call", "--output", "json", "forecast", "--days", "15", "--unit", "kelvin"]);
+    let result: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, result["error"]["violations"].as_array().unwrap().len()), (2, 3), "{result}");
+}
+
+#[test]
+fn a_missing_member_is_reported_with_its_own_flag() {
+    let trip =
+        ["call", "plan_trip", "--from.nights", "2", "--stops", r#"{"city":"Rome"}"#, "--means", "train"];
+    let err = weather(trip).failed(2);
+    assert!(err.contains("--from.city <TEXT>"), "{err}");
+    let trip = ["call", "plan_trip", "--stops", r#"{"city":"Rome"}"#, "--means", "train"];
+    let err = weather(trip).failed(2);
+    assert!(err.contains("--from.city <TEXT>"), "{err}");
 }
 
 #[test]
@@ -254,7 +294,10 @@ fn each_violation_is_printed_once() {
         assert_eq!(err.matches(&format!("  {place}: expected")).count(), 1, "{place}: {err}");
     }
     let err = weather(["call", "plan_trip", "--from.nights", "31"]).failed(2);
-    assert_eq!(err.matches("31").count(), 1, "{err}");
+    assert_eq!(err.matches("/from/nights: expected at most 30, got 31\n").count(), 1, "{err}");
+    for place in ["/from/city", "/stops", "/means"] {
+        assert_eq!(err.matches(&format!("  {place}: expected")).count(), 1, "{place}: {err}");
+    }
 }
 
 #[test]

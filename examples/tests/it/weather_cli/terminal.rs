@@ -103,6 +103,17 @@ fn a_json_result_is_indented_on_a_terminal() {
     assert_eq!(out, "[\n  {\n    \"day\": 1,\n    \"high\": 10.0,\n    \"rain\": 0.6\n  }\n]\n");
 }
 
+// Events as JSON would stand in the midst of the result.
+#[test]
+fn a_json_result_on_a_terminal_has_no_event_lines() {
+    let observe = ["call", "--output", "json", "observe", "--city", "Oslo", "--hours", "2"];
+    let out = seen(program().args(observe), 80, 0);
+    assert!(out.contains("\"structured\"") || out.contains("\"content\""), "{out}");
+    assert!(!out.contains("\"type\":\"started\"") && !out.contains("observe: "), "{out}");
+    let out = seen(program().args(observe).env("TERM", "dumb"), 80, 0);
+    serde_json::from_str::<serde_json::Value>(&out).unwrap();
+}
+
 #[test]
 fn progress_is_a_bar_and_streamed_text_is_written_once() {
     let out = seen(program().args(["call", "observe", "--city", "Oslo", "--hours", "3"]), 80, 0);
@@ -110,6 +121,9 @@ fn progress_is_a_bar_and_streamed_text_is_written_once() {
     for line in ["Oslo, hour 1: 15 °C\n", "Oslo, hour 2: 16 °C\n", "Oslo, hour 3: 17 °C\n"] {
         assert_eq!(out.matches(line).count(), 1, "{line} in {out}");
     }
+    // The text is wrapped, not cut, where the bar leaves no room for it.
+    let out = seen(program().args(["call", "observe", "--city", "Oslo", "--hours", "3"]), 40, 0);
+    assert!(out.contains('█') && out.contains("1 of 3 hour 1"), "{out}");
     // K10
     let out = seen(program().args(["call", "observe", "--city", "Oslo", "--hours", "24"]), 80, 1);
     for line in ["Oslo, hour 1: 15 °C\n", "Oslo, hour 20: 14 °C\n", "the station is closed\n"] {

@@ -109,7 +109,7 @@ impl<'p> View<'p> {
             _ if self.json => {}
             EventKind::Started { call } => {
                 let arguments = Escape::LINE.at_most(ARGUMENTS).text(call.arguments.as_str());
-                self.program.tell(&format!("calling {name}"), &arguments);
+                self.program.tell(&format!("about to call {name}"), &arguments);
             }
             EventKind::Finished { result } if result.is_error() => {
                 self.program.tell(&format!("{name} failed"), &bounded(&text(result)));

@@ -2,8 +2,9 @@ use std::ffi::OsString;
 
 use clap::{
     ArgMatches,
-    error::{ContextKind, ContextValue},
+    error::{ContextKind, ContextValue, ErrorKind as ErrorOfClap},
 };
+use serde_json::Value;
 use tool_runtime::{
     CallOutcome, ErrorKind, ToolCall, ToolDefinition, ToolResult, call::CallId, executor::RunSettings,
 };
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     Command, Exit, Failure, Program,
-    flags::{self, Given, Property, collect, properties_of},
+    flags::{self, Given, Property, collect, properties_of, read_value},
     refused, secret,
     streamed::Streamed,
     watch::{Watch, watched},
@@ -78,10 +79,13 @@ impl Command for Call {
                 return Ok(Exit::Usage);
             }
         }
-        let written = std::iter::once(OsString::from(name)).chain(written);
-        let of_tool = match grammar.try_get_matches_from_mut(written) {
+        let words: Vec<_> = std::iter::once(OsString::from(name)).chain(written).collect();
+        let of_tool = match grammar.try_get_matches_from_mut(&words) {
             Ok(of_tool) => of_tool,
             Err(mut error) => {
+                if let Some(exit) = report_all(program, definition, matches, &error, &words)? {
+                    return Ok(exit);
+                }
                 explain_values(&mut error, definition);
                 return program.explain(error);
             }
@@ -107,7 +111,10 @@ fn prepare(program: &Program, definition: &ToolDefinition, options: &Options<'_>
         secret::refuse_in_json(definition, &json.text)?;
     }
     secret::refuse_in_flags(definition, &properties, options.after)?;
-    let read = |property: &Property, source: &str| secret::read(terminal, property, source);
+    let read = |property: &Property, text: &str| match property.secret {
+        true => secret::read(terminal, property, text),
+        false => read_value(property, text),
+    };
     let given = collect(&properties, options.after, json, &read)?;
     let given = secret::ask_for_missing(terminal, &properties, given)?;
     let hide = !definition.metadata().secrets.is_empty();
@@ -127,6 +134,44 @@ fn prepare(program: &Program, definition: &ToolDefinition, options: &Options<'_>
     }
     let is_streaming = definition.metadata().streaming;
     call(program, name, options, given, form, is_streaming)
+}
+
+/// Reports all violations of flags together, where `error` is about the value of one of several. `None` if `error` says it all,
+/// or the tool has secrets, whose sources are read once only.
+fn report_all(
+    program: &Program,
+    definition: &ToolDefinition,
+    before: &ArgMatches,
+    error: &clap::Error,
+    words: &[OsString],
+) -> Result<Option<Exit>, Failure> {
+    let is_value = matches!(error.kind(), ErrorOfClap::InvalidValue | ErrorOfClap::ValueValidation);
+    if !is_value || !definition.metadata().secrets.is_empty() {
+        return Ok(None);
+    }
+    let properties = properties_of(definition);
+    let grammar = flags::unparsed(grammar_of(program, definition), &properties);
+    let Ok(after) = grammar.try_get_matches_from(words) else { return Ok(None) };
+    let options = Options { before, after: &after };
+    // A number outside of its range is reported as a number, any other invalid text as a text.
+    let number = |text: &str| text.parse().map_or_else(|_| text.into(), Value::Number);
+    let read =
+        |property: &Property, text: &str| Ok(property.kind.read(text).unwrap_or_else(|_| number(text)));
+    let Ok(given) = options.json().and_then(|json| collect(&properties, &after, json, &read)) else {
+        return Ok(None);
+    };
+    let (terminal, name) = (program.terminal(), definition.name().as_str());
+    match program.tools()?.check(name, given.text.clone()) {
+        Err(error) if error.violations().len() > 1 && options.wants_json() => {
+            let result = ToolResult::new(CallId::generate(), name, Err(error));
+            answer(program, &result, Form::Json).map(Some)
+        }
+        Err(error) if error.violations().len() > 1 => {
+            terminal.tell(&refused::report(terminal, &properties, &error, &given, false));
+            Ok(Some(Exit::Usage))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Replaces the value of a secret in a message of `clap`, and adds a hint for values that begin with a dash.
@@ -164,7 +209,10 @@ fn call(
         Form::Text { streamed, .. } if is_streaming => Some(streamed),
         _ => None,
     };
-    let watch = Watch::new(terminal, options.wants_json());
+    let watch = match options.wants_json() {
+        true => Watch::beside_json(terminal),
+        false => Watch::as_text(terminal),
+    };
     let outcomes = program.block_on(watched(batch, watch, streamed))?;
     let Some(outcome) = outcomes.first() else { return Ok(Exit::Failed) };
     match outcome.result() {

@@ -19,9 +19,6 @@ impl Command for List {
         }
         if tools.is_empty() {
             program.print("There are no tools.\n")?;
-            let why = "the linker drops tools of a library that the program does not refer to: keep them with \
-                       `tool_runtime::link!`; add methods with `Cli::tools`";
-            program.terminal().note(why);
             return Ok(Exit::Done);
         }
         let row = |definition| {

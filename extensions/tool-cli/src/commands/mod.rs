@@ -61,6 +61,10 @@ fn definition<'p>(program: &Program, tools: &'p Registry, name: &str) -> Result<
     if let (Some(only), None) = (raw.next(), raw.next()) {
         return Ok(only);
     }
+    if tools.is_empty() {
+        let name = in_a_line(name);
+        return Err(Failure::usage(format!("there is no tool `{name}`: there are no tools")));
+    }
     let (_, unknown) = tools.resolve([name]);
     let close = unknown.iter().flat_map(|error| error.suggestions()).map(|name| format!("`{name}`"));
     let close: Vec<_> = close.collect();

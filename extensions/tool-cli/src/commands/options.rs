@@ -36,13 +36,7 @@ pub(super) fn own(tool: Option<&[Property]>) -> Vec<Arg> {
         .action(ArgAction::SetTrue)
         .help("Replace existing files when saving");
     let options = [json, output, save, force, approve::option()].into_iter();
-    // The help of a tool describes the tool: its own options are brief there.
-    let is_brief = tool.is_some();
     let free = options.filter(|it| it.get_long().is_none_or(is_free));
-    let free = free.map(|it| match it.get_action().takes_values() {
-        true => it.hide_possible_values(is_brief).hide_default_value(is_brief),
-        false => it,
-    });
     let help = Arg::new("help").short('h').action(ArgAction::SetTrue).help("Print help");
     let help = if is_free("help") { help.long("help") } else { help };
     free.chain([help]).map(|it| it.help_heading("Options of the program")).collect()

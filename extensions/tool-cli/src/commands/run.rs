@@ -75,7 +75,8 @@ impl Command for Run {
                 let (executor, of_batch) = executor(program, matches)?;
                 unasked = of_batch;
                 let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
-                program.block_on(watched(executor.batch(calls), Watch::new(terminal, json), None))?
+                let watch = if json { Watch::as_json(terminal) } else { Watch::as_text(terminal) };
+                program.block_on(watched(executor.batch(calls), watch, None))?
             }
         };
 

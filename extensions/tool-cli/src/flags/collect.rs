@@ -15,12 +15,12 @@ pub(crate) struct Given {
     pub(crate) origin: Option<String>,
 }
 
-/// Reads the flags in `matches`, which override `json`. `secret` reads a secret from its source.
+/// Reads the flags in `matches`, which override `json`. `read` parses the value of a flag.
 pub(crate) fn collect(
     properties: &[Property],
     matches: &ArgMatches,
     json: Option<Given>,
-    secret: &dyn Fn(&Property, &str) -> Result<Value, Failure>,
+    read: &dyn Fn(&Property, &str) -> Result<Value, Failure>,
 ) -> Result<Given, Failure> {
     let mut arguments = Map::new();
     let flags: Vec<_> = properties.iter().filter(|it| it.has_flag && is_given(it, matches)).collect();
@@ -45,21 +45,25 @@ pub(crate) fn collect(
     }
     for property in flags {
         let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();
-        let of = |error: String| Failure::usage(format!("{}: {}", flag(property), in_a_line(&error)));
-        let read = |text: &String| match property.secret {
-            true => secret(property, text),
-            false => property.kind.read(text).map_err(of),
-        };
-        let values = texts.map(read).collect::<Result<Vec<_>, _>>()?;
+        let values = texts.map(|text| read(property, text)).collect::<Result<Vec<_>, _>>()?;
         let value = match property.kind {
             Kind::List(_) => Some(Value::Array(values)),
             _ => values.into_iter().next_back(),
         };
         if let Some(value) = value {
-            property.put(&mut arguments, value).map_err(of)?;
+            property.put(&mut arguments, value).map_err(|error| invalid_value(property, &error))?;
         }
     }
     Ok(Given { text: Value::Object(arguments).to_string(), origin: None })
+}
+
+/// Parses the value of a flag that is not a secret.
+pub(crate) fn read_value(property: &Property, text: &str) -> Result<Value, Failure> {
+    property.kind.read(text).map_err(|error| invalid_value(property, &error))
+}
+
+fn invalid_value(property: &Property, error: &str) -> Failure {
+    Failure::usage(format!("{}: {}", flag(property), in_a_line(error)))
 }
 
 /// The valid values of a flag that is given.

@@ -15,7 +15,7 @@ mod shape;
 mod tests;
 
 pub(crate) use self::{
-    collect::{Given, collect, values},
+    collect::{Given, collect, read_value, values},
     exact::{exact, members},
     kind::{Kind, shown},
     property::{Property, properties, properties_of},
@@ -26,6 +26,15 @@ pub(crate) use self::{
 /// The flag with its dashes, such as `--days`.
 pub(crate) fn flag(property: &Property) -> String {
     format!("--{}", property.flag)
+}
+
+/// The grammar of a tool without the parsers of its flags, which reads each value as text.
+pub(crate) fn unparsed(grammar: clap::Command, properties: &[Property]) -> clap::Command {
+    let ids: Vec<_> = properties.iter().map(Property::id).collect();
+    grammar.mut_args(|argument| match ids.iter().any(|id| argument.get_id() == id.as_str()) {
+        true => argument.value_parser(clap::value_parser!(String)),
+        false => argument,
+    })
 }
 
 /// The arguments of `clap` for the properties of a tool.

@@ -135,9 +135,25 @@ fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
+/// Returns `true` if the bounds of `schema` are those of an integer type, which say nothing about the meaning of the value.
+fn is_range_of_integer_type(schema: &Value) -> bool {
+    let bounds = (schema.get("minimum").cloned(), schema.get("maximum").cloned());
+    let (Some(least), Some(most)) = bounds else { return false };
+    macro_rules! is_one_of {
+        ($($integer:ty)*) => {
+            [$((<$integer>::MIN.into(), <$integer>::MAX.into())),*].contains(&(least, most))
+        };
+    }
+    is_one_of!(i8 i16 i32 i64 u8 u16 u32 u64)
+}
+
 /// The constraints of a value, as text.
 pub(super) fn limits(schema: &Value) -> Vec<String> {
+    let is_whole_type = is_range_of_integer_type(schema);
     let range = |least: &str, most: &str, what: &str| {
+        if is_whole_type && least == "minimum" {
+            return None;
+        }
         let words = bounds(schema.get(least), schema.get(most));
         let what = match what {
             "" => String::new(),
@@ -154,7 +170,7 @@ pub(super) fn limits(schema: &Value) -> Vec<String> {
         word("multipleOf", "a multiple of "),
         range("minLength", "maxLength", "character"),
         word("pattern", "matches "),
-        word("format", "format: "),
+        word("format", "format: ").filter(|_| !is_whole_type),
         range("minItems", "maxItems", "item"),
         schema.get("uniqueItems").filter(|it| **it == true).map(|_| "unique items".to_owned()),
     ];

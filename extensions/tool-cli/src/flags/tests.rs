@@ -194,7 +194,7 @@ fn negative_numbers_are_values() {
     let program = Program::new("program".into(), None, Terminal::new(), Closures::default(), Vec::new());
     let written = "tool --list -1 --list -2 --any -3 --text -4.5 --choice -1 --pair -6";
     let matches = grammar_of(&program, &definition).try_get_matches_from(written.split(' ')).unwrap();
-    let given = collect(&properties(&schema), &matches, None, &|_, _| unreachable!()).unwrap();
+    let given = collect(&properties(&schema), &matches, None, &super::read_value).unwrap();
     assert_eq!(given.text, r#"{"list":[-1,-2],"any":-3,"text":"-4.5","choice":-1,"pair":-6}"#);
 }
 
