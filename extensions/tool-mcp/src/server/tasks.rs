@@ -51,11 +51,18 @@ pub(super) struct TaskLimits {
     pub(super) max_result_bytes: usize,
 }
 
+/// The length of a queue that is not shortened.
+const MIN_QUEUE: usize = 64;
+
 #[derive(Default)]
 struct KeptTasks {
     tasks: HashMap<String, KeptTask>,
+    /// All tasks, the oldest first. Some of them may be removed already.
+    started: VecDeque<String>,
     /// The tasks that have ended, the oldest end first. Some of them may be removed already.
     ended: VecDeque<String>,
+    /// The numbers of the tasks of identities.
+    of_callers: HashMap<String, usize>,
     result_bytes: usize,
 }
 
@@ -78,8 +85,44 @@ impl Drop for KeptTask {
 impl KeptTasks {
     fn remove(&mut self, id: &str) -> Option<KeptTask> {
         let task = self.tasks.remove(id)?;
+        if let Some(owner) = &task.owner
+            && let Some(number) = self.of_callers.get_mut(owner)
+        {
+            *number -= 1;
+            if *number == 0 {
+                self.of_callers.remove(owner);
+            }
+        }
         self.result_bytes = self.result_bytes.saturating_sub(task.result_bytes.unwrap_or_default());
         Some(task)
+    }
+
+    fn insert(&mut self, id: String, task: KeptTask) {
+        if let Some(owner) = &task.owner {
+            *self.of_callers.entry(owner.clone()).or_default() += 1;
+        }
+        self.started.push_back(id.clone());
+        self.tasks.insert(id, task);
+        let Self { tasks, started, ended, .. } = self;
+        for ids in [started, ended] {
+            // Seldom, so that it costs little per task.
+            if ids.len() > 2 * tasks.len() + MIN_QUEUE {
+                ids.retain(|id| tasks.contains_key(id));
+            }
+        }
+    }
+
+    /// Removes the tasks that are older than `time`.
+    fn remove_older(&mut self, time: Duration, removed: &mut Vec<KeptTask>) {
+        while let Some(id) = self.started.front() {
+            match self.tasks.get(id) {
+                Some(task) if task.start.elapsed() <= time => return,
+                _ => {}
+            }
+            if let Some(id) = self.started.pop_front() {
+                removed.extend(self.remove(&id));
+            }
+        }
     }
 
     /// Removes the task that ended first, of `owner` if there is one.
@@ -182,7 +225,7 @@ impl Tasks {
             })
         });
         let kept_task = KeptTask { manager, owner: caller, start: Instant::now(), result_bytes: None };
-        kept.tasks.insert(task.task_id.clone(), kept_task);
+        kept.insert(task.task_id.clone(), kept_task);
         drop(kept);
         Ok(CreateTaskResult::new(task))
     }
@@ -195,21 +238,14 @@ impl Tasks {
         removed: &mut Vec<KeptTask>,
     ) -> Result<(), ErrorData> {
         // The manager drops a task after its lifetime, and its result after the same time again.
-        let time = self.lifetime.saturating_mul(2);
-        let is_over = |task: &KeptTask| task.start.elapsed() > time;
-        let over: Vec<_> =
-            kept.tasks.iter().filter(|(_, task)| is_over(task)).map(|(id, _)| id.clone()).collect();
-        removed.extend(over.iter().filter_map(|id| kept.remove(id)));
-        let KeptTasks { tasks, ended, .. } = kept;
-        ended.retain(|id| tasks.contains_key(id));
+        kept.remove_older(self.lifetime.saturating_mul(2), removed);
         let TaskLimits { max_tasks, max_tasks_per_caller, .. } = self.limits;
         let too_many = |reason: String| {
             let message = format!("too many tasks: {reason}, and none of them has ended; try again later");
             ErrorData::new(UNAVAILABLE, message, None)
         };
         if let Some(caller) = caller
-            && kept.tasks.values().filter(|task| task.owner.as_deref() == Some(caller)).count()
-                >= max_tasks_per_caller
+            && kept.of_callers.get(caller).is_some_and(|number| *number >= max_tasks_per_caller)
         {
             let ended = kept.remove_ended(Some(caller));
             let reason = || format!("this caller has {max_tasks_per_caller}, the limit of each caller");
