@@ -138,6 +138,24 @@ fn a_broker_finds_and_calls_a_tool() {
     for expected in ["Each feature of the protocol.", "test_multiple_content_types", "\"city\"", "21.5"] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
+
+    // N18: the skill names a server, whose only tool is listed, inspected and called.
+    let (_, skill) = text.split_once("> read_skill {}\nForecasts come from the MCP server ").unwrap();
+    let (url, after) = skill.split_once("\n\n").unwrap();
+    let steps: Vec<_> = after.lines().filter(|line| line.starts_with("> ")).collect();
+    assert_eq!(
+        steps,
+        [
+            format!("> mcp_list_tools {}", json!({ "selector": url })),
+            format!("> mcp_inspect_tools {}", json!({ "selector": url, "tools": ["forecast"] })),
+            format!(
+                "> mcp_call {}",
+                json!({ "selector": format!("{url}.forecast"), "arguments": { "city": "Oslo" } })
+            ),
+        ]
+    );
+    let last = after.trim_end().lines().last().unwrap();
+    assert!(last.contains("Sunny in Oslo."), "{last}");
 }
 
 // Z11

@@ -39,7 +39,16 @@
 //!   [`client_options`](McpBrokerBuilder::client_options), and ask a person before a call, by rules for `mcp_call`.
 //! - Texts of servers (names, descriptions, schemas, results) are read by the model, and may try to instruct it.
 //! - Hints of a tool are claims of its server; none of them becomes a hint of `mcp_call`.
+//!   [`conservative`](McpToolSetBuilder::conservative) has no effect, therefore.
+//! - [`include`](McpToolSetBuilder::include), [`exclude`](McpToolSetBuilder::exclude) and [`pins`](McpToolSetBuilder::pins),
+//!   set by `client_options`, hold for all operations: a tool that they leave out is neither listed, nor inspected, nor called.
+//!
+//! # Diagnostics
+//!
+//! Tools that are left out, and servers whose tools could not be listed, are logged as warnings when that begins, and are
+//! [`McpBroker::diagnostics`] until the next operation on their server.
 
+mod diagnostics;
 mod hooks;
 mod operations;
 mod selector;
@@ -48,10 +57,10 @@ mod tools;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use tool_runtime::{BoxFuture, Tool, ToolError, ToolSet, context::ReadonlyContext};
+use tool_runtime::{BoxFuture, Tool, ToolError, ToolSet, context::ReadonlyContext, diagnostic::Diagnostic};
 
 pub use self::hooks::{BrokerPhase, BrokerTarget, Interception};
-use self::{hooks::Hooks, tools::BrokerTool};
+use self::{diagnostics::ServerDiagnostics, hooks::Hooks, tools::BrokerTool};
 use crate::client::{ConfigError, McpServers, McpToolSetBuilder, ServerConfig};
 
 /// Four tools for the tools of many servers; see [the module](self).
@@ -72,6 +81,7 @@ use crate::client::{ConfigError, McpServers, McpToolSetBuilder, ServerConfig};
 #[derive(Clone)]
 pub struct McpBroker {
     tools: Vec<Arc<dyn Tool>>,
+    settings: Arc<Settings>,
 }
 
 /// The settings that the tools share.
@@ -82,6 +92,7 @@ struct Settings {
     refused_headers: Vec<String>,
     time_limit: Option<Duration>,
     hooks: Hooks,
+    diagnostics: ServerDiagnostics,
 }
 
 /// The headers that a model never sets.
@@ -113,6 +124,7 @@ impl McpBroker {
             refused_headers,
             time_limit: None,
             hooks: Hooks::default(),
+            diagnostics: ServerDiagnostics::default(),
         };
         McpBrokerBuilder { settings, error: None }
     }
@@ -121,6 +133,14 @@ impl McpBroker {
     #[must_use]
     pub fn tools(&self) -> &[Arc<dyn Tool>] {
         &self.tools
+    }
+
+    /// Returns the diagnostics of the last operation on each named server that has any, by the name of the server: those of
+    /// [`McpToolSet::diagnostics`](crate::client::McpToolSet::diagnostics) about single tools, but for `duplicate`, `renamed`
+    /// and `hidden_text`, and the warning `not_listed` for a server whose tools could not be listed.
+    #[must_use]
+    pub fn diagnostics(&self) -> BTreeMap<String, Vec<Diagnostic>> {
+        self.settings.diagnostics.all()
     }
 }
 
@@ -244,7 +264,9 @@ impl McpBrokerBuilder {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let tools = BrokerTool::all(&Arc::new(self.settings))?;
-        Ok(McpBroker { tools: tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect() })
+        let settings = Arc::new(self.settings);
+        let tools = BrokerTool::all(&settings)?;
+        let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
+        Ok(McpBroker { tools, settings })
     }
 }

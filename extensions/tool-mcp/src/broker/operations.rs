@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use rmcp::model::{CallToolResult, Tool as RawTool};
 use serde_json::{Map, Value, json};
-use tool_runtime::{ToolContext, ToolError, ToolOutput};
+use tool_runtime::{
+    ToolContext, ToolError, ToolOutput,
+    diagnostic::{Diagnostic, Severity},
+};
 
 use super::{
     BrokerPhase, BrokerTarget, Settings,
@@ -52,7 +55,7 @@ impl Settings {
         cx: &ToolContext,
     ) -> Result<Value, ToolError> {
         let reached = self.reach(selector, BrokerPhase::ListTools, reach, cx).await?;
-        let mut tools = reached.within(reached.set.list()).await?;
+        let mut tools = reached.within(reached.list()).await?;
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         let tools = tools.iter().map(|tool| {
             let mut listed = json!({
@@ -91,7 +94,7 @@ impl Settings {
             return Err(ToolError::bad_parameter("`tools` is empty; pass the names of the tools to inspect"));
         }
         let reached = self.reach(selector, BrokerPhase::InspectTools, reach, cx).await?;
-        let tools = reached.within(reached.set.list()).await?;
+        let tools = reached.within(reached.list()).await?;
         let find = |name: &str| tools.iter().find(|tool| tool.name == name);
         let missing: Vec<_> = wanted.iter().filter(|name| find(name).is_none()).collect();
         if !missing.is_empty() {
@@ -134,7 +137,7 @@ impl Settings {
         let reached = self.connect(selector, selected, Some(&tool), BrokerPhase::CallTool, reach, cx).await?;
         let set = &reached.set;
         let called = reached.within(async {
-            match problem(&set.list().await?, &tool, &arguments) {
+            match problem(&reached.list().await?, &tool, &arguments) {
                 Some(problem) => Ok(Err(problem)),
                 None => set.call_for(cx, &tool, arguments).await.map(Ok),
             }
@@ -235,6 +238,23 @@ fn unfit(url: &str) -> Option<&'static str> {
 }
 
 impl Reached<'_> {
+    /// Lists the tools of the server that may be used, and notes the others in the diagnostics of the broker.
+    async fn list(&self) -> Result<Vec<RawTool>, ClientError> {
+        let listed = self.set.list_admitted().await;
+        let diagnostics = match &listed {
+            Ok((_, diagnostics)) => diagnostics.clone(),
+            Err(error) => {
+                let message = format!("the tools of the server could not be listed: {error}");
+                vec![Diagnostic::new(Severity::Warning, "not_listed", message)]
+            }
+        };
+        // A server that a model chose is none of the program's.
+        if let Some(server) = self.target.server {
+            self.settings.diagnostics.set(server, diagnostics);
+        }
+        Ok(listed?.0)
+    }
+
     /// Does an operation over a connection of its own, within the time limit.
     async fn within<T>(
         &self,

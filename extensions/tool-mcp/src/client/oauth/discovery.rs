@@ -76,7 +76,7 @@ impl Discovery<'_> {
         Ok(metadata)
     }
 
-    /// Reads the metadata of the protected resource; that of another origin only if it is allowed.
+    /// Reads the metadata of the protected resource, at another origin only if it is allowed.
     async fn resource(&self, advertised: Option<Url>) -> Result<Resource, AuthError> {
         let server = self.binding.server();
         let is_permitted = |url: &Url| {

@@ -1,8 +1,13 @@
 //! The broker before servers in memory, as child processes and over HTTP.
 
+mod filters;
+mod hooks;
 mod urls;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::{Value, json};
 use tool_mcp::{
@@ -87,7 +92,25 @@ async fn a_broker_has_four_tools_with_schemas() {
     let names: Vec<_> = tools.iter().map(|tool| tool.definition().name().as_str()).collect();
     // N01
     assert_eq!(names, ["mcp_list_servers", "mcp_list_tools", "mcp_inspect_tools", "mcp_call"]);
-    assert!(tools.iter().all(|tool| tool.definition().output_schema().is_some()));
+    let required = [
+        ("servers", json!(["name", "transport"])),
+        ("tools", json!(["name", "selector", "signature", "hasOutputSchema"])),
+        ("tools", json!(["name", "selector", "inputSchema"])),
+    ];
+    for (tool, (list, required)) in tools.iter().zip(required) {
+        let schema = tool.definition().output_schema().unwrap().as_value();
+        assert_eq!((&schema["type"], &schema["required"]), (&json!("object"), &json!([list])));
+        assert_eq!(schema["properties"][list]["type"], "array");
+        assert_eq!(schema["properties"][list]["items"]["required"], required);
+    }
+    let schema = tools[3].definition().output_schema().unwrap().as_value();
+    let members = schema["properties"].as_object().unwrap().keys();
+    let mut members: Vec<_> = members.map(String::as_str).collect();
+    members.sort();
+    assert_eq!(
+        (&schema["type"], members),
+        (&json!("object"), vec!["content", "isError", "structuredContent"])
+    );
     assert_eq!(broker.tools().len(), 4);
     let call = tools[3].definition();
     assert_eq!(call.input_schema().as_value()["required"], json!(["selector", "arguments"]));
@@ -195,6 +218,63 @@ async fn a_tool_is_called_once_over_a_connection_of_its_own() {
     assert!(unknown.contains("no tool `subtract`"), "{unknown}");
 }
 
+/// The number of calls that reached the server.
+#[derive(Default)]
+struct Calls(AtomicUsize);
+
+/// Counts its calls.
+#[tool(register = false)]
+fn count(calls: &Calls, step: u64) -> u64 {
+    calls.0.fetch_add(1, Ordering::Relaxed);
+    step
+}
+
+#[tokio::test]
+async fn each_call_of_the_model_is_one_call_at_the_server_and_ends_its_connection() {
+    let calls = Arc::new(Calls::default());
+    let counting = Registry::builder().tool::<count>().provide_shared(Arc::clone(&calls)).build().unwrap();
+    let server = McpServer::new(counting);
+    let (ends, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let broker = McpBroker::builder()
+        .server(ServerConfig::new("counts", Process::new("unused")))
+        .client_options(move |_, options| {
+            let (server, ends) = (server.clone(), ends.clone());
+            Ok(options.over(move || {
+                let (near, far) = tokio::io::duplex(64 * 1024);
+                let (read, write) = tokio::io::split(far);
+                let serving = server.clone().serve(read, write, CancellationToken::new());
+                let ends = ends.clone();
+                tokio::spawn(async move {
+                    let _ = serving.await;
+                    let _ = ends.send(());
+                });
+                async { Ok(tokio::io::split(near)) }
+            }))
+        })
+        .build()
+        .unwrap();
+    let call = |arguments: Value| json!({ "selector": "counts.count", "arguments": arguments });
+    let count = || calls.0.load(Ordering::Relaxed);
+    // N06
+    for arguments in [json!({}), json!({ "steps": 1 })] {
+        let refused = error(&broker, "mcp_call", call(arguments)).await;
+        assert!(refused.contains("misses `step`"), "{refused}");
+    }
+    let none = error(&broker, "mcp_call", json!({ "selector": "counts.count" })).await;
+    assert!(none.contains("pass `{}`"), "{none}");
+    assert_eq!(count(), 0);
+    for expected in 1..=2 {
+        value(&broker, "mcp_call", call(json!({ "step": 1 }))).await;
+        assert_eq!(count(), expected);
+    }
+    value(&broker, "mcp_list_tools", json!({ "selector": "counts" })).await;
+    // N15: five operations had a connection, and the server saw the end of each.
+    for _ in 0..5 {
+        ended.recv().await.unwrap();
+    }
+    assert!(ended.try_recv().is_err());
+}
+
 #[tokio::test]
 async fn options_may_refuse_a_connection_and_a_panic_is_an_error() {
     for panics in [false, true] {
@@ -204,8 +284,6 @@ async fn options_may_refuse_a_connection_and_a_panic_is_an_error() {
             .server(ServerConfig::new("a", Process::new("/nonexistent")))
             .client_options(move |target, _| {
                 assert!(!panics, "a hook of the program");
-                let mut config = target.config.clone();
-                config.name.clear();
                 all.lock().unwrap().push((
                     target.phase,
                     target.server.map(str::to_owned),

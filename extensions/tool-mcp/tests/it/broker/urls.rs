@@ -18,8 +18,8 @@ use tool_runtime::prelude::*;
 use super::{ask, error, tools, value};
 
 /// A server over HTTP that wants a token, and ends with the test.
-struct Web {
-    url: String,
+pub(super) struct Web {
+    pub(super) url: String,
     task: AbortHandle,
 }
 
@@ -29,14 +29,19 @@ impl Drop for Web {
     }
 }
 
-async fn web() -> Web {
+pub(super) async fn web() -> Web {
+    web_with(StatusCode::PAYMENT_REQUIRED).await
+}
+
+/// A server that answers with this status without a token.
+pub(super) async fn web_with(refusal: StatusCode) -> Web {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let service = McpServer::new(tools()).http().unwrap();
-    let guard = middleware::from_fn(async |request: Request, next: Next| {
+    let guard = middleware::from_fn(move |request: Request, next: Next| async move {
         match request.headers().get("x-token").is_some_and(|it| it == "t") {
             true => Ok(next.run(request).await),
-            false => Err((StatusCode::PAYMENT_REQUIRED, "no token")),
+            false => Err((refusal, "no token")),
         }
     });
     let router = Router::new().nest_service("/mcp", service).layer(guard);

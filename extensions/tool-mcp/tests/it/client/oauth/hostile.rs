@@ -172,7 +172,7 @@ async fn without_an_issuer_a_secret_is_for_the_origin_of_the_server() {
 
 #[tokio::test]
 async fn codes_are_sent_to_the_issuer_that_the_user_was_sent_to() {
-    // The page is that of an honest authorization server, the token endpoint that of the attacker.
+    // The page belongs to an honest authorization server, and the token endpoint to the attacker.
     for member in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
         let (server, attacker, honest) = (Web::start().await, Web::start().await, Web::start().await);
         server.challenge("Bearer").issuers(&[&attacker.url]);
