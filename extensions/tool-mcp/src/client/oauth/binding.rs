@@ -46,6 +46,11 @@ impl Binding {
         Err(refused(format!("the server names the authorization server `{named}`, but {problem}")))
     }
 
+    /// Returns `true` for the issuer that the program names, and for the origin of the server: neither is the server's word.
+    pub(super) fn trusts(&self, issuer: Option<&str>) -> bool {
+        Self { is_registered: true, ..self.clone() }.check_issuer(issuer).is_ok()
+    }
+
     /// Returns an error unless the endpoints belong to the issuer. Those of an issuer that the program names may have any
     /// origin.
     pub(super) fn check_endpoints(&self, metadata: &AuthorizationMetadata) -> Result<(), AuthError> {

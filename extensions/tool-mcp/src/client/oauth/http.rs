@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ::http::{Request, Response};
+use base64::Engine as _;
 use reqwest::{Url, header};
 use rmcp::transport::auth::{
     AuthError, AuthorizationMetadata, OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture,
@@ -131,18 +132,49 @@ impl EndpointClient {
             let form = with_resource(body, &self.resource);
             *request.body_mut() = Some(form.into());
         }
+        let secrets = secrets_of(&request);
         let response = self.http.send(request).await?;
         let (mut head, body) = response.into_parts();
         let answer = Answer { status: head.status.as_u16(), body };
         // A server may have both at one URL.
         let answer = match is_form {
-            true => token_answer(&answer, is_refresh),
+            true => token_answer(&answer, is_refresh).without(&secrets),
             false => registration_answer(answer, &self.redirect_uri),
         };
         head.status = ::http::StatusCode::from_u16(answer.status)?;
         head.headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
         Ok(Response::from_parts(head, answer.body))
     }
+}
+
+/// Returns the secrets of a request, which an authorization server may repeat in the text of an error.
+fn secrets_of(request: &reqwest::Request) -> Vec<String> {
+    let mut secrets = Vec::new();
+    let authorization = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    if let Some(basic) = authorization.and_then(|value| value.strip_prefix("Basic ")) {
+        secrets.push(basic.to_owned());
+        let decoded = base64::engine::general_purpose::STANDARD.decode(basic).unwrap_or_default();
+        let decoded = String::from_utf8_lossy(&decoded).into_owned();
+        secrets.extend(decoded.split_once(':').map(|(_, secret)| secret.to_owned()));
+    }
+    let form = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
+    for pair in String::from_utf8_lossy(form).split('&') {
+        let Some((name, value)) = pair.split_once('=') else { continue };
+        if ["client_secret", "code", "code_verifier", "refresh_token"].contains(&name) {
+            secrets.push(value.to_owned());
+        }
+    }
+    // As they are sent, and as they are.
+    let decoded: Vec<_> = secrets.iter().filter_map(|secret| form_value(secret)).collect();
+    secrets.extend(decoded);
+    secrets
+}
+
+/// Decodes a value of a form.
+fn form_value(encoded: &str) -> Option<String> {
+    let url = Url::parse(&format!("http://form/?{encoded}")).ok()?;
+    let (value, _) = url.query_pairs().next()?;
+    Some(value.into_owned())
 }
 
 /// Sets the `resource` of a form: the SDK adds a slash to one without a path, and authorization servers compare exactly.

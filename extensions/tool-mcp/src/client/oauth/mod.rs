@@ -9,7 +9,7 @@ mod wire;
 
 use std::{
     fmt,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -31,6 +31,9 @@ use self::{
 
 /// The most times that the user is asked for one HTTP request.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
+
+/// The longest URL that is shown to the user: servers choose scopes and endpoints.
+const MAX_PAGE_BYTES: usize = 16 * 1024;
 
 /// The longest time before the end of a token at which it is refreshed.
 const MAX_REFRESH_MARGIN_SECS: u64 = 30;
@@ -162,13 +165,15 @@ impl OAuth {
         self
     }
 
-    /// Sets the scopes. Default: those that the server names.
+    /// Sets the scopes. Default: those that the server names. A server that lacks one may name it later (403 with
+    /// `insufficient_scope`), and the user is asked again.
     pub fn scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
         self.request = self.request.with_scopes(scopes);
         self
     }
 
-    /// Sets the store of the tokens, which are those of one server. Default: the memory of the toolset.
+    /// Sets the store of the tokens, which are those of one server. Tokens that no toolset stored are used if their issuer is
+    /// the named one, or has the origin of the server. Default: the memory of the toolset.
     pub fn store(mut self, store: impl CredentialStore + Clone + 'static) -> Self {
         self.store = Arc::new(store);
         self
@@ -191,6 +196,8 @@ impl fmt::Debug for OAuth {
 pub(super) struct Authorized {
     oauth: OAuth,
     manager: Mutex<Option<Manager>>,
+    /// The program knows that its store has tokens that are not used.
+    has_warned: Arc<AtomicBool>,
 }
 
 /// The manager of the SDK, with the identifier of the server in its requests.
@@ -201,7 +208,7 @@ struct Manager {
 
 impl Authorized {
     pub(super) fn new(oauth: OAuth) -> Self {
-        Self { oauth, manager: Mutex::default() }
+        Self { oauth, manager: Mutex::default(), has_warned: Arc::default() }
     }
 
     fn binding(&self, server: &Url) -> Binding {
@@ -211,7 +218,8 @@ impl Authorized {
 
     fn store(&self, binding: &Binding) -> BoundStore {
         let client_id = self.oauth.request.client_id.clone();
-        BoundStore::new(Arc::clone(&self.oauth.store), binding.clone(), client_id)
+        let has_warned = Arc::clone(&self.has_warned);
+        BoundStore::new(Arc::clone(&self.oauth.store), binding.clone(), client_id, has_warned)
     }
 
     fn discovery<'a>(&'a self, http: &'a HttpClient, binding: &'a Binding) -> Discovery<'a> {
@@ -352,6 +360,10 @@ impl Authorized {
         if !is_page {
             let reason = "the page of the authorization server is neither `http` nor `https`";
             return Err(AuthError::AuthorizationFailed(reason.to_owned()));
+        }
+        if page.len() > MAX_PAGE_BYTES {
+            let reason = format!("the URL of the authorization server is longer than {MAX_PAGE_BYTES} bytes");
+            return Err(AuthError::AuthorizationFailed(reason));
         }
         (self.oauth.open)(page).await.map_err(|error| AuthError::AuthorizationFailed(error.feedback()))
     }

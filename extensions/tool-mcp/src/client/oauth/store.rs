@@ -1,7 +1,13 @@
 //! The tokens of one server: a token that another server or another issuer caused is none, even if the program shares a
 //! store.
 
-use std::{pin::Pin, sync::Arc};
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use reqwest::Url;
 use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
@@ -23,11 +29,17 @@ pub(super) struct BoundStore {
     /// The issuer of the tokens, once it is known.
     issuer: Option<Option<String>>,
     resource: Option<String>,
+    has_warned: Arc<AtomicBool>,
 }
 
 impl BoundStore {
-    pub(super) fn new(store: Arc<dyn CredentialStore>, binding: Binding, client_id: Option<String>) -> Self {
-        Self { store, binding, client_id, issuer: None, resource: None }
+    pub(super) fn new(
+        store: Arc<dyn CredentialStore>,
+        binding: Binding,
+        client_id: Option<String>,
+        has_warned: Arc<AtomicBool>,
+    ) -> Self {
+        Self { store, binding, client_id, issuer: None, resource: None, has_warned }
     }
 
     /// Returns the store for the tokens of one issuer; `None` is an authorization server without metadata.
@@ -44,7 +56,10 @@ impl BoundStore {
     fn owns(&self, stored: &StoredCredentials) -> bool {
         let token = stored.token_response.as_ref();
         let server = token.and_then(|token| token.extra_fields().0.get(SERVER_MEMBER));
-        let is_of_server = server.is_none_or(|server| *server == server_of(self.binding.server()));
+        let is_of_server = match server {
+            Some(server) => *server == server_of(self.binding.server()),
+            None => self.binding.trusts(stored.issuer.as_deref()),
+        };
         let is_of_client = self.client_id.as_ref().is_none_or(|id| *id == stored.client_id);
         let is_of_issuer = self.binding.check_issuer(stored.issuer.as_deref()).is_ok()
             && self.issuer.as_ref().is_none_or(|issuer| match (issuer, &stored.issuer) {
@@ -53,7 +68,7 @@ impl BoundStore {
                 _ => false,
             });
         let is_owned = is_of_server && is_of_client && is_of_issuer;
-        if !is_owned {
+        if !is_owned && !self.has_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 is_of_server,
                 is_of_client,

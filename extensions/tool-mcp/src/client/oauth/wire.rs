@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 /// The most characters of a reason.
 const MAX_REASON_CHARS: usize = 500;
 
+/// The shortest secret that is removed from texts.
+const MIN_SECRET_BYTES: usize = 4;
+
 /// Errors of a refresh after which only the user can help.
 const REJECTIONS: [&str; 5] =
     ["invalid_grant", "invalid_client", "unauthorized_client", "bad_refresh_token", "expired_token"];
@@ -15,6 +18,24 @@ const REJECTIONS: [&str; 5] =
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Removes secrets of the request from the text of an error.
+    pub(super) fn without(self, secrets: &[String]) -> Self {
+        if self.status < 400 {
+            return self;
+        }
+        let Ok(Value::Object(mut members)) = serde_json::from_slice(&self.body) else { return self };
+        for value in members.values_mut() {
+            if let Value::String(text) = value {
+                for secret in secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_BYTES) {
+                    *text = text.replace(secret, "***");
+                }
+            }
+        }
+        Self { body: Value::Object(members).to_string().into_bytes(), ..self }
+    }
 }
 
 /// Reads the answer of a token endpoint.

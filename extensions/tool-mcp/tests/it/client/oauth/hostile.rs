@@ -233,20 +233,86 @@ async fn refresh_tokens_are_sent_to_the_issuer_they_are_from() {
     // Tokens of an issuer that the program does not name, of another client, or of another server.
     let named = || agreeing().0.issuer("http://127.0.0.1:1");
     let client = || agreeing().0.issuer(&issuer.url).client("another", None);
-    let cases: [(OAuth, Option<&str>, String); 4] = [
+    let cases: [(OAuth, Option<&str>, String); 5] = [
+        (agreeing().0, Some(&issuer.url), String::new()),
         (named(), Some(&issuer.url), server.mcp()),
         (client(), Some(&issuer.url), server.mcp()),
         (agreeing().0, Some(&issuer.url), "http://127.0.0.1:1/mcp".to_owned()),
         (agreeing().0.client("program", None), Some(&attacker.url), server.mcp()),
     ];
     for (oauth, issuer_of_tokens, server_of_tokens) in cases {
-        let store = expired(issuer_of_tokens, Some(&server_of_tokens)).await;
+        let server_of_tokens = Some(server_of_tokens.as_str()).filter(|server| !server.is_empty());
+        let store = expired(issuer_of_tokens, server_of_tokens).await;
         connect(&server, oauth.store(store)).await;
         for web in [&server, &attacker] {
             assert!(!web.received_text("refresh_token=refresh") && !web.received_text("Bearer old"));
         }
         let refreshes = issuer.received().iter().filter(|it| it.contains("refresh_token=refresh")).count();
         assert_eq!(refreshes, 1);
+    }
+}
+
+#[tokio::test]
+async fn tokens_that_no_toolset_stored_need_an_issuer_that_the_program_or_the_origin_names() {
+    let (server, issuer) = (Web::start().await, Web::start().await);
+    server.challenge("Bearer").issuers(&[&issuer.authorize().url]);
+    let store = expired(Some(&issuer.url), None).await;
+    connect(&server, agreeing().0.issuer(&issuer.url).store(store)).await;
+    assert!(issuer.received_text("refresh_token=refresh"), "{:?}", issuer.received());
+
+    server.authorize();
+    for issuer in [Some(server.url.as_str()), None] {
+        let before = server.received().len();
+        connect(&server, agreeing().0.store(expired(issuer, None).await)).await;
+        let received = server.received().split_off(before);
+        assert!(received.iter().any(|it| it.contains("refresh_token=refresh")), "{received:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_code_of_another_issuer_is_sent_to_nobody() {
+    let (server, attacker) = (Web::start().await, Web::start().await);
+    server.challenge("Bearer").issuers(&[&attacker.authorize().url]);
+    // The page of the attacker redirects to an honest authorization server, which says who it is (RFC 9207).
+    let oauth = OAuth::new("http://127.0.0.1:1/callback", |page| async move {
+        let page = reqwest::Url::parse(&page).unwrap();
+        let (_, state) = page.query_pairs().find(|(name, _)| name == "state").unwrap();
+        Ok(format!(
+            "http://127.0.0.1:1/callback?code=the-code&state={state}&iss=https%3A%2F%2Fhonest.example"
+        ))
+    });
+    let error = connect(&server, oauth).await.to_string();
+    assert!(error.contains("issuer mismatch") && error.contains("honest.example"), "{error}");
+    assert!(!attacker.received_text("POST /token"));
+}
+
+#[tokio::test]
+async fn a_page_of_excessive_length_is_not_opened() {
+    let server = Web::start().await;
+    server.authorize().challenge("Bearer");
+    let mut metadata = server.metadata();
+    metadata["authorization_endpoint"] = format!("{}/{}", server.url, "a".repeat(16 * 1024)).into();
+    server.json(METADATA, metadata);
+    let (oauth, questions) = agreeing();
+    let error = connect(&server, oauth).await.to_string();
+    assert!(error.contains("longer than 16384 bytes"), "{error}");
+    assert_eq!(questions.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn an_authorization_server_that_repeats_secrets_shows_them_to_nobody() {
+    let secret = "a secret/with+signs";
+    let encoded = "a+secret%2Fwith%2Bsigns";
+    for methods in [json!(["client_secret_basic"]), json!(["client_secret_post"])] {
+        let server = Web::start().await;
+        let mut metadata = server.metadata();
+        metadata["token_endpoint_auth_methods_supported"] = methods;
+        server.challenge("Bearer").authorize().json(METADATA, metadata);
+        let text = format!("`{secret}`, `{encoded}`, `the-code`");
+        server.set("/token", 400, &[], &json!({ "error": "e", "error_description": text }).to_string());
+        let error =
+            connect(&server, agreeing().0.client("program", Some(secret.to_owned()))).await.to_string();
+        assert!(error.contains("`***`, `***`, `***`"), "{error}");
     }
 }
 
