@@ -50,7 +50,7 @@ pub(crate) use self::{
 pub use crate::{
     Dependency, FunctionTool, Method, Permission, Registration, Retry, Run, SourceLocation, StaticToolSet,
     ToolContext, ToolError,
-    arguments::ExactValue,
+    arguments::{ExactValue, canonical_number},
     context::{Attributes, current_grace, within_call, within_grace},
     guarded::{Guarded, caught, discard},
     merged,

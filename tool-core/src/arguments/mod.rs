@@ -20,6 +20,12 @@ pub use self::{
 };
 use crate::{ErrorKind, ToolError, output::json_text};
 
+/// Returns the canonical spelling of the JSON number `text`, which is the same for all spellings of one exact value.
+#[must_use]
+pub fn canonical_number(text: &str) -> Cow<'_, str> {
+    canonical::exact(text)
+}
+
 /// The arguments of one call: undecoded JSON text, borrowed or owned.
 ///
 /// Providers send text or an object. Tools decode text, since a typed value is built from text in one pass; a

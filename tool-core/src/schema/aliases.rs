@@ -19,12 +19,15 @@ pub(crate) const IGNORES: &str = "x-tool-ignores";
 /// it is unknown or varies.
 pub(crate) const FILLS: &str = "x-tool-fills";
 
+/// The key of a number that the decoder reads as a 32-bit float.
+pub(crate) const SINGLE: &str = "x-tool-single";
+
 /// Returns `false` if `schema` has no internal keywords, without following its keywords.
 pub(super) fn may_have(schema: &Value) -> bool {
     match schema {
-        Value::Object(map) => {
-            map.iter().any(|(key, value)| matches!(&**key, ALIASES | IGNORES | FILLS) || may_have(value))
-        }
+        Value::Object(map) => map
+            .iter()
+            .any(|(key, value)| matches!(&**key, ALIASES | IGNORES | FILLS | SINGLE) || may_have(value)),
         Value::Array(items) => items.iter().any(may_have),
         _ => false,
     }
@@ -36,6 +39,7 @@ pub(super) fn strip(schema: &mut Value) -> bool {
     let mut found = schema.shift_remove(ALIASES).is_some();
     found |= schema.shift_remove(IGNORES).is_some();
     found |= schema.shift_remove(FILLS).is_some();
+    found |= schema.shift_remove(SINGLE).is_some();
     let Ok(()) = subschemas(schema, |_, subschema| {
         found |= strip(subschema);
         Ok::<_, Infallible>(())

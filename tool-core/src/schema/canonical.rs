@@ -4,7 +4,7 @@ use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::{
-    ALIASES, FILLS, IGNORES, SchemaError,
+    ALIASES, FILLS, IGNORES, SINGLE, SchemaError,
     aliases::{may_have, strip},
     enums, flatten, integers, maps, order,
     references::{prune, resolve_root},
@@ -81,7 +81,9 @@ fn is_scalar(schema: &Map<String, Value>) -> bool {
     schema.iter().all(|(key, value)| match key.as_str() {
         "type" => value != "object",
         "description" | "minimum" | "maximum" | "minLength" | "maxLength" | "title" | "pattern"
-        | "format" | "enum" | "const" | "default" | "examples" | "deprecated" | ALIASES | FILLS => true,
+        | "format" | "enum" | "const" | "default" | "examples" | "deprecated" | ALIASES | FILLS | SINGLE => {
+            true
+        }
         _ => false,
     })
 }

@@ -35,6 +35,11 @@ impl Flat {
         (!repeated).then(|| Self { rows: rows.into(), value: OnceLock::new() })
     }
 
+    /// Returns `true` if the parameter `name`, or any parameter for `None`, is read as 32-bit floats.
+    pub(super) fn has_single(&self, name: Option<&str>) -> bool {
+        self.rows.iter().any(|row| row.plain.is_single() && name.is_none_or(|name| name == row.name))
+    }
+
     pub(crate) fn value(&self) -> &Value {
         self.value.get_or_init(|| serde_json::to_value(self).unwrap_or_default())
     }

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use super::SchemaError;
+use super::{SINGLE, SchemaError};
 
 /// Replaces a number format of schemars by its bounds; of two bounds, the narrower is kept.
 pub(super) fn bound(schema: &mut Map<String, Value>) {
@@ -22,10 +22,12 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
         "uint64" | "uint" => (0, u64::MAX.into()),
         // Wider than the numbers of JSON Schema validators; the decoder checks the bounds.
         "int128" | "float" | "double" => {
-            if format == "float" {
-                shorten(schema);
-            }
+            let is_single = format == "float";
             schema.shift_remove("format");
+            if is_single {
+                shorten(schema);
+                schema.insert(SINGLE.to_owned(), true.into());
+            }
             return;
         }
         "uint128" => {

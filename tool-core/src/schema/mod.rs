@@ -37,7 +37,7 @@ use serde_json::{Value, json};
 pub(crate) use self::given::Given;
 pub use self::output::OutputSchema;
 pub(crate) use self::{
-    aliases::{ALIASES, FILLS, IGNORES},
+    aliases::{ALIASES, FILLS, IGNORES, SINGLE},
     canonical::{Closing, canonical_output, without_null},
     entries::MapPath,
     flat::{Flat, Row},

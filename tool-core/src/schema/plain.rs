@@ -28,10 +28,13 @@ struct Scalar {
     option: &'static [&'static str],
     least: Option<i64>,
     most: Option<u64>,
+    /// `true` for a 32-bit float.
+    is_single: bool,
 }
 
 /// A list, whose items are scalars.
-const LIST: Scalar = Scalar { name: "array", option: &["array", "null"], least: None, most: None };
+const LIST: Scalar =
+    Scalar { name: "array", option: &["array", "null"], least: None, most: None, is_single: false };
 
 /// The limits of a parameter: of a number, or of the length of a string or list.
 #[derive(Debug, Default)]
@@ -58,6 +61,11 @@ impl Plain {
     /// Returns `true` if a range limits the type.
     pub(crate) fn is_number(&self) -> bool {
         !self.is_list && matches!(self.scalar.name, "integer" | "number")
+    }
+
+    /// Returns `true` for a 32-bit float, and for a list of them.
+    pub(crate) fn is_single(&self) -> bool {
+        self.scalar.is_single
     }
 
     /// Returns `true` if a length limits the type.
@@ -175,14 +183,24 @@ impl Scalar {
     }
 }
 
+/// Returns `true` for the type name `f32`.
+const fn is_single(name: &str) -> bool {
+    matches!(name.as_bytes(), b"f32")
+}
+
 macro_rules! plain {
     ($($of:ty: $name:literal $least:expr, $most:expr;)*) => {
         impl Plain {
             // Not generic, so that it is compiled once.
             fn of_id(id: TypeId) -> Option<&'static Self> {
                 $({
-                    const SCALAR: Scalar =
-                        Scalar { name: $name, option: &[$name, "null"], least: $least, most: $most };
+                    const SCALAR: Scalar = Scalar {
+                        name: $name,
+                        option: &[$name, "null"],
+                        least: $least,
+                        most: $most,
+                        is_single: is_single(stringify!($of)),
+                    };
                     static FORMS: [Plain; 4] = [
                         Plain::new(SCALAR, false, false),
                         Plain::new(SCALAR, false, true),

@@ -4,7 +4,7 @@ use std::ops::{BitAnd, BitOr};
 
 use serde_json::{Map, Value};
 
-use super::{InputSchema, references::local_pointer};
+use super::{Form, InputSchema, SINGLE, pointer::pointer_steps, references::local_pointer};
 
 /// The types that a value at a location may have. A list is represented by the types of its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,11 @@ impl ValueTypes {
     const NULL: Self = Self(1 << 3);
     const OBJECT: Self = Self(1 << 4);
     const ARRAY: Self = Self(1 << 5);
-    const ANY: Self = Self((1 << 6) - 1);
+    /// A number that may be read as a 64-bit float.
+    const DOUBLE: Self = Self(1 << 6);
+    const ANY: Self = Self((1 << 7) - 1);
+    /// A number that is read as a 32-bit float.
+    const SINGLE: Self = Self(1 << 7);
 
     /// Returns `true` if a value may be a string.
     #[must_use]
@@ -30,6 +34,24 @@ impl ValueTypes {
     #[must_use]
     pub fn may_be_number(self) -> bool {
         self.contains(Self::NUMBER)
+    }
+
+    /// Returns `true` if a number may be read as a 64-bit float.
+    #[must_use]
+    pub fn may_be_double(self) -> bool {
+        self.contains(Self::DOUBLE)
+    }
+
+    /// Returns `true` if a number may be read as a 32-bit float. A number of unknown type is not.
+    #[must_use]
+    pub fn may_be_single(self) -> bool {
+        self.contains(Self::SINGLE)
+    }
+
+    /// Returns the types of a value of which nothing is known.
+    #[must_use]
+    pub fn any() -> Self {
+        Self::ANY
     }
 
     /// Returns `true` if a value may be `true` or `false`.
@@ -45,13 +67,14 @@ impl ValueTypes {
     }
 
     fn contains(self, other: Self) -> bool {
-        self & other != Self::NONE
+        self.0 & other.0 != 0
     }
 
     fn named(name: &str) -> Self {
         match name {
             "string" => Self::STRING,
-            "number" | "integer" => Self::NUMBER,
+            "number" => Self::NUMBER | Self::DOUBLE,
+            "integer" => Self::NUMBER,
             "boolean" => Self::BOOLEAN,
             "null" => Self::NULL,
             "object" => Self::OBJECT,
@@ -63,12 +86,17 @@ impl ValueTypes {
     fn of_value(value: &Value) -> Self {
         match value {
             Value::String(_) => Self::STRING,
-            Value::Number(_) => Self::NUMBER,
+            Value::Number(_) => Self::NUMBER | Self::DOUBLE,
             Value::Bool(_) => Self::BOOLEAN,
             Value::Null => Self::NULL,
             Value::Object(_) => Self::OBJECT,
             Value::Array(_) => Self::ARRAY,
         }
+    }
+
+    /// Returns the types with a 32-bit float in place of a 64-bit one.
+    fn single(self) -> Self {
+        Self(self.0 & !Self::DOUBLE.0 | Self::SINGLE.0)
     }
 
     fn union(types: impl Iterator<Item = Self>) -> Self {
@@ -87,8 +115,13 @@ impl BitOr for ValueTypes {
 impl BitAnd for ValueTypes {
     type Output = Self;
 
+    /// Returns the common types. A number that one side marks as a 32-bit float is one.
     fn bitand(self, other: Self) -> Self {
-        Self(self.0 & other.0)
+        let common = Self(self.0 & other.0 & Self::ANY.0);
+        match common.contains(Self::NUMBER) {
+            true => Self(common.0 | (self.0 | other.0) & Self::SINGLE.0),
+            false => common,
+        }
     }
 }
 
@@ -100,13 +133,30 @@ impl InputSchema {
     #[must_use]
     pub fn value_types(&self, pointer: &str) -> Option<ValueTypes> {
         let (root, schemas) = self.schemas_at(pointer)?;
-        Some(match schemas.as_slice() {
+        let types = match schemas.as_slice() {
             [] => ValueTypes::ANY,
             schemas => {
                 let types = |schema: &&Value| Types { root, seen: Vec::new() }.of(schema);
                 ValueTypes::union(schemas.iter().map(types))
             }
-        })
+        };
+        let is_flat_single = || match &self.shared.form {
+            Form::Flat(flat) => {
+                pointer_steps(pointer).is_some_and(|steps| flat.has_single(steps.first().map(String::as_str)))
+            }
+            Form::Value(_) => false,
+        };
+        Some(if types.may_be_double() && is_flat_single() { types.single() } else { types })
+    }
+
+    /// Returns `true` if a part of valid arguments may be read as a 32-bit float.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_single(&self) -> bool {
+        match &self.shared.form {
+            Form::Flat(flat) => flat.has_single(None),
+            Form::Value(_) => has_single(self.with_aliases().0),
+        }
     }
 }
 
@@ -157,8 +207,28 @@ impl<'s> Types<'s> {
     }
 }
 
-/// Returns the types by the keywords `type`, `enum` and `const`.
+/// Returns `true` if `schema` marks a 32-bit float anywhere.
+fn has_single(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => is_single(members) || members.values().any(has_single),
+        Value::Array(items) => items.iter().any(has_single),
+        _ => false,
+    }
+}
+
+/// Returns `true` if `schema` marks a 32-bit float, by its own marker or by the format of OpenAPI.
+fn is_single(schema: &Map<String, Value>) -> bool {
+    schema.contains_key(SINGLE) || schema.get("format").is_some_and(|format| format == "float")
+}
+
+/// Returns the types by the keywords `type`, `enum`, `const` and `format`.
 fn own(schema: &Map<String, Value>) -> ValueTypes {
+    let types = by_type(schema);
+    let is_float = types.may_be_double() && is_single(schema);
+    if is_float { types.single() } else { types }
+}
+
+fn by_type(schema: &Map<String, Value>) -> ValueTypes {
     let values = schema.get("enum").and_then(Value::as_array);
     match (schema.get("type"), values, schema.get("const")) {
         (Some(Value::String(name)), ..) => ValueTypes::named(name),

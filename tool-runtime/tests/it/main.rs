@@ -27,6 +27,7 @@ mod fuzz_corpus;
 mod items;
 mod map_keys;
 mod merging;
+mod number_rules;
 mod pins;
 mod policies;
 mod repair;

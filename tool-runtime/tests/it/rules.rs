@@ -374,13 +374,23 @@ fn a_matcher_that_matches_no_value_of_the_argument_is_an_error() {
         error(rule().at("/days", etc())),
         wrong("/days", "path", "/etc/**", "number", &number("> 100"))
     );
+    for pattern in ["2.0", "1e0", "-0"] {
+        assert_eq!(
+            error(rule().at("/days", pattern)),
+            wrong("/days", "text", pattern, "number", &number(pattern)),
+        );
+    }
+    assert_eq!(
+        error(rule().at("/detailed", "True")),
+        wrong("/detailed", "text", "True", "boolean", "write `true` or `false`")
+    );
     assert_eq!(
         error(rule().at("/city", more())),
         wrong("/city", "number", "> 3", "string", "write a text pattern")
     );
     assert_eq!(
         error(rule().at("/detailed", more())),
-        wrong("/detailed", "number", "> 3", "boolean", "write a text pattern")
+        wrong("/detailed", "number", "> 3", "boolean", "write `true` or `false`")
     );
     for fine in [
         rule().at("/days", more()),

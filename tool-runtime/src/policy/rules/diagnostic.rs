@@ -89,6 +89,9 @@ impl RuleDiagnostic {
                 let pattern = if NumberPattern::new(pattern).is_ok() { pattern } else { "> 100" };
                 Some(format!("write a number matcher, such as `{{ \"number\": \"{pattern}\" }}`"))
             }
+            Self::WrongMatcher { values, .. } if values == "boolean" => {
+                Some("write `true` or `false`".to_owned())
+            }
             Self::WrongMatcher { .. } => Some("write a text pattern".to_owned()),
         }
     }

@@ -2,12 +2,14 @@
 
 use tool_core::__private::{ExactValue, ValueTypes};
 
-use super::{Fit, NumberPattern, PathPattern, UrlPattern, Verdict, text::TextPattern};
+use super::{Fit, NumberPattern, PathPattern, UrlPattern, Verdict, number::Rounding, text::TextPattern};
 
 /// A comparison of one argument: a text pattern, a [path](PathPattern), a [URL](UrlPattern) or a
 /// [number](NumberPattern).
 ///
-/// A string is a text pattern, in which `*` matches any characters. It compares numbers and booleans by their spelling.
+/// A string is a text pattern, in which `*` matches any characters. It compares booleans by their spelling. A pattern
+/// that is a number compares numbers by their values; any other one compares their canonical spelling: without
+/// exponent, trailing zeros of a fraction, or a fraction of zero.
 ///
 /// # Examples
 ///
@@ -31,14 +33,18 @@ pub(super) enum Kind {
 
 impl Matcher {
     /// Returns `true` if a rule with `verdict` applies to `value`. For a list, it applies if any item matches; an
-    /// `allow` requires all items to match.
-    pub(super) fn fits(&self, value: &ExactValue<'_>, verdict: Verdict) -> bool {
+    /// `allow` requires all items to match. `rounding` returns the rounding of a number.
+    pub(super) fn fits(
+        &self,
+        value: &ExactValue<'_>,
+        verdict: Verdict,
+        rounding: &dyn Fn() -> Rounding,
+    ) -> bool {
+        let fits = |item| self.fits(item, verdict, rounding);
         match (value, verdict) {
-            (ExactValue::List(items), Verdict::Allow) => {
-                !items.is_empty() && items.iter().all(|item| self.fits(item, verdict))
-            }
-            (ExactValue::List(items), _) => items.iter().any(|item| self.fits(item, verdict)),
-            (value, _) => verdict.applies(self.fit(value)),
+            (ExactValue::List(items), Verdict::Allow) => !items.is_empty() && items.iter().all(fits),
+            (ExactValue::List(items), _) => items.iter().any(fits),
+            (value, _) => verdict.applies(self.fit(value, rounding)),
         }
     }
 
@@ -49,7 +55,11 @@ impl Matcher {
             return true;
         }
         match &self.0 {
-            Kind::Text(pattern) => types.may_be_string() || types.may_be_boolean() || pattern.may_be_number(),
+            Kind::Text(pattern) => {
+                types.may_be_string()
+                    || types.may_be_boolean() && pattern.may_be_boolean()
+                    || types.may_be_number() && pattern.may_be_number()
+            }
             Kind::Path(_) | Kind::Url(_) => types.may_be_string(),
             Kind::Number(_) => types.may_be_number(),
         }
@@ -66,20 +76,29 @@ impl Matcher {
     }
 
     /// Applies [`fits`](Self::fits) to a selected value.
-    pub(super) fn fits_found(&self, found: Found<'_, '_>, verdict: Verdict) -> bool {
+    pub(super) fn fits_found(
+        &self,
+        found: Found<'_, '_>,
+        verdict: Verdict,
+        rounding: &dyn Fn() -> Rounding,
+    ) -> bool {
         match found {
-            Found::Value(value) => self.fits(value, verdict),
+            Found::Value(value) => self.fits(value, verdict, rounding),
             Found::Odd => verdict.applies(Fit::Unclear),
             Found::Absent(_) => false,
         }
     }
 
-    fn fit(&self, value: &ExactValue<'_>) -> Fit {
+    fn fit(&self, value: &ExactValue<'_>, rounding: &dyn Fn() -> Rounding) -> Fit {
+        let rounding = || match value {
+            ExactValue::Number(_) => rounding(),
+            _ => Rounding::default(),
+        };
         match &self.0 {
-            Kind::Text(pattern) => pattern.fit(value),
+            Kind::Text(pattern) => pattern.fit(value, rounding()),
             Kind::Path(pattern) => pattern.fit(value),
             Kind::Url(pattern) => pattern.fit(value),
-            Kind::Number(pattern) => pattern.fit(value),
+            Kind::Number(pattern) => pattern.fit(value, rounding()),
         }
     }
 }

@@ -20,14 +20,14 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::{
-    __private::{ExactValue, ResolvedPointer, pointer_steps},
+    __private::{ExactValue, ResolvedPointer, ValueTypes, pointer_steps},
     Arguments, Permission, ToolDefinition,
 };
 
 pub use self::{
     diagnostic::RuleDiagnostic, matcher::Matcher, number::NumberPattern, path::PathPattern, url::UrlPattern,
 };
-use self::{matcher::Found, text::CallPattern};
+use self::{matcher::Found, number::Rounding, text::CallPattern};
 
 /// Permission rules over tool names and arguments, read from a configuration. They take precedence over hooks and
 /// policies: no hook is called for a denied call.
@@ -46,11 +46,11 @@ use self::{matcher::Found, text::CallPattern};
 ///
 /// A rule can be narrowed to calls whose argument at a JSON pointer matches a [`Matcher`]: a text pattern (a plain
 /// string), a [path](PathPattern), a [URL](UrlPattern) or a [number](NumberPattern). Do not use text patterns for
-/// paths: `/etc/*` also matches `/etc/../home`, and does not match `//etc/shadow`. A text pattern compares the JSON text of a
-/// number or boolean: `"> 3"` matches no number; use `{ "number": "> 3" }`.
+/// paths: `/etc/*` also matches `/etc/../home`, and does not match `//etc/shadow`. A text pattern that is a
+/// number, such as `"2"`, compares numbers by their values; `"> 3"` matches no number: use `{ "number": "> 3" }`.
 ///
-/// Matchers fail closed. A value that a matcher cannot compare, such as one of another type, matches every `deny` and
-/// `ask`, and no `allow`. For a list, `deny` and `ask` match if any item matches; `allow` requires at least one item,
+/// Matchers fail closed. A value that a matcher cannot compare, such as one of another type, or a number that the type
+/// of the argument rounds to one with another result, matches every `deny` and `ask`, and no `allow`. For a list, `deny` and `ask` match if any item matches; `allow` requires at least one item,
 /// and all items to match. A step of a pointer that is not an index selects every item of a list. An absent property
 /// matches no `allow`; it matches a `deny` or `ask` only if the property, or an object that contains it, has a default
 /// that is not included in the arguments, since the tool may use that: a `default` of the schema, or a `serde` default
@@ -58,7 +58,7 @@ use self::{matcher::Found, text::CallPattern};
 ///
 /// A pointer may use an alias of a property. A pointer that selects no property of any tool that the rule matches is an
 /// error, and prevents the executor from being built ([`diagnostics`](Self::diagnostics)); so is a pattern that no value of the
-/// property can match, and a `deny` or `ask` for a misspelled tool of a built [`Registry`](crate::Registry). Until it is corrected, a `deny` or
+/// property can match, such as `"2.0"`, which is not the canonical spelling of a number, and a `deny` or `ask` for a misspelled tool of a built [`Registry`](crate::Registry). Until it is corrected, a `deny` or
 /// `ask` for one tool by name applies to every call of that tool.
 ///
 /// # Rules as data
@@ -312,9 +312,10 @@ impl Rule {
             found.into_iter().map(move |found| (found, place))
         });
         let found: Vec<_> = found.collect();
+        let rounding = || Rounding::of(call.types(pointer));
         let fits = |matcher: &Matcher, (found, place): (Found<'_, '_>, &ResolvedPointer)| match found {
             Found::Absent(at) if place.has_default(at) => self.verdict.applies(Fit::Unclear),
-            found => matcher.fits_found(found, self.verdict),
+            found => matcher.fits_found(found, self.verdict, &rounding),
         };
         matchers.iter().all(|matcher| match self.verdict {
             Verdict::Allow => !found.is_empty() && found.iter().all(|found| fits(matcher, *found)),
@@ -351,6 +352,12 @@ impl<'a> Judged<'a> {
 
     fn new(tool: &'a str, definition: Option<&'a ToolDefinition>, arguments: &'a str) -> Self {
         Self { tool, definition, arguments: ExactValue::read(arguments) }
+    }
+
+    /// Returns the types of the values that `pointer` selects.
+    fn types(&self, pointer: &str) -> ValueTypes {
+        let types = self.definition.and_then(|definition| definition.input_schema().value_types(pointer));
+        types.unwrap_or_else(ValueTypes::any)
     }
 
     /// Returns the places that `pointer` selects, by the schema if it is known.

@@ -1,12 +1,12 @@
 //! Number patterns: comparisons by exact decimal value.
 //!
 //! A number is represented by its sign, its digits without leading and trailing zeros, and its exponent, so that
-//! numbers are compared as they are written. A tool that takes an `f64` reads `99.99999999999999999999` as 100: for a
-//! number with a fraction, the comparison is clear only if the nearest floats compare equally.
+//! numbers are compared as they are written. A tool that takes an `f64` reads `99.99999999999999999999` as 100: if the
+//! type of an argument may round a number, the comparison is clear only if the rounded numbers compare equally.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
-use tool_core::__private::ExactValue;
+use tool_core::__private::{ExactValue, ValueTypes, canonical_number};
 
 use super::{Fit, InvalidRule};
 
@@ -15,9 +15,9 @@ use super::{Fit, InvalidRule};
 ///
 /// The operators are `=` (the default), `<`, `<=`, `>` and `>=`. `100`, `100.0` and `1e2` are equal; 9007199254740993
 /// and 9007199254740992 are not. A value that is not a JSON number, including a string of digits, matches every `deny`
-/// and `ask`, and no `allow`. The same applies to a number with a fraction whose comparison changes when it is rounded
-/// to an `f64`, as a tool may read it: `99.99999999999999999999` is not clearly less than 100. A tool that takes an
-/// `f32` rounds more than that.
+/// and `ask`, and no `allow`. The same applies to a number whose comparison changes when the type of the argument rounds
+/// it: to an `f64`, `99.99999999999999999999` is not clearly less than 100, and 9007199254740993 not clearly greater
+/// than 9007199254740992; to an `f32`, `99.9999999` is not clearly less than 100. An integer type rounds no integer.
 ///
 /// # Examples
 ///
@@ -84,21 +84,37 @@ impl NumberPattern {
         &self.text
     }
 
-    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
-        let ExactValue::Number(text) = value else { return Fit::Unclear };
-        match Decimal::read(text) {
-            Some(number) if self.is_clear(&number) => Fit::of(self.holds(&number)),
+    /// Creates the pattern of the number `text`; `None` for other texts.
+    pub(super) fn equal_to(text: &str) -> Option<Self> {
+        let comparisons = vec![(Operator::Equal, Decimal::read(text)?)];
+        Some(Self { text: text.to_owned(), comparisons })
+    }
+
+    pub(super) fn fit(&self, value: &ExactValue<'_>, rounding: Rounding) -> Fit {
+        match value {
+            ExactValue::Number(number) => self.fit_number(number, rounding),
             _ => Fit::Unclear,
         }
     }
 
-    /// Returns `true` if the number rounded to an `f64` compares equally.
-    fn is_clear(&self, number: &Decimal) -> bool {
-        let same = |limit: &Decimal| {
-            let rounded = number.nearest().partial_cmp(&limit.nearest());
+    pub(super) fn fit_number(&self, number: &str, rounding: Rounding) -> Fit {
+        match Decimal::read(number) {
+            Some(number) if self.is_clear(&number, rounding) => Fit::of(self.holds(&number)),
+            _ => Fit::Unclear,
+        }
+    }
+
+    /// Returns `true` if the number compares equally after each rounding.
+    fn is_clear(&self, number: &Decimal, rounding: Rounding) -> bool {
+        let is_same = |limit: &Decimal, rounded: Option<Ordering>| {
             rounded.is_none_or(|rounded| rounded == number.cmp(limit))
         };
-        number.is_integer() || self.comparisons.iter().all(|(_, limit)| same(limit))
+        let as_double = |limit: &Decimal| number.nearest().partial_cmp(&limit.nearest());
+        let as_single = |limit: &Decimal| number.nearest_single().partial_cmp(&limit.nearest_single());
+        self.comparisons.iter().all(|(_, limit)| {
+            (!rounding.is_to_double(number) || is_same(limit, as_double(limit)))
+                && (!rounding.single || is_same(limit, as_single(limit)))
+        })
     }
 
     fn holds(&self, number: &Decimal) -> bool {
@@ -147,6 +163,52 @@ impl fmt::Display for NumberPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// The types of floats to which the decoder of an argument may round a number.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rounding {
+    double: bool,
+    single: bool,
+}
+
+impl Rounding {
+    pub(super) fn of(types: ValueTypes) -> Self {
+        Self { double: types.may_be_double(), single: types.may_be_single() }
+    }
+
+    /// Returns the rounding of an argument of unknown type, in a schema with or without 32-bit floats.
+    pub(super) fn unknown(has_single: bool) -> Self {
+        Self { double: true, single: has_single }
+    }
+
+    /// Returns `true` if `number` may be rounded to a 64-bit float. No type represents every fraction.
+    fn is_to_double(self, number: &Decimal) -> bool {
+        self.double || !number.is_integer()
+    }
+
+    /// Returns the canonical spellings of all numbers that a decoder may make of `number`; `None` if one of them is not
+    /// finite, or `number` has an exponent beyond 64 bits.
+    pub(super) fn spellings(self, number: &str) -> Option<Vec<String>> {
+        let decimal = Decimal::read(number)?;
+        let mut spellings = vec![canonical_number(number).into_owned()];
+        if self.is_to_double(&decimal) {
+            let double = decimal.nearest();
+            spellings
+                .push(double.is_finite().then(|| canonical_number(&format!("{double:e}")).into_owned())?);
+        }
+        if self.single {
+            let single = decimal.nearest_single();
+            spellings
+                .push(single.is_finite().then(|| canonical_number(&format!("{single:e}")).into_owned())?);
+        }
+        Some(spellings)
+    }
+}
+
+/// Returns `true` if `text` is the canonical spelling of a number, in which arguments are compared.
+pub(super) fn is_canonical(text: &str) -> bool {
+    Decimal::read(text).is_some() && canonical_number(text) == text
 }
 
 /// A signed decimal number: `0.DIGITS × 10^exponent`.
@@ -201,9 +263,17 @@ impl Decimal {
     }
 
     fn nearest(&self) -> f64 {
+        self.to_text().parse().unwrap_or(f64::NAN)
+    }
+
+    fn nearest_single(&self) -> f32 {
+        self.to_text().parse().unwrap_or(f32::NAN)
+    }
+
+    fn to_text(&self) -> String {
         let digits: String = self.digits.iter().copied().map(char::from).collect();
         let sign = if self.is_negative { "-" } else { "" };
-        format!("{sign}0.{digits}e{}", self.exponent).parse().unwrap_or(f64::NAN)
+        format!("{sign}0.{digits}e{}", self.exponent)
     }
 
     /// Compares the absolute values.

@@ -6,10 +6,12 @@ use proptest::prelude::*;
 use serde_json::json;
 use tool_core::{__private::ExactValue, InputSchema, Permission, ToolDefinition, ToolName};
 
-use super::{Fit, Judged, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules};
+use super::{
+    Fit, Judged, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules, number::Rounding, text::TextPattern,
+};
 
 fn fit(pattern: &str, number: &str) -> Fit {
-    NumberPattern::new(pattern).unwrap().fit(&ExactValue::read(number).unwrap())
+    NumberPattern::new(pattern).unwrap().fit(&ExactValue::read(number).unwrap(), Rounding::default())
 }
 
 #[test]
@@ -179,6 +181,48 @@ fn a_call_is_judged_by_the_branch_of_the_schema_that_it_uses() {
     let default = schema(json!({ "x-tool-aliases": ["file"], "default": "/etc" }));
     assert_eq!(judged(&guarded(), plain(), json!({ "file": "/tmp" })), Permission::Allow);
     assert_ne!(judged(&guarded(), default, json!({ "file": "/tmp" })), Permission::Allow);
+}
+
+#[test]
+fn a_text_pattern_of_numbers_has_a_canonical_spelling() {
+    let may_be_number = |pattern: &str| TextPattern(pattern.to_owned()).may_be_number();
+    for pattern in ["2", "-2.5", "0", "0.5", "*", "1*", "*0", "0.*", "-*", "2.0*", "*5", "1.*e5", "1e400"] {
+        assert!(may_be_number(pattern), "{pattern}");
+    }
+    for pattern in [
+        "2.0", "1e2", "+2", "-0", "02", ".5", "2.", "\t2", "2\n", "1E*", "*.0", "*.50", "+*", "00*", "01*",
+        ".*", "*.", "1.*.*", "*e", "many*", "",
+    ] {
+        assert!(!may_be_number(pattern), "{pattern}");
+    }
+}
+
+#[test]
+fn a_text_pattern_compares_numbers_as_the_tool_may_read_them() {
+    let fit = |pattern: &str, number: &str| {
+        TextPattern(pattern.to_owned()).fit(&ExactValue::read(number).unwrap(), Rounding::default())
+    };
+    for (pattern, number) in [
+        ("2", "2.00"),
+        ("2.0", "2"),
+        ("1e2", "100"),
+        ("1*", "1e2"),
+        ("*", "1e400"),
+        ("*", "1e99999999999999999999"),
+    ] {
+        assert_eq!(fit(pattern, number), Fit::Yes, "{pattern} {number}");
+    }
+    for (pattern, number) in [
+        ("2", "2.00000000000000000001"),
+        ("0", "1e-400"),
+        ("2*", "1.99999999999999999999"),
+        ("2", "1e99999999999999999999"),
+    ] {
+        assert_eq!(fit(pattern, number), Fit::Unclear, "{pattern} {number}");
+    }
+    for (pattern, number) in [("2", "2.1"), ("2*", "1.5"), ("0", "1e-300"), ("two", "2")] {
+        assert_eq!(fit(pattern, number), Fit::No, "{pattern} {number}");
+    }
 }
 
 fn denies(rules: &Rules, arguments: serde_json::Value) -> bool {

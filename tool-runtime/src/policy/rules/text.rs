@@ -5,7 +5,10 @@ use std::{collections::HashSet, fmt};
 use serde_json::Value;
 use tool_core::{__private::ExactValue, ToolDefinition};
 
-use super::{Fit, Verdict};
+use super::{
+    Fit, NumberPattern, Verdict,
+    number::{Rounding, is_canonical},
+};
 
 /// A pattern in which `*` matches any characters, including none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,20 +26,59 @@ impl TextPattern {
         self.0.contains('*')
     }
 
-    /// Returns `true` if the pattern may match the spelling of a number.
+    /// Returns `true` if the pattern may match the canonical spelling of a number.
     pub(super) fn may_be_number(&self) -> bool {
-        match self.has_star() {
-            true => self.0.chars().all(|c| c.is_ascii_digit() || "*+-.eE".contains(c)),
-            false => serde_json::from_str::<serde_json::Number>(&self.0).is_ok() && !self.0.contains(' '),
+        let pattern = self.0.strip_prefix('-').unwrap_or(&self.0);
+        let (Some((first, _)), Some((_, last))) = (pattern.split_once('*'), pattern.rsplit_once('*')) else {
+            return is_canonical(&self.0);
+        };
+        let has_one = |c: char| pattern.matches(c).count() <= 1;
+        let is_begun = match first.as_bytes() {
+            [b'0', next, ..] => *next == b'.',
+            [b'.' | b'e' | b'-', ..] => false,
+            _ => true,
+        };
+        let is_fraction = last.contains('.') && !last.contains('e');
+        pattern.chars().all(|c| c.is_ascii_digit() || "*-.e".contains(c))
+            && has_one('.')
+            && has_one('e')
+            && is_begun
+            && !last.ends_with(['.', 'e', '-'])
+            && !(is_fraction && last.ends_with('0'))
+    }
+
+    /// Returns `true` if the pattern may match the spelling of a boolean.
+    pub(super) fn may_be_boolean(&self) -> bool {
+        self.fits("true") || self.fits("false")
+    }
+
+    /// Compares one value. A boolean is compared by its spelling; a number by its value if the pattern is a number, and
+    /// otherwise by its canonical spelling. A value without a text, such as `null` or an object, is unclear, and so is a
+    /// number of which the argument's type makes another one with another result.
+    pub(super) fn fit(&self, value: &ExactValue<'_>, rounding: Rounding) -> Fit {
+        match value {
+            ExactValue::String(text) => Fit::of(self.fits(text)),
+            ExactValue::Number(number) => self.fit_number(number, rounding),
+            ExactValue::Bool(truth) => Fit::of(self.fits(if *truth { "true" } else { "false" })),
+            ExactValue::Null | ExactValue::List(_) | ExactValue::Object(_) => Fit::Unclear,
         }
     }
 
-    /// Compares one value. A number or a boolean is compared by its spelling; a value without a text, such as `null` or
-    /// an object, is unclear.
-    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
-        match scalar(value) {
-            Some(text) => Fit::of(self.fits(text)),
-            None => Fit::Unclear,
+    fn fit_number(&self, number: &str, rounding: Rounding) -> Fit {
+        if let Some(pattern) = NumberPattern::equal_to(&self.0) {
+            return pattern.fit_number(number, rounding);
+        }
+        let Some(spellings) = rounding.spellings(number) else {
+            return if self.fits(number) && self.0.trim_matches('*').is_empty() {
+                Fit::Yes
+            } else {
+                Fit::Unclear
+            };
+        };
+        match spellings.iter().filter(|spelling| self.fits(spelling)).count() {
+            0 => Fit::No,
+            fitting if fitting == spellings.len() => Fit::Yes,
+            _ => Fit::Unclear,
         }
     }
 
@@ -48,7 +90,7 @@ impl TextPattern {
                 (!names.contain(key) && self.fits(key)) || self.fits_somewhere(member, names)
             }),
             ExactValue::Null => self.fits("null"),
-            other => scalar(other).is_some_and(|text| self.fits(text)),
+            scalar => self.fit(scalar, names.rounding) != Fit::No,
         }
     }
 
@@ -67,25 +109,12 @@ impl TextPattern {
                     values.extend(members.iter().map(|(_, member)| member));
                 }
                 ExactValue::Null => {}
-                other => match scalar(other) {
-                    Some(text) if self.fits(text) => any = true,
-                    _ => return false,
-                },
+                scalar if self.fit(scalar, names.rounding) == Fit::Yes => any = true,
+                _ => return false,
             }
         }
         any
     }
-}
-
-/// Returns the text of a string, a number or a boolean.
-fn scalar<'v>(value: &'v ExactValue<'_>) -> Option<&'v str> {
-    Some(match value {
-        ExactValue::String(text) => text,
-        ExactValue::Number(text) => text,
-        ExactValue::Bool(true) => "true",
-        ExactValue::Bool(false) => "false",
-        ExactValue::Null | ExactValue::List(_) | ExactValue::Object(_) => return None,
-    })
 }
 
 /// Returns `true` if the whole of `text` matches `pattern`, in which `*` matches any characters.
@@ -114,12 +143,18 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-/// The property names that a schema contains anywhere. Other keys are chosen by the model, as in a map.
-struct Names<'d>(Option<HashSet<&'d str>>);
+/// The property names that a schema contains anywhere, and the rounding of its numbers. Other keys are chosen by the
+/// model, as in a map.
+struct Names<'d> {
+    /// `None` if no schema is known.
+    names: Option<HashSet<&'d str>>,
+    rounding: Rounding,
+}
 
 impl<'d> Names<'d> {
     fn of(definition: Option<&'d ToolDefinition>) -> Self {
-        Self(definition.map(|definition| {
+        let has_single = definition.is_some_and(|definition| definition.input_schema().has_single());
+        let names = definition.map(|definition| {
             let (mut names, mut open) = (HashSet::new(), vec![definition.input_schema().as_value()]);
             while let Some(value) = open.pop() {
                 match value {
@@ -133,12 +168,13 @@ impl<'d> Names<'d> {
                 }
             }
             names
-        }))
+        });
+        Self { names, rounding: Rounding::unknown(has_single) }
     }
 
     /// Returns `true` for every key if no schema is known.
     fn contain(&self, key: &str) -> bool {
-        self.0.as_ref().is_none_or(|names| names.contains(key))
+        self.names.as_ref().is_none_or(|names| names.contains(key))
     }
 }
 
