@@ -104,6 +104,16 @@ impl ApprovalRequest {
         Self { call, address, hint, payload, cause, expires_at, hash }
     }
 
+    /// Returns the hash of everything that a person reads. Whitespace and the order of properties are insignificant.
+    pub(crate) fn shown_hash(&self) -> ContentHash {
+        let Self { call, address, hint, payload, cause, expires_at, hash: _ } = self;
+        let arguments = call.arguments.as_str();
+        let arguments = ContentHash::of_json(arguments).unwrap_or_else(|| ContentHash::of(&arguments));
+        let expires_at = expires_at.map(millis::of);
+        let call = (&call.id, &call.name, arguments, &call.meta, &call.resources);
+        ContentHash::of(&(call, address, hint, payload, cause.name(), expires_at))
+    }
+
     /// Returns the request as a call of a virtual tool named `name`, for front ends that answer calls.
     ///
     /// Its id is derived from the original call and the question, so that the same question about the same call has the

@@ -181,7 +181,7 @@ impl Drive {
                     indices.push(index);
                     answers.push((call, answer));
                 }
-                Err(error @ OpenCallError::NeedsQuestion(_)) => {
+                Err(error @ (OpenCallError::NeedsQuestion(_) | OpenCallError::RequestChanged(_))) => {
                     self.emit(AgentEventKind::Notice { text: error.to_string() }).await;
                 }
                 Err(error) => {
@@ -330,7 +330,7 @@ impl OpenBatch {
         let is_named = |outcome: &CallOutcome| match call {
             CallRef::Id(id) => outcome.id() == id,
             CallRef::Address(address) => outcome.address() == Some(address),
-            CallRef::Question(address, hash) => {
+            CallRef::Question(address, hash) | CallRef::Request { address, hash, .. } => {
                 request(outcome).is_some_and(|it| it.address == *address && it.hash == *hash)
             }
         };
@@ -384,7 +384,9 @@ fn request(outcome: &CallOutcome) -> Option<&ApprovalRequest> {
 fn had_name(outcome: &CallOutcome, call: &CallRef) -> bool {
     match call {
         CallRef::Id(id) => outcome.id() == id,
-        CallRef::Address(address) | CallRef::Question(address, _) => *outcome.id() == address.call_id,
+        CallRef::Address(address) | CallRef::Question(address, _) | CallRef::Request { address, .. } => {
+            *outcome.id() == address.call_id
+        }
     }
 }
 

@@ -172,7 +172,8 @@ impl Executor {
     /// again.
     ///
     /// A question is identified by its [`ApprovalRequest`](crate::policy::ApprovalRequest), as in `resume([(&request,
-    /// answer)])`; an id or an address identifies only the first question about a call.
+    /// answer)])`; an id or an address identifies only the first question about a call. A request whose call, hint,
+    /// payload, cause or expiry was changed is refused: the person answered another question than the stored one.
     ///
     /// The batch belongs to no run, even if the calls arrived in one, unless [`with_run`](Batch::with_run) sets it.
     /// Without a run, bodies have no user, and their changes of session state are discarded. After a restart, the
@@ -181,7 +182,8 @@ impl Executor {
     /// # Errors
     ///
     /// Returns an error if one of the calls does not wait for an approval (any more), is given by an id that [does not
-    /// identify one call](CallRef), has expired, or was altered in its store; then none of them is run.
+    /// identify one call](CallRef) or by a request that was changed, has expired, or was altered in its store; then none
+    /// of them is run.
     ///
     /// # Examples
     ///
@@ -225,7 +227,7 @@ impl Executor {
             if found.record.kind != OpenKind::Confirmation {
                 return Err(OpenCallError::AsksNobody(call));
             }
-            if !found.body.given.is_empty() && !matches!(call, CallRef::Question(..)) {
+            if !found.body.given.is_empty() && matches!(call, CallRef::Id(_) | CallRef::Address(_)) {
                 return Err(OpenCallError::NeedsQuestion(call));
             }
             let address = found.record.address.clone();

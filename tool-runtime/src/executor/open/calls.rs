@@ -145,7 +145,7 @@ impl OpenCalls {
     /// identify a run.
     async fn records(&self, call: &CallRef) -> Result<Vec<OpenRecord>, OpenCallError> {
         Ok(match call {
-            CallRef::Address(address) | CallRef::Question(address, _) => {
+            CallRef::Address(address) | CallRef::Question(address, _) | CallRef::Request { address, .. } => {
                 let record = self.store().get(address).await?;
                 record.into_iter().filter(|record| record.address == *address).collect()
             }
@@ -174,6 +174,9 @@ impl OpenCalls {
                     refused = OpenCallError::Expired { call: call.clone(), at };
                 }
                 (Some(found), _) if found.asks_other_than(call) => {}
+                (Some(found), _) if found.is_shown_differently(call) => {
+                    refused = OpenCallError::RequestChanged(call.clone());
+                }
                 (Some(found), _) => open.push(found),
             }
         }
@@ -212,7 +215,7 @@ impl OpenCalls {
                 addresses.sort_by_key(|address| address.serial);
                 return Err(OpenCallError::Ambiguous { id: id.clone(), addresses });
             }
-            (CallRef::Address(_) | CallRef::Question(..), [record, ..]) => record,
+            (CallRef::Address(_) | CallRef::Question(..) | CallRef::Request { .. }, [record, ..]) => record,
         };
         match self.store().consume(record).await? {
             true => Ok(()),
@@ -235,8 +238,14 @@ impl OpenCalls {
 impl Found {
     /// Returns `true` if `call` is a question other than the one that waits for an answer.
     fn asks_other_than(&self, call: &CallRef) -> bool {
-        let CallRef::Question(_, hash) = call else { return false };
+        let (CallRef::Question(_, hash) | CallRef::Request { hash, .. }) = call else { return false };
         self.body.request.as_ref().is_none_or(|request| request.hash != *hash)
+    }
+
+    /// Returns `true` if `call` was made from a request that differs from the stored one.
+    fn is_shown_differently(&self, call: &CallRef) -> bool {
+        let CallRef::Request { shown, .. } = call else { return false };
+        self.body.request.as_ref().is_none_or(|request| request.shown_hash() != *shown)
     }
 
     pub(super) fn into_call(self) -> OpenCall {

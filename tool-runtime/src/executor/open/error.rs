@@ -48,6 +48,9 @@ pub enum OpenCallError {
     },
     /// The stored call was altered, or stored under another key.
     Altered(CallRef),
+    /// The [`ApprovalRequest`](crate::policy::ApprovalRequest) that was answered is not the stored one: its call, hint,
+    /// payload, cause or expiry was changed.
+    RequestChanged(CallRef),
     /// The secret arguments of the call cannot be read: its tool was replaced, or another process kept them.
     SecretsUnavailable(CallRef),
     /// The store of open calls failed.
@@ -103,6 +106,11 @@ impl fmt::Display for OpenCallError {
             Self::Altered(call) => write!(
                 f,
                 "the stored call {call} was altered, or stored under another key; it is not run; discard it"
+            ),
+            Self::RequestChanged(call) => write!(
+                f,
+                "the request about the call {call} was changed since it was made: its call, hint, payload, cause or \
+                 expiry differs from the stored one; show the person the request of `open_calls`"
             ),
             Self::SecretsUnavailable(call) => write!(
                 f,

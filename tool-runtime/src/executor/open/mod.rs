@@ -60,7 +60,9 @@ impl OpenCall {
 ///
 /// Methods accept every type that converts into it: an [`ApprovalRequest`], an id as text or [`CallId`], or a
 /// [`CallAddress`]. An answer by id or address is valid for the first question about a call only, so that a duplicate
-/// of it cannot answer a later question that the person has not seen.
+/// of it cannot answer a later question that the person has not seen. An answer by an [`ApprovalRequest`] is valid only
+/// if the request is the stored one: if its call, hint, payload, cause or expiry was changed, the person answered
+/// another question.
 ///
 /// Use ids only with an executor of a single run. An id is refused if several open calls have it, or if the executor
 /// has a [store](crate::executor::ExecutorBuilder::open_calls): models repeat ids, and the call could belong to another
@@ -74,13 +76,25 @@ pub enum CallRef {
     Address(CallAddress),
     /// By its address, and only while it waits for the answer to the question with this hash.
     Question(CallAddress, ContentHash),
+    /// By the request that a person answered: as [`Question`](Self::Question), and only if the request is unchanged.
+    /// Made from an [`ApprovalRequest`].
+    Request {
+        /// The address of the call.
+        address: CallAddress,
+        /// The hash of the question.
+        hash: ContentHash,
+        /// The hash of what the person was shown: the call, the cause, the hint, the payload and the expiry.
+        shown: ContentHash,
+    },
 }
 
 impl fmt::Display for CallRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Id(id) => id.fmt(f),
-            Self::Address(address) | Self::Question(address, _) => address.fmt(f),
+            Self::Address(address) | Self::Question(address, _) | Self::Request { address, .. } => {
+                address.fmt(f)
+            }
         }
     }
 }
@@ -107,6 +121,6 @@ converts! {
 
 impl From<&ApprovalRequest> for CallRef {
     fn from(request: &ApprovalRequest) -> Self {
-        Self::Question(request.address.clone(), request.hash)
+        Self::Request { address: request.address.clone(), hash: request.hash, shown: request.shown_hash() }
     }
 }

@@ -232,6 +232,36 @@ fn each_question_of_a_body_has_its_own_answer() {
     });
 }
 
+// I17: the person answered another question than the stored one.
+#[test]
+fn an_answer_to_a_changed_request_is_refused() {
+    let executor = building(Registry::builder().tool::<wipe>()).build().unwrap();
+    let first = crate::run(executor.run(one("wipe", "{}")));
+    let original = request(&first[0]).clone();
+    let changes: [fn(&mut ApprovalRequest); 8] = [
+        |it| it.hint.push('!'),
+        |it| it.payload = json!(9),
+        |it| it.cause = ApprovalCause::Permission,
+        |it| it.call.arguments = r#"{"all":true}"#.to_owned().into(),
+        |it| it.call.name = "other".to_owned(),
+        |it| it.call.id = "other".into(),
+        |it| it.expires_at = None,
+        |it| it.expires_at = it.expires_at.map(|end| end + Duration::from_secs(1)),
+    ];
+    for change in changes {
+        let mut changed = original.clone();
+        change(&mut changed);
+        let refused = crate::run(executor.resume([(&changed, yes())])).unwrap_err();
+        assert_eq!(refused, OpenCallError::RequestChanged(CallRef::from(&changed)));
+        assert!(refused.to_string().contains("was changed since it was made"), "{refused}");
+    }
+    // The same request in another spelling.
+    let mut respelled: ApprovalRequest =
+        tool_runtime::serde_json::from_value(tool_runtime::serde_json::to_value(&original).unwrap()).unwrap();
+    respelled.call.arguments = " { } ".to_owned().into();
+    assert!(crate::run(executor.resume([(&respelled, yes())])).is_ok());
+}
+
 // I17: answers may be delivered twice, for example by a double click or a queue.
 #[test]
 fn a_repeated_answer_does_not_answer_the_next_question() {
