@@ -104,6 +104,56 @@ fn a_duplicate_name_is_refused_before_arguments_are_prepared() {
     }
 }
 
+#[test]
+fn arguments_that_a_prepare_function_makes_invalid_are_refused_and_its_panic_is_an_error() {
+    fn prepare(arguments: &mut serde_json::Map<String, Value>) -> Result<(), ToolError> {
+        if let Some(Value::String(text)) = arguments.remove("do") {
+            match text.as_str() {
+                "break" => drop(arguments.insert("limit".to_owned(), json!("many"))),
+                "drop" => arguments.clear(),
+                "add" => drop(arguments.insert("other".to_owned(), json!(1))),
+                _ => panic!("cannot {text}"),
+            }
+            return Ok(());
+        }
+        arguments.entry("limit").or_insert(json!(10));
+        Ok(())
+    }
+    /// Lists.
+    #[tool(register = false, prepare = prepare)]
+    fn list(limit: u8) -> u8 {
+        limit
+    }
+    let list = || Registry::builder().tool::<list>();
+    // F14: a missing value is filled, also in empty arguments.
+    for (arguments, limit) in
+        [("{}", "10"), ("", "10"), ("null", "10"), (" \n", "10"), (r#"{"limit":3}"#, "3")]
+    {
+        assert_eq!(text(list(), "list", arguments), limit, "{arguments:?}");
+    }
+    // F14: what the function returns is validated.
+    for (arguments, location) in [
+        (r#"{"limit":3,"do":"break"}"#, "/limit: expected an integer"),
+        (r#"{"limit":3,"do":"drop"}"#, "/limit: expected"),
+        (r#"{"limit":3,"do":"add"}"#, "/other: expected"),
+    ] {
+        let error = call(list(), "list", arguments).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArguments, "{arguments}");
+        assert!(error.violations()[0].to_string().starts_with(location), "{:?}", error.violations());
+    }
+    // F15: a panic is an error of this call, on each path that validates.
+    let panicking = r#"{"limit":3,"do":"explode"}"#;
+    let tools = list().build().unwrap();
+    let checked = tools.check("list", panicking).unwrap_err();
+    let executor = tool_runtime::Executor::new(list().build().unwrap());
+    let outcomes = crate::run(executor.run(vec![tool_runtime::ToolCall::new("list", panicking.to_owned())]));
+    let executed = outcomes[0].result().unwrap().outcome.clone().unwrap_err();
+    for error in [call(list(), "list", panicking).unwrap_err(), checked, executed] {
+        assert_eq!(error.kind(), ErrorKind::Panicked);
+        assert!(error.to_string().contains("cannot explode"), "{error}");
+    }
+}
+
 // B14
 #[test]
 fn a_name_and_its_alias_are_a_duplicate() {

@@ -28,7 +28,7 @@ async fn work(timeline: &Timeline, cx: &ToolContext) {
     timeline.note(format!("end {}", cx.call_id()));
 }
 
-// G06, H01, H03, H04, H16
+// G06, H01, H02, H03, H04, H16
 #[test]
 fn only_bodies_overlap_and_hooks_run_around_their_events() {
     on_both_runtimes(async || {
@@ -53,8 +53,10 @@ fn only_bodies_overlap_and_hooks_run_around_their_events() {
                 format!("finished {id}"),
             ];
             assert!(order.is_sorted_by_key(|what| at(what)), "{all:?}");
-            assert!(at(&format!("before half {id}")) < at(&format!("after half {id}")));
-            assert!(at(&format!("after {id}")) < at(&format!("done {id}")));
+            // H04: a hook before an event runs before it, and a hook after an event runs after it.
+            assert!(at(&format!("updated {id}")) < at(&format!("after half {id}")), "{all:?}");
+            // H02
+            assert!(at(&format!("finished {id}")) < at(&format!("done {id}")), "{all:?}");
         }
         // All calls are prepared before any runs, and all have run before any is finished.
         assert!(at("before 1") < at("begin 0"));

@@ -92,6 +92,38 @@ fn calls_of_a_group_see_the_same_snapshot_and_later_groups_see_earlier_changes()
     });
 }
 
+/// Sets `k`, the first call after the second one.
+#[tool(register = false)]
+async fn keep_in_reverse(
+    state: &State,
+    second_ended: &tokio::sync::Semaphore,
+    is_first: bool,
+) -> Result<(), ToolError> {
+    state.set("k", if is_first { "first" } else { "second" })?;
+    state.set(if is_first { "a" } else { "b" }, true)?;
+    match is_first {
+        true => drop(second_ended.acquire().await),
+        false => second_ended.add_permits(1),
+    }
+    Ok(())
+}
+
+// G15: in the order of the calls, not of their ends.
+#[test]
+fn the_change_of_a_later_call_counts_although_it_ended_first() {
+    each_way(async |way| {
+        if way.size() == 1 {
+            return;
+        }
+        let ended = tokio::sync::Semaphore::new(0);
+        let executor = way.executor(Registry::builder().tool::<keep_in_reverse>().provide(ended));
+        let run = Arc::new(RunContext::new());
+        let calls = [true, false].map(|first| ToolCall::new("keep_in_reverse", json!({ "is_first": first })));
+        executor.drive(executor.batch(calls.into()).with_run(Arc::clone(&run))).await;
+        assert_eq!(Value::Object((*run.state()).clone()), json!({ "k": "second", "a": true, "b": true }));
+    });
+}
+
 // V01
 #[test]
 fn without_a_run_the_groups_of_a_batch_share_a_state_and_batches_do_not() {

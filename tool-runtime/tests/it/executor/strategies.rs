@@ -334,3 +334,30 @@ fn an_executor_alone_answers_messages_without_a_model() {
         assert_ne!(outcomes[0].id(), outcomes[1].id());
     });
 }
+
+/// Waits in each attempt until another call runs; is unavailable at first.
+#[tool(register = false, read_only)]
+async fn meet_again(seen: &AtomicU32, meeting: &Barrier) -> Result<&'static str, ToolError> {
+    let met = tokio::time::timeout(Duration::from_secs(3600), meeting.wait()).await;
+    met.map_err(|_| ToolError::failed("no other call ran at the same time"))?;
+    match seen.fetch_add(1, Ordering::Relaxed) {
+        0 | 1 => Err(ToolError::failed("not yet").retryable(true)),
+        _ => Ok("met again"),
+    }
+}
+
+// G14
+#[test]
+fn attempts_of_parallel_calls_overlap() {
+    each_way_paused(async |way| {
+        let tools =
+            Registry::builder().tool::<meet_again>().provide(AtomicU32::new(0)).provide(Barrier::new(2));
+        let executor = way.of(building(tools).retry(Retry::DEFAULT));
+        let outcomes = executor.run(calls(&["meet_again"; 2])).await;
+        let expected = match way.size() {
+            1 => "Failed: no other call ran at the same time",
+            _ => "met again",
+        };
+        assert_eq!(texts(&outcomes), [expected; 2]);
+    });
+}

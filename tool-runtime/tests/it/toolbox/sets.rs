@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tool_runtime::{
-    BoxFuture, ErrorKind, RunContext, Tool, ToolSet, Toolbox,
+    BoxFuture, ErrorKind, Executor, RunContext, Tool, ToolCall, ToolSet, Toolbox,
     context::ReadonlyContext,
     definition::Confirmation,
+    event::EventKind,
     prelude::*,
     toolset::{NamedTools, ToolSetExt},
 };
@@ -219,7 +220,19 @@ fn a_renamed_stream_still_streams() {
     }
     let registry = Registry::builder().tool::<count>().build().unwrap();
     let set = NamedTools::new("a", [Arc::clone(registry.get("count").unwrap())]).prefixed();
-    assert_eq!(said(&snapshot(&boxed(set)).unwrap(), "a__count"), "[1,2]");
+    let snapshot = snapshot(&boxed(set)).unwrap();
+    assert_eq!(said(&snapshot, "a__count"), "[1,2]");
+    let tools = snapshot.into_tools();
+    assert!(tools.get("a__count").unwrap().definition().metadata().streaming);
+    // Each item is an update.
+    let executor = Executor::new(tools);
+    let mut listener = executor.subscribe();
+    run(executor.run(vec![ToolCall::new("a__count", "{}")]));
+    let updates = std::iter::from_fn(|| listener.try_next()).filter_map(|event| match event.unwrap().kind {
+        EventKind::Updated { update, .. } => Some(update.text().into_owned()),
+        _ => None,
+    });
+    assert_eq!(updates.collect::<Vec<_>>(), ["1", "2"]);
 }
 
 // L10
