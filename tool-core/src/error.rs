@@ -27,7 +27,7 @@ pub use self::{
     kind::ErrorKind,
 };
 use crate::guarded::Guarded;
-use crate::{Content, ToolName, Violation, Violations};
+use crate::{Content, ToolName, Violation, Violations, arguments::spell_violations};
 
 /// The error of a call: a kind, a text for the model, and a text and source for the log.
 ///
@@ -189,6 +189,8 @@ impl ToolError {
     /// Creates the error for invalid `arguments` with their violations.
     #[must_use]
     pub fn invalid_arguments(violations: impl Into<Violations>, arguments: &str) -> Self {
+        let mut violations = violations.into();
+        spell_violations(&mut violations, arguments);
         let mut error = Self::new(ErrorKind::InvalidArguments, "").with_violations(violations);
         error.inner.arguments = Some(arguments.to_owned());
         error

@@ -5,6 +5,7 @@ mod document;
 mod exact;
 mod json;
 pub(crate) mod plan;
+mod received;
 mod rewrite;
 mod violation;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use self::plan::Correction;
+pub(crate) use self::received::spell_violations;
 pub use self::{
     exact::ExactValue,
     violation::{Violation, Violations},
@@ -52,6 +54,9 @@ pub struct Arguments<'a> {
 
 /// The corrections; usually none. One word wide, since arguments are passed on often.
 pub(crate) type Corrections = Option<Box<Vec<Correction>>>;
+
+/// The whitespace of JSON; other blanks, such as a form feed, are not.
+const JSON_BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
 impl<'a> Arguments<'a> {
     /// No arguments: `{}`.
@@ -150,7 +155,7 @@ impl<'a> Arguments<'a> {
     #[inline]
     fn from_text(text: Cow<'a, str>) -> Self {
         // Fast path: most arguments begin with a brace.
-        if !text.starts_with('{') && matches!(text.trim_ascii(), "" | "null") {
+        if !text.starts_with('{') && matches!(text.trim_matches(JSON_BLANKS), "" | "null") {
             return Self::EMPTY;
         }
         Self::of(text)

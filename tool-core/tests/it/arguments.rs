@@ -56,3 +56,20 @@ fn invalid_json_is_reported_with_its_place() {
         ]
     );
 }
+
+// A form feed is ASCII whitespace, and no whitespace of JSON.
+#[test]
+fn arguments_of_other_blanks_are_not_empty() {
+    for blank in [" ", "\t", "\n", "\r", " \t\n\r "] {
+        for text in [blank.to_owned(), format!("{blank}null{blank}")] {
+            assert_eq!(Arguments::from(text.clone()).as_str(), "{}", "{text:?}");
+        }
+    }
+    for blank in ["\u{c}", "\u{b}", "\u{a0}", "\u{2003}", "\u{feff}"] {
+        for text in [blank.to_owned(), format!("null{blank}"), format!("{blank}null"), format!("{blank}{{}}")]
+        {
+            assert_eq!(Arguments::from(text.clone()).as_str(), text);
+            assert!(Arguments::from(text.clone()).to_value().is_err(), "{text:?}");
+        }
+    }
+}

@@ -298,13 +298,13 @@ fn numbers_keep_their_values() {
         (r#"{"i":9223372036854775808}"#, "/i: expected at most 9223372036854775807, got 9223372036854775808"),
         (
             r#"{"i":9223372036854775808.0}"#,
-            "/i: expected at most 9223372036854775807, got 9223372036854775808",
+            "/i: expected at most 9223372036854775807, got 9223372036854775808.0",
         ),
         (
             r#"{"i":-9223372036854775809}"#,
-            "/i: expected at least -9223372036854775808, got -9.223372036854776e+18",
+            "/i: expected at least -9223372036854775808, got -9223372036854775809",
         ),
-        (r#"{"i":1e19}"#, "/i: expected at most 9223372036854775807, got 10000000000000000000"),
+        (r#"{"i":1e19}"#, "/i: expected at most 9223372036854775807, got 1e19"),
         (r#"{"i":1e400}"#, "/i: expected at most 9223372036854775807, got 1e400"),
         (r#"{"i":-1e400}"#, "/i: expected at least -9223372036854775808, got -1e400"),
         (r#"{"f":1e400}"#, "/f: expected a number between -1.8e308 and 1.8e308, got 1e400"),
@@ -328,9 +328,10 @@ fn a_number_may_have_300_digits() {
         (&format!(r#"{{"s":{digits}}}"#), &format!("s={digits}")),
         (&format!(r#"{{"inner":{{"a":1,"raw":{digits}}}}}"#), &format!("a=1 b=None raw=Some({digits:?})")),
     ]);
+    let start = "7".repeat(200 - "… (300 characters)".chars().count());
     refused([(
         &format!(r#"{{"i":{digits}}}"#),
-        "/i: expected at most 9223372036854775807, got 7.777777777777778e+299",
+        &format!("/i: expected at most 9223372036854775807, got {start}… (300 characters)"),
     )]);
 }
 
@@ -348,7 +349,7 @@ fn multiples_of_a_tenth_are_exact() {
         assert!(pay(amount).is_ok(), "{amount}");
     }
     for amount in ["0.35", "3e-2", "0.30000000000000004"] {
-        let said = format!("/amount: expected a multiple of 0.1, got {}", amount.replace("3e-2", "0.03"));
+        let said = format!("/amount: expected a multiple of 0.1, got {amount}");
         assert_eq!(pay(amount).unwrap_err().violations()[0].to_string(), said);
     }
 }

@@ -15,6 +15,7 @@ use crate::{
         document::Document,
         json::{DEEPEST, Fault},
         not_json,
+        received::spell_corrections,
         rewrite::rewritten,
     },
 };
@@ -178,11 +179,13 @@ impl Plan {
             return Ok(if is_normal { Fit::As(text, Vec::new()) } else { Fit::Not(unclear().into()) });
         }
         if is_lenient {
-            let (changed, corrections) = self.correct(&mut document);
+            let (changed, mut corrections) = self.correct(&mut document);
             if !corrections.is_empty() && self.admits(&document.value) {
+                let received_text = text;
                 let text = rewritten(&document.value);
                 // With too many choices within choices, it is not in the normal form, which the tool expects.
                 if self.reads(&text) {
+                    spell_corrections(&mut corrections, received_text);
                     return Ok(Fit::As(text, corrections));
                 }
             }

@@ -105,7 +105,7 @@ fn integers_keep_their_values() {
     for below in ["-9223372036854775809", "-9223372036854776832", "-9223372036854775809.0"] {
         let text = format!(r#"{{"value":{below}}}"#);
         let error = definition.decode::<In<i64>>(&mut text.as_str().into()).unwrap_err();
-        let said = "/value: expected at least -9223372036854775808, got -9.223372036854776e+18";
+        let said = format!("/value: expected at least -9223372036854775808, got {below}");
         assert_eq!(error.violations()[0].to_string(), said);
     }
     assert_eq!(decoded::<In<i64>>(r#"{"value":-9223372036854775808.0}"#).value, i64::MIN);
