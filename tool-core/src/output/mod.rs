@@ -101,7 +101,8 @@ impl ToolOutput {
     ///
     /// # Errors
     ///
-    /// Returns an error if `value` cannot be serialised as JSON, for example a map whose keys are not strings.
+    /// Returns an [`InvalidOutput`](ErrorKind::InvalidOutput) error if `value` cannot be serialised as JSON, for example a
+    /// map whose keys are not strings, or a float that is not finite; the message names its location.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
         let json = json::to_string(value).map_err(not_serializable)?;
         if !json.starts_with('"') {

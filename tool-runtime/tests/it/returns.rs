@@ -212,3 +212,44 @@ fn a_missing_output_is_an_error_only_with_an_output_schema() {
         "Invalid output: the tool declares an output schema but returned nothing"
     );
 }
+
+#[derive(Serialize, JsonSchema)]
+#[serde(crate = "serde")]
+#[schemars(crate = "schemars")]
+struct Statistics {
+    count: u32,
+    mean: f64,
+    spread: Option<f64>,
+}
+
+answers! {
+    mean_of_nothing() -> Statistics { Statistics { count: 0, mean: f64::NAN, spread: None } }
+    spread_of_nothing() -> Vec<Statistics> { vec![Statistics { count: 0, mean: 1.0, spread: Some(f64::INFINITY) }] }
+    root_of_minus_one() -> f64 { f64::NAN }
+    mean_of_some() -> Statistics { Statistics { count: 2, mean: 1.5, spread: None } }
+}
+
+// `null` is no value of the listed output schema, which says `number`.
+#[test]
+fn a_float_that_is_not_finite_is_an_invalid_output_that_names_its_location() {
+    let builder = || {
+        Registry::builder()
+            .tool::<mean_of_nothing>()
+            .tool::<spread_of_nothing>()
+            .tool::<root_of_minus_one>()
+            .tool::<mean_of_some>()
+    };
+    for (tool, location) in [
+        ("mean_of_nothing", "at `/mean`, "),
+        ("spread_of_nothing", "at `/0/spread`, "),
+        ("root_of_minus_one", ""),
+    ] {
+        let error = call(builder(), tool, "{}").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidOutput, "{tool}");
+        let message = format!(
+            "{location}JSON has no number for `NaN` or an infinity; return a finite number or an `Option`"
+        );
+        assert!(error.to_string().contains(&message), "{error}");
+    }
+    assert_eq!(text(builder(), "mean_of_some", "{}"), r#"{"count":2,"mean":1.5,"spread":null}"#);
+}

@@ -2,9 +2,11 @@
 //!
 //! Nearly every result is a struct of numbers, strings, lists and other structs. Their text is appended to a `String` by
 //! functions that are not generic, which takes less than half of the instructions of the serializer of `serde_json`.
-//! Whatever else occurs (keys that are not strings, floats, integers of 128 bits, raw values) is written by that one.
+//! Whatever else occurs (keys that are not strings, floats, integers of 128 bits, raw values) is written by that one. A
+//! number that is not finite, for which `serde_json` writes `null`, is an error: the schema of its type has no `null`.
 
 mod compound;
+mod finite;
 mod key;
 mod scalar;
 #[cfg(test)]
@@ -23,6 +25,7 @@ use serde_json::{
 
 use self::{
     compound::Compound,
+    finite::{located, not_finite},
     scalar::{escaped, integer, quote, signed},
 };
 
@@ -32,7 +35,9 @@ const CAPACITY: usize = 160;
 /// Returns `value` as compact JSON.
 pub(crate) fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, Error> {
     let mut text = Vec::with_capacity(CAPACITY);
-    value.serialize(Text(&mut text))?;
+    if let Err(error) = value.serialize(Text(&mut text)) {
+        return Err(located(error, &text));
+    }
     String::from_utf8(text).map_err(Error::custom)
 }
 
@@ -113,14 +118,14 @@ impl<'a> Serializer for Text<'a> {
 
     fn serialize_f32(self, value: f32) -> Result<(), Error> {
         if !value.is_finite() {
-            return self.serialize_unit();
+            return Err(not_finite());
         }
         self.write(|bytes| CompactFormatter.write_f32(bytes, value))
     }
 
     fn serialize_f64(self, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
-            return self.serialize_unit();
+            return Err(not_finite());
         }
         self.write(|bytes| CompactFormatter.write_f64(bytes, value))
     }
