@@ -159,7 +159,7 @@ impl ExecutorBuilder {
     }
 
     /// Sets whether a panic of a hook [stops](tool_core::ToolError::stop) the run. Default: `false`; the panic fails
-    /// the call that the hook was processing, and no other.
+    /// the call that the hook was processing, and no other, or is logged if the hook [only observes](Hook).
     pub fn stop_on_hook_panic(mut self, stop: bool) -> Self {
         self.settings.stops_on_hook_panic = stop;
         self

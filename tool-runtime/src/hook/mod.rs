@@ -43,8 +43,10 @@ use crate::ToolResult;
 
 /// Observes and changes calls. Every method has a default that does nothing, and can be written as an `async fn`.
 ///
-/// Hooks run in the order in which they were added, plugins first, and never concurrently within a batch. A hook that
-/// panics fails the call that it was processing, and no other.
+/// Hooks run in the order in which they were added, plugins first, and never concurrently within a batch. If a hook
+/// panics in [`admit`](Self::admit), [`before`](Self::before), [`recover`](Self::recover) or [`after`](Self::after), the
+/// call that it was processing fails, and no other. A panic in [`before_update`](Self::before_update),
+/// [`after_update`](Self::after_update) or [`finished`](Self::finished) is logged, and the call keeps its result.
 ///
 /// For a single stage, use a closure, which receives an owned [`CallHandle`]: see
 /// [`ExecutorBuilder::before`](crate::executor::ExecutorBuilder::before) and the methods beside it. A hook that is
@@ -83,8 +85,10 @@ use crate::ToolResult;
     note = "a closure for one stage is given to the method of the stage, such as `.before(..)` or `.after(..)`"
 )]
 pub trait Hook: Send + Sync {
-    /// Returns `true` to admit a call. Called before any other step, also for unknown tools. Default: `true`. A call
-    /// that is not admitted has no events, and the model receives an error that it was not permitted.
+    /// Returns `true` to admit a call. Called before the arguments are validated, also for unknown tools. Not
+    /// called for calls that were cut off, calls of a stopped batch, external calls, and calls of tools that a rule denies
+    /// by name, which are answered before. Default: `true`. A call that is not admitted has no events, and the model
+    /// receives an error that it was not permitted.
     fn admit(&self, call: &CallView<'_>) -> impl Future<Output = bool> + Send {
         let _ = call;
         Unchanged(|| true)

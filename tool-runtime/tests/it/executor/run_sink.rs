@@ -50,3 +50,41 @@ async fn a_run_receives_progress_and_lines_of_its_calls_while_they_run() {
         drop(listener);
     }
 }
+
+/// A receiver that has gone away.
+struct Closed;
+
+impl CallSink for Closed {
+    fn progress(&self, _: Progress) -> Result<(), ToolError> {
+        Err(ToolError::failed("the client has gone"))
+    }
+
+    fn log(&self, _: LogLine) -> Result<(), ToolError> {
+        Err(ToolError::failed("the client has gone"))
+    }
+}
+
+/// Reports, and returns the errors of both reports.
+#[tool(register = false)]
+fn report(cx: &ToolContext) -> Vec<String> {
+    let reports = [cx.progress(Progress::new(1.0)), cx.log(LogLine::new(LogLevel::Info, "half way"))];
+    reports
+        .into_iter()
+        .map(|report| report.map_or_else(|error| error.to_string(), |()| "sent".to_owned()))
+        .collect()
+}
+
+// C13
+#[tokio::test]
+async fn a_report_that_is_not_delivered_is_an_error_of_the_report() {
+    let run = |run: RunContext| {
+        let executor = Executor::new(Registry::builder().tool::<report>().build().unwrap());
+        let batch = executor.batch(vec![ToolCall::new("report", "{}")]).with_run(run);
+        async move { batch.run().await[0].result().unwrap().text().into_owned() }
+    };
+    let refused = run(RunContext::new().with_sink(Arc::new(Closed))).await;
+    assert_eq!(refused.matches("the client has gone").count(), 2, "{refused}");
+    let accepted = run(RunContext::new().with_sink(Arc::new(Reports::default()))).await;
+    assert_eq!(accepted, r#"["sent","sent"]"#);
+    assert_eq!(run(RunContext::new()).await, r#"["sent","sent"]"#);
+}
