@@ -5,6 +5,7 @@
 
 mod added;
 mod borrowed_list;
+mod checked;
 mod constraint;
 mod decode;
 mod describe;
@@ -29,6 +30,7 @@ pub use std::{sync::Arc, vec::Vec};
 
 pub use self::{
     added::{Added, AddedLater},
+    checked::CheckParameter,
     constraint::{Constraint, check},
     describe::{Generator, Returned},
     injected::{InjectedByValue, MayBeProvided, OwnedItems, Refused, SharedArgument, TheContext, TheState},
@@ -79,5 +81,7 @@ pub type Map = serde_json::Map<String, serde_json::Value>;
 
 /// The traits used by expansions for method resolution; imported as a whole.
 pub mod probe {
-    pub use super::{failure::traits::*, items::traits::*, of::traits::*, outcome::traits::*};
+    pub use super::{
+        checked::traits::*, failure::traits::*, items::traits::*, of::traits::*, outcome::traits::*,
+    };
 }

@@ -321,16 +321,6 @@ macro_rules! outcome_sync {
     }};
 }
 
-/// Calls the function of `confirm` or `permission`. The compiler shows the name of the macro, and sometimes its line, in
-/// the error for a function that takes a parameter by value.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! takes_its_parameters_by_reference {
-    ($check:path, $($argument:ident),*) => {
-        $check($($argument),*) // write its parameters as references: `fn check(city: &str, days: &u8)`
-    };
-}
-
 /// Completes a call whose result was split; most results are complete at once.
 #[inline]
 pub fn conclude(outcome: Result<Option<Ending<'_>>, ToolError>) -> Ending<'_> {
