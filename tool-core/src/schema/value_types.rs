@@ -144,7 +144,7 @@ impl InputSchema {
             Form::Flat(flat) => {
                 pointer_steps(pointer).is_some_and(|steps| flat.has_single(steps.first().map(String::as_str)))
             }
-            Form::Value(_) => false,
+            Form::Value(_) | Form::Shared(_) => false,
         };
         Some(if types.may_be_double() && is_flat_single() { types.single() } else { types })
     }
@@ -156,6 +156,7 @@ impl InputSchema {
         match &self.shared.form {
             Form::Flat(flat) => flat.has_single(None),
             Form::Value(_) => has_single(self.with_aliases().0),
+            Form::Shared(_) => has_single(&self.to_value()),
         }
     }
 }
