@@ -1,9 +1,12 @@
 //! Arguments without secrets, for listeners, people and logs.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use super::ToolDefinition;
-use crate::{Arguments, arguments::ExactValue};
+use crate::{Arguments, arguments::ExactValue, pointer::push_step};
+
+/// The number of items of a list whose schemas may differ; further ones count as the last of them.
+const MAX_DISTINCT_ITEMS: usize = 16;
 
 /// The replacement of a secret value.
 const HIDDEN: ExactValue<'static> = ExactValue::String(Cow::Borrowed("***"));
@@ -13,7 +16,8 @@ impl ToolDefinition {
     /// them. All other values are unchanged, including all digits of numbers.
     ///
     /// For a tool with [`secrets`](crate::Metadata::secrets), these are: members with the name of a secret at any depth,
-    /// unknown members with their names, and arguments that are not a JSON object. An alias counts as unknown;
+    /// unknown members with their names (within a parameter, those that the schema does not permit), and arguments that are not a
+    /// JSON object. An alias counts as unknown;
     /// [`canonical`](Self::canonical) replaces aliases.
     ///
     /// # Examples
@@ -40,34 +44,59 @@ impl ToolDefinition {
         }
         let mut value = ExactValue::read(arguments.as_str()).unwrap_or(HIDDEN);
         match &mut value {
-            ExactValue::Object(members) => {
-                for (name, value) in members {
-                    if !self.knows_parameter(name) {
-                        // An unknown property may be a misspelt secret one, or have the secret as its name.
-                        *value = HIDDEN;
-                        *name = "***".into();
-                    }
-                }
+            ExactValue::Object(_) => {
+                self.hide_secrets(&mut value, &mut String::new(), &mut HashMap::new());
             }
             other => *other = HIDDEN,
         }
-        hide(&mut value, &self.metadata().secrets);
         Arguments::from(value.to_string())
     }
-}
 
-/// Replaces members with the name of a secret at any depth.
-fn hide(value: &mut ExactValue<'_>, secrets: &[Cow<'static, str>]) {
-    match value {
-        ExactValue::Object(members) => {
-            for (name, value) in members {
-                match secrets.iter().any(|secret| *secret == **name) {
-                    true => *value = HIDDEN,
-                    false => hide(value, secrets),
+    /// Replaces secrets and unknown members in the value at `pointer`; `known` has the answers for pointers so far.
+    fn hide_secrets(
+        &self,
+        value: &mut ExactValue<'_>,
+        pointer: &mut String,
+        known: &mut HashMap<String, bool>,
+    ) {
+        let end = pointer.len();
+        match value {
+            ExactValue::Object(members) => {
+                for (name, value) in members {
+                    push_step(pointer, name);
+                    let is_known = known.get(pointer).copied().unwrap_or_else(|| {
+                        let is_known = self.knows_member(pointer, name, end == 0);
+                        known.insert(pointer.clone(), is_known);
+                        is_known
+                    });
+                    if !is_known {
+                        // An unknown member may be a misspelt secret one, or have the secret as its name.
+                        *value = HIDDEN;
+                        *name = "***".into();
+                    } else if self.metadata().secrets.iter().any(|secret| *secret == **name) {
+                        *value = HIDDEN;
+                    } else {
+                        self.hide_secrets(value, pointer, known);
+                    }
+                    pointer.truncate(end);
                 }
             }
+            ExactValue::List(items) => {
+                for (at, item) in items.iter_mut().enumerate() {
+                    push_step(pointer, &at.min(MAX_DISTINCT_ITEMS).to_string());
+                    self.hide_secrets(item, pointer, known);
+                    pointer.truncate(end);
+                }
+            }
+            _ => {}
         }
-        ExactValue::List(items) => items.iter_mut().for_each(|item| hide(item, secrets)),
-        _ => {}
+    }
+
+    /// Returns `true` if the schema permits the member `name`, which `pointer` selects; at the root, if it lists it.
+    pub(super) fn knows_member(&self, pointer: &str, name: &str, is_parameter: bool) -> bool {
+        match is_parameter {
+            true => self.knows_parameter(name),
+            false => !self.input_schema().resolve_pointer(pointer).is_empty(),
+        }
     }
 }

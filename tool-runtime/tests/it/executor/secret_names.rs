@@ -112,3 +112,34 @@ fn an_error_about_an_unknown_argument_hides_its_name_and_suggests_the_known_one(
     let error = crate::run(tools.call("login", r#"{"passwrd":"x"}"#)).unwrap_err().feedback();
     assert!(error.contains("`password`") && !error.contains("passwrd"), "{error}"); // E10
 }
+
+/// A person.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Person {
+    name: String,
+    labels: Option<BTreeMap<String, String>>,
+}
+
+/// Logs in.
+#[tool(register = false)]
+fn enter(#[arg(secret)] pin: String, people: Vec<Person>) -> usize {
+    pin.len() + people.iter().map(|it| it.name.len() + it.labels.iter().len()).sum::<usize>()
+}
+
+#[test]
+fn the_name_of_an_unknown_member_of_an_argument_is_hidden() {
+    let definition = Registry::builder().tool::<enter>().build().unwrap().definitions()[0].clone();
+    let arguments = r#"{"pin":"1","people":[{"name":"ada","labels":{"a":"b"},"sk-4711":{"sk-4711":1}}]}"#;
+    let shown = definition.redacted(&arguments.into());
+    let expected = r#"{"pin":"***","people":[{"name":"ada","labels":{"a":"b"},"***":"***"}]}"#;
+    assert_eq!(shown.as_str(), expected); // E10
+    each_way(async |way| {
+        let executor = way.executor(Registry::builder().tool::<enter>());
+        let outcomes = executor.run(vec![ToolCall::new("enter", arguments)]).await;
+        let text = outcomes[0].result().unwrap().text().to_string();
+        assert!(!text.contains(SECRET), "{text}"); // E10
+        for event in executor.events().into_iter().flatten() {
+            assert!(!serde_json::to_string(&event).unwrap().contains(SECRET), "{event:?}"); // E10
+        }
+    });
+}

@@ -1,8 +1,8 @@
 //! Schemas of a document as JSON Schema 2020-12.
 //!
 //! Every component is translated once, for requests or for responses, with its references as `#/$defs/NAME`; the names are unique in the
-//! document. [`assembled`] then makes one schema that stands alone: a component with one use is inlined, any other (and
-//! so each recursive one) is a definition. The result is as large as what it refers to.
+//! document. [`assembled`] then makes one small schema that stands alone: a component with one use is inlined, any other (and
+//! so each recursive one) is a definition. A large input schema has all its components as definitions, which it shares with others.
 
 mod assemble;
 mod component;
