@@ -44,7 +44,7 @@ fn an_alternative_that_states_no_value_has_the_name_of_its_component() {
     let (_, accepts) = body(pets(mapping), json!({ "Cat": pet(text()), "Dog": pet(text()) }));
     let accepted = ["Cat", "hound", "Dog", "cat"].map(|it| accepts(json!({ "petType": it })));
     assert_eq!(accepted, [true, true, false, false]); // P10
-    // The name is that of the alternative, also if its component is another reference.
+    // The name of the alternative counts, also if its component is another reference.
     let schemas = json!({ "Cat": { "$ref": "#/components/schemas/Animal" }, "Dog": pet(text()), "Animal": pet(text()) });
     let (_, accepts) = body(pets(json!({})), schemas);
     assert!(accepts(json!({ "petType": "Cat" })) && !accepts(json!({ "petType": "Animal" })));
