@@ -1,4 +1,4 @@
-//! The memory that a hostile listing takes. A program of its own: the peak of a process is that of all its tests.
+//! The memory that a hostile listing takes. A program of its own: tests of one program share its peak.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 

@@ -30,7 +30,7 @@ use super::{
     config::Timeouts,
     error::{Cause, ClientError},
     handler::{Handler, ServerChange},
-    transport::{Observed, Slot, Tail},
+    transport::{Observed, Reception, Slot, Tail},
 };
 
 /// A connection, which ends when it is closed or dropped.
@@ -41,6 +41,7 @@ pub(super) struct Connection {
     /// Takes the ids of abandoned requests, so that the server hears of it.
     abandoned: UnboundedSender<RequestId>,
     stderr: Tail,
+    reception: Arc<Reception>,
     /// The server does not know the session any more.
     is_expired: AtomicBool,
     /// The tasks of the connection, which end with it.
@@ -73,6 +74,7 @@ impl Connection {
     pub(super) async fn start<T: Transport<RoleClient> + 'static>(
         transport: T,
         handler: Handler,
+        reception: Arc<Reception>,
         mode: ClientLifecycleMode,
         stderr: Tail,
         mut tasks: JoinSet<()>,
@@ -110,7 +112,7 @@ impl Connection {
         }
         let (service, tasks) = (Mutex::new(Some(service)), Mutex::new(tasks));
         let (is_expired, subscriptions) = (AtomicBool::new(false), Mutex::default());
-        Ok(Self { peer, service, handler, abandoned, stderr, is_expired, tasks, subscriptions })
+        Ok(Self { peer, service, handler, abandoned, stderr, reception, is_expired, tasks, subscriptions })
     }
 
     /// The description that the server gave of itself.
@@ -186,7 +188,7 @@ impl Connection {
         if let Some(headers) = parts.headers {
             request.extensions_mut().insert(headers);
         }
-        let mut waiting = Waiting { connection: self, id: None, slot: parts.slot, token: None };
+        let mut waiting = Waiting { connection: self, id: None, sent: None, slot: parts.slot, token: None };
         let mut options = PeerRequestOptions::no_options();
         options.meta = parts.meta;
         let sending = self.peer.send_request_with_option(request, options);
@@ -202,6 +204,7 @@ impl Connection {
             Err(error) => return Err(self.failed(error).await),
         };
         waiting.id = Some(handle.id.clone());
+        waiting.sent = Some(handle.id.clone());
         waiting.token = Some(handle.progress_token.clone());
         match self.answer(handle, parts.timeouts).await {
             // Its end, and the server hears of it.
@@ -251,6 +254,8 @@ struct Waiting<'a> {
     connection: &'a Connection,
     /// `None` before it is sent, and once it is answered.
     id: Option<RequestId>,
+    /// `None` before it is sent.
+    sent: Option<RequestId>,
     slot: Option<Slot>,
     token: Option<ProgressToken>,
 }
@@ -258,6 +263,9 @@ struct Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.connection.handler.calls.end(self.slot.as_ref(), self.token.as_ref());
+        if let Some(id) = &self.sent {
+            self.connection.reception.forget(id);
+        }
         if let Some(id) = self.id.take() {
             let _ = self.connection.abandoned.send(id);
         }

@@ -256,7 +256,7 @@ impl Link {
     async fn start<T: Carrier<RoleClient> + 'static>(
         &self,
         transport: T,
-        reception: &Reception,
+        reception: &Arc<Reception>,
         mode: ClientLifecycleMode,
         stderr: Tail,
         tasks: JoinSet<()>,
@@ -275,7 +275,7 @@ impl Link {
         };
         // Boxed: the compiler cannot prove that the future of the SDK is `Send` for all lifetimes.
         let started: BoxFuture<'static, _> =
-            Box::pin(Connection::start(transport, handler, mode, stderr, tasks));
+            Box::pin(Connection::start(transport, handler, Arc::clone(reception), mode, stderr, tasks));
         let started = started.await;
         started.map_err(|error: ClientInitializeError| match reception.failure() {
             Some(reason) => self.error(Cause::Handshake(reason)),

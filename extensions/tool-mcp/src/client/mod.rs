@@ -15,7 +15,14 @@
 //! Names, descriptions, schemas, hints and results of a server are its own words. Hints decide about repeated calls only
 //! ([`McpToolSetBuilder::conservative`] reads missing ones with care), a definition that changes is detected by
 //! [pins](McpToolSetBuilder::pins), and
-//! [`ToolSetExt::confirmed`](tool_runtime::toolset::ToolSetExt::confirmed) asks a person before a call.
+//! [`ToolSetExt::confirmed`](tool_runtime::toolset::ToolSetExt::confirmed) asks a person before a call. What a server may
+//! cause has [limits](ServerLimits): the size and duration of a listing, its questions, its reconnections.
+//!
+//! # Malformed answers
+//!
+//! Answers are read part by part. A part that cannot be read costs itself, and has a
+//! [diagnostic](McpToolSet::diagnostics): a hint is ignored, a block of a result becomes its JSON as text, a malformed error
+//! still ends its request. Whatever a server answers to a call is its result, since the server has done the work.
 
 mod builder;
 mod call;

@@ -10,8 +10,8 @@ use tool_runtime::{
     policy::Escape,
 };
 
-/// The maximum number of different diagnostics of one server.
-const MAX_NOTICES: usize = 100;
+/// The maximum number of different diagnostics of one code, so that a server that causes many hides none of another code.
+const MAX_NOTICES_PER_CODE: usize = 20;
 /// The maximum length of the texts of a server in a diagnostic.
 const MAX_NAME_CHARS: usize = 100;
 const MAX_PROBLEM_CHARS: usize = 500;
@@ -42,7 +42,8 @@ impl Notices {
     pub(super) fn add(&self, diagnostic: Diagnostic) {
         let text = diagnostic.to_string();
         let mut diagnostics = self.diagnostics.lock().unwrap_or_else(PoisonError::into_inner);
-        if diagnostics.len() >= MAX_NOTICES || diagnostics.contains_key(&text) {
+        let of_code = diagnostics.values().filter(|it| it.code == diagnostic.code).count();
+        if of_code >= MAX_NOTICES_PER_CODE || diagnostics.contains_key(&text) {
             return;
         }
         tracing::warn!(server = &*self.server, "{text}");

@@ -14,6 +14,9 @@ const MAX_PARTS: usize = 200;
 /// The maximum number of ignored parts that a problem names.
 const MAX_NAMED_PARTS: usize = 10;
 
+/// The maximum length of a text of a server within a problem.
+const MAX_PROBLEM_CHARS: usize = 300;
+
 /// An item of a listing.
 pub(super) trait Item: DeserializeOwned + Serialize {
     /// The member of a page that has the items.
@@ -77,7 +80,7 @@ item! { ResourceTemplate, "resourceTemplates", ["uriTemplate", "name"],
     }
 }
 
-/// Gives an item without a name that of another member.
+/// Gives an item without a name the value of another member as its name.
 fn name_by(item: &mut Map<String, Value>, member: &str) {
     if !item.get("name").is_some_and(Value::is_string)
         && let Some(name) = item.get(member).cloned()
@@ -123,9 +126,13 @@ impl<T: Item> Page<T> {
         match value.get("nextCursor") {
             None | Some(Value::Null) => {}
             Some(Value::String(cursor)) => page.next = Some(cursor.clone()),
-            Some(other) => page.problems.push(Problem::Cursor(other.to_string())),
+            Some(other) => page.problems.push(Problem::Cursor(bounded(&other.to_string()))),
         }
         for item in received {
+            // What goes beyond is not used: the listing ends.
+            if page.items.len() + page.problems.len() > T::MAX_ITEMS {
+                break;
+            }
             page.add(item);
         }
         Some(page)
@@ -135,10 +142,10 @@ impl<T: Item> Page<T> {
         if let Value::Object(members) = &mut item {
             T::complete(members);
         }
-        let name = item.get("name").and_then(Value::as_str).unwrap_or("without a name").to_owned();
+        let name = bounded(item.get("name").and_then(Value::as_str).unwrap_or("without a name"));
         let reason = match T::deserialize(&item) {
             Ok(item) => return self.items.push(item),
-            Err(error) => error.to_string(),
+            Err(error) => bounded(&error.to_string()),
         };
         match reduced::<T>(item) {
             Some((item, members)) => {
@@ -163,7 +170,7 @@ fn reduced<T: Item>(item: Value) -> Option<(T, Vec<String>)> {
             let is_readable = number_of_parts <= MAX_PARTS && is_readable::<T>(&name, part.clone());
             match is_readable {
                 true => merge(&mut read, &name, part),
-                false if ignored.len() < MAX_NAMED_PARTS => ignored.push(path),
+                false if ignored.len() < MAX_NAMED_PARTS => ignored.push(bounded(&path)),
                 false => {}
             }
         }
@@ -202,6 +209,11 @@ fn merge(item: &mut Map<String, Value>, name: &str, part: Value) {
         (Some(Value::Array(elements)), Value::Array(more)) => elements.extend(more),
         (_, part) => drop(item.insert(name.to_owned(), part)),
     }
+}
+
+/// Shortens a text of a server within a problem.
+fn bounded(text: &str) -> String {
+    text.chars().take(MAX_PROBLEM_CHARS).collect()
 }
 
 /// Returns the size of a value as JSON.

@@ -194,7 +194,7 @@ impl McpToolSet {
     }
 
     /// Returns the diagnostics of the last listing (tools that are left out, renamed, or not as they were pinned), and those of
-    /// answers of which a part could not be read: each of the latter once, and the first 100 only.
+    /// answers of which a part could not be read: each of the latter once, and the first 20 of a code only.
     ///
     /// | code | severity | problem |
     /// | --- | --- | --- |

@@ -12,6 +12,9 @@ use tool_runtime::{
 use super::{call::Call, link::Link};
 use crate::content;
 
+/// The ratio up to which a text that is longer than a structured value may be its JSON, indented.
+const MAX_INDENTED_RATIO: usize = 16;
+
 /// A tool of a server.
 pub(super) struct RemoteTool {
     raw: RawTool,
@@ -78,10 +81,11 @@ pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
     if is_error && blocks.is_empty() && result.structured_content.is_none() {
         blocks.push(Content::text("The tool failed, and gave no reason."));
     }
-    if let Some(value) = &result.structured_content
-        && !is_in_texts(value, &blocks)
-    {
-        blocks.insert(0, Content::text(value.to_string()));
+    if let Some(value) = &result.structured_content {
+        let json = value.to_string();
+        if !is_in_texts(value, json.len(), &blocks) {
+            blocks.insert(0, Content::text(json));
+        }
     }
     let mut output = ToolOutput::new(blocks);
     if let Some(value) = &result.structured_content {
@@ -95,9 +99,12 @@ pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
 
 /// Returns `true` if the texts have a structured value: a text is its JSON, or has the only member of it, such as the
 /// `result` in which servers wrap what is no object; or each text has one element of a list.
-fn is_in_texts(value: &Value, blocks: &[Content]) -> bool {
+fn is_in_texts(value: &Value, json_bytes: usize, blocks: &[Content]) -> bool {
+    // Indented JSON is longer; a much longer text is another one, and is not read.
+    let max_text_bytes = json_bytes.saturating_mul(MAX_INDENTED_RATIO).saturating_add(64);
     let is_text = |value: &Value, text: &str| match value {
         Value::String(value) if value == text => true,
+        _ if text.len() > max_text_bytes => false,
         value => serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value),
     };
     let member = match value {

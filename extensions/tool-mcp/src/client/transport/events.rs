@@ -167,3 +167,45 @@ impl Stream for Events {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waits as a reconnection does, and returns the pause in whole seconds.
+    async fn reconnect(pauses: &Pauses, last: Option<&str>) -> (Pause, u64) {
+        let started = Instant::now();
+        let pause = pauses.wait(last).await;
+        (pause, started.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_double_up_to_the_highest_and_start_again_after_a_stream_that_held() {
+        let pauses = Pauses::new(&ServerLimits::default());
+        let (mut pause, first) = reconnect(&pauses, None).await;
+        assert_eq!(first, 0);
+        let mut waited = Vec::new();
+        for number in 0..8 {
+            // The server asks for no pause, and names each event anew.
+            let last = number.to_string();
+            pauses.ended(Some(&last), pause, Duration::from_secs(59), Some(Duration::ZERO));
+            let (next, seconds) = reconnect(&pauses, Some(&last)).await;
+            (pause, waited) = (next, [waited, vec![seconds]].concat());
+        }
+        assert_eq!(waited, [1, 2, 4, 8, 16, 32, 60, 60]);
+        pauses.ended(None, pause, Duration::from_secs(60), None);
+        assert_eq!(reconnect(&pauses, None).await.1, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_pause_of_a_server_applies_between_the_lowest_and_the_highest() {
+        let pauses = Pauses::new(&ServerLimits::default());
+        for (retry, expected) in [(0, 1), (500, 1), (30_000, 30), (u64::MAX, 60)] {
+            let retry = Some(Duration::from_millis(retry));
+            pauses.ended(None, Pause::default(), Duration::ZERO, retry);
+            assert_eq!(reconnect(&pauses, None).await.1, expected);
+        }
+        // The pause of a stream that is not known is the lowest.
+        assert_eq!(reconnect(&pauses, Some("unknown")).await.1, 1);
+    }
+}

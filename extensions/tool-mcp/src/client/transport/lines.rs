@@ -13,12 +13,10 @@ use tokio::{
     sync::Mutex,
 };
 
-use super::reception::{Posted, Reception};
+use super::reception::{MAX_HEAD_BYTES, Posted, Reception};
 
 /// The maximum length of a line, in bytes: 16 MiB, as over HTTP.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
-/// The length of the beginning of a longer line, which names the request that it answers.
-const MAX_HEAD_BYTES: usize = 1024;
 /// The maximum size of what waits for a server to read, beyond which its malformed requests have no answer.
 const MAX_PENDING_BYTES: usize = 64 * 1024;
 /// The capacity of a line that is kept for the next one.
@@ -153,6 +151,8 @@ where
         let write = Arc::clone(&self.write);
         async move {
             let mut write = write.lock().await;
+            // No message is added to what a server does not read.
+            write.flush().await?;
             write.add(&message)?;
             write.flush().await
         }

@@ -4,6 +4,7 @@
 mod events;
 #[cfg(feature = "http")]
 pub(super) mod http;
+mod json;
 mod lines;
 mod observed;
 #[cfg(feature = "http")]

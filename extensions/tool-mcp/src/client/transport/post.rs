@@ -68,9 +68,11 @@ impl Post<'_> {
         pauses: &Arc<Pauses>,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         reception.sent(self.message);
+        let mut open = OpenRequest { reception, id: self.id() };
         let posted = self.send_message(client, reception, pauses).await;
-        if let (Err(_), Some(id)) = (&posted, self.id()) {
-            reception.forget(id);
+        if matches!(posted, Ok(StreamableHttpPostResponse::Sse(..) | StreamableHttpPostResponse::Accepted)) {
+            // The answer comes by a stream.
+            open.id = None;
         }
         posted
     }
@@ -139,7 +141,13 @@ impl Post<'_> {
                     )))),
                 }
             }
-            _ => Err(StreamableHttpError::UnexpectedContentType(content_type)),
+            _ => {
+                let body = json_of(response, self.limits.max_json_response_size).await?;
+                match body.and_then(|body| answer_in(reception, &body, id)) {
+                    Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
+                    None => Err(StreamableHttpError::UnexpectedContentType(content_type)),
+                }
+            }
         }
     }
 
@@ -158,7 +166,7 @@ impl Post<'_> {
         };
         let body = beginning_of(response, limit).await;
         let answer = match self.id() {
-            Some(id) if is_json && !is_unauthorized => answer_in(reception, &body, id),
+            Some(id) if is_json && !is_unauthorized && has_error(&body) => answer_in(reception, &body, id),
             _ => None,
         };
         if let Some(answer @ JsonRpcMessage::Error(_)) = answer {
@@ -220,6 +228,25 @@ fn scope_of(challenge: &str) -> Option<String> {
     scope.filter(|scope| !scope.is_empty()).map(str::to_owned)
 }
 
+/// A request that is no longer open when this is dropped, unless its answer comes by a stream.
+struct OpenRequest<'a> {
+    reception: &'a Reception,
+    id: Option<&'a RequestId>,
+}
+
+impl Drop for OpenRequest<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            self.reception.forget(id);
+        }
+    }
+}
+
+/// Returns `true` if a body has an error of the protocol, in whatever form.
+fn has_error(body: &[u8]) -> bool {
+    super::json::read(body).is_ok_and(|body| body.get("error").is_some_and(|error| !error.is_null()))
+}
+
 /// Returns the answer to a request in a body.
 fn answer_in(reception: &Reception, body: &[u8], id: &RequestId) -> Option<ServerJsonRpcMessage> {
     let messages = reception.read(body, Posted::Whole(id)).messages;
@@ -252,6 +279,16 @@ async fn body_of(mut response: Response, max_size: usize) -> Result<Vec<u8>, Fai
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+/// Reads a body of another type, if it begins as a JSON object does.
+async fn json_of(mut response: Response, max_size: usize) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(first) = response.chunk().await? else { return Ok(None) };
+    if !first.trim_ascii_start().starts_with(b"{") {
+        return Ok(None);
+    }
+    let rest = body_of(response, max_size.saturating_sub(first.len())).await?;
+    Ok(Some([first.as_ref(), &rest].concat()))
 }
 
 /// Reads the beginning of a body, as far as it comes.

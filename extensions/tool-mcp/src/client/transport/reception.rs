@@ -24,6 +24,9 @@ use crate::client::notices::Notices;
 /// The maximum length of a text that is made of a malformed part of an error.
 const MAX_ERROR_CHARS: usize = 2_000;
 
+/// The length of the beginning of an answer that names its request.
+pub(super) const MAX_HEAD_BYTES: usize = 1024;
+
 type Message = RxJsonRpcMessage<RoleClient>;
 
 /// The request that an answer belongs to.
@@ -43,6 +46,14 @@ impl Awaited {
             ClientRequest::DiscoverRequest(_) => Self::Discover,
             ClientRequest::CallToolRequest(call) => Self::Call(call.params.name.to_string()),
             _ => Self::Other,
+        }
+    }
+
+    /// Returns the name of the tool of a call.
+    fn tool(&self) -> Option<&str> {
+        match self {
+            Self::Call(tool) => Some(tool),
+            _ => None,
         }
     }
 
@@ -170,24 +181,28 @@ impl Reception {
     }
 
     /// Gives up a request that was not sent, or has no answer.
-    #[cfg(feature = "http")]
-    pub(super) fn forget(&self, id: &RequestId) {
+    pub(in crate::client) fn forget(&self, id: &RequestId) {
         self.open().remove(id);
     }
 
     /// Answers the request of an answer that is too long; `head` is the beginning of the answer.
     pub(super) fn discard(&self, head: &[u8], max_bytes: usize) -> Option<Message> {
-        let problem = format!("a message of more than {max_bytes} bytes was discarded");
-        let id = id_of_head(head).and_then(|id| open_id(&self.open(), &id));
-        let awaited = id.as_ref().and_then(|id| self.open().remove(id));
-        let tool = match &awaited {
-            Some(Awaited::Call(tool)) => Some(tool.as_str()),
-            _ => None,
-        };
-        self.notices.warn("unreadable_answer", tool, &problem);
-        awaited.as_ref()?;
-        let reason = format!("the request was processed, but its answer is larger than {max_bytes} bytes");
-        Some(Message::error(ErrorData::internal_error(reason, None), id))
+        let answer = self.answer_of_head(head, &format!("is larger than {max_bytes} bytes"));
+        if answer.is_none() {
+            let problem = format!("a message of more than {max_bytes} bytes was discarded");
+            self.notices.warn("unreadable_answer", None, &problem);
+        }
+        answer
+    }
+
+    /// Answers the request that the beginning of an answer names, where the rest cannot be read.
+    fn answer_of_head(&self, text: &[u8], problem: &str) -> Option<Message> {
+        let head = &text[..text.len().min(MAX_HEAD_BYTES)];
+        let id = id_of_head(head).and_then(|id| open_id(&self.open(), &id))?;
+        let awaited = self.open().remove(&id)?;
+        self.notices.warn("unreadable_answer", awaited.tool(), &format!("an answer {problem}"));
+        let reason = format!("the request was processed, but its answer {problem}");
+        Some(Message::error(ErrorData::internal_error(reason, None), Some(id)))
     }
 
     /// Reads a text.
@@ -199,12 +214,15 @@ impl Reception {
             return Received { messages: vec![message], is_verbatim: true, malformed_requests: Vec::new() };
         }
         let mut received = Received::default();
-        match serde_json::from_slice::<Value>(text) {
+        match super::json::read(text) {
             Ok(Value::Array(batch)) => {
                 batch.into_iter().for_each(|message| self.read_value(message, post, &mut received));
             }
             Ok(message) => self.read_value(message, post, &mut received),
-            Err(error) => tracing::debug!(%error, "a text of an MCP server is no JSON"),
+            Err(error) => {
+                tracing::debug!(%error, "a text of an MCP server is no JSON");
+                received.messages.extend(self.answer_of_head(text, &format!("cannot be read: {error}")));
+            }
         }
         received
     }
@@ -277,15 +295,12 @@ impl Reception {
     fn answer(&self, id: RequestId, awaited: &Awaited, mut message: Map<String, Value>) -> Message {
         let error = message.remove("error").filter(|error| !error.is_null());
         let result = message.remove("result");
-        let tool = match awaited {
-            Awaited::Call(tool) => Some(tool.as_str()),
-            _ => None,
-        };
+        let tool = awaited.tool();
         let Some(result) = result.filter(|_| error.is_none()) else {
             if let Some(error) = error.clone().and_then(|error| serde_json::from_value(error).ok()) {
                 return Message::error(error, Some(id));
             }
-            let error = error_data(error);
+            let error = error_data(error, message);
             self.notices.warn(
                 "unreadable_answer",
                 tool,
@@ -352,7 +367,7 @@ fn id_of_head(head: &[u8]) -> Option<RequestId> {
 }
 
 /// Reads an error, of which any part may be missing or malformed.
-fn error_data(error: Option<Value>) -> ErrorData {
+fn error_data(error: Option<Value>, mut message: Map<String, Value>) -> ErrorData {
     let shortened = |value: &Value| -> String {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         text.chars().take(MAX_ERROR_CHARS).collect()
@@ -361,7 +376,14 @@ fn error_data(error: Option<Value>) -> ErrorData {
     let mut error = match error {
         Some(Value::Object(error)) => error,
         Some(other) => return ErrorData::new(unknown, shortened(&other), None),
-        None => return ErrorData::new(unknown, "the answer has neither a result nor an error", None),
+        None => {
+            message.retain(|name, _| name != "jsonrpc" && name != "id");
+            let mut text = "the answer has neither a result nor an error".to_owned();
+            if !message.is_empty() {
+                text = format!("{text}: {}", shortened(&Value::Object(message)));
+            }
+            return ErrorData::new(unknown, text, None);
+        }
     };
     let code = error.remove("code").filter(|code| !code.is_null());
     let number = code.as_ref().and_then(|code| match code {

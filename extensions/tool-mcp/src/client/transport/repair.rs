@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 
 /// The maximum length of the JSON of a block that cannot be read, in characters.
 const MAX_BLOCK_CHARS: usize = 4_000;
+/// The maximum number of blocks that are their JSON: further ones are counted.
+const MAX_JSON_BLOCKS: usize = 100;
 /// The maximum number of problems that are named.
 const MAX_PROBLEMS: usize = 20;
 
@@ -118,7 +120,7 @@ fn description(members: &mut Map<String, Value>, problems: &mut Vec<String>) {
             continue;
         }
         if !is_readable(&value) {
-            problems.push(format!("the capability `{name}` is malformed"));
+            note(problems, &format!("the capability `{}` is malformed", bounded(&name)));
         }
         let members = match &value {
             Value::Object(members) => members.clone(),
@@ -213,31 +215,47 @@ fn is_error(flag: &Value, problems: &mut Vec<String>) -> Option<bool> {
 }
 
 fn blocks(content: Value, problems: &mut Vec<String>) -> Vec<ContentBlock> {
-    match content {
-        Value::Null => Vec::new(),
-        Value::Array(blocks) => blocks.into_iter().map(|block| self::block(block, problems)).collect(),
+    let list = match content {
+        Value::Null => return Vec::new(),
+        Value::Array(list) => list,
         other => {
-            problems.push("`content` is no list".to_owned());
-            vec![block(other, problems)]
+            note(problems, "`content` is no list");
+            vec![other]
+        }
+    };
+    let mut blocks = Vec::new();
+    let (mut json_blocks, mut left_out) = (0_usize, 0_usize);
+    for received in list {
+        match block(received, problems) {
+            Ok(block) => blocks.push(block),
+            Err(_) if json_blocks >= MAX_JSON_BLOCKS => left_out += 1,
+            Err(original) => {
+                json_blocks += 1;
+                blocks.push(as_text(&original));
+            }
         }
     }
+    if left_out > 0 {
+        blocks.push(ContentBlock::text(format!("[{left_out} more blocks that cannot be read]")));
+    }
+    blocks
 }
 
-/// Reads a block; one that cannot be read is its JSON, as text.
-fn block(block: Value, problems: &mut Vec<String>) -> ContentBlock {
+/// Reads a block, or returns one that cannot be read.
+fn block(block: Value, problems: &mut Vec<String>) -> Result<ContentBlock, Value> {
     let mut members = match block {
         Value::Object(members) => members,
-        Value::String(text) => {
+        Value::String(text) if !text.is_empty() => {
             note(problems, "a block is a text");
-            return ContentBlock::text(text);
+            return Ok(ContentBlock::text(text));
         }
         other => {
             note(problems, "a block is no object");
-            return as_text(&other);
+            return Err(other);
         }
     };
     if let Ok(block) = serde_json::from_value(Value::Object(members.clone())) {
-        return block;
+        return Ok(block);
     }
     let original = Value::Object(members.clone());
     let kind = members.get("type").map_or_else(|| "none".to_owned(), Value::to_string);
@@ -253,14 +271,14 @@ fn block(block: Value, problems: &mut Vec<String>) -> ContentBlock {
     match serde_json::from_value(Value::Object(members)) {
         Ok(block) => {
             note(problems, &format!("a block of the type {} has malformed members", bounded(&kind)));
-            block
+            Ok(block)
         }
         Err(_) => {
             note(
                 problems,
                 &format!("a block of the type {} cannot be read, and is its JSON", bounded(&kind)),
             );
-            as_text(&original)
+            Err(original)
         }
     }
 }

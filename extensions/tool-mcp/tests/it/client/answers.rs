@@ -225,7 +225,7 @@ async fn a_hint_that_cannot_be_read_is_no_hint() {
 
 #[tokio::test]
 async fn an_item_with_a_flood_of_members_is_read_in_bounded_time() {
-    let mut flood: Map<String, Value> = (0..50_000).map(|it| (format!("m{it}"), json!([1, 2, 3]))).collect();
+    let mut flood: Map<String, Value> = (0..5_000).map(|it| (format!("m{it}"), json!([1, 2, 3]))).collect();
     flood.extend(tool("flood").as_object().unwrap().clone());
     flood.insert("icons".to_owned(), json!("none"));
     let set = listing(json!([flood])).await;
@@ -303,7 +303,7 @@ async fn prompts_and_resources_are_read_one_by_one() {
 }
 
 #[tokio::test]
-async fn a_result_that_looks_like_another_one_is_that_of_its_call() {
+async fn a_result_that_looks_like_another_one_belongs_to_its_call() {
     let (set, mut fake, _fakes) = started(config(), "one").await;
     let calling = tokio::spawn(call(set, "one", json!({})));
     let request = fake.expect("tools/call").await;

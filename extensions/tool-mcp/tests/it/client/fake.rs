@@ -72,6 +72,10 @@ impl Fake {
         self.write.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
+    pub(crate) async fn bytes(&mut self, bytes: &[u8]) {
+        self.write.write_all(bytes).await.unwrap();
+    }
+
     /// Answers a request.
     pub(crate) async fn answer(&mut self, request: &Value, result: Value) {
         self.send(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": result })).await;

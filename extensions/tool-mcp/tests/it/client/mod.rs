@@ -8,6 +8,7 @@ pub(crate) mod collectors;
 mod configs;
 mod definitions;
 mod fake;
+mod hostile;
 mod limits;
 mod lives;
 #[cfg(feature = "auth")]
