@@ -100,6 +100,7 @@ pub(super) fn refused(reason: String) -> AuthError {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -41,7 +41,7 @@ impl Answer {
 /// Reads the answer of a token endpoint.
 pub(super) fn token_answer(answer: &Answer, is_refresh: bool) -> Answer {
     let members = members_of(&answer.body);
-    let error = members.as_ref().and_then(|members| reason_of(members));
+    let error = members.as_ref().and_then(reason_of);
     if let Some((error, description)) = error {
         return refusal(&error, &description, is_refresh);
     }
@@ -153,7 +153,7 @@ fn token_of(mut members: Map<String, Value>) -> Value {
 /// Reads a duration in seconds, rounded down. Negative ones are 0.
 fn seconds_of(value: &Value) -> Option<u64> {
     let seconds = match value {
-        Value::Number(number) => number.as_u64().map_or_else(|| number.as_f64(), |it| Some(it as f64)),
+        Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
@@ -170,7 +170,10 @@ fn is_text(value: Option<&Value>) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use rmcp::transport::auth::{ClientRegistrationResponse, OAuthTokenResponse};
+
     use super::*;
 
     fn token(status: u16, body: &str) -> (u16, Value) {
@@ -207,6 +210,39 @@ mod tests {
         let form = token(200, "access_token=t&scope=a%20b&token_type=bearer");
         assert_eq!(form, (200, json!({ "access_token": "t", "scope": "a b", "token_type": "bearer" })));
         assert_eq!(token(201, r#"{"access_token":"t"}"#).0, 200);
+    }
+
+    #[test]
+    fn a_member_of_any_type_costs_itself_at_most() {
+        let values = [
+            json!(null),
+            json!(true),
+            json!(-1),
+            json!(1e300),
+            json!(18_446_744_073_709_551_615_u64),
+            json!(""),
+            json!(" "),
+            json!("text"),
+            json!([]),
+            json!([1, null, "a"]),
+            json!({}),
+            json!({ "a": 1 }),
+        ];
+        for name in ["expires_in", "token_type", "scope", "refresh_token", "id_token", "error_description"] {
+            for value in &values {
+                let (status, read) = token(200, &json!({ "access_token": "t", name: value }).to_string());
+                let token = serde_json::from_value::<OAuthTokenResponse>(read.clone());
+                assert!(status == 200 && token.is_ok(), "{name}: {value}: {read}: {token:?}");
+            }
+        }
+        for name in ["client_secret", "client_name", "redirect_uris", "scope", "client_secret_expires_at"] {
+            for value in &values {
+                let body = json!({ "client_id": "c", name: value }).to_string().into_bytes();
+                let read = registration_answer(Answer { status: 201, body }, "u").body;
+                let read = serde_json::from_slice::<ClientRegistrationResponse>(&read);
+                assert!(read.is_ok(), "{name}: {value}: {read:?}");
+            }
+        }
     }
 
     #[test]
