@@ -135,16 +135,16 @@ impl McpToolSet {
     pub(crate) async fn list_admitted(&self) -> Result<(Vec<RawTool>, Vec<Diagnostic>), ClientError> {
         let (link, version) = (&self.inner.link, self.inner.link.changes.version());
         let mut listed = link.list().await?;
-        listed.tools.retain(|tool| link.reading.keeps(&tool.name));
+        listed.items.retain(|tool| link.reading.keeps(&tool.name));
         if let Some(pinned) = link.pinned() {
             let definition = |tool: &RawTool| link.reading.definition(tool, &link.name).ok();
             // A pin is of a definition.
-            listed.tools.retain(|tool| pinned.warns() || definition(tool).is_some());
-            let definitions: Vec<_> = listed.tools.iter().filter_map(definition).collect();
+            listed.items.retain(|tool| pinned.warns() || definition(tool).is_some());
+            let definitions: Vec<_> = listed.items.iter().filter_map(definition).collect();
             listed.diagnostics.extend(pinned.compare(definitions.iter(), version));
-            listed.tools.retain(|tool| pinned.admits(&tool.name));
+            listed.items.retain(|tool| pinned.admits(&tool.name));
         }
-        Ok((listed.tools, listed.diagnostics))
+        Ok((listed.items, listed.diagnostics))
     }
 
     /// Calls a tool by its name at the server, and returns the result as received. Arguments are not validated here.

@@ -3,7 +3,6 @@
 mod answers;
 mod changes;
 mod child;
-#[cfg(feature = "opentelemetry")]
 pub(crate) mod collectors;
 mod configs;
 mod definitions;
