@@ -5,7 +5,7 @@ use serde_json::Error;
 
 use crate::pointer::push_step;
 
-/// The message of the error of such a number, by which it is told from the errors of other values.
+/// The message of the error of such a number, which distinguishes it from the errors of other values.
 const NOT_FINITE: &str = "a number that is not finite";
 
 /// Returns the error of a number that is not finite.

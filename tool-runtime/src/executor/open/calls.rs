@@ -245,7 +245,7 @@ impl Found {
     /// Returns `true` if `call` was made from a request that differs from the stored one.
     fn is_shown_differently(&self, call: &CallRef) -> bool {
         let CallRef::Request { shown, .. } = call else { return false };
-        self.body.request.as_ref().is_none_or(|request| request.shown_hash() != *shown)
+        self.body.request.as_ref().is_none_or(|request| request.shown_hash() != **shown)
     }
 
     pub(super) fn into_call(self) -> OpenCall {

@@ -83,8 +83,9 @@ pub enum CallRef {
         address: CallAddress,
         /// The hash of the question.
         hash: ContentHash,
-        /// The hash of what the person was shown: the call, the cause, the hint, the payload and the expiry.
-        shown: ContentHash,
+        /// The hash of what the person was shown: the call, the cause, the hint, the payload and the expiry. Boxed, since
+        /// references are part of errors.
+        shown: Box<ContentHash>,
     },
 }
 
@@ -121,6 +122,10 @@ converts! {
 
 impl From<&ApprovalRequest> for CallRef {
     fn from(request: &ApprovalRequest) -> Self {
-        Self::Request { address: request.address.clone(), hash: request.hash, shown: request.shown_hash() }
+        Self::Request {
+            address: request.address.clone(),
+            hash: request.hash,
+            shown: Box::new(request.shown_hash()),
+        }
     }
 }
