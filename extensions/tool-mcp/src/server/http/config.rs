@@ -90,7 +90,8 @@ impl HttpConfig {
     }
 
     /// Sets the values of the header `Origin` that are accepted: scheme, host and port (`*` for any). A request without the
-    /// header is accepted; any other value has status 403, also two of them. An origin without a port is accepted with any. Default: the pages of this machine, such as
+    /// header is accepted; any other value has status 403, also two of them. An origin
+    /// without a port is accepted with any. Default: the pages of this machine, such as
     /// `http://localhost:*`.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -100,7 +101,7 @@ impl HttpConfig {
 
     /// Sets the time for the head of a request, from its first byte, or from the start of its connection; then the connection ends.
     /// It applies to [`HttpServer::serve`](super::HttpServer::serve) and [`McpServer::serve_http`](crate::server::McpServer::serve_http): the
-    /// connections of a program's own router are the program's. There, a head has at most 64 KiB. Default: 10 seconds.
+    /// connections of a program's own router are the program's. Both accept heads of 64 KiB at most. Default: 10 seconds.
     #[must_use]
     pub fn head_time(mut self, time: Duration) -> Self {
         self.head_time = time;

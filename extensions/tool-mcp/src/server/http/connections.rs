@@ -47,6 +47,11 @@ pub(super) struct ConnectionTimes {
     pub(super) shutdown: Duration,
 }
 
+impl ConnectionTimes {
+    /// The longest deadline: `hyper` adds it to the time, which has an end.
+    pub(super) const MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+}
+
 /// Serves the connections of `listener` until `stop` completes; then those that are open end with the request that they work on.
 pub(super) async fn serve_connections(
     listener: TcpListener,

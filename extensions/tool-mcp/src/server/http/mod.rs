@@ -187,8 +187,8 @@ impl HttpServer {
     pub async fn serve(self, listener: TcpListener, stop: CancellationToken) -> Result<(), ServeError> {
         let (router, config) = (self.router(), &self.0.config);
         let times = ConnectionTimes {
-            head: config.head_time,
-            keep_alive: config.keep_alive_time,
+            head: config.head_time.min(ConnectionTimes::MAX),
+            keep_alive: config.keep_alive_time.min(ConnectionTimes::MAX),
             shutdown: self.0.shared.shutdown_time,
         };
         let serving = serve_connections(listener, router, times, async move {

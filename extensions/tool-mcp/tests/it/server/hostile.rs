@@ -60,6 +60,23 @@ async fn a_connection_waits_between_two_requests_and_then_ends() {
 }
 
 #[tokio::test]
+async fn deadlines_beyond_the_clock_are_none() {
+    let config = HttpConfig::new().head_time(Duration::MAX).keep_alive_time(Duration::MAX);
+    let served = serve(server(config.body_idle_time(Duration::MAX))).await;
+    let mut connection = connection(&served).await;
+    connection.write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n").await.unwrap();
+    connection
+        .write_all(b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n")
+        .await
+        .unwrap();
+    connection.write_all(b"content-length: 2\r\n\r\n{").await.unwrap();
+    connection.write_all(b"}").await.unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_head_of_more_than_64_kib_is_refused() {
     let served = serve(server(HttpConfig::new())).await;
     let head = format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\nx: {}", "x".repeat(70_000));
