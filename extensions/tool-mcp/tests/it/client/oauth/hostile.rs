@@ -270,7 +270,7 @@ async fn tokens_that_no_toolset_stored_need_an_issuer_that_the_program_or_the_or
 }
 
 #[tokio::test]
-async fn a_code_of_another_issuer_is_sent_to_nobody() {
+async fn a_code_of_another_issuer_is_not_sent() {
     let (server, attacker) = (Web::start().await, Web::start().await);
     server.challenge("Bearer").issuers(&[&attacker.authorize().url]);
     // The page of the attacker redirects to an honest authorization server, which says who it is (RFC 9207).
@@ -300,7 +300,7 @@ async fn a_page_of_excessive_length_is_not_opened() {
 }
 
 #[tokio::test]
-async fn an_authorization_server_that_repeats_secrets_shows_them_to_nobody() {
+async fn errors_do_not_show_the_secrets_that_an_authorization_server_repeats() {
     let secret = "a secret/with+signs";
     let encoded = "a+secret%2Fwith%2Bsigns";
     for methods in [json!(["client_secret_basic"]), json!(["client_secret_post"])] {
