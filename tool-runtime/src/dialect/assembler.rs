@@ -65,7 +65,7 @@ pub struct AssembledResponse {
     /// empty list of calls for OpenAI, and reasoning that the end of the response cut off.
     ///
     /// A call whose arguments or name the provider would reject in a request is sent back in the form of one: the
-    /// arguments on which an executor [runs the call](crate::registry::Repair), `{}` for arguments that are absent,
+    /// arguments on which an executor [runs the call](crate::schema::Repair), `{}` for arguments that are absent,
     /// `null` or blank, and any others as a text under the key
     /// [`INVALID_JSON`](https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming).
     /// A call that the provider accepts is sent back as it was written, for the sake of prompt caches.
