@@ -9,7 +9,11 @@ use super::{
     drawn::{config, root, value},
     plan,
 };
-use crate::{Arguments, Plan, Violations, arguments::document::Document, schema::ALIASES};
+use crate::{
+    Arguments, Plan, Violations,
+    arguments::{document::Document, spell_violations},
+    schema::ALIASES,
+};
 
 /// Returns the report of the walk over the value; empty if the text is valid.
 fn report(plan: &Plan, text: &str, is_lenient: bool) -> Violations {
@@ -21,7 +25,9 @@ fn report(plan: &Plan, text: &str, is_lenient: bool) -> Violations {
 #[track_caller]
 fn agree(plan: &Plan, text: &str) -> bool {
     let surveys = [false, true].map(|is_lenient| match plan.survey(text, is_lenient) {
-        Some(survey) => {
+        Some(mut survey) => {
+            // As an error does with each report.
+            spell_violations(&mut survey, text);
             assert_eq!(survey, report(plan, text, is_lenient), "{text}");
             true
         }
