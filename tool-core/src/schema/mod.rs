@@ -11,6 +11,7 @@ mod enums;
 mod example;
 mod flat;
 mod flatten;
+mod foreign;
 mod given;
 mod integers;
 mod maps;

@@ -13,7 +13,7 @@ use tool_runtime::{
     definition::Metadata,
     diagnostic::{Diagnostic, Severity},
     policy::Escape,
-    schema::{InputSchema, OutputSchema},
+    schema::{InputSchema, OutputSchema, SchemaProblem},
 };
 
 use super::{
@@ -200,6 +200,20 @@ fn about(severity: Severity, code: &'static str, tool: &str, problem: &str) -> D
     Diagnostic::new(severity, code, format!("the tool `{tool}`: {problem}")).of_tool(tool)
 }
 
+/// Returns the diagnostic of the keywords of a tool's schemas that cannot be read.
+fn unreadable_schema(tool: &RawTool, problems: &[SchemaProblem]) -> Option<Diagnostic> {
+    /// The maximum number of problems in a diagnostic.
+    const MAX_PROBLEMS: usize = 5;
+    let texts: Vec<_> = problems.iter().take(MAX_PROBLEMS).map(ToString::to_string).collect();
+    let more = match problems.len().checked_sub(MAX_PROBLEMS) {
+        Some(more @ 1..) => format!(", and {more} more"),
+        _ => String::new(),
+    };
+    let texts = format!("{}{more}", texts.join("; "));
+    let problem = format!("its schema has mistakes: {}", Escape::LINE.at_most(MAX_REASON_CHARS).text(&texts));
+    (!problems.is_empty()).then(|| about(Severity::Warning, "unreadable_schema", &tool.name, &problem))
+}
+
 /// Returns the diagnostics of a tool that is used.
 fn peculiarities(tool: &RawTool, definition: &ToolDefinition) -> impl Iterator<Item = Diagnostic> {
     let renamed = (definition.name().as_str() != tool.name).then(|| {
@@ -241,9 +255,9 @@ impl Reading {
         for tool in raw.items.iter().filter(|tool| self.keeps(&tool.name)) {
             let made = match known.get(tool.name.as_ref()) {
                 Some(before) if before.raw() == tool => Ok(Arc::clone(before)),
-                _ => self
-                    .definition(tool, &link.name)
-                    .map(|definition| Arc::new(RemoteTool::new(tool.clone(), definition, Arc::clone(link)))),
+                _ => self.definition(tool, &link.name).map(|(definition, problems)| {
+                    Arc::new(RemoteTool::new(tool.clone(), definition, problems, Arc::clone(link)))
+                }),
             };
             let made = match made {
                 Ok(made) => made,
@@ -261,6 +275,7 @@ impl Reading {
                 }
                 Entry::Vacant(free) => {
                     free.insert(());
+                    raw.diagnostics.extend(unreadable_schema(tool, made.schema_problems()));
                     raw.diagnostics.extend(peculiarities(tool, made.definition()));
                     tools.push(made);
                 }
@@ -269,11 +284,16 @@ impl Reading {
         tools
     }
 
-    /// Makes a definition of a tool. Schemas stay as they are.
-    pub(super) fn definition(&self, tool: &RawTool, server: &str) -> Result<ToolDefinition, String> {
+    /// Makes a definition of a tool, and the problems of its schemas. Schemas stay as they are, but for keywords that cannot
+    /// be read.
+    pub(super) fn definition(
+        &self,
+        tool: &RawTool,
+        server: &str,
+    ) -> Result<(ToolDefinition, Vec<SchemaProblem>), String> {
         let name = ToolName::from_foreign(&tool.name);
-        let schema = InputSchema::new(Value::Object((*tool.input_schema).clone()));
-        let schema = schema.map_err(|error| error.to_string())?;
+        let schema = InputSchema::from_foreign(Value::Object((*tool.input_schema).clone()));
+        let (schema, mut problems) = schema.map_err(|error| error.to_string())?;
         let description = match tool.description.as_deref().map(str::trim) {
             None | Some("") => format!("The tool `{}` of the server `{server}`.", tool.name),
             Some(_) => tool.description.as_deref().unwrap_or_default().to_owned(),
@@ -286,10 +306,12 @@ impl Reading {
             definition = definition.with_title(title.clone());
         }
         if let Some(schema) = &tool.output_schema {
-            let schema = OutputSchema::new(Value::Object((**schema).clone()));
-            definition = definition.with_output_schema(schema.map_err(|error| error.to_string())?);
+            let schema = OutputSchema::from_foreign(Value::Object((**schema).clone()));
+            let (schema, of_output) = schema.map_err(|error| error.to_string())?;
+            problems.extend(of_output);
+            definition = definition.with_output_schema(schema);
         }
-        Ok(definition)
+        Ok((definition, problems))
     }
 
     fn metadata(&self, tool: &RawTool) -> Metadata {

@@ -107,7 +107,7 @@ impl Link {
             let definitions: Vec<_> = listed
                 .items
                 .iter()
-                .filter_map(|tool| self.reading.definition(tool, &self.name).ok())
+                .filter_map(|tool| Some(self.reading.definition(tool, &self.name).ok()?.0))
                 .collect();
             pinned.compare(definitions.iter(), version);
         }

@@ -137,7 +137,7 @@ impl McpToolSet {
         let mut listed = link.list().await?;
         listed.items.retain(|tool| link.reading.keeps(&tool.name));
         if let Some(pinned) = link.pinned() {
-            let definition = |tool: &RawTool| link.reading.definition(tool, &link.name).ok();
+            let definition = |tool: &RawTool| Some(link.reading.definition(tool, &link.name).ok()?.0);
             // A pin is of a definition.
             listed.items.retain(|tool| pinned.warns() || definition(tool).is_some());
             let definitions: Vec<_> = listed.items.iter().filter_map(definition).collect();
@@ -229,7 +229,7 @@ impl McpToolSet {
         let listed = link.list().await?;
         let definitions = listed.items.iter().filter(|tool| link.reading.keeps(&tool.name));
         let definitions: Vec<_> =
-            definitions.filter_map(|tool| link.reading.definition(tool, &link.name).ok()).collect();
+            definitions.filter_map(|tool| Some(link.reading.definition(tool, &link.name).ok()?.0)).collect();
         Ok(Pins::of_definitions(&definitions))
     }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rmcp::model::{CallToolResult, Tool as RawTool};
 use serde_json::{Map, Value};
 use tool_runtime::{
-    Content, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, definition::Prepared,
-    schema::Arguments,
+    Content, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    definition::Prepared,
+    schema::{Arguments, SchemaProblem},
 };
 
 use super::{call::Call, link::Link};
@@ -19,12 +20,23 @@ const MAX_INDENTED_RATIO: usize = 16;
 pub(super) struct RemoteTool {
     raw: RawTool,
     definition: ToolDefinition,
+    /// What cannot be read of its schemas.
+    schema_problems: Vec<SchemaProblem>,
     link: Arc<Link>,
 }
 
 impl RemoteTool {
-    pub(super) fn new(raw: RawTool, definition: ToolDefinition, link: Arc<Link>) -> Self {
-        Self { raw, definition, link }
+    pub(super) fn new(
+        raw: RawTool,
+        definition: ToolDefinition,
+        schema_problems: Vec<SchemaProblem>,
+        link: Arc<Link>,
+    ) -> Self {
+        Self { raw, definition, schema_problems, link }
+    }
+
+    pub(super) fn schema_problems(&self) -> &[SchemaProblem] {
+        &self.schema_problems
     }
 
     /// The definition as the server sent it.

@@ -59,7 +59,8 @@ impl Compiler<'_> {
         let reference = on_loop.filter_map(|id| self.references.iter().find(|it| it.from() == *id)).last();
         let pointer = reference.map(|it| it.place().to_owned()).unwrap_or_default();
         let message = "`$ref` leads back to itself before it reaches a part of the value".to_owned();
-        self.problems.push(SchemaProblem { pointer, message, uncovered: false });
+        let keyword = Some("$ref".into());
+        self.problems.push(SchemaProblem { pointer, keyword, message, uncovered: false });
     }
 }
 

@@ -94,7 +94,15 @@ impl<'s> Compiler<'s> {
 
     pub(super) fn problem(&mut self, at: &Location<'_>, message: impl Into<String>) {
         let (pointer, message) = (at.pointer(), message.into());
-        self.problems.push(SchemaProblem { pointer, message, uncovered: false });
+        self.problems.push(SchemaProblem { pointer, keyword: None, message, uncovered: false });
+    }
+
+    /// Adds a problem of one keyword.
+    pub(super) fn problem_of(&mut self, keyword: &str, at: &Location<'_>, message: impl Into<String>) {
+        self.problem(at, message);
+        if let Some(problem) = self.problems.last_mut() {
+            problem.keyword = Some(keyword.into());
+        }
     }
 
     /// Adds the node of `schema` and all nodes below it.
@@ -227,7 +235,7 @@ impl<'s> Compiler<'s> {
     /// Reports a keyword that the built-in validator does not support.
     pub(super) fn uncovered(&mut self, what: &str, at: &Location<'_>) {
         let (pointer, message) = (at.pointer(), uncovered(what));
-        self.problems.push(SchemaProblem { pointer, message, uncovered: true });
+        self.problems.push(SchemaProblem { pointer, keyword: None, message, uncovered: true });
     }
 
     fn unevaluated<'n>(&mut self, of: NodeId, node: &'n mut Node) -> &'n mut Unevaluated {
@@ -270,7 +278,7 @@ impl<'s> Compiler<'s> {
 
     fn items(&mut self, value: &'s Value, at: &Location<'_>) -> Rest {
         if value.is_array() {
-            self.problem(at, "`items` is a list; since draft 2020-12 that is `prefixItems`");
+            self.problem_of("items", at, "`items` is a list; since draft 2020-12 that is `prefixItems`");
             return Rest::Nothing;
         }
         self.rest("items", value, at)
@@ -330,7 +338,10 @@ impl<'s> Compiler<'s> {
     fn patterns(&mut self, value: &'s Value, at: &Location<'_>) -> Box<[(Pattern, NodeId)]> {
         let named = self.named("patternProperties", value, at);
         let here = at.keyword("patternProperties");
-        named.into_iter().filter_map(|(source, node)| Some((self.pattern_of(source, &here)?, node))).collect()
+        named
+            .into_iter()
+            .filter_map(|(source, node)| Some((self.pattern_of("", source, &here)?, node)))
+            .collect()
     }
 }
 

@@ -63,7 +63,11 @@ impl Compiler<'_> {
             Some("draft-06/schema" | "draft-04/schema") => {
                 self.uncovered(&format!("`$schema` {}", quoted(uri)), at);
             }
-            _ => self.problem(at, format!("`$schema` {} names no draft that is known", quoted(uri))),
+            _ => self.problem_of(
+                "$schema",
+                at,
+                format!("`$schema` {} names no draft that is known", quoted(uri)),
+            ),
         }
         Draft::Other
     }

@@ -16,7 +16,7 @@ use super::{
 impl<'s> Compiler<'s> {
     /// Reports a malformed keyword.
     pub(super) fn refuse(&mut self, key: &str, value: &Value, wanted: &str, at: &Location<'_>) {
-        self.problem(at, format!("`{key}` must be {wanted}, not {}", received(value)));
+        self.problem_of(key, at, format!("`{key}` must be {wanted}, not {}", received(value)));
     }
 
     /// Parses `type`, a name or a list of names.
@@ -33,12 +33,12 @@ impl<'s> Compiler<'s> {
                     types = types.union(named);
                     seen.push(name);
                 }
-                Some(_) => self.problem(at, format!("`type` lists {name} twice")),
+                Some(_) => self.problem_of("type", at, format!("`type` lists {name} twice")),
                 None => self.refuse("type", name, "a type of JSON or a list of them", at),
             }
         }
         if names.is_empty() {
-            self.problem(at, "`type` lists nothing");
+            self.problem_of("type", at, "`type` lists nothing");
         }
         types
     }
@@ -107,7 +107,7 @@ impl<'s> Compiler<'s> {
         sorted.sort_unstable();
         for pair in sorted.chunk_by(|left, right| left == right).filter(|run| run.len() > 1) {
             let name = pair.first().copied().unwrap_or_default();
-            self.problem(at, format!("`{key}` lists {} twice", quoted(name)));
+            self.problem_of(key, at, format!("`{key}` lists {} twice", quoted(name)));
         }
         names
     }
@@ -131,7 +131,7 @@ impl<'s> Compiler<'s> {
 
     pub(super) fn pattern(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<Pattern> {
         match value.as_str() {
-            Some(source) => self.pattern_of(source, at),
+            Some(source) => self.pattern_of(key, source, at),
             None => {
                 self.refuse(key, value, "a regular expression", at);
                 None
@@ -139,11 +139,11 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    pub(super) fn pattern_of(&mut self, source: &str, at: &Location<'_>) -> Option<Pattern> {
+    pub(super) fn pattern_of(&mut self, key: &str, source: &str, at: &Location<'_>) -> Option<Pattern> {
         match Pattern::new(source) {
             Ok(pattern) => return Some(pattern),
             Err(Refusal::Mistake(reason)) => {
-                self.problem(at, format!("the pattern `{source}` cannot be used: {reason}"));
+                self.problem_of(key, at, format!("the pattern `{source}` cannot be used: {reason}"));
             }
             Err(Refusal::Uncovered(what)) => self.uncovered(&format!("{what} in the pattern `{source}`"), at),
         }

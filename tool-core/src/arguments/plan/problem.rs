@@ -6,6 +6,8 @@ use std::fmt;
 pub struct SchemaProblem {
     /// The subschema, as a JSON pointer into the schema; `""` for the root.
     pub pointer: String,
+    /// The keyword that cannot be read; `None` for a problem of the whole subschema.
+    pub keyword: Option<Box<str>>,
     /// The description of the problem.
     pub message: String,
     /// `true` if the schema is valid but the built-in validator does not support it.

@@ -117,7 +117,7 @@ impl<'s> Compiler<'s> {
                 it.resource == resource && it.name == name && !std::ptr::eq(it.schema, schema)
             };
             if self.anchors.iter().any(is_taken) {
-                self.problem(at, format!("`{key}` {} is the name of two schemas", quoted(name)));
+                self.problem_of(key, at, format!("`{key}` {} is the name of two schemas", quoted(name)));
             }
             self.anchors.push(Anchor { resource, name, schema, place: at.pointer(), is_dynamic });
         }
@@ -135,7 +135,7 @@ impl<'s> Compiler<'s> {
             return;
         }
         if self.resources.iter().any(|it| it.uri == uri) {
-            self.problem(at, format!("`$id` {} is the URI of two schemas", quoted(id)));
+            self.problem_of("$id", at, format!("`$id` {} is the URI of two schemas", quoted(id)));
         }
         self.resource = self.resources.len();
         let (place, draft) = (at.pointer(), self.draft());
@@ -233,8 +233,10 @@ impl<'s> Compiler<'s> {
 
     fn target(&self, reference: &Reference<'s>) -> Result<Target<'s>, SchemaProblem> {
         let shown = format!("`{}` to {}", reference.key, quoted(reference.text));
-        let problem =
-            |message, uncovered| SchemaProblem { pointer: reference.place.clone(), message, uncovered };
+        let problem = |message, uncovered| {
+            let (pointer, keyword) = (reference.place.clone(), Some(reference.key.into()));
+            SchemaProblem { pointer, keyword, message, uncovered }
+        };
         let (uri, fragment) = reference.text.split_once('#').unwrap_or((reference.text, ""));
         let at = match uri {
             "" => reference.resource,

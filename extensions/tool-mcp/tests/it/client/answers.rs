@@ -224,6 +224,33 @@ async fn a_hint_that_cannot_be_read_is_no_hint() {
 }
 
 #[tokio::test]
+async fn a_schema_with_mistakes_costs_the_keywords_that_cannot_be_read() {
+    for (schema, is_silent) in [
+        (json!({ "type": "object", "required": null, "properties": null }), true),
+        (json!({ "type": "object", "properties": [] }), false),
+        (json!({ "type": "OBJECT" }), false),
+        (json!({ "type": "object", "properties": { "p": { "type": "any" } } }), false),
+        (json!({ "type": "object", "properties": { "p": { "type": "" } } }), false),
+        (
+            json!({ "type": "object", "properties": { "p": { "type": "number", "minimum": 0, "exclusiveMinimum": true } } }),
+            false,
+        ),
+        (json!({ "type": "object", "properties": { "p": { "type": "string", "required": true } } }), false),
+        (json!({ "type": "object", "properties": { "p": { "$ref": "#/$defs/Missing" } } }), false),
+    ] {
+        let mut odd = tool("odd");
+        odd["inputSchema"] = schema.clone();
+        let set = listing(json!([tool("good"), odd])).await;
+        assert_eq!(names_of(&set).await, ["good", "odd"], "{schema}");
+        let codes: Vec<_> = set.diagnostics().iter().map(|it| it.code).collect();
+        assert_eq!(codes, if is_silent { vec![] } else { vec!["unreadable_schema"] }, "{schema}");
+        // Providers and the registry accept the definition.
+        let definition = tools_of(&set).await[1].definition().clone();
+        assert!(definition.input_schema().plan().is_ok(), "{schema}");
+    }
+}
+
+#[tokio::test]
 async fn an_item_with_a_flood_of_members_is_read_in_bounded_time() {
     let mut flood: Map<String, Value> = (0..5_000).map(|it| (format!("m{it}"), json!([1, 2, 3]))).collect();
     flood.extend(tool("flood").as_object().unwrap().clone());
