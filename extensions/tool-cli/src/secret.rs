@@ -91,14 +91,13 @@ pub(crate) fn refuse_in_json(definition: &ToolDefinition, text: &str) -> Result<
     let is_secret = definition.metadata().secrets.iter().any(|it| **it == name);
     let problem = match (is_secret, name.as_str()) {
         (true, name) => format!("the secret `{}` must not be part of the command line", in_a_line(name)),
-        (false, "" | "***") => {
+        // The name itself may be the secret.
+        (false, "***") => format!(
+            "`{}` does not have one of the arguments; it may be a secret, which must not be part of the command line",
+            definition.name()
+        ),
+        (false, _) => {
             "the arguments may contain a secret, which must not be part of the command line".to_owned()
-        }
-        (false, name) => {
-            let (name, tool) = (in_a_line(name), definition.name());
-            format!(
-                "`{tool}` has no argument `{name}`; it may be a secret, which must not be part of the command line"
-            )
         }
     };
     let flag = match secret.filter(|it| it.has_flag) {

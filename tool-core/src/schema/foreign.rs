@@ -40,6 +40,15 @@ impl InputSchema {
     /// ```
     pub fn from_foreign(mut schema: Value) -> Result<(Self, Vec<SchemaProblem>), SchemaError> {
         let mut ignored = Vec::new();
+        // Read before the other keywords: without the type of an object, there is no schema of arguments.
+        let mistake = root_type_mistake(&schema);
+        mend(&mut schema, mistake.into_iter().collect(), &mut ignored);
+        if let Some(types @ Value::Array(_)) = schema.get_mut("type")
+            && types.as_array().is_some_and(|types| types.iter().any(|name| name == "object"))
+        {
+            // Arguments are an object, whatever else would do.
+            *types = "object".into();
+        }
         for _ in 1..MAX_ROUNDS {
             let candidate = Self::new(schema)?;
             let mistakes = mistakes(candidate.plan().err().unwrap_or_default());
@@ -72,6 +81,19 @@ impl OutputSchema {
         }
         Ok((Self::new(schema)?, ignored))
     }
+}
+
+/// Returns the mistake in the `type` of the root, if it is none of the types.
+fn root_type_mistake(schema: &Value) -> Option<SchemaProblem> {
+    let value = schema.get("type")?;
+    let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let is_type = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
+    (!names.iter().all(is_type)).then(|| SchemaProblem {
+        pointer: String::new(),
+        keyword: Some("type".into()),
+        message: format!("`type` must be a type of JSON or a list of them, not {value}"),
+        uncovered: false,
+    })
 }
 
 fn mistakes(problems: &[SchemaProblem]) -> Vec<SchemaProblem> {
@@ -158,6 +180,7 @@ fn type_of(name: &str) -> Option<&'static str> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use serde_json::json;
 
@@ -217,6 +240,16 @@ mod tests {
             assert_eq!(read, property(expected), "{schema}");
             assert!(problems >= 1, "{schema}");
         }
+        for (schema, expected) in [
+            (json!({ "type": "OBJECT" }), json!({ "type": "object" })),
+            (json!({ "type": ["object", "null"] }), json!({ "type": "object" })),
+            (json!({ "type": "any" }), json!({})),
+            (json!({ "type": null }), json!({})),
+        ] {
+            let (read, _) = InputSchema::from_foreign(schema.clone()).unwrap();
+            assert_eq!(*read.as_value(), expected, "{schema}");
+        }
+        assert!(InputSchema::from_foreign(json!({ "type": "string" })).is_err());
         let (schema, problems) = InputSchema::from_foreign(
             json!({ "type": "object", "properties": { "a/b": { "type": "any" } } }),
         )

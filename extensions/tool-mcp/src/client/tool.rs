@@ -20,7 +20,7 @@ const MAX_INDENTED_RATIO: usize = 16;
 pub(super) struct RemoteTool {
     raw: RawTool,
     definition: ToolDefinition,
-    /// What cannot be read of its schemas.
+    /// The problems of its schemas, whose keywords are ignored.
     schema_problems: Vec<SchemaProblem>,
     link: Arc<Link>,
 }

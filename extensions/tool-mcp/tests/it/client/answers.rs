@@ -241,7 +241,7 @@ async fn a_schema_with_mistakes_costs_the_keywords_that_cannot_be_read() {
         let mut odd = tool("odd");
         odd["inputSchema"] = schema.clone();
         let set = listing(json!([tool("good"), odd])).await;
-        assert_eq!(names_of(&set).await, ["good", "odd"], "{schema}");
+        assert_eq!(names_of(&set).await, ["good", "odd"], "{schema}: {:?}", set.diagnostics());
         let codes: Vec<_> = set.diagnostics().iter().map(|it| it.code).collect();
         assert_eq!(codes, if is_silent { vec![] } else { vec!["unreadable_schema"] }, "{schema}");
         // Providers and the registry accept the definition.
