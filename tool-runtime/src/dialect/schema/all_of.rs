@@ -1,0 +1,293 @@
+//! `allOf` as one schema.
+//!
+//! Generators write a reference with a default, and inheritance, as `allOf`. Most providers do not support it, but the
+//! members of most are one schema: they are joined where the result admits the same values, and the rest stays.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::references::target;
+
+/// The keywords without effect on values: those of the schema itself precede those of its members.
+const ANNOTATIONS: [&str; 7] =
+    ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
+
+/// The maximum number of references that are replaced by their targets: targets may have references, too.
+const MAX_INLINED: usize = 1_000;
+
+/// Returns `schema` with joined members of each `allOf` whose members can be joined.
+pub(super) fn joined(schema: &Value) -> Cow<'_, Value> {
+    if !has_all_of(schema) {
+        return Cow::Borrowed(schema);
+    }
+    let mut joined = schema.clone();
+    Joining { root: schema, inside: Vec::new(), inlined: 0 }.node(&mut joined);
+    Cow::Owned(joined)
+}
+
+fn has_all_of(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.contains_key("allOf") || members.values().any(has_all_of),
+        Value::Array(items) => items.iter().any(has_all_of),
+        _ => false,
+    }
+}
+
+struct Joining<'s> {
+    root: &'s Value,
+    /// The references whose targets are being joined.
+    inside: Vec<String>,
+    inlined: usize,
+}
+
+impl Joining<'_> {
+    /// Joins the members of each `allOf` of `schema`, inner ones first.
+    fn node(&mut self, schema: &mut Value) {
+        let Value::Object(keywords) = schema else { return };
+        for (key, value) in keywords.iter_mut() {
+            match (key.as_str(), value) {
+                (
+                    "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
+                    Value::Object(all),
+                ) => {
+                    all.values_mut().for_each(|schema| self.node(schema));
+                }
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(all)) => {
+                    all.iter_mut().for_each(|schema| self.node(schema));
+                }
+                (
+                    "items"
+                    | "contains"
+                    | "additionalProperties"
+                    | "propertyNames"
+                    | "not"
+                    | "if"
+                    | "then"
+                    | "else",
+                    schema,
+                ) => {
+                    self.node(schema);
+                }
+                _ => {}
+            }
+        }
+        self.join(keywords);
+    }
+
+    fn join(&mut self, keywords: &mut Map<String, Value>) {
+        let Some(Value::Array(members)) = keywords.get("allOf") else { return };
+        // A reference with annotations stays one.
+        if let [Value::Object(member)] = &members[..]
+            && member.len() == 1
+            && let Some(reference) = member.get("$ref").cloned()
+            && keywords.keys().all(|key| key == "allOf" || ANNOTATIONS.contains(&key.as_str()))
+        {
+            keywords.shift_remove("allOf");
+            keywords.insert("$ref".to_owned(), reference);
+            return;
+        }
+        let Some(Value::Array(members)) = keywords.shift_remove("allOf") else { return };
+        let mut rest = Vec::new();
+        for member in members {
+            let joined = self.resolved(&member).and_then(|member| both(keywords, &member));
+            match joined {
+                Some(joined) => *keywords = joined,
+                None => rest.push(member),
+            }
+        }
+        if !rest.is_empty() {
+            keywords.insert("allOf".to_owned(), rest.into());
+        }
+    }
+
+    /// Returns the keywords of a member, and those of the target of its reference; `None` for one that has no keywords, or
+    /// leads back to itself.
+    fn resolved(&mut self, member: &Value) -> Option<Map<String, Value>> {
+        let Value::Object(member) = member else { return None };
+        let Some(reference) = member.get("$ref").and_then(Value::as_str) else { return Some(member.clone()) };
+        self.inlined += 1;
+        if self.inside.iter().any(|it| it == reference) || self.inlined > MAX_INLINED {
+            return None;
+        }
+        let mut target = target(self.root, reference)?.clone();
+        self.inside.push(reference.to_owned());
+        self.node(&mut target);
+        let Value::Object(target) = target else {
+            self.inside.pop();
+            return None;
+        };
+        let mut own = member.clone();
+        own.shift_remove("$ref");
+        let resolved = match target.contains_key("$ref") {
+            true => self.resolved(&Value::Object(target)),
+            false => Some(target),
+        };
+        self.inside.pop();
+        both(&own, &resolved?)
+    }
+}
+
+/// Returns a schema for the values that both schemas admit; `None` where it cannot be written without `allOf`.
+fn both(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<String, Value>> {
+    // A closed object and another one: the properties of the other would be refused.
+    let is_closed = |schema: &Map<String, Value>| {
+        schema.get("additionalProperties").is_some_and(|others| *others != true)
+    };
+    let names = |schema: &Map<String, Value>| -> Vec<String> {
+        let all = schema.get("properties").and_then(Value::as_object);
+        all.map(|all| all.keys().cloned().collect()).unwrap_or_default()
+    };
+    let adds = |one: &Map<String, Value>, closed: &Map<String, Value>| {
+        let known = names(closed);
+        names(one).iter().any(|name| !known.contains(name))
+    };
+    if is_closed(own) && adds(other, own) || is_closed(other) && adds(own, other) {
+        return None;
+    }
+    let mut joined = own.clone();
+    // Texts of the other schema beside those of this one.
+    let mut texts = Vec::new();
+    for (key, value) in other {
+        let joint = match (joined.get(key), key.as_str()) {
+            (None, _) => value.clone(),
+            (Some(own), _) if own == value => continue,
+            (Some(_), key) if ANNOTATIONS.contains(&key) => {
+                if let ("title" | "description", Some(text)) = (key, value.as_str()) {
+                    texts.push(text);
+                }
+                continue;
+            }
+            (Some(Value::Bool(true)), "additionalProperties") => value.clone(),
+            (Some(own), "additionalProperties") if *value == true => own.clone(),
+            (Some(Value::Object(own)), "properties" | "$defs") => named(own, value.as_object()?)?.into(),
+            (Some(Value::Array(own)), "required") => {
+                let own = own.iter().chain(value.as_array()?.iter().filter(|name| !own.contains(name)));
+                own.cloned().collect::<Vec<_>>().into()
+            }
+            (Some(Value::Array(own)), "enum") => {
+                let other = value.as_array()?;
+                own.iter().filter(|value| other.contains(value)).cloned().collect::<Vec<_>>().into()
+            }
+            (Some(own), "type") => common_types(own, value)?,
+            _ => return None,
+        };
+        joined.insert(key.clone(), joint);
+    }
+    if !texts.is_empty() {
+        let own = joined.get("description").and_then(Value::as_str);
+        let all: Vec<_> = own.into_iter().chain(texts).collect();
+        joined.insert("description".to_owned(), all.join("\n").into());
+    }
+    Some(joined)
+}
+
+/// Returns the schemas of both by their names; each common one is joined.
+fn named(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let mut joined = own.clone();
+    for (name, schema) in other {
+        let joint = match joined.get(name) {
+            None => schema.clone(),
+            Some(own) if own == schema => continue,
+            Some(own) => both(own.as_object()?, schema.as_object()?)?.into(),
+        };
+        joined.insert(name.clone(), joint);
+    }
+    Some(joined)
+}
+
+/// Returns the types that both permit; `None` if there is none.
+fn common_types(own: &Value, other: &Value) -> Option<Value> {
+    let listed = |types: &Value| types.as_array().cloned().unwrap_or_else(|| vec![types.clone()]);
+    let (own, other) = (listed(own), listed(other));
+    let has = |types: &[Value], name: &Value| {
+        types.contains(name) || *name == "integer" && types.iter().any(|it| it == "number")
+    };
+    let common = own.iter().filter(|it| has(&other, it)).chain(other.iter().filter(|it| has(&own, it)));
+    let mut types: Vec<Value> = Vec::new();
+    for name in common {
+        if !types.contains(name) {
+            types.push(name.clone());
+        }
+    }
+    match types.len() {
+        0 => None,
+        1 => types.pop(),
+        _ => Some(types.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn in_property(property: Value) -> Value {
+        let joined = joined(&json!({
+            "type": "object",
+            "properties": { "p": property },
+            "$defs": {
+                "E": { "type": "string", "enum": ["a", "b"] },
+                "Pet": { "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] },
+                "Loop": { "allOf": [{ "$ref": "#/$defs/Loop" }] },
+            },
+        }))
+        .into_owned();
+        joined["properties"]["p"].clone()
+    }
+
+    #[test]
+    fn members_are_joined_where_the_result_admits_the_same_values() {
+        for (property, expected) in [
+            (
+                json!({ "allOf": [{ "$ref": "#/$defs/E" }], "default": "a" }),
+                json!({ "default": "a", "$ref": "#/$defs/E" }),
+            ),
+            (
+                json!({ "allOf": [{ "type": "string" }], "minLength": 1 }),
+                json!({ "minLength": 1, "type": "string" }),
+            ),
+            (
+                json!({ "allOf": [{ "$ref": "#/$defs/Pet" }, { "type": "object", "properties": { "age": { "type": "integer" } } }] }),
+                json!({ "type": "object", "properties": { "name": { "type": "string" }, "age": { "type": "integer" } }, "required": ["name"] }),
+            ),
+            (
+                json!({ "type": "object", "properties": { "age": { "type": "number" } }, "allOf": [{ "$ref": "#/$defs/Pet" }] }),
+                json!({ "type": "object", "properties": { "age": { "type": "number" }, "name": { "type": "string" } }, "required": ["name"] }),
+            ),
+            (
+                json!({ "anyOf": [{ "allOf": [{ "$ref": "#/$defs/E" }] }, { "type": "null" }] }),
+                json!({ "anyOf": [{ "$ref": "#/$defs/E" }, { "type": "null" }] }),
+            ),
+            (
+                json!({ "allOf": [{ "type": ["string", "integer"] }, { "type": ["number", "null"] }] }),
+                json!({ "type": "integer" }),
+            ),
+            (json!({ "allOf": [{ "enum": ["a", "b"] }, { "enum": ["b", "c"] }] }), json!({ "enum": ["b"] })),
+        ] {
+            assert_eq!(in_property(property.clone()), expected, "{property}");
+        }
+    }
+
+    #[test]
+    fn members_that_contradict_or_close_each_other_stay() {
+        for property in [
+            json!({ "allOf": [{ "minLength": 1 }, { "minLength": 2 }] }),
+            json!({ "allOf": [{ "type": "string" }, { "type": "object" }] }),
+            json!({ "allOf": [{ "not": { "const": 1 } }, { "not": { "const": 2 } }] }),
+            json!({
+                "properties": { "a": true }, "additionalProperties": false, "allOf": [{ "properties": { "b": true } }],
+            }),
+        ] {
+            let joined = in_property(property.clone());
+            assert!(joined["allOf"].as_array().is_some_and(|rest| !rest.is_empty()), "{property}: {joined}");
+        }
+        assert!(
+            in_property(json!({ "allOf": [{ "$ref": "#/$defs/Loop" }, { "minLength": 1 }] }))["allOf"]
+                .is_array()
+        );
+        let plain = json!({ "type": "object" });
+        assert!(matches!(joined(&plain), Cow::Borrowed(_)));
+    }
+}
