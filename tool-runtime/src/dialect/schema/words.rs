@@ -35,8 +35,20 @@ pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
         }
         "deprecated" if value == false => return None,
         "deprecated" => "Deprecated.".to_owned(),
-        _ => format!("Must also match this JSON Schema: {{\"{keyword}\":{value}}}."),
+        _ => format!("Must also match this JSON Schema: {{\"{keyword}\":{}}}.", without_references(value)),
     })
+}
+
+/// Returns a schema in which each reference is the name of its target: the description of a value has no definitions.
+fn without_references(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) => match members.get("$ref").and_then(Value::as_str) {
+            Some(reference) => reference.rsplit('/').next().unwrap_or(reference).into(),
+            None => members.iter().map(|(name, value)| (name.clone(), without_references(value))).collect(),
+        },
+        Value::Array(items) => items.iter().map(without_references).collect(),
+        other => other.clone(),
+    }
 }
 
 /// Returns `true` if an integer bound is a bound of a 64-bit type, or further out: interoperable JSON integers
