@@ -7,7 +7,10 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::references::target;
+use super::{
+    references::target,
+    rules::{References, Rules},
+};
 
 /// The keywords without effect on values: those of the schema itself precede those of its members.
 const ANNOTATIONS: [&str; 7] =
@@ -17,12 +20,13 @@ const ANNOTATIONS: [&str; 7] =
 const MAX_INLINED: usize = 1_000;
 
 /// Returns `schema` with joined members of each `allOf` whose members can be joined.
-pub(super) fn joined(schema: &Value) -> Cow<'_, Value> {
+pub(super) fn joined<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
     if !has_all_of(schema) {
         return Cow::Borrowed(schema);
     }
     let mut joined = schema.clone();
-    Joining { root: schema, inside: Vec::new(), inlined: 0 }.node(&mut joined);
+    let keeps_references = rules.references != References::WrittenOut;
+    Joining { root: schema, keeps_references, inside: Vec::new(), inlined: 0 }.node(&mut joined);
     Cow::Owned(joined)
 }
 
@@ -36,6 +40,8 @@ fn has_all_of(schema: &Value) -> bool {
 
 struct Joining<'s> {
     root: &'s Value,
+    /// Set where a reference may have annotations beside it.
+    keeps_references: bool,
     /// The references whose targets are being joined.
     inside: Vec<String>,
     inlined: usize,
@@ -78,7 +84,8 @@ impl Joining<'_> {
     fn join(&mut self, keywords: &mut Map<String, Value>) {
         let Some(Value::Array(members)) = keywords.get("allOf") else { return };
         // A reference with annotations stays one.
-        if let [Value::Object(member)] = &members[..]
+        if self.keeps_references
+            && let [Value::Object(member)] = &members[..]
             && member.len() == 1
             && let Some(reference) = member.get("$ref").cloned()
             && keywords.keys().all(|key| key == "allOf" || ANNOTATIONS.contains(&key.as_str()))
@@ -221,10 +228,13 @@ fn common_types(own: &Value, other: &Value) -> Option<Value> {
 mod tests {
     use serde_json::json;
 
-    use super::*;
+    use super::{
+        super::rules::{GEMINI, GEMINI_SCHEMA},
+        *,
+    };
 
     fn in_property(property: Value) -> Value {
-        let joined = joined(&json!({
+        let schema = json!({
             "type": "object",
             "properties": { "p": property },
             "$defs": {
@@ -232,9 +242,8 @@ mod tests {
                 "Pet": { "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] },
                 "Loop": { "allOf": [{ "$ref": "#/$defs/Loop" }] },
             },
-        }))
-        .into_owned();
-        joined["properties"]["p"].clone()
+        });
+        joined(&schema, &GEMINI)["properties"]["p"].clone()
     }
 
     #[test]
@@ -287,7 +296,14 @@ mod tests {
             in_property(json!({ "allOf": [{ "$ref": "#/$defs/Loop" }, { "minLength": 1 }] }))["allOf"]
                 .is_array()
         );
+        // Where references are replaced by their targets, so is this one, and its annotations stay.
+        let schema = json!({
+            "properties": { "p": { "allOf": [{ "$ref": "#/$defs/E" }], "default": "a" } },
+            "$defs": { "E": { "enum": ["a", "b"] } },
+        });
+        let inlined = json!({ "default": "a", "enum": ["a", "b"] });
+        assert_eq!(joined(&schema, &GEMINI_SCHEMA)["properties"]["p"], inlined);
         let plain = json!({ "type": "object" });
-        assert!(matches!(joined(&plain), Cow::Borrowed(_)));
+        assert!(matches!(joined(&plain, &GEMINI), Cow::Borrowed(_)));
     }
 }

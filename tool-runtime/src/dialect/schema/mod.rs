@@ -60,7 +60,7 @@ pub(super) struct Obstacle {
 pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> {
     // A provider that supports all of JSON Schema supports its earlier drafts as well.
     let schema = &if rules.root_choice { Cow::Borrowed(schema) } else { drafts::modern(schema) };
-    let schema = &if rules.root_choice { Cow::Borrowed(&**schema) } else { all_of::joined(schema) };
+    let schema = &if rules.root_choice { Cow::Borrowed(&**schema) } else { all_of::joined(schema, rules) };
     let is_untyped = schema.is_object() && schema.get("type").is_none();
     let refers_to_root = is_untyped && references::references(schema).contains(&"#");
     let schema = &rooted(schema, rules);

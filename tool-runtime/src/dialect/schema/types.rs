@@ -121,7 +121,10 @@ pub(super) fn only_choice(schema: &mut Map<String, Value>) {
             branch.insert("description".to_owned(), description.as_str().into());
         }
         let own = own.as_ref().and_then(Value::as_str).map(str::to_owned);
-        words::describe(branch, &own.into_iter().collect::<Vec<_>>());
+        // Beside its own title, a branch has the one of the choice in its description.
+        let title = schema.get("title").filter(|title| branch.get("title").is_some_and(|own| own != *title));
+        let title = title.and_then(Value::as_str).map(str::to_owned);
+        words::describe(branch, &own.into_iter().chain(title).collect::<Vec<_>>());
         for (key, value) in schema.iter().filter(|(key, _)| *key != "description" && *key != "type") {
             branch.entry(key.clone()).or_insert_with(|| value.clone());
         }
