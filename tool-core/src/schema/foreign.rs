@@ -130,9 +130,13 @@ fn mend(schema: &mut Value, mistakes: Vec<SchemaProblem>, ignored: &mut Vec<Sche
 /// Reads a keyword in another way, or removes it. Returns what was done; `None` for one that is absent.
 fn mend_keyword(keywords: &mut Map<String, Value>, keyword: &str) -> Option<&'static str> {
     const IGNORED: &str = "it is ignored";
-    let value = keywords.remove(keyword)?;
+    // In place, since the order of keywords is one of the hash and of the provider's cache.
+    let value = keywords.get(keyword)?.clone();
     let (readable, change) = match (keyword, value) {
-        (_, Value::Null) => return None,
+        (_, Value::Null) => {
+            keywords.shift_remove(keyword);
+            return None;
+        }
         ("type", Value::String(name)) => {
             (type_of(&name).map(Value::from), "it is read without regard to case")
         }
@@ -150,11 +154,12 @@ fn mend_keyword(keywords: &mut Map<String, Value>, keyword: &str) -> Option<&'st
             let limit = if keyword == "exclusiveMinimum" { "minimum" } else { "maximum" };
             let number = keywords.get(limit).filter(|limit| is_exclusive && limit.is_number()).cloned();
             if number.is_some() {
-                keywords.remove(limit);
+                keywords.shift_remove(limit);
             }
             (number, "it is read as in draft 4")
         }
         ("items", Value::Array(items)) if !keywords.contains_key("prefixItems") => {
+            keywords.shift_remove(keyword);
             keywords.insert("prefixItems".to_owned(), items.into());
             return Some("it is read as `prefixItems`");
         }
@@ -171,7 +176,10 @@ fn mend_keyword(keywords: &mut Map<String, Value>, keyword: &str) -> Option<&'st
             keywords.insert(keyword.to_owned(), value);
             Some(change)
         }
-        None => Some(IGNORED),
+        None => {
+            keywords.shift_remove(keyword);
+            Some(IGNORED)
+        }
     }
 }
 
@@ -233,6 +241,10 @@ mod tests {
             (json!({ "properties": [] }), json!({})),
             (json!({ "required": ["a", 1, "a"] }), json!({ "required": ["a"] })),
             (json!({ "pattern": "(" }), json!({})),
+            (
+                json!({ "patternProperties": { "(": true, "a": true } }),
+                json!({ "patternProperties": { "a": true } }),
+            ),
             (json!({ "$ref": "#/$defs/Missing", "title": "A" }), json!({ "title": "A" })),
             (json!("text"), json!({})),
         ] {

@@ -132,7 +132,7 @@ pub(super) async fn collect_additions<R: RequestTarget>(
     let body = request.members();
     let stop = run.cancellation().clone();
     let model_request = ModelRequest::new(bound.wire().name(), std::mem::take(body), run);
-    let mut lent = LentBody { place: body, request: Some(model_request.clone()) };
+    let mut lent = LentBody { members: body, request: Some(model_request.clone()) };
     let asking = ask(registry, &model_request, |name| bound.wire_name(name));
     let asked = stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled);
     drop(model_request);
@@ -143,7 +143,7 @@ pub(super) async fn collect_additions<R: RequestTarget>(
 
 /// The members of a body while hooks see them; a drop puts them back.
 struct LentBody<'b> {
-    place: &'b mut Value,
+    members: &'b mut Value,
     request: Option<ModelRequest>,
 }
 
@@ -152,7 +152,7 @@ impl LentBody<'_> {
     fn take_back(&mut self) -> RequestAdditions {
         let Some(request) = self.request.take() else { return RequestAdditions::default() };
         let (members, additions) = request.finish();
-        *self.place = members;
+        *self.members = members;
         additions
     }
 }

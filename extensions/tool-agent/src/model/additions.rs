@@ -4,6 +4,7 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tool_runtime::{
     dialect::RequestError,
+    policy::Escape,
     request::{AddedMessage, ModelRequest, RequestAdditions},
 };
 
@@ -49,6 +50,7 @@ struct Extended {
     unsupported: Vec<String>,
 }
 
+/// Asks the tools and hooks of a request, and adds what they add.
 async fn extended(mut request: Request) -> Result<Extended, ModelError> {
     let model_request = ModelRequest::new(NEUTRAL, json!({}), request.run.clone());
     let additions = request.tools.request_additions(model_request).await.map_err(ModelError::of_request)?;
@@ -94,12 +96,9 @@ impl ModelError {
     }
 }
 
-/// Returns the start of a text.
+/// Returns the start of a text in one line.
 fn bounded(text: &str) -> String {
     /// The maximum number of characters of a tool or message in a notice.
     const MAX_CHARS: usize = 200;
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((at, _)) => format!("`{}…`", &text[..at]),
-        None => format!("`{text}`"),
-    }
+    format!("`{}`", Escape::LINE.at_most(MAX_CHARS).text(text))
 }

@@ -340,7 +340,7 @@ impl<'s> Compiler<'s> {
         let here = at.keyword("patternProperties");
         named
             .into_iter()
-            .filter_map(|(source, node)| Some((self.pattern_of("", source, &here)?, node)))
+            .filter_map(|(source, node)| Some((self.pattern_of(source, source, &here)?, node)))
             .collect()
     }
 }

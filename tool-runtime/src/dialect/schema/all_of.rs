@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::{
-    references::target,
+    references::{references, target},
     rules::{References, Rules},
 };
 
@@ -16,17 +16,32 @@ use super::{
 const ANNOTATIONS: [&str; 7] =
     ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
 
-/// The maximum number of references that are replaced by their targets: targets may have references, too.
-const MAX_INLINED: usize = 1_000;
+/// The values that references may be replaced by, as a multiple of those of the schema, and at the least: many references
+/// to one large target would make a small schema huge.
+const INLINED_RATIO: usize = 4;
+const MIN_INLINED_VALUES: usize = 10_000;
+
+/// Keywords that depend on each other within one schema: those of two schemas are not joined.
+const GROUPS: [&[&str]; 3] = [
+    &["if", "then", "else"],
+    &["contains", "minContains", "maxContains"],
+    &["items", "prefixItems", "additionalItems"],
+];
+
+/// Keywords whose meaning depends on all others of their schema, or on where it stands.
+const ALONE: [&str; 6] =
+    ["unevaluatedItems", "unevaluatedProperties", "$id", "$schema", "$anchor", "$dynamicAnchor"];
 
 /// Returns `schema` with joined members of each `allOf` whose members can be joined.
 pub(super) fn joined<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
-    if !has_all_of(schema) {
+    // A reference to a member would lead nowhere afterwards.
+    if !has_all_of(schema) || references(schema).iter().any(|reference| reference.contains("/allOf/")) {
         return Cow::Borrowed(schema);
     }
     let mut joined = schema.clone();
     let keeps_references = rules.references != References::WrittenOut;
-    Joining { root: schema, keeps_references, inside: Vec::new(), inlined: 0 }.node(&mut joined);
+    let values_left = MIN_INLINED_VALUES.max(INLINED_RATIO.saturating_mul(count_values(schema)));
+    Joining { root: schema, keeps_references, inside: Vec::new(), values_left }.node(&mut joined);
     Cow::Owned(joined)
 }
 
@@ -44,7 +59,8 @@ struct Joining<'s> {
     keeps_references: bool,
     /// The references whose targets are being joined.
     inside: Vec<String>,
-    inlined: usize,
+    /// The number of values that references may still be replaced by.
+    values_left: usize,
 }
 
 impl Joining<'_> {
@@ -113,11 +129,12 @@ impl Joining<'_> {
     fn resolved(&mut self, member: &Value) -> Option<Map<String, Value>> {
         let Value::Object(member) = member else { return None };
         let Some(reference) = member.get("$ref").and_then(Value::as_str) else { return Some(member.clone()) };
-        self.inlined += 1;
-        if self.inside.iter().any(|it| it == reference) || self.inlined > MAX_INLINED {
+        if self.inside.iter().any(|it| it == reference) {
             return None;
         }
-        let mut target = target(self.root, reference)?.clone();
+        let target = target(self.root, reference)?;
+        self.values_left = self.values_left.checked_sub(count_values(target))?;
+        let mut target = target.clone();
         self.inside.push(reference.to_owned());
         self.node(&mut target);
         let Value::Object(target) = target else {
@@ -132,6 +149,14 @@ impl Joining<'_> {
         };
         self.inside.pop();
         both(&own, &resolved?)
+    }
+}
+
+fn count_values(schema: &Value) -> usize {
+    match schema {
+        Value::Object(members) => 1 + members.values().map(count_values).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(count_values).sum::<usize>(),
+        _ => 1,
     }
 }
 
@@ -152,6 +177,14 @@ fn both(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<Stri
     if is_closed(own) && adds(other, own) || is_closed(other) && adds(own, other) {
         return None;
     }
+    let has_of =
+        |schema: &Map<String, Value>, group: &[&str]| group.iter().any(|key| schema.contains_key(*key));
+    let is_closed_to_patterns = is_closed(own) && other.contains_key("patternProperties")
+        || is_closed(other) && own.contains_key("patternProperties");
+    let depends = GROUPS.iter().any(|group| has_of(own, group) && has_of(other, group));
+    if is_closed_to_patterns || depends || has_of(own, &ALONE) || has_of(other, &ALONE) {
+        return None;
+    }
     let mut joined = own.clone();
     // Texts of the other schema beside those of this one.
     let mut texts = Vec::new();
@@ -167,7 +200,7 @@ fn both(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<Stri
             }
             (Some(Value::Bool(true)), "additionalProperties") => value.clone(),
             (Some(own), "additionalProperties") if *value == true => own.clone(),
-            (Some(Value::Object(own)), "properties" | "$defs") => named(own, value.as_object()?)?.into(),
+            (Some(Value::Object(own)), "properties") => named(own, value.as_object()?)?.into(),
             (Some(Value::Array(own)), "required") => {
                 let own = own.iter().chain(value.as_array()?.iter().filter(|name| !own.contains(name)));
                 own.cloned().collect::<Vec<_>>().into()
@@ -285,6 +318,10 @@ mod tests {
             json!({ "allOf": [{ "minLength": 1 }, { "minLength": 2 }] }),
             json!({ "allOf": [{ "type": "string" }, { "type": "object" }] }),
             json!({ "allOf": [{ "not": { "const": 1 } }, { "not": { "const": 2 } }] }),
+            json!({ "items": { "minLength": 1 }, "allOf": [{ "prefixItems": [{ "maxLength": 2 }] }] }),
+            json!({ "if": true, "then": true, "allOf": [{ "else": false }] }),
+            json!({ "additionalProperties": false, "allOf": [{ "patternProperties": { "^x": true } }] }),
+            json!({ "unevaluatedProperties": false, "allOf": [{ "properties": { "b": true } }] }),
             json!({
                 "properties": { "a": true }, "additionalProperties": false, "allOf": [{ "properties": { "b": true } }],
             }),
@@ -303,6 +340,16 @@ mod tests {
         });
         let inlined = json!({ "default": "a", "enum": ["a", "b"] });
         assert_eq!(joined(&schema, &GEMINI_SCHEMA)["properties"]["p"], inlined);
+        // A small schema stays small.
+        let many: Vec<_> = (0..2_000)
+            .map(|_| json!({ "allOf": [{ "$ref": "#/$defs/Large" }, { "minLength": 1 }] }))
+            .collect();
+        let large: Map<_, _> = (0..100).map(|at| (format!("p{at}"), json!({ "type": "string" }))).collect();
+        let schema = json!({ "anyOf": many, "$defs": { "Large": { "properties": large } } });
+        let sizes = [&schema, &joined(&schema, &GEMINI)].map(count_values);
+        assert!(sizes[1] <= 5 * sizes[0].max(MIN_INLINED_VALUES), "{sizes:?}");
+        let refers = json!({ "allOf": [{ "title": "A" }], "properties": { "p": { "$ref": "#/allOf/0" } } });
+        assert!(matches!(joined(&refers, &GEMINI), Cow::Borrowed(_)));
         let plain = json!({ "type": "object" });
         assert!(matches!(joined(&plain, &GEMINI), Cow::Borrowed(_)));
     }

@@ -206,7 +206,7 @@ struct Part<'v> {
     id: Option<&'v str>,
     name: Option<&'v str>,
     /// The location of the name.
-    name_place: At<'v>,
+    name_location: At<'v>,
     arguments: At<'v>,
     /// Set where the tool takes free text.
     custom: bool,
@@ -225,7 +225,7 @@ impl<'v> Part<'v> {
             number,
             id: part.field("id").call_id(),
             name: holder.field("name").call_name(),
-            name_place: holder.field("name"),
+            name_location: holder.field("name"),
             arguments: holder.field(arguments),
             custom: is_custom,
         }
@@ -264,7 +264,7 @@ impl<'v> Part<'v> {
             Some(name) if name == slot.name => true,
             // The first id under a number whose call has none.
             Some(_) if self.id.is_some() && !is_same_id => false,
-            Some(_) => return Err(self.name_place.another_name(&slot.name)),
+            Some(_) => return Err(self.name_location.another_name(&slot.name)),
         };
         Ok(belongs.then_some(at))
     }

@@ -165,10 +165,6 @@ fn prepared(error: Failure) -> Failure {
             StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))
         }
         StreamableHttpError::Client(error) => StreamableHttpError::Client(error.without_url()),
-        // The SDK has no other sign of this status.
-        StreamableHttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 401 ") => {
-            StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))
-        }
         other => other,
     }
 }

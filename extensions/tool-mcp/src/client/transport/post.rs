@@ -158,7 +158,7 @@ impl Post<'_> {
         reception: &Reception,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let (status, session) = (response.status(), session_of(&response));
-        let is_unauthorized = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        let is_forbidden = status == StatusCode::FORBIDDEN;
         let is_json = content_type(&response).is_some_and(|kind| essence(&kind).ends_with("json"));
         let limit = match is_json {
             true => self.limits.max_json_response_size,
@@ -166,16 +166,14 @@ impl Post<'_> {
         };
         let body = beginning_of(response, limit).await;
         let answer = match self.id() {
-            Some(id) if is_json && !is_unauthorized && has_error(&body) => answer_in(reception, &body, id),
+            Some(id) if is_json && !is_forbidden && has_error(&body) => answer_in(reception, &body, id),
             _ => None,
         };
         if let Some(answer @ JsonRpcMessage::Error(_)) = answer {
             return Ok(StreamableHttpPostResponse::Json(answer, session));
         }
         let text: String = String::from_utf8_lossy(&body).trim().chars().take(4_000).collect();
-        if let Some(id) =
-            self.id().filter(|_| self.is_probe() && status.is_client_error() && !is_unauthorized)
-        {
+        if let Some(id) = self.id().filter(|_| self.is_probe() && status.is_client_error() && !is_forbidden) {
             // A server of an earlier revision: the handshake goes on with `initialize`.
             let error = ErrorData::invalid_request(format!("HTTP {status}: {text}"), None);
             return Ok(StreamableHttpPostResponse::Json(
@@ -183,7 +181,7 @@ impl Post<'_> {
                 None,
             ));
         }
-        if is_unauthorized {
+        if is_forbidden {
             return Err(StreamableHttpError::UnexpectedServerResponse(Cow::Owned(format!(
                 "HTTP {status}: {text}"
             ))));
@@ -206,8 +204,13 @@ fn challenged(response: &Response) -> Result<(), Failure> {
     if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return Ok(());
     }
-    let Some(challenge) = response.headers().get(header::WWW_AUTHENTICATE) else { return Ok(()) };
-    let challenge = String::from_utf8_lossy(challenge.as_bytes()).into_owned();
+    let challenge = response.headers().get(header::WWW_AUTHENTICATE);
+    // Without a challenge, 401 demands an authorization all the same, and 403 may have any reason.
+    if challenge.is_none() && status == StatusCode::FORBIDDEN {
+        return Ok(());
+    }
+    let challenge =
+        challenge.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()).unwrap_or_default();
     Err(match status {
         StatusCode::UNAUTHORIZED => StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge)),
         _ => {
