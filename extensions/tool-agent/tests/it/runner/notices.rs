@@ -92,6 +92,7 @@ async fn results_are_stored_before_a_notice_about_their_actions() {
     drop(events);
     let history = runner.history(&run()).await;
     let results: Vec<_> = history.iter().flat_map(|message| message.tool_results()).collect();
+    assert_eq!(results.len(), 7);
     assert!(results.iter().all(|result| result.text() == "passed on"), "{results:?}");
 }
 
