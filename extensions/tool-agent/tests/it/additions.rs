@@ -84,9 +84,9 @@ async fn additions_reach_a_scripted_model() {
 }
 
 /// A model of the program, which passes its requests on.
-struct Own(ScriptedModel);
+struct Own<M>(M);
 
-impl Model for Own {
+impl<M: Model> Model for Own<M> {
     fn name(&self) -> &str {
         "own"
     }
@@ -135,22 +135,28 @@ async fn http_model() -> HttpModel {
 #[tokio::test]
 async fn additions_are_recorded_and_replayed() {
     let failing = ScriptedModel::new([(); 6].map(|()| Reply::error(ModelErrorKind::Unavailable, "busy")));
-    let models: [SharedModel; 6] = [
-        Fallback::new(failing.clone())
-            .or(ScriptedModel::new([Reply::text("Noon."), Reply::text("Noon.")]))
-            .into(),
-        Fallback::new(failing.clone())
-            .or(Own(ScriptedModel::new([Reply::text("Noon."), Reply::text("Noon.")])))
-            .into(),
-        ScriptedModel::new([Reply::text("Noon."), Reply::text("Noon.")]).into(),
-        http_model().await.into(),
-        Fallback::new(failing.clone()).or(http_model().await).into(),
-        Fallback::new(http_model().await).or(failing).into(),
+    let answering = || ScriptedModel::new([Reply::text("Noon."), Reply::text("Noon.")]);
+    let neutral: &[&str] = &["neutral", "neutral"];
+    let models: [(SharedModel, &[&str]); 7] = [
+        (answering().into(), neutral),
+        // The model that passes its requests on has asked for the additions of both.
+        (Own(http_model().await).into(), neutral),
+        (http_model().await.into(), &["openai-chat", "openai-chat"]),
+        (Fallback::new(failing.clone()).or(answering()).into(), &["neutral"; 4]),
+        (Fallback::new(failing.clone()).or(Own(answering())).into(), &["neutral"; 4]),
+        (
+            Fallback::new(failing.clone()).or(http_model().await).into(),
+            &["neutral", "openai-chat", "neutral", "openai-chat"],
+        ),
+        (Fallback::new(http_model().await).or(failing).into(), &["openai-chat", "openai-chat"]),
     ];
-    for model in models {
+    for (model, expected) in models {
         let path = path();
         let recording = RecordingModel::create(model, &path).unwrap();
-        let recorded = ask_twice(&runner(recording, Arc::default())).await;
+        let dialects = Arc::default();
+        let recorded = ask_twice(&runner(recording, Arc::clone(&dialects))).await;
+        // Once for each request and each model that it is sent to.
+        assert_eq!(*dialects.lock().unwrap(), expected);
         let script = fs::read_to_string(&path).unwrap();
         let of_each = |text: &str| script.lines().map(|line| line.matches(text).count()).collect::<Vec<_>>();
         assert_eq!(of_each("Be brief."), [1, 1], "{script}");
