@@ -1,7 +1,7 @@
 //! Sessions in memory: their number, and their removal.
 
 use tool_agent::{Agent, Answers, EndReason, Runner, ScriptedModel, model::Reply};
-use tool_runtime::{RunContext, prelude::*};
+use tool_runtime::{Executor, RunContext, prelude::*};
 
 /// Removes a file.
 #[tool(register = false, destructive, confirm)]
@@ -99,13 +99,19 @@ async fn a_run_that_waits_for_its_turn_keeps_its_session_while_the_session_is_re
 async fn open_calls_of_a_removed_session_can_no_longer_be_answered() {
     for is_removed_by_method in [true, false] {
         let call = Reply::call("remove", json!({ "path": "a.txt" }));
-        let runner = runner([call, hello(), hello()]).with_max_sessions(1);
+        let executor = Executor::new(Registry::builder().tool::<remove>().build().unwrap());
+        let model = ScriptedModel::new([call, hello(), hello()]);
+        let agent = Agent::builder("clerk", model).tools(executor.clone()).build().unwrap();
+        let runner = Runner::new(agent).with_max_sessions(1);
         let end = runner.run_with(run("a"), "Remove it.").end().await;
         assert_eq!(end.reason, EndReason::OpenCalls);
+        assert_eq!(executor.open_calls().await.unwrap().len(), 1);
         match is_removed_by_method {
             true => assert!(runner.remove_session(&run("a")).await),
             false => drop(runner.run_with(run("b"), "Hi.").answer().await.unwrap()),
         }
+        // The executor does not keep them either.
+        assert_eq!(executor.open_calls().await.unwrap().len(), 0, "{is_removed_by_method}");
         let approval = Answers::new().approve(end.open[0].address().unwrap());
         let error = runner.resume(run("a"), approval).answer().await.unwrap_err();
         assert!(matches!(error.end().reason, EndReason::Failed { .. }), "{error}");
