@@ -118,7 +118,7 @@ mod tests {
     // Recorded responses, in each form of a file.
     #[test]
     fn recorded_responses_are_read_in_every_form() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tool-runtime/tests/it/dialects/recorded");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tool-runtime/tests/dialects/recorded");
         let tools = Registry::builder().build().unwrap();
         let mut read = 0;
         for name in ["anthropic", "gemini", "mcp", "openai-chat", "openai-responses"] {

@@ -10,7 +10,7 @@ use super::{
 
 fn recordings(wire: &str) -> Vec<Value> {
     let file = if wire == "openai" { "openai-chat" } else { wire };
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tool-runtime/tests/it/dialects/recorded");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tool-runtime/tests/dialects/recorded");
     serde_json::from_str(&std::fs::read_to_string(format!("{folder}/{file}.json")).unwrap()).unwrap()
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Value, value::RawValue};
 use tool_runtime::tool_args;
 
-use crate::agreement::{In, agree};
+use crate::{In, agree};
 
 fn three() -> u8 {
     3

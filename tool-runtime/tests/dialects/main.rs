@@ -1,12 +1,21 @@
 //! A04, A19, A22, D05, D06, D12: definitions, calls and results in the dialects of all providers.
 
+#![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+#[path = "../common/accepted.rs"]
 mod accepted;
+#[path = "../common/carried.rs"]
+mod carried;
+#[path = "../common/mod.rs"]
+mod common;
+
+mod all_of;
 mod anthropic;
 mod append;
 mod assistant;
 mod assistant_chat;
 mod bound;
-pub(crate) mod carried;
 mod drafts;
 mod exchange;
 mod gemini;
@@ -28,6 +37,7 @@ mod strict_anthropic;
 mod tools;
 mod world;
 
+use common::{now, run};
 use serde_json::Value;
 use tool_runtime::{
     Content, Registry, ToolCall, ToolError, ToolOutput, ToolResult,

@@ -1,5 +1,13 @@
 //! Tests of the executor.
 
+#![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+#[path = "../common/collectors.rs"]
+mod collectors;
+#[path = "../common/mod.rs"]
+mod common;
+
 mod addresses;
 mod approval;
 mod budgets;
@@ -50,6 +58,7 @@ use std::{
     },
 };
 
+use common::{now, run};
 use tool_runtime::{
     BoxFuture, CallOutcome, Executor, Registry, ToolCall, ToolResult,
     context::ConfirmationAnswer,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, marker::PhantomData};
 
 use tool_runtime::tool_args;
 
-use crate::agreement::{In, agree};
+use crate::{In, agree};
 
 #[tool_args]
 #[derive(Debug, PartialEq)]

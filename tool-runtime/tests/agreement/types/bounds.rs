@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::json;
 use tool_runtime::tool_args;
 
-use crate::agreement::agree;
+use crate::agree;
 
 #[tool_args]
 #[derive(Debug, PartialEq)]

@@ -133,12 +133,12 @@ fn map_whose_keys_no_property_name_can_represent_is_an_error_of_build() {
         HashMap<Cell, Value> => "/at", "(u8, u8)";
         BTreeMap<Vec<u8>, String> => "/at", "alloc::vec::Vec<u8>";
         BTreeMap<[u8; 2], String> => "/at", "[u8; 2]";
-        BTreeMap<Point, String> => "/at", "it::map_keys::Point";
-        BTreeMap<Nothing, String> => "/at", "it::map_keys::Nothing";
+        BTreeMap<Point, String> => "/at", "heart::map_keys::Point";
+        BTreeMap<Nothing, String> => "/at", "heart::map_keys::Nothing";
         BTreeMap<(), String> => "/at", "()";
         BTreeMap<BTreeMap<u8, u8>, u8> => "/at", "alloc::collections::btree::map::BTreeMap<u8, u8>";
         BTreeMap<Option<(u8, u8)>, u8> => "/at", "(u8, u8)";
-        BTreeMap<Id, u8> => "/at", "it::map_keys::Id";
+        BTreeMap<Id, u8> => "/at", "heart::map_keys::Id";
         Option<HashMap<Cell, u8>> => "/at", "(u8, u8)";
         Vec<Option<HashMap<Cell, u8>>> => "/at/0", "(u8, u8)";
         (String, Point, HashMap<Cell, u8>) => "/at/2", "(u8, u8)";

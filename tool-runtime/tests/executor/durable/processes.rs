@@ -66,7 +66,7 @@ struct Process {
 impl Process {
     fn start(folder: &Folder, part: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "executor::durable::processes::process", "--ignored", "--nocapture"])
+            .args(["--exact", "durable::processes::process", "--ignored", "--nocapture"])
             .args(["--test-threads", "1"])
             .env(FOLDER, &folder.0)
             .env(PART, part)

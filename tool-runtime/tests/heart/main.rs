@@ -1,8 +1,12 @@
-//! Tests of the public API of `tool-runtime`.
+//! Tests of registries, macros, arguments, tool sets and policies of `tool-runtime`.
 #![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
-mod agreement;
+#[path = "../common/collectors.rs"]
+mod collectors;
+#[path = "../common/mod.rs"]
+mod common;
+
 mod arguments;
 mod attributes;
 mod bodies;
@@ -10,12 +14,9 @@ mod build;
 mod builder;
 mod calls;
 mod coercion;
-mod collectors;
 mod context;
 mod diagnostics;
-mod dialects;
 mod edges;
-mod executor;
 mod failures;
 mod first_steps;
 mod flatten;
@@ -43,20 +44,8 @@ mod toolbox;
 mod tracing;
 mod uncovered;
 
-use std::future::Future;
-
+use common::{now, run};
 use tool_runtime::{Registry, ToolError, ToolOutput, registry::RegistryBuilder};
-
-/// Runs `future` to its end.
-fn run<F: Future>(future: F) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(future)
-}
-
-/// Returns the output of `future`, which must be ready at once, like the futures of a store in memory.
-fn now<F: Future>(future: F) -> F::Output {
-    futures_util::FutureExt::now_or_never(future).expect("the future is ready at once")
-}
 
 /// Calls one tool.
 fn call(tools: RegistryBuilder, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {

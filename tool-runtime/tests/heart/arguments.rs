@@ -78,7 +78,7 @@ fn a_host_can_decode_arguments_without_running_the_call() {
     let refused = registry.decode::<Query>("ask", r#"{"days":15}"#).err().unwrap();
     assert_eq!(refused.feedback(), feedback(tools(), "ask", r#"{"days":15}"#));
     let other = registry.decode::<Point>("ask", fits).err().unwrap();
-    assert!(other.feedback().contains("do not decode as `it::arguments::Point`"), "{}", other.feedback());
+    assert!(other.feedback().contains("do not decode as `heart::arguments::Point`"), "{}", other.feedback());
 }
 
 // B17, B20, E05

@@ -52,7 +52,7 @@ fn arc_that_is_provided_as_a_value_is_reported_with_the_right_method() {
 
 #[test]
 fn trait_object_that_is_not_provided_is_reported_with_the_right_method() {
-    let fix = "takes a `&dyn it::first_steps::Store`, which is not provided; \
+    let fix = "takes a `&dyn heart::first_steps::Store`, which is not provided; \
                add `.provide_shared::<dyn ..>(Arc::new(..))`";
     check(Registry::builder().tool::<keys>().provide_shared(Arc::new(Db)).build(), fix);
     check(Registry::builder().tool::<count>().build(), "which is not provided; add `.provide(..)`");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDequ
 use serde_json::Value;
 use tool_runtime::tool_args;
 
-use crate::agreement::{In, agree};
+use crate::{In, agree};
 
 #[tool_args]
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tool_runtime::tool_args;
 
-use crate::agreement::agree;
+use crate::agree;
 
 #[tool_args]
 #[derive(Debug, PartialEq)]

@@ -38,7 +38,7 @@ fn duplicate_tool_names_are_reported_with_both_places() {
     let [BuildDiagnostic::Duplicate { name, sites }] = error.diagnostics() else { panic!("{error}") };
     assert_eq!(name, "twice");
     let modules: Vec<_> = sites.iter().flatten().map(|site| site.module).collect();
-    assert_eq!(modules, ["it::build::one", "it::build::other"]);
+    assert_eq!(modules, ["heart::build::one", "heart::build::other"]);
     let text = error.to_string();
     let lines: Vec<_> = sites.iter().flatten().map(ToString::to_string).collect();
     assert!(text.starts_with("the tools cannot be used: 2 tools are named `twice`: "), "{text}");
@@ -121,7 +121,7 @@ fn every_problem_is_reported_at_once() {
         "two values of type `u8` are provided",
         "tool `absent` is expected and not there",
         "link!(that_crate)",
-        "takes a `&it::build::Database`, which is not provided",
+        "takes a `&heart::build::Database`, which is not provided",
         "takes a `&alloc::vec::Vec<u8>`, which is not provided",
         "2 tools are named `twice`",
     ] {
@@ -147,7 +147,7 @@ fn a_value_of_each_run_need_not_be_provided_by_the_program() {
     let error = run(tools.call("needs", "")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "tool \"needs\" is not available: no value of type `it::build::Database` was provided"
+        "tool \"needs\" is not available: no value of type `heart::build::Database` was provided"
     );
     run(async {
         let cx = tools.context_for("needs").unwrap().with(Database).with(vec![1_u8]);
@@ -163,7 +163,7 @@ fn tools_can_be_listed_without_their_dependencies() {
     let error = run(tools.call("needs", "")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "tool \"needs\" is not available: no value of type `it::build::Database` was provided"
+        "tool \"needs\" is not available: no value of type `heart::build::Database` was provided"
     );
     let builder = Registry::builder().tool::<needs>().provide(1_u8).provide(2_u8);
     let error = builder.build_without_values().unwrap_err();
@@ -249,7 +249,7 @@ fn a_panic_during_construction_is_an_error_of_that_tool() {
         .iter()
         .filter_map(|problem| match problem {
             BuildDiagnostic::Panicked { tool, site, message } => {
-                assert_eq!(site.unwrap().module, "it::build");
+                assert_eq!(site.unwrap().module, "heart::build");
                 Some((tool.as_str(), message.as_str()))
             }
             _ => None,
@@ -269,7 +269,7 @@ fn a_panic_during_construction_is_an_error_of_that_tool() {
     // The other errors are also reported.
     assert_eq!(error.diagnostics().len(), panicked.len() + 2);
     let text = error.diagnostics()[0].to_string();
-    assert!(text.starts_with("tool `a_schema` (tool-runtime/tests/it/build.rs:"), "{text}");
+    assert!(text.starts_with("tool `a_schema` (tool-runtime/tests/heart/build.rs:"), "{text}");
     assert!(text.ends_with(") panicked when it was made: no schema"), "{text}");
 }
 

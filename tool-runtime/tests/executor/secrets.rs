@@ -206,7 +206,7 @@ fn send(to: u128, amount: Value, #[arg(secret)] pin: String) -> String {
 // I15: beside a secret, a person still sees the exact digits that the tool receives.
 #[test]
 fn numbers_beside_a_secret_keep_all_digits() {
-    let executor = crate::executor::executor(Registry::builder().tool::<send>());
+    let executor = crate::executor(Registry::builder().tool::<send>());
     let arguments =
         r#"{"to":340282366920938463463374607431768211455,"amount":3.00000000000000000001,"pin":"hunter2"}"#;
     let outcomes = crate::run(executor.run(super::one("send", arguments)));

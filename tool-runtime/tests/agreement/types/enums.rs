@@ -2,7 +2,7 @@
 
 use tool_runtime::tool_args;
 
-use crate::agreement::{In, agree};
+use crate::{In, agree};
 
 #[tool_args]
 #[derive(Debug, PartialEq)]

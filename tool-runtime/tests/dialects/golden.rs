@@ -33,7 +33,7 @@ fn definitions_and_findings_of_every_dialect_match_the_golden_files() {
 }
 
 fn golden(dialect: &str) -> PathBuf {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/dialects/golden");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dialects/golden");
     PathBuf::from(folder).join(format!("{dialect}.json"))
 }
 

@@ -5,7 +5,7 @@ use std::{borrow::Cow, num, path::PathBuf, rc::Rc, sync::Arc};
 use serde_json::{Map, Number, Value};
 use tool_runtime::tool_args;
 
-use crate::agreement::{In, agree};
+use crate::{In, agree};
 
 #[tool_args]
 #[derive(Debug, PartialEq)]

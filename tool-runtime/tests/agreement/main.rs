@@ -9,6 +9,14 @@
 //! `PROPTEST_CASES` sets the number of texts for each type, as for all property tests; more texts
 //! start with the same texts as fewer. `--nocapture` shows the shares of valid texts.
 
+#![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+#[path = "../common/accepted.rs"]
+mod accepted;
+#[path = "../common/carried.rs"]
+mod carried;
+
 mod changes;
 mod dice;
 mod exceptions;
@@ -38,7 +46,7 @@ macro_rules! agree {
     ($($name:ident: $of:ty;)*) => { $(
         #[test]
         fn $name() {
-            $crate::agreement::hold::<$of>(stringify!($name));
+            $crate::hold::<$of>(stringify!($name));
         }
     )* };
 }
@@ -62,7 +70,7 @@ fn hold<T: DeserializeOwned + JsonSchema + PartialEq + Debug>(name: &str) {
     assert!(share.is_fair(), "{share:?} {schema}");
     // Some of the texts, in the dialects of all providers.
     let texts: Vec<_> = (0..share.of / 8).map(|case| text(name, case, schema)).collect();
-    crate::dialects::carried::carries::<T>(&definition, &texts);
+    carried::carries::<T>(&definition, &texts);
 }
 
 fn definition(schema: InputSchema) -> ToolDefinition {
