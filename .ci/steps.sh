@@ -1,0 +1,27 @@
+# Steps with their seconds, for the scripts beside; to be sourced after `set -euo pipefail`.
+
+step_name=""
+step_seconds=""
+
+finish_step() {
+    [ -n "$step_name" ] || return 0
+    step_seconds+="$(printf '%6d s  %s' "$((SECONDS - step_start))" "$step_name")"$'\n'
+    printf -- '-- %d s\n' "$((SECONDS - step_start))"
+    step_name=""
+}
+
+step() {
+    finish_step
+    step_name="$*"
+    step_start=$SECONDS
+    printf '\n== %s (%s free)\n' "$*" "$(df -h --output=avail . | tail -1 | tr -d ' ')"
+}
+
+# The seconds of all steps, the last of which may have failed.
+print_seconds() {
+    finish_step
+    printf '\n== seconds\n%s%6d s  in all\n' "$step_seconds" "$SECONDS"
+}
+
+# One list for all steps, so that each package is compiled once with features and once without.
+features=(--workspace --features tool-runtime/foreign-schemas,tool-runtime/sealed-calls,tool-runtime/opentelemetry,tool-runtime/testing,tool-runtime/url-rules,tool-agent/opentelemetry,tool-mcp/opentelemetry --locked)
