@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the English of documentation, comments and messages: `.ci/prose.py [path ..]`.
+"""Checks the English of documentation, comments and messages, and the names of items: `.ci/prose.py [path ..]`.
 
 Reports each documentation line that begins with a word of a riddle ("What ..", "Whether ..") and each use of a word or
-phrase that has a plain equivalent. Lines listed in `.ci/prose-exceptions.txt` (path, a tab, the text of the line, a tab,
+phrase that has a plain equivalent; and each item whose name is a word that names nothing by itself: a participle (`given`),
+a place (`beside`), a question word, or a constant without a quantity (`LONGEST`). Lines listed in `.ci/prose-exceptions.txt` (path, a tab, the text of the line, a tab,
 the reason) are allowed; an entry that no longer matches a line is an error.
 """
 
@@ -19,6 +20,30 @@ OPENING_MD = re.compile(r"^\s*(?:[-*] |#+ )?(What|Who|Whether|How|That|Which|Whe
 PHRASE = re.compile(
     r"(?<![A-Za-z])(nobody|somebody|whoever|is[ _]told|are[ _]told|that[ _]of|says[ _]whether)(?![A-Za-z])", re.IGNORECASE
 )
+
+# Words that are no name by themselves; `shown_text` is one.
+NAMELESS = (
+    "again akin around asked asking answered argued at beside both by came carried ended given granted held here how it judged "
+    "kept kind_of late listed looked made measured odd of only other others own pressed put repeated retried routed said shown "
+    "spare taken that there told underway used using via wanted way what where which who why written"
+).split()
+NAMELESS_CONSTANTS = (
+    "AGAIN ALL DEEPEST ENOUGH FAR FEW HELD LARGEST LEAST LONGEST MANY MOST NESTED ONCE PARTS PATIENCE ROOM SHORTEST SPARE "
+    "STAND_IN TIMES WIDEST"
+).split()
+DEFINED = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:(?:const |async |unsafe )*fn|struct|enum|type|trait|mod) (\w+)")
+CONSTANT = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:const|static) (\w+):")
+TESTS = re.compile(r"(^|/)(tests|benches|examples|fixtures|ui-tests|fuzz|mutants)(/|\.rs$)")
+
+
+def nameless(line):
+    """The names in `line` of items that a reader outside of the file cannot understand."""
+    names = [name for name in DEFINED.findall(line) if words(name) in NAMELESS]
+    return names + [name for name in CONSTANT.findall(line) if name in NAMELESS_CONSTANTS]
+
+
+def words(name):
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def exceptions():
@@ -49,6 +74,8 @@ def main(paths):
             fenced ^= file.endswith(".md") and line.lstrip().startswith("```")
             hits = [] if fenced else opening.findall(line)
             hits += PHRASE.findall(line)
+            if file.endswith(".rs") and not TESTS.search(file):
+                hits += nameless(line)
             key = (file, line.strip())
             if hits and key in allowed:
                 used.add(key)

@@ -29,4 +29,6 @@ pages! {
     agents: "agents.md",
     openapi: "openapi.md",
     coming_from: "coming_from.md",
+    features_and_limits: "features_and_limits.md",
+    choices: "choices.md",
 }

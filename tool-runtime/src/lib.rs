@@ -250,10 +250,6 @@ macro_rules! link {
     )+ };
 }
 
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
-
 /// Support code for the expansions of the attributes; not public API.
 #[doc(hidden)]
 pub mod __private {

@@ -115,3 +115,8 @@ pub use self::{
         Runner,
     },
 };
+
+// Here, because its programs use this crate and `tool-runtime`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
