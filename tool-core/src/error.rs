@@ -16,7 +16,7 @@ use std::{
     borrow::Cow,
     error::Error,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::Duration,
 };
 
@@ -27,7 +27,11 @@ pub use self::{
     kind::ErrorKind,
 };
 use crate::guarded::Guarded;
-use crate::{Content, ToolName, Violation, Violations, arguments::spell_violations};
+use crate::{
+    Content, ToolName, Violation, Violations,
+    arguments::ArgumentError,
+    schema::Example,
+};
 
 /// The error of a call: a kind, a text for the model, and a text and source for the log.
 ///
@@ -70,27 +74,6 @@ struct Inner {
     content: Vec<Content>,
     /// The text for the model; `None` for the default of the kind.
     feedback: Option<String>,
-}
-
-/// An example of valid arguments with its text, which is formatted at most once.
-#[derive(Debug)]
-pub(crate) struct Example {
-    value: Arc<Value>,
-    text: OnceLock<String>,
-}
-
-impl Example {
-    pub(crate) fn new(value: impl Into<Arc<Value>>) -> Self {
-        Self { value: value.into(), text: OnceLock::new() }
-    }
-
-    pub(crate) fn value(&self) -> &Value {
-        &self.value
-    }
-
-    fn text(&self) -> &str {
-        self.text.get_or_init(|| self.value.to_string())
-    }
 }
 
 /// The underlying error, of a type of the user.
@@ -189,11 +172,7 @@ impl ToolError {
     /// Creates the error for invalid `arguments` with their violations.
     #[must_use]
     pub fn invalid_arguments(violations: impl Into<Violations>, arguments: &str) -> Self {
-        let mut violations = violations.into();
-        spell_violations(&mut violations, arguments);
-        let mut error = Self::new(ErrorKind::InvalidArguments, "").with_violations(violations);
-        error.inner.arguments = Some(arguments.to_owned());
-        error
+        ArgumentError::new(violations, arguments).into()
     }
 
     /// Adds valid arguments as an example for the model.

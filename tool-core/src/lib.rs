@@ -10,6 +10,7 @@ mod name;
 mod tool;
 
 mod arguments;
+pub mod constraint;
 mod context;
 mod definition;
 mod error;
@@ -36,7 +37,7 @@ pub use self::schema::{Misfit, Purpose};
 
 pub use self::{
     arguments::{
-        Arguments, IntoArguments, Violation, Violations,
+        ArgumentError, Arguments, IntoArguments, Violation, Violations,
         plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
     context::{
@@ -57,7 +58,7 @@ pub use self::{
     request::{
         AddedMessage, ModelRequest, RequestAdditions, RequestFn, RequestHook, SharedRequestHook, request_fn,
     },
-    schema::{InputSchema, OutputSchema, SchemaError, constraint},
+    schema::{InputSchema, OutputSchema, SchemaError},
     state::{State, StateScope},
     tool::{BoxFuture, Checks, OnRequest, PrepareArguments, Prepared, Run, StaticToolSet, Tool},
 };

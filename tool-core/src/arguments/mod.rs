@@ -2,6 +2,7 @@
 
 pub(crate) mod canonical;
 mod document;
+mod error;
 mod exact;
 mod json;
 pub(crate) mod plan;
@@ -11,16 +12,17 @@ mod violation;
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 use serde_json::Value;
 
 use self::plan::Correction;
 pub(crate) use self::received::spell_violations;
 pub use self::{
+    error::ArgumentError,
     exact::ExactValue,
     violation::{Violation, Violations},
 };
-use crate::{ErrorKind, ToolError, output::json_text};
+use crate::output::json_text;
 
 /// Returns the canonical spelling of the JSON number `text`, which is the same for all spellings of one exact value.
 #[must_use]
@@ -143,7 +145,7 @@ impl<'a> Arguments<'a> {
     ///
     /// Returns an error with the position if the text is not JSON, or contains something that a value cannot
     /// represent, such as a duplicate name.
-    pub fn to_value(&self) -> Result<Value, ToolError> {
+    pub fn to_value(&self) -> Result<Value, ArgumentError> {
         let mut value = Value::Null;
         plan::Plan::anything().read(&mut Arguments::of(Cow::Borrowed(&self.text)), |source, _| {
             value = Value::deserialize(source)?;
@@ -160,20 +162,6 @@ impl<'a> Arguments<'a> {
         }
         Self::of(text)
     }
-}
-
-/// Returns the error for text that is not JSON.
-fn not_json(text: &str) -> ToolError {
-    // The message of `serde_json` has line and column. Skipped strings may contain lone surrogates.
-    let error = serde_json::from_str::<IgnoredAny>(text).err();
-    let error = error.or_else(|| serde_json::from_str::<Value>(text).err());
-    let reason = error.map_or_else(|| "it cannot be read".to_owned(), |error| error.to_string());
-    let received = format!("text that is not JSON ({reason})");
-    ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON").with_violations(Violation::new(
-        "",
-        "a JSON object",
-        received,
-    ))
 }
 
 impl<'a> From<&'a str> for Arguments<'a> {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::ToolDefinition;
-use crate::{Arguments, ErrorKind, Plan, ToolError, arguments::plan::Take, error::Example};
+use crate::{Arguments, ErrorKind, Plan, ToolError, arguments::plan::Take, schema::Example};
 
 /// Decoding of arguments.
 impl ToolDefinition {
@@ -47,7 +47,7 @@ impl ToolDefinition {
     ///
     /// Returns an error with all violations.
     pub fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        self.annotated(self.plan().fit(arguments))
+        self.annotated(self.plan().fit(arguments).map_err(ToolError::from))
     }
 
     /// Returns the canonical text of valid `arguments`: the text that policies, approvals, hashes, stores and logs
@@ -77,13 +77,13 @@ impl ToolDefinition {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        self.plan().canonical(arguments).map_err(|error| self.explained(error))
+        self.plan().canonical(arguments).map_err(|error| self.explained(error.into()))
     }
 
     /// Reads `arguments` with `take`; afterwards they contain the text that was read.
     #[inline]
     pub(crate) fn read(&self, arguments: &mut Arguments<'_>, take: impl Take) -> Result<(), ToolError> {
-        self.plan().read(arguments, take).map_err(|error| self.explained(error))?;
+        self.plan().read(arguments, take).map_err(|error| self.explained(error.into()))?;
         self.hide_in(arguments);
         Ok(())
     }

@@ -18,7 +18,8 @@ use std::{
     time::SystemTimeError,
 };
 
-use super::{ToolError, from::is_transient};
+use super::{ErrorKind, ToolError, from::is_transient};
+use crate::ArgumentError;
 
 /// An error that `?` converts into a [`ToolError`]: a text, a boxed error, or an error of the standard library or
 /// `serde_json`. Any other error is converted by [`or_tool_error`](OrToolError::or_tool_error).
@@ -72,6 +73,17 @@ impl IntoToolError for Box<dyn Error> {
             Ok(error) => *error,
             Err(source) => ToolError::failed(source.to_string()).retryable(is_transient(&*source)),
         }
+    }
+}
+
+/// An error of kind [`InvalidArguments`](ErrorKind::InvalidArguments), with the violations and the received arguments.
+impl IntoToolError for ArgumentError {
+    fn into_tool_error(self) -> ToolError {
+        let message = if self.is_syntax() { "the arguments are not JSON" } else { "" };
+        let (violations, arguments) = self.into_parts();
+        let mut error = ToolError::new(ErrorKind::InvalidArguments, message).with_violations(violations);
+        error.inner.arguments = arguments;
+        error
     }
 }
 

@@ -5,10 +5,11 @@
 
 mod aliases;
 mod canonical;
-pub mod constraint;
+
 mod entries;
 mod enums;
 mod example;
+mod example_text;
 mod flat;
 mod flatten;
 mod foreign;
@@ -41,6 +42,7 @@ pub(crate) use self::{
     aliases::{ALIASES, FILLS, IGNORES, SINGLE},
     canonical::{Closing, canonical_output, without_null},
     entries::MapPath,
+    example_text::Example,
     flat::{Flat, Row},
     plain::{Limits, Plain},
     references::local_pointer,
@@ -53,7 +55,7 @@ pub use self::{
     references::percent_decoded,
     value_types::ValueTypes,
 };
-use crate::{Plan, SchemaProblem, arguments::plan::Origin, error::Example};
+use crate::{Plan, SchemaProblem, arguments::plan::Origin};
 
 /// The schema of a tool's arguments: a JSON Schema whose root is an object.
 ///

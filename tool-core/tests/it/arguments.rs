@@ -1,11 +1,11 @@
 //! Arguments as a value.
 
 use serde_json::json;
-use tool_core::{Arguments, ErrorKind};
+use tool_core::{Arguments, ErrorKind, ToolError};
 
 /// Returns the violations of a text that cannot be a value.
 fn refused(text: &str) -> Vec<String> {
-    let error = Arguments::from(text).to_value().unwrap_err();
+    let error = ToolError::from(Arguments::from(text).to_value().unwrap_err());
     assert_eq!(error.kind(), ErrorKind::InvalidArguments);
     assert!(error.feedback().ends_with("Nothing was executed."), "{error}");
     error.violations().iter().map(ToString::to_string).collect()

@@ -140,7 +140,7 @@ fn rewritten<'a>(
             Ok(arguments.corrected(Value::Object(map).to_string(), Vec::new()))
         }
         Ok(_) => Ok(arguments),
-        Err(error) => definition.annotated(Err(error)),
+        Err(error) => definition.annotated(Err(error.into())),
     }
 }
 

@@ -109,7 +109,7 @@ impl CallHandle {
     ///
     /// Returns an error if they are not valid JSON, or contain a number that no value can represent.
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
-        self.0.arguments.to_value()
+        Ok(self.0.arguments.to_value()?)
     }
 
     /// Returns the definition of the tool; `None` if there is no such tool.

@@ -44,7 +44,7 @@ impl<'a> CallView<'a> {
     ///
     /// Returns an error if they are not valid JSON.
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
-        self.arguments.to_value()
+        Ok(self.arguments.to_value()?)
     }
 
     /// Returns the definition of the tool; `None` if there is no such tool.
@@ -136,7 +136,7 @@ impl BeforeCall<'_> {
     ///
     /// Returns an error if they contain a number that no value can represent.
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
-        self.arguments().to_value()
+        Ok(self.arguments().to_value()?)
     }
 
     /// Replaces the arguments by `arguments`, which are validated like those of a model.

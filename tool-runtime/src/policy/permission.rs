@@ -58,7 +58,7 @@ impl<'a> PermissionRequest<'a> {
     ///
     /// Returns an error if they contain a number that no value can represent, or cannot be read.
     pub fn arguments_value(&self) -> Result<Value, ToolError> {
-        self.arguments.to_value()
+        Ok(self.arguments.to_value()?)
     }
 
     /// Returns an owned handle to the call, with a copy of its arguments.

@@ -9,12 +9,12 @@ use super::{
     words::received,
 };
 use crate::{
-    Arguments, ToolError, Violation, Violations,
+    Arguments, Violation, Violations,
     arguments::{
+        ArgumentError,
         canonical::spelled,
         document::Document,
         json::{DEEPEST, Fault},
-        not_json,
         received::spell_corrections,
         rewrite::rewritten,
     },
@@ -46,7 +46,7 @@ impl Plan {
     ///
     /// Returns an error with all violations.
     #[inline]
-    pub(crate) fn read(&self, arguments: &mut Arguments<'_>, mut take: impl Take) -> Result<(), ToolError> {
+    pub(crate) fn read(&self, arguments: &mut Arguments<'_>, mut take: impl Take) -> Result<(), ArgumentError> {
         match self.attempt(arguments.as_str(), &mut take) {
             Ok(()) => Ok(()),
             Err(refusal) => self.read_again(arguments, refusal, &mut take),
@@ -58,14 +58,14 @@ impl Plan {
     /// # Errors
     ///
     /// Returns an error with all violations.
-    pub(crate) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+    pub(crate) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ArgumentError> {
         if self.holds(arguments.as_str()) {
             return Ok(arguments);
         }
         match self.fit_of(arguments.as_str(), arguments.lenient)? {
             Fit::AsItIs => Ok(arguments),
             Fit::As(text, corrections) => Ok(arguments.corrected(text, corrections)),
-            Fit::Not(violations) => Err(ToolError::invalid_arguments(violations, arguments.as_str())),
+            Fit::Not(violations) => Err(ArgumentError::new(violations, arguments.as_str())),
         }
     }
 
@@ -77,16 +77,16 @@ impl Plan {
     ///
     /// Returns an error if the arguments are not JSON, or nest choices so deeply that the step limit is exceeded;
     /// arguments without a canonical text are not executed.
-    pub(crate) fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+    pub(crate) fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ArgumentError> {
         let text = arguments.as_str();
-        let document = Document::read(text).map_err(|_| not_json(text))?;
+        let document = Document::read(text).map_err(|_| ArgumentError::not_json(text))?;
         let mut value = document.value;
         let settled = settle::canonical(self, &mut value);
         if settled.is_unclear || (settled.is_spent && self.may_hide(&value)) {
-            return Err(ToolError::invalid_arguments(unclear(), text));
+            return Err(ArgumentError::new(unclear(), text));
         }
         let settled = rewritten(text, &value, &self.aliases());
-        let spelled = spelled(&settled).ok_or_else(|| not_json(text))?;
+        let spelled = spelled(&settled).ok_or_else(|| ArgumentError::not_json(text))?;
         if *spelled == *text {
             return Ok(arguments);
         }
@@ -107,15 +107,15 @@ impl Plan {
         arguments: &mut Arguments<'_>,
         refusal: Refusal,
         take: &mut dyn Take,
-    ) -> Result<(), ToolError> {
+    ) -> Result<(), ArgumentError> {
         let text = arguments.as_str();
         if !matches!(refusal.why(), Why::Syntax | Why::TooDeep)
             && let Some(violations) = self.survey(text, arguments.lenient)
         {
-            return Err(ToolError::invalid_arguments(violations, text));
+            return Err(ArgumentError::new(violations, text));
         }
         let refusal = match self.fit_of(text, arguments.lenient)? {
-            Fit::Not(violations) => return Err(ToolError::invalid_arguments(violations, text)),
+            Fit::Not(violations) => return Err(ArgumentError::new(violations, text)),
             Fit::AsItIs => refusal,
             Fit::As(fitting, corrections) => match self.attempt(&fitting, take) {
                 Ok(()) => {
@@ -128,13 +128,13 @@ impl Plan {
                 Err(refusal) => match self.fit_of(text, false)? {
                     Fit::Not(violations) => {
                         let violations = beside(violations, text, &fitting, &refusal);
-                        return Err(ToolError::invalid_arguments(violations, text));
+                        return Err(ArgumentError::new(violations, text));
                     }
                     Fit::AsItIs | Fit::As(..) => refusal,
                 },
             },
         };
-        Err(ToolError::invalid_arguments(unreadable(text, &refusal), text))
+        Err(ArgumentError::new(unreadable(text, &refusal), text))
     }
 
     /// Returns `true` if `text` is valid and in its normal form; if `false`, it may be so nevertheless.
@@ -150,10 +150,10 @@ impl Plan {
         source.skip(self.root()) && source.end().is_ok()
     }
 
-    fn fit_of(&self, text: &str, is_lenient: bool) -> Result<Fit, ToolError> {
+    fn fit_of(&self, text: &str, is_lenient: bool) -> Result<Fit, ArgumentError> {
         let mut document = match Document::read(text) {
             Ok(document) => document,
-            Err(Fault::Syntax) => return Err(not_json(text)),
+            Err(Fault::Syntax) => return Err(ArgumentError::not_json(text)),
             Err(Fault::TooDeep) => {
                 let expected = format!("a value that is nested at most {DEEPEST} levels deep");
                 return Ok(Fit::Not(Violation::new("", expected, "one that is nested more deeply").into()));

@@ -1,0 +1,101 @@
+//! The error of arguments that cannot be used.
+
+use std::{error::Error, fmt};
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::{Violation, Violations, received::spell_violations};
+
+/// The error of arguments that are not JSON, or that do not match their schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArgumentError {
+    // Boxed, to keep a `Result` small.
+    inner: Box<Inner>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Inner {
+    kind: Kind,
+    violations: Violations,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    /// The text is not JSON.
+    Syntax,
+    /// The text is JSON and has violations.
+    Invalid { text: String },
+}
+
+impl ArgumentError {
+    /// Creates the error of the JSON `text` with its violations.
+    ///
+    /// The violations show numbers as they are spelled in `text`.
+    #[must_use]
+    pub fn new(violations: impl Into<Violations>, text: &str) -> Self {
+        let mut violations = violations.into();
+        spell_violations(&mut violations, text);
+        Self { inner: Box::new(Inner { kind: Kind::Invalid { text: text.to_owned() }, violations }) }
+    }
+
+    /// Creates the error of `text`, which is not JSON.
+    #[must_use]
+    pub fn not_json(text: &str) -> Self {
+        // The message of `serde_json` has line and column. Skipped strings may contain lone surrogates.
+        let error = serde_json::from_str::<IgnoredAny>(text).err();
+        let error = error.or_else(|| serde_json::from_str::<Value>(text).err());
+        let reason = error.map_or_else(|| "it cannot be read".to_owned(), |error| error.to_string());
+        Self::syntax(Violation::new("", "a JSON object", format!("text that is not JSON ({reason})")))
+    }
+
+    /// Creates the error of a text that is not JSON, with the violation that explains it.
+    #[must_use]
+    pub fn syntax(violation: Violation) -> Self {
+        Self { inner: Box::new(Inner { kind: Kind::Syntax, violations: violation.into() }) }
+    }
+
+    /// Returns `true` if the text is not JSON.
+    #[must_use]
+    pub fn is_syntax(&self) -> bool {
+        matches!(self.inner.kind, Kind::Syntax)
+    }
+
+    /// Returns the violations; at least one.
+    #[must_use]
+    pub fn violations(&self) -> &Violations {
+        &self.inner.violations
+    }
+
+    /// Returns the text as received; `None` if it is not JSON.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.inner.kind {
+            Kind::Syntax => None,
+            Kind::Invalid { text } => Some(text),
+        }
+    }
+
+    /// Returns the violations, and the text unless it is not JSON.
+    #[must_use]
+    pub fn into_parts(self) -> (Violations, Option<String>) {
+        let text = match self.inner.kind {
+            Kind::Syntax => None,
+            Kind::Invalid { text } => Some(text),
+        };
+        (self.inner.violations, text)
+    }
+}
+
+/// Formats the error with its violations.
+impl fmt::Display for ArgumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let problem = match self.inner.kind {
+            Kind::Syntax => "the arguments are not JSON",
+            Kind::Invalid { .. } => "the arguments do not match the schema",
+        };
+        write!(f, "{problem}: {}", self.inner.violations)
+    }
+}
+
+impl Error for ArgumentError {}
