@@ -12,7 +12,9 @@ use std::{
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
 
-use crate::{ContentHash, InputSchema, Metadata, OutputSchema, ToolName, schema::Example};
+use tool_schema::__private::Example;
+
+use crate::{ContentHash, InputSchema, Metadata, OutputSchema, ToolName};
 
 /// The note in the description of a long-running tool.
 const LONG_RUNNING_NOTE: &str =

@@ -12,26 +12,16 @@ mod from;
 mod kind;
 mod wire;
 
-use std::{
-    borrow::Cow,
-    error::Error,
-    fmt,
-    sync::Arc,
-    time::Duration,
-};
+use std::{borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
+use tool_schema::__private::{Example, Guarded};
 
 pub use self::{
     convert::{IntoToolError, OrToolError},
     kind::ErrorKind,
 };
-use crate::guarded::Guarded;
-use crate::{
-    Content, ToolName, Violation, Violations,
-    arguments::ArgumentError,
-    schema::Example,
-};
+use crate::{ArgumentError, Content, ToolName, Violation, Violations};
 
 /// The error of a call: a kind, a text for the model, and a text and source for the log.
 ///

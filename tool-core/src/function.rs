@@ -2,11 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
+use tool_schema::__private::{Checked, Refusal};
+
 use crate::{
     __private::{Boxed, Parameters, SlotList, Spec, Start, Used, Using, describe, returned},
     Arguments, BoxFuture, Checks, Dependency, ErrorKind, Metadata, ModelRequest, PrepareArguments, Prepared,
     SchemaError, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
-    arguments::plan::{Checked, Refusal},
     registration::{Invoke, InvokeMethod},
 };
 

@@ -6,7 +6,7 @@ use hmac_sha256::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::ser::Formatter;
 
-use crate::arguments::canonical::sorted;
+use tool_schema::__private::sorted;
 
 /// The SHA-256 of canonical JSON, formatted in hexadecimal.
 ///

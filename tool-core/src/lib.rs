@@ -9,37 +9,31 @@
 mod name;
 mod tool;
 
-mod arguments;
 pub mod constraint;
 mod context;
 mod definition;
 mod error;
 mod function;
-mod guarded;
 mod hash;
 mod merge;
 mod metadata;
-mod nearest;
 mod output;
-mod pointer;
 mod registration;
 mod request;
-mod schema;
 mod state;
-mod stored;
 
 pub use futures_core::Stream;
+pub use tool_schema::{
+    ArgumentError, Arguments, Correction, CorrectionRule, InputSchema, IntoArguments, Names, OutputSchema,
+    Plan, SchemaError, SchemaProblem, Violation, Violations, closest, nearest,
+};
 
 #[doc(hidden)]
 pub mod __private;
 #[doc(hidden)]
-pub use self::schema::{Misfit, Purpose};
+pub use tool_schema::{Misfit, Purpose};
 
 pub use self::{
-    arguments::{
-        ArgumentError, Arguments, IntoArguments, Violation, Violations,
-        plan::{Correction, CorrectionRule, Plan, SchemaProblem},
-    },
     context::{
         Budget, BudgetUsage, CallAddress, CallId, CallSink, ClientInfo, ConfirmationAnswer, Dependency,
         LogLevel, LogLine, Progress, ProvidedValues, ReadonlyContext, RunContext, ToolContext, Trigger,
@@ -52,13 +46,11 @@ pub use self::{
     merge::Merge,
     metadata::{Confirmation, Metadata, Permission, Retry},
     name::{InvalidName, ToolName},
-    nearest::{Names, closest, nearest},
     output::{Actions, Blob, Bytes, Content, Resource, ResourceBody, ToolOutput},
     registration::{Method, Registration, SourceLocation},
     request::{
         AddedMessage, ModelRequest, RequestAdditions, RequestFn, RequestHook, SharedRequestHook, request_fn,
     },
-    schema::{InputSchema, OutputSchema, SchemaError},
     state::{State, StateScope},
     tool::{BoxFuture, Checks, OnRequest, PrepareArguments, Prepared, Run, StaticToolSet, Tool},
 };

@@ -9,7 +9,9 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, RunContext, ToolError, guarded::Guarded};
+use tool_schema::__private::Guarded;
+
+use crate::{BoxFuture, RunContext, ToolError};
 
 /// A request before it is sent to a model. The tools of the request, by
 /// [`Tool::on_request`](crate::Tool::on_request), and each [`RequestHook`] may add to it. A handle that is cheap to

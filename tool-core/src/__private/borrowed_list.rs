@@ -1,16 +1,14 @@
 //! Borrowed list parameters with a default.
 
 use serde_json::Value;
+use tool_schema::__private::{Checked, Refusal};
 
 use super::{
     Call, Slot, Source,
     slot::Argued,
     slot::{Argument, OptionalSlice, Slice},
 };
-use crate::{
-    ToolError,
-    arguments::plan::{Checked, Refusal},
-};
+use crate::ToolError;
 
 /// A list, or the function that creates the default `V`.
 pub struct ListOr<T, V> {

@@ -4,8 +4,7 @@
 
 use schemars::Schema;
 use serde_json::Value;
-
-use crate::schema::{Limits, Plain, has_type};
+use tool_schema::__private::{Limits, Plain, has_type};
 
 /// One attribute. Values are given by functions, since not all of them are constants.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use serde::{
     de::{Error as _, IgnoredAny},
 };
 use serde_json::Value;
+use tool_schema::__private::{Checked, Refusal};
 
 use super::{Parameter, Spec, describe::Description, slot::SlotList};
-use crate::arguments::plan::{Checked, Refusal};
 
 /// The parameters of a function that are filled from the arguments.
 #[derive(Debug, Clone)]

@@ -8,19 +8,17 @@ use std::collections::HashSet;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use tool_schema::__private::{
+    ALIASES, Closing, FILLS, Flat, Given, Limits, Purpose, Row, canonical_output, input_generator,
+    output_generator, with_definitions,
+};
 
 use super::{
     Constraint, Parameter, Source, Spec,
     of::{Described, Form, Of},
     slot::{Argued, SlotList},
 };
-use crate::{
-    Dependency, InputSchema, OutputSchema, SchemaError,
-    schema::{
-        ALIASES, Closing, FILLS, Flat, Given, Limits, Purpose, Row, canonical_output, input_generator,
-        output_generator, with_definitions,
-    },
-};
+use crate::{Dependency, InputSchema, OutputSchema, SchemaError};
 
 /// The parameters of a function: those of the model and those of the program.
 pub(crate) struct Description {

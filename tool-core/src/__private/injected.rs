@@ -3,15 +3,13 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use serde::de::Error as _;
+use tool_schema::__private::{Checked, Refusal};
 
 use super::{
     Call, Provides, Slot, Source,
     slot::{Argument, unfilled},
 };
-use crate::{
-    State, ToolContext, ToolError,
-    arguments::plan::{Checked, Refusal},
-};
+use crate::{State, ToolContext, ToolError};
 
 /// A value that the program may have provided.
 pub struct MayBeProvided<T: ?Sized>(fn(&ToolContext) -> Option<&T>);

@@ -28,6 +28,11 @@ pub use serde;
 pub use serde_json;
 pub use std::{sync::Arc, vec::Vec};
 
+pub use tool_schema::__private::{
+    ExactValue, FormatVersion, Guarded, ResolvedPointer, ValueTypes, canonical_number, caught, discard,
+    pointer_steps, present, words,
+};
+
 pub use self::{
     added::{Added, AddedLater},
     checked::CheckParameter,
@@ -52,29 +57,15 @@ pub(crate) use self::{
 pub use crate::{
     Dependency, FunctionTool, Method, Permission, Registration, Retry, Run, SourceLocation, StaticToolSet,
     ToolContext, ToolError,
-    arguments::{ExactValue, canonical_number},
     context::{Attributes, current_grace, within_call, within_grace},
-    guarded::{Guarded, caught, discard},
     merged,
     name::rewritten,
     outcome, outcome_sync,
     registration::DeclaredToolset,
-    retried,
-    schema::{ResolvedPointer, ValueTypes, pointer_steps},
-    site,
+    retried, site,
     state::patch::apply as patch,
-    stored::{FormatVersion, present},
     takes_its_parameters_by_reference, to_json,
 };
-
-/// Helpers for another validator than plans: texts of violations, locations, and resolution of references.
-pub mod words {
-    pub use crate::{
-        arguments::plan::words::{beginning, counted, either, missing, one_of, quoted, received, unknown},
-        pointer::push_step,
-        schema::percent_decoded,
-    };
-}
 
 /// A JSON object.
 pub type Map = serde_json::Map<String, serde_json::Value>;

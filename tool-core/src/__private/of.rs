@@ -27,7 +27,9 @@ use super::{
     slot::{Argument, OptionalSlice, Slice, TextSlot},
     text::{CowText, Optional, PathText, Text},
 };
-use crate::{State, ToolContext, schema::Plain};
+use tool_schema::__private::Plain;
+
+use crate::{State, ToolContext};
 
 /// A placeholder for the type `T`.
 pub struct Of<T> {

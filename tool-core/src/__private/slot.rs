@@ -11,17 +11,14 @@ use serde::{
     de::{DeserializeOwned, DeserializeSeed, Error as _},
 };
 use serde_json::Value;
+use tool_schema::__private::{Checked, Plain, Refusal, without_null};
 
 use super::{
     Call,
     faithful::is_faithful,
     text::{Borrowed, Reading, TextView},
 };
-use crate::{
-    Dependency, ErrorKind, ToolContext, ToolError,
-    arguments::plan::{Checked, Refusal},
-    schema::Plain,
-};
+use crate::{Dependency, ErrorKind, ToolContext, ToolError};
 
 /// The source of a parameter's value.
 pub enum Source {
@@ -168,7 +165,7 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 /// Returns the schema of an `Option` whose `None` is an absent property.
 fn optional_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = generator.subschema_for::<T>();
-    crate::schema::without_null(&mut schema);
+    without_null(&mut schema);
     schema
 }
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use tool_schema::__private::{Example, Take};
+
 use super::ToolDefinition;
-use crate::{Arguments, ErrorKind, Plan, ToolError, arguments::plan::Take, schema::Example};
+use crate::{Arguments, ErrorKind, Plan, ToolError};
 
 /// Decoding of arguments.
 impl ToolDefinition {

@@ -3,7 +3,9 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use super::ToolDefinition;
-use crate::{Arguments, arguments::ExactValue, pointer::push_step};
+use tool_schema::__private::{ExactValue, push_step};
+
+use crate::Arguments;
 
 /// The number of items of a list whose schemas may differ; further ones count as the last of them.
 const MAX_DISTINCT_ITEMS: usize = 16;

@@ -2,11 +2,10 @@
 
 use std::{borrow::Cow, fmt};
 
+use tool_schema::__private::words::{beginning, grouped};
+
 use super::{ErrorKind, Inner, ToolError};
-use crate::{
-    ToolName,
-    arguments::plan::words::{beginning, grouped},
-};
+use crate::ToolName;
 
 impl ToolError {
     /// Returns the text for a model: the message without the chain of sources.

@@ -4,13 +4,10 @@ use std::{error::Error, fmt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use tool_schema::__private::{FormatVersion, caught, present};
 
 use super::{ErrorKind, Source, ToolError};
-use crate::{
-    Content, ToolName, Violation, Violations,
-    guarded::caught,
-    stored::{FormatVersion, present},
-};
+use crate::{Content, ToolName, Violation, Violations};
 
 /// The maximum number of stored sources, since a chain of sources may be cyclic.
 const SOURCES: usize = 32;

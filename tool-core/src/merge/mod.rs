@@ -8,7 +8,9 @@ mod shape;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use crate::{ErrorKind, ToolError, pointer::push_step};
+use tool_schema::__private::push_step;
+
+use crate::{ErrorKind, ToolError};
 
 /// A custom merge of the items of a stream, for types that the rules of `#[tool(merge)]` do not suit.
 ///

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::guarded::{Guarded, caught};
+use tool_schema::__private::{Guarded, caught};
 
 /// The details of an output.
 #[derive(Clone)]

@@ -6,7 +6,6 @@
 mod actions;
 mod content;
 mod details;
-mod json;
 mod read;
 mod set;
 mod together;
@@ -16,9 +15,9 @@ use std::{borrow::Cow, time::Duration};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use tool_schema::__private::json_text;
 
 use self::details::Details;
-pub(crate) use self::json::to_string as json_text;
 pub(crate) use self::together::{appended, as_list, concluded, joined, listed, merged, plain};
 pub use self::{
     actions::Actions,
@@ -104,7 +103,7 @@ impl ToolOutput {
     /// Returns an [`InvalidOutput`](ErrorKind::InvalidOutput) error if `value` cannot be serialised as JSON, for example a
     /// map whose keys are not strings, or a float that is not finite; the message names its location.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
-        let json = json::to_string(value).map_err(not_serializable)?;
+        let json = json_text(value).map_err(not_serializable)?;
         if !json.starts_with('"') {
             return Ok(Body::Json(json).into());
         }

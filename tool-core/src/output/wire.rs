@@ -2,12 +2,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+use tool_schema::__private::{FormatVersion, present};
 
 use super::{Actions, Body, Content, Details, Extras, ToolOutput};
-use crate::{
-    Correction,
-    stored::{FormatVersion, present},
-};
+use crate::Correction;
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

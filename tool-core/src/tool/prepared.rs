@@ -7,13 +7,12 @@ use std::{
 };
 
 use futures_core::Stream;
+use tool_schema::__private::{Corrections, Guarded};
 
 use super::{BoxFuture, Checks};
 use crate::{
     __private::{Boxed, Call, Invocation, Merged, Outputs, Part, Together, collect},
     Arguments, Permission, ToolContext, ToolError, ToolOutput,
-    arguments::Corrections,
-    guarded::Guarded,
 };
 
 /// A call with validated arguments that has not run yet.

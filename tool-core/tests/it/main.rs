@@ -7,6 +7,7 @@ mod canonical;
 mod context;
 mod definition;
 mod error;
+mod feedback;
 mod flatten;
 mod integers;
 mod maps;

@@ -16,6 +16,7 @@ use crate::{
 
 /// A package to build and test, and its features.
 const PACKAGES: &[(&str, &[&str])] = &[
+    ("tool-schema", &[]),
     ("tool-core", &[]),
     ("tool-runtime", &["--features", "testing,sealed-calls"]),
     ("tool-agent", &[]),

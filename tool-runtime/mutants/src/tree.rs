@@ -16,6 +16,7 @@ use crate::{
 
 /// The folders that are mutated.
 const PLACES: &[&str] = &[
+    "tool-schema/src",
     "tool-core/src",
     "tool-runtime/src",
     "extensions/tool-agent/src",
@@ -24,16 +25,20 @@ const PLACES: &[&str] = &[
     "extensions/tool-openapi/src",
 ];
 
-/// The switch, which is appended to `tool-core/src/lib.rs`.
+/// The switch, which is appended to `tool-schema/src/lib.rs`.
 const SWITCH: &str = include_str!("switch.rs");
 
-/// The switch for the extensions, which is appended to `tool-runtime/src/lib.rs`.
-const SWITCH_EXPORT: &str = "\n#[doc(hidden)]\npub use tool_core::__mutant;\n";
+/// The switch for crates that do not depend on `tool-schema`, which is appended to the `lib.rs` of `tool-core` and `tool-runtime`.
+const SWITCH_EXPORTS: [(&str, &str); 2] = [
+    ("tool-core/src/lib.rs", "\n#[doc(hidden)]\npub use tool_schema::__mutant;\n"),
+    ("tool-runtime/src/lib.rs", "\n#[doc(hidden)]\npub use tool_core::__mutant;\n"),
+];
 
 /// Returns the path of the switch in a file.
 fn switch_path(file: &str) -> &'static str {
     match file.split('/').next() {
-        Some("tool-core") => "crate::__mutant",
+        Some("tool-schema") => "crate::__mutant",
+        Some("tool-core") => "::tool_schema::__mutant",
         Some("tool-runtime") => "::tool_core::__mutant",
         _ => "::tool_runtime::__mutant",
     }
@@ -87,10 +92,11 @@ pub fn write(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) -> Resu
             text = new.into_bytes();
             all.insert(file.clone(), ranges);
         }
-        match file.as_str() {
-            "tool-core/src/lib.rs" => text.extend_from_slice(SWITCH.as_bytes()),
-            "tool-runtime/src/lib.rs" => text.extend_from_slice(SWITCH_EXPORT.as_bytes()),
-            _ => {}
+        if file == "tool-schema/src/lib.rs" {
+            text.extend_from_slice(SWITCH.as_bytes());
+        }
+        if let Some((_, export)) = SWITCH_EXPORTS.iter().find(|(path, _)| *path == file) {
+            text.extend_from_slice(export.as_bytes());
         }
         let path = tree.join(&file);
         if fs::read(&path).ok().as_ref() != Some(&text) {

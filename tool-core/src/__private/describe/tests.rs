@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tool_schema::__private::{canonical_output, output_generator, with_definitions};
 
 use super::{
     Argued, Form, Generator, InputSchema, OutputSchema, Parameter, Returned, Source, Spec, flat, input_schema,
@@ -10,7 +11,6 @@ use super::{
 use crate::{
     __private::{Constraint, Of, Slot, probe::*},
     SourceLocation,
-    schema::{canonical_output, output_generator, with_definitions},
 };
 
 const SITE: SourceLocation = SourceLocation { file: "", line: 1, module: "", package: None, version: None };

@@ -13,7 +13,7 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 fn list<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    crate::schema::list_of(generator.subschema_for::<T>())
+    tool_schema::__private::list_of(generator.subschema_for::<T>())
 }
 
 // The schema of the combined items, in the order in which `items` selects the combination.

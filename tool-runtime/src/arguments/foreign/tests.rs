@@ -37,7 +37,7 @@ fn every_verdict_equals_the_suite_and_every_verdict_of_jsonschema_is_present() {
 
 /// Returns all groups of the suite with their file names.
 fn suite() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tool-core/tests/suite/draft2020-12");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tool-schema/tests/suite/draft2020-12");
     let mut groups = Vec::new();
     for file in fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();

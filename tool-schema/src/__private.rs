@@ -1,0 +1,30 @@
+//! Parts of this crate for the other crates of its workspace. Not a public API; it may change at any time.
+
+pub use crate::{
+    arguments::{
+        Corrections, ExactValue,
+        canonical::sorted,
+        canonical_number,
+        plan::{Checked, Object, Refusal, Take},
+    },
+    guarded::{Guarded, caught, discard},
+    pointer::push_step,
+    schema::{
+        ALIASES, Closing, Example, FILLS, Flat, Given, Limits, Plain, Purpose, ResolvedPointer, Row,
+        ValueTypes, canonical_output, has_type, input_generator, list_of, output_generator, pointer_steps,
+        with_definitions, without_null,
+    },
+    serialize::to_string as json_text,
+    stored::{FormatVersion, present},
+};
+
+/// Helpers for another validator than plans: texts of violations, locations, and resolution of references.
+pub mod words {
+    pub use crate::{
+        arguments::plan::words::{
+            beginning, counted, either, grouped, missing, one_of, quoted, received, unknown,
+        },
+        pointer::push_step,
+        schema::percent_decoded,
+    };
+}

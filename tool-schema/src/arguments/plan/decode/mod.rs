@@ -1,0 +1,356 @@
+//! A validating `serde` deserializer for JSON text.
+//!
+//! Plan and text are traversed together, so that a typed value is built and validated in one pass. Three equivalent
+//! spellings are accepted: an integer may be written `3.0` or `1e2`, a non-required property may be `null` instead of
+//! absent, and a property may have the name of an alias.
+//!
+//! Rules that need a complete value (`anyOf` and similar, `uniqueItems`, ..) are validated first, on a copy of that
+//! part, which is then decoded from the text without them.
+
+mod copy;
+mod enumeration;
+mod key;
+mod list;
+mod object;
+mod refusal;
+mod scalar;
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+pub use self::object::Object;
+pub use self::refusal::Refusal;
+pub(in crate::arguments) use self::refusal::{RefusedKey, Why};
+use self::{
+    copy::copied,
+    enumeration::UnitVariant,
+    key::Key,
+    list::List,
+    scalar::{Hint, Scalar},
+};
+use super::{
+    Plan,
+    check::Walk,
+    node::{Node, Types},
+    settle::{SPARE, is_settled, settle_whole},
+};
+use crate::arguments::json::Reader;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, IgnoredAny, Visitor},
+};
+
+/// A position in a text with the node of the value there.
+#[derive(Debug)]
+pub struct Checked<'c, 't, 'p> {
+    source: &'c mut Source<'t, 'p>,
+    node: &'p Node,
+}
+
+/// A text and its plan.
+#[derive(Debug, Clone)]
+pub(in crate::arguments) struct Source<'t, 'p> {
+    pub(in crate::arguments::plan) reader: Reader<'t>,
+    plan: &'p Plan,
+    /// The rest of the steps that values which are validated as a whole share.
+    spare: usize,
+}
+
+impl<'t, 'p> Source<'t, 'p> {
+    pub(in crate::arguments) fn new(text: &'t str, plan: &'p Plan) -> Self {
+        Self { reader: Reader::new(text), plan, spare: SPARE }
+    }
+
+    /// Returns the whole text as one value.
+    pub(in crate::arguments) fn value(&mut self) -> Checked<'_, 't, 'p> {
+        let node = self.plan.root();
+        Checked { source: self, node }
+    }
+
+    /// Skips the next value if `node` admits it; otherwise stays before it and returns `false`.
+    pub(in crate::arguments::plan) fn skip(&mut self, node: &'p Node) -> bool {
+        let before = self.reader.clone();
+        let is_admitted = IgnoredAny::deserialize(Checked { source: self, node }).is_ok();
+        if !is_admitted {
+            self.reader = before;
+        }
+        is_admitted
+    }
+
+    /// Skips the string that follows, like [`skip`](Self::skip).
+    #[inline]
+    pub(in crate::arguments::plan) fn skip_text(&mut self, node: &Node) -> bool {
+        let mut reader = self.reader.clone();
+        let is_admitted = reader.string().is_ok_and(|text| scalar::admits_text(node, &text));
+        if is_admitted {
+            self.reader = reader;
+        }
+        is_admitted
+    }
+
+    /// Ends the text; further tokens are an error.
+    pub(in crate::arguments) fn end(&mut self) -> Result<(), Refusal> {
+        if self.reader.peek().is_none() { Ok(()) } else { Err(Refusal::new(Why::Syntax)) }
+    }
+}
+
+impl Node {
+    #[inline]
+    fn allows(&self, types: Types) -> Result<(), Refusal> {
+        if self.types.contains(types) { Ok(()) } else { Err(Refusal::refused()) }
+    }
+}
+
+impl<'c, 't, 'p> Checked<'c, 't, 'p> {
+    /// Opens the value as an object, for reading its properties one by one.
+    #[inline]
+    pub fn into_object(mut self) -> Result<Object<'c, 't, 'p>, Refusal> {
+        self.settle_whole()?;
+        match self.source.reader.peek() {
+            Some(b'{') => Object::open(self.source, self.node),
+            Some(_) => Err(Refusal::refused()),
+            None => Err(Refusal::new(Why::Syntax)),
+        }
+    }
+
+    /// Validates a value as a whole if its rules require that.
+    #[inline]
+    fn settle_whole(&mut self) -> Result<(), Refusal> {
+        if self.node.is_whole { self.check_whole() } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn check_whole(&mut self) -> Result<(), Refusal> {
+        // Cloning a source is cheap; the copy reads ahead.
+        let mut ahead = self.source.clone();
+        let mut value = copied(&mut ahead.reader)?;
+        let (plan, node) = (self.source.plan, self.node);
+        // Untagged enums would select another variant for a value that is not normalised.
+        if !Walk::new(plan).fits(node, &value) {
+            return Err(Refusal::refused());
+        }
+        if !is_settled(&value) {
+            let settled = settle_whole(plan, node, &mut value, &mut self.source.spare);
+            if settled.changed || settled.is_unclear {
+                return Err(Refusal::refused());
+            }
+        }
+        self.node = &Node::TRUSTED;
+        Ok(())
+    }
+
+    /// Reads a value of any type, determined by its first byte.
+    fn any<V: Visitor<'t>>(mut self, hint: Hint, visitor: V) -> Result<V::Value, Refusal> {
+        self.settle_whole()?;
+        match self.source.reader.peek() {
+            Some(b'{') => {
+                let mut object = Object::open(self.source, self.node)?;
+                let value = visitor.visit_map(&mut object)?;
+                object.end()?;
+                Ok(value)
+            }
+            Some(b'[') => {
+                let mut list = List::open(self.source, self.node)?;
+                let value = visitor.visit_seq(&mut list)?;
+                list.end()?;
+                Ok(value)
+            }
+            Some(first) => match scalar::read(&mut self.source.reader, self.node, first, hint)? {
+                Scalar::Borrowed(text) => visitor.visit_borrowed_str(text),
+                Scalar::Owned(text) => visitor.visit_string(text),
+                Scalar::Signed(number) => visitor.visit_i64(number),
+                Scalar::Unsigned(number) => visitor.visit_u64(number),
+                Scalar::Bool(value) => visitor.visit_bool(value),
+                Scalar::Null => visitor.visit_unit(),
+                Scalar::Float(number) => visitor.visit_f64(number),
+                Scalar::Wide(number) => visitor.visit_i128(number),
+                Scalar::WideUnsigned(number) => visitor.visit_u128(number),
+            },
+            None => Err(Refusal::new(Why::Syntax)),
+        }
+    }
+
+    /// Reads an integer; fast path for the usual form.
+    #[inline]
+    fn integer<V: Visitor<'t>>(self, hint: Hint, visitor: V) -> Result<V::Value, Refusal> {
+        let node = self.node;
+        if node.is_whole {
+            return self.any(hint, visitor);
+        }
+        self.source.reader.peek();
+        let start = self.source.reader.position();
+        if let Some((negative, magnitude)) = self.source.reader.take_integer() {
+            match node.admits_integer(negative, magnitude) {
+                Some(true) if !negative => return visitor.visit_u64(magnitude),
+                Some(true) => return visitor.visit_i64(-magnitude.cast_signed()),
+                Some(false) => return Err(Refusal::refused()),
+                None => self.source.reader = self.source.reader.at(start),
+            }
+        }
+        self.any(hint, visitor)
+    }
+
+    /// Reads a 64-bit float; fast path for the usual forms.
+    #[inline]
+    fn float<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        let node = self.node;
+        if node.is_whole {
+            return self.any(Hint::Float, visitor);
+        }
+        self.source.reader.peek();
+        let start = self.source.reader.position();
+        if let Some(float) = self.source.reader.take_decimal() {
+            match node.admits_float(float) {
+                Some(true) => return visitor.visit_f64(float),
+                Some(false) => return Err(Refusal::refused()),
+                None => self.source.reader = self.source.reader.at(start),
+            }
+        }
+        self.integer(Hint::Float, visitor)
+    }
+
+    /// Reads a string on a fast path.
+    #[inline]
+    fn text<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        let node = self.node;
+        if node.is_whole || self.source.reader.peek() != Some(b'"') {
+            return self.any(Hint::None, visitor);
+        }
+        let text = self.source.reader.string()?;
+        if !scalar::admits_text(node, &text) {
+            return Err(Refusal::refused());
+        }
+        match text {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+
+    /// Reads a value that is kept as text.
+    fn raw<V: Visitor<'t>>(self, name: &'static str, visitor: V) -> Result<V::Value, Refusal> {
+        let Self { source, node } = self;
+        source.reader.peek();
+        let start = source.reader.position();
+        IgnoredAny::deserialize(Checked { source: &mut *source, node })?;
+        let raw = source.reader.part(start..source.reader.position());
+        // Only `serde_json` can create a raw value.
+        let mut foreign = serde_json::Deserializer::from_str(raw);
+        foreign.deserialize_newtype_struct(name, visitor).map_err(Refusal::custom)
+    }
+}
+
+/// The name by which `serde_json` requests a `RawValue`.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+macro_rules! forward {
+    ($($method:ident => $read:ident($($hint:expr)?);)*) => { $(
+        #[inline]
+        fn $method<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+            self.$read($($hint,)? visitor)
+        }
+    )* };
+}
+
+impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
+    type Error = Refusal;
+
+    forward! {
+        deserialize_any => any(Hint::None);
+        deserialize_ignored_any => any(Hint::None);
+        deserialize_bool => any(Hint::None);
+        deserialize_i8 => integer(Hint::Integer);
+        deserialize_i16 => integer(Hint::Integer);
+        deserialize_i32 => integer(Hint::Integer);
+        deserialize_i64 => integer(Hint::Integer);
+        deserialize_u8 => integer(Hint::Integer);
+        deserialize_u16 => integer(Hint::Integer);
+        deserialize_u32 => integer(Hint::Integer);
+        deserialize_u64 => integer(Hint::Integer);
+        deserialize_i128 => integer(Hint::Wide);
+        deserialize_u128 => integer(Hint::Wide);
+        deserialize_f32 => any(Hint::Single);
+        deserialize_f64 => float();
+        deserialize_char => text();
+        deserialize_str => text();
+        deserialize_string => text();
+        deserialize_bytes => any(Hint::None);
+        deserialize_byte_buf => any(Hint::None);
+        deserialize_unit => any(Hint::None);
+        deserialize_seq => any(Hint::None);
+        deserialize_map => any(Hint::None);
+        deserialize_identifier => text();
+    }
+
+    fn deserialize_option<V: Visitor<'t>>(mut self, visitor: V) -> Result<V::Value, Refusal> {
+        self.settle_whole()?;
+        if self.source.reader.peek() != Some(b'n') {
+            return visitor.visit_some(self);
+        }
+        self.node.allows(Types::NULL)?;
+        scalar::read(&mut self.source.reader, self.node, b'n', Hint::None)?;
+        visitor.visit_none()
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'t>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        if name == RAW_VALUE { self.raw(name, visitor) } else { visitor.visit_newtype_struct(self) }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'t>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        self.any(Hint::None, visitor)
+    }
+
+    fn deserialize_tuple<V: Visitor<'t>>(self, _: usize, visitor: V) -> Result<V::Value, Refusal> {
+        self.any(Hint::None, visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'t>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        self.any(Hint::None, visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'t>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        self.any(Hint::None, visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'t>>(
+        mut self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        self.settle_whole()?;
+        match self.source.reader.peek() {
+            Some(b'{') => {
+                let mut object = Object::open(self.source, self.node)?;
+                let value = visitor.visit_enum(&mut object)?;
+                object.end()?;
+                Ok(value)
+            }
+            Some(first) => match scalar::read(&mut self.source.reader, self.node, first, Hint::None)? {
+                Scalar::Borrowed(name) => visitor.visit_enum(UnitVariant(Key(Cow::Borrowed(name)))),
+                Scalar::Owned(name) => visitor.visit_enum(UnitVariant(Key(Cow::<str>::Owned(name)))),
+                _ => Err(Refusal::custom("expected the name of a variant, or an object with it")),
+            },
+            None => Err(Refusal::new(Why::Syntax)),
+        }
+    }
+}

@@ -1,0 +1,253 @@
+use std::{borrow::Cow, collections::HashSet};
+
+use serde::de::{DeserializeSeed, Error as _, MapAccess};
+use serde_json::Value;
+
+use super::{Checked, Refusal, Source, Types, key::Key};
+use crate::arguments::plan::{
+    check::Walk,
+    node::{Node, ObjectRules, Rest},
+    table::Property,
+};
+
+/// An open object.
+#[derive(Debug)]
+pub struct Object<'c, 't, 'p> {
+    source: &'c mut Source<'t, 'p>,
+    node: &'p Node,
+    object: Option<&'p ObjectRules>,
+    /// The node of the next value.
+    value: &'p Node,
+    /// The current property, if the plan names it.
+    property: Option<&'p Property>,
+    /// The name of the property, unless it is the expected one.
+    name: Cow<'t, str>,
+    is_read: bool,
+    /// The position of the name.
+    name_at: usize,
+    /// The index of the expected next property, one after the last.
+    near: usize,
+    /// The number of properties read; `required` counts those that are required.
+    count: usize,
+    required: usize,
+    /// `true` if nothing has been read.
+    is_fresh: bool,
+    is_closed: bool,
+    /// A bit for each present property, for the first 64 in the plan.
+    known: u64,
+    /// The other names; usually none.
+    #[expect(clippy::box_collection, reason = "an open object is moved, and most have no such names")]
+    others: Option<Box<HashSet<Cow<'t, str>>>>,
+}
+
+impl<'c, 't, 'p> Object<'c, 't, 'p> {
+    #[inline]
+    pub(super) fn open(source: &'c mut Source<'t, 'p>, node: &'p Node) -> Result<Self, Refusal> {
+        node.allows(Types::OBJECT)?;
+        source.reader.open()?;
+        Ok(Self {
+            source,
+            node,
+            object: node.object.as_deref(),
+            value: node,
+            property: None,
+            name: Cow::Borrowed(""),
+            is_read: false,
+            name_at: 0,
+            near: 0,
+            count: 0,
+            required: 0,
+            is_fresh: true,
+            is_closed: false,
+            known: 0,
+            others: None,
+        })
+    }
+
+    /// Advances to the next present property; returns `false` at the end.
+    pub fn advance(&mut self) -> Result<bool, Refusal> {
+        while !self.is_closed {
+            if !self.source.reader.next_property(self.is_fresh)? {
+                self.is_closed = true;
+                return self.complete().map(|()| false);
+            }
+            self.is_fresh = false;
+            self.name_at = self.source.reader.position();
+            let object = self.object;
+            let is_present = match object {
+                Some(object) if self.is_expected(object) => self.enter(object)?,
+                _ => self.unexpected()?,
+            };
+            if is_present {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Consumes the expected next name with its colon, if it follows.
+    #[inline]
+    fn is_expected(&mut self, object: &'p ObjectRules) -> bool {
+        self.property = object.expected(self.near).filter(|it| self.source.reader.take_all(&it.written));
+        self.near += usize::from(self.property.is_some());
+        self.is_read = false;
+        self.property.is_some()
+    }
+
+    /// Looks up the node of a named property; returns `false` if it counts as absent.
+    #[inline(always)]
+    fn enter(&mut self, object: &'p ObjectRules) -> Result<bool, Refusal> {
+        let Some(property) = self.property else { return Ok(false) };
+        if self.known & property.bit != 0 {
+            return Err(Refusal::refused());
+        }
+        self.known |= property.bit;
+        if property.bit == 0 {
+            // Recorded under the property name, since an alias of it may follow.
+            self.insert(Cow::Owned(property.name.to_string()))?;
+        }
+        self.value = match property.node {
+            Some(node) => self.source.plan.node(node),
+            None => self.other(object)?,
+        };
+        self.required += usize::from(property.required);
+        if !property.required && self.source.reader.peek() == Some(b'n') && self.is_nothing(property)? {
+            return Ok(false);
+        }
+        self.count += 1;
+        Ok(true)
+    }
+
+    /// Consumes a `null` that means absence of a non-required property.
+    #[cold]
+    fn is_nothing(&mut self, property: &Property) -> Result<bool, Refusal> {
+        let may_be_null = self.value.types.contains(Types::NULL)
+            && Walk::new(self.source.plan).fits(self.value, &Value::Null);
+        if property.node.is_none() || may_be_null {
+            return Ok(false);
+        }
+        self.source.reader.word("null")?;
+        Ok(true)
+    }
+
+    /// Consumes any name with its colon; returns `false` if the property counts as absent.
+    #[inline(never)]
+    fn unexpected(&mut self) -> Result<bool, Refusal> {
+        self.name = self.source.reader.name()?;
+        self.is_read = true;
+        let Some(object) = self.object else {
+            self.value = if self.node.is_trusted { self.node } else { &Node::ANYTHING };
+            return self.enter_other();
+        };
+        if let Some(names) = object.names
+            && !Walk::new(self.source.plan).admits(names, &Value::from(&*self.name))
+        {
+            return Err(Refusal::refused());
+        }
+        self.property = object.properties.find_near(&self.name, &mut self.near);
+        if self.property.is_some() {
+            return self.enter(object);
+        }
+        self.value = self.other(object)?;
+        self.enter_other()
+    }
+
+    /// Enters a property that the plan does not name.
+    fn enter_other(&mut self) -> Result<bool, Refusal> {
+        if !self.node.is_trusted {
+            self.insert(self.name.clone())?;
+        }
+        self.count += 1;
+        Ok(true)
+    }
+
+    /// Records a name without a bit.
+    fn insert(&mut self, name: Cow<'t, str>) -> Result<(), Refusal> {
+        if self.others.get_or_insert_default().insert(name) { Ok(()) } else { Err(Refusal::refused()) }
+    }
+
+    /// Returns the node of a property that the plan does not name.
+    fn other(&self, object: &'p ObjectRules) -> Result<&'p Node, Refusal> {
+        let name = self.name();
+        let matching = object.patterns.iter().find(|(pattern, _)| pattern.is_match(name));
+        match (matching.map(|(_, node)| *node), object.rest) {
+            (Some(node), _) | (None, Rest::Schema(node)) => Ok(self.source.plan.node(node)),
+            (None, Rest::Anything) => Ok(&Node::ANYTHING),
+            (None, Rest::Nothing) => Err(Refusal::refused()),
+        }
+    }
+
+    /// Applies the rules that need the complete object.
+    fn complete(&self) -> Result<(), Refusal> {
+        let is_complete = self.object.is_none_or(|object| {
+            self.required == object.properties.required()
+                && (object.count.least..=object.count.most).contains(&self.count)
+        });
+        if is_complete { Ok(()) } else { Err(Refusal::refused()) }
+    }
+
+    /// Ends the object; further properties are an error.
+    #[inline]
+    pub(super) fn end(mut self) -> Result<(), Refusal> {
+        if self.is_closed || !self.advance()? {
+            return Ok(());
+        }
+        Err(Refusal::custom(format_args!("`{}` is one property too many", self.name())))
+    }
+
+    /// Returns the index of the current property in the plan.
+    #[inline]
+    pub fn position(&self) -> Option<usize> {
+        self.property.and_then(|_| self.near.checked_sub(1))
+    }
+
+    /// Returns the name of the current property, with aliases replaced.
+    pub fn name(&self) -> &str {
+        self.property.map_or(&self.name, |property| &property.name)
+    }
+
+    /// Decodes the current name as written; called once.
+    #[inline]
+    pub(super) fn key<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<K::Value, Refusal> {
+        match self.property {
+            Some(property) if !self.is_read => seed.deserialize(Key(&*property.name)),
+            _ => seed.deserialize(Key(std::mem::take(&mut self.name))),
+        }
+    }
+
+    /// Returns the value of the current property.
+    #[inline]
+    pub fn value(&mut self) -> Checked<'_, 't, 'p> {
+        Checked { source: self.source, node: self.value }
+    }
+
+    /// Adds the current property to the path of `refusal`.
+    #[cold]
+    pub fn within(&self, refusal: Refusal) -> Refusal {
+        let mut reader = self.source.reader.at(self.name_at);
+        refusal.within(reader.string().map(Cow::into_owned).unwrap_or_default())
+    }
+}
+
+impl<'t> MapAccess<'t> for &mut Object<'_, 't, '_> {
+    type Error = Refusal;
+
+    #[inline]
+    fn next_key_seed<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<Option<K::Value>, Refusal> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        match self.key(seed) {
+            Ok(key) => Ok(Some(key)),
+            Err(refusal) => Err(self.within(refusal)),
+        }
+    }
+
+    #[inline]
+    fn next_value_seed<V: DeserializeSeed<'t>>(&mut self, seed: V) -> Result<V::Value, Refusal> {
+        match seed.deserialize(self.value()) {
+            Ok(value) => Ok(value),
+            Err(refusal) => Err(self.within(refusal)),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Reading arguments by a plan: one pass for valid arguments, and a second, slower one that reports violations.
+
+use serde_json::Value;
+
+use super::{
+    Correction, Plan,
+    decode::{Checked, Refusal, Source, Why},
+    settle::{self, Removed},
+    words::received,
+};
+use crate::{
+    Arguments, Violation, Violations,
+    arguments::{
+        ArgumentError,
+        canonical::spelled,
+        document::Document,
+        json::{DEEPEST, Fault},
+        received::spell_corrections,
+        rewrite::rewritten,
+    },
+};
+
+/// The result of reading a text by a plan.
+#[derive(Debug)]
+enum Fit {
+    /// Valid as it is.
+    AsItIs,
+    /// Valid after rewriting as this text, which is equivalent apart from the corrections.
+    As(String, Vec<Correction>),
+    /// Invalid, with the violations.
+    Not(Violations),
+}
+
+/// Decodes a value from a text; may be called again with another text of the same value.
+pub trait Take: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal> {}
+
+impl<F: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal>> Take for F {}
+
+impl Plan {
+    /// Reads `arguments` with `take`; afterwards they contain the text that was read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with all violations.
+    #[doc(hidden)]
+    #[inline]
+    pub fn read(&self, arguments: &mut Arguments<'_>, mut take: impl Take) -> Result<(), ArgumentError> {
+        match self.attempt(arguments.as_str(), &mut take) {
+            Ok(()) => Ok(()),
+            Err(refusal) => self.read_again(arguments, refusal, &mut take),
+        }
+    }
+
+    /// Validates `arguments` and returns them with corrections applied.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with all violations.
+    pub fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ArgumentError> {
+        if self.holds(arguments.as_str()) {
+            return Ok(arguments);
+        }
+        match self.fit_of(arguments.as_str(), arguments.lenient)? {
+            Fit::AsItIs => Ok(arguments),
+            Fit::As(text, corrections) => Ok(arguments.corrected(text, corrections)),
+            Fit::Not(violations) => Err(ArgumentError::new(violations, arguments.as_str())),
+        }
+    }
+
+    /// Returns the canonical text of the call with valid `arguments`: property names instead of aliases, exact
+    /// numbers in one spelling, and without properties that are ignored or `null` for "absent". The corrections are
+    /// kept.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the arguments are not JSON, or nest choices so deeply that the step limit is exceeded;
+    /// arguments without a canonical text are not executed.
+    pub fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ArgumentError> {
+        let text = arguments.as_str();
+        let document = Document::read(text).map_err(|_| ArgumentError::not_json(text))?;
+        let mut value = document.value;
+        let settled = settle::canonical(self, &mut value);
+        if settled.is_unclear || (settled.is_spent && self.may_hide(&value)) {
+            return Err(ArgumentError::new(unclear(), text));
+        }
+        let settled = rewritten(text, &value, &self.aliases());
+        let spelled = spelled(&settled).ok_or_else(|| ArgumentError::not_json(text))?;
+        if *spelled == *text {
+            return Ok(arguments);
+        }
+        let spelled = spelled.into_owned();
+        Ok(arguments.corrected(spelled, Vec::new()))
+    }
+
+    #[inline]
+    fn attempt(&self, text: &str, take: &mut (impl Take + ?Sized)) -> Result<(), Refusal> {
+        let mut source = Source::new(text, self);
+        take(source.value(), text)?;
+        source.end()
+    }
+
+    #[cold]
+    fn read_again(
+        &self,
+        arguments: &mut Arguments<'_>,
+        refusal: Refusal,
+        take: &mut dyn Take,
+    ) -> Result<(), ArgumentError> {
+        let text = arguments.as_str();
+        if !matches!(refusal.why(), Why::Syntax | Why::TooDeep)
+            && let Some(violations) = self.survey(text, arguments.lenient)
+        {
+            return Err(ArgumentError::new(violations, text));
+        }
+        let refusal = match self.fit_of(text, arguments.lenient)? {
+            Fit::Not(violations) => return Err(ArgumentError::new(violations, text)),
+            Fit::AsItIs => refusal,
+            Fit::As(fitting, corrections) => match self.attempt(&fitting, take) {
+                Ok(()) => {
+                    let came = std::mem::replace(arguments, Arguments::EMPTY);
+                    *arguments = came.corrected(fitting, corrections);
+                    return Ok(());
+                }
+                Err(refusal) if corrections.is_empty() => refusal,
+                // Report the text as received.
+                Err(refusal) => match self.fit_of(text, false)? {
+                    Fit::Not(violations) => {
+                        let violations = beside(violations, text, &fitting, &refusal);
+                        return Err(ArgumentError::new(violations, text));
+                    }
+                    Fit::AsItIs | Fit::As(..) => refusal,
+                },
+            },
+        };
+        Err(ArgumentError::new(unreadable(text, &refusal), text))
+    }
+
+    /// Returns `true` if `text` is valid and in its normal form; if `false`, it may be so nevertheless.
+    pub(super) fn holds(&self, text: &str) -> bool {
+        // Otherwise, a value may be too deep for the other walks.
+        let is_bounded = self.deepest >= DEEPEST as usize;
+        is_bounded && !self.has_aliases && !has_other_spelling(text) && self.reads(text)
+    }
+
+    /// Returns `true` if the decoder of a tool reads `text`, apart from the types of its values.
+    pub(super) fn reads(&self, text: &str) -> bool {
+        let mut source = Source::new(text, self);
+        source.skip(self.root()) && source.end().is_ok()
+    }
+
+    fn fit_of(&self, text: &str, is_lenient: bool) -> Result<Fit, ArgumentError> {
+        let mut document = match Document::read(text) {
+            Ok(document) => document,
+            Err(Fault::Syntax) => return Err(ArgumentError::not_json(text)),
+            Err(Fault::TooDeep) => {
+                let expected = format!("a value that is nested at most {DEEPEST} levels deep");
+                return Ok(Fit::Not(Violation::new("", expected, "one that is nested more deeply").into()));
+            }
+        };
+        let rewritten = |value: &Value| rewritten(text, value, &self.aliases());
+        // Reports name numbers and properties by their location in the text.
+        let (settled, removed) = if document.is_odd() || !document.moved.is_empty() {
+            self.settle_recorded(&mut document.value)
+        } else {
+            (self.settle(&mut document.value), Removed::default())
+        };
+        let changed = settled.changed || document.is_rewritten;
+        if !document.is_odd() && self.admits(&document.value) {
+            if settled.is_unclear {
+                return Ok(Fit::Not(unclear().into()));
+            }
+            if !changed {
+                return Ok(Fit::AsItIs);
+            }
+            let text = rewritten(&document.value);
+            let is_normal = !settled.is_spent || self.reads(&text);
+            return Ok(if is_normal { Fit::As(text, Vec::new()) } else { Fit::Not(unclear().into()) });
+        }
+        if is_lenient {
+            let (changed, mut corrections) = self.correct(&mut document);
+            if !corrections.is_empty() && self.admits(&document.value) {
+                let received_text = text;
+                let text = rewritten(&document.value);
+                // With too many choices within choices, it is not in the normal form, which the tool expects.
+                if self.reads(&text) {
+                    spell_corrections(&mut corrections, received_text);
+                    return Ok(Fit::As(text, corrections));
+                }
+            }
+            if changed {
+                // Report the text as received.
+                return self.fit_of(text, false);
+            }
+        }
+        let findings = self.findings(&document.value).moved(|order| removed.origin(order));
+        let findings = findings.with_written(&document.moved);
+        let findings = findings.with_too_large(&document.too_large);
+        Ok(Fit::Not(findings.with_repeated(&document.repeated).into()))
+    }
+}
+
+/// Returns the violation of arguments whose normal form is not known: trying all choices within choices would take too long.
+fn unclear() -> Violation {
+    let expected = "arguments of which it can be told what they mean";
+    Violation::new("", expected, "too many choices within choices")
+}
+
+/// Returns `true` if `text` may have a value in another spelling than the normal one: `null` for "absent", and an integer as `3.0`,
+/// `1e2` or `-0`.
+fn has_other_spelling(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let next = |at: usize| bytes.get(at).copied().unwrap_or_default();
+    bytes.iter().enumerate().any(|(at, byte)| match byte {
+        b'0'..=b'9' => matches!(next(at + 1), b'.' | b'e' | b'E'),
+        b'-' => next(at + 1) == b'0' && !next(at + 2).is_ascii_digit(),
+        b'n' => bytes.get(at..).is_some_and(|rest| rest.starts_with(b"null")),
+        _ => false,
+    })
+}
+
+/// Combines the plan's violations of `text` with those of the type in `read`, the text after corrections: a corrected
+/// value is not the remaining mistake.
+///
+/// For a violation inside a string that was parsed as JSON, the string is reported.
+fn beside(violations: Violations, text: &str, read: &str, refusal: &Refusal) -> Violations {
+    if !matches!(refusal.why(), Why::Undecodable(_)) {
+        return violations;
+    }
+    let came = Document::read(text).map(|document| document.value).unwrap_or_default();
+    let mut only = unreadable(read, refusal);
+    while came.pointer(&only.pointer).is_none()
+        && let Some(end) = only.pointer.rfind('/')
+    {
+        only.pointer.truncate(end);
+        only.received = came.pointer(&only.pointer).map(received).unwrap_or_default();
+    }
+    violations.after(only)
+}
+
+/// Returns the violation for a value that the plan admits and the type rejects; the type's own message is the only
+/// explanation.
+fn unreadable(text: &str, refusal: &Refusal) -> Violation {
+    let pointer = refusal.pointer();
+    let expected = match refusal.why() {
+        Why::Undecodable(message) => format!("something that can be read ({message})"),
+        Why::Refused | Why::Syntax | Why::TooDeep => "something that can be read".to_owned(),
+    };
+    let value = Document::read(text).ok().and_then(|document| document.value.pointer(&pointer).map(received));
+    Violation::new(pointer, expected, value.unwrap_or_else(|| "nothing".to_owned()))
+}

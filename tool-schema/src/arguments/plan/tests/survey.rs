@@ -1,0 +1,203 @@
+//! The survey of a text reports what the walk over its value reports.
+
+use std::cell::Cell;
+
+use proptest::{collection::vec, sample::select, test_runner::TestRunner};
+use serde_json::{Value, json};
+
+use super::{
+    drawn::{config, root, value},
+    plan,
+};
+use crate::{
+    Arguments, Plan, Violations,
+    arguments::{document::Document, received::spell_violations},
+    schema::ALIASES,
+};
+
+/// Returns the report of the walk over the value; empty if the text is valid.
+fn report(plan: &Plan, text: &str, is_lenient: bool) -> Violations {
+    let arguments = Arguments::of(text.into()).lenient(is_lenient);
+    plan.fit(arguments).err().map(|error| error.violations().clone()).unwrap_or_default()
+}
+
+/// Checks the survey of `text`, and returns `true` if it does not give up.
+#[track_caller]
+fn agree(plan: &Plan, text: &str) -> bool {
+    let surveys = [false, true].map(|is_lenient| match plan.survey(text, is_lenient) {
+        Some(mut survey) => {
+            // As an error does with each report.
+            spell_violations(&mut survey, text);
+            assert_eq!(survey, report(plan, text, is_lenient), "{text}");
+            true
+        }
+        None => false,
+    });
+    surveys.contains(&true)
+}
+
+/// Formats a value as JSON in which numbers have the other `spellings`, and names occur twice, in turn.
+fn spelled(value: &Value, spellings: &mut impl Iterator<Item = &'static str>) -> String {
+    let spelling = spellings.next().unwrap_or_default();
+    match value {
+        Value::Number(number) if number.is_f64() => number.to_string(),
+        Value::Number(number) => format!("{number}{}", spelling.trim_start_matches("again")),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(|item| spelled(item, spellings)).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(map) => {
+            let mut members: Vec<_> =
+                map.iter().map(|(name, value)| format!("{name:?}:{}", spelled(value, spellings))).collect();
+            if spelling == "again" {
+                members.extend(members.first().cloned());
+            }
+            format!("{{{}}}", members.join(","))
+        }
+        other => other.to_string(),
+    }
+}
+
+#[test]
+fn survey_and_walk_report_the_same() {
+    let spellings = vec!["", "", "", "", "", "", ".0", "e1", ".00000000000000000001", "e400", "again"];
+    let drawn = (root(), vec((value(), vec(select(spellings), 12)), 8));
+    let (surveyed, left) = (Cell::new(0), Cell::new(0));
+    let survey = |(schema, values): (Value, Vec<(Value, Vec<&'static str>)>)| {
+        let Ok(plan) = Plan::compile(&schema) else { return Ok(()) };
+        for (value, spellings) in values {
+            let text = spelled(&value, &mut spellings.into_iter());
+            let count = if agree(&plan, &text) { &surveyed } else { &left };
+            count.set(count.get() + 1);
+        }
+        Ok(())
+    };
+    TestRunner::new(config(250)).run(&drawn, survey).unwrap_or_else(|it| panic!("{it}"));
+    let (surveyed, left) = (surveyed.get(), left.get());
+    println!("{surveyed} texts were surveyed, {left} were not");
+    assert!(surveyed > left / 20, "{surveyed} texts were surveyed, {left} were not");
+}
+
+#[test]
+fn a_text_that_holds_is_valid_and_normal_as_a_value() {
+    let spellings = vec!["", "", "", "", "", "", "", "", "", ".0", "e1", "again"];
+    let drawn = (root(), vec((value(), vec(select(spellings), 12)), 8));
+    let (held, valid) = (Cell::new(0), Cell::new(0));
+    let check = |(schema, values): (Value, Vec<(Value, Vec<&'static str>)>)| {
+        let Ok(plan) = Plan::compile(&schema) else { return Ok(()) };
+        for (value, spellings) in values {
+            let text = spelled(&value, &mut spellings.into_iter());
+            let mut document = Document::read(&text).unwrap();
+            let is_valid = !document.is_odd() && plan.admits(&document.value);
+            valid.set(valid.get() + usize::from(is_valid));
+            if plan.holds(&text) {
+                held.set(held.get() + 1);
+                assert!(is_valid, "{schema}: {text}");
+                assert!(
+                    !document.is_rewritten && !plan.settle(&mut document.value).changed,
+                    "{schema}: {text}"
+                );
+            }
+        }
+        Ok(())
+    };
+    TestRunner::new(config(250)).run(&drawn, check).unwrap_or_else(|it| panic!("{it}"));
+    let (held, valid) = (held.get(), valid.get());
+    assert!(held > valid / 3, "{held} of {valid} valid texts hold");
+}
+
+/// The schema of a tool.
+fn order() -> Value {
+    let item = json!({
+        "type": "object",
+        "properties": {
+            "sku": {"type": "string", "minLength": 1},
+            "count": {"type": "integer", "minimum": 1, "maximum": 9},
+            "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+            "size": {"type": "string", "enum": ["s", "m"]},
+            "by": {"anyOf": [{"type": "integer"}, {"type": "string", "minLength": 2}]},
+        },
+        "required": ["sku", "count"],
+        "additionalProperties": false,
+    });
+    json!({
+        "type": "object",
+        "properties": {
+            "items": {"type": "array", "items": item},
+            "price": {"type": "number", "minimum": 0},
+            "extra": {"type": "object", "additionalProperties": {"type": "boolean"}},
+        },
+        "required": ["items"],
+    })
+}
+
+#[test]
+fn common_violations_are_surveyed() {
+    let plan = plan(&order());
+    for text in [
+        "{}",
+        r#"{"items":[{"sku":"a","count":"five"}]}"#,
+        r#"{"items":[{"sku":"a"},{"sku":"","count":10.0,"tags":[3,[]],"size":"l","by":"x"}],"price":-1.50}"#,
+        r#"{"items":[{"sku":"a","cuont":1},{"sku":null,"count":1,"a":2,"b":[1e2]}],"extra":{"a":true,"b":1,"c":"x"}}"#,
+        r#"{"items":{"sku":3},"price":null,"extra":null,"other":[{"a":null}]}"#,
+    ] {
+        assert!(agree(&plan, text), "{text}");
+    }
+}
+
+#[test]
+fn text_that_a_correction_makes_valid_is_left() {
+    let plan = plan(&order());
+    for text in [
+        r#"{"items":[{"sku":"a","count":"5"}]}"#,
+        r#"{"items":"[]"}"#,
+        r#"{"items":{"sku":"a","count":1}}"#,
+        r#"{"items":[{"sku":7.10,"count":1}],"extra":{"a":"true"}}"#,
+    ] {
+        assert_eq!(plan.survey(text, true), None, "{text}");
+        assert!(agree(&plan, text), "{text}");
+        assert!(report(&plan, text, true).is_empty(), "{text}");
+    }
+    // One value that stays invalid decides.
+    assert!(plan.survey(r#"{"items":[{"sku":7,"count":"5"},{"sku":"a","count":0}]}"#, true).is_some());
+}
+
+#[test]
+fn text_whose_report_needs_all_of_it_is_left() {
+    let plan = plan(&order());
+    let many = format!(r#"{{"items":[{}0]}}"#, "0,".repeat(30));
+    let long = r#"{"items":[{"sku":"a","count":1,"tags":["a","b","c"]}]}"#;
+    for text in [
+        r#"{"items":[],"items":3}"#,
+        r#"{"items":[{"sku":"a","count":1e400}]}"#,
+        r#"{"items":[{"sku":"a","count":3.00000000000000000001}]}"#,
+        r#"{"items":[{"a":1,"a":2}]}"#,
+        r#"{"items":3,"extra":{"a":true,"a":true}}"#,
+        r#"{"items":3"#,
+        r#"{"items":3} 4"#,
+        long,
+        &many,
+    ] {
+        assert_eq!(plan.survey(text, false), None, "{text}");
+        assert!(plan.fit(Arguments::of(text.into())).is_err(), "{text}");
+    }
+    let aliased = super::plan(&json!({"properties": {"a": {"type": "string", (ALIASES): ["b"]}}}));
+    for text in [r#"{"b":1}"#, r#"{"a":"x","b":1}"#] {
+        assert_eq!(aliased.survey(text, true), None, "{text}");
+        agree(&aliased, text);
+    }
+}
+
+#[test]
+fn the_number_of_parts_that_are_read_as_values_is_bounded() {
+    let item =
+        json!({"anyOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}, {"type": "string"}]});
+    let plan =
+        plan(&json!({"properties": {"list": {"type": "array", "items": item}, "n": {"type": "integer"}}}));
+    let text = |count: usize| format!(r#"{{"list":[{}"a"],"n":true}}"#, r#"{"x":null},"#.repeat(count));
+    assert!(plan.survey(&text(3), false).is_some());
+    assert_eq!(plan.survey(&text(40), false), None);
+    for count in [3, 40] {
+        agree(&plan, &text(count));
+    }
+}

@@ -1,0 +1,218 @@
+//! The canonical form of schemas.
+
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use super::{
+    ALIASES, FILLS, IGNORES, SINGLE, SchemaError,
+    aliases::{may_have, strip},
+    enums, flatten, integers, maps, order,
+    references::{prune, resolve_root},
+    walk::{Role, subschemas},
+};
+
+/// The treatment of properties that a schema does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// Reject them.
+    Closed,
+    /// Permit them.
+    Open,
+    /// The schema of a result: leave the keyword unset, and keep `null` in types.
+    Output,
+}
+
+/// Converts a schema made by schemars to canonical form.
+///
+/// # Errors
+///
+/// Returns an error if a flattened part conflicts with the object that contains it, or if bounds admit no value.
+pub(super) fn canonical(root: &mut Value, closing: Closing) -> Result<(), SchemaError> {
+    resolve_root(root);
+    node(root, closing, true)?;
+    prune(root);
+    if let (Some(root), true) = (root.as_object_mut(), closing != Closing::Output) {
+        root_object(root);
+    }
+    Ok(())
+}
+
+/// Converts the schema of a result to canonical form.
+pub fn canonical_output(mut root: Value) -> Value {
+    // Objects of results need not be closed; parts that cannot be merged stay separate.
+    let _: Result<(), SchemaError> = canonical(&mut root, Closing::Output);
+    if may_have(&root) {
+        strip(&mut root);
+    }
+    root
+}
+
+/// Converts `schema` to canonical form; it may be closed if no other schema applies to the same value.
+fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
+    let Some(schema) = schema.as_object_mut() else { return Ok(()) };
+    integers::bound(schema);
+    if closing != Closing::Output {
+        integers::check(schema)?;
+    }
+    if is_scalar(schema) {
+        order::sort(schema);
+        return Ok(());
+    }
+    schema.shift_remove("$schema");
+    match flatten::distribute(schema, closing) {
+        Err(error) if closing != Closing::Output => return Err(error),
+        _ => {}
+    }
+    maps::exact_keys(schema);
+    enums::flatten(schema);
+    if closing != Closing::Output {
+        optional_properties(schema);
+    }
+    if closing != Closing::Output && is_alone {
+        close(schema, closing);
+    }
+    children(schema, closing, is_alone)?;
+    order::sort(schema);
+    Ok(())
+}
+
+/// Returns `true` if no rewrite below concerns `schema`: it describes neither an object nor parts of its value.
+fn is_scalar(schema: &Map<String, Value>) -> bool {
+    schema.iter().all(|(key, value)| match key.as_str() {
+        "type" => value != "object",
+        "description" | "minimum" | "maximum" | "minLength" | "maxLength" | "title" | "pattern"
+        | "format" | "enum" | "const" | "default" | "examples" | "deprecated" | ALIASES | FILLS | SINGLE => {
+            true
+        }
+        _ => false,
+    })
+}
+
+/// Converts every subschema to canonical form.
+fn children(schema: &mut Map<String, Value>, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
+    let speaks_alone = is_alone && !says_more_than_a_choice(schema);
+    subschemas(schema, |role, subschema| match role {
+        Role::Property(name) => {
+            node(subschema, closing, true).map_err(|error| SchemaError::new(format!("in `{name}`, {error}")))
+        }
+        Role::Part => node(subschema, closing, true),
+        Role::Same => node(subschema, closing, speaks_alone),
+        // A condition does not describe a value; a change would alter its meaning.
+        Role::Question => Ok(()),
+    })
+}
+
+/// Returns `true` if several parts of `schema` apply to the properties of one value.
+fn says_more_than_a_choice(schema: &Map<String, Value>) -> bool {
+    let parts = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len)
+        + ["oneOf", "anyOf", "$ref"].iter().filter(|key| schema.contains_key(**key)).count();
+    let own = ["properties", "patternProperties", "additionalProperties"];
+    parts + usize::from(own.iter().any(|key| schema.contains_key(*key))) > 1
+}
+
+/// Makes optional properties non-required instead of nullable.
+fn optional_properties(schema: &mut Map<String, Value>) {
+    let required = schema.get_mut("required").map(Value::take);
+    let names = required.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        if !names.iter().any(|it| it.as_str() == Some(name))
+            && let Ok(property) = <&mut Schema>::try_from(property)
+        {
+            // A nullable property usually treats absence as `null`.
+            if without_null(&mut *property) || property.get("default").is_some() {
+                forget_unknown_default(property);
+            }
+        }
+    }
+    if let Some((place, required)) = schema.get_mut("required").zip(required) {
+        *place = required;
+    }
+}
+
+/// Removes the mark that the property of `schema` has an unknown default.
+fn forget_unknown_default(schema: &mut Schema) {
+    if schema.get(FILLS) == Some(&Value::Bool(false)) {
+        schema.remove(FILLS);
+    }
+}
+
+/// Removes `null` from the types of `schema` if another type remains; returns `true` if it was present.
+pub fn without_null(schema: &mut Schema) -> bool {
+    let Some(schema) = schema.as_object_mut() else { return false };
+    let mut was_there = schema.get("default").is_some_and(Value::is_null);
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        if types.len() > 1 {
+            let count = types.len();
+            types.retain(|name| name != "null");
+            was_there |= types.len() < count;
+        }
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum")
+        && values.len() > 1
+    {
+        values.retain(|value| !value.is_null());
+    }
+    for key in ["anyOf", "oneOf"] {
+        let Some(Value::Array(branches)) = schema.get_mut(key) else { continue };
+        let is_null = |branch: &Value| *branch == json!({ "type": "null" });
+        if !branches.iter().any(is_null) {
+            continue;
+        }
+        was_there = true;
+        branches.retain(|branch| !is_null(branch));
+        if let [Value::Object(only)] = branches.as_slice() {
+            let only = only.clone();
+            schema.shift_remove(key);
+            // Keywords of the property override those of its type.
+            for (key, value) in only {
+                schema.entry(key).or_insert(value);
+            }
+        }
+    }
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.shift_remove("default");
+    }
+    was_there
+}
+
+/// Closes the schema of an object that does not mention additional properties, or marks that they are ignored.
+fn close(schema: &mut Map<String, Value>, closing: Closing) {
+    let is_object =
+        schema.get("type").is_some_and(|name| name == "object") || schema.contains_key("properties");
+    let is_made_of_parts = ["oneOf", "anyOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key));
+    if is_object && !is_made_of_parts && !schema.contains_key("additionalProperties") {
+        match closing {
+            Closing::Closed => schema.insert("additionalProperties".to_owned(), false.into()),
+            // For a type without named properties, the set of properties that it reads is unknown.
+            _ if !schema.contains_key("properties") || schema.contains_key("patternProperties") => None,
+            _ => schema.insert(IGNORES.to_owned(), true.into()),
+        };
+    }
+}
+
+/// Sets the type of the root of arguments to `object`, also if the root is an enum.
+fn root_object(root: &mut Map<String, Value>) {
+    if !root.contains_key("type") {
+        let branches = ["oneOf", "anyOf"].iter().find_map(|key| root.get(*key)?.as_array());
+        let of_objects = |branch: &Value| branch.get("type").is_some_and(|name| name == "object");
+        match branches {
+            Some(branches) if branches.iter().all(of_objects) => {
+                root.insert("type".to_owned(), "object".into())
+            }
+            // `check_root` rejects any other type and names it in the message.
+            Some(_) => root.insert("type".to_owned(), "one of several".into()),
+            None => None,
+        };
+    }
+    if root.get("type").is_some_and(|name| name == "object")
+        && !["oneOf", "anyOf", "allOf", "$ref"].iter().any(|key| root.contains_key(*key))
+    {
+        root.entry("properties").or_insert_with(|| json!({}));
+    }
+    order::sort(root);
+}

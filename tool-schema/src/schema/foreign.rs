@@ -1,0 +1,285 @@
+//! Schemas received from elsewhere: keywords that cannot be read are ignored.
+//!
+//! A schema is compiled, and each keyword that the compiler reports is read in another way or removed, so that what is
+//! unreadable here is exactly what the validator cannot read. A schema that the validator reads is not changed.
+
+use serde_json::{Map, Value};
+
+use super::{InputSchema, OutputSchema, SchemaError, SchemaProblem};
+use crate::Plan;
+
+/// The maximum number of times that a schema is compiled: a keyword that is removed may uncover another one.
+const MAX_ROUNDS: usize = 8;
+
+/// The names of the types of JSON.
+const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+
+/// The keywords without effect on values, which a subschema keeps when its rules cannot be used.
+const ANNOTATIONS: [&str; 4] = ["title", "description", "default", "examples"];
+
+impl InputSchema {
+    /// Creates a schema received from elsewhere. Keywords that cannot be read are ignored, each with a problem that says so;
+    /// `null` is an absent keyword. A schema without mistakes stays as it is, and so do keywords that the built-in validator
+    /// does not support.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the root is not an object.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_schema::InputSchema;
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "n": { "type": "NUMBER" } }, "required": null });
+    /// let (schema, problems) = InputSchema::from_foreign(schema)?;
+    /// assert_eq!(*schema.as_value(), json!({ "type": "object", "properties": { "n": { "type": "number" } } }));
+    /// assert_eq!(problems.len(), 1);
+    /// # Ok::<(), tool_schema::SchemaError>(())
+    /// ```
+    pub fn from_foreign(mut schema: Value) -> Result<(Self, Vec<SchemaProblem>), SchemaError> {
+        let mut ignored = Vec::new();
+        // Read before the other keywords: without the type of an object, there is no schema of arguments.
+        let mistake = root_type_mistake(&schema);
+        mend(&mut schema, mistake.into_iter().collect(), &mut ignored);
+        if let Some(types @ Value::Array(_)) = schema.get_mut("type")
+            && types.as_array().is_some_and(|types| types.iter().any(|name| name == "object"))
+        {
+            // Arguments are an object, whatever else would do.
+            *types = "object".into();
+        }
+        for _ in 1..MAX_ROUNDS {
+            let candidate = Self::new(schema)?;
+            let mistakes = mistakes(candidate.plan().err().unwrap_or_default());
+            if mistakes.is_empty() {
+                return Ok((candidate, ignored));
+            }
+            schema = candidate.as_value().clone();
+            mend(&mut schema, mistakes, &mut ignored);
+        }
+        Ok((Self::new(schema)?, ignored))
+    }
+}
+
+impl OutputSchema {
+    /// Creates a schema received from elsewhere, as [`InputSchema::from_foreign`] does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `schema` is neither an object nor a boolean.
+    pub fn from_foreign(mut schema: Value) -> Result<(Self, Vec<SchemaProblem>), SchemaError> {
+        let mut ignored = Vec::new();
+        if schema.is_object() {
+            for _ in 1..MAX_ROUNDS {
+                let mistakes = mistakes(&Plan::compile(&schema).err().unwrap_or_default());
+                if mistakes.is_empty() {
+                    break;
+                }
+                mend(&mut schema, mistakes, &mut ignored);
+            }
+        }
+        Ok((Self::new(schema)?, ignored))
+    }
+}
+
+/// Returns the mistake in the `type` of the root, if it is none of the types.
+fn root_type_mistake(schema: &Value) -> Option<SchemaProblem> {
+    let value = schema.get("type")?;
+    let names = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let is_type = |name: &Value| name.as_str().is_some_and(|name| TYPES.contains(&name));
+    (!names.iter().all(is_type)).then(|| SchemaProblem {
+        pointer: String::new(),
+        keyword: Some("type".into()),
+        message: format!("`type` must be a type of JSON or a list of them, not {value}"),
+        uncovered: false,
+    })
+}
+
+fn mistakes(problems: &[SchemaProblem]) -> Vec<SchemaProblem> {
+    problems.iter().filter(|problem| !problem.uncovered).cloned().collect()
+}
+
+/// Reads the keyword of each mistake in another way, or removes it; adds what is ignored.
+fn mend(schema: &mut Value, mistakes: Vec<SchemaProblem>, ignored: &mut Vec<SchemaProblem>) {
+    for mut mistake in mistakes {
+        let Some(subschema) = schema.pointer_mut(&mistake.pointer) else { continue };
+        let change = match (subschema, &mistake.keyword) {
+            (Value::Object(keywords), Some(keyword)) => mend_keyword(keywords, keyword),
+            (Value::Object(keywords), None) => {
+                keywords.retain(|keyword, _| ANNOTATIONS.contains(&keyword.as_str()));
+                Some("the schema is ignored")
+            }
+            // A subschema that is `null` is one that is absent.
+            (absent @ Value::Null, None) => {
+                *absent = Value::Object(Map::new());
+                None
+            }
+            (other, _) => {
+                *other = Value::Object(Map::new());
+                Some("it permits any value")
+            }
+        };
+        if let Some(change) = change {
+            mistake.message = format!("{}; {change}", mistake.message);
+            ignored.push(mistake);
+        }
+    }
+}
+
+/// Reads a keyword in another way, or removes it. Returns what was done; `None` for one that is absent.
+fn mend_keyword(keywords: &mut Map<String, Value>, keyword: &str) -> Option<&'static str> {
+    const IGNORED: &str = "it is ignored";
+    // In place, since the order of keywords is one of the hash and of the provider's cache.
+    let value = keywords.get(keyword)?.clone();
+    let (readable, change) = match (keyword, value) {
+        (_, Value::Null) => {
+            keywords.shift_remove(keyword);
+            return None;
+        }
+        ("type", Value::String(name)) => {
+            (type_of(&name).map(Value::from), "it is read without regard to case")
+        }
+        ("type", Value::Array(names)) => {
+            let mut types: Vec<_> = names.iter().filter_map(Value::as_str).filter_map(type_of).collect();
+            types.sort_unstable();
+            types.dedup();
+            // A type that cannot be read may be any.
+            let is_whole =
+                !types.is_empty() && names.iter().all(|name| name.as_str().and_then(type_of).is_some());
+            (is_whole.then(|| types.into()), "each type is read once, without regard to case")
+        }
+        // Draft 4.
+        ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(is_exclusive)) => {
+            let limit = if keyword == "exclusiveMinimum" { "minimum" } else { "maximum" };
+            let number = keywords.get(limit).filter(|limit| is_exclusive && limit.is_number()).cloned();
+            if number.is_some() {
+                keywords.shift_remove(limit);
+            }
+            (number, "it is read as in draft 4")
+        }
+        ("items", Value::Array(items)) if !keywords.contains_key("prefixItems") => {
+            keywords.shift_remove(keyword);
+            keywords.insert("prefixItems".to_owned(), items.into());
+            return Some("it is read as `prefixItems`");
+        }
+        ("required" | "dependentRequired", Value::Array(names)) => {
+            let mut texts: Vec<_> = names.iter().filter_map(Value::as_str).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            (Some(texts.into()), "each name is read once, and what is no name is ignored")
+        }
+        _ => (None, IGNORED),
+    };
+    match readable {
+        Some(value) => {
+            keywords.insert(keyword.to_owned(), value);
+            Some(change)
+        }
+        None => {
+            keywords.shift_remove(keyword);
+            Some(IGNORED)
+        }
+    }
+}
+
+fn type_of(name: &str) -> Option<&'static str> {
+    TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(name.trim()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Returns the schema as it is read, and the number of problems.
+    #[track_caller]
+    fn read(schema: Value) -> (Value, usize) {
+        let (input, problems) = InputSchema::from_foreign(schema.clone()).unwrap();
+        assert!(input.plan().is_ok(), "{schema}: {:?}", input.plan().err());
+        let (output, of_output) = OutputSchema::from_foreign(schema).unwrap();
+        assert_eq!((output.as_value(), of_output.len()), (input.as_value(), problems.len()));
+        (input.as_value().clone(), problems.len())
+    }
+
+    fn property(schema: Value) -> Value {
+        json!({ "type": "object", "properties": { "p": schema } })
+    }
+
+    #[test]
+    fn null_is_an_absent_keyword() {
+        let null = json!({ "type": "object", "properties": null, "required": null });
+        assert_eq!(read(null), (json!({ "type": "object" }), 0));
+        let null = json!({ "type": null, "enum": null, "minimum": null, "anyOf": null, "default": null });
+        assert_eq!(read(property(null)), (property(json!({ "default": null })), 0));
+        // A schema for any value is as good as none.
+        let null = json!({ "additionalProperties": null, "items": null });
+        assert_eq!(read(property(null)), (property(json!({ "additionalProperties": {}, "items": {} })), 0));
+        assert_eq!(read(property(Value::Null)), (property(json!({})), 0));
+    }
+
+    #[test]
+    fn keywords_that_cannot_be_read_are_ignored_with_a_problem() {
+        for (schema, expected) in [
+            (json!({ "type": "any" }), json!({})),
+            (json!({ "type": "" }), json!({})),
+            (json!({ "type": "OBJECT" }), json!({ "type": "object" })),
+            (json!({ "type": ["STRING", "Null"] }), json!({ "type": ["null", "string"] })),
+            (json!({ "type": ["string", "any"] }), json!({})),
+            (json!({ "type": [] }), json!({})),
+            (json!({ "type": 7 }), json!({})),
+            (json!({ "type": "string", "required": true }), json!({ "type": "string" })),
+            (json!({ "minimum": 1, "exclusiveMinimum": true }), json!({ "exclusiveMinimum": 1 })),
+            (json!({ "maximum": 1, "exclusiveMaximum": false }), json!({ "maximum": 1 })),
+            (json!({ "exclusiveMinimum": true }), json!({})),
+            (json!({ "minLength": "3", "type": "string" }), json!({ "type": "string" })),
+            (json!({ "enum": "a" }), json!({})),
+            (json!({ "anyOf": [] }), json!({})),
+            (json!({ "items": [{ "type": "string" }] }), json!({ "prefixItems": [{ "type": "string" }] })),
+            (json!({ "properties": [] }), json!({})),
+            (json!({ "required": ["a", 1, "a"] }), json!({ "required": ["a"] })),
+            (json!({ "pattern": "(" }), json!({})),
+            (
+                json!({ "patternProperties": { "(": true, "a": true } }),
+                json!({ "patternProperties": { "a": true } }),
+            ),
+            (json!({ "$ref": "#/$defs/Missing", "title": "A" }), json!({ "title": "A" })),
+            (json!("text"), json!({})),
+        ] {
+            let (read, problems) = read(property(schema.clone()));
+            assert_eq!(read, property(expected), "{schema}");
+            assert!(problems >= 1, "{schema}");
+        }
+        for (schema, expected) in [
+            (json!({ "type": "OBJECT" }), json!({ "type": "object" })),
+            (json!({ "type": ["object", "null"] }), json!({ "type": "object" })),
+            (json!({ "type": "any" }), json!({})),
+            (json!({ "type": null }), json!({})),
+        ] {
+            let (read, _) = InputSchema::from_foreign(schema.clone()).unwrap();
+            assert_eq!(*read.as_value(), expected, "{schema}");
+        }
+        assert!(InputSchema::from_foreign(json!({ "type": "string" })).is_err());
+        let (schema, problems) = InputSchema::from_foreign(
+            json!({ "type": "object", "properties": { "a/b": { "type": "any" } } }),
+        )
+        .unwrap();
+        assert_eq!(schema.as_value()["properties"]["a/b"], json!({}));
+        assert_eq!(
+            problems[0].to_string(),
+            "at /properties/a~1b: `type` must be a type of JSON or a list of them, not \"any\"; it is ignored"
+        );
+    }
+
+    #[test]
+    fn a_schema_that_can_be_read_stays_as_it_is() {
+        for schema in [
+            json!({ "type": "object", "properties": { "a": { "type": ["string", "null"], "default": null } }, "required": ["a"] }),
+            json!({ "type": "object", "not": { "required": ["a"] }, "$comment": "null", "x-y": null }),
+        ] {
+            assert_eq!(read(schema.clone()), (schema, 0));
+        }
+    }
+}

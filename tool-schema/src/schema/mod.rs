@@ -1,0 +1,417 @@
+//! JSON Schemas of arguments and results.
+//!
+//! Schemas are derived from the types that `serde` decodes and have one canonical form (JSON Schema 2020-12): the
+//! same type always has the same schema. Differences between providers are handled by the dialects, never here.
+
+mod aliases;
+mod canonical;
+
+mod entries;
+mod enums;
+mod example;
+mod example_text;
+mod flat;
+mod flatten;
+mod foreign;
+mod given;
+mod integers;
+mod maps;
+mod merge;
+mod order;
+mod output;
+mod plain;
+mod pointer;
+mod references;
+mod shared;
+mod value_types;
+mod walk;
+
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+pub use self::output::OutputSchema;
+#[doc(hidden)]
+pub use self::{
+    aliases::{ALIASES, FILLS},
+    canonical::{Closing, canonical_output, without_null},
+    example_text::Example,
+    flat::{Flat, Row},
+    given::{Given, Misfit, Purpose},
+    plain::{Limits, Plain},
+    pointer::{ResolvedPointer, pointer_steps},
+    references::percent_decoded,
+    value_types::ValueTypes,
+};
+pub(crate) use self::{
+    aliases::{IGNORES, SINGLE},
+    entries::MapPath,
+    references::local_pointer,
+};
+use self::{canonical::canonical, shared::SharedForm};
+use crate::{Plan, SchemaProblem, arguments::plan::Origin};
+
+/// The schema of a tool's arguments: a JSON Schema whose root is an object.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_schema::InputSchema;
+///
+/// let schema = InputSchema::new(json!({ "type": "object", "properties": { "n": { "type": "integer" } } }))?;
+/// assert_eq!(schema.as_value()["properties"]["n"]["type"], "integer");
+/// assert!(InputSchema::new(json!({ "type": "string" })).is_err());
+/// # Ok::<(), tool_schema::SchemaError>(())
+/// ```
+#[derive(Clone)]
+pub struct InputSchema {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    form: Form,
+    /// The schema including internal keywords of the decoder, such as aliases of properties, if there are any. In a
+    /// foreign schema, these keywords have no meaning.
+    with_aliases: Option<Value>,
+    plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
+    example: OnceLock<Option<Arc<Example>>>,
+    /// Defaults and examples written for parameters beside their types.
+    given: Vec<Given>,
+}
+
+enum Form {
+    Value(Value),
+    /// A schema without mistakes; its value is made on first use.
+    Flat(Flat),
+    /// A schema with definitions that other schemas share; its value is made on first use.
+    Shared(Box<SharedForm>),
+}
+
+impl InputSchema {
+    /// Creates a schema that is written by hand or received from elsewhere; it is kept unchanged.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the root is not an object.
+    pub fn new(schema: Value) -> Result<Self, SchemaError> {
+        Self::with(schema, None, Vec::new())
+    }
+
+    /// Creates a schema whose `$defs` are `definitions`, which other schemas share in memory, for the many tools of a large document.
+    ///
+    /// The definitions are part of the schema wherever it is serialised, validated or compared. [`to_value`](Self::to_value) makes a
+    /// copy with them, and [`as_value`](Self::as_value) one that is kept. The plan of a shared schema is made by its first call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use serde_json::json;
+    /// use tool_schema::InputSchema;
+    ///
+    /// let pet = Arc::new(json!({ "type": "object", "required": ["name"] }));
+    /// let root = json!({ "type": "object", "properties": { "pet": { "$ref": "#/$defs/Pet" } } });
+    /// let schema = InputSchema::with_shared(root, [("Pet".into(), pet)])?;
+    /// assert_eq!(schema.to_value()["$defs"]["Pet"]["required"][0], "name");
+    /// # Ok::<(), tool_schema::SchemaError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the root is not an object, or has `$defs`.
+    pub fn with_shared(
+        root: Value,
+        definitions: impl IntoIterator<Item = (Arc<str>, Arc<Value>)>,
+    ) -> Result<Self, SchemaError> {
+        let form = SharedForm::new(root, definitions.into_iter().collect())?;
+        let (plan, example) = (OnceLock::new(), OnceLock::new());
+        let (form, with_aliases, given) = (Form::Shared(Box::new(form)), None, Vec::new());
+        Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) })
+    }
+
+    fn with(value: Value, with_aliases: Option<Value>, given: Vec<Given>) -> Result<Self, SchemaError> {
+        check_root(&value)?;
+        let (form, plan, example) = (Form::Value(value), OnceLock::new(), OnceLock::new());
+        Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) })
+    }
+
+    /// Creates the schema of a flat list of parameters.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn flat(flat: Flat) -> Self {
+        let (plan, example) = (OnceLock::new(), OnceLock::new());
+        let (form, with_aliases, given) = (Form::Flat(flat), None, Vec::new());
+        Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) }
+    }
+
+    /// Creates the canonical schema of `T`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `T` is not serialised as a JSON object.
+    pub fn of<T: JsonSchema>() -> Result<Self, SchemaError> {
+        let mut generator = input_generator();
+        let schema = generator.subschema_for::<T>();
+        Self::canonical(with_definitions(schema.to_value(), generator), Closing::Closed, Vec::new())
+    }
+
+    #[doc(hidden)]
+    pub fn canonical(mut schema: Value, closing: Closing, given: Vec<Given>) -> Result<Self, SchemaError> {
+        canonical(&mut schema, closing)?;
+        Self::stripped(schema, given)
+    }
+
+    /// Creates a schema that includes internal keywords, as derived from a type.
+    #[doc(hidden)]
+    pub fn own(schema: Value) -> Result<Self, SchemaError> {
+        Self::stripped(schema, Vec::new())
+    }
+
+    fn stripped(mut schema: Value, given: Vec<Given>) -> Result<Self, SchemaError> {
+        if !aliases::may_have(&schema) {
+            return Self::with(schema, None, given);
+        }
+        let with_aliases = schema.clone();
+        let has_aliases = aliases::strip(&mut schema);
+        Self::with(schema, has_aliases.then_some(with_aliases), given)
+    }
+
+    /// Returns the schema as JSON.
+    #[must_use]
+    pub fn as_value(&self) -> &Value {
+        match &self.shared.form {
+            Form::Value(value) => value,
+            Form::Flat(flat) => flat.value(),
+            Form::Shared(shared) => shared.value(),
+        }
+    }
+
+    /// Returns the schema as JSON, without keeping a copy of [shared](Self::with_shared) definitions.
+    #[must_use]
+    pub fn to_value(&self) -> Cow<'_, Value> {
+        match &self.shared.form {
+            Form::Shared(shared) if shared.made().is_none() => Cow::Owned(shared.to_value()),
+            _ => Cow::Borrowed(self.as_value()),
+        }
+    }
+
+    /// Returns a keyword of the root other than `$defs`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn keyword(&self, key: &str) -> Option<&Value> {
+        match &self.shared.form {
+            Form::Shared(shared) => shared.keyword(key),
+            Form::Value(_) | Form::Flat(_) => self.as_value().get(key),
+        }
+    }
+
+    /// Returns the schema for decoding, and its origin.
+    fn with_aliases(&self) -> (&Value, Origin) {
+        match &self.shared.with_aliases {
+            Some(schema) => (schema, Origin::Own),
+            None => (self.as_value(), Origin::Foreign),
+        }
+    }
+
+    /// Returns the compiled schema, which decodes and validates arguments. Compiled once, on first use.
+    ///
+    /// # Errors
+    ///
+    /// Returns all mistakes in the schema, and all keywords that a plan does not support.
+    #[inline]
+    pub fn plan(&self) -> Result<&Plan, &[SchemaProblem]> {
+        let plan = self.shared.plan.get_or_init(|| self.compiled());
+        plan.as_ref().map_err(Vec::as_slice)
+    }
+
+    fn compiled(&self) -> Result<Plan, Vec<SchemaProblem>> {
+        match &self.shared.with_aliases {
+            Some(schema) => Plan::compile_arguments(schema, Origin::Own),
+            None => Plan::compile_arguments(&self.to_value(), Origin::Foreign),
+        }
+    }
+
+    /// Returns the maps whose keys have no pattern.
+    pub(crate) fn maps(&self) -> Vec<MapPath> {
+        match &self.shared.form {
+            Form::Value(schema) => entries::maps(schema),
+            Form::Flat(_) | Form::Shared(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the errors of [`plan`](Self::plan). Does not compile a schema that cannot have any, and does not keep the plan of a
+    /// shared schema, of which most are never called.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan).
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<(), &[SchemaProblem]> {
+        match &*self.shared {
+            shared if shared.plan.get().is_some() => self.plan().map(drop),
+            Shared { form: Form::Flat(_), .. } => Ok(()),
+            Shared { form: Form::Value(schema), with_aliases: None, .. } if Plan::is_certain(schema) => {
+                Ok(())
+            }
+            Shared { form: Form::Shared(form), plan, .. } => {
+                match form.is_valid(|| self.keeps_mistakes(plan)) {
+                    true => Ok(()),
+                    false => self.plan().map(drop),
+                }
+            }
+            _ => self.plan().map(drop),
+        }
+    }
+
+    /// Compiles the schema, and keeps its mistakes in `plan`; `true` if there are none.
+    fn keeps_mistakes(&self, plan: &OnceLock<Result<Plan, Vec<SchemaProblem>>>) -> bool {
+        let problems = self.compiled().err();
+        let is_valid = problems.is_none();
+        if let Some(problems) = problems {
+            // Two threads find the same.
+            let _ = plan.set(Err(problems));
+        }
+        is_valid
+    }
+
+    /// Returns the smallest valid arguments, built from the examples and defaults in the schema and from generated
+    /// values; `None` if none are found, for example because of a required pattern.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_schema::InputSchema;
+    ///
+    /// let schema = InputSchema::new(json!({
+    ///     "type": "object",
+    ///     "properties": {
+    ///         "city": { "type": "string", "examples": ["Paris"] },
+    ///         "days": { "type": "integer", "minimum": 2 },
+    ///         "unit": { "enum": ["celsius", "fahrenheit"] },
+    ///     },
+    ///     "required": ["city", "days"],
+    /// }))?;
+    /// assert_eq!(schema.example(), Some(&json!({ "city": "Paris", "days": 2 })));
+    /// # Ok::<(), tool_schema::SchemaError>(())
+    /// ```
+    #[must_use]
+    pub fn example(&self) -> Option<&Value> {
+        self.shared_example().map(|example| example.value())
+    }
+
+    #[doc(hidden)]
+    #[must_use]
+    pub fn shared_example(&self) -> Option<&Arc<Example>> {
+        let make =
+            || example::example(&self.to_value(), self.plan().ok()?).map(|it| Arc::new(Example::new(it)));
+        self.shared.example.get_or_init(make).as_ref()
+    }
+}
+
+impl fmt::Debug for InputSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InputSchema").field(&*self.to_value()).finish()
+    }
+}
+
+impl PartialEq for InputSchema {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.shared.form, &other.shared.form) {
+            (Form::Shared(one), Form::Shared(other)) => one == other,
+            _ => self.to_value() == other.to_value(),
+        }
+    }
+}
+
+impl Serialize for InputSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.shared.form {
+            Form::Value(value) => value.serialize(serializer),
+            Form::Flat(flat) => flat.serialize(serializer),
+            Form::Shared(shared) => shared.serialize(serializer),
+        }
+    }
+}
+
+/// The error of an unusable schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaError(String);
+
+impl SchemaError {
+    /// Creates an error with `message`.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
+/// Returns `true` if `schema` permits this type, alone or among others.
+pub fn has_type(schema: &Schema, name: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::String(only)) => only == name,
+        Some(Value::Array(types)) => types.iter().any(|it| it == name),
+        _ => false,
+    }
+}
+
+fn check_root(schema: &Value) -> Result<(), SchemaError> {
+    let Some(root) = schema.as_object() else {
+        return Err(SchemaError::new(format!("the schema of arguments must be an object, not {schema}")));
+    };
+    match root.get("type") {
+        None => Ok(()),
+        Some(Value::String(name)) if name == "object" => Ok(()),
+        Some(other) => Err(SchemaError::new(format!(
+            "the arguments of a tool are an object; this schema says `\"type\": {other}`. Put the value into a struct"
+        ))),
+    }
+}
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    })
+}
+
+/// Creates a generator of schemas of arguments.
+pub fn input_generator() -> SchemaGenerator {
+    settings().into_generator()
+}
+
+/// Creates a generator of schemas of results.
+pub fn output_generator() -> SchemaGenerator {
+    settings().for_serialize().into_generator()
+}
+
+/// Adds the definitions that `generator` collected to `root`.
+pub fn with_definitions(mut root: Value, mut generator: SchemaGenerator) -> Value {
+    let definitions = generator.take_definitions(true);
+    if let (Some(root), false) = (root.as_object_mut(), definitions.is_empty()) {
+        root.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    root
+}
+
+/// Returns the schema of a list of `item`.
+pub fn list_of(item: Schema) -> Schema {
+    let mut list = schemars::json_schema!({ "type": "array" });
+    list.insert("items".to_owned(), json!(item));
+    list
+}
