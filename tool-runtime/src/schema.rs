@@ -3,7 +3,7 @@
 //! | type or function | purpose |
 //! | --- | --- |
 //! | [`InputSchema`], [`OutputSchema`], [`SchemaError`] | the schemas of a tool, and the error of an invalid one |
-//! | [`Arguments`] | arguments as received: JSON text, undecoded |
+//! | [`Arguments`], [`ArgumentError`] | arguments as received: JSON text, undecoded; the error of unusable ones |
 //! | [`Plan`], [`Violations`], [`Violation`] | a compiled schema, and the errors of a validation |
 //! | [`OutputValidator`] | a compiled output schema |
 //! | [`Correction`], [`CorrectionRule`] | a coercion of a value that was almost right |
@@ -13,6 +13,6 @@
 pub use crate::arguments::{MAX_REPAIR_BYTES, OutputValidator, Repair, RepairOutcome, recover};
 #[doc(inline)]
 pub use tool_core::{
-    Arguments, Correction, CorrectionRule, InputSchema, IntoArguments, OutputSchema, Plan, SchemaError,
-    SchemaProblem, Violation, Violations, constraint,
+    ArgumentError, Arguments, Correction, CorrectionRule, InputSchema, IntoArguments, OutputSchema, Plan,
+    SchemaError, SchemaProblem, Violation, Violations, constraint,
 };

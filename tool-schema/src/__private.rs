@@ -7,6 +7,7 @@ pub use crate::{
         canonical_number,
         plan::{Checked, Object, Refusal, Take},
     },
+    foreign::Foreign,
     guarded::{Guarded, caught, discard},
     pointer::push_step,
     schema::{
@@ -16,6 +17,7 @@ pub use crate::{
     },
     serialize::to_string as json_text,
     stored::{FormatVersion, present},
+    validator::Validator,
 };
 
 /// Helpers for another validator than plans: texts of violations, locations, and resolution of references.

@@ -3,12 +3,16 @@
 //! Programs use this crate through `tool-runtime`.
 
 mod arguments;
+#[cfg_attr(not(feature = "foreign-schemas"), path = "no_foreign.rs")]
+mod foreign;
 mod guarded;
 mod nearest;
 mod pointer;
+mod repair;
 mod schema;
 mod serialize;
 mod stored;
+mod validator;
 
 #[doc(hidden)]
 pub mod __private;
@@ -21,5 +25,6 @@ pub use self::{
         plan::{Correction, CorrectionRule, Plan, SchemaProblem},
     },
     nearest::{Names, closest, nearest},
+    repair::{MAX_REPAIR_BYTES, RepairOutcome, recover},
     schema::{InputSchema, OutputSchema, SchemaError},
 };

@@ -1,20 +1,18 @@
 //! From received arguments to a valid call.
 
-#[cfg_attr(not(feature = "foreign-schemas"), path = "no_foreign.rs")]
-mod foreign;
 mod repair;
 
 use std::fmt;
 
 use serde_json::Value;
 use tool_core::{
-    __private::words::{beginning, received},
-    Arguments, Correction, CorrectionRule, ErrorKind, OutputSchema, Plan, PrepareArguments, Tool,
-    ToolDefinition, ToolError, ToolOutput, Violation, Violations,
+    __private::words::beginning, ArgumentError, Arguments, Correction, CorrectionRule, ErrorKind,
+    OutputSchema, PrepareArguments, Tool, ToolDefinition, ToolError, ToolOutput, Violation, Violations,
 };
+pub(crate) use tool_schema::__private::{Foreign, Validator};
+pub use tool_schema::{MAX_REPAIR_BYTES, RepairOutcome, recover};
 
-pub(crate) use self::foreign::Foreign;
-pub use self::repair::{MAX_REPAIR_BYTES, Repair, RepairOutcome, recover};
+pub use self::repair::Repair;
 
 /// The handling of arguments that are invalid as received.
 #[derive(Debug, Clone, Copy)]
@@ -101,9 +99,10 @@ pub(crate) fn repaired(
         RepairOutcome::Invalid { error, reason, .. } => {
             (error, format!("is not JSON, and cannot be repaired: {reason}"))
         }
+        _ => return Err(ArgumentError::not_json(arguments.as_str()).into()),
     };
     let violation = Violation::new("", "a JSON object", format!("text that {what} ({why})"));
-    Err(ToolError::new(ErrorKind::InvalidArguments, "the arguments are not JSON").with_violations(violation))
+    Err(ArgumentError::syntax(violation).into())
 }
 
 /// Returns the beginning of a text, with a note about the rest.
@@ -121,7 +120,7 @@ fn held<'a>(
     arguments: Arguments<'a>,
 ) -> Result<Arguments<'a>, ToolError> {
     match (foreign, definition.input_schema().plan()) {
-        (Some(foreign), _) => definition.annotated(foreign.fit(arguments)),
+        (Some(foreign), _) => definition.annotated(foreign.fit(arguments).map_err(ToolError::from)),
         (None, Ok(_)) => definition.fit(arguments),
         // Reported when the tool was added.
         (None, Err(_)) => Err(ToolError::new(ErrorKind::Unavailable, "its input schema cannot be used")),
@@ -144,50 +143,6 @@ fn rewritten<'a>(
     }
 }
 
-impl Foreign {
-    /// Returns `arguments` if they are valid, without coercion.
-    fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        let value = arguments.to_value()?;
-        let violations = match &value {
-            Value::Object(_) => self.violations(&value),
-            // A schema may omit this constraint.
-            other => Violation::new("", "an object", received(other)).into(),
-        };
-        if violations.is_empty() {
-            return Ok(arguments);
-        }
-        Err(ToolError::invalid_arguments(violations, arguments.as_str()))
-    }
-}
-
-/// The validator of the results of a tool.
-pub(crate) enum Promise {
-    Plan(Plan),
-    Foreign(Foreign),
-}
-
-impl Promise {
-    /// Compiles the validator of an output schema.
-    ///
-    /// # Errors
-    ///
-    /// Returns the mistakes of the schema.
-    pub(crate) fn new(schema: &OutputSchema) -> Result<Self, Vec<String>> {
-        let schema = schema.as_value();
-        match Plan::compile(schema) {
-            Ok(plan) => Ok(Self::Plan(plan)),
-            Err(problems) => Foreign::instead_of(&problems, schema).map(Self::Foreign),
-        }
-    }
-
-    fn violations(&self, value: &Value) -> Violations {
-        match self {
-            Self::Plan(plan) => plan.violations(value),
-            Self::Foreign(foreign) => foreign.violations(value),
-        }
-    }
-}
-
 /// A compiled output schema, for a tool that validates results by itself.
 ///
 /// It has the bounds of every validation: nothing is fetched, and neither a schema nor a value exhausts the stack or the
@@ -205,7 +160,7 @@ impl Promise {
 /// assert_eq!(validator.violations(&json!({})).len(), 1);
 /// # Ok::<(), tool_runtime::ToolError>(())
 /// ```
-pub struct OutputValidator(Promise);
+pub struct OutputValidator(Validator);
 
 impl OutputValidator {
     /// Compiles `schema`.
@@ -214,7 +169,7 @@ impl OutputValidator {
     ///
     /// If the schema has mistakes, or keywords that only the feature `foreign-schemas` supports.
     pub fn new(schema: &OutputSchema) -> Result<Self, ToolError> {
-        Promise::new(schema).map(Self).map_err(|mistakes| {
+        Validator::compile(schema.as_value()).map(Self).map_err(|mistakes| {
             ToolError::new(ErrorKind::InvalidOutput, format!("output schema: {}", mistakes.join("; ")))
         })
     }
@@ -233,7 +188,7 @@ impl fmt::Debug for OutputValidator {
 }
 
 /// Returns `output` if it matches the output schema.
-pub(crate) fn hold(promise: &Promise, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+pub(crate) fn hold(promise: &Validator, output: ToolOutput) -> Result<ToolOutput, ToolError> {
     let broken = |message: String| ToolError::new(ErrorKind::InvalidOutput, message);
     let Some(value) = output.structured() else {
         let given = if output.is_empty() { "nothing" } else { "content without a value" };

@@ -11,7 +11,7 @@ use tool_core::{
 
 use super::{AvailableTools, BuildDiagnostic, Check, Guard};
 use crate::{
-    arguments::{self, Foreign, Lenience, Promise, Repair},
+    arguments::{self, Foreign, Lenience, Repair, Validator},
     panic_barrier::{Barrier, Guarded, barrier, caught, panicked},
 };
 
@@ -72,7 +72,7 @@ pub(crate) struct Entry {
     /// The validator of arguments whose schema has no plan.
     foreign: Option<Arc<Foreign>>,
     /// The validator of results, if the tool has an output schema.
-    promise: Option<Arc<Promise>>,
+    promise: Option<Arc<Validator>>,
     lenience: Lenience,
     /// The name as results share it, once there is a result.
     #[cfg(feature = "executor")]
@@ -101,13 +101,14 @@ impl Entry {
         let foreign =
             foreign.map_err(|all| all.iter().for_each(|it| refuse(format!("input schema: {it}")))).ok();
         let promise = definition.output_schema().filter(|schema| schema.is_promise());
-        let promise = promise.map(Promise::new).transpose();
+        let promise = promise.map(|schema| Validator::compile(schema.as_value())).transpose();
         let promise =
             promise.map_err(|all| all.iter().for_each(|it| refuse(format!("output schema: {it}")))).ok();
         let (foreign, mut promise) = (foreign?, promise?);
         if definition.metadata().merge && promise.is_none() {
             // Merged items may exceed the limits of one item, such as the maximum of a number.
-            promise = definition.output_schema().and_then(|schema| Promise::new(schema).ok());
+            promise =
+                definition.output_schema().and_then(|schema| Validator::compile(schema.as_value()).ok());
         }
         for (at, example) in definition.examples().iter().enumerate() {
             let violations = match (&foreign, schema.plan()) {

@@ -10,9 +10,9 @@ mod words;
 
 use jsonschema::{PatternOptions, ReferencingError, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
-use tool_core::{__private::words::received, SchemaProblem, Violation, Violations};
 
 use self::reach::Reach;
+use crate::{SchemaProblem, Violation, Violations, arguments::plan::words::received};
 
 /// The maximum nesting of lists and objects in a schema and in a value: the limit of the JSON parser.
 const DEEPEST: usize = 128;
@@ -23,7 +23,7 @@ const BACKTRACKS: usize = 100_000;
 
 /// A compiled foreign schema.
 #[derive(Debug)]
-pub(crate) struct Foreign {
+pub struct Foreign {
     validator: Validator,
     schema: Value,
     reach: Reach,
@@ -35,7 +35,7 @@ impl Foreign {
     /// # Errors
     ///
     /// Returns the mistakes that make the schema invalid for every validator.
-    pub(crate) fn instead_of(problems: &[SchemaProblem], schema: &Value) -> Result<Self, Vec<String>> {
+    pub fn instead_of(problems: &[SchemaProblem], schema: &Value) -> Result<Self, Vec<String>> {
         let mistakes: Vec<_> = problems.iter().filter(|it| !it.uncovered).map(ToString::to_string).collect();
         if mistakes.is_empty() { Self::new(schema).map_err(|mistake| vec![mistake]) } else { Err(mistakes) }
     }
@@ -51,7 +51,8 @@ impl Foreign {
     }
 
     /// Returns the violations of `value`, in document order.
-    pub(crate) fn violations(&self, value: &Value) -> Violations {
+    #[must_use]
+    pub fn violations(&self, value: &Value) -> Violations {
         let Reach { deepest, explained } = self.reach;
         if !is_nested_within(value, deepest) {
             let expected = format!("a value that is nested at most {deepest} levels deep");

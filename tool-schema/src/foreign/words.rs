@@ -9,9 +9,12 @@ use jsonschema::{
     error::{TypeKind, ValidationErrorKind as Kind},
 };
 use serde_json::{Map, Value};
-use tool_core::{
-    __private::words::{counted, either, missing, one_of, percent_decoded, push_step, received, unknown},
+
+use crate::{
     Violation, Violations,
+    arguments::plan::words::{counted, either, missing, one_of, received, unknown},
+    pointer::push_step,
+    schema::percent_decoded,
 };
 
 /// Reports the violations of `value` in document order: the first ones, and the number of all.

@@ -1,15 +1,20 @@
 //! Replaces [`Foreign`] without the feature `foreign-schemas`.
 
 use serde_json::Value;
-use tool_core::{SchemaProblem, Violations};
+
+use crate::{SchemaProblem, Violations};
 
 /// A validator that does not exist.
 #[derive(Debug)]
-pub(crate) enum Foreign {}
+pub enum Foreign {}
 
 impl Foreign {
     /// Returns all `problems`, and the feature that solves those that are not mistakes.
-    pub(crate) fn instead_of(problems: &[SchemaProblem], _: &Value) -> Result<Self, Vec<String>> {
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn instead_of(problems: &[SchemaProblem], _: &Value) -> Result<Self, Vec<String>> {
         let shown = problems.iter().map(|problem| {
             let way_out = "; enable the feature `foreign-schemas` of `tool-runtime`";
             format!("{problem}{}", if problem.uncovered { way_out } else { "" })
@@ -17,7 +22,9 @@ impl Foreign {
         Err(shown.collect())
     }
 
-    pub(crate) fn violations(&self, _: &Value) -> Violations {
+    /// Returns the violations of a value.
+    #[must_use]
+    pub fn violations(&self, _: &Value) -> Violations {
         match *self {}
     }
 }

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
-use tool_core::__private::words::percent_decoded;
+
+use crate::schema::percent_decoded;
 
 /// The maximum number of schemas that apply to one value within one another; the same as in a plan.
 const LONGEST: usize = 64;
