@@ -79,6 +79,10 @@ const STRINGS: [&str; 16] = [
     r#""$serde_json::private::Number""#,
 ];
 
+/// What providers send in place of an object, and before its text.
+const SENT: [&str; 12] =
+    ["", " ", "\u{c}", "null", "\"null\"", "[]", "\"[]\"", "{}", "\"{}\"", "\"\\\"{}\\\"\"", "\"\"", "true"];
+
 /// Material for mutations besides the input itself.
 pub(crate) struct Mutator {
     /// For each tool: valid texts, and the property names of its schema.
@@ -119,7 +123,12 @@ impl Mutator {
             }
             tree => self.fitting(case, tree, most, &mut rng),
         };
-        let made = case.input(&if rng.once_in(16) { damaged(&made, &mut rng) } else { made });
+        let made = match rng.below(32) {
+            0 | 1 => damaged(&made, &mut rng),
+            2 => sent(&made, &mut rng),
+            _ => made,
+        };
+        let made = case.input(&made);
         if made.len() <= most { made } else { raw(bytes) }
     }
 
@@ -287,5 +296,17 @@ fn changed_leaf(leaf: &str, rng: &mut Rng) -> String {
         0 => rng.pick(&STRINGS).to_owned(),
         1 => rng.pick(&WORDS).to_owned(),
         _ => rng.pick(&NUMBERS).to_owned(),
+    }
+}
+
+/// Returns `text` as a provider may send it: not at all, as JSON text, cut off, or after another text.
+fn sent(text: &str, rng: &mut Rng) -> String {
+    let other = SENT[rng.below(SENT.len())];
+    match rng.below(5) {
+        0 => other.to_owned(),
+        1 => quoted(text),
+        2 => quoted(&quoted(text)),
+        3 => text.chars().take(rng.below(text.chars().count() + 1)).collect(),
+        _ => format!("{other}{text}"),
     }
 }

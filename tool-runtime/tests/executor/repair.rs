@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 use tool_runtime::{
     CallOutcome, ToolCall,
     call::Incomplete,
+    definition::Permission,
     event::EventKind,
     hook::CallView,
     open_calls::OpenCall,
+    policy::{Approval, ApprovalHandle, Approver, PermissionPolicy, PermissionRequest},
     prelude::*,
     schema::{InputSchema, Repair},
 };
@@ -56,6 +58,44 @@ fn admit_hooks_see_the_repaired_text() {
     let executor = building(tools).hook(hook).build().unwrap();
     crate::run(executor.run(vec![ToolCall::new("look_up", NEARLY)]));
     assert_eq!(*seen.lock().unwrap(), [REPAIRED]);
+}
+
+/// Looks something up after an approval.
+#[tool(register = false, read_only, confirm)]
+fn look_up_approved(city: String, days: Option<u8>) -> String {
+    format!("{city} {days:?}")
+}
+
+/// Notes the arguments that a policy and an approver receive.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl PermissionPolicy for Notes {
+    async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+        self.0.lock().unwrap().push(format!("policy: {}", request.arguments.as_str()));
+        Ok(Permission::Allow)
+    }
+}
+
+impl Approver for Notes {
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        self.0.lock().unwrap().push(format!("approver: {}", request.call.arguments.as_str()));
+        Ok(Approval::Approved)
+    }
+}
+
+// F20: the canonical form of the repaired text, never the received one.
+#[test]
+fn policies_and_approvers_see_the_repaired_text() {
+    each_way(async |way| {
+        let notes = Notes::default();
+        let tools = Registry::builder().tool::<look_up_approved>().repair(Repair::ReadOnlyTools);
+        let executor = way.of(building(tools).permission(notes.clone()).approver(notes.clone()));
+        let outcomes = executor.run(vec![ToolCall::new("look_up_approved", NEARLY)]).await;
+        assert_eq!(outcomes[0].result().unwrap().text(), "Oslo Some(3)");
+        let read = r#"{"city":"Oslo","days":3}"#;
+        assert_eq!(*notes.0.lock().unwrap(), [format!("policy: {read}"), format!("approver: {read}")]);
+    });
 }
 
 #[test]

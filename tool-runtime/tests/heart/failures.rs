@@ -285,7 +285,11 @@ fn a_failure_is_not_validated_by_the_output_schema() {
     let output = crate::run(tools.call("promises", r#"{ "wrong": true }"#)).unwrap();
     assert!(output.is_failure());
     assert_eq!(output.text(), "the other side said no");
-    assert!(crate::run(tools.call("promises", r#"{ "wrong": false }"#)).is_err());
+    // D09: a text is a value, and no integer.
+    let error = crate::run(tools.call("promises", r#"{ "wrong": false }"#)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidOutput);
+    assert!(error.feedback().starts_with("Invalid output: output validation: "), "{error}");
+    assert!(error.feedback().contains("expected an integer"), "{error}");
     let executor = Executor::new(tools);
     for is_watched in [false, true] {
         let listener = is_watched.then(|| executor.subscribe());
@@ -297,6 +301,32 @@ fn a_failure_is_not_validated_by_the_output_schema() {
         assert!(result.actions().is_none());
         assert_eq!(merged_actions(&outcomes), tool_runtime::output::Actions::default());
         drop(listener);
+    }
+}
+
+/// Declares a number as its output, and returns an image or nothing.
+#[tool(register = false, output_schema = json!({ "type": "integer" }))]
+fn draws(nothing: bool) -> ToolOutput {
+    let image = || ToolOutput::from(vec![tool_runtime::Content::image([1, 2], "image/png")]);
+    if nothing { ToolOutput::default() } else { image() }
+}
+
+// D08, D09
+#[test]
+fn content_without_a_value_does_not_match_an_output_schema() {
+    use tool_runtime::{Executor, ToolCall};
+
+    let tools = Registry::builder().tool::<draws>().build().unwrap();
+    let executor = Executor::new(tools.clone());
+    for (nothing, returned) in [(false, "content without a value"), (true, "nothing")] {
+        let arguments = json!({ "nothing": nothing });
+        let text = format!("Invalid output: the tool declares an output schema but returned {returned}");
+        let error = crate::run(tools.call("draws", &arguments)).unwrap_err();
+        assert_eq!((error.kind(), error.feedback()), (ErrorKind::InvalidOutput, text.clone()));
+        let outcomes = crate::run(executor.run(vec![ToolCall::new("draws", &arguments)]));
+        let result = outcomes[0].result().unwrap();
+        assert!(result.is_error());
+        assert_eq!(result.text(), text);
     }
 }
 
