@@ -23,7 +23,6 @@ mod update;
 mod values;
 
 use std::{
-    any::type_name,
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -295,10 +294,7 @@ impl ToolContext {
     ///
     /// Returns an error that names the type if there is no such value.
     pub fn require<T: ?Sized + Send + Sync + 'static>(&self) -> Result<&T, ToolError> {
-        self.get().ok_or_else(|| {
-            let message = format!("no value of type `{}` was provided", type_name::<T>());
-            ToolError::new(ErrorKind::Unavailable, message).of_tool(self.tool.to_string())
-        })
+        self.get().ok_or_else(|| self.provided.missing::<T>(&self.tool))
     }
 
     /// Returns all values that the program provides.

@@ -33,7 +33,8 @@ where
     F: FnOnce(OwnedCall) -> Result<ToolOutput, ToolError> + Send + 'static,
 {
     if Handle::try_current().is_err() {
-        let message = "the tool is `blocking` and requires a tokio runtime";
+        let message = "it is `blocking`, but there is no tokio runtime; call it within `#[tokio::main]` or \
+                       `Runtime::block_on`";
         return Err(ToolError::new(ErrorKind::Unavailable, message));
     }
     // Set by an executor; a registry alone has no limit.

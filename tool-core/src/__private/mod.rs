@@ -45,7 +45,7 @@ pub use self::{
     of::{Described, Items, Of, Opaque},
     outcome::{Ending, Tag, conclude, conclude_sync, json},
     retried::{Fallible, retried, worth_retrying},
-    slot::{Argument, Owned, Provides, Slot, SlotList, Source, Whole},
+    slot::{Argument, Owned, Provides, Slot, SlotList, Source, Whole, default_from_text},
     slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
 };

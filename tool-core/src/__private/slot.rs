@@ -76,6 +76,28 @@ pub trait Argument: DeserializeOwned + JsonSchema + Send + 'static {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Argument for T {}
 
+/// A type whose default may be written as a string.
+#[diagnostic::on_unimplemented(
+    message = "the default of a `{Self}` cannot be a string; write a value of type `{Self}`",
+    label = "expected `{Self}`, found a string"
+)]
+pub trait DefaultFromText: Sized {
+    fn default_from_text(text: &'static str) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: From<&'static str>> DefaultFromText for T {
+    fn default_from_text(text: &'static str) -> Self {
+        Self::from(text)
+    }
+}
+
+/// Converts a default that is written as a string.
+#[must_use]
+pub fn default_from_text<T: DefaultFromText>(text: &'static str) -> T {
+    T::default_from_text(text)
+}
+
 /// A type of values that a program can provide.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be provided to tools",

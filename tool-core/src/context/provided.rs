@@ -6,6 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use crate::{ErrorKind, ToolError, ToolName};
+
 /// The values that a program provides to its tools, at most one for each type.
 ///
 /// Values are stored as [`Arc`], so that a trait object can be provided like a struct. A set may be layered over
@@ -74,9 +76,45 @@ impl ProvidedValues {
     }
 }
 
+impl ProvidedValues {
+    /// Returns the error of a value of type `T`, which the tool `tool` needs and which is not in this set. The model
+    /// reads neither the fix nor the other types.
+    #[cold]
+    pub(super) fn missing<T: ?Sized + 'static>(&self, tool: &ToolName) -> ToolError {
+        let problem = format!("no value of type `{}` was provided", type_name::<T>());
+        let fix = match self.contains_in_arc(&Dependency::of::<T>()) {
+            true => "an `Arc` of it is: provide that by `.provide_shared(arc)` or `.with_shared(arc)`",
+            false => "add `.provide(..)` to the registry or the run, or `.with(..)` to the context",
+        };
+        let others = match &*self.type_names() {
+            [] => "nothing is provided".to_owned(),
+            names => format!("provided: `{}`", names.join("`, `")),
+        };
+        ToolError::new(ErrorKind::Unavailable, format!("{problem}; {fix} ({others})"))
+            .with_feedback(format!("Tool unavailable: {problem}"))
+            .of_tool(tool.to_string())
+    }
+
+    /// Returns the names of the types of all values, sorted, without those of the runtime itself.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn type_names(&self) -> Vec<&'static str> {
+        let layers = std::iter::successors(Some(self), |layer| layer.below.as_deref());
+        let mut names: Vec<_> = layers.flat_map(Self::own_type_names).collect();
+        names.retain(|name| !name.contains("tool_runtime::"));
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn own_type_names(&self) -> impl Iterator<Item = &'static str> {
+        self.values.values().map(|entry| entry.type_name)
+    }
+}
+
 impl fmt::Debug for ProvidedValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut names: Vec<_> = self.values.values().map(|entry| entry.type_name).collect();
+        let mut names: Vec<_> = self.own_type_names().collect();
         names.sort_unstable();
         f.debug_set().entries(names).finish()
     }

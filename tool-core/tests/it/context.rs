@@ -11,10 +11,10 @@ use std::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    __private::{current_grace, within_grace},
     Actions, BoxFuture, CallAddress, CallId, CallSink, ConfirmationAnswer, Dependency, ErrorKind, LogLevel,
     LogLine, Progress, ProvidedValues, Resource, ResourceBody, RunContext, ToolContext, ToolError,
     ToolOutput, WithCallId,
+    __private::{current_grace, within_grace},
 };
 
 /// Polls a future that must be ready at once.
@@ -164,8 +164,18 @@ fn a_provided_value_is_found_by_its_type() {
     let error = cx.require::<Vec<u8>>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "tool \"test\" is not available: no value of type `alloc::vec::Vec<u8>` was provided"
+        "tool \"test\" is not available: no value of type `alloc::vec::Vec<u8>` was provided; add `.provide(..)` to \
+         the registry or the run, or `.with(..)` to the context (provided: `alloc::string::String`, \
+         `dyn it::context::a_provided_value_is_found_by_its_type::Store`)"
     );
+    // A model cannot mend it.
+    assert_eq!(error.feedback(), "Tool unavailable: no value of type `alloc::vec::Vec<u8>` was provided");
+    let in_arc = ToolContext::for_test().with(Arc::new(7_u8)).require::<u8>().unwrap_err().to_string();
+    let fix = "was provided; an `Arc` of it is: provide that by `.provide_shared(arc)` or `.with_shared(arc)` (provided: \
+               `alloc::sync::Arc<u8>`)";
+    assert!(in_arc.ends_with(fix), "{in_arc}");
+    let nothing = ToolContext::for_test().require::<u8>().unwrap_err().to_string();
+    assert!(nothing.ends_with(" (nothing is provided)"), "{nothing}");
     // A later value overrides an earlier one.
     assert_eq!(cx.with(String::from("other")).get::<String>().unwrap(), "other");
 }

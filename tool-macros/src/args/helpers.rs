@@ -215,7 +215,8 @@ impl Default {
         match self {
             Self::OfType => quote_spanned!(place=> ::core::default::Default::default),
             Self::Value(text @ Expr::Lit(ExprLit { lit: Lit::Str(_), .. })) => {
-                quote!(|| ::core::convert::From::from(#text))
+                // A type that no string converts to is reported at the string.
+                quote_spanned!(text.span()=> || __tool::default_from_text(#text))
             }
             Self::Value(value) => quote!(|| #value),
             Self::From(path) => path.into_token_stream(),

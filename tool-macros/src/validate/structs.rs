@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
 use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Data, DeriveInput, Field, Fields, GenericParam, Path, Token};
+use syn::{Attribute, Data, DataEnum, DeriveInput, Field, Fields, GenericParam, Path, Token, Variant};
 
 use crate::args::{self, limits_of_field};
 use crate::errors::Errors;
@@ -81,10 +81,12 @@ pub(super) fn can_be_a_tool(item: &DeriveInput, errors: &Errors) {
     {
         errors.at(param, "a generic struct cannot be a tool; write a struct for each type");
     }
-    let Data::Struct(data) = &item.data else {
-        return;
+    let fields = match &item.data {
+        Data::Struct(data) => &data.fields,
+        Data::Enum(data) => return variants_are_objects(item, data, errors),
+        Data::Union(_) => return,
     };
-    match &data.fields {
+    match fields {
         Fields::Unit => errors.at(
             &item.ident,
             format!("the arguments of a tool are an object; write `struct {} {{}}`", item.ident),
@@ -93,6 +95,24 @@ pub(super) fn can_be_a_tool(item: &DeriveInput, errors: &Errors) {
             errors.at(fields, "the arguments of a tool are an object; give the fields names");
         }
         _ => {}
+    }
+}
+
+/// "the arguments of a tool are an object, but `A` is a string"
+fn variants_are_objects(item: &DeriveInput, data: &DataEnum, errors: &Errors) {
+    let is_tagged = item.attrs.iter().filter(|attr| attr.path().is_ident("serde")).any(|attr| {
+        let keys = attr.meta.require_list().ok().map(|list| NestedMeta::parse_meta_list(list.tokens.clone()));
+        let mut keys = keys.into_iter().flatten().flatten();
+        keys.any(|key| matches!(args::name(&key).as_str(), "tag" | "untagged"))
+    });
+    let unit = data.variants.iter().find(|variant| matches!(variant.fields, Fields::Unit));
+    if let (false, Some(Variant { ident, .. })) = (is_tagged, unit) {
+        let message = format!(
+            "the arguments of a tool are an object, but `{ident}` is a string; write `{ident} {{}}`, or \
+             `#[serde(tag = \"type\")]` on `{}`",
+            item.ident
+        );
+        errors.at(ident, message);
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn patient<'a>(
 ) -> Result<ToolOutput, ToolError> {
     if !keeps_time() {
         let message = "it has a `timeout`, but there is no tokio runtime with a timer; \
-                       build the runtime with `enable_time` or `enable_all`";
+                       call it within `#[tokio::main]`, or build the runtime with `enable_all`";
         return Err(ToolError::new(ErrorKind::Unavailable, message));
     }
     let total = patience.total.and_then(|total| Some((Instant::now().checked_add(total)?, total)));

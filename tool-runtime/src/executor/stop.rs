@@ -63,7 +63,7 @@ impl Stop {
             Self::Late => ToolError::new(ErrorKind::TimedOut, "the run's time is over"),
             Self::Timeless => {
                 let message = "its run has a deadline, but there is no tokio runtime with a timer; \
-                               build the runtime with `enable_time` or `enable_all`";
+                               call it within `#[tokio::main]`, or build the runtime with `enable_all`";
                 ToolError::new(ErrorKind::Unavailable, message)
             }
             Self::Steered => ToolError::new(ErrorKind::Skipped, "a message of the user came first"),

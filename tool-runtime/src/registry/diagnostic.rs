@@ -26,6 +26,8 @@ pub enum BuildDiagnostic {
         type_name: &'static str,
         /// `true` if the program provides an `Arc` of that type by `provide`, in place of `provide_shared`.
         is_in_arc: bool,
+        /// The types of the values that the program provides.
+        provided: Vec<&'static str>,
     },
     /// Two values of one type were provided.
     ProvidedTwice {
@@ -191,7 +193,7 @@ impl BuildDiagnostic {
                 };
                 format!("{} tools are named `{name}`: {}", sites.len(), joined(sites.iter().map(site), ", "))
             }
-            Self::NotProvided { tool, site, type_name, is_in_arc } => {
+            Self::NotProvided { tool, site, type_name, is_in_arc, .. } => {
                 let state =
                     if *is_in_arc { "but an `Arc` of it is provided" } else { "which is not provided" };
                 format!("tool `{tool}`{} takes a `&{type_name}`, {state}", At(site))
@@ -238,12 +240,18 @@ impl BuildDiagnostic {
             Self::NotProvided { is_in_arc: true, .. } => {
                 "write `.provide_shared(arc)` instead of `.provide(arc)`"
             }
-            Self::NotProvided { type_name, .. } if type_name.starts_with("dyn ") => {
-                "add `.provide_shared::<dyn ..>(Arc::new(..))`, or `.provide_per_run::<dyn ..>()` if each run provides \
-                 its own"
-            }
-            Self::NotProvided { .. } => {
-                "add `.provide(..)`, or `.provide_per_run::<..>()` if each run provides its own"
+            Self::NotProvided { type_name, provided, .. } => {
+                let fix = match type_name.starts_with("dyn ") {
+                    true => {
+                        "add `.provide_shared::<dyn ..>(Arc::new(..))`, or `.provide_per_run::<dyn ..>()` if each run \
+                         provides its own"
+                    }
+                    false => "add `.provide(..)`, or `.provide_per_run::<..>()` if each run provides its own",
+                };
+                return Some(match &**provided {
+                    [] => fix.to_owned(),
+                    names => format!("{fix} (provided: `{}`)", names.join("`, `")),
+                });
             }
             Self::ProvidedTwice { .. } => "wrap one of them in a type of its own",
             Self::MissingCheck { check, .. } => {

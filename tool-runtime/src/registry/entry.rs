@@ -4,9 +4,9 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
-    __private::within_call, Arguments, BoxFuture, Confirmation, Dependency, ErrorKind, Misfit, Prepared,
-    ProvidedValues, Purpose, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
-    WithCallId,
+    Arguments, BoxFuture, Confirmation, Dependency, ErrorKind, Misfit, Prepared, ProvidedValues, Purpose,
+    SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
+    __private::within_call,
 };
 
 use super::{AvailableTools, BuildDiagnostic, Check, Guard};
@@ -59,6 +59,7 @@ impl Facts {
                     site: self.site,
                     type_name: needed.type_name(),
                     is_in_arc: provided.iter().any(|it| it.contains_in_arc(needed)),
+                    provided: provided.iter().flat_map(|it| it.type_names()).collect(),
                 });
             }
         }
@@ -402,7 +403,7 @@ async fn within(limit: Duration, running: BoxFuture<'_>) -> Result<ToolOutput, T
     let timed = Handle::try_current().ok().and_then(|_| caught(|| timeout(limit, running)).ok());
     let Some(timed) = timed else {
         let message = "it has a `timeout`, but there is no tokio runtime with a timer; \
-                       build the runtime with `enable_time` or `enable_all`";
+                       call it within `#[tokio::main]`, or build the runtime with `enable_all`";
         return Err(ToolError::new(ErrorKind::Unavailable, message));
     };
     timed.await.unwrap_or_else(|_| {

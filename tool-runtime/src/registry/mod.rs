@@ -33,8 +33,8 @@ use std::{
 
 use foldhash::fast::FixedState;
 use tool_core::{
-    __private::DeclaredToolset, ContentHash, Dependency, Names, ProvidedValues, SharedRequestHook, Tool,
-    ToolDefinition, ToolError, ToolName,
+    ContentHash, Dependency, Names, ProvidedValues, SharedRequestHook, Tool, ToolDefinition, ToolError,
+    ToolName, __private::DeclaredToolset,
 };
 
 use self::guard::Guard;
@@ -312,6 +312,7 @@ impl Registry {
             let room = LONGEST.saturating_sub(shown.chars().count());
             shown.extend(blank.into_iter().chain(word.chars()).take(room));
         }
+        shown.truncate(shown.trim_end().len());
         let definitions = self.definitions();
         let name_at = |at: usize| definitions.get(at).map(|definition| definition.name().as_str());
         let names = || Names::new(definitions.iter().map(|definition| definition.name().as_str()));

@@ -145,9 +145,11 @@ fn a_value_of_each_run_need_not_be_provided_by_the_program() {
         Registry::builder().tool::<needs>().provide_per_run::<Database>().provide_per_run::<Vec<u8>>();
     let tools = builder.build().unwrap();
     let error = run(tools.call("needs", "")).unwrap_err();
+    // The registry itself provides `AvailableTools`, which no program wrote.
     assert_eq!(
         error.to_string(),
-        "tool \"needs\" is not available: no value of type `heart::build::Database` was provided"
+        "tool \"needs\" is not available: no value of type `heart::build::Database` was provided; add `.provide(..)` to \
+         the registry or the run, or `.with(..)` to the context (nothing is provided)"
     );
     run(async {
         let cx = tools.context_for("needs").unwrap().with(Database).with(vec![1_u8]);
@@ -161,10 +163,7 @@ fn tools_can_be_listed_without_their_dependencies() {
     let tools = Registry::builder().tool::<needs>().build_without_values().unwrap();
     assert_eq!(tools.definitions()[0].name(), "needs");
     let error = run(tools.call("needs", "")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "tool \"needs\" is not available: no value of type `heart::build::Database` was provided"
-    );
+    assert_eq!(error.feedback(), "Tool unavailable: no value of type `heart::build::Database` was provided");
     let builder = Registry::builder().tool::<needs>().provide(1_u8).provide(2_u8);
     let error = builder.build_without_values().unwrap_err();
     assert!(matches!(error.diagnostics(), [BuildDiagnostic::ProvidedTwice { .. }]), "{error}");

@@ -4,7 +4,7 @@ use std::{error::Error, sync::Arc};
 
 use tool_runtime::{prelude::*, registry::BuildError};
 
-use crate::run;
+use crate::{now, run};
 
 struct Db;
 
@@ -56,6 +56,96 @@ fn trait_object_that_is_not_provided_is_reported_with_the_right_method() {
                add `.provide_shared::<dyn ..>(Arc::new(..))`";
     check(Registry::builder().tool::<keys>().provide_shared(Arc::new(Db)).build(), fix);
     check(Registry::builder().tool::<count>().build(), "which is not provided; add `.provide(..)`");
+}
+
+#[test]
+fn missing_value_is_reported_with_the_values_that_are_provided() {
+    let built = Registry::builder().tool::<count>().provide(1_u8).provide_shared::<str>("a".into()).build();
+    let fix = "takes a `&it::first_steps::Db`, which is not provided; add `.provide(..)`, or `.provide_per_run::<..>()` if \
+               each run provides its own (provided: `str`, `u8`)";
+    check(built, fix);
+    let nothing = Registry::builder().tool::<count>().build().unwrap_err().to_string();
+    assert!(nothing.ends_with("if each run provides its own"), "{nothing}");
+}
+
+/// Moves the robot.
+#[tool(register = false)]
+#[derive(Debug)]
+enum Move {
+    Forward { steps: u8 },
+    Stop {},
+}
+
+impl Run for Move {
+    type Output = String;
+
+    async fn run(self, _: &ToolContext) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// Turns the lamp on or off.
+#[tool(register = false)]
+#[derive(Debug)]
+#[serde(tag = "type")]
+enum Lamp {
+    Off,
+    On { percent: u8 },
+}
+
+impl Run for Lamp {
+    type Output = String;
+
+    async fn run(self, _: &ToolContext) -> String {
+        format!("{self:?}")
+    }
+}
+
+#[test]
+fn enum_whose_variants_are_objects_is_a_tool() {
+    let moves = Registry::builder().tool::<Move>().tool::<Lamp>().build().unwrap();
+    for (name, arguments, expected) in [
+        ("move", r#"{"Forward":{"steps":3}}"#, "Forward { steps: 3 }"),
+        ("move", r#"{"Stop":{}}"#, "Stop"),
+        ("lamp", r#"{"type":"Off"}"#, "Off"),
+        ("lamp", r#"{"type":"On","percent":7}"#, "On { percent: 7 }"),
+    ] {
+        assert_eq!(run(moves.call(name, arguments)).unwrap().text(), expected);
+    }
+}
+
+#[test]
+fn call_without_a_runtime_names_the_way_to_one() {
+    /// Sleeps.
+    #[tool(register = false)]
+    async fn sleep() {
+        tokio::time::sleep(std::time::Duration::ZERO).await;
+    }
+    /// Blocks.
+    #[tool(register = false, blocking)]
+    fn block() {}
+    /// Times out.
+    #[tool(register = false, timeout = "5m")]
+    fn hurry() {}
+    let tools = Registry::builder().tool::<sleep>().tool::<block>().tool::<hurry>().build().unwrap();
+    for (name, expected) in [
+        (
+            "sleep",
+            "tool \"sleep\" panicked: there is no reactor running, must be called from the context of a Tokio 1.x runtime",
+        ),
+        (
+            "block",
+            "tool \"block\" is not available: it is `blocking`, but there is no tokio runtime; call it within \
+             `#[tokio::main]` or `Runtime::block_on`",
+        ),
+        (
+            "hurry",
+            "tool \"hurry\" is not available: it has a `timeout`, but there is no tokio runtime with a timer; call it \
+             within `#[tokio::main]`, or build the runtime with `enable_all`",
+        ),
+    ] {
+        assert_eq!(now(tools.call(name, "")).unwrap_err().to_string(), expected);
+    }
 }
 
 #[test]
