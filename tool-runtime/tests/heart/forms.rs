@@ -298,18 +298,29 @@ fn a_tool_inside_a_function_may_shadow_types_of_the_prelude() {
 // B09
 #[test]
 fn a_blocking_body_does_not_block_other_calls() {
-    use std::sync::{Barrier, OnceLock};
-    static BOTH: OnceLock<Barrier> = OnceLock::new();
+    use std::sync::{Condvar, Mutex};
+    #[derive(Default)]
+    struct Arrivals {
+        count: Mutex<u32>,
+        changed: Condvar,
+    }
 
-    /// Blocks its thread until the other call runs.
+    /// Blocks its thread until the other call runs; fails if it never does.
     #[tool(register = false, blocking)]
-    fn wait(n: u32, text: &str, cx: &ToolContext) -> String {
-        BOTH.get_or_init(|| Barrier::new(2)).wait();
-        format!("{n} {text} {}", cx.tool_name())
+    fn wait(n: u32, text: &str, arrivals: &Arrivals, cx: &ToolContext) -> Result<String, &'static str> {
+        let mut count = arrivals.count.lock().unwrap();
+        *count += 1;
+        arrivals.changed.notify_all();
+        let limit = std::time::Duration::from_secs(60);
+        let (_count, wait) = arrivals.changed.wait_timeout_while(count, limit, |count| *count < 2).unwrap();
+        if wait.timed_out() {
+            return Err("the other call waits for this one");
+        }
+        Ok(format!("{n} {text} {}", cx.tool_name()))
     }
 
     // On a single-threaded runtime, two calls can meet only on other threads.
-    let tools = Registry::builder().tool::<wait>().build().unwrap();
+    let tools = Registry::builder().tool::<wait>().provide(Arrivals::default()).build().unwrap();
     let (one, other) = run(async {
         let one = tools.call("wait", r#"{"n":1,"text":"a"}"#);
         let other = tools.call("wait", r#"{"n":2,"text":"b\n"}"#);
