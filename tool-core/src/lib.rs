@@ -31,6 +31,8 @@ pub use tool_schema::{
 #[doc(hidden)]
 pub mod __private;
 #[doc(hidden)]
+pub mod internals;
+#[doc(hidden)]
 pub use tool_schema::{Misfit, Purpose};
 
 pub use self::{

@@ -13,8 +13,9 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
 };
 use tool_core::{
-    __private::{Call, OwnedCall, within_call},
+    __private::{Call, OwnedCall},
     CallId, ErrorKind, ToolContext, ToolError, ToolOutput,
+    internals::within_call,
 };
 use tracing::Span;
 

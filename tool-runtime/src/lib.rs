@@ -253,7 +253,9 @@ macro_rules! link {
 /// Support code for the expansions of the attributes; not public API.
 #[doc(hidden)]
 pub mod __private {
+    // The panic barrier, for the extensions.
     pub use tool_core::__private::*;
+    pub use tool_core::internals::{Guarded, caught, discard};
 
     pub use crate::{
         blocking::blocking,

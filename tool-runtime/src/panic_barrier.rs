@@ -8,8 +8,8 @@ use std::{
     task::{Context, Poll},
 };
 
-pub(crate) use tool_core::__private::{Guarded, caught, discard};
-use tool_core::{__private::within_call, BoxFuture, CallId, ErrorKind, ToolError, WithCallId};
+pub(crate) use tool_core::internals::{Guarded, caught, discard};
+use tool_core::{BoxFuture, CallId, ErrorKind, ToolError, WithCallId, internals::within_call};
 
 /// A shared value of the user's, whose last owner drops it inside the barrier.
 pub(crate) struct Kept<T: ?Sized> {

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value};
 use tool_core::{
-    __private::Attributes, ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput, internals::Attributes,
 };
 use tracing::{Span, field::Empty, info_span};
 

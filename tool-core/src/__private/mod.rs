@@ -29,8 +29,7 @@ pub use serde_json;
 pub use std::{sync::Arc, vec::Vec};
 
 pub use tool_schema::__private::{
-    ExactValue, FormatVersion, Guarded, ResolvedPointer, ValueTypes, canonical_number, caught, discard,
-    pointer_steps, present, words,
+    ExactValue, ResolvedPointer, ValueTypes, canonical_number, pointer_steps, words,
 };
 
 pub use self::{
@@ -57,14 +56,9 @@ pub(crate) use self::{
 pub use crate::{
     Dependency, FunctionTool, Method, Permission, Registration, Retry, Run, SourceLocation, StaticToolSet,
     ToolContext, ToolError,
-    context::{Attributes, current_grace, within_call, within_grace},
-    merged,
-    name::rewritten,
-    outcome, outcome_sync,
+    merged, outcome, outcome_sync,
     registration::DeclaredToolset,
-    retried, site,
-    state::patch::apply as patch,
-    takes_its_parameters_by_reference, to_json,
+    retried, site, takes_its_parameters_by_reference, to_json,
 };
 
 /// A JSON object.

@@ -14,7 +14,7 @@ use tool_core::{
     Actions, BoxFuture, CallAddress, CallId, CallSink, ConfirmationAnswer, Dependency, ErrorKind, LogLevel,
     LogLine, Progress, ProvidedValues, Resource, ResourceBody, RunContext, ToolContext, ToolError,
     ToolOutput, WithCallId,
-    __private::{current_grace, within_grace},
+    internals::{current_grace, within_grace},
 };
 
 /// Polls a future that must be ready at once.

@@ -8,8 +8,8 @@ use serde::{
 };
 use serde_json::{Map, Value, value::RawValue};
 use tool_core::{
-    __private::{FormatVersion, present},
     Actions, Arguments, CallAddress, CallId, Content, Correction, Resource, ToolError, ToolOutput,
+    internals::{FormatVersion, present},
 };
 
 use super::{CallOutcome, Incomplete, Operation, Pending, ToolCall, ToolResult, replace::FollowUps};

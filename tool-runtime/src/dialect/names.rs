@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use tool_core::__private::rewritten;
+use tool_core::internals::rewritten;
 
 /// A provider's rule for names.
 #[derive(Debug, Clone, Copy)]

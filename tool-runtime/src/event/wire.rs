@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::SystemTime};
 
 use serde::{Deserialize, Deserializer};
-use tool_core::{__private::FormatVersion, CallAddress, CallId, LogLine, Progress, ToolOutput};
+use tool_core::{CallAddress, CallId, LogLine, Progress, ToolOutput, internals::FormatVersion};
 
 use super::{EventKind, ToolEvent};
 use crate::{ToolCall, ToolResult, millis, policy::ApprovalRequest};

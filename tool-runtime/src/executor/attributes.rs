@@ -1,10 +1,7 @@
 //! Span attributes added by the body of a tool, without the values of secret parameters.
 
 use serde_json::Value;
-use tool_core::{
-    __private::{Attributes, ExactValue},
-    ToolContext, ToolDefinition,
-};
+use tool_core::{__private::ExactValue, ToolContext, ToolDefinition, internals::Attributes};
 use tracing::Span;
 
 use super::{prepare::Request, scope::CallPosition};

@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::{FutureExt, StreamExt, future::join, stream::FuturesUnordered};
 use tokio::{sync::mpsc, time::timeout_at};
-use tool_core::{__private::within_grace, BoxFuture, ToolError, ToolOutput};
+use tool_core::{BoxFuture, ToolError, ToolOutput, internals::within_grace};
 
 use super::{
     Inner,

@@ -16,8 +16,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tool_core::{
-    __private::{current_grace, patch},
     Arguments, CallAddress, CallSink, RunContext, ToolContext, ToolDefinition, ToolError,
+    internals::{apply_patch, current_grace},
 };
 
 use super::{
@@ -240,7 +240,7 @@ impl CallScope {
                     *self.state() = Arc::default();
                     run.change_state(&actions.state);
                 }
-                None => patch(Arc::make_mut(&mut self.state()), &actions.state),
+                None => apply_patch(Arc::make_mut(&mut self.state()), &actions.state),
             }
         }
     }

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 use tool_core::{
-    __private::FormatVersion, Arguments, Blob, CallAddress, ConfirmationAnswer, ContentHash, ToolDefinition,
+    Arguments, Blob, CallAddress, ConfirmationAnswer, ContentHash, ToolDefinition, internals::FormatVersion,
 };
 
 use super::{Message, ProgramKey, seal};

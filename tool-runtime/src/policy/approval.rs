@@ -4,7 +4,7 @@ use std::{fmt, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
-use tool_core::{__private::FormatVersion, CallAddress, ConfirmationAnswer, ContentHash};
+use tool_core::{CallAddress, ConfirmationAnswer, ContentHash, internals::FormatVersion};
 
 use crate::{ToolCall, millis};
 

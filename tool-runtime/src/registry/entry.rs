@@ -6,7 +6,7 @@ use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
     Arguments, BoxFuture, Confirmation, Dependency, ErrorKind, Misfit, Prepared, ProvidedValues, Purpose,
     SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
-    __private::within_call,
+    internals::within_call,
 };
 
 use super::{AvailableTools, BuildDiagnostic, Check, Guard};

@@ -34,7 +34,7 @@ use std::{
 use foldhash::fast::FixedState;
 use tool_core::{
     ContentHash, Dependency, Names, ProvidedValues, SharedRequestHook, Tool, ToolDefinition, ToolError,
-    ToolName, __private::DeclaredToolset,
+    ToolName, internals::DeclaredToolset,
 };
 
 use self::guard::Guard;

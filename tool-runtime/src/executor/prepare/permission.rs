@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tool_core::{
-    __private::within_call, Arguments, CallAddress, Confirmation, ErrorKind, Permission, ToolError,
+    Arguments, CallAddress, Confirmation, ErrorKind, Permission, ToolError, internals::within_call,
 };
 
 use super::{AnsweredBy, Preparing, Step};
