@@ -51,7 +51,7 @@ pub use self::{
     run::RunContext,
     sink::{CallSink, LogLevel, LogLine, Progress},
 };
-use crate::{Actions, ContentHash, ErrorKind, Resource, State, ToolError, ToolName, state::patch};
+use crate::{Actions, ContentHash, Resource, State, ToolError, ToolName, state::patch};
 
 /// The context of a call: its identity, the values that the program provides, cancellation, and reporting of updates,
 /// progress and log lines.

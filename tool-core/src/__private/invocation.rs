@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, future::Future};
 
-use super::{Slots, slot::Slot};
+use super::slot::Slot;
 use crate::{
     Arguments, BoxFuture, FunctionTool, Permission, ToolContext, ToolError, ToolOutput, tool::corrected,
 };
@@ -53,6 +53,43 @@ impl<'a> Call<'a> {
 
 /// A call without borrows.
 pub type OwnedCall = Call<'static>;
+
+/// The slots of a parameter list: a tuple of up to 16.
+pub trait Slots: Send + 'static {
+    /// Calls `visit` with the slots in the order of the parameters, and returns its result.
+    fn visit<T>(&mut self, visit: impl FnOnce(&mut [&mut dyn Slot]) -> T) -> T;
+}
+
+macro_rules! tuples {
+    ($($name:ident)*) => {
+        #[allow(non_snake_case, reason = "a variable is named like its type")]
+        impl<$($name: Slot + 'static),*> Slots for ($($name,)*) {
+            #[inline]
+            fn visit<T>(&mut self, visit: impl FnOnce(&mut [&mut dyn Slot]) -> T) -> T {
+                let ($($name,)*) = self;
+                visit(&mut [$($name as &mut dyn Slot),*])
+            }
+        }
+    };
+}
+
+tuples!();
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);
+tuples!(A B C D E F G H I);
+tuples!(A B C D E F G H I J);
+tuples!(A B C D E F G H I J K);
+tuples!(A B C D E F G H I J K L);
+tuples!(A B C D E F G H I J K L M);
+tuples!(A B C D E F G H I J K L M N);
+tuples!(A B C D E F G H I J K L M N O);
+tuples!(A B C D E F G H I J K L M N O P);
 
 /// One call of a function before it runs.
 pub trait Invocation: Send {

@@ -3,24 +3,21 @@
 //! An expansion consists of a table ([`Spec`]), one slot for each parameter, and a closure that calls the user's
 //! function. Everything else is implemented here, once for all tools.
 
-mod added;
-mod borrowed_list;
-mod checked;
+mod check_parameter;
 mod constraint;
 mod decode;
 mod describe;
-mod failure;
-mod faithful;
+mod errors;
 mod injected;
 mod invocation;
 mod items;
-mod of;
 mod outcome;
-mod retried;
+mod request_additions;
+mod slices;
 mod slot;
-mod slots;
 mod spec;
 mod text;
+mod type_probe;
 
 pub use inventory;
 pub use schemars;
@@ -33,20 +30,19 @@ pub use tool_schema::__private::{
 };
 
 pub use self::{
-    added::{Added, AddedLater},
-    checked::CheckParameter,
+    check_parameter::CheckParameter,
     constraint::{Constraint, check},
     describe::{Generator, Returned},
+    errors::{Fallible, retried, worth_retrying},
     injected::{InjectedByValue, MayBeProvided, OwnedItems, Refused, SharedArgument, TheContext, TheState},
     invocation::{
-        Boxed, Call, Invocation, OwnedCall, Start, Used, Using, allow, boxed, guarded, invocation, never,
+        Boxed, Call, Invocation, OwnedCall, Slots, Start, Used, Using, allow, boxed, guarded, invocation, never,
     },
-    of::{Described, Items, Of, Opaque},
     outcome::{Ending, Tag, conclude, conclude_sync, json},
-    retried::{Fallible, retried, worth_retrying},
+    request_additions::{Added, AddedLater},
     slot::{Argument, Owned, Provides, Slot, SlotList, Source, Whole, default_from_text},
-    slots::Slots,
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
+    type_probe::{Described, Items, Of, Opaque},
 };
 pub(crate) use self::{
     decode::Parameters,
@@ -67,6 +63,6 @@ pub type Map = serde_json::Map<String, serde_json::Value>;
 /// The traits used by expansions for method resolution; imported as a whole.
 pub mod probe {
     pub use super::{
-        checked::traits::*, failure::traits::*, items::traits::*, of::traits::*, outcome::traits::*,
+        check_parameter::traits::*, errors::traits::*, items::traits::*, outcome::traits::*, type_probe::traits::*,
     };
 }

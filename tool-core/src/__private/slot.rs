@@ -3,11 +3,10 @@
 //! The kind of slot is selected by traits of the parameter's type, never by its spelling (see [`Of`](super::Of)). A
 //! slot is filled while the arguments are decoded, and emptied when the function is called.
 
-use std::mem::discriminant;
+use std::{any::TypeId, mem::discriminant};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
-    Deserialize,
     de::{DeserializeOwned, DeserializeSeed, Error as _},
 };
 use serde_json::Value;
@@ -15,7 +14,6 @@ use tool_schema::__private::{Checked, Plain, Refusal, without_null};
 
 use super::{
     Call,
-    faithful::is_faithful,
     text::{Borrowed, Reading, TextView},
 };
 use crate::{Dependency, ErrorKind, ToolContext, ToolError};
@@ -45,7 +43,7 @@ pub struct Argued {
 }
 
 impl Argued {
-    fn required(schema: fn(&mut SchemaGenerator) -> Schema, plain: Option<&'static Plain>) -> Self {
+    pub(super) fn required(schema: fn(&mut SchemaGenerator) -> Schema, plain: Option<&'static Plain>) -> Self {
         Self { schema, plain, optional: false, default: None, fills: None }
     }
 }
@@ -180,12 +178,24 @@ impl<T: Argument> Slot for Owned<T> {
     }
 }
 
-fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+/// Returns `true` if a `T` certainly survives a round trip through JSON: a number of up to 64 bits, a boolean, a
+/// string, or a list or an option of them. Other types may lose information.
+fn is_faithful<T: 'static>() -> bool {
+    let id = TypeId::of::<T>();
+    macro_rules! is_one {
+        ($($known:ty)*) => {
+            [$(TypeId::of::<$known>(), TypeId::of::<Option<$known>>(), TypeId::of::<Vec<$known>>()),*].contains(&id)
+        };
+    }
+    is_one!(bool char String i8 i16 i32 i64 isize u8 u16 u32 u64 usize f32 f64)
+}
+
+pub(super) fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
 /// Returns the schema of an `Option` whose `None` is an absent property.
-fn optional_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn optional_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = generator.subschema_for::<T>();
     without_null(&mut schema);
     schema
@@ -274,74 +284,6 @@ impl<V: TextView> Slot for TextSlot<V> {
     fn leave_out(&mut self) -> bool {
         self.text = self.otherwise();
         V::OPTIONAL || self.text.is_some()
-    }
-}
-
-/// A borrowed list.
-pub struct Slice<T> {
-    list: Option<Vec<T>>,
-}
-
-impl<T> Slice<T> {
-    pub(super) fn new() -> Self {
-        Self { list: None }
-    }
-
-    /// Takes the list for the call.
-    pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<&'a [T], ToolError> {
-        self.peek(call)
-    }
-
-    /// Borrows the list before the call.
-    pub fn peek<'a>(&'a self, _: &'a Call<'_>) -> Result<&'a [T], ToolError> {
-        self.list.as_deref().ok_or_else(unfilled)
-    }
-}
-
-impl<T: Argument> Slot for Slice<T> {
-    fn source(&self) -> Source {
-        Source::Model(Argued::required(schema::<Vec<T>>, Plain::of::<Vec<T>>()))
-    }
-
-    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
-        self.list = Some(Vec::deserialize(source)?);
-        Ok(())
-    }
-
-    fn leave_out(&mut self) -> bool {
-        false
-    }
-}
-
-/// An optional borrowed list.
-pub struct OptionalSlice<T>(pub(super) Option<Vec<T>>);
-
-impl<T> OptionalSlice<T> {
-    /// Takes the list for the call.
-    pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
-        self.peek(call)
-    }
-
-    /// Borrows the list before the call.
-    pub fn peek<'a>(&'a self, _: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
-        Ok(self.0.as_deref())
-    }
-}
-
-impl<T: Argument> Slot for OptionalSlice<T> {
-    fn source(&self) -> Source {
-        let (schema, plain) = (optional_schema::<Option<Vec<T>>>, Plain::of::<Option<Vec<T>>>());
-        Source::Model(Argued { optional: true, ..Argued::required(schema, plain) })
-    }
-
-    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
-        self.0 = Option::deserialize(source)?;
-        Ok(())
-    }
-
-    fn leave_out(&mut self) -> bool {
-        self.0 = None;
-        true
     }
 }
 

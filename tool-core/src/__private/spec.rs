@@ -3,7 +3,7 @@ use std::time::Duration;
 use schemars::Schema;
 use serde_json::Value;
 
-use super::{Constraint, Generator, of::Described};
+use super::{Constraint, Generator, type_probe::Described};
 use crate::{
     Confirmation, Dependency, Metadata, OnRequest, PrepareArguments, Registration, Retry, SourceLocation,
 };

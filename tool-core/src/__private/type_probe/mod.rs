@@ -24,7 +24,8 @@ use schemars::{Schema, SchemaGenerator};
 use super::{
     Generator, Owned, Refused, TheContext, TheState, Whole,
     injected::{AlwaysThere, InjectedByValue, OwnedItems, SharedArgument},
-    slot::{Argument, OptionalSlice, Slice, TextSlot},
+    slices::{OptionalSlice, Slice},
+    slot::{Argument, TextSlot},
     text::{CowText, Optional, PathText, Text},
 };
 use tool_schema::__private::Plain;

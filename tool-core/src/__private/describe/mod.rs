@@ -15,8 +15,8 @@ use tool_schema::__private::{
 
 use super::{
     Constraint, Parameter, Source, Spec,
-    of::{Described, Form, Of},
     slot::{Argued, SlotList},
+    type_probe::{Described, Form, Of},
 };
 use crate::{Dependency, InputSchema, OutputSchema, SchemaError};
 

@@ -1,14 +1,82 @@
-//! Borrowed list parameters with a default.
+//! Borrowed list parameters, which may have a default.
 
+use serde::Deserialize;
 use serde_json::Value;
-use tool_schema::__private::{Checked, Refusal};
+use tool_schema::__private::{Checked, Plain, Refusal};
 
 use super::{
     Call, Slot, Source,
-    slot::Argued,
-    slot::{Argument, OptionalSlice, Slice},
+    slot::{Argued, Argument, optional_schema, schema, unfilled},
 };
 use crate::ToolError;
+
+/// A borrowed list.
+pub struct Slice<T> {
+    list: Option<Vec<T>>,
+}
+
+impl<T> Slice<T> {
+    pub(super) fn new() -> Self {
+        Self { list: None }
+    }
+
+    /// Takes the list for the call.
+    pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<&'a [T], ToolError> {
+        self.peek(call)
+    }
+
+    /// Borrows the list before the call.
+    pub fn peek<'a>(&'a self, _: &'a Call<'_>) -> Result<&'a [T], ToolError> {
+        self.list.as_deref().ok_or_else(unfilled)
+    }
+}
+
+impl<T: Argument> Slot for Slice<T> {
+    fn source(&self) -> Source {
+        Source::Model(Argued::required(schema::<Vec<T>>, Plain::of::<Vec<T>>()))
+    }
+
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+        self.list = Some(Vec::deserialize(source)?);
+        Ok(())
+    }
+
+    fn leave_out(&mut self) -> bool {
+        false
+    }
+}
+
+/// An optional borrowed list.
+pub struct OptionalSlice<T>(pub(super) Option<Vec<T>>);
+
+impl<T> OptionalSlice<T> {
+    /// Takes the list for the call.
+    pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
+        self.peek(call)
+    }
+
+    /// Borrows the list before the call.
+    pub fn peek<'a>(&'a self, _: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
+        Ok(self.0.as_deref())
+    }
+}
+
+impl<T: Argument> Slot for OptionalSlice<T> {
+    fn source(&self) -> Source {
+        let (schema, plain) = (optional_schema::<Option<Vec<T>>>, Plain::of::<Option<Vec<T>>>());
+        Source::Model(Argued { optional: true, ..Argued::required(schema, plain) })
+    }
+
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+        self.0 = Option::deserialize(source)?;
+        Ok(())
+    }
+
+    fn leave_out(&mut self) -> bool {
+        self.0 = None;
+        true
+    }
+}
 
 /// A list, or the function that creates the default `V`.
 pub struct ListOr<T, V> {
