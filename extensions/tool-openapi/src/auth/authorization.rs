@@ -135,14 +135,23 @@ impl Issued {
         !self.items.is_empty() && matches!(self.hide(&String::from_utf8_lossy(bytes)), Cow::Owned(_))
     }
 
+    /// Does the same as [`hide`](Self::hide) with a text of which the end was cut off, perhaps within a secret.
+    pub(crate) fn hide_cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.hidden(text, true)
+    }
+
     /// Returns `text` with `***` in place of the secrets, for what a server repeats of a request: in any letter case, and with the
     /// escapes of JSON, HTML and URLs, also around each other.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.hidden(text, false)
+    }
+
+    fn hidden<'t>(&self, text: &'t str, is_cut: bool) -> Cow<'t, str> {
         if self.items.is_empty() {
             return Cow::Borrowed(text);
         }
         let needles = self.needles.get_or_init(|| Needles::new(self.items.iter().flat_map(texts)));
-        let ranges = needles.ranges(text);
+        let ranges = needles.ranges(text, is_cut);
         if ranges.is_empty() {
             return Cow::Borrowed(text);
         }

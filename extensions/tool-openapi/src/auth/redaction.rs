@@ -15,6 +15,9 @@ const MIN_MATCH_BYTES: usize = 6;
 /// The minimum length of a secret that is searched at all, in characters.
 const MIN_SECRET_CHARS: usize = 3;
 
+/// The minimum length of the beginning of a secret that is hidden at the end of a text that was cut, in characters.
+const MIN_BEGINNING_CHARS: usize = 4;
+
 /// The minimum size of the part of a text that is decoded at once, in bytes.
 const WINDOW_BYTES: usize = 128 << 10;
 
@@ -98,8 +101,9 @@ impl Needles {
         Self(all)
     }
 
-    /// Returns the places of the secrets in `text`, in order, without overlaps.
-    pub(super) fn ranges(&self, text: &str) -> Vec<Range<usize>> {
+    /// Returns the positions of the secrets in `text`, in order, without overlaps; if the end of the text was cut off, also of the beginning
+    /// of one there.
+    pub(super) fn ranges(&self, text: &str, is_cut: bool) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let Some(longest) = self.0.first().map(Vec::len) else { return found };
         // A secret at the end of a window is found in the next one.
@@ -111,6 +115,9 @@ impl Needles {
             let mut decoded = Decoded::of(&text[start..end], start);
             for _ in 0..=MAX_ROUNDS {
                 self.0.iter().for_each(|needle| decoded.find(needle, &mut found));
+                if is_cut && end == text.len() {
+                    found.extend(self.0.iter().filter_map(|needle| decoded.beginning(needle)));
+                }
                 match decoded.next_round() {
                     Some(next) => decoded = next,
                     None => break,
@@ -172,7 +179,26 @@ impl Decoded {
         is_changed.then_some(next)
     }
 
-    /// Adds the places of `needle`.
+    /// Returns the position of the beginning of `needle` at the end, before a part of an escape that was cut.
+    fn beginning(&self, needle: &[char]) -> Option<Range<usize>> {
+        let last = *self.starts.last()?;
+        // The number of an entity may be cut, too.
+        let is_escape =
+            |at: usize| at + 1 == self.chars.len() && self.starts.get(at).is_some_and(|it| last - it > 1);
+        let is_mark = |at: usize| matches!(self.chars.get(at), None | Some('\\' | '&' | '%' | '\u{fffd}'));
+        let is_part = |at: usize| is_mark(at) || is_escape(at);
+        let ends =
+            (self.chars.len().saturating_sub(MAX_ESCAPED_BYTES)..=self.chars.len()).filter(|at| is_part(*at));
+        let starts = ends.filter_map(|end| {
+            let lengths = (MIN_BEGINNING_CHARS..needle.len()).rev();
+            let fits =
+                |length: &usize| self.chars.get(..end).is_some_and(|it| it.ends_with(&needle[..*length]));
+            self.starts.get(end - lengths.into_iter().find(fits)?).copied()
+        });
+        starts.min().map(|start| start..last)
+    }
+
+    /// Adds the positions of `needle`.
     fn find(&self, needle: &[char], found: &mut Vec<Range<usize>>) {
         let Some(first) = needle.first() else { return };
         let mut at = 0;
@@ -329,7 +355,7 @@ mod tests {
 
     fn redacted(secret: &str, text: &str) -> String {
         let mut shown = text.to_owned();
-        for range in Needles::new([secret].into_iter()).ranges(text).into_iter().rev() {
+        for range in Needles::new([secret].into_iter()).ranges(text, false).into_iter().rev() {
             shown.replace_range(range, "***");
         }
         shown
@@ -362,6 +388,25 @@ mod tests {
     }
 
     #[test]
+    fn the_beginning_of_a_secret_is_hidden_where_the_text_was_cut() {
+        let secret = "Hunter2-secret";
+        for (name, encode) in ENCODINGS {
+            let text = format!("before {}", encode(secret));
+            for end in "before ".len()..text.len() {
+                let cut = &text[..end];
+                let ranges = Needles::new([secret].into_iter()).ranges(cut, true);
+                let shown = ranges.first().map_or(cut, |it| &cut[..it.start]);
+                let rest = &shown["before ".len()..];
+                // Three characters, and a part of the fourth.
+                assert!(
+                    encode(secret).starts_with(rest) && rest.len() < encode("Hunt").len().max(5),
+                    "{name}: {cut}"
+                ); // E10
+            }
+        }
+    }
+
+    #[test]
     fn a_text_without_the_secret_is_unchanged() {
         for text in ["", "%", "%zz&#;&#x;\\u12\\", "\\ud83d", "hunter-2-secret", "%68unte", "&nothing;"] {
             assert_eq!(redacted("hunter2-secret", text), text);
@@ -374,7 +419,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_and_ranges_are_within_it(text in "[\\\\u0-9a-f&#;%x{}é]{0,60}", secret in "[\\\\a-f0-9&%é]{0,8}") {
-            let ranges = Needles::new([&*secret].into_iter()).ranges(&text);
+            let ranges = Needles::new([&*secret].into_iter()).ranges(&text, true);
             prop_assert!(ranges.iter().all(|it| text.get(it.clone()).is_some()));
             prop_assert!(ranges.is_sorted_by(|one, other| one.end <= other.start));
         }

@@ -86,7 +86,9 @@ impl Head {
         };
         let names = self.headers.keys().filter(|name| is_kept(name.as_str()));
         let values = names.filter_map(|name| {
-            Some((name.as_str().to_owned(), Value::from(self.header(name)?.into_owned())))
+            // A server chooses a part of the name.
+            let shown = self.issued.hide(name.as_str()).into_owned();
+            Some((shown, Value::from(self.header(name)?.into_owned())))
         });
         Value::Object(values.collect::<Map<_, _>>())
     }

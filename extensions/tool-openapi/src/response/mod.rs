@@ -87,7 +87,8 @@ pub(crate) fn output(call: &Call<'_>, answered: Answered, read: Body) -> Result<
         Shown::Text { text, notes } => {
             tail.splice(0..0, notes.into_iter().map(|it| format!("[{it}]")));
             // A server may repeat the credentials of the request.
-            let text = match head.issued.hide(&text) {
+            let hidden = if is_cut { head.issued.hide_cut(&text) } else { head.issued.hide(&text) };
+            let text = match hidden {
                 Cow::Owned(hidden) => hidden,
                 Cow::Borrowed(_) => text,
             };
