@@ -35,8 +35,11 @@
 //!
 //! An operation without an `operationId` is a tool unless [`skip_unnamed`](OpenApiToolSetBuilder::skip_unnamed) is set. Cookie
 //! parameters are sent like any other. A reference that leads nowhere costs its operation, not the document.
+//! Any other part that cannot be read costs itself, with a diagnostic: a keyword of a schema, an entry of `servers` before another one, a
+//! parameter.
 //!
-//! A path template may have more than a name within its braces. `{id:[0-9]+}`, `{ id }` and `{name=*}` are one segment. `{+path}`,
+//! A path template may have more than a name within its braces. `{id:[0-9]+}`, `{ id }`, `{id?}` and `{name=*}` are one segment. `{?page}`
+//! and `{&page}` are the parameters of the query that the document declares. `{+path}`,
 //! `{path*}`, `{path:.*}` and `{name=projects/*/items/*}` keep each `/` of their value, which has no empty segment, no `.` and no `..`, and
 //! the form of the template.
 //!
@@ -50,7 +53,8 @@
 //! No argument of a call changes the server, and no value the structure of a request.
 //!
 //! - The server is [`base_url`](OpenApiToolSetBuilder::base_url), or else the first one of the operation, its path or the document. A
-//!   relative one belongs to the URL of the document, or else to the first absolute server of the document.
+//!   relative one belongs to the URL of the document, or else to the first absolute server of the document; `//host` without both is
+//!   `https`.
 //!   The servers of a document that was [fetched](Document::fetch) must be public, by their address and by the addresses of
 //!   their name, unless [allowed](OpenApiToolSetBuilder::allow_private_servers).
 //! - A [`Credential`] is sent to the origins for which the program gave it, for operations that require its security scheme.
@@ -100,22 +104,23 @@
 //! | `duplicate_id` | the `operationId` is not unique or reserved; the tool is named by method and path | mend the document |
 //! | `dynamic_reference` | a `$dynamicRef` leads nowhere; every value is accepted there | mend the document |
 //! | `encoding` | a style or a header of a part of a form is not sent | check the body |
-//! | `enum` | values of an `enum` are read as of the declared type, such as the text `1` as a number | nothing |
 //! | `foreign_origin` | the credential of the operation is given for other origins | give it for this one |
 //! | `hidden_text` | a model reads characters that a person does not see | read the text before a model does |
 //! | `ignored_header` | a header is set by the client and is no parameter | nothing |
+//! | `malformed_keyword` | a keyword of a schema is ignored, or read in another way | mend the document |
 //! | `malformed_security` | `security` is no list of objects; no credential is sent | mend the document |
 //! | `media_type_chosen` | a body may have several media types; one is sent | [`prefer_media_type`](OpenApiToolSetBuilder::prefer_media_type) |
 //! | `method_override` | a parameter may replace the method, so that the tool is neither read-only nor idempotent | deny the parameter |
 //! | `no_credential` | the operation requires a credential, and none is given | [`credential`](OpenApiToolSetBuilder::credential) |
 //! | `omitted` | the report has its maximum size, 64 MiB; the number of what it omits | do not trust the document |
 //! | `output_schema` | the responses have no output schema | mend the document |
-//! | `parameter_left_out` | an optional parameter cannot be carried | call the operation without it |
+//! | `parameter_left_out` | a parameter cannot be carried or read, or is declared again | call the operation without it |
 //! | `parameter_replaced` | the credential is sent in place of a parameter of its name | nothing |
 //! | `paths` | `paths` is not an object | mend the document |
 //! | `plain_http` | a credential is sent without encryption | a `base_url` with `https` |
-//! | `server_left_out` | an entry of `servers` is no server | mend the document, or set a `base_url` |
+//! | `server_left_out` | an entry of `servers` cannot be used | mend the document, or set a `base_url` |
 //! | `server_query` | the query and the fragment of a server are not sent | nothing |
+//! | `server_variable` | the default of a variable is not one of its values | [`server_variable`](OpenApiToolSetBuilder::server_variable) |
 //! | `undeclared_parameter` | a parameter of the path is not declared, and taken for a text | nothing |
 //! | `unknown_operation` | [`ids`](OpenApiToolSetBuilder::ids) names an id that no operation has | check the spelling |
 //! | `unknown_scheme` | the operation names a security scheme that does not exist | mend the document |

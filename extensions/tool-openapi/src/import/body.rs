@@ -183,12 +183,16 @@ impl<'d> Declared<'d> {
             Kind::Form => {
                 let mut fields = encoding::read(reading, &self.place, self.content, tool, report);
                 upload::add_names(&schema, components, &mut fields);
-                BodyForm::Form(Fields(fields))
+                let fields = Fields(fields);
+                reading.charge(&fields, &self.place)?;
+                BodyForm::Form(fields)
             }
             Kind::Multipart => {
                 let mut fields = encoding::read(reading, &self.place, self.content, tool, report);
                 upload::adapt(&mut schema, components, &mut fields, is_reference);
-                BodyForm::Multipart(Fields(fields))
+                let fields = Fields(fields);
+                reading.charge(&fields, &self.place)?;
+                BodyForm::Multipart(fields)
             }
             Kind::Text => {
                 self.note_structure(&mut schema, components, tool, report);

@@ -84,7 +84,7 @@ pub(crate) fn import(
     let all = operation::all(&documents, &mut report);
     check_ids(&all, &settings, &mut report);
     if settings.base_url.is_none() {
-        server::warn_unreadable(&Place::new(0, "/servers"), documents.root().get("servers"), "", &mut report);
+        reading.warn_of_servers(&mut report);
     }
     let mut without_base = None;
     let named = if settings.readable_names { name::readable(&all) } else { name::all(&all) };

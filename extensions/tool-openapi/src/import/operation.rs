@@ -23,7 +23,7 @@ use crate::{
     auth::Granted,
     client::Access,
     document::{Documents, Fetched, Place, kind},
-    request::{PathTemplate, Plan},
+    request::{Fields, PathTemplate, Plan},
     response::{Shapes, View},
     settings::Settings,
 };
@@ -194,12 +194,26 @@ impl<'d> Reading<'d> {
             absolute_server: server::absolute(settings, documents.root().get("servers")),
             granted,
             remarks: RefCell::default(),
-            requests: RefCell::new(Components::new(documents, Direction::Request)),
-            responses: RefCell::new(Components::new(documents, Direction::Response)),
+            requests: RefCell::new(Components::new(
+                documents,
+                Direction::Request,
+                settings.definitions_limit,
+            )),
+            responses: RefCell::new(Components::new(
+                documents,
+                Direction::Response,
+                settings.definitions_limit,
+            )),
             inputs: RefCell::new(Inputs::new(settings.definitions_limit)),
             outputs: RefCell::default(),
             shapes,
         }
+    }
+
+    /// Reports what is left out of the servers of the document.
+    pub(super) fn warn_of_servers(&self, report: &mut Report) {
+        let parents = (self.fetched.as_ref().map(|it| &it.url), self.absolute_server.as_ref());
+        server::warn_document(self.settings, parents, self.documents.root().get("servers"), report);
     }
 
     /// Reports the remarks about credentials, and returns the components of output schemas.
@@ -269,6 +283,11 @@ impl<'d> Reading<'d> {
         let access = Access { is_guarded: base.is_guarded, authorization };
         let plan = Plan { method, base: base.url, path, parameters, body };
         Ok(Read { definition, path: found.path.into(), plan, access, shape, view })
+    }
+
+    /// Adds the properties of a form, which each operation has for itself, to the size of its definition.
+    pub(super) fn charge(&self, fields: &Fields, place: &Place) -> Result<(), Problem> {
+        self.inputs.borrow_mut().charge(fields.bytes()).map_err(|reason| Problem::new(place, reason))
     }
 
     /// Adds an operation that was read to the sum of all definitions.

@@ -11,7 +11,7 @@ use super::{
     text,
 };
 use crate::{
-    document::{MOST_PARAMETERS, Place},
+    document::{MOST_PARAMETERS, Place, kind},
     request::{Fields, In, Parameter, PathTemplate, Style},
 };
 
@@ -67,12 +67,15 @@ pub(super) fn all<'d>(
         let place = place.at("parameters");
         let Some(list) = owner.get("parameters").filter(|it| !it.is_null()) else { continue };
         let Some(list) = list.as_array() else {
-            return Err(Problem::new(&place, "`parameters` is not a list"));
+            let message = format!("`parameters` is {}, and not a list; it is ignored", kind(list));
+            report.warn("parameter_left_out", tool, &place, message);
+            continue;
         };
         if list.len() > MOST_PARAMETERS {
             return Err(Problem::new(&place, format!("there are more than {MOST_PARAMETERS} parameters")));
         }
-        for (at, value) in list.iter().enumerate() {
+        let shared = all.len();
+        for (at, value) in list.iter().enumerate().filter(|(_, it)| !it.is_null()) {
             let place = place.at(&at.to_string());
             let declared = match declared(reading, place, value, tool, report) {
                 Ok(Some(declared)) => declared,
@@ -83,8 +86,18 @@ pub(super) fn all<'d>(
                 }
             };
             let key = (declared.location.name(), declared.name);
-            match known.get(&key).and_then(|at| all.get_mut(*at)) {
-                Some(shared) => *shared = declared,
+            match known.get(&key).and_then(|at| Some((*at >= shared, all.get_mut(*at)?))) {
+                Some((is_doubled, earlier)) => {
+                    if is_doubled {
+                        let message = format!(
+                            "the list declares the parameter `{}` in {} more than once; the last one counts",
+                            declared.name,
+                            declared.location.name()
+                        );
+                        report.warn("parameter_left_out", tool, &earlier.place, message);
+                    }
+                    *earlier = declared;
+                }
                 None => {
                     known.insert(key, all.len());
                     all.push(declared);
@@ -105,7 +118,8 @@ fn is_required(parameter: &Value) -> bool {
 ///
 /// If it is not known to be optional.
 fn leave_out(problem: Problem, value: &Value, tool: &str, report: &mut Report) -> Result<(), Problem> {
-    let is_path = value.get("in").is_some_and(|it| it == "path");
+    let is_path =
+        value.get("in").and_then(Value::as_str).is_some_and(|it| it.trim().eq_ignore_ascii_case("path"));
     if value.get("$ref").is_some() || is_path || is_required(value) {
         return Err(problem);
     }
@@ -125,14 +139,15 @@ fn declared<'d>(
     let resolved = reading.documents.resolved(place.clone(), value);
     let (target, value) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
     let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
-    let location = match value.get("in").and_then(Value::as_str) {
+    let written = value.get("in").and_then(Value::as_str);
+    let location = match written.map(|it| it.trim().to_ascii_lowercase()).as_deref() {
         Some("path") => In::Path,
         Some("query") => In::Query,
         Some("header") => In::Header,
         Some("cookie") => In::Cookie,
         Some("querystring") => In::QueryString,
-        other => {
-            let other = other.unwrap_or("none");
+        _ => {
+            let other = written.unwrap_or("none");
             let reason = format!("the location `{other}` of the parameter `{name}` is unknown");
             return Err(Problem::new(&place, reason));
         }
@@ -213,6 +228,14 @@ pub(super) fn undeclared(
     tool: &str,
     report: &mut Report,
 ) {
+    for name in path.query_names() {
+        if !parameters.iter().any(|it| it.location == In::Query && *it.name == *name) {
+            let message = format!(
+                "the path has the parameter `{name}` in its query, which is not declared, and is ignored"
+            );
+            report.warn("parameter_left_out", tool, &found.item_place, message);
+        }
+    }
     for name in path.names() {
         if parameters.iter().any(|it| it.location == In::Path && *it.name == *name) {
             continue;
@@ -248,6 +271,11 @@ impl<'d> Declared<'d> {
         report: &mut Report,
     ) -> Result<(Parameter, (Place, Option<&'d Value>)), Problem> {
         let (place, schema, content) = self.schema()?;
+        let fields = match content {
+            Content::Form(value) => Some(Fields(encoding::read(reading, &self.place, value, tool, report))),
+            Content::Schema | Content::Json | Content::Text => None,
+        };
+        fields.iter().try_for_each(|it| reading.charge(it, &self.place))?;
         let parameter = Parameter {
             property: name.into(),
             name: self.name.into(),
@@ -256,12 +284,7 @@ impl<'d> Declared<'d> {
             explode: self.explode(),
             allow_reserved: self.value.get("allowReserved") == Some(&Value::Bool(true)),
             is_json: content == Content::Json,
-            fields: match content {
-                Content::Form(value) => {
-                    Some(Fields(encoding::read(reading, &self.place, value, tool, report)))
-                }
-                Content::Schema | Content::Json | Content::Text => None,
-            },
+            fields,
         };
         Ok((parameter, (place, schema)))
     }
@@ -283,7 +306,7 @@ impl<'d> Declared<'d> {
 
     /// The schema of the parameter, and how its value is written.
     fn schema(&self) -> Result<(Place, Option<&'d Value>, Content<'d>), Problem> {
-        if let Some(schema) = self.value.get("schema") {
+        if let Some(schema) = self.value.get("schema").filter(|it| !it.is_null()) {
             return Ok((self.place.at("schema"), Some(schema), Content::Schema));
         }
         let place = self.place.at("content");

@@ -23,12 +23,12 @@ pub(super) struct Base {
     pub(super) is_guarded: bool,
 }
 
-/// Returns the base URL of an operation: the configured one, or the first server of the closest list that has one. A relative one
-/// belongs to the URL of the document, or else to `absolute`, the first absolute server of the document.
+/// Returns the base URL of an operation: the configured one, or the first usable server of the closest list that has one. A relative
+/// one belongs to the URL of the document, or else to `absolute`, the first absolute server of the document.
 ///
 /// # Errors
 ///
-/// If the server is no URL, or not allowed, or there is none.
+/// If no server is usable, the first one is not allowed, or there is none.
 pub(super) fn base(
     settings: &Settings,
     (fetched, absolute): (Option<&Fetched>, Option<&Url>),
@@ -38,64 +38,39 @@ pub(super) fn base(
     if let Some(url) = &settings.base_url {
         return Ok(Base { url: url.clone(), is_guarded: false });
     }
+    let parent = fetched.map(|it| &it.url).or(absolute);
     let [.., (document, _)] = &lists;
     let document = document.clone();
-    let mut first = None;
+    let mut server = None;
     for (place, list) in lists {
+        let choice = ServerChoice::of(settings, parent, &place, list);
         // Those of the document are reported once, and not for each operation.
-        let tool = (place != document).then_some(tool);
-        let found = entries(&place, list).find_map(|(place, server)| Some((place, url_of(server)?, server)));
-        if let Some(tool) = tool {
+        if place != document {
             warn_unreadable(&place, list, tool, report);
+            choice.report(tool, report);
         }
-        if found.is_some() {
-            first = found;
+        server = choice.server;
+        if server.is_some() {
             break;
         }
     }
-    // The specification's default is a server with the URL `/`.
-    let none = Value::Null;
-    let (place, template, server) = first.unwrap_or((document, "/", &none));
-    let text = short(template)
-        .and_then(|it| filled(settings, it, server.get("variables")))
-        .and_then(|it| short(&it).map(str::to_owned))
-        .map_err(|reason| Problem::new(&place, reason))?;
-    let url = match fetched.map(|it| &it.url).or(absolute) {
-        Some(parent) => parent.join(text.trim()),
-        None => Url::parse(text.trim()),
+    let (place, mut url) = match server {
+        Some(server) => server?,
+        // The specification's default is a server with the URL `/`.
+        None => match parent.and_then(|it| it.join("/").ok()) {
+            Some(url) => (document, url),
+            None => {
+                return Err(Problem { has_no_base: true, ..Problem::new(&document, "there is no server") });
+            }
+        },
     };
-    let mut url = match url {
-        Ok(url) => url,
-        Err(_) if is_relative(&text) => {
-            let reason = match server.is_null() {
-                true => "there is no server".to_owned(),
-                false => {
-                    format!("the server `{}` is relative, and the document has no absolute one", text.trim())
-                }
-            };
-            return Err(Problem { has_no_base: true, ..Problem::new(&place, reason) });
-        }
-        Err(error) => {
-            return Err(Problem::new(&place, format!("the URL of the server is not valid: {error}")));
-        }
-    };
-    let Some(origin) = Origin::of(&url) else {
-        return Err(Problem::new(&place, "the server is not an `http` or `https` URL"));
-    };
-    if has_user(&url) {
-        return Err(Problem::new(
-            &place,
-            format!(
-                "the URL of the server `{origin}` has a user name or password; set one without with `base_url`"
-            ),
-        ));
-    }
     if url.query().is_some() || url.fragment().is_some() {
         url.set_query(None);
         url.set_fragment(None);
         report.warn("server_query", tool, &place, "the query and the fragment of the server are not sent");
     }
-    let is_allowed = fetched.is_none_or(|it| it.private.as_ref() == Some(&origin));
+    let origin = Origin::of(&url);
+    let is_allowed = fetched.is_none_or(|it| it.private.is_some() && it.private == origin);
     let is_guarded = !is_allowed && !settings.reach.allow_private_servers;
     if is_guarded {
         address::check(&url).map_err(|error| {
@@ -106,16 +81,125 @@ pub(super) fn base(
     Ok(Base { url, is_guarded })
 }
 
+/// The server that is chosen from a list.
+struct ServerChoice {
+    /// The first usable server, or else the problem of the first one; `None` for a list without servers.
+    server: Option<Result<(Place, Url), Problem>>,
+    /// The problems of the servers before it.
+    left_out: Vec<Problem>,
+    /// A remark about its variables.
+    remark: Option<Problem>,
+}
+
+impl ServerChoice {
+    fn of(settings: &Settings, parent: Option<&Url>, place: &Place, list: Option<&Value>) -> Self {
+        let (mut left_out, mut first) = (Vec::new(), None);
+        for (place, server) in entries(place, list) {
+            let Some(template) = url_of(server) else { continue };
+            match server_url(settings, parent, (&place, template), server.get("variables")) {
+                Ok((url, remark)) => {
+                    let remark = remark.map(|it| Problem::new(&place, it));
+                    return Self { server: Some(Ok((place, url))), left_out, remark };
+                }
+                Err(Unusable { problem, is_setting }) => {
+                    // A value of the program is never replaced by another server.
+                    if is_setting {
+                        return Self { server: Some(Err(problem)), left_out, remark: None };
+                    }
+                    let reason = format!("a server is left out: {}", problem.reason);
+                    left_out.push(Problem::new(&place, reason));
+                    first.get_or_insert(problem);
+                }
+            }
+        }
+        // The reason of each skipped operation is that of the first one.
+        Self { server: first.map(Err), left_out: Vec::new(), remark: None }
+    }
+
+    fn report(&self, tool: &str, report: &mut Report) {
+        for problem in &self.left_out {
+            report.warn("server_left_out", tool, &problem.place, &*problem.reason);
+        }
+        if let Some(remark) = &self.remark {
+            report.warn("server_variable", tool, &remark.place, &*remark.reason);
+        }
+    }
+}
+
+/// The reason why an entry of a list is not usable.
+struct Unusable {
+    problem: Problem,
+    /// It is a value of the program.
+    is_setting: bool,
+}
+
+impl From<Problem> for Unusable {
+    fn from(problem: Problem) -> Self {
+        Self { problem, is_setting: false }
+    }
+}
+
+/// Returns the URL of a server without its query, and a remark about its variables.
+fn server_url(
+    settings: &Settings,
+    parent: Option<&Url>,
+    (place, template): (&Place, &str),
+    variables: Option<&Value>,
+) -> Result<(Url, Option<String>), Unusable> {
+    let problem = |reason: String| Problem::new(place, reason);
+    let template = bounded(template).map_err(problem)?;
+    let Filled { text, remark } = filled(settings, template, variables)
+        .map_err(|(reason, is_setting)| Unusable { problem: problem(reason), is_setting })?;
+    let text = bounded(&text).map_err(problem)?.trim();
+    let url = match parent {
+        Some(parent) => parent.join(text),
+        // Of a server without a scheme, which a browser takes from the page.
+        None if text.starts_with("//") => Url::parse(&format!("https:{text}")),
+        None => Url::parse(text),
+    };
+    let url = match url {
+        Ok(url) => url,
+        Err(_) if is_relative(text) => {
+            let reason = format!("the server `{text}` is relative, and the document has no absolute one");
+            return Err(Problem { has_no_base: true, ..problem(reason) }.into());
+        }
+        Err(error) => return Err(problem(format!("the URL of the server is not valid: {error}")).into()),
+    };
+    let Some(origin) = Origin::of(&url) else {
+        return Err(problem("the server is not an `http` or `https` URL".to_owned()).into());
+    };
+    if has_user(&url) {
+        return Err(problem(format!(
+            "the URL of the server `{origin}` has a user name or password; set one without with `base_url`"
+        ))
+        .into());
+    }
+    Ok((url, remark))
+}
+
 /// Returns the first absolute server of the document.
 pub(super) fn absolute(settings: &Settings, list: Option<&Value>) -> Option<Url> {
     entries(&Place::new(0, ""), list).find_map(|(_, server)| {
-        let text = filled(settings, short(url_of(server)?).ok()?, server.get("variables")).ok()?;
-        Url::parse(short(&text).ok()?.trim()).ok().filter(|it| Origin::of(it).is_some())
+        let Filled { text, .. } =
+            filled(settings, bounded(url_of(server)?).ok()?, server.get("variables")).ok()?;
+        Url::parse(bounded(&text).ok()?.trim()).ok().filter(|it| Origin::of(it).is_some() && !has_user(it))
     })
 }
 
+/// Reports what is left out of the servers of the document.
+pub(super) fn warn_document(
+    settings: &Settings,
+    (fetched, absolute): (Option<&Url>, Option<&Url>),
+    list: Option<&Value>,
+    report: &mut Report,
+) {
+    let place = Place::new(0, "/servers");
+    warn_unreadable(&place, list, "", report);
+    ServerChoice::of(settings, fetched.or(absolute), &place, list).report("", report);
+}
+
 /// Warns of what is no server in a list of them.
-pub(super) fn warn_unreadable(place: &Place, list: Option<&Value>, tool: &str, report: &mut Report) {
+fn warn_unreadable(place: &Place, list: Option<&Value>, tool: &str, report: &mut Report) {
     if let Some(other) = list.filter(|it| !it.is_array() && !it.is_null()) {
         let message = format!("`servers` is {}, and not a list; it is ignored", kind(other));
         report.warn("server_left_out", tool, place, message);
@@ -136,7 +220,7 @@ fn entries<'v>(place: &Place, list: Option<&'v Value>) -> impl Iterator<Item = (
 }
 
 /// Returns the URL of a server unless it is too long.
-fn short(text: &str) -> Result<&str, String> {
+fn bounded(text: &str) -> Result<&str, String> {
     match text.len() > MAX_URL_BYTES {
         true => Err(format!(
             "the URL of the server has {} bytes; at most {MAX_URL_BYTES} are carried",
@@ -156,31 +240,60 @@ fn is_relative(text: &str) -> bool {
     text.split(['/', '?', '#']).next().is_none_or(|start| !start.contains(':'))
 }
 
-/// Replaces the variables of `template` by their values.
-fn filled(settings: &Settings, template: &str, variables: Option<&Value>) -> Result<String, String> {
-    let (mut text, mut rest) = (String::new(), template);
+/// The text of a template with the values of its variables.
+struct Filled {
+    text: String,
+    remark: Option<String>,
+}
+
+/// Replaces the variables of `template` by their values. The error is a reason, and `true` if it is about a value of the program.
+fn filled(settings: &Settings, template: &str, variables: Option<&Value>) -> Result<Filled, (String, bool)> {
+    let (mut text, mut rest, mut remark) = (String::new(), template, None);
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else { break };
-        let variable = variables.and_then(|it| it.get(name));
-        let default = variable.and_then(|it| it.get("default"));
-        let default = default.map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
-        let Some(value) = settings.server_variables.get(name).cloned().or(default) else {
-            return Err(format!(
+        let variable = member(variables, name);
+        let setting =
+            settings.server_variables.get(name).or_else(|| settings.server_variables.get(name.trim()));
+        let default = variable.and_then(|it| it.get("default")).and_then(scalar_text);
+        let Some(value) = setting.cloned().or(default) else {
+            let reason = format!(
                 "the variable `{name}` of the server `{template}` has no value; set it with `server_variable`"
-            ));
+            );
+            return Err((reason, false));
         };
-        if let Some(Value::Array(allowed)) = variable.and_then(|it| it.get("enum"))
-            && !allowed.is_empty()
-            && !allowed.iter().any(|it| it == value.as_str())
-        {
-            return Err(format!(
+        let allowed = variable.and_then(|it| it.get("enum")).and_then(Value::as_array);
+        let mut allowed = allowed.into_iter().flatten().filter_map(scalar_text).peekable();
+        if allowed.peek().is_some() && !allowed.any(|it| it == value) {
+            let reason = format!(
                 "`{value}` is not one of the values of the variable `{name}` of the server `{template}`"
-            ));
+            );
+            // The value that the document chooses by itself is used.
+            match setting {
+                Some(_) => return Err((reason, true)),
+                None => drop(remark.get_or_insert(reason)),
+            }
         }
         text.push_str(before);
         text.push_str(&value);
         rest = after;
     }
     text.push_str(rest);
-    Ok(text)
+    Ok(Filled { text, remark })
+}
+
+/// Returns the member `name`, with or without blanks around it.
+fn member<'v>(variables: Option<&'v Value>, name: &str) -> Option<&'v Value> {
+    let variables = variables?.as_object()?;
+    let is_same = |it: &(&'v String, &'v Value)| it.0.trim() == name.trim();
+    variables.get(name).or_else(|| variables.iter().find(is_same).map(|(_, it)| it))
+}
+
+/// Returns the text of a value; YAML reads `443` and `true` as other types than the text that was meant. `None` for null and for a
+/// value that has no text.
+fn scalar_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
 }

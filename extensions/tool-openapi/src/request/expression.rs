@@ -25,10 +25,44 @@ pub(super) enum Form {
     Pattern(Box<str>),
 }
 
+/// The operator of [RFC 6570](https://www.rfc-editor.org/rfc/rfc6570#section-2.2) at the start of an expression that is not, or not alone, a
+/// value in the path.
+pub(super) enum Operator<'t> {
+    /// The names of parameters in the query, which are sent as the document declares them.
+    Query(Vec<&'t str>),
+    /// A fragment, which is never sent.
+    Fragment,
+    /// The text before the value, and the rest of the expression.
+    Prefix(&'static str, &'t str),
+    None,
+}
+
+impl<'t> Operator<'t> {
+    /// Returns the operator of the text between braces.
+    pub(super) fn of(text: &'t str) -> Self {
+        let text = text.trim();
+        let mut letters = text.chars();
+        // A single operator is a name.
+        match letters.next().filter(|_| !letters.as_str().is_empty()) {
+            Some('?' | '&') => {
+                let names = letters.as_str().split(',').map(|it| it.trim().trim_end_matches('*'));
+                Self::Query(names.filter(|it| !it.is_empty()).collect())
+            }
+            Some('#') => Self::Fragment,
+            Some('/') => Self::Prefix("/", letters.as_str()),
+            Some('.') => Self::Prefix(".", letters.as_str()),
+            _ => Self::None,
+        }
+    }
+}
+
 impl<'t> Expression<'t> {
     /// Reads the text between braces.
     pub(super) fn read(text: &'t str) -> Self {
         let text = text.trim();
+        // Doubled braces, and the mark of an optional segment.
+        let text = text.strip_prefix('{').and_then(|it| it.strip_suffix('}')).map_or(text, str::trim);
+        let text = text.strip_suffix('?').filter(|it| !it.is_empty() && !it.contains(':')).unwrap_or(text);
         let (text, is_reserved) = match text.strip_prefix('+').or_else(|| text.strip_prefix('*')) {
             Some(rest) => (rest.trim_start_matches('*'), true),
             None => (text, false),

@@ -25,6 +25,15 @@ pub(crate) struct Field {
 }
 
 impl Fields {
+    /// The size in memory, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let of = |it: &Field| {
+            let headers: usize = it.headers.iter().map(|(name, value)| 32 + name.len() + value.len()).sum();
+            size_of::<Field>() + it.name.len() + it.media_type.as_ref().map_or(0, |it| it.len()) + headers
+        };
+        self.0.iter().map(of).sum()
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<&Field> {
         self.0.iter().find(|it| *it.name == *name)
     }

@@ -1,11 +1,13 @@
 //! Path templates.
 
+use std::borrow::Cow;
+
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use tool_runtime::ToolError;
 
 use super::{
     In, Parameter,
-    expression::{Expression, Form},
+    expression::{Expression, Form, Operator},
     json::Members,
 };
 
@@ -19,6 +21,8 @@ pub(crate) struct PathTemplate {
     parts: Vec<Part>,
     /// The query that some documents have in the path, such as `/things?action=list`.
     query: Option<Box<str>>,
+    /// The names of parameters that expressions such as `{?page,size}` place in the query.
+    query_names: Vec<Box<str>>,
 }
 
 #[derive(Debug)]
@@ -34,27 +38,36 @@ impl PathTemplate {
         if !path.starts_with('/') {
             return Err(format!("the path `{path}` does not begin with `/`"));
         }
+        let decoded = braces_decoded(path, declared);
         // A fragment distinguishes operations of one path in some documents, and is not sent.
-        let path = path.split('#').next().unwrap_or_default();
-        let (path, query) = match question_mark(path) {
+        let path = split_outside_braces(&decoded, '#').map_or(&*decoded, |(path, _)| path);
+        let (path, query) = match split_outside_braces(path, '?') {
             Some((_, query)) if query.contains(['{', '}']) => {
                 return Err(format!("the path `{path}` has a parameter in its query"));
             }
             Some((path, query)) => (path, Some(utf8_percent_encode(query, LITERAL).to_string().into())),
             None => (path, None),
         };
-        let (mut parts, mut rest) = (Vec::new(), path);
+        let (mut parts, mut rest, mut query_names) = (Vec::new(), path, Vec::new());
         while let Some((before, after)) = rest.split_once('{') {
             let Some(end) = closing_brace(after) else {
                 return Err(format!("the path `{path}` has a `{{` without its `}}`"));
             };
             let (text, after) = (&after[..end], &after[end + 1..]);
             parts.push(Part::literal(before));
-            parts.push(Part::parameter(text, declared));
             rest = after;
+            match Operator::of(text) {
+                Operator::Query(names) => query_names.extend(names.into_iter().map(Box::from)),
+                Operator::Fragment => {}
+                Operator::Prefix(prefix, text) => {
+                    parts.push(Part::literal(prefix));
+                    parts.push(Part::parameter(text, declared)?);
+                }
+                Operator::None => parts.push(Part::parameter(text, declared)?),
+            }
         }
         parts.push(Part::literal(rest));
-        Ok(Self { parts, query })
+        Ok(Self { parts, query, query_names })
     }
 
     /// Returns the query that the path has in the document.
@@ -74,6 +87,11 @@ impl PathTemplate {
             Part::Parameter { name, .. } => Some(&**name),
             Part::Literal(_) => None,
         })
+    }
+
+    /// Returns the names of parameters that expressions place in the query.
+    pub(crate) fn query_names(&self) -> impl Iterator<Item = &str> {
+        self.query_names.iter().map(|it| &**it)
     }
 
     /// Adds the path with the values of `arguments`, percent-encoded.
@@ -105,8 +123,25 @@ impl PathTemplate {
     }
 }
 
-/// Splits a path at the `?` outside of braces.
-fn question_mark(path: &str) -> Option<(&str, &str)> {
+/// Decodes `%7B` and `%7D` around the name of a declared parameter, which some generators escape.
+fn braces_decoded<'p>(path: &'p str, declared: &[&str]) -> Cow<'p, str> {
+    let mut decoded = Cow::Borrowed(path);
+    if !path.contains("%7") {
+        return decoded;
+    }
+    for name in declared {
+        for (open, close) in [("%7B", "%7D"), ("%7b", "%7d")] {
+            let escaped = format!("{open}{name}{close}");
+            if decoded.contains(&escaped) {
+                decoded = decoded.replace(&escaped, &format!("{{{name}}}")).into();
+            }
+        }
+    }
+    decoded
+}
+
+/// Splits a path at the first `mark` outside of braces.
+fn split_outside_braces(path: &str, mark: char) -> Option<(&str, &str)> {
     let mut depth = 0_usize;
     let at = path.find(|it| {
         match it {
@@ -114,19 +149,30 @@ fn question_mark(path: &str) -> Option<(&str, &str)> {
             '}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        it == '?' && depth == 0
+        it == mark && depth == 0
     })?;
-    Some((&path[..at], &path[at + 1..]))
+    Some((&path[..at], &path[at + mark.len_utf8()..]))
 }
 
-/// The place of the `}` that ends a parameter, whose expression may have braces, too.
+/// The position of the `}` that ends a parameter. Its regular expression may have braces, too: in pairs, after a backslash, or between
+/// brackets.
 fn closing_brace(text: &str) -> Option<usize> {
-    let mut depth = 0_usize;
+    let (mut depth, mut is_pattern, mut is_escaped) = (0_usize, false, false);
+    // The number of characters since the `[` of a set of characters, in which a `]` at the beginning is a character.
+    let mut set = None;
     for (at, it) in text.char_indices() {
-        match it {
-            '{' => depth += 1,
-            '}' if depth == 0 => return Some(at),
-            '}' => depth -= 1,
+        let was_escaped = std::mem::take(&mut is_escaped);
+        match (it, set) {
+            _ if was_escaped => {}
+            ('\\', _) if is_pattern => is_escaped = true,
+            (']', Some(1..)) => set = None,
+            ('^', Some(0)) => {}
+            (_, Some(count)) => set = Some(count + 1),
+            ('[', None) if is_pattern && text[at..].contains(']') => set = Some(0),
+            (':', None) => is_pattern = true,
+            ('{', None) => depth += 1,
+            ('}', None) if depth == 0 => return Some(at),
+            ('}', None) => depth -= 1,
             _ => {}
         }
     }
@@ -136,15 +182,20 @@ fn closing_brace(text: &str) -> Option<usize> {
 
 impl Part {
     /// The parameter with `text` between its braces. Its name is the one that the document declares: the text as it is, or the name
-    /// within it.
-    fn parameter(text: &str, declared: &[&str]) -> Self {
+    /// within it, in the same letter case or another one.
+    fn parameter(text: &str, declared: &[&str]) -> Result<Self, String> {
         let Expression { name, form } = Expression::read(text);
         let is_same = |it: &&&str| **it == text;
         let is_name = |it: &&&str| **it == name;
         let has_name = |it: &&&str| Expression::read(it).name == name;
+        let is_similar = |it: &&&str| it.eq_ignore_ascii_case(name);
         let known = declared.iter().find(is_same).or_else(|| declared.iter().find(is_name));
-        let name = known.or_else(|| declared.iter().find(has_name)).copied().unwrap_or(name);
-        Self::Parameter { name: name.into(), form }
+        let known = known.or_else(|| declared.iter().find(has_name));
+        let name = known.or_else(|| declared.iter().find(is_similar)).copied().unwrap_or(name);
+        if name.is_empty() {
+            return Err("a parameter of the path has no name".to_owned());
+        }
+        Ok(Self::Parameter { name: name.into(), form })
     }
 
     fn literal(text: &str) -> Self {

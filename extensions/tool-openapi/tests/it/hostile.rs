@@ -390,9 +390,39 @@ fn a_server_with_a_long_url_costs_its_operations() {
         let paths = json!({ "/a": { "get": { "servers": [server] } }, "/b": { "get": {} } });
         let others = json!({ "servers": [server, { "url": "https://b.example" }] });
         let set = built(OpenApiToolSet::builder(document(paths, others)));
-        assert_eq!((set.tools().len(), set.skipped().len()), (0, 2));
-        for skipped in set.skipped() {
-            assert_eq!(skipped.reason, "the URL of the server has 5018 bytes; at most 4096 are carried");
-        }
+        // The other operation has the next server of the document.
+        assert_eq!((set.tools().len(), set.skipped().len()), (1, 1));
+        assert_eq!(set.tools()[0].definition().metadata().custom["server"], "https://b.example/");
+        let reason = "the URL of the server has 5018 bytes; at most 4096 are carried";
+        assert_eq!(set.skipped()[0].reason, reason);
+        let [diagnostic] = set.diagnostics() else { panic!("{:?}", set.diagnostics()) };
+        assert_eq!(diagnostic.message, format!("a server is left out: {reason}"));
     }
+}
+
+#[tokio::test]
+async fn the_beginning_of_a_secret_is_hidden_where_a_response_was_cut() {
+    let secret = "hunter2-secret";
+    for (shown, echo) in
+        [(secret.len() - 1, secret.to_owned()), (2 * 3 + 8 * 3, "%68%75nter2-%73ecret".to_owned())]
+    {
+        let body = format!("{}{echo}", "a".repeat(100));
+        let limit = 100 + shown.min(echo.len() - 1);
+        let server = Recorder::new(Answer::of(200, "text/plain", body)).await;
+        let scheme = json!({ "it": crate::credentials::api_key("query", "key") });
+        let document = crate::credentials::secured(scheme, json!([{ "it": [] }]));
+        let builder = OpenApiToolSet::builder(document).base_url(&server.url).read_limit(limit);
+        let set = built(builder.credential("it", tool_openapi::Credential::secret(secret)));
+        let name = set.tools()[0].definition().name().to_string();
+        let output = call(&set, &name, "{}").await.unwrap();
+        let text = output.text();
+        assert!(text.contains("aaa***") && !text.contains("nter2"), "{text}"); // E10, P09
+    }
+}
+
+#[tokio::test]
+async fn a_secret_in_the_name_of_a_header_is_hidden() {
+    let shown =
+        echoed("hunter2-secret", |_| Answer::json("{}").with_header("x-page-hunter2-secret", "1")).await;
+    assert!(shown.contains("x-page-***") && !shown.contains("hunter2"), "{shown}"); // E10, P09
 }

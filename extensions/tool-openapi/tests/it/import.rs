@@ -173,7 +173,7 @@ fn codes(folder: &std::path::Path, found: &mut std::collections::BTreeSet<String
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        for before in [".warn(", ".note(", ".warn_document(", "code:"] {
+        for before in [".warn(", ".note(", ".warn_document(", "code:", "MALFORMED: &str ="] {
             let codes = text.split(before).skip(1).filter_map(|it| it.trim_start().strip_prefix('"'));
             found.extend(codes.filter_map(|it| it.split('"').next()).map(str::to_owned));
         }

@@ -28,6 +28,7 @@ mod sizes;
 mod styles;
 mod swagger;
 mod tokens;
+mod unreadable;
 
 use std::{path::PathBuf, sync::Arc};
 

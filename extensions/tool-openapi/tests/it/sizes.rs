@@ -199,3 +199,57 @@ fn a_definition_depends_on_no_other_operation() {
     assert_eq!(first.output_schema(), second.output_schema());
     assert_eq!(all.tools()[3].definition().output_schema(), first.output_schema());
 }
+
+#[test]
+fn values_of_a_discriminator_are_listed_once_for_each_schema() {
+    let count = 2_000;
+    let mapping: Map<_, _> =
+        (0..count).map(|at| (format!("value{at}"), json!("#/components/schemas/S"))).collect();
+    let schema = json!({
+        "oneOf": vec![json!({ "$ref": "#/components/schemas/S" }); count],
+        "discriminator": { "propertyName": "kind", "mapping": mapping },
+    });
+    let document = many(
+        1,
+        schemas(json!({ "S": large(1) })),
+        |_| json!({ "post": { "requestBody": json_content(schema.clone()) } }),
+    );
+    let (set, _, _, peak) = measured(builder(document));
+    let body = &set.tools()[0].definition().input_schema().as_value()["properties"]["body"];
+    assert_eq!(body["anyOf"].as_array().unwrap().len(), 1);
+    assert!(peak < 5 << 20, "{peak}");
+}
+
+#[test]
+fn references_into_a_deep_schema_are_bounded() {
+    let depth = 60;
+    let deep = (0..depth).fold(large(2_000), |it, _| json!({ "properties": { "p": it } }));
+    let document = many(depth, schemas(json!({ "S": deep })), |at| {
+        let reference = format!("#/components/schemas/S{}", "/properties/p".repeat(at));
+        json!({ "post": { "requestBody": json_content(json!({ "$ref": reference })) } })
+    });
+    let (set, _, _, peak) = measured(builder(document).definitions_limit(2 << 20));
+    assert!(!set.tools().is_empty() && !set.skipped().is_empty());
+    let expected =
+        "the schemas that the document refers to exceed 2097152 bytes in all; set `definitions_limit`";
+    assert_eq!(set.skipped().last().unwrap().reason, expected);
+    assert!(peak < 40 << 20, "{peak}");
+}
+
+#[test]
+fn properties_of_forms_that_operations_share_count() {
+    let names: Map<_, _> = (0..3_000).map(|at| (format!("p{at}"), json!({}))).collect();
+    let encoding: Map<_, _> = names.keys().map(|it| (it.clone(), json!({ "contentType": "a/b" }))).collect();
+    for media_type in ["application/x-www-form-urlencoded", "multipart/form-data"] {
+        let content = json!({ media_type: { "schema": { "type": "object" }, "encoding": encoding } });
+        let others = json!({ "components": { "requestBodies": { "B": { "content": content } } } });
+        let document = many(
+            200,
+            others,
+            |at| json!({ "post": { "operationId": format!("o{at}"), "requestBody": { "$ref": "#/components/requestBodies/B" } } }),
+        );
+        let (set, _, kept, _) = measured(builder(document).definitions_limit(4 << 20));
+        assert!(!set.tools().is_empty() && !set.skipped().is_empty(), "{media_type}");
+        assert!(kept < 12 << 20, "{media_type}: {kept}");
+    }
+}

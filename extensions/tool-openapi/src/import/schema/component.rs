@@ -15,7 +15,7 @@ use crate::response::{LEFT_OUT, MAX_COMPONENTS_BYTES};
 pub(super) struct Component {
     pub(super) value: Arc<Value>,
     /// The length of its text.
-    bytes: usize,
+    pub(super) bytes: usize,
     /// The names of the components that it refers to, each once.
     references: Box<[Box<str>]>,
     /// It has characters that a person does not see.

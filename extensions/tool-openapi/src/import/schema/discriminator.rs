@@ -36,13 +36,21 @@ impl<'d> Components<'d> {
                 Some(Value::Array(all)) => all.as_slice(),
                 other => other.map_or(&[][..], std::slice::from_ref),
             };
-            for (alternative, declared) in alternatives.iter_mut().zip(declared) {
-                let Some(alternative) = alternative.as_object_mut() else { continue };
+            // Others are no alternatives.
+            let declared = declared.iter().filter(|it| it.is_object() || it.is_boolean());
+            let mut conditioned = HashSet::new();
+            for (value, declared) in alternatives.iter_mut().zip(declared) {
+                let Some(alternative) = value.as_object_mut() else { continue };
                 let reference = declared.get("$ref").and_then(Value::as_str);
                 let Some(reference) = reference.filter(|_| !alternative.contains_key("properties")) else {
                     continue;
                 };
                 let Ok((target, schema)) = self.followed(place, reference) else { continue };
+                // The values of a schema that is listed many times are listed once.
+                if alternative.len() == 1 && conditioned.contains(&target) {
+                    *value = Value::Null;
+                    continue;
+                }
                 let allowed = match values.get(&target) {
                     Some(values) => json!(values),
                     None => match self.implicit_name(place, reference).filter(|it| is_free(it)) {
@@ -53,8 +61,11 @@ impl<'d> Components<'d> {
                     },
                 };
                 alternative.insert("properties".to_owned(), json!({ property: { "enum": allowed } }));
+                conditioned.insert(target);
                 has_conditions = true;
             }
+            // No schema.
+            alternatives.retain(|it| !it.is_null());
         }
         if has_conditions
             && !new.contains_key("anyOf")

@@ -7,6 +7,7 @@
 mod assemble;
 mod component;
 mod discriminator;
+mod keyword;
 mod sound;
 
 use std::{
@@ -19,7 +20,12 @@ use serde_json::{Map, Value, json};
 use tool_runtime::definition::ContentHash;
 
 pub(crate) use self::assemble::assembled;
-use self::{assemble::references, component::Component, sound::Patterns};
+use self::{
+    assemble::references,
+    component::Component,
+    keyword::{Keyword, keyword},
+    sound::Patterns,
+};
 pub(super) use self::{assemble::size, component::Reached};
 use super::{Problem, Report};
 use crate::document::{Documents, Place, Version};
@@ -59,13 +65,16 @@ pub(super) struct Components<'d> {
     /// The components that are schemas of bodies, responses and parameters.
     roots: HashSet<Arc<str>>,
     patterns: Patterns,
+    /// The size of the translated components, in bytes of JSON, and its maximum: references into one another repeat what is below them.
+    bytes: usize,
+    limit: usize,
 }
 
 impl<'d> Components<'d> {
-    pub(super) fn new(documents: &'d Documents, direction: Direction) -> Self {
+    pub(super) fn new(documents: &'d Documents, direction: Direction, limit: usize) -> Self {
         let (names, translated, waiting) = Default::default();
         let (own, roots, patterns) = Default::default();
-        Self { documents, direction, names, translated, waiting, own, roots, patterns }
+        Self { documents, direction, names, translated, waiting, own, roots, patterns, bytes: 0, limit }
     }
 
     /// Begins an operation of the path item at `own`.
@@ -105,7 +114,10 @@ impl<'d> Components<'d> {
     fn translate_waiting(&mut self, tool: &str, report: &mut Report) {
         while let Some((place, value)) = self.waiting.pop_front() {
             let name = self.names.get(&place).cloned().unwrap_or_else(|| "".into());
-            let value = self.schema(tool, &place, value, 0, report);
+            let value = match self.bytes > self.limit {
+                true => Err(self.too_large(&place)),
+                false => self.schema(tool, &place, value, 0, report),
+            };
             // Every operation whose arguments refer to a component that cannot be translated is skipped.
             let value = value.unwrap_or_else(|problem| {
                 if self.direction == Direction::Response {
@@ -114,8 +126,18 @@ impl<'d> Components<'d> {
                 }
                 json!({ BROKEN: problem.reason })
             });
-            self.translated.insert(name, Component::new(value));
+            let component = Component::new(value);
+            self.bytes = self.bytes.saturating_add(component.bytes);
+            self.translated.insert(name, component);
         }
+    }
+
+    fn too_large(&self, place: &Place) -> Problem {
+        let reason = format!(
+            "the schemas that the document refers to exceed {} bytes in all; set `definitions_limit`",
+            self.limit
+        );
+        Problem::new(place, reason)
     }
 
     /// Returns a component by its name.
@@ -180,21 +202,26 @@ impl<'d> Components<'d> {
         report: &mut Report,
     ) -> Result<Option<Value>, Problem> {
         let at = || place.at(key);
-        Ok(Some(match (keyword(key), value) {
-            (Keyword::Dropped, _) => return Ok(None),
-            (Keyword::Plain, value) => value.clone(),
-            (Keyword::Schema, value) => self.schema(tool, &at(), value, depth + 1, report)?,
+        Ok(match (keyword(key), value) {
+            (Keyword::Dropped, _) => None,
+            (Keyword::Plain, value) => Some(value.clone()),
+            // An absent keyword.
+            (Keyword::Schema | Keyword::List | Keyword::Map, Value::Null) => None,
+            (Keyword::Schema, value) => self.subschema(tool, &at(), value, depth, report)?,
             (Keyword::List, Value::Array(items)) => {
                 let (at, mut new) = (at(), Vec::with_capacity(items.len()));
                 for (n, item) in items.iter().enumerate() {
-                    new.push(self.schema(tool, &at.at(&n.to_string()), item, depth + 1, report)?);
+                    let item = self.subschema(tool, &at.at(&n.to_string()), item, depth, report)?;
+                    // An item of a list keeps its place.
+                    let is_tuple = matches!(key, "items" | "prefixItems");
+                    new.extend(item.or_else(|| is_tuple.then_some(Value::Bool(true))));
                 }
-                Value::Array(new)
+                (!new.is_empty() || items.is_empty()).then_some(Value::Array(new))
             }
             (Keyword::List, value) => {
-                let one = self.schema(tool, &at(), value, depth + 1, report)?;
+                let one = self.subschema(tool, &at(), value, depth, report)?;
                 // `items` is one schema, or a list in earlier versions.
-                if key == "items" { one } else { json!([one]) }
+                if key == "items" { one } else { one.map(|it| json!([it])) }
             }
             (Keyword::Map, Value::Object(all)) => {
                 let (at, mut new) = (at(), Map::new());
@@ -202,17 +229,36 @@ impl<'d> Components<'d> {
                     if key == "properties" && self.is_hidden(place, value) {
                         continue;
                     }
-                    let value = self.schema(tool, &at.at(name), value, depth + 1, report)?;
-                    new.insert(name.clone(), value);
+                    let value = self.subschema(tool, &at.at(name), value, depth, report)?;
+                    // The name of a property is known without its schema.
+                    let value = value.or_else(|| (key == "properties").then_some(Value::Bool(true)));
+                    new.extend(value.map(|it| (name.clone(), it)));
                 }
-                Value::Object(new)
+                Some(Value::Object(new))
             }
             (Keyword::Map, value) => {
                 let message = format!("`{key}` is an object, not {}; it is ignored", kind(value));
                 report.warn(MALFORMED, tool, &at(), message);
-                return Ok(None);
+                None
             }
-        }))
+        })
+    }
+
+    /// Translates a schema below another one; `None` if it is null or cannot be read. A schema that accepts everything is not the same:
+    /// `not` of it accepts nothing.
+    fn subschema(
+        &mut self,
+        tool: &str,
+        place: &Place,
+        value: &'d Value,
+        depth: usize,
+        report: &mut Report,
+    ) -> Result<Option<Value>, Problem> {
+        if value.is_null() {
+            return Ok(None);
+        }
+        let schema = self.schema(tool, place, value, depth + 1, report)?;
+        Ok((value.is_object() || value.is_boolean()).then_some(schema))
     }
 
     /// Translates the reference that a schema may be.
@@ -351,36 +397,6 @@ const MALFORMED: &str = "malformed_keyword";
 /// Siblings of a reference that are also kept where a reference has none.
 const ANNOTATIONS: [&str; 7] =
     ["title", "description", "default", "deprecated", "example", "nullable", "x-nullable"];
-
-enum Keyword {
-    Dropped,
-    Plain,
-    Schema,
-    List,
-    Map,
-}
-
-fn keyword(key: &str) -> Keyword {
-    match key {
-        "additionalProperties"
-        | "not"
-        | "if"
-        | "then"
-        | "else"
-        | "contains"
-        | "propertyNames"
-        | "unevaluatedItems"
-        | "unevaluatedProperties" => Keyword::Schema,
-        "items" | "prefixItems" | "allOf" | "anyOf" | "oneOf" => Keyword::List,
-        "properties" | "patternProperties" | "dependentSchemas" => Keyword::Map,
-        "title" | "description" | "default" | "examples" | "deprecated" | "type" | "enum" | "const"
-        | "format" | "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum"
-        | "maxLength" | "minLength" | "pattern" | "maxItems" | "minItems" | "uniqueItems" | "maxContains"
-        | "minContains" | "maxProperties" | "minProperties" | "required" | "dependentRequired"
-        | "contentEncoding" | "contentMediaType" => Keyword::Plain,
-        _ => Keyword::Dropped,
-    }
-}
 
 /// The JSON type of `value`, with its article.
 pub(super) fn kind(value: &Value) -> &'static str {

@@ -1,13 +1,16 @@
 //! Keywords of earlier versions, and values that a keyword cannot have.
 //!
-//! A keyword that cannot be used is left out with a warning: its schema then accepts more, and the server has the last word.
+//! Values are read as those of any foreign schema, by [`OutputSchema::from_foreign`]: null is an absent keyword, and a keyword that cannot
+//! be read is ignored with a warning; its schema then accepts more, and the server has the last word. Here is what documents have beside:
+//! keywords of OpenAPI, and the types that YAML reads.
 
 use std::collections::HashMap;
 
 use jsonschema::PatternOptions;
 use serde_json::{Map, Value, json};
+use tool_runtime::schema::OutputSchema;
 
-use super::{MALFORMED, Place, Report, kind};
+use super::{Keyword, MALFORMED, Place, Report, keyword, kind};
 
 /// The patterns of a document, and whether any engine compiles them.
 #[derive(Default)]
@@ -35,24 +38,28 @@ impl Patterns {
         report: &mut Report,
     ) {
         exclusive_bounds(old, new);
-        if let (Some(example), None) = (old.get("example"), new.get("examples")) {
+        let example = old.get("example").filter(|it| !it.is_null());
+        if let (Some(example), None) = (example, new.get("examples")) {
             new.insert("examples".to_owned(), json!([example]));
         }
         // An object of named examples belongs to a parameter.
         if new.get("examples").is_some_and(|it| !it.is_array()) {
             new.shift_remove("examples");
         }
-        if let Some(items) = new.get("items").filter(|it| it.is_array()).cloned() {
+        if !new.contains_key("prefixItems")
+            && let Some(Value::Array(items)) = new.get("items").filter(|it| it.is_array()).cloned()
+        {
             new.shift_remove("items");
-            new.insert("prefixItems".to_owned(), items);
+            if !items.is_empty() {
+                new.insert("prefixItems".to_owned(), items.into());
+            }
         }
         let mut schema = Schema { members: new, tool, place, report };
-        schema.sound_type();
-        let keys: Vec<_> = schema.members.keys().cloned().collect();
-        for key in keys {
-            schema.sound_keyword(&key, self);
-        }
-        schema.fitting_enum();
+        schema.read_yaml_types();
+        schema.remove_unreadable_values();
+        schema.remove_unusable_patterns(self);
+        schema.read_as_foreign();
+        schema.convert_enum();
         if [old.get("nullable"), old.get("x-nullable")].contains(&Some(&Value::Bool(true))) {
             make_nullable(new);
         }
@@ -87,109 +94,114 @@ fn exclusive_bounds(old: &Map<String, Value>, new: &mut Map<String, Value>) {
 }
 
 impl Schema<'_> {
-    fn warn(&mut self, key: &str, message: String) {
+    fn warn_of(&mut self, key: &str, message: String) {
         self.report.warn(MALFORMED, self.tool, &self.place.at(key), message);
     }
 
     fn remove(&mut self, key: &str, expected: &str) {
-        let Some(value) = self.members.shift_remove(key) else { return };
+        let Some(value) = self.members.shift_remove(key).filter(|it| !it.is_null()) else { return };
         let shown = match &value {
             Value::Array(_) | Value::Object(_) => kind(&value).to_owned(),
             scalar => format!("`{scalar}`"),
         };
-        self.warn(key, format!("`{key}` is {expected}, not {shown}; it is ignored"));
+        self.warn_of(key, format!("`{key}` is {expected}, not {shown}; it is ignored"));
     }
 
-    /// Removes types that JSON Schema does not have.
-    fn sound_type(&mut self) {
-        const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
-        let is_known = |it: &Value| it.as_str().is_some_and(|it| TYPES.contains(&it));
-        let expected = "one of the types of JSON Schema, or a list of them";
+    /// Reads values of another type than the one that was meant: YAML reads an unquoted `null` as no text, and a quoted `3` as one.
+    fn read_yaml_types(&mut self) {
         match self.members.get_mut("type") {
-            None => {}
             // The type of an uploaded file in Swagger 2.0.
             Some(Value::String(file)) if file == "file" => {
                 self.members.insert("type".to_owned(), Value::from("string"));
                 self.members.insert("format".to_owned(), Value::from("binary"));
             }
-            Some(Value::Array(types)) if !types.is_empty() && types.iter().all(is_known) => {
-                distinct(types);
+            Some(Value::Array(types)) => {
+                types.iter_mut().filter(|it| it.is_null()).for_each(|it| *it = Value::from("null"));
+                remove_duplicates(types);
             }
-            Some(one) if is_known(one) => {}
-            Some(_) => self.remove("type", expected),
+            _ => {}
+        }
+        for (key, value) in self.members.iter_mut() {
+            match &**key {
+                "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" | "multipleOf" => {
+                    let number = value.as_str().and_then(|it| it.trim().parse::<serde_json::Number>().ok());
+                    if let Some(number) = number {
+                        *value = Value::Number(number);
+                    }
+                }
+                "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains" | "minContains"
+                | "maxProperties" | "minProperties" => {
+                    if let Some(count) = count(value) {
+                        *value = Value::from(count);
+                    }
+                }
+                "required" => {
+                    if let Value::Array(names) = value {
+                        remove_duplicates(names);
+                    }
+                }
+                _ => {}
+            }
         }
     }
 
-    /// Removes or corrects a keyword whose value is none of its values.
-    fn sound_keyword(&mut self, key: &str, patterns: &mut Patterns) {
-        let Some(value) = self.members.get_mut(key) else { return };
-        match key {
-            "title" | "description" | "format" | "contentEncoding" | "contentMediaType"
-                if !value.is_string() =>
-            {
+    /// Removes what validators do not read, or read as a schema without values, and providers refuse.
+    fn remove_unreadable_values(&mut self) {
+        for key in ["title", "description", "format", "contentEncoding", "contentMediaType"] {
+            if self.members.get(key).is_some_and(|it| !it.is_string()) {
                 self.remove(key, "a string");
             }
-            "deprecated" | "uniqueItems" if !value.is_boolean() => self.remove(key, "a boolean"),
-            "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" | "multipleOf" => {
-                if let Some(number) = value.as_str().and_then(|it| it.parse::<serde_json::Number>().ok()) {
-                    *value = Value::Number(number);
-                }
-                if !value.is_number() || key == "multipleOf" && value.as_f64().is_none_or(|it| it <= 0.0) {
-                    self.remove(key, if key == "multipleOf" { "a positive number" } else { "a number" });
-                }
+        }
+        if self.members.get("deprecated").is_some_and(|it| !it.is_boolean()) {
+            self.remove("deprecated", "a boolean");
+        }
+        // It would accept nothing.
+        if self.members.get("enum").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            self.remove("enum", "a list of values");
+        }
+    }
+
+    fn remove_unusable_patterns(&mut self, patterns: &mut Patterns) {
+        if let Some(pattern) = self.members.get("pattern")
+            && !pattern.as_str().is_some_and(|it| patterns.is_usable(it))
+        {
+            self.remove("pattern", "a regular expression");
+        }
+        if let Some(Value::Object(all)) = self.members.get_mut("patternProperties") {
+            let before = all.len();
+            all.retain(|pattern, _| patterns.is_usable(pattern));
+            if all.len() < before {
+                let message = "a key of `patternProperties` is not a regular expression; it is ignored";
+                self.warn_of("patternProperties", message.to_owned());
             }
-            "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains" | "minContains"
-            | "maxProperties" | "minProperties" => match count(value) {
-                Some(count) => *value = Value::from(count),
-                None => self.remove(key, "a number of at least 0"),
-            },
-            "pattern" if value.as_str().is_none_or(|it| !patterns.is_usable(it)) => {
-                self.remove(key, "a regular expression");
-            }
-            "patternProperties" => {
-                let Value::Object(all) = value else { return };
-                let before = all.len();
-                all.retain(|pattern, _| patterns.is_usable(pattern));
-                if all.len() < before {
-                    let message = "a key of `patternProperties` is not a regular expression; it is ignored";
-                    self.warn(key, message.to_owned());
-                }
-            }
-            "enum" if value.as_array().is_none_or(Vec::is_empty) => self.remove(key, "a list of values"),
-            "required" => match value {
-                Value::Array(names) => {
-                    let before = names.len();
-                    names.retain(Value::is_string);
-                    let has_others = names.len() < before;
-                    distinct(names);
-                    if has_others {
-                        self.warn(key, "a name in `required` is not a string; it is ignored".to_owned());
+        }
+    }
+
+    /// Reads the keywords as those of any foreign schema. The schemas below this one were translated before.
+    fn read_as_foreign(&mut self) {
+        let Some(outline) = outline(self.members) else { return };
+        let Ok((read, problems)) = OutputSchema::from_foreign(outline.clone()) else { return };
+        for problem in problems {
+            let key = problem.keyword.as_deref().unwrap_or_default();
+            self.warn_of(key, problem.message);
+        }
+        let Value::Object(outline) = outline else { return };
+        for (key, value) in outline {
+            match read.as_value().get(&key) {
+                Some(same) if *same == value => {}
+                Some(other) => {
+                    if let Some(member) = self.members.get_mut(&key) {
+                        *member = other.clone();
                     }
                 }
-                _ => self.remove(key, "a list of names"),
-            },
-            "dependentRequired" => {
-                let are_names = |it: &mut Value| match it {
-                    Value::Array(names) if names.iter().all(Value::is_string) => {
-                        distinct(names);
-                        true
-                    }
-                    _ => false,
-                };
-                if !value.as_object_mut().is_some_and(|it| it.values_mut().all(are_names)) {
-                    self.remove(key, "an object of lists of names");
-                }
+                None => drop(self.members.shift_remove(&key)),
             }
-            "allOf" | "anyOf" | "oneOf" | "prefixItems" if value.as_array().is_some_and(Vec::is_empty) => {
-                self.remove(key, "a list of at least one schema");
-            }
-            _ => {}
         }
     }
 
     /// Gives the values of `enum` the type of the schema: YAML reads an unquoted `1.0` or `yes` as another type than the one that
     /// was meant.
-    fn fitting_enum(&mut self) {
+    fn convert_enum(&mut self) {
         let Some(Value::String(name)) = self.members.get("type").cloned() else { return };
         let Some(Value::Array(values)) = self.members.get_mut("enum") else { return };
         let fitting = |value: &Value| match (&*name, value) {
@@ -208,13 +220,35 @@ impl Schema<'_> {
             }
         }
         if changed {
-            self.warn("enum", format!("the values of `enum` are read as of the type `{name}`"));
+            self.warn_of("enum", format!("the values of `enum` are read as of the type `{name}`"));
         }
     }
 }
 
+/// Returns the keywords that need to be read, with placeholders for values that cannot be wrong; `None` if there are none.
+fn outline(members: &Map<String, Value>) -> Option<Value> {
+    const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
+    let mut outline = Map::new();
+    for (key, value) in members {
+        let placeholder = match (keyword(key), value) {
+            (Keyword::List, Value::Array(schemas)) => vec![Value::Bool(true); schemas.len().min(1)].into(),
+            // As `$ref`.
+            (Keyword::Schema | Keyword::Map | Keyword::List | Keyword::Dropped, _) => continue,
+            (Keyword::Plain, value) => match (&**key, value) {
+                ("title" | "description" | "default" | "examples" | "deprecated" | "const", _) => continue,
+                ("format" | "pattern" | "contentEncoding" | "contentMediaType", _) => continue,
+                ("type", Value::String(name)) if TYPES.contains(&&**name) => continue,
+                ("enum", Value::Array(values)) if !values.is_empty() => continue,
+                (_, value) => value.clone(),
+            },
+        };
+        outline.insert(key.clone(), placeholder);
+    }
+    (!outline.is_empty()).then_some(Value::Object(outline))
+}
+
 /// Removes repeated values.
-fn distinct(values: &mut Vec<Value>) {
+fn remove_duplicates(values: &mut Vec<Value>) {
     let mut known = std::collections::HashSet::new();
     values.retain(|value| value.as_str().is_none_or(|it| known.insert(it.to_owned())));
 }
@@ -232,6 +266,9 @@ fn count(value: &Value) -> Option<u64> {
 
 /// Accepts `null` beside what the schema accepts.
 fn make_nullable(new: &mut Map<String, Value>) {
+    if let Some(constant) = new.shift_remove("const") {
+        new.entry("enum").or_insert_with(|| json!([constant]));
+    }
     if let Some(Value::Array(values)) = new.get_mut("enum")
         && !values.contains(&Value::Null)
     {
