@@ -3,10 +3,6 @@
 //! Credentials are added to a request just before it is sent, so that the URL that is shown never has one. Redirects are
 //! followed by hand: none of the client's own mechanisms sees a credential twice.
 
-pub(crate) mod address;
-pub(crate) mod origin;
-pub(crate) mod redirect;
-
 use std::time::Duration;
 
 use reqwest::{
@@ -14,6 +10,7 @@ use reqwest::{
     header::{HeaderMap, HeaderName},
 };
 use tokio::time::Instant;
+pub(crate) use tool_http::{address, origin, redirect};
 use tool_runtime::{ToolContext, ToolError};
 
 use self::{

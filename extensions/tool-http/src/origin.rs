@@ -9,7 +9,7 @@ use reqwest::Url;
 
 /// The scheme, the host and the port of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Origin {
+pub struct Origin {
     scheme: Box<str>,
     host: Box<str>,
     port: u16,
@@ -17,7 +17,7 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// Returns the origin of an `http` or `https` URL.
-    pub(crate) fn of(url: &Url) -> Option<Self> {
+    pub fn of(url: &Url) -> Option<Self> {
         if !matches!(url.scheme(), "http" | "https") {
             return None;
         }
@@ -26,7 +26,7 @@ impl Origin {
     }
 
     /// Reads a text such as `https://api.example.com`. The error never shows the text, which may have a password.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let expected =
             "expected an origin such as `https://api.example.com`, without user, path, query and fragment";
         let url = Url::parse(text).map_err(|error| format!("it is not a URL ({error}); {expected}"))?;
@@ -38,14 +38,14 @@ impl Origin {
     }
 
     /// Returns `true` if `url` has this origin.
-    pub(crate) fn covers(&self, url: &Url) -> bool {
+    pub fn covers(&self, url: &Url) -> bool {
         url.scheme() == &*self.scheme
             && url.host_str() == Some(&self.host)
             && url.port_or_known_default() == Some(self.port)
     }
 
     /// Returns `true` if requests are sent without encryption to another machine.
-    pub(crate) fn is_exposed(&self) -> bool {
+    pub fn is_exposed(&self) -> bool {
         &*self.scheme == "http" && !is_loopback(&self.host)
     }
 }
@@ -61,12 +61,12 @@ impl fmt::Display for Origin {
 }
 
 /// Returns `true` if a user or a password stands before the host.
-pub(crate) fn has_user(url: &Url) -> bool {
+pub fn has_user(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
 /// Returns the address that `host`, as a [`Url`] writes it, is the spelling of.
-pub(super) fn literal(host: &str) -> Option<IpAddr> {
+pub fn literal(host: &str) -> Option<IpAddr> {
     match host.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
         Some(inner) => inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
         None => host.parse().ok(),
@@ -74,7 +74,7 @@ pub(super) fn literal(host: &str) -> Option<IpAddr> {
 }
 
 /// Returns `true` if `host` is the name of this machine ([RFC 6761, section 6.3](https://www.rfc-editor.org/rfc/rfc6761#section-6.3)).
-pub(super) fn is_localhost(host: &str) -> bool {
+pub fn is_localhost(host: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     host == "localhost" || host.ends_with(".localhost")
 }

@@ -2,20 +2,20 @@
 
 use reqwest::{Response, StatusCode, Url, header::LOCATION};
 
-use super::origin::{Origin, has_user};
+use crate::origin::{Origin, has_user};
 
 /// The maximum number of redirects of a request.
 const MOST: usize = 5;
 
 /// The origins that redirects may lead to.
-pub(crate) enum Targets<'o> {
+pub enum Targets<'o> {
     /// The origin of the request, and those of a list.
     Listed(&'o [Origin]),
     Any,
 }
 
 /// The redirects of one request.
-pub(crate) struct Redirects<'o> {
+pub struct Redirects<'o> {
     home: Option<Origin>,
     targets: Targets<'o>,
     visited: Vec<Url>,
@@ -23,7 +23,7 @@ pub(crate) struct Redirects<'o> {
 }
 
 /// The continuation after a response.
-pub(crate) enum Next {
+pub enum Next {
     /// The response is the answer.
     Done,
     /// The response is a redirect that is not followed.
@@ -34,23 +34,23 @@ pub(crate) enum Next {
 
 impl<'o> Redirects<'o> {
     /// The redirects of a request to `start`.
-    pub(crate) fn new(start: &Url, targets: Targets<'o>) -> Self {
+    pub fn new(start: &Url, targets: Targets<'o>) -> Self {
         Self { home: Origin::of(start), targets, visited: vec![start.clone()], has_left: false }
     }
 
     /// Returns `true` if `url` has the origin of the request.
-    pub(crate) fn is_home(&self, url: &Url) -> bool {
+    pub fn is_home(&self, url: &Url) -> bool {
         self.home.as_ref().is_some_and(|home| home.covers(url))
     }
 
     /// Returns `true` if a redirect led to another origin: no later request has credentials, also not back at the origin of the
     /// first one.
-    pub(crate) fn has_left(&self) -> bool {
+    pub fn has_left(&self) -> bool {
         self.has_left
     }
 
     /// Decides about `response`, which is the answer to a request to the last URL that was followed.
-    pub(crate) fn next(&mut self, response: &Response, may_follow: bool) -> Next {
+    pub fn next(&mut self, response: &Response, may_follow: bool) -> Next {
         if !is_redirect(response.status()) {
             return Next::Done;
         }

@@ -7,27 +7,27 @@ use std::{
     error::Error,
     fmt, io,
     net::{IpAddr, Ipv6Addr, SocketAddr},
+    pin::Pin,
     sync::{Arc, LazyLock},
 };
 
+use crate::origin::{is_localhost, literal};
 use antissrf::{CIDRBlock, ip_address_ranges::RECOMMENDED_LATEST};
 use reqwest::{
     Url,
     dns::{Addrs, Name, Resolve, Resolving},
 };
-use tool_runtime::BoxFuture;
-
-use super::origin::{is_localhost, literal};
 
 /// A function that replaces the name resolution of the system.
-pub(crate) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+pub type Lookup =
+    Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>> + Send + Sync>;
 
 /// The special-purpose ranges of IANA's registries. `None` if one could not be read: no address is public then.
 static SPECIAL: LazyLock<Option<Vec<CIDRBlock>>> =
     LazyLock::new(|| RECOMMENDED_LATEST.iter().map(|range| CIDRBlock::parse(range).ok()).collect());
 
 /// Returns `true` if packets to `address` leave for the public Internet.
-pub(crate) fn is_public(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     let address = match address {
         IpAddr::V6(it) => it.to_ipv4_mapped().map_or(address, IpAddr::V4),
         IpAddr::V4(_) => address,
@@ -47,7 +47,7 @@ fn is_global_unicast(address: Ipv6Addr) -> bool {
 }
 
 /// Returns an error if the host of `url` is an address that is not public, in any spelling, or the name of this machine.
-pub(crate) fn check(url: &Url) -> Result<(), NotPublic> {
+pub fn check(url: &Url) -> Result<(), NotPublic> {
     let host = url.host_str().unwrap_or_default();
     let is_refused = match literal(host) {
         Some(address) => !is_public(address),
@@ -58,13 +58,13 @@ pub(crate) fn check(url: &Url) -> Result<(), NotPublic> {
 
 /// A host whose addresses are not public.
 #[derive(Debug)]
-pub(crate) struct NotPublic {
+pub struct NotPublic {
     host: String,
 }
 
 impl NotPublic {
     /// Returns the refusal that `error` was caused by.
-    pub(crate) fn of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+    pub fn of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         let mut next = Some(error);
         while let Some(error) = next {
             if let Some(found) = error.downcast_ref() {
@@ -85,7 +85,7 @@ impl fmt::Display for NotPublic {
 impl Error for NotPublic {}
 
 /// Resolves names by a function.
-pub(super) struct Names(pub(super) Lookup);
+pub struct Names(pub Lookup);
 
 impl Resolve for Names {
     fn resolve(&self, name: Name) -> Resolving {
@@ -95,7 +95,7 @@ impl Resolve for Names {
 }
 
 /// Resolves names to their public addresses.
-pub(super) struct PublicNames(pub(super) Option<Lookup>);
+pub struct PublicNames(pub Option<Lookup>);
 
 impl Resolve for PublicNames {
     fn resolve(&self, name: Name) -> Resolving {
