@@ -1,216 +1,270 @@
 //! The guard against requests to addresses that are not public.
 //!
 //! The client never resolves the spelling of an address, so that a filter of resolved names alone would let literals pass:
-//! [`check`] covers those, before each request and after each redirect, and [`PublicNames`] covers names, for each connection.
+//! [`AddressPolicy::check`] covers those, before each request and after each redirect, and [`GuardedResolver`] covers names, for each
+//! connection.
 
 use std::{
     error::Error,
     fmt, io,
-    net::{IpAddr, Ipv6Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     pin::Pin,
     sync::{Arc, LazyLock},
 };
 
-use crate::origin::{is_localhost, literal};
 use antissrf::{CIDRBlock, ip_address_ranges::RECOMMENDED_LATEST};
 use reqwest::{
     Url,
     dns::{Addrs, Name, Resolve, Resolving},
 };
 
+use crate::origin::{is_localhost, literal};
+
 /// A function that replaces the name resolution of the system.
-pub type Lookup =
+pub(crate) type Lookup =
     Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>> + Send + Sync>;
 
 /// The special-purpose ranges of IANA's registries. `None` if one could not be read: no address is public then.
-static SPECIAL: LazyLock<Option<Vec<CIDRBlock>>> =
+static SPECIAL_RANGES: LazyLock<Option<Vec<CIDRBlock>>> =
     LazyLock::new(|| RECOMMENDED_LATEST.iter().map(|range| CIDRBlock::parse(range).ok()).collect());
 
-/// Returns `true` if packets to `address` leave for the public Internet.
-pub fn is_public(address: IpAddr) -> bool {
-    let address = match address {
-        IpAddr::V6(it) => it.to_ipv4_mapped().map_or(address, IpAddr::V4),
-        IpAddr::V4(_) => address,
-    };
-    if let IpAddr::V6(it) = address
-        && !is_global_unicast(it)
-    {
-        return false;
-    }
-    SPECIAL.as_ref().is_some_and(|ranges| !ranges.iter().any(|range| range.contains(address)))
+/// The use of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AddressClass {
+    /// Packets leave for the public Internet.
+    Public,
+    /// Of a local network.
+    Private,
+    /// Of this machine.
+    Loopback,
+    /// Of a link, of a group, of a translation, or reserved.
+    Special,
 }
 
-/// Everything else is unassigned, or special, such as the deprecated `::127.0.0.1` ([RFC 4291, section
-/// 2.4](https://www.rfc-editor.org/rfc/rfc4291#section-2.4)).
-fn is_global_unicast(address: Ipv6Addr) -> bool {
-    address.segments()[0] & 0xe000 == 0x2000
-}
-
-/// Returns an error if the host of `url` is an address that is not public, in any spelling, or the name of this machine.
-pub fn check(url: &Url) -> Result<(), NotPublic> {
-    let host = url.host_str().unwrap_or_default();
-    let is_refused = match literal(host) {
-        Some(address) => !is_public(address),
-        None => is_localhost(host),
-    };
-    if is_refused { Err(NotPublic { host: host.to_owned() }) } else { Ok(()) }
-}
-
-/// A host whose addresses are not public.
-#[derive(Debug)]
-pub struct NotPublic {
-    host: String,
-}
-
-impl NotPublic {
-    /// Returns the refusal that `error` was caused by.
-    pub fn of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
-        let mut next = Some(error);
-        while let Some(error) = next {
-            if let Some(found) = error.downcast_ref() {
-                return Some(found);
-            }
-            next = error.source();
+impl AddressClass {
+    fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Self::of_v4(address),
+            IpAddr::V6(address) => match embedded_v4(address) {
+                Some(address) => Self::of_v4(address),
+                None => Self::of_v6(address),
+            },
         }
-        None
+    }
+
+    fn of_v4(address: Ipv4Addr) -> Self {
+        match address.octets() {
+            _ if address.is_loopback() => Self::Loopback,
+            _ if address.is_private() => Self::Private,
+            // Of providers, behind which customers share addresses.
+            [100, 64..=127, ..] => Self::Private,
+            _ if is_special(address.into()) => Self::Special,
+            _ => Self::Public,
+        }
+    }
+
+    fn of_v6(address: Ipv6Addr) -> Self {
+        match address.segments() {
+            _ if address.is_loopback() => Self::Loopback,
+            [first, ..] if first & 0xfe00 == 0xfc00 => Self::Private,
+            // Everything else is unassigned, or special, such as the deprecated `::127.0.0.1` ([RFC 4291, section
+            // 2.4](https://www.rfc-editor.org/rfc/rfc4291#section-2.4)).
+            [first, ..] if first & 0xe000 != 0x2000 => Self::Special,
+            _ if is_special(address.into()) => Self::Special,
+            _ => Self::Public,
+        }
     }
 }
 
-impl fmt::Display for NotPublic {
+/// Returns the address of version 4 that packets to `address` reach: `::ffff:a.b.c.d`, and `64:ff9b::a.b.c.d` of a translator ([RFC
+/// 6052](https://www.rfc-editor.org/rfc/rfc6052#section-2.1)).
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [.., high, low] = address.segments();
+    match address.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))),
+        _ => address.to_ipv4_mapped(),
+    }
+}
+
+fn is_special(address: IpAddr) -> bool {
+    SPECIAL_RANGES.as_ref().is_none_or(|ranges| ranges.iter().any(|range| range.contains(address)))
+}
+
+/// The addresses that a client may reach. Default: [public](Self::public) ones.
+///
+/// An address of version 4 within one of version 6 (`::ffff:10.0.0.1`, `64:ff9b::10.0.0.1`) is that address. Addresses of links
+/// (`169.254.169.254`, where clouds serve credentials), of groups, and reserved ones are never permitted as a kind.
+///
+/// # Examples
+///
+/// ```
+/// use tool_http::{AddressPolicy, reqwest::Url};
+///
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let policy = AddressPolicy::public().allow_private();
+/// assert!(policy.permits("93.184.216.34".parse()?) && policy.permits("10.0.0.7".parse()?));
+/// // 2130706433 is 127.0.0.1.
+/// assert!(policy.check(&Url::parse("http://2130706433/")?).is_err());
+/// # Ok(())
+/// # }
+/// # example().unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct AddressPolicy {
+    allows_any: bool,
+    allows_private: bool,
+    allows_loopback: bool,
+    addresses: Vec<IpAddr>,
+}
+
+impl Default for AddressPolicy {
+    fn default() -> Self {
+        Self::public()
+    }
+}
+
+impl AddressPolicy {
+    /// Permits addresses of the public Internet alone.
+    #[must_use]
+    pub fn public() -> Self {
+        Self { allows_any: false, allows_private: false, allows_loopback: false, addresses: Vec::new() }
+    }
+
+    /// Permits every address: for URLs that the program itself chose.
+    #[must_use]
+    pub fn any() -> Self {
+        Self { allows_any: true, ..Self::public() }
+    }
+
+    /// Permits public addresses, and those of the kind that `url` has: a server that the program chose, which names other URLs, may name
+    /// neighbours of its own. A URL with a name other than `localhost` adds none.
+    #[must_use]
+    pub fn near(url: &Url) -> Self {
+        let host = url.host_str().unwrap_or_default();
+        let Some(address) = literal(host) else {
+            return if is_localhost(host) { Self::public().allow_loopback() } else { Self::public() };
+        };
+        let policy = Self::public().allow_address(address);
+        match AddressClass::of(address) {
+            AddressClass::Private => policy.allow_private(),
+            AddressClass::Loopback => policy.allow_loopback(),
+            AddressClass::Public | AddressClass::Special => policy,
+        }
+    }
+
+    /// Also permits addresses of local networks: `10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16`, `100.64.0.0/10` and `fc00::/7`.
+    #[must_use]
+    pub fn allow_private(self) -> Self {
+        Self { allows_private: true, ..self }
+    }
+
+    /// Also permits addresses of this machine: `127.0.0.0/8` and `::1`.
+    #[must_use]
+    pub fn allow_loopback(self) -> Self {
+        Self { allows_loopback: true, ..self }
+    }
+
+    /// Also permits `address`, whatever its kind.
+    #[must_use]
+    pub fn allow_address(mut self, address: IpAddr) -> Self {
+        self.addresses.push(address.to_canonical());
+        self
+    }
+
+    /// Returns `true` if a client may connect to `address`.
+    #[must_use]
+    pub fn permits(&self, address: IpAddr) -> bool {
+        let is_permitted = match AddressClass::of(address) {
+            AddressClass::Public => true,
+            AddressClass::Private => self.allows_private,
+            AddressClass::Loopback => self.allows_loopback,
+            AddressClass::Special => false,
+        };
+        is_permitted || self.allows_any || self.addresses.contains(&address.to_canonical())
+    }
+
+    /// Checks the host of `url` before a request: an address in any spelling, or the name of this machine. Other names are checked
+    /// by their addresses, when a client connects.
+    ///
+    /// # Errors
+    ///
+    /// If the address is not permitted.
+    pub fn check(&self, url: &Url) -> Result<(), AddressError> {
+        let host = url.host_str().unwrap_or_default();
+        let is_permitted = match literal(host) {
+            Some(address) => self.permits(address),
+            None if is_localhost(host) => self.permits_localhost(),
+            None => true,
+        };
+        if is_permitted { Ok(()) } else { Err(self.refusal(host)) }
+    }
+
+    fn permits_localhost(&self) -> bool {
+        let is_loopback = |it: &IpAddr| AddressClass::of(*it) == AddressClass::Loopback;
+        self.allows_any || self.allows_loopback || self.addresses.iter().any(is_loopback)
+    }
+
+    fn refusal(&self, host: &str) -> AddressError {
+        let is_public = !self.allows_private && !self.allows_loopback && self.addresses.is_empty();
+        AddressError { host: host.to_owned(), is_public }
+    }
+}
+
+/// The error of a host without an address that is permitted.
+#[derive(Debug)]
+pub struct AddressError {
+    host: String,
+    /// Only public addresses are permitted.
+    is_public: bool,
+}
+
+impl AddressError {
+    /// Returns the refusal that `error` was caused by.
+    pub(crate) fn of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+        std::iter::successors(Some(error), |error| (*error).source()).find_map(|error| error.downcast_ref())
+    }
+}
+
+impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a host of the public Internet", self.host)
+        match self.is_public {
+            true => write!(f, "`{}` is not a host of the public Internet", self.host),
+            false => write!(f, "`{}` has no address that is permitted", self.host),
+        }
     }
 }
 
-impl Error for NotPublic {}
+impl Error for AddressError {}
 
-/// Resolves names by a function.
-pub struct Names(pub Lookup);
-
-impl Resolve for Names {
-    fn resolve(&self, name: Name) -> Resolving {
-        let found = (self.0)(name.as_str().to_owned());
-        Box::pin(async move { Ok(sockets(found.await?)) })
-    }
+/// Resolves names to their permitted addresses. A connection goes to these, without a second resolution.
+pub(crate) struct GuardedResolver {
+    pub(crate) policy: AddressPolicy,
+    pub(crate) lookup: Option<Lookup>,
+    /// Hosts of proxies, which resolve the names of targets themselves.
+    pub(crate) proxies: Arc<[String]>,
 }
 
-/// Resolves names to their public addresses.
-pub struct PublicNames(pub Option<Lookup>);
-
-impl Resolve for PublicNames {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().to_owned();
-        let lookup = self.0.as_ref().map(|lookup| lookup(host.clone()));
+        let is_proxy = self.proxies.contains(&canonical(&host));
+        let lookup = self.lookup.as_ref().map(|lookup| lookup(host.clone()));
+        let policy = self.policy.clone();
         Box::pin(async move {
-            let mut found = match lookup {
+            let mut found: Vec<IpAddr> = match lookup {
                 Some(lookup) => lookup.await?,
                 None => tokio::net::lookup_host((&*host, 0)).await?.map(|it| it.ip()).collect(),
             };
-            found.retain(|address| is_public(*address));
+            found.retain(|address| is_proxy || policy.permits(*address));
             if found.is_empty() {
-                return Err(NotPublic { host }.into());
+                return Err(policy.refusal(&host).into());
             }
-            Ok(sockets(found))
+            Ok(Box::new(found.into_iter().map(|it| SocketAddr::new(it, 0))) as Addrs)
         })
     }
 }
 
-fn sockets(addresses: Vec<IpAddr>) -> Addrs {
-    Box::new(addresses.into_iter().map(|it| SocketAddr::new(it, 0)))
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests may")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn special_addresses_in_every_form_are_not_public() {
-        let special = [
-            "0.0.0.0",
-            "0.1.2.3",
-            "10.0.0.1",
-            "100.64.0.1",
-            "100.100.100.200",
-            "127.0.0.1",
-            "127.9.9.9",
-            "168.63.129.16",
-            "169.254.169.254",
-            "172.16.0.1",
-            "172.31.255.255",
-            "192.0.0.8",
-            "192.0.0.192",
-            "192.0.2.1",
-            "192.88.99.1",
-            "192.168.1.1",
-            "198.18.0.1",
-            "198.51.100.1",
-            "203.0.113.1",
-            "224.0.0.1",
-            "239.1.1.1",
-            "240.0.0.1",
-            "255.255.255.255",
-            "::",
-            "::1",
-            "::127.0.0.1",
-            "::8.8.8.8",
-            "::ffff:127.0.0.1",
-            "::ffff:10.0.0.1",
-            "::ffff:0:127.0.0.1",
-            "64:ff9b::7f00:1",
-            "64:ff9b:1::1",
-            "100::1",
-            "2001::1",
-            "2001:db8::1",
-            "2002:7f00:1::",
-            "3fff::1",
-            "4000::1",
-            "5f00::1",
-            "fc00::1",
-            "fd00:ec2::254",
-            "fe80::1",
-            "fec0::1",
-            "ff02::1",
-        ];
-        for text in special {
-            assert!(!is_public(text.parse().unwrap()), "{text}");
-        }
-        for text in ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:8.8.8.8"] {
-            assert!(is_public(text.parse().unwrap()), "{text}");
-        }
-    }
-
-    #[test]
-    fn hosts_are_checked_in_every_spelling() {
-        let spellings = [
-            "2130706433",
-            "0x7f.1",
-            "0x7f000001",
-            "0177.0.0.1",
-            "127.1",
-            "127.0.0.1.",
-            "[::1]",
-            "[::ffff:127.0.0.1]",
-            "[::127.0.0.1]",
-            "localhost",
-            "localhost.",
-            "LOCALHOST",
-            "a.localhost",
-            "public.example@127.0.0.1",
-            "127.0.0.1#@public.example",
-            "127.0.0.1\\@public.example",
-            "１２７.0.0.1",
-            "127。0。0。1",
-            "0",
-            "[fe80::1]",
-        ];
-        for text in spellings {
-            let url = Url::parse(&format!("http://{text}/")).unwrap();
-            assert!(check(&url).is_err(), "{text} as {url}");
-        }
-        for text in ["public.example", "8.8.8.8", "[2606:4700::1111]", "127.0.0.1@public.example"] {
-            let url = Url::parse(&format!("http://{text}/")).unwrap();
-            assert!(check(&url).is_ok(), "{text} as {url}");
-        }
-    }
+/// A name in small letters, without the dot of its root.
+pub(crate) fn canonical(host: &str) -> String {
+    host.trim_end_matches('.').to_ascii_lowercase()
 }

@@ -8,6 +8,16 @@ use std::{
 use reqwest::Url;
 
 /// The scheme, the host and the port of a URL.
+///
+/// # Examples
+///
+/// ```
+/// use tool_http::{Origin, reqwest::Url};
+///
+/// let origin = Origin::parse("https://API.example.com:443/").unwrap();
+/// assert_eq!(origin.to_string(), "https://api.example.com");
+/// assert!(!origin.covers(&Url::parse("https://api.example.com.evil.example/").unwrap()));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     scheme: Box<str>,
@@ -17,6 +27,7 @@ pub struct Origin {
 
 impl Origin {
     /// Returns the origin of an `http` or `https` URL.
+    #[must_use]
     pub fn of(url: &Url) -> Option<Self> {
         if !matches!(url.scheme(), "http" | "https") {
             return None;
@@ -25,7 +36,12 @@ impl Origin {
         Some(Self { scheme: url.scheme().into(), host: host.into(), port: url.port_or_known_default()? })
     }
 
-    /// Reads a text such as `https://api.example.com`. The error never shows the text, which may have a password.
+    /// Reads a text such as `https://api.example.com`.
+    ///
+    /// # Errors
+    ///
+    /// If the text has a user, a path, a query or a fragment, or is no `http` or `https` URL. The error never shows the text, which may
+    /// have a password.
     pub fn parse(text: &str) -> Result<Self, String> {
         let expected =
             "expected an origin such as `https://api.example.com`, without user, path, query and fragment";
@@ -38,6 +54,7 @@ impl Origin {
     }
 
     /// Returns `true` if `url` has this origin.
+    #[must_use]
     pub fn covers(&self, url: &Url) -> bool {
         url.scheme() == &*self.scheme
             && url.host_str() == Some(&self.host)
@@ -45,6 +62,7 @@ impl Origin {
     }
 
     /// Returns `true` if requests are sent without encryption to another machine.
+    #[must_use]
     pub fn is_exposed(&self) -> bool {
         &*self.scheme == "http" && !is_loopback(&self.host)
     }
@@ -60,13 +78,14 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Returns `true` if a user or a password stands before the host.
+/// Returns `true` if a user or a password stands before the host of `url`.
+#[must_use]
 pub fn has_user(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
 /// Returns the address that `host`, as a [`Url`] writes it, is the spelling of.
-pub fn literal(host: &str) -> Option<IpAddr> {
+pub(crate) fn literal(host: &str) -> Option<IpAddr> {
     match host.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
         Some(inner) => inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
         None => host.parse().ok(),
@@ -74,7 +93,7 @@ pub fn literal(host: &str) -> Option<IpAddr> {
 }
 
 /// Returns `true` if `host` is the name of this machine ([RFC 6761, section 6.3](https://www.rfc-editor.org/rfc/rfc6761#section-6.3)).
-pub fn is_localhost(host: &str) -> bool {
+pub(crate) fn is_localhost(host: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     host == "localhost" || host.ends_with(".localhost")
 }

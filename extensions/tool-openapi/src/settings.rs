@@ -10,13 +10,10 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 
+use tool_http::has_user;
+
 pub(crate) use self::{calls::CallSettings, reach::Reach};
-use crate::{
-    Document, OpenApiError, OpenApiToolSet,
-    choosing::Choice,
-    client::{HttpClient, origin::has_user},
-    import,
-};
+use crate::{Document, OpenApiError, OpenApiToolSet, choosing::Choice, client::OperationClient, import};
 
 /// A builder for the tools of a document.
 ///
@@ -193,7 +190,7 @@ impl OpenApiToolSetBuilder {
         }
         let title = self.document.title().to_owned();
         let name = self.settings.name.clone().unwrap_or(title);
-        let client = HttpClient::new(&self.settings, self.document.fetched().is_some())?;
+        let client = OperationClient::new(&self.settings, self.document.fetched().is_some())?;
         Ok(OpenApiToolSet::new(name, import::import(self.document, self.settings, client)?))
     }
 }

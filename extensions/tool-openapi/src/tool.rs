@@ -11,7 +11,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    client::{Access, HttpClient},
+    client::{Access, OperationClient},
     import::Read,
     request::{Files, Plan},
     response::{self, Answered, Call, Shape, View},
@@ -20,7 +20,7 @@ use crate::{
 
 /// The client, the schemas and the settings that the tools of a document share.
 pub(crate) struct Api {
-    pub(crate) client: HttpClient,
+    pub(crate) client: OperationClient,
     pub(crate) settings: Settings,
 }
 

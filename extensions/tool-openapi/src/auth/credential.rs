@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use tool_runtime::{BoxFuture, ToolContext, ToolError};
 
 use super::Secret;
-use crate::client::origin::Origin;
+use tool_http::Origin;
 
 /// Computes a secret for a call.
 pub(crate) type Compute =

@@ -6,7 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use reqwest::{Client, Url};
+use reqwest::Url;
+use tool_http::{HttpClient, Origin, has_user};
 
 use super::{
     Authorization, Carrier, ClientCredentials, Credential,
@@ -14,10 +15,7 @@ use super::{
     credential::Source,
     token::Tokens,
 };
-use crate::{
-    OpenApiError,
-    client::origin::{Origin, has_user},
-};
+use crate::OpenApiError;
 
 /// A security scheme of a document.
 pub(crate) struct Scheme {
@@ -86,7 +84,7 @@ impl Granted {
         schemes: Schemes,
         credentials: Vec<(String, Credential)>,
         base: Option<&Url>,
-        http: &Client,
+        http: &HttpClient,
     ) -> Result<Self, OpenApiError> {
         let mut given: Vec<Given> = Vec::with_capacity(credentials.len());
         for (name, credential) in credentials {
@@ -266,7 +264,7 @@ impl Given {
         scheme: &Scheme,
         credential: Credential,
         base: Option<&Url>,
-        http: &Client,
+        http: &HttpClient,
     ) -> Result<Self, String> {
         let Credential { source, origins } = credential;
         let mut origins = origins

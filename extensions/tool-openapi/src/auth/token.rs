@@ -8,11 +8,12 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use reqwest::{
-    Client, Method, Request, Response, Url,
+    Method, Request, Response, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue},
 };
 use serde_json::Value;
 use tokio::time::Instant;
+use tool_http::{HttpBody, HttpClient, read_body};
 use tool_runtime::{ErrorKind, ToolError};
 
 use super::{ClientCredentials, Secret, carrier::escaped};
@@ -29,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The tokens of a client, by scopes.
 pub(super) struct Tokens {
-    http: Client,
+    http: HttpClient,
     url: Url,
     client: ClientCredentials,
     slots: Mutex<HashMap<Box<str>, Arc<Slot>>>,
@@ -52,7 +53,7 @@ impl Token {
 }
 
 impl Tokens {
-    pub(super) fn new(http: Client, url: Url, client: ClientCredentials) -> Self {
+    pub(super) fn new(http: HttpClient, url: Url, client: ClientCredentials) -> Self {
         Self { http, url, client, slots: Mutex::default() }
     }
 
@@ -100,9 +101,8 @@ impl Tokens {
         let pairs: Vec<_> =
             form.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
         *request.body_mut() = Some(pairs.join("&").into());
-        *request.timeout_mut() = Some(TIMEOUT);
         let requested = Instant::now();
-        let response = self.http.execute(request).await.map_err(|error| {
+        let response = self.http.execute(request, requested + TIMEOUT).await.map_err(|error| {
             let error = client::failure(&error);
             let message = format!("no access token could be requested: {}", error.reason());
             error.with_message(message)
@@ -111,15 +111,12 @@ impl Tokens {
     }
 }
 
-async fn read(mut response: Response, requested: Instant) -> Result<Token, ToolError> {
+async fn read(response: Response, requested: Instant) -> Result<Token, ToolError> {
     let status = response.status();
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| client::failure(&error))? {
-        bytes.extend_from_slice(&chunk);
-        if bytes.len() > LONGEST {
-            return Err(unusable("its answer is too long"));
-        }
-    }
+    let body = read_body(response, LONGEST).await.map_err(|error| client::failure(&error))?;
+    let HttpBody { bytes, is_cut: false } = body else {
+        return Err(unusable("its answer is too long"));
+    };
     let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     if !status.is_success() {
         // Of the answer, only a code is shown: a description may repeat the request.

@@ -1,23 +1,18 @@
-//! The HTTP client of the tools of a document.
+//! The HTTP client of the tools of a document, upon that of `tool-http`.
 //!
 //! Credentials are added to a request just before it is sent, so that the URL that is shown never has one. Redirects are
 //! followed by hand: none of the client's own mechanisms sees a credential twice.
 
-use std::time::Duration;
+use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
-use reqwest::{
-    Body, Client, Method, Request, Response, StatusCode, Url,
-    header::{HeaderMap, HeaderName},
-};
+use reqwest::{Request, Response, StatusCode, Url};
 use tokio::time::Instant;
-pub(crate) use tool_http::{address, origin, redirect};
-use tool_runtime::{ToolContext, ToolError};
-
-use self::{
-    address::{Lookup, Names, NotPublic, PublicNames},
-    origin::Origin,
-    redirect::{Next, Redirects, Targets},
+use tool_http::{
+    AddressPolicy, HttpClient, HttpClientBuilder, HttpError, HttpErrorKind, Origin, RedirectPolicy,
+    RedirectStep, Redirects, RepeatableRequest,
 };
+use tool_runtime::{BoxFuture, ToolContext, ToolError};
+
 use crate::{
     OpenApiError,
     auth::{Authorization, Issued},
@@ -25,19 +20,19 @@ use crate::{
     settings::Settings,
 };
 
-/// Headers that stay in a request that is redirected to another origin.
-const NEUTRAL_HEADERS: [&str; 3] = ["accept", "accept-language", "range"];
+/// A function that replaces the name resolution of the system.
+pub(crate) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// The maximum length, in bytes, of the target of a redirect in a note.
 const LONGEST_TARGET: usize = 2048;
 
 /// The client of all operations of a document.
-pub(crate) struct HttpClient {
-    direct: Client,
+pub(crate) struct OperationClient {
+    direct: HttpClient,
     /// Refuses addresses that are not public.
-    guarded: Option<Client>,
+    guarded: Option<HttpClient>,
     timeout: Duration,
-    redirects: Vec<Origin>,
+    redirects: RedirectPolicy,
 }
 
 /// The servers that an operation may reach, and its credentials.
@@ -60,7 +55,7 @@ pub(crate) struct Answer {
     pub(crate) issued: Issued,
 }
 
-impl HttpClient {
+impl OperationClient {
     /// Creates the client of the operations of a document; `is_foreign` if the document may be hostile.
     pub(crate) fn new(settings: &Settings, is_foreign: bool) -> Result<Self, OpenApiError> {
         let lookup = settings.reach.lookup.as_ref();
@@ -69,12 +64,12 @@ impl HttpClient {
             direct: direct(lookup)?,
             guarded: if guarded { Some(self::guarded(lookup)?) } else { None },
             timeout: settings.timeout,
-            redirects: settings.reach.redirects.clone(),
+            redirects: RedirectPolicy::Origins(settings.reach.redirects.clone()),
         })
     }
 
     /// Returns the client for servers that the program named.
-    pub(crate) fn direct(&self) -> &Client {
+    pub(crate) fn direct(&self) -> &HttpClient {
         &self.direct
     }
 
@@ -114,12 +109,12 @@ impl HttpClient {
         issued: Issued,
     ) -> impl Future<Output = Result<Answer, ToolError>> {
         let deadline = Instant::now() + self.timeout;
-        let (spare, url) = (Spare::of(&request), request.url().clone());
+        let (spare, url) = (RepeatableRequest::of(&request), request.url().clone());
         issued.add_to(&mut request);
         // The future is smaller without the request.
         let response = self.execute(request, access.is_guarded, deadline);
         async move {
-            let response = response?.await.map_err(|error| failure(&error))?;
+            let response = response.await.map_err(|error| failure(&error))?;
             let is_redirection = response.status().is_redirection();
             let answer = Answer { response, url, redirected: None, note: None, issued };
             match is_redirection {
@@ -134,23 +129,23 @@ impl HttpClient {
     async fn follow(
         &self,
         answer: Answer,
-        spare: Option<Spare>,
+        spare: Option<RepeatableRequest>,
         is_guarded: bool,
         deadline: Instant,
     ) -> Result<Answer, ToolError> {
         let Answer { mut response, url: first, issued, .. } = answer;
         let mut url = first.clone();
-        let mut redirects = Redirects::new(&first, Targets::Listed(&self.redirects));
+        let mut redirects = Redirects::new(&first, &self.redirects);
         let note = loop {
-            let target = match redirects.next(&response, spare.is_some()) {
-                Next::Follow(target) => target,
-                Next::Refused { target, reason } => {
+            let target = match redirects.next(response.status(), response.headers(), spare.is_some()) {
+                RedirectStep::Follow(target) => target,
+                RedirectStep::Refused { target, reason } => {
                     break Some(not_followed(target.as_deref(), reason, &issued));
                 }
-                Next::Done if redirects.has_left() => {
+                RedirectStep::Done if redirects.has_left() => {
                     break Some("the request was redirected, and sent without credentials".to_owned());
                 }
-                Next::Done => break None,
+                RedirectStep::Done => break None,
             };
             let is_home = redirects.is_home(&target);
             if !is_home && issued.is_in(target.as_str()) {
@@ -158,14 +153,16 @@ impl HttpClient {
             }
             let Some(spare) = &spare else { break None };
             url = issued.without_credentials(&target);
-            let mut request = spare.request(*target);
-            if redirects.has_left() {
-                leave(&mut request);
-            } else {
-                issued.add_to(&mut request);
-            }
+            let request = match redirects.has_left() {
+                true => spare.request_elsewhere(*target),
+                false => {
+                    let mut request = spare.request(*target);
+                    issued.add_to(&mut request);
+                    request
+                }
+            };
             // Other origins are those that the program named.
-            let next = self.execute(request, is_guarded && is_home, deadline)?;
+            let next = self.execute(request, is_guarded && is_home, deadline);
             response = next.await.map_err(|error| failure(&error))?;
         };
         Ok(Answer { response, url, redirected: Some(first), note, issued })
@@ -173,68 +170,25 @@ impl HttpClient {
 
     fn execute(
         &self,
-        mut request: Request,
+        request: Request,
         is_guarded: bool,
         deadline: Instant,
-    ) -> Result<impl Future<Output = reqwest::Result<Response>> + use<>, ToolError> {
-        let client = match &self.guarded {
-            Some(guarded) if is_guarded => {
-                address::check(request.url()).map_err(|error| refused(&error))?;
-                guarded
-            }
-            _ => &self.direct,
-        };
-        *request.timeout_mut() = Some(deadline.saturating_duration_since(Instant::now()));
-        Ok(client.execute(request))
-    }
-}
-
-/// A request without its URL, which a redirect repeats; only of methods that may be repeated.
-struct Spare {
-    method: Method,
-    headers: HeaderMap,
-    body: Option<Vec<u8>>,
-}
-
-impl Spare {
-    fn of(request: &Request) -> Option<Self> {
-        let method = request.method().clone();
-        if !matches!(method, Method::GET | Method::HEAD) {
-            return None;
-        }
-        let body = match request.body() {
-            Some(body) => Some(body.as_bytes()?.to_vec()),
-            None => None,
-        };
-        Some(Self { method, headers: request.headers().clone(), body })
-    }
-
-    fn request(&self, url: Url) -> Request {
-        let mut request = Request::new(self.method.clone(), url);
-        request.headers_mut().clone_from(&self.headers);
-        *request.body_mut() = self.body.clone().map(Body::from);
-        request
+    ) -> impl Future<Output = Result<Response, HttpError>> + use<> {
+        let guarded = self.guarded.as_ref().filter(|_| is_guarded);
+        guarded.unwrap_or(&self.direct).execute(request, deadline)
     }
 }
 
 /// The error of a request without an answer. Its text has no URL, which may have a credential.
-pub(crate) fn failure(error: &reqwest::Error) -> ToolError {
-    NotPublic::of(error).map_or_else(|| response::unavailable(error), refused)
-}
-
-fn refused(error: &NotPublic) -> ToolError {
-    ToolError::failed(format!("{error}; allow it with `allow_private_servers`, or set `base_url`"))
-        .with_feedback("the server of this operation has no public address, so that no request was sent")
-}
-
-/// Removes all headers that another origin need not have.
-fn leave(request: &mut Request) {
-    let kept = NEUTRAL_HEADERS.map(HeaderName::from_static);
-    let headers = std::mem::take(request.headers_mut());
-    for (name, value) in &headers {
-        if kept.contains(name) {
-            request.headers_mut().append(name, value.clone());
+pub(crate) fn failure(error: &HttpError) -> ToolError {
+    match error.kind() {
+        HttpErrorKind::RefusedAddress => {
+            let message =
+                format!("{}; allow it with `allow_private_servers`, or set `base_url`", error.reason());
+            let feedback = "the server of this operation has no public address, so that no request was sent";
+            ToolError::failed(message).with_feedback(feedback)
         }
+        _ => response::unavailable(error),
     }
 }
 
@@ -255,25 +209,22 @@ fn not_followed(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
     }
 }
 
-/// A client without redirects, for any address.
-pub(crate) fn direct(lookup: Option<&Lookup>) -> Result<Client, OpenApiError> {
-    let builder = Client::builder().redirect(reqwest::redirect::Policy::none());
-    created(match lookup {
-        Some(lookup) => builder.dns_resolver(Names(lookup.clone())),
+/// A client for any address.
+pub(crate) fn direct(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+    created(HttpClient::builder().addresses(AddressPolicy::any()).proxy_from_environment(), lookup)
+}
+
+/// A client for public addresses. A proxy would resolve names by itself.
+pub(crate) fn guarded(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+    created(HttpClient::builder(), lookup)
+}
+
+fn created(builder: HttpClientBuilder, lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+    let builder = match lookup.cloned() {
+        Some(lookup) => builder.resolver(move |name| lookup(name)),
         None => builder,
-    })
-}
-
-/// A client without redirects, for public addresses. A proxy would resolve names by itself.
-pub(crate) fn guarded(lookup: Option<&Lookup>) -> Result<Client, OpenApiError> {
-    let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
-    created(builder.dns_resolver(PublicNames(lookup.cloned())))
-}
-
-/// Only the executor repeats requests.
-fn created(builder: reqwest::ClientBuilder) -> Result<Client, OpenApiError> {
+    };
     builder
-        .retry(reqwest::retry::never().max_retries_per_request(0))
         .build()
         .map_err(|error| OpenApiError::config("the HTTP client cannot be created").with_source(error))
 }
@@ -302,16 +253,16 @@ mod tests {
             }
             stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
         });
-        let client = HttpClient {
+        let client = OperationClient {
             direct: direct(None).unwrap(),
             guarded: Some(guarded(None).unwrap()),
             timeout: Duration::from_secs(5),
-            redirects: vec![Origin::parse(&named).unwrap()],
+            redirects: RedirectPolicy::Origins(vec![Origin::parse(&named).unwrap()]),
         };
         let url = Url::parse("http://a.example/x").unwrap();
         let response = axum::http::Response::builder().status(302).header("location", &named);
         let response = response.url(url.clone()).body("").unwrap().into();
-        let spare = Spare::of(&Request::new(Method::GET, url.clone()));
+        let spare = RepeatableRequest::of(&Request::new(reqwest::Method::GET, url.clone()));
         let answer = Answer { response, url, redirected: None, note: None, issued: Issued::default() };
         let deadline = Instant::now() + client.timeout;
         let answer = client.follow(answer, spare, true, deadline).await.unwrap();

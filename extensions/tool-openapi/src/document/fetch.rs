@@ -7,16 +7,14 @@ use reqwest::{
     header::{ACCEPT, HeaderMap, HeaderName, HeaderValue},
 };
 use tokio::time::{Instant, timeout_at};
+use tool_http::{
+    HttpBody, HttpError, HttpErrorKind, Origin, RedirectPolicy, RedirectStep, Redirects, has_user, read_body,
+};
 
 use super::{Document, Fetched, Origin as Source, parse::LONGEST};
 use crate::{
     OpenApiError, OpenApiErrorKind, Secret,
-    client::{
-        self,
-        address::{self, Lookup, NotPublic},
-        origin::{Origin, has_user},
-        redirect::{Next, Redirects, Targets},
-    },
+    client::{self, Lookup},
 };
 
 /// A request for a document.
@@ -113,31 +111,31 @@ impl Fetch {
         Ok((url, headers))
     }
 
-    async fn response(&self) -> Result<(Response, Fetched), OpenApiError> {
+    async fn response(&self, deadline: Instant) -> Result<(Response, Fetched), OpenApiError> {
         let (start, headers) = self.checked()?;
-        let mut redirects = Redirects::new(&start, Targets::Any);
+        let mut redirects = Redirects::new(&start, &RedirectPolicy::Anywhere);
         let mut url = Box::new(start.clone());
         loop {
             let request = request(&url, &redirects, &headers);
-            let client = if self.allow_private && redirects.is_home(&url) {
-                client::direct(self.lookup.as_ref())?
-            } else {
-                address::check(&url).map_err(|error| refused(&error))?;
-                client::guarded(self.lookup.as_ref())?
+            let client = match self.allow_private && redirects.is_home(&url) {
+                true => client::direct(self.lookup.as_ref())?,
+                false => client::guarded(self.lookup.as_ref())?,
             };
-            let response = client.execute(request).await.map_err(|error| failure(&url, error))?;
-            match redirects.next(&response, true) {
-                Next::Follow(target) => url = target,
-                Next::Refused { reason, .. } => {
+            // The time of the whole fetch ends first, and has the message.
+            let deadline = deadline + Duration::from_secs(1);
+            let response = client.execute(request, deadline).await.map_err(|error| failure(&url, error))?;
+            match redirects.next(response.status(), response.headers(), true) {
+                RedirectStep::Follow(target) => url = target,
+                RedirectStep::Refused { reason, .. } => {
                     let message = format!("the document redirects, which is not followed: {reason}");
                     return Err(OpenApiError::new(OpenApiErrorKind::Refused, message));
                 }
-                Next::Done if response.status().is_success() => {
+                RedirectStep::Done if response.status().is_success() => {
                     url.set_query(None);
                     let private = Origin::of(&start).filter(|_| self.allow_private);
                     return Ok((response, Fetched { url: *url, private }));
                 }
-                Next::Done => {
+                RedirectStep::Done => {
                     let message = format!("{} answered with the status {}", shown(&url), response.status());
                     return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
                 }
@@ -181,7 +179,8 @@ impl Document {
     /// document; and as [`from_text`](Self::from_text).
     pub async fn fetch(fetch: impl Into<Fetch>) -> Result<Self, OpenApiError> {
         let fetch = fetch.into();
-        let (text, fetched) = match timeout_at(Instant::now() + fetch.timeout, text(&fetch)).await {
+        let deadline = Instant::now() + fetch.timeout;
+        let (text, fetched) = match timeout_at(deadline, text(&fetch, deadline)).await {
             Ok(fetched) => fetched?,
             Err(_) => {
                 let message = format!("the document did not arrive within {:?}", fetch.timeout);
@@ -197,16 +196,14 @@ impl Document {
     }
 }
 
-async fn text(fetch: &Fetch) -> Result<(String, Fetched), OpenApiError> {
-    let (mut response, fetched) = fetch.response().await?;
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| failure(&fetched.url, error))? {
-        if (bytes.len() + chunk.len()) as u64 > LONGEST {
-            let message = format!("the document is longer than {LONGEST} bytes");
-            return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
+async fn text(fetch: &Fetch, deadline: Instant) -> Result<(String, Fetched), OpenApiError> {
+    let (response, fetched) = fetch.response(deadline).await?;
+    let limit = usize::try_from(LONGEST).unwrap_or(usize::MAX);
+    let body = read_body(response, limit).await.map_err(|error| failure(&fetched.url, error))?;
+    let HttpBody { bytes, is_cut: false } = body else {
+        let message = format!("the document is longer than {LONGEST} bytes");
+        return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
+    };
     let text = String::from_utf8(bytes).map_err(|error| {
         OpenApiError::new(OpenApiErrorKind::Malformed, "the document is not UTF-8")
             .with_source(error.utf8_error())
@@ -214,11 +211,16 @@ async fn text(fetch: &Fetch) -> Result<(String, Fetched), OpenApiError> {
     Ok((text, fetched))
 }
 
-fn failure(url: &Url, error: reqwest::Error) -> OpenApiError {
-    match NotPublic::of(&error) {
-        Some(error) => refused(error),
-        None => {
-            let error = error.without_url();
+fn failure(url: &Url, error: HttpError) -> OpenApiError {
+    match error.kind() {
+        HttpErrorKind::RefusedAddress => {
+            let message = format!(
+                "the document is not fetched, since {}; allow it with `Fetch::allow_private`",
+                error.reason()
+            );
+            OpenApiError::new(OpenApiErrorKind::Refused, message)
+        }
+        _ => {
             let message = format!("{} did not answer with a document: {}", shown(url), cause(&error));
             OpenApiError::new(OpenApiErrorKind::Unreadable, message).with_source(error)
         }
@@ -231,11 +233,6 @@ fn cause(error: &dyn std::error::Error) -> String {
         .last()
         .map(ToString::to_string)
         .unwrap_or_default()
-}
-
-fn refused(error: &NotPublic) -> OpenApiError {
-    let message = format!("the document is not fetched, since {error}; allow it with `Fetch::allow_private`");
-    OpenApiError::new(OpenApiErrorKind::Refused, message)
 }
 
 /// A URL without its query, which may have a credential.
@@ -257,11 +254,12 @@ mod tests {
             HeaderName::from_static("authorization"),
             HeaderValue::from_static("Bearer hunter2"),
         )]);
-        let mut redirects = Redirects::new(&start, Targets::Any);
+        let mut redirects = Redirects::new(&start, &RedirectPolicy::Anywhere);
         let targets = [("/x", true), ("https://b.example/", false), ("https://a.example/y", false)];
         for (target, has_them) in targets {
-            let response = axum::http::Response::builder().status(302).header("location", target);
-            let Next::Follow(url) = redirects.next(&response.body("").unwrap().into(), true) else {
+            let location = HeaderMap::from_iter([(reqwest::header::LOCATION, target.parse().unwrap())]);
+            let RedirectStep::Follow(url) = redirects.next(reqwest::StatusCode::FOUND, &location, true)
+            else {
                 panic!("a redirect that is not followed")
             };
             let sent = request(&url, &redirects, &headers);

@@ -21,7 +21,7 @@ use serde_json::Value;
 pub use self::fetch::Fetch;
 pub(crate) use self::reference::{Documents, Place};
 use self::reference::{Unresolved, escaped};
-use crate::{OpenApiError, OpenApiErrorKind, client};
+use crate::{OpenApiError, OpenApiErrorKind};
 
 /// An OpenAPI document, read but not yet imported.
 ///
@@ -72,7 +72,7 @@ pub(crate) struct Fetched {
     /// The URL, after redirects and without its query.
     pub(crate) url: Url,
     /// The origin for which the program allowed an address that is not public.
-    pub(crate) private: Option<client::origin::Origin>,
+    pub(crate) private: Option<tool_http::Origin>,
 }
 
 impl fmt::Debug for Fetched {

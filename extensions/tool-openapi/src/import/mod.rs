@@ -33,7 +33,7 @@ pub(crate) use self::{
 use crate::{
     OpenApiError,
     auth::Granted,
-    client::HttpClient,
+    client::OperationClient,
     document::{Document, Documents, Place},
     response::Shapes,
     settings::Settings,
@@ -70,7 +70,7 @@ pub(crate) struct Imported {
 pub(crate) fn import(
     document: Document,
     settings: Settings,
-    client: HttpClient,
+    client: OperationClient,
 ) -> Result<Imported, OpenApiError> {
     let fetched = document.fetched().cloned();
     let documents = Documents::new(document);

@@ -2,13 +2,10 @@
 
 use reqwest::Url;
 use serde_json::Value;
+use tool_http::{AddressPolicy, Origin, has_user};
 
 use super::{Problem, Report};
 use crate::{
-    client::{
-        address,
-        origin::{Origin, has_user},
-    },
     document::{Fetched, Place, kind},
     settings::Settings,
 };
@@ -73,7 +70,7 @@ pub(super) fn base(
     let is_allowed = fetched.is_none_or(|it| it.private.is_some() && it.private == origin);
     let is_guarded = !is_allowed && !settings.reach.allow_private_servers;
     if is_guarded {
-        address::check(&url).map_err(|error| {
+        AddressPolicy::public().check(&url).map_err(|error| {
             let reason = "; allow it for this document with `allow_private_servers`, or set `base_url`";
             Problem::new(&place, format!("the server is refused, since {error}{reason}"))
         })?;

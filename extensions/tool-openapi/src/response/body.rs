@@ -2,6 +2,7 @@
 
 use encoding_rs::{Encoding, UTF_8};
 use reqwest::Response;
+use tool_http::{HttpBody, read_body};
 use tool_runtime::{Content, ToolError, output};
 
 use super::{limit::short, unavailable};
@@ -30,16 +31,9 @@ pub(super) enum Shown {
 /// # Errors
 ///
 /// If the response breaks off, or the time is over.
-pub(crate) async fn read(mut response: Response, limit: usize) -> Result<Body, ToolError> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| unavailable(&error))? {
-        let room = limit - bytes.len();
-        bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        if chunk.len() > room {
-            return Ok(Body { bytes, is_cut: true });
-        }
-    }
-    Ok(Body { bytes, is_cut: false })
+pub(crate) async fn read(response: Response, limit: usize) -> Result<Body, ToolError> {
+    let HttpBody { bytes, is_cut } = read_body(response, limit).await.map_err(|error| unavailable(&error))?;
+    Ok(Body { bytes, is_cut })
 }
 
 impl Body {

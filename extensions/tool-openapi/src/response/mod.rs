@@ -20,6 +20,7 @@ use reqwest::{
     header::{CONTENT_TYPE, LINK},
 };
 use serde_json::{Value, json};
+use tool_http::{HttpError, HttpErrorKind};
 use tool_runtime::{
     Content, ErrorKind, ToolContext, ToolDefinition, ToolError, ToolOutput,
     context::{LogLevel, LogLine},
@@ -37,7 +38,7 @@ pub(crate) use self::{
     view::View,
 };
 use crate::{
-    client::{Answer, origin::Origin},
+    client::Answer,
     import::{essence, is_json_essence},
     request::Plan,
     settings::Settings,
@@ -305,21 +306,19 @@ impl Next {
 }
 
 /// The error of a request without an answer. Its text has the origin only: a URL may have a credential.
-pub(crate) fn unavailable(error: &reqwest::Error) -> ToolError {
-    let server = match error.url().and_then(Origin::of) {
+pub(crate) fn unavailable(error: &HttpError) -> ToolError {
+    let server = match error.origin() {
         Some(origin) => format!("the server `{origin}`"),
         None => "the server".to_owned(),
     };
-    let what = match () {
-        () if error.is_timeout() => format!("{server} did not answer in time; try again later"),
-        () if error.is_connect() => format!("{server} cannot be reached; try again later"),
-        () if error.is_builder() => {
-            "the request cannot be sent: its URL is too long; give shorter values".to_owned()
-        }
-        () if error.is_decode() => {
+    let what = match error.kind() {
+        HttpErrorKind::Timeout => format!("{server} did not answer in time; try again later"),
+        HttpErrorKind::Unreachable => format!("{server} cannot be reached; try again later"),
+        HttpErrorKind::Invalid => format!("{}; give shorter values", error.reason()),
+        HttpErrorKind::Interrupted => {
             format!("the response of {server} broke off, or cannot be decompressed; try again later")
         }
-        () => format!("the connection to {server} failed; try again later"),
+        _ => format!("the connection to {server} failed; try again later"),
     };
-    ToolError::failed(what).retryable(!error.is_builder())
+    ToolError::failed(what).retryable(error.kind() != HttpErrorKind::Invalid)
 }

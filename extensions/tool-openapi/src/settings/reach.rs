@@ -2,11 +2,10 @@
 
 use std::{io, net::IpAddr, sync::Arc};
 
+use tool_http::Origin;
+
 use super::OpenApiToolSetBuilder;
-use crate::{
-    Credential,
-    client::{address::Lookup, origin::Origin},
-};
+use crate::{Credential, client::Lookup};
 
 /// The servers that calls reach, and the credentials that they receive.
 #[derive(Clone, Default)]
