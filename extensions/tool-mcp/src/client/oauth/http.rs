@@ -1,19 +1,23 @@
-//! Requests to an authorization server. Redirects are not followed, addresses are filtered, and answers are bounded.
+//! Requests to an authorization server. Redirects are not followed, addresses are filtered, and answers are bounded: a server that
+//! names its authorization server must not reach services of the local network by it.
 
 use std::time::Duration;
 
-use ::http::{Request, Response};
+use ::http::{Request, Response, StatusCode};
 use base64::Engine as _;
-use reqwest::{Url, header};
+use reqwest::{
+    Method, Url,
+    header::{self, HeaderMap},
+};
 use rmcp::transport::auth::{
     AuthError, AuthorizationMetadata, OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture,
     OAuthHttpRequest,
 };
 
-use super::{
-    addresses::AddressPolicy,
-    wire::{Answer, registration_answer, token_answer},
-};
+use tokio::time::Instant;
+use tool_http::{AddressPolicy, HttpBody, HttpError, HttpErrorKind, read_body};
+
+use super::wire::{Answer, registration_answer, token_answer};
 
 /// The time for one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -24,68 +28,69 @@ const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 /// The most redirects within one origin.
 const MAX_REDIRECTS: usize = 10;
 
-/// A client that reaches permitted addresses only.
+/// A client that reaches public addresses; others only if the URL of the server itself, which the program chose, has such an address.
 #[derive(Clone)]
-pub(super) struct HttpClient {
-    client: reqwest::Client,
-    addresses: AddressPolicy,
-}
+pub(super) struct HttpClient(tool_http::HttpClient);
 
 impl HttpClient {
     pub(super) fn new(server: &Url, allows_private_addresses: bool) -> Result<Self, AuthError> {
-        let addresses = AddressPolicy::new(server, allows_private_addresses);
-        let client = reqwest::Client::builder()
+        let near = AddressPolicy::near(server);
+        let client = tool_http::HttpClient::builder()
+            .addresses(if allows_private_addresses { near.allow_private() } else { near })
+            .max_redirects(MAX_REDIRECTS)
+            .body_limit(MAX_ANSWER_BYTES)
             .timeout(REQUEST_TIMEOUT)
-            .redirect(reqwest::redirect::Policy::none())
-            .dns_resolver(addresses.clone())
-            .build()?;
-        Ok(Self { client, addresses })
+            .proxy_from_environment();
+        let client = client.build().map_err(|error| AuthError::InternalError(error.to_string()))?;
+        Ok(Self(client))
     }
 
     async fn send(&self, request: reqwest::Request) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
-        if !self.addresses.permits_url(request.url()) {
-            let origin = request.url().origin().ascii_serialization();
-            return Err(format!(
-                "the address of `{origin}` is not permitted for the authorization; permit private addresses by \
-                 `OAuth::allow_private_addresses`"
-            )
-            .into());
-        }
-        let mut response = self.client.execute(request).await?;
-        let mut read = Response::builder().status(response.status());
-        if let Some(headers) = read.headers_mut() {
-            *headers = response.headers().clone();
-        }
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await? {
-            if chunk.len() > MAX_ANSWER_BYTES - body.len() {
-                return Err(format!("the answer is larger than {MAX_ANSWER_BYTES} bytes").into());
+        let deadline = Instant::now() + REQUEST_TIMEOUT;
+        let mut response = self.0.execute(request, deadline).await.map_err(refusal)?;
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        match read_body(response, MAX_ANSWER_BYTES).await.map_err(refusal)? {
+            HttpBody { bytes, is_cut: false } => answer(status, headers, bytes),
+            HttpBody { is_cut: true, .. } => {
+                Err(format!("the answer is larger than {MAX_ANSWER_BYTES} bytes").into())
             }
-            body.extend_from_slice(&chunk);
         }
-        Ok(read.body(body)?)
     }
 
     /// Reads a public document. Redirects are followed within its origin.
     pub(super) async fn get(&self, url: &Url) -> Result<Response<Vec<u8>>, AuthError> {
         let failed = |source| AuthError::DiscoveryRequestFailed { url: url.clone(), source };
-        let mut current = url.clone();
-        for _ in 0..MAX_REDIRECTS {
-            let request = self.client.get(current.clone()).header(header::ACCEPT, "application/json");
-            let response = self.send(request.build()?).await.map_err(failed)?;
-            let Some(location) =
-                response.headers().get(header::LOCATION).filter(|_| response.status().is_redirection())
-            else {
-                return Ok(response);
-            };
-            let next = location.to_str().ok().and_then(|location| current.join(location).ok());
-            match next.filter(|next| next.origin() == current.origin()) {
-                Some(next) => current = next,
-                None => return Err(failed("a redirect to another origin is not followed".into())),
-            }
-        }
-        Err(failed(format!("there are more than {MAX_REDIRECTS} redirects").into()))
+        let mut request = reqwest::Request::new(Method::GET, url.clone());
+        request.headers_mut().insert(header::ACCEPT, header::HeaderValue::from_static("application/json"));
+        let read = async {
+            let response = self.0.send(request).await.map_err(refusal)?;
+            let (status, headers) = (response.status(), response.headers().clone());
+            answer(status, headers, response.bytes().await.map_err(refusal)?)
+        };
+        read.await.map_err(failed)
     }
+}
+
+/// Returns the error of a request, with the setting that permits it.
+fn refusal(error: HttpError) -> OAuthHttpClientError {
+    match (error.kind(), error.origin()) {
+        (HttpErrorKind::RefusedAddress, Some(origin)) => format!(
+            "the address of `{origin}` is not permitted for the authorization; permit private addresses by \
+             `OAuth::allow_private_addresses`"
+        )
+        .into(),
+        _ => error.into(),
+    }
+}
+
+fn answer(
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Vec<u8>,
+) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
+    let mut answer = Response::builder().status(status).body(body)?;
+    *answer.headers_mut() = headers;
+    Ok(answer)
 }
 
 /// The requests of the SDK, which go to the endpoints of one authorization server and nowhere else.

@@ -1,6 +1,5 @@
 //! Authorization of the client by OAuth 2.1, as far as `rmcp` carries it.
 
-mod addresses;
 mod binding;
 mod discovery;
 mod http;
