@@ -1,0 +1,130 @@
+//! Results of tools, read block by block.
+
+use rmcp::model::{CallToolResult, ContentBlock, ServerResult};
+use serde_json::Value;
+
+use super::{MAX_PROBLEMS, Repaired, as_text, bounded, note};
+
+/// The maximum number of blocks that are their JSON: further ones are counted.
+const MAX_JSON_BLOCKS: usize = 100;
+
+/// Reads a result of a tool block by block: the server has done the work, so that each result counts as one.
+pub(in super::super) fn call(result: Value) -> Repaired {
+    let mut problems = Vec::new();
+    let mut read = CallToolResult::default();
+    match result {
+        Value::Object(mut members) => {
+            let is_result =
+                ["content", "structuredContent", "isError"].iter().any(|it| members.contains_key(*it));
+            if !is_result
+                && let Ok(result @ (ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_))) =
+                    serde_json::from_value(Value::Object(members.clone()))
+            {
+                return Repaired { result, problems, failure: None };
+            }
+            read.is_error = members.remove("isError").and_then(|flag| is_error(&flag, &mut problems));
+            read.structured_content = members.remove("structuredContent");
+            match members.remove("_meta") {
+                Some(Value::Object(meta)) => read.meta = Some(rmcp::model::MetaObject(meta)),
+                None | Some(Value::Null) => {}
+                Some(_) => problems.push("`_meta` is no object".to_owned()),
+            }
+            members.remove("resultType");
+            if is_result {
+                read.content = blocks(members.remove("content").unwrap_or_default(), &mut problems);
+            } else if !members.is_empty() {
+                problems.push("the result has no `content`".to_owned());
+                read.content.push(as_text(&Value::Object(members)));
+            }
+        }
+        other => {
+            problems.push("the result is no object".to_owned());
+            read.content = blocks(other, &mut problems);
+        }
+    }
+    problems.truncate(MAX_PROBLEMS);
+    Repaired { result: ServerResult::CallToolResult(read), problems, failure: None }
+}
+
+/// Reads the flag of a failure. A flag that is set to anything but a negation is set.
+fn is_error(flag: &Value, problems: &mut Vec<String>) -> Option<bool> {
+    match flag {
+        Value::Bool(flag) => return Some(*flag),
+        Value::Null => return None,
+        _ => problems.push(format!("`isError` is no boolean: {}", bounded(&flag.to_string()))),
+    }
+    Some(match flag {
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !["", "0", "false", "no"].contains(&text.trim().to_ascii_lowercase().as_str()),
+        _ => true,
+    })
+}
+
+fn blocks(content: Value, problems: &mut Vec<String>) -> Vec<ContentBlock> {
+    let list = match content {
+        Value::Null => return Vec::new(),
+        Value::Array(list) => list,
+        other => {
+            note(problems, "`content` is no list");
+            vec![other]
+        }
+    };
+    let mut blocks = Vec::new();
+    let (mut json_blocks, mut left_out) = (0_usize, 0_usize);
+    for received in list {
+        match block(received, problems) {
+            Ok(block) => blocks.push(block),
+            Err(_) if json_blocks >= MAX_JSON_BLOCKS => left_out += 1,
+            Err(original) => {
+                json_blocks += 1;
+                blocks.push(as_text(&original));
+            }
+        }
+    }
+    if left_out > 0 {
+        blocks.push(ContentBlock::text(format!("[{left_out} more blocks that cannot be read]")));
+    }
+    blocks
+}
+
+/// Reads a block, or returns one that cannot be read.
+fn block(block: Value, problems: &mut Vec<String>) -> Result<ContentBlock, Value> {
+    let mut members = match block {
+        Value::Object(members) => members,
+        Value::String(text) if !text.is_empty() => {
+            note(problems, "a block is a text");
+            return Ok(ContentBlock::text(text));
+        }
+        other => {
+            note(problems, "a block is no object");
+            return Err(other);
+        }
+    };
+    if let Ok(block) = serde_json::from_value(Value::Object(members.clone())) {
+        return Ok(block);
+    }
+    let original = Value::Object(members.clone());
+    let kind = members.get("type").map_or_else(|| "none".to_owned(), Value::to_string);
+    for name in ["annotations", "_meta", "icons"] {
+        members.remove(name);
+    }
+    if let Some(Value::Object(resource)) = members.get_mut("resource") {
+        resource.remove("_meta");
+    }
+    if members.get("type").is_some_and(|kind| kind == "resource_link") && !members.contains_key("name") {
+        members.insert("name".to_owned(), members.get("uri").cloned().unwrap_or_default());
+    }
+    match serde_json::from_value(Value::Object(members)) {
+        Ok(block) => {
+            note(problems, &format!("a block of the type {} has malformed members", bounded(&kind)));
+            Ok(block)
+        }
+        Err(_) => {
+            note(
+                problems,
+                &format!("a block of the type {} cannot be read, and is its JSON", bounded(&kind)),
+            );
+            Err(original)
+        }
+    }
+}

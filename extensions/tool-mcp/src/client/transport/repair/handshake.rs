@@ -1,0 +1,126 @@
+//! Answers to the handshake.
+
+use rmcp::model::{
+    DiscoverResult, Implementation, InitializeResult, ServerCapabilities, ServerResult,
+};
+use serde_json::{Map, Value, json};
+
+use super::{MAX_PROBLEMS, Repaired, bounded, note, other};
+
+/// Reads the answer to `initialize`. The revision is required, and nothing else.
+pub(in super::super) fn initialize(result: Value) -> Repaired {
+    let Value::Object(mut members) = result else {
+        return Repaired::unreadable(result, "the answer to `initialize` is no object".to_owned());
+    };
+    let mut problems = Vec::new();
+    description(&mut members, &mut problems);
+    let info = members.remove("serverInfo");
+    let info = match info.clone().map(serde_json::from_value::<Implementation>) {
+        Some(Ok(info)) => info,
+        _ => {
+            problems.push("`serverInfo` is incomplete or malformed".to_owned());
+            implementation(info.as_ref())
+        }
+    };
+    members.insert("serverInfo".to_owned(), serde_json::to_value(info).unwrap_or_default());
+    let result = Value::Object(members);
+    match serde_json::from_value::<InitializeResult>(result.clone()) {
+        Ok(read) => Repaired { result: ServerResult::InitializeResult(read), problems, failure: None },
+        Err(error) => {
+            Repaired::unreadable(result, format!("the answer to `initialize` is malformed: {error}"))
+        }
+    }
+}
+
+/// Reads the answer to `server/discover`. The revisions are required, and nothing else.
+pub(in super::super) fn discover(result: Value) -> Repaired {
+    let Value::Object(mut members) = result else { return other(result) };
+    if !members.get("supportedVersions").is_some_and(Value::is_array) {
+        // From before the revision that has it: the SDK goes on with `initialize`.
+        return other(Value::Object(members));
+    }
+    let mut problems = Vec::new();
+    description(&mut members, &mut problems);
+    for (name, default) in
+        [("resultType", json!("complete")), ("ttlMs", json!(0)), ("cacheScope", json!("private"))]
+    {
+        let mut trial = json!({
+            "resultType": "complete", "supportedVersions": [], "capabilities": {}, "ttlMs": 0, "cacheScope": "private",
+        });
+        trial[name] = members.get(name).cloned().unwrap_or_default();
+        if serde_json::from_value::<DiscoverResult>(trial).is_err() {
+            problems.push(format!("`{name}` is missing or malformed"));
+            members.insert(name.to_owned(), default);
+        }
+    }
+    let result = Value::Object(members);
+    match serde_json::from_value::<DiscoverResult>(result.clone()) {
+        Ok(read) => Repaired { result: ServerResult::DiscoverResult(read), problems, failure: None },
+        Err(error) => {
+            Repaired::unreadable(result, format!("the answer to `server/discover` is malformed: {error}"))
+        }
+    }
+}
+
+/// Removes what cannot be read of the capabilities, the instructions and the metadata of a server.
+fn description(members: &mut Map<String, Value>, problems: &mut Vec<String>) {
+    let capabilities = match members.remove("capabilities") {
+        Some(Value::Object(capabilities)) => capabilities,
+        other => {
+            if !other.is_none_or(|it| it.as_array().is_some_and(Vec::is_empty)) {
+                problems.push("`capabilities` is no object".to_owned());
+            }
+            Map::new()
+        }
+    };
+    let mut read = Map::new();
+    for (name, value) in capabilities {
+        let is_readable = |value: &Value| {
+            serde_json::from_value::<ServerCapabilities>(json!({ name.as_str(): value })).is_ok()
+        };
+        // `null` and `false` deny a capability.
+        if matches!(value, Value::Null | Value::Bool(false)) {
+            continue;
+        }
+        if !is_readable(&value) {
+            note(problems, &format!("the capability `{}` is malformed", bounded(&name)));
+        }
+        let members = match &value {
+            Value::Object(members) => members.clone(),
+            _ => Map::new(),
+        };
+        let value = match is_readable(&value) {
+            true => value,
+            false => members
+                .into_iter()
+                .filter(|(key, value)| is_readable(&json!({ key.as_str(): value })))
+                .collect::<Map<_, _>>()
+                .into(),
+        };
+        if is_readable(&value) {
+            read.insert(name, value);
+        }
+    }
+    members.insert("capabilities".to_owned(), Value::Object(read));
+    let wrong = [("instructions", Value::is_string as fn(&Value) -> bool), ("_meta", Value::is_object)];
+    for (name, is_right) in wrong {
+        if members.get(name).is_some_and(|value| !is_right(value)) {
+            let value = members.remove(name);
+            if !value.is_some_and(|value| value.is_null()) {
+                problems.push(format!("`{name}` is malformed"));
+            }
+        }
+    }
+    problems.truncate(MAX_PROBLEMS);
+}
+
+/// Reads the texts of an incomplete description.
+fn implementation(info: Option<&Value>) -> Implementation {
+    let text = |name: &str| info.and_then(|info| info.get(name)).and_then(Value::as_str).map(str::to_owned);
+    let mut read = Implementation::new(
+        text("name").unwrap_or_else(|| "unknown".to_owned()),
+        text("version").unwrap_or_default(),
+    );
+    read.title = text("title");
+    read
+}
