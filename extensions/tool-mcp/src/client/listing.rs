@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use rmcp::model::{ClientRequest, PaginatedRequestParams, ServerResult, Tool as RawTool};
@@ -53,6 +53,13 @@ impl<T: Item> Listing<T> {
                 let problem = format!("its `{members}` cannot be read, and is ignored");
                 about(Severity::Warning, "unreadable_hint", name, &problem)
             }
+            Problem::Form { name, members } => {
+                let members = members.join("`, `");
+                let problem = format!(
+                    "its `{members}` is not in the form of the protocol, and is read as far as it can be"
+                );
+                about(Severity::Warning, "unreadable_hint", name, &problem)
+            }
             Problem::Cursor(cursor) => cut::<T>(&format!("its cursor is no text: {cursor}")),
         }));
     }
@@ -74,7 +81,13 @@ fn cut<T: Item>(reason: &str) -> Diagnostic {
 impl Link {
     /// Lists the tools of the server, all pages; again from the first page if the connection was lost.
     pub(super) async fn list(&self) -> Result<Listing<RawTool>, ClientError> {
-        self.again(|connection| self.pages(connection)).await
+        self.list_all().await
+    }
+
+    /// Lists all pages; again from the first page if the connection was lost. The time of the listing goes on.
+    pub(super) async fn list_all<T: Item>(&self) -> Result<Listing<T>, ClientError> {
+        let started = OnceLock::new();
+        self.again(|connection| self.pages(connection, &started)).await
     }
 
     /// Does an operation that may be repeated, over new connections as far as they are allowed.
@@ -102,15 +115,16 @@ impl Link {
     }
 
     /// Reads all pages within the limits of a listing. What goes beyond is left out, with a diagnostic.
-    pub(super) async fn pages<T: Item>(
+    async fn pages<T: Item>(
         &self,
         connection: Arc<Connection>,
+        started: &OnceLock<Instant>,
     ) -> Result<Listing<T>, ClientError> {
         let mut listing = Listing::<T>::default();
         let mut cursors = HashSet::new();
         let (mut cursor, mut bytes) = (None, 0_usize);
         let limits = &self.config.limits;
-        let started = Instant::now();
+        let started = started.get_or_init(Instant::now);
         for page_number in 0..MAX_PAGES {
             let request = T::request(PaginatedRequestParams::default().with_cursor(cursor));
             let time_left = limits.listing_timeout.saturating_sub(started.elapsed());
@@ -142,6 +156,9 @@ impl Link {
                 return Ok(listing.cut(&reason));
             }
             let next = page.next.clone();
+            if !page.items.is_empty() && listing.items.ends_with(&page.items) {
+                return Ok(listing.cut("its pages repeat: a page comes again"));
+            }
             listing.add(page);
             if listing.items.len() + listing.diagnostics.len() > T::MAX_ITEMS {
                 listing.items.truncate(T::MAX_ITEMS);

@@ -32,7 +32,7 @@ macro_rules! listing {
         /// If the server cannot be asked, or has no such list.
         pub async fn $name(&self) -> Result<Vec<$item>, ClientError> {
             let link = self.link();
-            let listing = link.again(|connection| link.pages::<$item>(connection)).await?;
+            let listing = link.list_all::<$item>().await?;
             for diagnostic in listing.diagnostics {
                 link.notices.add(diagnostic);
             }

@@ -9,6 +9,10 @@ use rmcp::model::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
+/// The members with the schema of a tool in other protocols.
+const FOREIGN_SCHEMA_MEMBERS: [&str; 2] = ["input_schema", "parameters"];
+/// The members without which a part of an item is of no use.
+const REQUIRED_OF_PARTS: [&str; 2] = ["name", "src"];
 /// The maximum number of parts of an item that are read by themselves; further ones are ignored.
 const MAX_PARTS: usize = 200;
 /// The maximum number of ignored parts that a problem names.
@@ -18,7 +22,7 @@ const MAX_NAMED_PARTS: usize = 10;
 const MAX_PROBLEM_CHARS: usize = 300;
 
 /// An item of a listing.
-pub(super) trait Item: DeserializeOwned + Serialize {
+pub(super) trait Item: DeserializeOwned + Serialize + PartialEq {
     /// The member of a page that has the items.
     const MEMBER: &'static str;
     /// The members without which an item is of no use.
@@ -32,8 +36,11 @@ pub(super) trait Item: DeserializeOwned + Serialize {
     /// Returns the items and the next cursor of a page; `None` if the result is no such page.
     fn of_page(result: ServerResult) -> Option<(Vec<Self>, Option<String>)>;
 
-    /// Adds the defaults of members that a server left out.
-    fn complete(_: &mut Map<String, Value>) {}
+    /// Adds the defaults of members that a server left out. Returns the names of the members that it read although they
+    /// are not in the form of the protocol.
+    fn complete(_: &mut Map<String, Value>) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 macro_rules! item {
@@ -61,39 +68,65 @@ macro_rules! item {
 item! { RawTool, "tools", ["name", "inputSchema"], ListToolsRequest, ListToolsResult.tools
     const MAX_ITEMS: usize = 10_000;
 
-    fn complete(tool: &mut Map<String, Value>) {
-        if tool.get("inputSchema").is_none_or(Value::is_null) {
-            tool.insert("inputSchema".to_owned(), json!({ "type": "object", "properties": {} }));
-        }
+    fn complete(tool: &mut Map<String, Value>) -> Vec<String> {
+        let (schema, member) = input_schema(tool);
+        tool.insert("inputSchema".to_owned(), schema);
+        member.into_iter().map(str::to_owned).collect()
     }
 }
 item! { Prompt, "prompts", ["name"], ListPromptsRequest, ListPromptsResult.prompts }
 item! { Resource, "resources", ["uri", "name"], ListResourcesRequest, ListResourcesResult.resources
-    fn complete(resource: &mut Map<String, Value>) {
-        name_by(resource, "uri");
+    fn complete(resource: &mut Map<String, Value>) -> Vec<String> {
+        name_by(resource, "uri")
     }
 }
 item! { ResourceTemplate, "resourceTemplates", ["uriTemplate", "name"],
     ListResourceTemplatesRequest, ListResourceTemplatesResult.resource_templates
-    fn complete(template: &mut Map<String, Value>) {
-        name_by(template, "uriTemplate");
+    fn complete(template: &mut Map<String, Value>) -> Vec<String> {
+        name_by(template, "uriTemplate")
     }
 }
 
-/// Gives an item without a name the value of another member as its name.
-fn name_by(item: &mut Map<String, Value>, member: &str) {
-    if !item.get("name").is_some_and(Value::is_string)
-        && let Some(name) = item.get(member).cloned()
-    {
+/// Returns the schema of a tool, and the member that has it if it is not in the form of the protocol.
+fn input_schema(tool: &mut Map<String, Value>) -> (Value, Option<&'static str>) {
+    const MEMBER: &str = "inputSchema";
+    let empty = json!({ "type": "object", "properties": {} });
+    match tool.remove(MEMBER) {
+        None | Some(Value::Null) => {
+            let foreign =
+                FOREIGN_SCHEMA_MEMBERS.into_iter().find(|it| tool.get(*it).is_some_and(Value::is_object));
+            let schema = foreign.and_then(|member| tool.remove(member));
+            (schema.unwrap_or(empty), foreign)
+        }
+        // An empty object, as serializers of languages without a type for it write it.
+        Some(Value::Array(items)) if items.is_empty() => (empty, Some(MEMBER)),
+        Some(Value::Bool(true)) => (empty, Some(MEMBER)),
+        Some(Value::String(text)) => match serde_json::from_str(&text) {
+            Ok(schema @ Value::Object(_)) => (schema, Some(MEMBER)),
+            _ => (Value::String(text), None),
+        },
+        Some(schema) => (schema, None),
+    }
+}
+
+/// Gives an item without a name the value of another member as its name. Returns the name of a name that cannot be read.
+fn name_by(item: &mut Map<String, Value>, member: &str) -> Vec<String> {
+    let name = item.get("name");
+    if name.is_some_and(Value::is_string) {
+        return Vec::new();
+    }
+    let is_malformed = name.is_some_and(|name| !name.is_null());
+    if let Some(name) = item.get(member).cloned() {
         item.insert("name".to_owned(), name);
     }
+    if is_malformed { vec!["name".to_owned()] } else { Vec::new() }
 }
 
 /// A page as read.
 pub(super) struct Page<T> {
     pub(super) items: Vec<T>,
     pub(super) next: Option<String>,
-    /// The size of the page, in bytes of JSON.
+    /// The size of the page with its cursor, in bytes of JSON.
     pub(super) bytes: usize,
     pub(super) problems: Vec<Problem>,
 }
@@ -104,6 +137,8 @@ pub(super) enum Problem {
     Item { name: String, reason: String },
     /// Members of an item, which are ignored.
     Members { name: String, members: Vec<String> },
+    /// Members of an item that are not in the form of the protocol, but were read.
+    Form { name: String, members: Vec<String> },
     /// The cursor of the next page: the listing ends here.
     Cursor(String),
 }
@@ -115,7 +150,7 @@ impl<T: Item> Page<T> {
             return Self::read_parts(value.0);
         }
         let (items, next) = T::of_page(answer)?;
-        let bytes = json_bytes(&items);
+        let bytes = json_bytes(&items).saturating_add(next.as_deref().map_or(0, str::len));
         Some(Self { items, next, bytes, problems: Vec::new() })
     }
 
@@ -139,10 +174,14 @@ impl<T: Item> Page<T> {
     }
 
     fn add(&mut self, mut item: Value) {
-        if let Value::Object(members) = &mut item {
-            T::complete(members);
-        }
+        let other_form = match &mut item {
+            Value::Object(members) => T::complete(members),
+            _ => Vec::new(),
+        };
         let name = bounded(item.get("name").and_then(Value::as_str).unwrap_or("without a name"));
+        if !other_form.is_empty() {
+            self.problems.push(Problem::Form { name: name.clone(), members: other_form });
+        }
         let reason = match T::deserialize(&item) {
             Ok(item) => return self.items.push(item),
             Err(error) => bounded(&error.to_string()),
@@ -157,57 +196,98 @@ impl<T: Item> Page<T> {
     }
 }
 
-/// Reads an item without the members that cannot be read, and returns the names of these.
+/// Reads an item without the parts that cannot be read, and returns the paths of these.
 fn reduced<T: Item>(item: Value) -> Option<(T, Vec<String>)> {
     let Value::Object(members) = item else { return None };
     let (mut read, other): (Map<_, _>, Map<_, _>) =
         members.into_iter().partition(|(name, _)| T::REQUIRED.contains(&name.as_str()));
-    let mut ignored = Vec::new();
-    let mut number_of_parts = 0;
+    let mut parts = PartReader { ignored: Vec::new(), parts_left: MAX_PARTS };
     for (name, value) in other {
-        for (path, part) in parts_of(&name, value) {
-            number_of_parts += 1;
-            let is_readable = number_of_parts <= MAX_PARTS && is_readable::<T>(&name, part.clone());
-            match is_readable {
-                true => merge(&mut read, &name, part),
-                false if ignored.len() < MAX_NAMED_PARTS => ignored.push(bounded(&path)),
-                false => {}
-            }
+        let read_part = |part: &Value| is_readable::<T>(&name, part.clone());
+        if let Some(part) = parts.read(&name, value, &read_part) {
+            read.insert(name, part);
         }
     }
-    Some((T::deserialize(Value::Object(read)).ok()?, ignored))
+    Some((T::deserialize(Value::Object(read)).ok()?, parts.ignored))
 }
 
-/// Returns `true` if an item with this part, and nothing else that can fail, is readable.
-fn is_readable<T: Item>(name: &str, part: Value) -> bool {
+/// Returns `true` if an item with this member, and nothing else that can fail, is readable.
+fn is_readable<T: Item>(name: &str, value: Value) -> bool {
     let placeholder = |required: &str| if required == "inputSchema" { json!({}) } else { json!("x") };
     let mut item: Map<_, _> =
         T::REQUIRED.iter().map(|required| ((*required).to_owned(), placeholder(required))).collect();
-    item.insert(name.to_owned(), part);
+    item.insert(name.to_owned(), value);
     T::deserialize(Value::Object(item)).is_ok()
 }
 
-/// Returns the parts of a member that are read by themselves: the members of an object, the elements of an array.
-fn parts_of(name: &str, value: Value) -> Vec<(String, Value)> {
-    match value {
-        Value::Object(members) if !members.is_empty() => {
-            let part = |(key, value): (String, Value)| (format!("{name}.{key}"), json!({ key: value }));
-            members.into_iter().map(part).collect()
-        }
-        Value::Array(elements) if !elements.is_empty() => {
-            let part = |(index, value)| (format!("{name}[{index}]"), json!([value]));
-            elements.into_iter().enumerate().map(part).collect()
-        }
-        value => vec![(name.to_owned(), value)],
-    }
+/// A reader of values of which only some parts are readable.
+struct PartReader {
+    /// The paths of the parts that are ignored.
+    ignored: Vec<String>,
+    parts_left: usize,
 }
 
-/// Adds a part of a member to those that are there.
-fn merge(item: &mut Map<String, Value>, name: &str, part: Value) {
-    match (item.get_mut(name), part) {
-        (Some(Value::Object(members)), Value::Object(more)) => members.extend(more),
-        (Some(Value::Array(elements)), Value::Array(more)) => elements.extend(more),
-        (_, part) => drop(item.insert(name.to_owned(), part)),
+impl PartReader {
+    /// Returns what is readable of a value; `path` is its place, and `is_readable` tries a value in its place.
+    fn read(&mut self, path: &str, value: Value, is_readable: &dyn Fn(&Value) -> bool) -> Option<Value> {
+        let Some(parts_left) = self.parts_left.checked_sub(1) else {
+            self.ignore(path);
+            return None;
+        };
+        self.parts_left = parts_left;
+        if is_readable(&value) {
+            return Some(value);
+        }
+        match value {
+            Value::Object(members) => self.read_object(path, members, is_readable),
+            Value::Array(elements) if is_readable(&json!([])) => {
+                let mut read = Vec::new();
+                for (index, element) in elements.into_iter().enumerate() {
+                    let is_readable = |element: &Value| is_readable(&json!([element]));
+                    read.extend(self.read(&format!("{path}[{index}]"), element, &is_readable));
+                }
+                Some(read.into())
+            }
+            _ => {
+                self.ignore(path);
+                None
+            }
+        }
+    }
+
+    fn read_object(
+        &mut self,
+        path: &str,
+        members: Map<String, Value>,
+        is_readable: &dyn Fn(&Value) -> bool,
+    ) -> Option<Value> {
+        let (required, other): (Map<_, _>, Map<_, _>) =
+            members.into_iter().partition(|(name, _)| REQUIRED_OF_PARTS.contains(&name.as_str()));
+        let mut read = match [required, Map::new()].into_iter().find(|it| is_readable(&it.clone().into())) {
+            Some(required) => required,
+            None => {
+                self.ignore(path);
+                return None;
+            }
+        };
+        let base = read.clone();
+        for (name, value) in other {
+            let is_readable = |value: &Value| {
+                let mut members = base.clone();
+                members.insert(name.clone(), value.clone());
+                is_readable(&members.into())
+            };
+            if let Some(value) = self.read(&format!("{path}.{name}"), value, &is_readable) {
+                read.insert(name.clone(), value);
+            }
+        }
+        Some(read.into())
+    }
+
+    fn ignore(&mut self, path: &str) {
+        if self.ignored.len() < MAX_NAMED_PARTS {
+            self.ignored.push(bounded(path));
+        }
     }
 }
 

@@ -204,7 +204,8 @@ impl McpToolSet {
     /// | `hidden_text` | warning | name, title or description have characters that a person does not see |
     /// | `not_pinned` | error | the tool has no pin, and is left out |
     /// | `changed_since_pinned` | error | the tool differs from its pin, and is left out |
-    /// | `unreadable_hint` | warning | a member of the definition other than name and schema is malformed, and ignored |
+    /// | `unreadable_hint` | warning | a part of the definition is malformed: it is ignored, or read as far as it can be |
+    /// | `unreadable_schema` | warning | keywords of a schema are malformed, and ignored |
     /// | `listing_cut` | warning | pages repeat, or go beyond a [limit](super::ServerLimits): tools may be missing |
     /// | `unreadable_content` | warning | a part of a result of the tool is malformed; it is kept as its JSON, as text |
     /// | `unreadable_answer` | warning | an answer is malformed; what could be read of it was used |
