@@ -268,7 +268,7 @@ type EventStream = futures_core::stream::BoxStream<'static, Result<Sse, SseError
 
 /// Returns the events of a response, the size of each of which is bounded.
 pub(super) fn bounded_events(response: reqwest::Response, max_event_bytes: usize) -> EventStream {
-    let bytes = super::sse::Bounded::new(response.bytes_stream(), max_event_bytes);
+    let bytes = super::event_lines::EventLines::new(response.bytes_stream(), max_event_bytes);
     Box::pin(sse_stream::SseStream::from_bytes_stream(bytes))
 }
 

@@ -1,6 +1,8 @@
 //! Transports: a child process, streamable HTTP, HTTP with server-sent events.
 
 #[cfg(feature = "http")]
+mod event_lines;
+#[cfg(feature = "http")]
 mod events;
 #[cfg(feature = "http")]
 pub(super) mod http;

@@ -1,9 +1,8 @@
 //! HTTP with server-sent events, the transport of revision 2024-11-05: the server sends on one stream, whose first event
 //! names the URL for what the client sends.
 
-use std::{fmt, io, pin::Pin, sync::Arc, task::Poll};
+use std::{fmt, pin::Pin, sync::Arc};
 
-use bytes::Bytes;
 use futures_core::Stream;
 use reqwest::{Url, header};
 use rmcp::{
@@ -16,6 +15,7 @@ use sse_stream::{Sse, SseStream};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{
+    event_lines::EventLines,
     http::{Headers, with_own},
     reception::{Posted, Reception},
 };
@@ -109,7 +109,7 @@ pub(in crate::client) async fn connect(
         request = request.header(name, value);
     }
     let response = accepted(request.send().await?).await?;
-    let mut events = SseStream::from_byte_stream(Bounded::new(response.bytes_stream(), MAX_EVENT));
+    let mut events = SseStream::from_byte_stream(EventLines::new(response.bytes_stream(), MAX_EVENT));
     let url = loop {
         let Some(Ok(event)) = next(&mut events).await else { return Err(SseFailure::Ended) };
         if event.event.as_deref() == Some("endpoint") {
@@ -199,49 +199,5 @@ impl Transport<RoleClient> for SseTransport {
         self.reader.abort();
         self.messages.close();
         Ok(())
-    }
-}
-
-/// A stream that ends with an error at an event that is too large.
-pub(super) struct Bounded<S> {
-    stream: Pin<Box<S>>,
-    /// The bytes since the last blank line.
-    since: usize,
-    last: u8,
-    max_event_bytes: usize,
-}
-
-impl<S> Bounded<S> {
-    pub(super) fn new(stream: S, max_event_bytes: usize) -> Self {
-        Self { stream: Box::pin(stream), since: 0, last: 0, max_event_bytes }
-    }
-
-    fn is_within(&mut self, chunk: &[u8]) -> bool {
-        for &byte in chunk.iter().filter(|&&byte| byte != b'\r') {
-            self.since = if byte == b'\n' && self.last == b'\n' { 0 } else { self.since + 1 };
-            self.last = byte;
-            if self.since > self.max_event_bytes {
-                return false;
-            }
-        }
-        true
-    }
-}
-
-impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for Bounded<S> {
-    type Item = io::Result<Bytes>;
-
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        task: &mut std::task::Context<'_>,
-    ) -> Poll<Option<io::Result<Bytes>>> {
-        let polled = self.stream.as_mut().poll_next(task);
-        polled.map(|chunk| {
-            Some(match chunk? {
-                Ok(chunk) if self.is_within(&chunk) => Ok(chunk),
-                Ok(_) => Err(io::Error::other("an event of the server is too large")),
-                Err(error) => Err(io::Error::other(error.without_url())),
-            })
-        })
     }
 }
