@@ -13,12 +13,15 @@ use rmcp::{
 };
 use serde_json::Value;
 use tokio::sync::SemaphorePermit;
-use tool_runtime::{BoxFuture, CancellationToken, ToolContext, ToolError};
+use tool_runtime::{BoxFuture, ToolContext, ToolError};
 
 use super::{
     questions::{Allowance, Questions},
     transport::Calls,
 };
+
+/// The maximum number of questions of one round, those about folders included: each costs an answer.
+const MAX_QUESTIONS_PER_ROUND: usize = 100;
 
 /// A question of a server: to the user, to the model, or about the folders of the program.
 #[derive(Debug)]
@@ -160,21 +163,24 @@ impl Handler {
         }
     }
 
-    /// Answers a request of the server, which belongs to the only call that waits. It ends with the request and with the call.
+    /// Answers a request of the server, which belongs to one of the calls that wait. It ends with the request, and with the
+    /// last of these calls.
     async fn during<T>(
         &self,
         request: &RequestContext<RoleClient>,
         answer: impl AsyncFnOnce(Option<&ToolContext>) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
-        let (call, over) = match self.calls.only() {
-            Some((call, over)) => (call, over),
-            None => (None, CancellationToken::new()),
+        let (call, ends) = self.calls.possible_askers();
+        let all_ended = async {
+            for end in &ends {
+                end.cancelled().await;
+            }
         };
         let ended = || Err(ErrorData::internal_error("the call that asks has ended", None));
         tokio::select! {
             answered = answer(call.as_ref()) => answered,
             () = request.ct.cancelled() => ended(),
-            () = over.cancelled() => ended(),
+            () = all_ended, if !ends.is_empty() => ended(),
         }
     }
 
@@ -185,6 +191,9 @@ impl Handler {
         call: Option<&ToolContext>,
         allowance: &Allowance,
     ) -> Result<BTreeMap<String, Value>, ErrorData> {
+        if questions.len() > MAX_QUESTIONS_PER_ROUND {
+            return Err(self.questions.too_many_in_round(MAX_QUESTIONS_PER_ROUND));
+        }
         let mut answers = BTreeMap::new();
         for (name, question) in questions {
             let answer = match question {

@@ -108,6 +108,14 @@ impl Questions {
         )
     }
 
+    /// Returns the refusal of a round with more questions than this.
+    pub(super) fn too_many_in_round(&self, limit: usize) -> ErrorData {
+        self.refusal(
+            format!("the client answers {limit} questions in one round"),
+            &format!("it asked more than {limit} questions in one round"),
+        )
+    }
+
     fn refusal(&self, message: String, problem: &str) -> ErrorData {
         self.notices.warn(
             "question_refused",

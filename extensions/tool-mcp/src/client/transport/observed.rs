@@ -100,11 +100,12 @@ impl Calls {
         drop(removed);
     }
 
-    /// The context of the only call that waits, and its end; `None` if there are several, or none.
-    pub(in crate::client) fn only(&self) -> Option<(Option<ToolContext>, CancellationToken)> {
+    /// The context of the call that waits, if it is the only one, and the ends of all that wait.
+    pub(in crate::client) fn possible_askers(&self) -> (Option<ToolContext>, Vec<CancellationToken>) {
         let calls = self.lock();
-        let mut all = calls.values();
-        all.next().filter(|_| calls.len() == 1).map(|slot| (slot.context.clone(), slot.over.clone()))
+        let context =
+            calls.values().next().filter(|_| calls.len() == 1).and_then(|slot| slot.context.clone());
+        (context, calls.values().map(|slot| slot.over.clone()).collect())
     }
 
     /// Takes a question of the call that has most of them left: a question does not say which call it belongs to.
