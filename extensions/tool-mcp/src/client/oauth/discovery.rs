@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     binding::{Binding, is_same_issuer, refused},
     http::HttpClient,
+    wire::json_of,
 };
 
 const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource";
@@ -208,7 +209,10 @@ impl Discovery<'_> {
         if status != ::http::StatusCode::OK {
             return Ok(None);
         }
-        Ok(serde_json::from_slice(response.body()).ok())
+        Ok(match json_of(response.body()) {
+            Some(Value::Object(document)) => Some(document),
+            _ => None,
+        })
     }
 }
 
@@ -286,19 +290,22 @@ fn at(base: &Url, path: &str) -> Url {
     url
 }
 
-/// Returns `true` if `resource` is the server or a path above it.
+/// Returns `true` if `resource` is the server or a path above it. A slash at the end makes no difference.
 fn is_part_of(server: &Url, resource: &Url) -> bool {
-    let (path, above) = (server.path(), resource.path());
-    let is_above = path
-        .strip_prefix(above)
-        .is_some_and(|rest| rest.is_empty() || above.ends_with('/') || rest.starts_with('/'));
+    let (path, above) = (server.path(), resource.path().trim_end_matches('/'));
+    let is_above = path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     server.origin() == resource.origin() && resource.fragment().is_none() && is_above
 }
 
 /// Returns the texts of a list, or the words of a text.
 fn texts(value: &Value) -> Vec<String> {
     match value {
-        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Value::Array(items) => {
+            // A list of descriptions, where one of names belongs.
+            let name =
+                |item: &Value| item.as_str().or_else(|| item.get("issuer")?.as_str()).map(str::to_owned);
+            items.iter().filter_map(name).collect()
+        }
         Value::String(text) => words(text),
         _ => Vec::new(),
     }

@@ -337,7 +337,7 @@ impl Authorized {
         let page = http::page_with_resource(&Url::parse(&page)?, &manager.resource).to_string();
         let state = parameter(&page, "state");
         let redirected = self.open(page).await?;
-        if let Some(error) = parameter(&redirected, "error") {
+        if let Some(error) = parameter(&redirected, "error").filter(|error| !error.is_empty()) {
             let description = parameter(&redirected, "error_description").unwrap_or_default();
             let reason = wire::described(&error, &description);
             return Err(binding::refused(format!("the authorization server answered {reason}")));

@@ -26,7 +26,7 @@ impl Answer {
         if self.status < 400 {
             return self;
         }
-        let Ok(Value::Object(mut members)) = serde_json::from_slice(&self.body) else { return self };
+        let Some(Value::Object(mut members)) = json_of(&self.body) else { return self };
         for value in members.values_mut() {
             if let Value::String(text) = value {
                 for secret in secrets.iter().filter(|secret| secret.len() >= MIN_SECRET_BYTES) {
@@ -116,9 +116,14 @@ fn json_answer(error: &str, description: &str) -> Answer {
     Answer { status: 400, body: body.to_string().into_bytes() }
 }
 
+/// Reads JSON, also behind a byte order mark.
+pub(super) fn json_of(body: &[u8]) -> Option<Value> {
+    serde_json::from_slice(body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body)).ok()
+}
+
 /// Returns the members of an answer, which is an object or a form.
 fn members_of(body: &[u8]) -> Option<Map<String, Value>> {
-    if let Ok(value) = serde_json::from_slice(body) {
+    if let Some(value) = json_of(body) {
         return match value {
             Value::Object(members) => Some(members),
             _ => None,

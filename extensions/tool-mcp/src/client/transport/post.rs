@@ -204,13 +204,14 @@ fn challenged(response: &Response) -> Result<(), Failure> {
     if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return Ok(());
     }
-    let challenge = response.headers().get(header::WWW_AUTHENTICATE);
+    let challenges = response.headers().get_all(header::WWW_AUTHENTICATE).iter();
+    let challenges: Vec<_> = challenges.map(|it| String::from_utf8_lossy(it.as_bytes())).collect();
     // Without a challenge, 401 demands an authorization all the same, and 403 may have any reason.
-    if challenge.is_none() && status == StatusCode::FORBIDDEN {
+    if challenges.is_empty() && status == StatusCode::FORBIDDEN {
         return Ok(());
     }
-    let challenge =
-        challenge.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned()).unwrap_or_default();
+    // A server may challenge for several schemes, in as many headers.
+    let challenge = challenges.join(", ");
     Err(match status {
         StatusCode::UNAUTHORIZED => StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge)),
         _ => {
@@ -259,7 +260,9 @@ fn answer_in(reception: &Reception, body: &[u8], id: &RequestId) -> Option<Serve
 }
 
 fn session_of(response: &Response) -> Option<String> {
-    response.headers().get(SESSION).and_then(|session| session.to_str().ok()).map(str::to_owned)
+    let session = response.headers().get(SESSION).and_then(|session| session.to_str().ok());
+    // An empty header names no session.
+    session.filter(|session| !session.is_empty()).map(str::to_owned)
 }
 
 fn content_type(response: &Response) -> Option<String> {

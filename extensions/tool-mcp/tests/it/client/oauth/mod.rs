@@ -1,6 +1,7 @@
 //! Authorization at our server, whose tokens come from an authorization server in this process.
 
 mod answers;
+mod deviations;
 mod hostile;
 mod web;
 
