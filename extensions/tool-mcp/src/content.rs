@@ -1,6 +1,11 @@
 //! Content and metadata in the form of the protocol, in both directions.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+#[cfg(feature = "client")]
+use base64::{
+    alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use rmcp::model::{ContentBlock, ResourceContents, ToolAnnotations};
 use tool_runtime::{
     Content,
@@ -39,7 +44,7 @@ pub(crate) fn to_contents(resource: &Resource) -> ResourceContents {
 /// Returns a received block as content. A block whose data is not base64, or of an unknown kind, is a text that says so.
 #[cfg(feature = "client")]
 pub(crate) fn from_block(block: &ContentBlock) -> Content {
-    let decoded = |data: &str, mime_type: &str, kind: &str| match BASE64.decode(data) {
+    let decoded = |data: &str, mime_type: &str, kind: &str| match decode(data) {
         Ok(data) => Ok(data),
         Err(error) => {
             Err(Content::text(format!("[{kind} of type {mime_type}: the data is not base64: {error}]")))
@@ -65,6 +70,41 @@ pub(crate) fn from_block(block: &ContentBlock) -> Content {
     }
 }
 
+/// Decodes base64 of any server: also of the alphabet for URLs, without padding, in lines, and as a `data:` URL.
+#[cfg(feature = "client")]
+fn decode(data: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    if let Ok(decoded) = BASE64.decode(data) {
+        return Ok(decoded);
+    }
+    let url = data.trim_start().strip_prefix("data:").and_then(|url| url.split_once(";base64,"));
+    let digits = url.map_or(data, |(_, digits)| digits).chars().filter(|it| !it.is_ascii_whitespace());
+    let standard = |digit: char| match digit {
+        '-' => '+',
+        '_' => '/',
+        other => other,
+    };
+    let digits: String = digits.map(standard).collect();
+    GeneralPurpose::new(&alphabet::STANDARD, LENIENT).decode(digits)
+}
+
+/// Returns the kind of a block whose data cannot be decoded.
+#[cfg(feature = "client")]
+pub(crate) fn undecodable_kind(block: &ContentBlock) -> Option<&'static str> {
+    let (kind, data) = match block {
+        ContentBlock::Image(image) => ("image", &image.data),
+        ContentBlock::Audio(audio) => ("audio", &audio.data),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::BlobResourceContents { blob, .. } => ("resource", blob),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    decode(data).is_err().then_some(kind)
+}
+
 #[cfg(feature = "client")]
 fn json(block: &ContentBlock) -> String {
     serde_json::to_string(block).unwrap_or_default()
@@ -79,7 +119,7 @@ pub(crate) fn from_contents(contents: &ResourceContents) -> Content {
         }
         ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
             let mime_type = mime_type.as_deref().unwrap_or("application/octet-stream");
-            match BASE64.decode(blob) {
+            match decode(blob) {
                 Ok(data) => (uri, mime_type, ResourceBody::Blob(tool_runtime::output::Blob(data))),
                 Err(error) => {
                     return Content::text(format!(

@@ -58,11 +58,24 @@ impl RemoteTool {
         };
         let result = self.link.call(call).await;
         let is_harmless = metadata.is_read_only() || metadata.is_idempotent();
+        if let Ok(result) = &result {
+            self.note_undecodable(result);
+        }
         result.map(|result| output(&result)).map_err(|error| {
             let is_loss = error.is_loss();
             let error = ToolError::from(error);
             if is_loss && is_harmless { error.retryable(true) } else { error }
         })
+    }
+}
+
+impl RemoteTool {
+    /// Adds a diagnostic for each kind of block whose data cannot be decoded: the block is a text that says so.
+    fn note_undecodable(&self, result: &CallToolResult) {
+        for kind in result.content.iter().filter_map(content::undecodable_kind) {
+            let problem = format!("the data of a block of the type `{kind}` is not base64");
+            self.link.notices.warn("unreadable_content", Some(&self.raw.name), &problem);
+        }
     }
 }
 
@@ -95,7 +108,9 @@ pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
     }
     if let Some(value) = &result.structured_content {
         let json = value.to_string();
-        if !is_in_texts(value, json.len(), &blocks) {
+        // Serializers write `null` for a value that is not there.
+        let is_absent = value.is_null() && !blocks.is_empty();
+        if !is_absent && !is_in_texts(value, json.len(), &blocks) {
             blocks.insert(0, Content::text(json));
         }
     }

@@ -12,7 +12,8 @@ use std::{
 use rmcp::{
     RoleClient,
     model::{
-        ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerResult,
+        ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId,
+        ServerResult,
     },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
 };
@@ -20,6 +21,9 @@ use serde_json::{Map, Value};
 
 use super::repair;
 use crate::client::notices::Notices;
+
+/// The message of an error without one.
+const NO_MESSAGE: &str = "the server gave no message";
 
 /// The maximum length of a text that is made of a malformed part of an error.
 const MAX_ERROR_CHARS: usize = 2_000;
@@ -36,6 +40,12 @@ pub(super) enum Awaited {
     Discover,
     /// A call, with the name of the tool.
     Call(String),
+    /// A page of a listing, with the member that has the items.
+    Page(&'static str),
+    Prompt,
+    /// The contents of a resource, with its URI.
+    Resource(String),
+    Completion,
     Other,
 }
 
@@ -45,6 +55,13 @@ impl Awaited {
             ClientRequest::InitializeRequest(_) => Self::Initialize,
             ClientRequest::DiscoverRequest(_) => Self::Discover,
             ClientRequest::CallToolRequest(call) => Self::Call(call.params.name.to_string()),
+            ClientRequest::ListToolsRequest(_) => Self::Page("tools"),
+            ClientRequest::ListPromptsRequest(_) => Self::Page("prompts"),
+            ClientRequest::ListResourcesRequest(_) => Self::Page("resources"),
+            ClientRequest::ListResourceTemplatesRequest(_) => Self::Page("resourceTemplates"),
+            ClientRequest::GetPromptRequest(_) => Self::Prompt,
+            ClientRequest::ReadResourceRequest(read) => Self::Resource(read.params.uri.clone()),
+            ClientRequest::CompleteRequest(_) => Self::Completion,
             _ => Self::Other,
         }
     }
@@ -65,7 +82,24 @@ impl Awaited {
     fn is_answered_by(&self, result: &ServerResult) -> bool {
         match self {
             Self::Initialize => matches!(result, ServerResult::InitializeResult(_)),
-            Self::Discover => matches!(result, ServerResult::DiscoverResult(_)),
+            Self::Discover => matches!(
+                result,
+                ServerResult::DiscoverResult(result) if result.supported_versions.contains(&ProtocolVersion::LATEST)
+            ),
+            Self::Page(member) => matches!(
+                (*member, result),
+                ("tools", ServerResult::ListToolsResult(_))
+                    | ("prompts", ServerResult::ListPromptsResult(_))
+                    | ("resources", ServerResult::ListResourcesResult(_))
+                    | ("resourceTemplates", ServerResult::ListResourceTemplatesResult(_))
+            ),
+            Self::Prompt => {
+                matches!(result, ServerResult::GetPromptResult(_) | ServerResult::InputRequiredResult(_))
+            }
+            Self::Resource(_) => {
+                matches!(result, ServerResult::ReadResourceResult(_) | ServerResult::InputRequiredResult(_))
+            }
+            Self::Completion => matches!(result, ServerResult::CompleteResult(_)),
             Self::Call(_) => matches!(
                 result,
                 ServerResult::CallToolResult(_)
@@ -240,10 +274,13 @@ impl Reception {
             JsonRpcMessage::Error(error) => {
                 let mut open = self.open();
                 let id = error.id.as_ref().and_then(|id| open_id(&open, id));
-                id.filter(|id| post.id().is_none_or(|post| post == id))
+                let is_discover = |id: &RequestId| matches!(open.get(id), Some(Awaited::Discover));
+                id.filter(|id| !is_discover(id) && post.id().is_none_or(|post| post == id))
                     .is_some_and(|id| open.remove(&id).is_some())
             }
-            _ => true,
+            // A request of this client may have the same id: then it may be an answer to it.
+            JsonRpcMessage::Request(request) => open_id(&self.open(), &request.id).is_none(),
+            JsonRpcMessage::Notification(_) => true,
         }
     }
 
@@ -252,7 +289,7 @@ impl Reception {
             tracing::debug!("a text of an MCP server is no message");
             return;
         };
-        if message.get("method").is_some_and(Value::is_string) {
+        if message.get("method").is_some_and(Value::is_string) && !self.is_answer_with_method(&message) {
             message.insert("jsonrpc".to_owned(), "2.0".into());
             message.remove("result");
             message.remove("error");
@@ -273,6 +310,13 @@ impl Reception {
         received.messages.push(self.answer(id, &awaited, message));
     }
 
+    /// Returns `true` for an answer to an open request that repeats the method of the request.
+    fn is_answer_with_method(&self, message: &Map<String, Value>) -> bool {
+        let has_answer = message.contains_key("result") || message.contains_key("error");
+        let id = message.get("id").and_then(id_of).filter(|_| has_answer);
+        id.is_some_and(|id| open_id(&self.open(), &id).is_some())
+    }
+
     /// Returns the open request that a message answers, which is no longer open then.
     fn answered(&self, message: &Map<String, Value>, post: Posted<'_>) -> Option<(RequestId, Awaited)> {
         let mut open = self.open();
@@ -282,7 +326,10 @@ impl Reception {
         let known = match named {
             Some(id) => open_id(&open, &id),
             // The handshake is the only request of its time. Later, an error without an id may be about any message.
-            None => open.iter().find_map(|(id, awaited)| awaited.is_handshake().then(|| id.clone())),
+            None if is_of_handshake(message) => {
+                open.iter().find_map(|(id, awaited)| awaited.is_handshake().then(|| id.clone()))
+            }
+            None => None,
         };
         if !is_named && !is_answer && !matches!(post, Posted::Whole(_)) {
             return None;
@@ -293,12 +340,21 @@ impl Reception {
     }
 
     fn answer(&self, id: RequestId, awaited: &Awaited, mut message: Map<String, Value>) -> Message {
-        let error = message.remove("error").filter(|error| !error.is_null());
+        let mut error = message.remove("error").filter(|error| !error.is_null());
         let result = message.remove("result");
         let tool = awaited.tool();
+        if result.as_ref().is_some_and(|result| !result.is_null()) && error.as_ref().is_some_and(is_no_error)
+        {
+            self.notices.warn(
+                "unreadable_answer",
+                tool,
+                "a result has an empty `error` beside it, which is ignored",
+            );
+            error = None;
+        }
         let Some(result) = result.filter(|_| error.is_none()) else {
             if let Some(error) = error.clone().and_then(|error| serde_json::from_value(error).ok()) {
-                return Message::error(error, Some(id));
+                return Message::error(of_older_revision(awaited, error), Some(id));
             }
             let error = error_data(error, message);
             self.notices.warn(
@@ -312,12 +368,18 @@ impl Reception {
             Awaited::Initialize => repair::initialize(result),
             Awaited::Discover => repair::discover(result),
             Awaited::Call(_) => repair::call(result),
+            Awaited::Page(_) => repair::page(result),
+            Awaited::Prompt => repair::prompt(result),
+            Awaited::Resource(uri) => repair::resource(result, uri),
+            Awaited::Completion => repair::completion(result),
             Awaited::Other => repair::other(result),
         };
         let code = match awaited {
-            Awaited::Call(_) => "unreadable_content",
+            Awaited::Call(_) | Awaited::Prompt | Awaited::Resource(_) | Awaited::Completion => {
+                "unreadable_content"
+            }
             Awaited::Initialize | Awaited::Discover => "unreadable_handshake",
-            Awaited::Other => "unreadable_answer",
+            Awaited::Page(_) | Awaited::Other => "unreadable_answer",
         };
         for problem in &repaired.problems {
             self.notices.warn(code, tool, problem);
@@ -325,8 +387,21 @@ impl Reception {
         if let Some(failure) = repaired.failure {
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
         }
+        if let Some(error) = repaired.error {
+            return Message::error(error, Some(id));
+        }
         Message::response(repaired.result, id)
     }
+}
+
+/// Returns the error of `server/discover` after which the SDK goes on with `initialize`, if the server names older revisions
+/// only.
+fn of_older_revision(awaited: &Awaited, error: ErrorData) -> ErrorData {
+    let supported = error.data.as_ref().and_then(|data| data.get("supported")).and_then(Value::as_array);
+    let is_older = matches!(awaited, Awaited::Discover)
+        && error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+        && supported.is_some_and(|revisions| repair::has_only_older_revisions(revisions));
+    if is_older { ErrorData::new(ErrorCode::METHOD_NOT_FOUND, error.message, error.data) } else { error }
 }
 
 /// Returns the id of an open request, which a server may send as a text.
@@ -358,6 +433,27 @@ fn id_of(id: &Value) -> Option<RequestId> {
     }
 }
 
+/// Returns `true` if a message without an id may be the answer to the handshake.
+fn is_of_handshake(message: &Map<String, Value>) -> bool {
+    let result = message.get("result");
+    let describes_server = |result: &Value| {
+        ["protocolVersion", "supportedVersions"].iter().any(|member| result.get(member).is_some())
+    };
+    message.get("error").is_some_and(|error| !error.is_null()) || result.is_some_and(describes_server)
+}
+
+/// Returns `true` for an error beside a result that says there is none.
+fn is_no_error(error: &Value) -> bool {
+    match error {
+        Value::Bool(error) => !error,
+        Value::Number(error) => error.as_f64() == Some(0.0),
+        Value::String(error) => error.is_empty(),
+        Value::Array(error) => error.is_empty(),
+        Value::Object(error) => error.is_empty(),
+        Value::Null => true,
+    }
+}
+
 /// Reads the id in the beginning of an answer, if it comes before the result.
 fn id_of_head(head: &[u8]) -> Option<RequestId> {
     let head = String::from_utf8_lossy(head);
@@ -375,6 +471,7 @@ fn error_data(error: Option<Value>, mut message: Map<String, Value>) -> ErrorDat
     let unknown = ErrorCode::INTERNAL_ERROR;
     let mut error = match error {
         Some(Value::Object(error)) => error,
+        Some(empty) if is_no_error(&empty) => return ErrorData::new(unknown, NO_MESSAGE, None),
         Some(other) => return ErrorData::new(unknown, shortened(&other), None),
         None => {
             message.retain(|name, _| name != "jsonrpc" && name != "id");
@@ -396,7 +493,7 @@ fn error_data(error: Option<Value>, mut message: Map<String, Value>) -> ErrorDat
     let message = error.remove("message").filter(|message| !message.is_null());
     let mut text = match (&message, error.is_empty()) {
         (Some(message), _) => shortened(message),
-        (None, true) => "the server gave no message".to_owned(),
+        (None, true) => NO_MESSAGE.to_owned(),
         (None, false) => shortened(&Value::Object(error.clone())),
     };
     if let (Some(code), None) = (&code, number) {

@@ -1,11 +1,13 @@
 //! The client before our server, servers by `rmcp`, and servers that misbehave.
 
 mod answers;
+mod attacks;
 mod changes;
 mod child;
 pub(crate) mod collectors;
 mod configs;
 mod definitions;
+mod deviations;
 mod fake;
 mod hostile;
 mod limits;

@@ -1,6 +1,6 @@
 //! Results of tools, read block by block.
 
-use rmcp::model::{CallToolResult, ContentBlock, ServerResult};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, ServerResult};
 use serde_json::Value;
 
 use super::{MAX_PROBLEMS, Repaired, as_text, bounded, note};
@@ -20,10 +20,15 @@ pub(in super::super) fn call(result: Value) -> Repaired {
                 && let Ok(result @ (ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_))) =
                     serde_json::from_value(Value::Object(members.clone()))
             {
-                return Repaired { result, problems, failure: None };
+                return Repaired::read(result, problems);
+            }
+            if !is_result && members.get("resultType").is_some_and(|kind| kind == "input_required") {
+                // The call is not over: it is no result that has malformed members.
+                let reason = "the server asks for input in a form that cannot be read";
+                return Repaired::refused(members.into(), ErrorData::internal_error(reason, None));
             }
             read.is_error = members.remove("isError").and_then(|flag| is_error(&flag, &mut problems));
-            read.structured_content = members.remove("structuredContent");
+            read.structured_content = members.remove("structuredContent").filter(|value| !value.is_null());
             match members.remove("_meta") {
                 Some(Value::Object(meta)) => read.meta = Some(rmcp::model::MetaObject(meta)),
                 None | Some(Value::Null) => {}
@@ -43,7 +48,7 @@ pub(in super::super) fn call(result: Value) -> Repaired {
         }
     }
     problems.truncate(MAX_PROBLEMS);
-    Repaired { result: ServerResult::CallToolResult(read), problems, failure: None }
+    Repaired::read(ServerResult::CallToolResult(read), problems)
 }
 
 /// Reads the flag of a failure. A flag that is set to anything but a negation is set.
@@ -60,7 +65,7 @@ fn is_error(flag: &Value, problems: &mut Vec<String>) -> Option<bool> {
     })
 }
 
-fn blocks(content: Value, problems: &mut Vec<String>) -> Vec<ContentBlock> {
+pub(super) fn blocks(content: Value, problems: &mut Vec<String>) -> Vec<ContentBlock> {
     let list = match content {
         Value::Null => return Vec::new(),
         Value::Array(list) => list,
@@ -88,7 +93,7 @@ fn blocks(content: Value, problems: &mut Vec<String>) -> Vec<ContentBlock> {
 }
 
 /// Reads a block, or returns one that cannot be read.
-fn block(block: Value, problems: &mut Vec<String>) -> Result<ContentBlock, Value> {
+pub(super) fn block(block: Value, problems: &mut Vec<String>) -> Result<ContentBlock, Value> {
     let mut members = match block {
         Value::Object(members) => members,
         Value::String(text) if !text.is_empty() => {
@@ -110,9 +115,15 @@ fn block(block: Value, problems: &mut Vec<String>) -> Result<ContentBlock, Value
     }
     if let Some(Value::Object(resource)) = members.get_mut("resource") {
         resource.remove("_meta");
+        resource.retain(|name, value| name != "mimeType" || value.is_string());
     }
-    if members.get("type").is_some_and(|kind| kind == "resource_link") && !members.contains_key("name") {
-        members.insert("name".to_owned(), members.get("uri").cloned().unwrap_or_default());
+    if members.get("type").is_some_and(|kind| kind == "resource_link") {
+        if !members.get("name").is_some_and(Value::is_string) {
+            members.insert("name".to_owned(), members.get("uri").cloned().unwrap_or_default());
+        }
+        for name in ["title", "description", "mimeType", "size"] {
+            members.retain(|member, value| member != name || is_readable_link_member(name, value));
+        }
     }
     match serde_json::from_value(Value::Object(members)) {
         Ok(block) => {
@@ -127,4 +138,9 @@ fn block(block: Value, problems: &mut Vec<String>) -> Result<ContentBlock, Value
             Err(original)
         }
     }
+}
+
+/// Returns `true` if a member of a link has the type of the protocol.
+fn is_readable_link_member(name: &str, value: &Value) -> bool {
+    if name == "size" { value.is_u64() } else { value.is_string() }
 }

@@ -1,11 +1,12 @@
 //! Answers to the handshake.
 
 use rmcp::model::{
-    DiscoverResult, Implementation, InitializeResult, ServerCapabilities, ServerResult,
+    DiscoverResult, ErrorCode, ErrorData, Implementation, InitializeResult, ProtocolVersion,
+    ServerCapabilities, ServerResult,
 };
 use serde_json::{Map, Value, json};
 
-use super::{MAX_PROBLEMS, Repaired, bounded, note, other};
+use super::{MAX_PROBLEMS, Repaired, bounded, note};
 
 /// Reads the answer to `initialize`. The revision is required, and nothing else.
 pub(in super::super) fn initialize(result: Value) -> Repaired {
@@ -25,21 +26,34 @@ pub(in super::super) fn initialize(result: Value) -> Repaired {
     members.insert("serverInfo".to_owned(), serde_json::to_value(info).unwrap_or_default());
     let result = Value::Object(members);
     match serde_json::from_value::<InitializeResult>(result.clone()) {
-        Ok(read) => Repaired { result: ServerResult::InitializeResult(read), problems, failure: None },
+        Ok(read) => Repaired::read(ServerResult::InitializeResult(read), problems),
         Err(error) => {
             Repaired::unreadable(result, format!("the answer to `initialize` is malformed: {error}"))
         }
     }
 }
 
-/// Reads the answer to `server/discover`. The revisions are required, and nothing else.
+/// Reads the answer to `server/discover`. The revisions are required, and nothing else. A result without them is an error
+/// after which the SDK goes on with `initialize`: the server is from before the revision that has this request.
 pub(in super::super) fn discover(result: Value) -> Repaired {
-    let Value::Object(mut members) = result else { return other(result) };
-    if !members.get("supportedVersions").is_some_and(Value::is_array) {
-        // From before the revision that has it: the SDK goes on with `initialize`.
-        return other(Value::Object(members));
+    let (mut problems, mut revisions) = (Vec::new(), Vec::new());
+    match result.get("supportedVersions") {
+        Some(Value::Array(received)) => {
+            revisions.extend(received.iter().filter(|it| it.is_string()).cloned())
+        }
+        Some(revision @ Value::String(_)) => revisions.push(revision.clone()),
+        _ => {}
     }
-    let mut problems = Vec::new();
+    if revisions.is_empty() || has_only_older_revisions(&revisions) {
+        let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "the server has no `server/discover`", None);
+        return Repaired::refused(result, error);
+    }
+    let revisions = Value::Array(revisions);
+    let Value::Object(mut members) = result else { return super::other(result) };
+    if members.get("supportedVersions") != Some(&revisions) {
+        problems.push("`supportedVersions` is no list of texts".to_owned());
+        members.insert("supportedVersions".to_owned(), revisions);
+    }
     description(&mut members, &mut problems);
     for (name, default) in
         [("resultType", json!("complete")), ("ttlMs", json!(0)), ("cacheScope", json!("private"))]
@@ -55,7 +69,7 @@ pub(in super::super) fn discover(result: Value) -> Repaired {
     }
     let result = Value::Object(members);
     match serde_json::from_value::<DiscoverResult>(result.clone()) {
-        Ok(read) => Repaired { result: ServerResult::DiscoverResult(read), problems, failure: None },
+        Ok(read) => Repaired::read(ServerResult::DiscoverResult(read), problems),
         Err(error) => {
             Repaired::unreadable(result, format!("the answer to `server/discover` is malformed: {error}"))
         }
@@ -123,4 +137,14 @@ fn implementation(info: Option<&Value>) -> Implementation {
     );
     read.title = text("title");
     read
+}
+
+/// Returns `true` if a server supports none but revisions with `initialize`, of those that this client knows.
+pub(in super::super) fn has_only_older_revisions(revisions: &[Value]) -> bool {
+    let known = |revision: &Value| {
+        let mut all = ProtocolVersion::KNOWN_VERSIONS.iter();
+        all.find(|known| revision == known.as_str()).map(ProtocolVersion::has_initialize)
+    };
+    let mut known = revisions.iter().filter_map(known).peekable();
+    known.peek().is_some() && known.all(|has_initialize| has_initialize)
 }

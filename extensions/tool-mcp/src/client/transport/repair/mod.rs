@@ -2,13 +2,15 @@
 
 mod call;
 mod handshake;
+mod offers;
 
-use rmcp::model::{ContentBlock, CustomResult, ServerResult};
+use rmcp::model::{ContentBlock, CustomResult, ErrorData, ServerResult};
 use serde_json::{Value, json};
 
 pub(super) use self::{
     call::call,
-    handshake::{discover, initialize},
+    handshake::{discover, has_only_older_revisions, initialize},
+    offers::{completion, prompt, resource},
 };
 
 /// The maximum length of the JSON of a block that cannot be read, in characters.
@@ -23,15 +25,24 @@ pub(super) struct Repaired {
     pub(super) problems: Vec<String>,
     /// The reason why the result is of no use.
     pub(super) failure: Option<String>,
+    /// The error that answers the request in place of the result.
+    pub(super) error: Option<ErrorData>,
 }
 
 impl Repaired {
+    fn read(result: ServerResult, problems: Vec<String>) -> Self {
+        Self { result, problems, failure: None, error: None }
+    }
+
     fn unreadable(result: Value, reason: String) -> Self {
-        Self {
-            result: ServerResult::CustomResult(CustomResult(result)),
-            problems: Vec::new(),
-            failure: Some(reason),
-        }
+        let result = ServerResult::CustomResult(CustomResult(result));
+        Self { failure: Some(reason), ..Self::read(result, Vec::new()) }
+    }
+
+    /// An error in place of a result that is not of the request.
+    fn refused(result: Value, error: ErrorData) -> Self {
+        let result = ServerResult::CustomResult(CustomResult(result));
+        Self { error: Some(error), ..Self::read(result, Vec::new()) }
     }
 }
 
@@ -44,7 +55,15 @@ pub(super) fn other(result: Value) -> Repaired {
     };
     let result = serde_json::from_value(result.clone())
         .unwrap_or_else(|_| ServerResult::CustomResult(CustomResult(result)));
-    Repaired { result, problems: problem.into_iter().map(str::to_owned).collect(), failure: None }
+    Repaired::read(result, problem.into_iter().map(str::to_owned).collect())
+}
+
+/// Leaves a page of a listing as it is: its items are read one by one.
+pub(super) fn page(result: Value) -> Repaired {
+    match result {
+        Value::Object(_) => Repaired::read(ServerResult::CustomResult(CustomResult(result)), Vec::new()),
+        result => other(result),
+    }
 }
 
 fn note(problems: &mut Vec<String>, problem: &str) {
@@ -59,9 +78,14 @@ fn bounded(text: &str) -> String {
 }
 
 fn as_text(value: &Value) -> ContentBlock {
+    ContentBlock::text(json_text(value))
+}
+
+/// Returns the JSON of a part that cannot be read, as far as it is not too long.
+fn json_text(value: &Value) -> String {
     let text = value.to_string();
-    ContentBlock::text(match text.char_indices().nth(MAX_BLOCK_CHARS) {
+    match text.char_indices().nth(MAX_BLOCK_CHARS) {
         Some((end, _)) => format!("{}… ({} bytes more)", &text[..end], text.len() - end),
         None => text,
-    })
+    }
 }
