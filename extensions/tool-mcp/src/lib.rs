@@ -74,3 +74,8 @@ pub mod client;
 pub mod server;
 
 pub use rmcp;
+
+/// The examples of the README.
+#[cfg(all(doctest, feature = "client", feature = "server"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
