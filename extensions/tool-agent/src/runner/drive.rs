@@ -20,7 +20,7 @@ use super::{
     limits::Repeated,
     open::{OpenBatch, unexecuted},
     output::Submissions,
-    session::Turn,
+    session::SessionTurn,
 };
 use crate::{
     Agent, Limit, Message, QueueMode, Role,
@@ -42,7 +42,7 @@ pub(super) struct Drive {
     /// The requests of hooks.
     pub(super) beside: Beside,
     emitter: Emitter<AgentEvent>,
-    pub(super) turn: Turn,
+    pub(super) turn: SessionTurn,
     /// The conversation as the model receives it: with messages that are not stored.
     pub(super) view: Vec<Message>,
     pub(super) tool_choice: ToolChoice,

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    ops::{Deref, DerefMut},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -21,7 +22,8 @@ const MAX_SESSIONS: usize = 10_000;
 #[derive(Clone, Default)]
 pub(super) struct Sessions(Arc<Mutex<Stored>>);
 
-type Shared = Arc<tokio::sync::Mutex<Session>>;
+/// The conversation of a session, which one run at a time changes.
+type SharedSession = Arc<tokio::sync::Mutex<Session>>;
 
 /// Program, user and session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -31,17 +33,25 @@ pub(super) struct SessionKey {
     session: String,
 }
 
-/// Sessions by their keys, and their keys by the time of their last use.
+/// Sessions by their keys, and the keys of those without a lease by the time of their last use.
 struct Stored {
     sessions: HashMap<SessionKey, StoredSession>,
-    by_use: BTreeMap<u64, SessionKey>,
+    idle: BTreeMap<u64, SessionKey>,
     uses: u64,
     max_sessions: usize,
 }
 
 struct StoredSession {
-    session: Shared,
+    session: SharedSession,
     last_use: u64,
+    leases: usize,
+}
+
+/// A use of a session, which no other session displaces as long as the lease exists.
+struct Lease {
+    sessions: Sessions,
+    key: SessionKey,
+    session: SharedSession,
 }
 
 /// The conversation of one session.
@@ -76,7 +86,31 @@ impl Session {
 }
 
 /// The turn of a run in its session: other runs of the session wait for its end.
-pub(super) type Turn = OwnedMutexGuard<Session>;
+pub(super) struct SessionTurn {
+    session: OwnedMutexGuard<Session>,
+    /// `None` for a run without a session. Dropped after the guard.
+    _lease: Option<Lease>,
+}
+
+impl Deref for SessionTurn {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.session
+    }
+}
+
+impl DerefMut for SessionTurn {
+    fn deref_mut(&mut self) -> &mut Session {
+        &mut self.session
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.sessions.lock().release(self);
+    }
+}
 
 impl SessionKey {
     /// Returns the key of the session of `run`; `None` for a run without a session.
@@ -92,28 +126,29 @@ impl Sessions {
     }
 
     /// Waits for the turn of `run` in its session; a run without a session has a conversation of its own.
-    pub(super) async fn turn(&self, run: &RunContext) -> Turn {
+    pub(super) async fn turn(&self, run: &RunContext) -> SessionTurn {
         let Some(key) = SessionKey::of(run.app().map(str::to_owned), run) else {
-            return Shared::default().lock_owned().await;
+            let session = SharedSession::default().lock_owned().await;
+            return SessionTurn { session, _lease: None };
         };
-        let (session, removed) = self.lock().used(key);
-        if !removed.is_empty() {
+        let (session, displaced) = self.lock().lease_for_run(&key);
+        let lease = Lease { sessions: self.clone(), key, session };
+        if !displaced.is_empty() {
             tracing::warn!(
-                sessions = removed.len(),
+                sessions = displaced.len(),
                 "sessions that were not used for the longest time are removed; see `Runner::with_max_sessions`"
             );
         }
-        for mut session in removed {
-            session.discard_open_calls().await;
+        for session in displaced {
+            session.lock().await.discard_open_calls().await;
         }
-        session.lock_owned().await
+        lease.turn().await
     }
 
     /// Returns the conversation of a session.
     pub(super) async fn messages(&self, key: &SessionKey) -> Vec<Message> {
-        let session = self.lock().sessions.get(key).map(|stored| Arc::clone(&stored.session));
-        let Some(session) = session else { return Vec::new() };
-        let session = session.lock().await;
+        let Some(lease) = self.lease(key) else { return Vec::new() };
+        let session = lease.session.lock().await;
         let mut messages = session.messages.clone();
         if session.unchecked.load(Ordering::Acquire) {
             messages.pop();
@@ -124,17 +159,11 @@ impl Sessions {
     /// Removes a session; returns `false` if there is none. Waits for a run of it; runs that wait for their turn begin
     /// with an empty session.
     pub(super) async fn remove(&self, key: &SessionKey) -> bool {
-        let session = self.lock().sessions.get(key).map(|stored| Arc::clone(&stored.session));
-        let Some(session) = session else { return false };
-        let mut turn = Arc::clone(&session).lock_owned().await;
+        let Some(lease) = self.lease(key) else { return false };
+        let mut turn = lease.turn().await;
         turn.discard_open_calls().await;
-        *turn = Session::default();
-        let mut stored = self.lock();
-        let is_same = stored.sessions.get(key).is_some_and(|it| Arc::ptr_eq(&it.session, &session));
-        // The store has it, and this function twice; others wait for their turn.
-        if is_same && Arc::strong_count(&session) == 3 {
-            drop(stored.remove(key));
-        }
+        *turn.session = Session::default();
+        self.lock().remove_unless_shared(key);
         true
     }
 
@@ -143,64 +172,81 @@ impl Sessions {
         self.lock().sessions.len()
     }
 
+    /// Leases the session with `key`, which does not count as a use; `None` if there is none.
+    fn lease(&self, key: &SessionKey) -> Option<Lease> {
+        let session = self.lock().lease(key)?;
+        Some(Lease { sessions: self.clone(), key: key.clone(), session })
+    }
+
     /// No user code runs under the lock.
     fn lock(&self) -> MutexGuard<'_, Stored> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl Lease {
+    /// Waits for the turn in the session.
+    async fn turn(self) -> SessionTurn {
+        let session = Arc::clone(&self.session).lock_owned().await;
+        SessionTurn { session, _lease: Some(self) }
+    }
+}
+
 impl Default for Stored {
     fn default() -> Self {
-        Self { sessions: HashMap::new(), by_use: BTreeMap::new(), uses: 0, max_sessions: MAX_SESSIONS }
+        Self { sessions: HashMap::new(), idle: BTreeMap::new(), uses: 0, max_sessions: MAX_SESSIONS }
     }
 }
 
 impl Stored {
-    /// Returns the session with `key`, which is a new one if there is none, and the sessions that make place for it.
-    fn used(&mut self, key: SessionKey) -> (Shared, Vec<Turn>) {
+    /// Leases the session with `key`, which is a new one if there is none; returns the sessions that it displaces, too.
+    fn lease_for_run(&mut self, key: &SessionKey) -> (SharedSession, Vec<SharedSession>) {
         self.uses += 1;
-        let mut removed = Vec::new();
-        let session = match self.sessions.remove(&key) {
-            Some(stored) => {
-                self.by_use.remove(&stored.last_use);
-                stored.session
+        let last_use = self.uses;
+        if let Some(session) = self.lease(key) {
+            if let Some(stored) = self.sessions.get_mut(key) {
+                stored.last_use = last_use;
             }
-            None => {
-                removed = self.make_place();
-                Shared::default()
-            }
-        };
-        self.by_use.insert(self.uses, key.clone());
-        let stored = StoredSession { session: Arc::clone(&session), last_use: self.uses };
-        self.sessions.insert(key, stored);
-        (session, removed)
-    }
-
-    /// Removes the sessions that were not used for the longest time until there is place for one more; those with a run
-    /// stay.
-    fn make_place(&mut self) -> Vec<Turn> {
-        let excess = (self.sessions.len() + 1).saturating_sub(self.max_sessions);
-        if excess == 0 {
-            return Vec::new();
+            return (session, Vec::new());
         }
-        let idle = |key: &SessionKey| {
-            let session = &self.sessions.get(key)?.session;
-            // A run that has not taken its turn yet holds the session too.
-            let is_idle = Arc::strong_count(session) == 1;
-            let turn = is_idle.then(|| Arc::clone(session).try_lock_owned().ok())??;
-            Some((key.clone(), turn))
-        };
-        let removed: Vec<_> = self.by_use.values().filter_map(idle).take(excess).collect();
-        let turns = removed.into_iter().map(|(key, turn)| {
-            drop(self.remove(&key));
-            turn
-        });
-        turns.collect()
+        let displaced = self.displace_idle();
+        let session = SharedSession::default();
+        let stored = StoredSession { session: Arc::clone(&session), last_use, leases: 1 };
+        self.sessions.insert(key.clone(), stored);
+        (session, displaced)
     }
 
-    fn remove(&mut self, key: &SessionKey) -> Option<Shared> {
-        let stored = self.sessions.remove(key)?;
-        self.by_use.remove(&stored.last_use);
-        Some(stored.session)
+    fn lease(&mut self, key: &SessionKey) -> Option<SharedSession> {
+        let stored = self.sessions.get_mut(key)?;
+        stored.leases += 1;
+        self.idle.remove(&stored.last_use);
+        Some(Arc::clone(&stored.session))
+    }
+
+    /// Ends a lease. The session is idle after the last one.
+    fn release(&mut self, lease: &Lease) {
+        let stored = self.sessions.get_mut(&lease.key);
+        // The session may be removed, or have made way for a new one with this key.
+        let Some(stored) = stored.filter(|stored| Arc::ptr_eq(&stored.session, &lease.session)) else {
+            return;
+        };
+        stored.leases -= 1;
+        if stored.leases == 0 {
+            self.idle.insert(stored.last_use, lease.key.clone());
+        }
+    }
+
+    /// Removes the idle sessions that were not used for the longest time until there is room for one more.
+    fn displace_idle(&mut self) -> Vec<SharedSession> {
+        let excess = (self.sessions.len() + 1).saturating_sub(self.max_sessions);
+        let oldest = std::iter::from_fn(|| self.idle.pop_first()).take(excess);
+        oldest.filter_map(|(_, key)| self.sessions.remove(&key)).map(|stored| stored.session).collect()
+    }
+
+    /// Removes the session with `key`, unless it has another lease than that of the caller.
+    fn remove_unless_shared(&mut self, key: &SessionKey) {
+        if self.sessions.get(key).is_some_and(|stored| stored.leases == 1) {
+            self.sessions.remove(key);
+        }
     }
 }

@@ -66,6 +66,31 @@ async fn a_session_with_a_run_is_not_removed_by_new_ones() {
 }
 
 #[tokio::test]
+async fn a_new_session_removes_all_that_exceed_the_maximum_and_have_no_run_any_more() {
+    let stuck = tool_agent::hook::before_model(|step| async move {
+        if step.request.run.session() != Some("last") {
+            std::future::pending::<()>().await;
+        }
+        Ok(step.into())
+    });
+    let runner = runner([hello(), hello()]).with_hook(stuck).with_max_sessions(2);
+    let mut running = Vec::new();
+    for session in 0..100 {
+        let mut events = runner.run_with(run(&session.to_string()), "Hi.");
+        events.next().await.unwrap();
+        running.push(events);
+    }
+    assert_eq!(runner.session_count(), 100);
+    // One of them is left, and has no run.
+    running.truncate(1);
+    assert_eq!(runner.history(&run("50")).await.len(), 1);
+    runner.run_with(run("last"), "Hi.").answer().await.unwrap();
+    assert_eq!(runner.session_count(), 2);
+    drop(running);
+    assert_eq!((runner.history(&run("0")).await.len(), runner.history(&run("last")).await.len()), (1, 2));
+}
+
+#[tokio::test]
 async fn a_run_that_waits_for_its_turn_keeps_its_session_while_the_session_is_removed() {
     use futures_util::{FutureExt as _, poll};
 
