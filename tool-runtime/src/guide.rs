@@ -26,9 +26,12 @@ pages! {
     requests_and_dialects: "requests_and_dialects.md",
     security: "security.md",
     mcp: "mcp.md",
-    agents: "agents.md",
     openapi: "openapi.md",
     coming_from: "coming_from.md",
     features_and_limits: "features_and_limits.md",
     choices: "choices.md",
 }
+
+// The examples of this page are compiled as doctests of `tool-agent`, which depends on this crate.
+#[cfg_attr(not(doctest), doc = include_str!("docs/guide/agents.md"))]
+pub mod agents {}

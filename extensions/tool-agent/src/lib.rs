@@ -92,6 +92,10 @@ mod agent;
 pub mod cli;
 mod driven;
 mod guard;
+/// The examples of the guide about agents.
+#[cfg(all(doctest, feature = "cli"))]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/agents.md")]
+pub mod guide {}
 pub mod hook;
 mod message;
 pub mod model;
