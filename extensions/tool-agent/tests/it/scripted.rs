@@ -3,7 +3,7 @@
 use std::{fs, io::Cursor};
 
 use tool_agent::{
-    Agent, AgentEventKind, EndReason, Message, Model, Runner, ScriptedModel,
+    Agent, AgentEventKind, EndReason, Message, Model, Part, Runner, ScriptedModel,
     model::{ModelErrorKind, ModelEvent, Request, Response},
 };
 use tool_runtime::{Content, ToolResult, prelude::*};
@@ -216,6 +216,11 @@ async fn a_different_request_fails_and_shows_each_difference() {
              /messages/2/parts/0/result/text: expected \"5.0\", got \"5\"\n  \
              /messages/2/parts/0/result/error: expected true, got false",
         ),
+        // Only the part that differs.
+        (
+            r#"{"messages":[{"role":"user"},{"role":"assistant","parts":[{"reasoning":"Hm."},{"call":{"name":"add"}}]},{"role":"tool"}]}"#,
+            "/messages/1/parts/0: expected {\"reasoning\":\"Hm.\"}, which the request does not have",
+        ),
         // A message that is missing does not make all others different.
         (
             r#"{"messages":[{"role":"user"},{"role":"user","parts":[{"text":"Please."}]},{"role":"assistant"},{"role":"tool"}]}"#,
@@ -307,5 +312,24 @@ async fn a_request_of_a_script_has_no_tools_times_or_durations() {
          /messages/0: expected no further message, got {\"role\":\"user\",\"parts\":[{\"text\":\"2 + 3?\"}]}\n  \
          /messages/1: expected no further message, got {\"role\":\"assistant\",\"parts\":[{\"call\":{\"id\":\"call_1\",\"name\":\"add\",\"arguments\":\"{\\\"a\\\":2,\\\"b\\\":3}\"}}]}\n  \
          /messages/2: expected no further message, got {\"role\":\"tool\",\"parts\":[{\"result\":{\"id\":\"call_1\",\"name\":\"add\",\"text\":\"5\"}}]}"
+    );
+}
+
+#[tokio::test]
+async fn reasoning_and_images_of_a_message_are_compared_by_their_values() {
+    let line = r#"{"request":{"messages":[{"role":"assistant","parts":[{"reasoning":"Hm."}]},{"role":"user","parts":[{"content":{"type":"image","data":"AQ==","mimeType":"image/png"}}]}]},"response":{"stream":["5"]}}"#;
+    let answered = async |reasoning: &str, data: u8| {
+        let image = Content::image(vec![data], "image/png");
+        let messages =
+            [Message::assistant([Part::Reasoning(reasoning.to_owned())]), Message::user_content([image])];
+        script(&[line]).respond(Request::new(messages)).response().await
+    };
+    answered("Hm.", 1).await.unwrap();
+    let error = answered("Oh.", 2).await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "request 1 differs from script, line 1:\n  \
+         /messages/0/parts/0/reasoning: expected \"Hm.\", got \"Oh.\"\n  \
+         /messages/1/parts/0/content: expected {\"type\":\"image\",\"data\":\"AQ==\",\"mimeType\":\"image/png\"}, got {\"type\":\"image\",\"data\":\"Ag==\",\"mimeType\":\"image/png\"}"
     );
 }

@@ -146,8 +146,42 @@ fn values_are_provided_only_for_calls() {
 }
 
 /// The variable that makes the test the program that it starts.
-#[cfg(unix)]
 const AS_PROGRAM: &str = "TOOL_CLI_TEST_AS_PROGRAM";
+
+// A07
+#[test]
+fn a_tool_with_a_title_is_listed_with_both_and_called_by_its_name() {
+    #[tool_args]
+    struct Nothing {}
+    let tool = || {
+        let tool = ToolBuilder::new("tea").title("Make \u{1b}tea").description("Makes tea.");
+        tool.handler(|_: Nothing, _| async { Ok::<_, ToolError>("tea is made") }).unwrap()
+    };
+    if let Ok(command) = env::var(AS_PROGRAM) {
+        let cli = Cli::new().tools(move |builder| builder.add(tool()));
+        let cli = cli.provide_with(|builder| builder.provide(Database(3)));
+        process::exit(cli.run(["program"].into_iter().chain(command.split(' '))).code().into());
+    }
+    let output = |command: &str| {
+        let this = "a_tool_with_a_title_is_listed_with_both_and_called_by_its_name";
+        let mut program = process::Command::new(env::current_exe().unwrap());
+        let output =
+            program.args(["--exact", this, "--nocapture"]).env(AS_PROGRAM, command).output().unwrap();
+        assert!(output.status.success(), "{command}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let list = output("list");
+    let line = |text: &str| list.lines().find(|line| line.contains(text)).unwrap_or_default().to_owned();
+    assert!(line("Makes tea.").contains("tea (Make \\u{1b}tea)"), "{list}");
+    // A tool without a title has its name once.
+    assert!(
+        line("Counts the rows.").contains("count") && !line("Counts the rows.").contains("(count)"),
+        "{list}"
+    );
+    assert!(output("show tea").contains("Make \\u{1b}tea"));
+    assert!(output("list --json").contains(r#""title": "Make \u001btea""#));
+    assert!(output("call tea").contains("tea is made"));
+}
 
 /// A program that calls a tool which blocks its thread for ever.
 #[cfg(unix)]

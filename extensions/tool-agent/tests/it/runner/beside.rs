@@ -40,9 +40,11 @@ fn used(input: u64, output: u64) -> Usage {
 
 #[tokio::test]
 async fn tokens_of_requests_of_hooks_are_counted_separately_and_limited_together() {
-    let small = || ScriptedModel::new((0..3).map(|_| Reply::text("All.").with_usage(used(10, 2))));
+    let mut of_hook = used(10, 2);
+    (of_hook.cached, of_hook.cache_written, of_hook.reasoning) = (Some(4), Some(3), Some(1));
+    let small = || ScriptedModel::new((0..3).map(|_| Reply::text("All.").with_usage(of_hook)));
     let replies = || [echoes("a").with_usage(used(100, 20)), Reply::text("a").with_usage(used(200, 40))];
-    let price = Price { input: 1e6, output: 1e6, ..Price::default() };
+    let price = Price { input: 1e6, cached_input: 1e6, cache_write: 1e6, output: 1e6 };
     let (builder, _) = agent(replies());
     let run = RunContext::new().with_budget(Budget::default());
     let asked = small();
@@ -57,11 +59,13 @@ async fn tokens_of_requests_of_hooks_are_counted_separately_and_limited_together
     }
     let usage = end.unwrap().usage;
     assert_eq!((usage.rounds, usage.input, usage.output), (2, 300, 60)); // W08: the model of the agent
-    assert_eq!(usage.additional, used(30, 6)); // W08: separately
+    let mut additional = used(30, 6);
+    (additional.cached, additional.cache_written, additional.reasoning) = (Some(12), Some(9), Some(3));
+    assert_eq!(usage.additional, additional); // W08: separately
     assert_eq!((usage.tokens(), usage.cost, run.spent().tokens), (396, Some(396.0), 396)); // W08: the sums
     assert!(asked.requests().iter().all(|request| Arc::ptr_eq(&request.run, &run)));
     let json = serde_json::to_value(usage).unwrap();
-    assert_eq!(json["additional"], json!({ "input": 30, "output": 6 })); // W08
+    assert_eq!(json["additional"], serde_json::to_value(additional).unwrap()); // W08
 
     let (builder, model) = agent(replies());
     let limits = Limits { tokens: Some(121), ..Limits::default() };

@@ -115,3 +115,39 @@ async fn a_reminder_of_the_run_does_not_take_the_place_of_the_last_question_of_t
         assert!(texts.len() < 20, "{}", texts.len());
     }
 }
+
+#[tokio::test]
+async fn the_first_request_of_a_run_that_is_too_long_is_asked_once_more() {
+    let too_long = Reply::error(ModelErrorKind::ContextTooLong, "too long");
+    let (agent, model) = agent(pages(20).chain([too_long, Reply::text("Yes.")]));
+    let runner = Runner::new(agent.build().unwrap());
+    runner.run_with(run(), "Read it.").answer().await.unwrap();
+    assert_eq!(runner.run_with(run(), "All of it?").answer().await.unwrap(), "Yes.");
+    let lengths: Vec<_> = model.requests()[21..].iter().map(|it| it.messages.len()).collect();
+    assert_eq!(lengths[0], 43);
+    assert!(lengths[1] < 25, "{lengths:?}");
+}
+
+#[tokio::test]
+async fn a_conversation_that_cannot_be_shortened_is_not_sent_again() {
+    let too_long = Reply::error(ModelErrorKind::ContextTooLong, "too long");
+    // The question, a call, and its result: a note in place of the two would save one message, but the calls must stay.
+    let replies = [Reply::call("page", json!({ "number": 1 })), too_long, Reply::text("The end.")];
+    let (agent, model) = agent(replies);
+    let end = Runner::new(agent.build().unwrap()).run("Read it.").end().await;
+    assert!(matches!(end.reason, EndReason::ModelFailed { kind: ModelErrorKind::ContextTooLong, .. }));
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn the_share_of_the_window_decides_when_a_conversation_is_compacted() {
+    // Each page is about 260 tokens by the estimate.
+    for (share, is_compacted) in [(0.9, false), (0.1, true)] {
+        let (agent, model) = agent(pages(20));
+        let compaction = Compaction::new().with_share(share);
+        let runner = Runner::new(agent.context_window(10_000).compaction(compaction).build().unwrap());
+        runner.run("Read it.").answer().await.unwrap();
+        let last = model.requests().pop().unwrap();
+        assert_eq!(last.messages.len() < 41, is_compacted, "{share}: {}", last.messages.len());
+    }
+}

@@ -82,8 +82,16 @@ impl AgentHook for On {
 async fn a_hook_answers_replaces_or_recovers() {
     let (answering, model) = agent([Reply::text("model")]);
     let hook = On { before: Some("hook"), ..On::default() };
-    let text = Runner::new(answering.hook(hook).build().unwrap()).run("Hello.").answer().await.unwrap();
-    assert_eq!((text.as_str(), model.requests().len()), ("hook", 0)); // H12
+    let mut events = Runner::new(answering.hook(hook).build().unwrap()).run("Hello.");
+    let (mut shown, mut text) = (String::new(), String::new());
+    while let Some(event) = events.next().await {
+        match event.kind {
+            AgentEventKind::Text { delta } => shown.push_str(&delta),
+            AgentEventKind::Ended { end } => text = end.text,
+            _ => {}
+        }
+    }
+    assert_eq!((shown.as_str(), text.as_str(), model.requests().len()), ("hook", "hook", 0)); // H12
 
     let (replacing, _) = agent([Reply::text("model")]);
     let hook = On { after: Some("hook"), ..On::default() };

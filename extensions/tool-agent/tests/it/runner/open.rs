@@ -327,3 +327,49 @@ async fn a_tool_that_stops_the_run_closes_the_open_calls_of_its_batch() {
     assert!(matches!(late.reason, EndReason::Failed { .. }), "{:?}", late.reason);
     assert!(log.lock().unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn an_answer_by_the_handle_that_is_not_valid_is_a_notice_and_the_run_waits_on() {
+    let replies = [Reply::calls([removes("a", "c1"), page("c2")]), Reply::text("Done.")];
+    let Setup { runner, .. } = setup_with(replies, |agent| agent.wait_for_answers(true));
+    let mut events = runner.run_with(RunContext::new(), "Clean up.");
+    let handle = events.handle();
+    let (mut notices, mut end) = (Vec::new(), None);
+    while let Some(event) = events.next().await {
+        match event.kind {
+            AgentEventKind::Open { .. } => {
+                handle.answer(Answers::new().approve("c9"));
+                handle.answer(Answers::new().approve("c1").result("c2", Ok("opened".into())));
+            }
+            AgentEventKind::Notice { text } => notices.push(text),
+            AgentEventKind::Ended { end: reached } => end = Some(reached),
+            _ => {}
+        }
+    }
+    assert_eq!(end.unwrap().text, "Done.");
+    assert_eq!(notices, ["no call `c9` waits for an answer; use an id or address of `End::open`"]);
+}
+
+#[tokio::test]
+async fn a_further_answer_is_told_from_one_that_names_no_call_also_by_address() {
+    let replies = [Reply::calls([removes("a", "c1"), page("c2")]), Reply::text("Done.")];
+    let Setup { runner, log, .. } = setup(replies);
+    let end = runner.run_with(run(), "Clean up.").end().await;
+    let first = end.open[0].address().unwrap().clone();
+    runner.resume(run(), Answers::new().approve(&first)).end().await;
+    // The address of a call that no batch has had.
+    let mut unknown = first.clone();
+    unknown.call_id = "c9".into();
+    let error = runner.resume(run(), Answers::new().approve(&unknown)).answer().await.unwrap_err();
+    assert!(error.to_string().contains("waits for an answer; use an id or address"), "{error}");
+    let mut events = runner.resume(run(), Answers::new().approve(&first).result("c2", Ok("opened".into())));
+    let mut notices = Vec::new();
+    while let Some(event) = events.next().await {
+        if let AgentEventKind::Notice { text } = event.kind {
+            notices.push(text);
+        }
+    }
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].ends_with("has its result; the further answer is ignored"), "{notices:?}");
+    assert_eq!(*log.lock().unwrap(), ["remove a"]);
+}
