@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures_util::{Stream, StreamExt as _};
-use tool_runtime::__private::Guarded;
+use tool_runtime::{__private::Guarded, ErrorKind, ToolError};
 
 /// Awaits the future that `code` returns. A panic of the future's `Drop` is discarded.
 ///
@@ -17,12 +17,12 @@ pub(crate) async fn guarded<T, E, F>(code: impl FnOnce() -> F, panicked: impl Fn
 where
     F: Future<Output = Result<T, E>>,
 {
-    let future = catch_unwind(AssertUnwindSafe(code)).map_err(|panic| panicked(message(&*panic)))?;
+    let future = catch_unwind(AssertUnwindSafe(code)).map_err(|panic| panicked(panic_message(&*panic)))?;
     let mut future = Guarded::new(Box::pin(future));
     std::future::poll_fn(|task| {
         let Some(future) = future.get_mut() else { return Poll::Pending };
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(task)));
-        polled.unwrap_or_else(|panic| Poll::Ready(Err(panicked(message(&*panic)))))
+        polled.unwrap_or_else(|panic| Poll::Ready(Err(panicked(panic_message(&*panic)))))
     })
     .await
 }
@@ -39,7 +39,7 @@ pub(crate) async fn next_of<S: Stream + Unpin>(stream: &mut Guarded<S>) -> Resul
         let polled = catch_unwind(AssertUnwindSafe(|| Future::poll(std::pin::Pin::new(&mut next), task)));
         match polled {
             Ok(polled) => polled.map(Ok),
-            Err(panic) => Poll::Ready(Err(message(&*panic))),
+            Err(panic) => Poll::Ready(Err(panic_message(&*panic))),
         }
     })
     .await
@@ -51,10 +51,16 @@ pub(crate) async fn next_of<S: Stream + Unpin>(stream: &mut Guarded<S>) -> Resul
 ///
 /// Returns the message of a panic.
 pub(crate) fn called<T>(code: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| message(&*panic))
+    catch_unwind(AssertUnwindSafe(code)).map_err(|panic| panic_message(&*panic))
 }
 
-fn message(panic: &(dyn std::any::Any + Send)) -> String {
+/// Returns the error of code of the program that panicked.
+pub(crate) fn panic_error(message: String) -> ToolError {
+    ToolError::new(ErrorKind::Panicked, message)
+}
+
+/// Returns the message of a panic.
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

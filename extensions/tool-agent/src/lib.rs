@@ -101,6 +101,7 @@ mod message;
 pub mod model;
 mod output;
 mod runner;
+mod schema;
 mod telemetry;
 
 #[cfg(feature = "http")]

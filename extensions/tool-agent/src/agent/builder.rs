@@ -270,7 +270,7 @@ impl AgentBuilder {
             return Err(AgentError::MissingName);
         }
         if let Some(output) = &self.inner.output {
-            output.validator()?;
+            output.validator().map_err(|message| AgentError::InvalidOutputType { message })?;
         }
         Ok(Agent(Arc::new(self.inner)))
     }

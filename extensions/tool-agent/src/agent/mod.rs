@@ -25,6 +25,7 @@ use crate::{
     hook::BoxAgentHook,
     model::{SharedModel, ToolChoice},
     output::{OutputTool, OutputType},
+    telemetry::TracedAgent,
 };
 
 /// An agent: a model with an instruction, tools, hooks and limits. A [`Runner`](crate::Runner) runs it. Cheap to clone.
@@ -137,6 +138,11 @@ impl Agent {
         let executor = self.0.tools.executor(run).await;
         let (executor, _) = executor.map_err(|error| ToolError::failed(error.to_string()))?;
         executor.tools().lookup(name).map(Arc::clone)
+    }
+
+    /// Returns the agent as its spans name it.
+    pub(crate) fn traced(&self) -> TracedAgent {
+        TracedAgent { name: Arc::clone(&self.0.name), records_content: self.0.trace_content }
     }
 
     /// Returns the model.

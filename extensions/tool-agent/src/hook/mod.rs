@@ -8,14 +8,14 @@
 //!
 //! A hook may ask a model itself: see [`Step::ask`](crate::Step::ask).
 
-mod beside;
+mod hook_requests;
 mod stage;
 
 use std::{any::type_name, fmt, ops::ControlFlow, sync::Arc};
 
 use tool_runtime::{BoxFuture, Registry, RunContext, ToolError};
 
-pub(crate) use self::beside::{Answered, Beside};
+pub(crate) use self::hook_requests::{CountedResponse, HookRequests};
 pub use self::stage::{BeforeModel, after_model, after_step, before_end, before_model, on_model_error};
 use crate::{
     Message,
@@ -32,7 +32,7 @@ pub struct Step {
     pub model: SharedModel,
     /// The request. Changes apply to this round only; the stored conversation is not changed.
     pub request: Request,
-    pub(crate) beside: Beside,
+    pub(crate) hook_requests: HookRequests,
 }
 
 impl Step {
@@ -60,7 +60,7 @@ pub struct StepEnd {
     pub results: Option<Message>,
     /// The run.
     pub run: Arc<RunContext>,
-    pub(crate) beside: Beside,
+    pub(crate) hook_requests: HookRequests,
 }
 
 /// Observes and changes the rounds of a run. Each method may be written as an `async fn`; each has a default that changes

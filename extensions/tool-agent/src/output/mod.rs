@@ -21,7 +21,7 @@ use tool_runtime::{
 
 pub use self::tool::OutputTool;
 pub(crate) use self::tool::Submission;
-use crate::{agent::AgentError, guard::called, model::OutputFormat};
+use crate::{guard::called, model::OutputFormat, schema::is_plain_object};
 
 /// The instruction for a model that submits its output by the tool
 /// [`submit_output`](tool_runtime::registry::OUTPUT_TOOL). It follows the instruction of the agent, in requests with
@@ -161,15 +161,14 @@ impl OutputType {
     ///
     /// # Errors
     ///
-    /// Returns an error if the type has no valid schema.
-    pub(crate) fn validator(&self) -> Result<Validator, AgentError> {
-        let invalid = |message: String| AgentError::InvalidOutputType { message };
-        let tool = OutputTool::new(self.clone()).map_err(invalid)?;
+    /// Returns a message if the type has no valid schema.
+    pub(crate) fn validator(&self) -> Result<Validator, String> {
+        let tool = OutputTool::new(self.clone())?;
         let tools = Registry::builder()
             .repair(tool_runtime::schema::Repair::AllTools)
             .output_tool(tool.clone())
             .build()
-            .map_err(|error| invalid(error.to_string()))?;
+            .map_err(|error| error.to_string())?;
         Ok(Validator { tool, tools })
     }
 }
@@ -188,7 +187,7 @@ impl Validator {
     /// Returns an error that lists the problems.
     pub(crate) async fn submission(&self, text: &str) -> Result<Submission, ToolError> {
         self.tools.call(tool_runtime::registry::OUTPUT_TOOL, text).await?;
-        self.tool.taken().ok_or_else(ToolError::cancelled)
+        self.tool.take_submission().ok_or_else(ToolError::cancelled)
     }
 
     /// Returns the tool.
@@ -208,12 +207,6 @@ fn decode<T: DeserializeOwned>(
     arguments: &mut Arguments<'_>,
 ) -> Result<(), ToolError> {
     definition.decode::<T>(arguments).map(drop)
-}
-
-/// Returns `true` if the schema describes an object by its properties alone, which each provider supports as a root.
-pub(crate) fn is_plain_object(schema: &Value) -> bool {
-    const OTHER: [&str; 8] = ["oneOf", "anyOf", "allOf", "not", "if", "$ref", "enum", "const"];
-    schema["type"] == "object" && OTHER.iter().all(|keyword| schema.get(keyword).is_none())
 }
 
 /// Returns `name` with the characters that providers accept.

@@ -84,15 +84,16 @@ impl OutputTool {
     /// Removes all submissions, and returns the last valid one.
     #[must_use]
     pub fn take(&self) -> Option<Value> {
-        self.taken().map(|submission| submission.value)
+        self.take_submission().map(|submission| submission.value)
     }
 
-    pub(crate) fn taken(&self) -> Option<Submission> {
+    /// Removes all submissions, and returns the last one.
+    pub(crate) fn take_submission(&self) -> Option<Submission> {
         std::mem::take(&mut *self.lock()).pop().map(|last| last.output)
     }
 
     /// Removes all submissions, and returns the one of the call with this result, whose text a hook may have changed.
-    pub(crate) fn taken_of(&self, result: &ToolResult) -> Option<Submission> {
+    pub(crate) fn take_submission_of(&self, result: &ToolResult) -> Option<Submission> {
         let mut all = std::mem::take(&mut *self.lock());
         all.retain(|it| it.call == result.id);
         let text = result.text();

@@ -2,98 +2,88 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use tool_runtime::{ErrorKind, ToolError, call::CallId};
+use tool_runtime::call::CallId;
 
 use super::{
-    AgentEventKind,
-    drive::{Drive, Next, failed, over},
+    conversation::{CountedTokens, RunConversation},
+    flow::{Flow, end_as_failed},
+    scope::RunScope,
 };
 use crate::{
     Conversation, Message, Part, Role,
-    guard::{called, guarded},
+    guard::{called, guarded, panic_error},
 };
 
-const NOTE: &str = "[Earlier messages of this conversation were left out here.]";
+const OMISSION_NOTE: &str = "[Earlier messages of this conversation were left out here.]";
 
-/// The tokens of the first messages of a conversation, as a provider counted them.
-#[derive(Clone, Copy)]
-pub(super) struct Measured {
-    pub(super) tokens: u64,
-    pub(super) messages: usize,
+/// Compacts the conversation if it fills the share of the context window.
+pub(super) async fn compact_if_full(scope: &RunScope, conversation: &mut RunConversation) -> Flow {
+    let Some(max_tokens) = max_tokens(scope) else { return ControlFlow::Continue(()) };
+    let messages = &conversation.model_messages;
+    let CountedTokens { tokens, messages: counted } =
+        conversation.counted.unwrap_or(CountedTokens { tokens: 0, messages: 0 });
+    let uncounted = messages.get(counted..).unwrap_or_default();
+    if tokens.saturating_add(estimated_tokens(uncounted)) > max_tokens {
+        compact(scope, conversation).await?;
+    }
+    ControlFlow::Continue(())
 }
 
-impl Drive {
-    /// Compacts the conversation if it fills the share of the context window.
-    pub(super) async fn compact_if_full(&mut self) -> Next {
-        let Some(limit) = self.limit() else { return ControlFlow::Continue(()) };
-        let (known, since) = match self.measured {
-            Some(Measured { tokens, messages }) => (tokens, messages.min(self.view.len())),
-            None => (0, 0),
-        };
-        if known.saturating_add(estimate(&self.view[since..])) > limit {
-            self.compact().await?;
+/// Compacts the conversation; returns `false` if it is as short as it can be.
+pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation) -> Flow<bool> {
+    let (compaction, max_tokens) = (&scope.agent.0.compaction, max_tokens(scope));
+    let shorter = match &compaction.own {
+        None => {
+            let stored = &conversation.session.messages;
+            let is_stored = |message: &Message| stored.iter().any(|it| it.is(message));
+            shortened(&conversation.model_messages, is_stored, compaction.keep, max_tokens)
         }
-        ControlFlow::Continue(())
-    }
-
-    /// Compacts the conversation; `false` if it is as short as it can be.
-    pub(super) async fn compact(&mut self) -> ControlFlow<super::End, bool> {
-        let (compaction, tokens) = (self.agent().0.compaction.clone(), self.limit());
-        let shorter = match &compaction.own {
-            None => {
-                let is_stored = |message: &Message| self.turn.messages.iter().any(|it| it.is(message));
-                shortened(&self.view, is_stored, compaction.keep, tokens)
-            }
-            Some(own) => {
-                let conversation =
-                    Conversation { messages: self.view.clone(), tokens, run: Arc::clone(&self.run) };
-                let panicked = |message| ToolError::new(ErrorKind::Panicked, message);
-                match self.unless_over(guarded(|| own(conversation), panicked)).await {
-                    Ok(Ok(messages)) if is_paired(&messages) => Some(messages),
-                    Ok(Ok(_)) => {
-                        return failed(
-                            "the compaction separated a call from its result; keep both or neither"
-                                .to_owned(),
-                        );
-                    }
-                    Ok(Err(error)) => return failed(format!("the compaction failed: {}", error.reason())),
-                    Err(failure) => return over(&failure),
+        Some(own) => {
+            let (messages, run) = (conversation.model_messages.clone(), Arc::clone(&scope.run));
+            let whole = Conversation { messages, tokens: max_tokens, run };
+            match scope.wait_for(guarded(|| own(whole), panic_error)).await {
+                Ok(Ok(messages)) if is_paired(&messages) => Some(messages),
+                Ok(Ok(_)) => {
+                    let problem = "the compaction separated a call from its result; keep both or neither";
+                    return end_as_failed(problem.to_owned());
                 }
+                Ok(Err(error)) => return end_as_failed(format!("the compaction failed: {}", error.reason())),
+                Err(interruption) => return interruption.end(),
             }
-        };
-        let Some(messages) = shorter else { return ControlFlow::Continue(false) };
-        let (before, after) = (self.view.len(), messages.len());
-        self.view = messages;
-        self.measured = None;
-        let text = format!("the conversation was compacted from {before} to {after} messages for the model");
-        self.emit(AgentEventKind::Notice { text }).await;
-        ControlFlow::Continue(true)
-    }
+        }
+    };
+    let Some(messages) = shorter else { return ControlFlow::Continue(false) };
+    let (before, after) = (conversation.model_messages.len(), messages.len());
+    conversation.model_messages = messages;
+    conversation.counted = None;
+    let text = format!("the conversation was compacted from {before} to {after} messages for the model");
+    scope.emit_notice(text).await;
+    ControlFlow::Continue(true)
+}
 
-    /// The number of tokens beyond which the conversation is compacted.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a context window"
-    )]
-    fn limit(&self) -> Option<u64> {
-        let agent = &self.agent().0;
-        let window = agent.context_window.or_else(|| called(|| agent.model.context_window()).ok()?)?;
-        Some((window as f64 * agent.compaction.share) as u64)
-    }
+/// Returns the number of tokens beyond which the conversation is compacted.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a context window"
+)]
+fn max_tokens(scope: &RunScope) -> Option<u64> {
+    let agent = &scope.agent.0;
+    let window = agent.context_window.or_else(|| called(|| agent.model.context_window()).ok()?)?;
+    Some((window as f64 * agent.compaction.share) as u64)
 }
 
 /// Estimates the tokens of messages.
-fn estimate(messages: &[Message]) -> u64 {
-    let of_part = |part: &Part| match part {
+fn estimated_tokens(messages: &[Message]) -> u64 {
+    let part_bytes = |part: &Part| match part {
         Part::Text(text) | Part::Reasoning(text) => text.len(),
         // An image or a page.
         Part::Content(_) => 4_000,
         Part::Call(call) => call.name.len() + call.arguments.as_str().len(),
         Part::Result(result) => result.text().len(),
     };
-    let bytes: usize = messages.iter().flat_map(Message::parts).map(of_part).sum();
+    let bytes: usize = messages.iter().flat_map(Message::parts).map(part_bytes).sum();
     (bytes / 4 + 4 * messages.len()) as u64
 }
 
@@ -103,7 +93,7 @@ fn shortened(
     messages: &[Message],
     is_stored: impl Fn(&Message) -> bool,
     keep: usize,
-    tokens: Option<u64>,
+    max_tokens: Option<u64>,
 ) -> Option<Vec<Message>> {
     // A block is a message with the results of its calls.
     let starts: Vec<_> = (0..messages.len()).filter(|at| messages[*at].role() != Role::Tool).collect();
@@ -113,15 +103,12 @@ fn shortened(
     let mut keep = keep;
     loop {
         let start = starts[starts.len().saturating_sub(keep)];
-        let is_shorter = start > first + 1 || (start > first && messages[first].text() != NOTE);
-        if is_shorter {
-            let question = (first..start).contains(&last).then(|| messages[last].clone());
-            let kept = messages[..first].iter().cloned().chain([Message::user(NOTE)]);
-            let kept: Vec<_> = kept.chain(question).chain(messages[start..].iter().cloned()).collect();
-            let fits = tokens.is_none_or(|tokens| estimate(&kept) <= tokens);
-            if (fits || keep <= 1) && kept.len() < messages.len() {
-                return Some(kept);
-            }
+        let question = (first..start).contains(&last).then(|| messages[last].clone());
+        let head = messages[..first].iter().cloned().chain([Message::user(OMISSION_NOTE)]);
+        let shorter: Vec<_> = head.chain(question).chain(messages[start..].iter().cloned()).collect();
+        let fits = max_tokens.is_none_or(|max_tokens| estimated_tokens(&shorter) <= max_tokens);
+        if (fits || keep <= 1) && shorter.len() < messages.len() {
+            return Some(shorter);
         }
         if keep <= 1 {
             return None;
@@ -140,4 +127,56 @@ fn is_paired(messages: &[Message]) -> bool {
     };
     results(messages.first()).is_empty()
         && (0..messages.len()).all(|at| calls(messages.get(at)) == results(messages.get(at + 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A question, and `count` answers of 40 bytes, which are 14 tokens each by the estimate.
+    fn conversation(count: usize) -> Vec<Message> {
+        let answers = (0..count).map(|at| Message::assistant([Part::Text(format!("{at:040}"))]));
+        [Message::user("?")].into_iter().chain(answers).collect()
+    }
+
+    fn texts(messages: &[Message]) -> Vec<String> {
+        messages.iter().map(|message| message.text().trim_start_matches('0').to_owned()).collect()
+    }
+
+    #[test]
+    fn messages_are_left_out_only_if_the_note_in_their_place_makes_the_conversation_shorter() {
+        let lengths =
+            |count: usize| shortened(&conversation(count), |_| true, 2, None).map(|messages| messages.len());
+        // The question, a note, and two answers.
+        assert_eq!([lengths(2), lengths(3), lengths(4), lengths(9)], [None, Some(3), Some(4), Some(4)]);
+        // A note takes the place of an earlier one.
+        let messages = shortened(&conversation(5), |_| true, 2, None).unwrap_or_default();
+        assert_eq!(texts(&messages), ["?", OMISSION_NOTE, "3", "4"]);
+        let again = shortened(&[messages, conversation(1).split_off(1)].concat(), |_| true, 2, None);
+        assert_eq!(again.map(|messages| messages.len()), Some(4));
+    }
+
+    #[test]
+    fn fewer_messages_are_kept_until_the_conversation_fits() {
+        let messages = conversation(9);
+        let kept = |max_tokens: u64| {
+            let shorter = shortened(&messages, |_| true, 4, Some(max_tokens)).unwrap_or_default();
+            assert_eq!(shorter[1].text(), OMISSION_NOTE);
+            shorter.len() - 2
+        };
+        let with_four = estimated_tokens(&[conversation(4), vec![Message::user(OMISSION_NOTE)]].concat());
+        assert_eq!([kept(with_four), kept(with_four - 1), kept(with_four - 28), kept(0)], [4, 2, 2, 1]);
+    }
+
+    #[test]
+    fn the_last_question_is_kept_behind_the_note() {
+        let mut messages = conversation(3);
+        messages.push(Message::user("Again?"));
+        messages.extend(conversation(6).split_off(1));
+        let shorter = shortened(&messages, |_| true, 2, None).unwrap_or_default();
+        assert_eq!(texts(&shorter), ["?", OMISSION_NOTE, "Again?", "4", "5"]);
+        // Also if it is not worth a note.
+        let shorter = shortened(&messages[..7], |_| true, 4, None);
+        assert_eq!(shorter.map(|messages| messages.len()), Some(6));
+    }
 }

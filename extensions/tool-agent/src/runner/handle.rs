@@ -99,12 +99,12 @@ impl Inbox {
     }
 
     /// Waits for answers to open calls.
-    pub(super) async fn answered(&self) {
+    pub(super) async fn wait_for_answers(&self) {
         self.answered.notified().await;
     }
 
     /// Waits for the answer to a request.
-    pub(super) async fn answer(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+    pub(super) async fn wait_for_approval(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
         let (sender, answer) = oneshot::channel();
         self.lock().approvals.insert(request.address.clone(), sender);
         answer.await.map_err(|_| ToolError::cancelled())

@@ -1,62 +1,90 @@
-//! Calls of hooks: inside the panic barrier, until the run is cancelled or its time is over.
+//! The hooks of a run: called inside the panic barrier, until the run is cancelled or its time is over.
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use tool_runtime::{ErrorKind, ToolError};
+use tool_runtime::ToolError;
 
 use super::{
-    End,
-    ask::Failure,
-    drive::{Drive, failed, over, stopped},
+    EndReason,
+    flow::{Flow, RoundFailure, end_with},
+    scope::RunScope,
 };
 use crate::{
-    Message,
-    guard::guarded,
-    hook::{BoxAgentHook, StepEnd},
+    Agent, Message,
+    guard::{guarded, panic_error},
+    hook::{BoxAgentHook, HookRequests, StepEnd},
     model::Response,
 };
 
-impl Drive {
-    /// All hooks: those of the runner, then those of the agent.
-    pub(super) fn hooks(&self) -> Vec<BoxAgentHook> {
-        self.runner.0.hooks.iter().chain(&self.agent().0.hooks).cloned().collect()
+/// The hooks of a run: those of the runner, then those of the agent.
+pub(super) struct HookChain {
+    hooks: Vec<BoxAgentHook>,
+    /// The requests that the hooks make themselves.
+    pub(super) requests: HookRequests,
+}
+
+impl HookChain {
+    pub(super) fn new(of_runner: &[BoxAgentHook], agent: &Agent) -> Self {
+        let hooks = of_runner.iter().chain(&agent.0.hooks).cloned().collect();
+        Self { hooks, requests: HookRequests::new(agent.traced()) }
     }
 
-    pub(super) fn step_end(&self, number: u64, response: &Response, results: Option<Message>) -> StepEnd {
-        let (response, run, beside) = (response.clone(), Arc::clone(&self.run), self.beside.clone());
-        StepEnd { number, response, results, run, beside }
+    pub(super) fn iter(&self) -> impl Iterator<Item = &BoxAgentHook> {
+        self.hooks.iter()
     }
 
-    /// Calls a method of a hook before the response of a round.
-    pub(super) async fn of_hook<T, F: Future<Output = Result<T, ToolError>>>(
+    pub(super) fn step_end(
         &self,
-        hook: &BoxAgentHook,
-        asked: impl FnOnce() -> F,
-    ) -> Result<T, Failure> {
-        let panicked = |message| ToolError::new(ErrorKind::Panicked, format!("it panicked: {message}"));
-        let result = self.unless_over(guarded(asked, panicked)).await?;
-        result.map_err(|error| match error.is_stop() {
-            true => Failure::Hook(error),
-            false => Failure::Hook(error_of(hook, &error)),
-        })
+        scope: &RunScope,
+        number: u64,
+        response: &Response,
+        results: Option<Message>,
+    ) -> StepEnd {
+        let (response, run, hook_requests) =
+            (response.clone(), Arc::clone(&scope.run), self.requests.clone());
+        StepEnd { number, response, results, run, hook_requests }
     }
 
-    /// Calls a method of a hook after the response of a round.
-    pub(super) async fn hooked<T, F: Future<Output = Result<T, ToolError>>>(
-        &self,
-        hook: &BoxAgentHook,
-        asked: impl FnOnce() -> F,
-    ) -> ControlFlow<End, T> {
-        match self.of_hook(hook, asked).await {
-            Ok(answer) => ControlFlow::Continue(answer),
-            Err(Failure::Hook(error)) if error.is_stop() => stopped(&error),
-            Err(Failure::Hook(error)) => failed(error.reason().into_owned()),
-            Err(failure) => over(&failure),
+    /// Ends the run if a hook does so after a round with calls.
+    pub(super) async fn after_step(&self, scope: &RunScope, end: &StepEnd) -> Flow {
+        for hook in &self.hooks {
+            match call_hook(scope, hook, || hook.dynamic().after_step(end)).await {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => return end_with(EndReason::HookStopped),
+                Err(failure) => return failure.end(),
+            }
         }
+        ControlFlow::Continue(())
+    }
+
+    /// Returns the message of the first hook that continues the run after its answer.
+    pub(super) async fn before_end(&self, scope: &RunScope, end: &StepEnd) -> Flow<Option<Message>> {
+        for hook in &self.hooks {
+            match call_hook(scope, hook, || hook.dynamic().before_end(end)).await {
+                Ok(None) => {}
+                Ok(Some(message)) => return ControlFlow::Continue(Some(message)),
+                Err(failure) => return failure.end(),
+            }
+        }
+        ControlFlow::Continue(None)
     }
 }
 
-/// The error of a hook, with its name.
-fn error_of(hook: &BoxAgentHook, error: &ToolError) -> ToolError {
+/// Calls a method of `hook`.
+pub(super) async fn call_hook<T, F: Future<Output = Result<T, ToolError>>>(
+    scope: &RunScope,
+    hook: &BoxAgentHook,
+    call: impl FnOnce() -> F,
+) -> Result<T, RoundFailure> {
+    let panicked = |message| panic_error(format!("it panicked: {message}"));
+    let result = scope.wait_for(guarded(call, panicked)).await?;
+    result.map_err(|error| match error.is_stop() {
+        true => RoundFailure::Hook(error),
+        false => RoundFailure::Hook(named_error(hook, &error)),
+    })
+}
+
+/// Returns the error of a hook with its name.
+fn named_error(hook: &BoxAgentHook, error: &ToolError) -> ToolError {
     ToolError::new(error.kind(), format!("the hook `{}` failed: {}", hook.name(), error.reason()))
 }

@@ -1,160 +1,208 @@
 //! The limits of a run.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Instant};
 
 use tool_runtime::{ToolCall, dialect::Usage};
 
 use super::{
-    AgentEventKind, End, EndReason,
-    compact::Measured,
-    drive::{Drive, Next, limit},
+    AgentEventKind, RunUsage,
+    flow::{Flow, Interruption, end_at_limit, end_by_stop},
+    scope::RunScope,
 };
 use crate::{
     Limit, Limits,
     guard::called,
-    hook::{Answered, Step},
+    hook::{CountedResponse, HookRequests},
     model::{Response, SharedModel},
 };
 
+/// What a run used, and what it may still do.
+#[derive(Default)]
+pub(super) struct RunLimits {
+    pub(super) usage: RunUsage,
+    pub(super) retries: Retries,
+    repeated: RepeatedCalls,
+    /// The reason for which the cost of the run is not known.
+    unknown_cost: Option<String>,
+}
+
 /// The calls of the last round, and the number of rounds with the same calls.
 #[derive(Default)]
-pub(super) struct Repeated {
+struct RepeatedCalls {
     calls: String,
     rounds: u64,
 }
 
-impl Drive {
-    /// Ends the run at a limit, a stop, or its cancellation.
-    pub(super) fn before_round(&mut self) -> Next {
-        if self.run.cancellation().is_cancelled() {
-            return ControlFlow::Break(End::new(EndReason::Cancelled));
+/// The reasons for which the model was asked again, each once until a response that is none of them.
+#[derive(Default)]
+pub(super) struct Retries {
+    after_empty: bool,
+    after_malformed: bool,
+    after_too_long: bool,
+}
+
+impl Retries {
+    /// Returns `true` for the first of several empty responses.
+    pub(super) fn may_retry_empty(&mut self) -> bool {
+        !std::mem::replace(&mut self.after_empty, true)
+    }
+
+    /// Returns `true` for the first of several responses that are not in the format of their provider.
+    pub(super) fn may_retry_malformed(&mut self) -> bool {
+        !std::mem::replace(&mut self.after_malformed, true)
+    }
+
+    /// Returns `true` for the first of several errors that the conversation is too long.
+    pub(super) fn may_retry_too_long(&mut self) -> bool {
+        !std::mem::replace(&mut self.after_too_long, true)
+    }
+
+    /// Allows each retry again.
+    pub(super) fn reset(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl RunLimits {
+    /// Counts a round that begins, or ends the run at a limit, a stop, or its cancellation.
+    pub(super) fn start_round(&mut self, scope: &RunScope) -> Flow {
+        if scope.run.cancellation().is_cancelled() {
+            return Interruption::Cancelled.end();
         }
-        if let Some(stop) = self.run.stopped() {
-            return ControlFlow::Break(End::new(EndReason::Stopped { message: stop.reason().into_owned() }));
+        if let Some(stop) = scope.run.stopped() {
+            return end_by_stop(stop);
         }
-        let limits = &self.agent().0.limits;
-        let reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
-        if reached(limits.rounds, self.usage.rounds) {
+        let limits = &scope.agent.0.limits;
+        let is_reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
+        if is_reached(limits.rounds, self.usage.rounds) {
             let rounds = self.usage.rounds;
-            return limit(
+            return end_at_limit(
                 Limit::Rounds,
                 format!("the run made {rounds} requests to the model, which is the limit `Limits::rounds`"),
             );
         }
-        if reached(limits.tokens, self.usage.tokens()) {
-            let message = format!(
-                "the run used {} tokens, and may use {}",
-                self.usage.tokens(),
-                limits.tokens.unwrap_or(0)
-            );
-            return limit(Limit::Tokens, message);
+        let tokens = self.usage.tokens();
+        if is_reached(limits.tokens, tokens) {
+            let limit = limits.tokens.unwrap_or(0);
+            return end_at_limit(Limit::Tokens, format!("the run used {tokens} tokens, and may use {limit}"));
         }
-        if let Some(problem) = self.cost_reached() {
-            return limit(Limit::Cost, problem);
+        if let Some(problem) = self.cost_problem(scope) {
+            return end_at_limit(Limit::Cost, problem);
         }
-        if self.run.deadline().is_some_and(|end| end <= std::time::Instant::now()) {
-            return limit(Limit::Time, "the time of the run is over".to_owned());
+        if scope.run.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
+            return Interruption::DeadlinePassed.end();
         }
-        if let Err(error) = self.run.count_round() {
-            return limit(Limit::Budget, error.reason().into_owned());
+        if let Err(error) = scope.run.count_round() {
+            return end_at_limit(Limit::Budget, error.reason().into_owned());
         }
         self.usage.rounds += 1;
         ControlFlow::Continue(())
     }
 
     /// Returns the reason for which the limit of the cost ends the run.
-    fn cost_reached(&self) -> Option<String> {
-        let agent = &self.agent().0;
-        let most = agent.limits.cost?;
-        if let Some(problem) = &self.uncounted {
+    fn cost_problem(&self, scope: &RunScope) -> Option<String> {
+        let agent = &scope.agent.0;
+        let max_cost = agent.limits.cost?;
+        if let Some(problem) = &self.unknown_cost {
             return Some(format!("the cost of the run is limited, and {problem}"));
         }
-        let model = name_of(&agent.model);
+        let model = model_name(&agent.model);
         if self.usage.rounds == 0 && !agent.prices.contains_key(&model) {
             return Some(format!(
                 "the cost of the run is limited, and the model `{model}` has no price; set it by `AgentBuilder::price`"
             ));
         }
-        let used = self.usage.cost.unwrap_or(0.0);
-        (used >= most).then(|| format!("the run cost {used}, and may cost {most}"))
+        let cost = self.usage.cost.unwrap_or(0.0);
+        (cost >= max_cost).then(|| format!("the run cost {cost}, and may cost {max_cost}"))
     }
 
-    /// Counts the tokens and the cost of a response.
-    pub(super) async fn count(&mut self, step: &Step, response: &Response) {
-        let Some(usage) = response.usage else { return self.uncounted("a response").await };
+    /// Counts the tokens and the cost of a response of `model`.
+    pub(super) async fn count_response(
+        &mut self,
+        scope: &RunScope,
+        model: &SharedModel,
+        response: &Response,
+    ) {
+        let Some(usage) = response.usage else { return self.report_uncounted(scope, "a response").await };
         self.usage.add(&usage);
-        self.measured = Some(Measured { tokens: usage.total(), messages: self.view.len() + 1 });
-        self.pay(&name_of(&step.model), response.model.as_deref(), usage);
-        self.emit(AgentEventKind::Usage { usage, total: self.usage }).await;
+        self.add_cost(scope, &model_name(model), response.model.as_deref(), usage);
+        scope.emit(AgentEventKind::Usage { usage, total: self.usage }).await;
     }
 
-    /// Counts the requests that hooks made themselves.
-    pub(super) async fn count_beside(&mut self) {
-        for Answered { model, named, usage } in self.beside.take() {
+    /// Counts the requests that hooks made themselves since the last count.
+    pub(super) async fn count_hook_requests(&mut self, scope: &RunScope, requests: &HookRequests) {
+        for CountedResponse { model, response_model, usage } in requests.take() {
             let Some(usage) = usage else {
-                self.uncounted("a response to a hook").await;
+                self.report_uncounted(scope, "a response to a hook").await;
                 continue;
             };
             self.usage.add_additional(&usage);
-            self.pay(&model, named.as_deref(), usage);
+            self.add_cost(scope, &model, response_model.as_deref(), usage);
         }
     }
 
     /// Reports a response without token counts, if a limit needs them.
-    async fn uncounted(&mut self, response: &str) {
-        let limits = &self.agent().0.limits;
+    async fn report_uncounted(&mut self, scope: &RunScope, response: &str) {
+        let limits = &scope.agent.0.limits;
         if limits.tokens.is_some() || limits.cost.is_some() {
             let text = format!("{response} has no token counts");
-            self.uncounted = Some(text.clone());
-            self.emit(AgentEventKind::Notice { text }).await;
+            self.unknown_cost = Some(text.clone());
+            scope.emit_notice(text).await;
         }
     }
 
     /// Adds the cost of a response by the price of its model, and charges the budget.
-    fn pay(&mut self, model: &str, named: Option<&str>, usage: Usage) {
-        let prices = &self.agent().0.prices;
-        match named.into_iter().chain([model]).find_map(|name| prices.get(name)).copied() {
+    fn add_cost(&mut self, scope: &RunScope, model: &str, response_model: Option<&str>, usage: Usage) {
+        let prices = &scope.agent.0.prices;
+        match response_model.into_iter().chain([model]).find_map(|name| prices.get(name)).copied() {
             Some(price) => self.usage.cost = Some(self.usage.cost.unwrap_or(0.0) + price.cost(&usage)),
-            None => self.uncounted = Some(format!("the model `{model}` has no price")),
+            None => self.unknown_cost = Some(format!("the model `{model}` has no price")),
         }
         // An exceeded budget ends the run before its next round.
-        drop(self.run.count_tokens(usage));
+        drop(scope.run.count_tokens(usage));
     }
 
-    /// Ends the run before calls that exceed a limit: none of them is executed.
-    pub(super) fn before_calls(&mut self, calls: &[ToolCall]) -> Next {
-        let Limits { calls: total, calls_per_response, repeated_calls, .. } = self.agent().0.limits;
-        let made = calls.len() as u64;
-        if let Some(most) = total.filter(|most| self.usage.calls + made > *most) {
-            return limit(
+    /// Counts calls, or ends the run before calls that exceed a limit: none of them is executed.
+    pub(super) fn admit_calls(&mut self, scope: &RunScope, calls: &[ToolCall]) -> Flow {
+        let Limits { calls: max_calls, calls_per_response, repeated_calls, .. } = scope.agent.0.limits;
+        let count = calls.len() as u64;
+        if let Some(max) = max_calls.filter(|max| self.usage.calls + count > *max) {
+            return end_at_limit(
                 Limit::Calls,
-                format!("the run may make at most {most} calls, which is the limit `Limits::calls`"),
+                format!("the run may make at most {max} calls, which is the limit `Limits::calls`"),
             );
         }
-        if let Some(most) = calls_per_response.filter(|most| made > *most) {
+        if let Some(max) = calls_per_response.filter(|max| count > *max) {
             let message = format!(
-                "the model made {made} calls in one response, and may make {most}, which is the limit \
+                "the model made {count} calls in one response, and may make {max}, which is the limit \
                  `Limits::calls_per_response`"
             );
-            return limit(Limit::Calls, message);
+            return end_at_limit(Limit::Calls, message);
         }
-        self.usage.calls += made;
-        let Some(most) = repeated_calls else { return ControlFlow::Continue(()) };
-        let written: String =
-            calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str(), "\n"]).collect();
-        if written == self.repeated.calls {
-            self.repeated.rounds += 1;
-        } else {
-            self.repeated = Repeated { calls: written, rounds: 1 };
-        }
-        if self.repeated.rounds <= most {
+        self.usage.calls += count;
+        let Some(max_rounds) = repeated_calls else { return ControlFlow::Continue(()) };
+        if self.repeated.count_round(calls) <= max_rounds {
             return ControlFlow::Continue(());
         }
-        limit(Limit::RepeatedCalls, format!("the model made the same calls more than {most} times in a row"))
+        let message = format!("the model made the same calls more than {max_rounds} times in a row");
+        end_at_limit(Limit::RepeatedCalls, message)
+    }
+}
+
+impl RepeatedCalls {
+    /// Returns the number of rounds in a row with these calls.
+    fn count_round(&mut self, calls: &[ToolCall]) -> u64 {
+        let calls: String =
+            calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_str(), "\n"]).collect();
+        if calls != self.calls {
+            *self = Self { calls, rounds: 0 };
+        }
+        self.rounds += 1;
+        self.rounds
     }
 }
 
 /// Returns the name of a model; empty if that panics.
-fn name_of(model: &SharedModel) -> String {
+fn model_name(model: &SharedModel) -> String {
     called(|| model.name().to_owned()).unwrap_or_default()
 }

@@ -1,19 +1,28 @@
 //! The runner: agents in sessions, as streams of events.
 
+mod active_run;
 mod answers;
 mod ask;
+mod batch_end;
 mod calls;
 mod check;
 mod compact;
-mod drive;
+mod conversation;
 mod event;
+mod flow;
 mod handle;
 mod hooks;
 mod limits;
 mod open;
+mod open_batch;
 mod output;
+mod round;
+mod run;
+mod scope;
 mod session;
+mod span;
 mod stream;
+mod tools;
 
 use std::{fmt, sync::Arc, time::Instant};
 
@@ -29,12 +38,11 @@ pub use self::{
 };
 use self::{
     answers::Input,
-    drive::Drive,
+    run::run_to_end,
     session::{SessionKey, Sessions},
+    span::RunSpan,
 };
-use crate::{
-    Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook, output::OutputType, telemetry::AgentSpan,
-};
+use crate::{Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook, output::OutputType};
 
 /// Runs an agent, and keeps the conversations of its sessions in memory. Cheap to clone; clones share the sessions.
 ///
@@ -182,9 +190,9 @@ impl Runner {
         let (runner, inbox) = (self.clone(), handle.inbox());
         let of_run = Arc::clone(&run);
         let events = Driven::new(move |emitter| async move {
-            let span = AgentSpan::new(&runner.0.agent, &of_run, message.as_ref());
+            let span = RunSpan::new(&runner.0.agent, &of_run, message.as_ref());
             let entered = span.span().clone();
-            Drive::run(runner, of_run, inbox, emitter, input, span).instrument(entered).await;
+            run_to_end(runner, of_run, inbox, emitter, input, span).instrument(entered).await;
         });
         AgentStream::new(events, handle, run)
     }

@@ -1,48 +1,48 @@
 //! The structured output of a run.
 
-use std::{
-    ops::ControlFlow,
-    sync::{Mutex, PoisonError},
-};
+use std::ops::ControlFlow;
 
 use tool_runtime::{CallOutcome, Registry, ToolError, ToolResult, registry::OUTPUT_TOOL};
 
-use super::{AgentEventKind, End, EndReason, drive::Drive};
+use super::{
+    End, EndReason,
+    conversation::RunConversation,
+    flow::{Flow, end_as_failed, end_with},
+    scope::RunScope,
+};
 use crate::{
-    Message, OUTPUT_INSTRUCTION, OutputType, guard::called, hook::Step, model::Response, output::Validator,
+    AgentError, Message, OUTPUT_INSTRUCTION, OutputType, guard::called, hook::Step, model::Response,
+    output::Validator,
 };
 
 /// The output that a run expects, and the attempts so far.
-pub(super) struct Submissions {
+pub(super) struct ExpectedOutput {
     output: OutputType,
     validator: Validator,
     /// The number of invalid outputs.
     invalid: u64,
     /// Set after the reminder of the output tool.
-    reminded: bool,
+    is_reminded: bool,
     /// The tools of the last round, and the same with the output tool.
-    tools: Mutex<Option<(Registry, Registry)>>,
+    tools: Option<(Registry, Registry)>,
 }
 
-impl Drive {
-    /// Prepares the run for the output of its agent.
-    pub(super) fn expect_output(&mut self) -> ControlFlow<End> {
-        let output = self.runner.0.output.as_ref().or(self.agent().output_type());
-        let Some(output) = output.cloned() else { return ControlFlow::Continue(()) };
+impl ExpectedOutput {
+    /// Prepares a run for its output; ends it if the type has no valid schema.
+    pub(super) fn of(output: Option<OutputType>) -> Flow<Option<Self>> {
+        let Some(output) = output else { return ControlFlow::Continue(None) };
         match output.validator() {
             Ok(validator) => {
-                let (invalid, reminded, tools) = (0, false, Mutex::default());
-                self.output = Some(Submissions { output, validator, invalid, reminded, tools });
-                ControlFlow::Continue(())
+                let expected = Self { output, validator, invalid: 0, is_reminded: false, tools: None };
+                ControlFlow::Continue(Some(expected))
             }
-            Err(error) => ControlFlow::Break(End::new(EndReason::Failed { message: error.to_string() })),
+            Err(message) => end_as_failed(AgentError::InvalidOutputType { message }.to_string()),
         }
     }
 
     /// Adds to the request of `step`: the format of the answer, or the tool by which the model submits it.
-    pub(super) fn request_output(&self, step: &mut Step) -> Result<(), ToolError> {
-        let Some(Submissions { output, validator, tools, .. }) = &self.output else { return Ok(()) };
-        step.request.output = output.format();
+    pub(super) fn add_to_request(&mut self, step: &mut Step) -> Result<(), ToolError> {
+        step.request.output = self.output.format();
         let is_strict = || step.model.has_strict_output_for(&step.request);
         if step.request.output.is_some() && called(is_strict).unwrap_or(false) {
             return Ok(());
@@ -52,80 +52,85 @@ impl Drive {
             true => OUTPUT_INSTRUCTION.into(),
             false => format!("{}\n\n{OUTPUT_INSTRUCTION}", step.request.instruction).into(),
         };
-        let mut known = tools.lock().unwrap_or_else(PoisonError::into_inner);
-        let with_output = match &*known {
-            Some((before, with)) if is_same(before, &step.request.tools) => with.clone(),
-            _ => {
-                let with = step.request.tools.with_output_tool(validator.tool().clone());
-                let with = with.map_err(|error| ToolError::failed(error.to_string()))?;
-                *known = Some((step.request.tools.clone(), with.clone()));
-                with
-            }
-        };
-        drop(known);
+        let with_output = self.with_output_tool(&step.request.tools)?;
         step.set_tools(with_output);
         Ok(())
     }
 
+    /// Returns `tools` with the output tool.
+    fn with_output_tool(&mut self, tools: &Registry) -> Result<Registry, ToolError> {
+        if let Some((before, with_output)) = &self.tools
+            && std::ptr::eq(before.definitions(), tools.definitions())
+        {
+            return Ok(with_output.clone());
+        }
+        let with_output = tools.with_output_tool(self.validator.tool().clone());
+        let with_output = with_output.map_err(|error| ToolError::failed(error.to_string()))?;
+        self.tools = Some((tools.clone(), with_output.clone()));
+        Ok(with_output)
+    }
+
     /// Returns the end of the run after a response without calls; `None` if the model answers again.
-    pub(super) async fn output_of(
+    pub(super) async fn end_of_answer(
         &mut self,
+        scope: &RunScope,
+        conversation: &mut RunConversation,
         step: &Step,
         response: &Response,
-    ) -> ControlFlow<End, Option<End>> {
-        let Some(expected) = &mut self.output else {
-            return ControlFlow::Continue(Some(End::new(EndReason::Answered)));
-        };
+    ) -> Flow<Option<End>> {
         if step.request.output.is_none() {
-            let message = "the model answered with a text in place of a call of `submit_output`";
-            if std::mem::replace(&mut expected.reminded, true) {
-                let message = format!("{message}, after a reminder");
-                return ControlFlow::Break(End::new(EndReason::InvalidOutput { message }));
+            let problem = "the model answered with a text in place of a call of `submit_output`";
+            if std::mem::replace(&mut self.is_reminded, true) {
+                let message = format!("{problem}, after a reminder");
+                return end_with(EndReason::InvalidOutput { message });
             }
             let reminder =
                 "Your answer was not submitted. Call the tool `submit_output` with it as the arguments.";
-            self.ask_again(format!("{message}; it is reminded"), reminder.to_owned()).await;
+            conversation.add_unstored(Message::user(reminder));
+            scope.emit_notice(format!("{problem}; it is reminded")).await;
             return ControlFlow::Continue(None);
         }
-        match expected.validator.submission(&response.message.text()).await {
+        match self.validator.submission(&response.message.text()).await {
             Ok(submission) => ControlFlow::Continue(Some(End::submitted(submission))),
             Err(error) => {
                 let problems = error.feedback().to_string();
-                let notice = expected.refuse(&problems)?;
-                let request = format!(
+                let notice = self.refuse(&problems)?;
+                conversation.add_unstored(Message::user(format!(
                     "The answer does not have the required format. {problems}\nAnswer again, with the JSON only."
-                );
-                self.ask_again(notice, request).await;
+                )));
+                scope.emit_notice(notice).await;
                 ControlFlow::Continue(None)
             }
         }
     }
 
-    /// Sends a message that is not stored in the session.
-    async fn ask_again(&mut self, notice: String, request: String) {
-        self.view.push(Message::user(request));
-        self.emit(AgentEventKind::Notice { text: notice }).await;
-    }
-
     /// Returns the end of the run if one of the calls submitted the output, or if too many were invalid.
-    pub(super) async fn submitted(&mut self, outcomes: &[CallOutcome]) -> Option<End> {
-        if let Some(end) = self.output_in(outcomes).await {
+    pub(super) async fn end_of_calls(&mut self, outcomes: &[CallOutcome]) -> Option<End> {
+        if let Some(end) = self.submitted_end(outcomes).await {
             return Some(end);
         }
-        let expected = self.output.as_mut()?;
-        submissions(outcomes).find_map(|result| expected.refuse(&result.text()).break_value())
+        submissions(outcomes).find_map(|result| self.refuse(&result.text()).break_value())
     }
 
     /// Returns the end of the run if one of the calls submitted the output.
-    pub(super) async fn output_in(&self, outcomes: &[CallOutcome]) -> Option<End> {
-        let Submissions { validator, .. } = self.output.as_ref()?;
+    pub(super) async fn submitted_end(&self, outcomes: &[CallOutcome]) -> Option<End> {
         let valid = submissions(outcomes).filter(|result| !result.is_error()).last()?;
-        let submission = match validator.tool().taken_of(valid) {
+        let submission = match self.validator.tool().take_submission_of(valid) {
             Some(submission) => submission,
             // A call that was approved after its run was submitted to the tool of that run. Its result is its arguments.
-            None => validator.submission(&valid.text()).await.ok()?,
+            None => self.validator.submission(&valid.text()).await.ok()?,
         };
         Some(End::submitted(submission))
+    }
+
+    /// Counts an invalid output; ends the run if it was the last that the model may correct.
+    fn refuse(&mut self, problems: &str) -> Flow<String> {
+        self.invalid += 1;
+        let (invalid, repairs) = (self.invalid, self.output.repairs());
+        if invalid > repairs {
+            return end_with(EndReason::InvalidOutput { message: problems.to_owned() });
+        }
+        ControlFlow::Continue(format!("the output is invalid (repair {invalid} of {repairs}): {problems}"))
     }
 }
 
@@ -133,21 +138,4 @@ impl Drive {
 fn submissions(outcomes: &[CallOutcome]) -> impl Iterator<Item = &ToolResult> {
     let results = outcomes.iter().filter(|outcome| outcome.is_finished()).filter_map(CallOutcome::result);
     results.filter(|result| *result.name == *OUTPUT_TOOL)
-}
-
-impl Submissions {
-    /// Counts an invalid output; breaks if it was the last that the model may correct.
-    fn refuse(&mut self, problems: &str) -> ControlFlow<End, String> {
-        self.invalid += 1;
-        let (invalid, repairs) = (self.invalid, self.output.repairs());
-        if invalid > repairs {
-            let message = problems.to_owned();
-            return ControlFlow::Break(End::new(EndReason::InvalidOutput { message }));
-        }
-        ControlFlow::Continue(format!("the output is invalid (repair {invalid} of {repairs}): {problems}"))
-    }
-}
-
-fn is_same(one: &Registry, other: &Registry) -> bool {
-    std::ptr::eq(one.definitions(), other.definitions())
 }

@@ -3,16 +3,13 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ops::{Deref, DerefMut},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::OwnedMutexGuard;
-use tool_runtime::{CallOutcome, RunContext};
+use tool_runtime::RunContext;
 
-use super::open::OpenBatch;
+use super::open_batch::OpenBatch;
 use crate::Message;
 
 /// The default maximum number of sessions in memory.
@@ -61,25 +58,21 @@ pub(super) struct Session {
     /// The last batch, while calls of it are open: the last message has its calls.
     pub(super) open: Option<OpenBatch>,
     /// Set while the input check has not accepted the last message: the next run removes it.
-    pub(super) unchecked: AtomicBool,
+    pub(super) is_unchecked: bool,
 }
 
 impl Session {
     /// Removes a last message that no input check accepted: its run was dropped, or failed before.
-    pub(super) fn forget_unchecked(&mut self) -> bool {
-        let is_unchecked = std::mem::take(self.unchecked.get_mut());
-        if is_unchecked {
+    pub(super) fn forget_unchecked(&mut self) {
+        if std::mem::take(&mut self.is_unchecked) {
             self.messages.pop();
         }
-        is_unchecked
     }
 
     /// Discards the open calls of the session, so that their executor does not keep them.
     async fn discard_open_calls(&mut self) {
-        let Some(open) = &self.open else { return };
-        for address in open.outcomes.iter().filter_map(CallOutcome::address) {
-            // A call that is not open any more needs nothing.
-            drop(open.executor.discard(address).await);
+        if let Some(open) = &self.open {
+            open.discard().await;
         }
         self.open = None;
     }
@@ -150,7 +143,7 @@ impl Sessions {
         let Some(lease) = self.lease(key) else { return Vec::new() };
         let session = lease.session.lock().await;
         let mut messages = session.messages.clone();
-        if session.unchecked.load(Ordering::Acquire) {
+        if session.is_unchecked {
             messages.pop();
         }
         messages
@@ -243,7 +236,7 @@ impl Stored {
         oldest.filter_map(|(_, key)| self.sessions.remove(&key)).map(|stored| stored.session).collect()
     }
 
-    /// Removes the session with `key`, unless it has another lease than that of the caller.
+    /// Removes the session with `key`, unless another caller leases it, too.
     fn remove_unless_shared(&mut self, key: &SessionKey) {
         if self.sessions.get(key).is_some_and(|stored| stored.leases == 1) {
             self.sessions.remove(key);

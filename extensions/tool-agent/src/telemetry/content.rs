@@ -11,7 +11,7 @@ pub(super) fn instructions(text: &str) -> String {
 }
 
 /// Returns the tools.
-pub(super) fn definitions(tools: &Registry) -> String {
+pub(super) fn tool_definitions(tools: &Registry) -> String {
     let definition = |it: &tool_runtime::ToolDefinition| {
         json!({
             "type": "function",
@@ -24,30 +24,34 @@ pub(super) fn definitions(tools: &Registry) -> String {
 }
 
 /// Returns the messages of a request.
-pub(super) fn input(messages: &[Message], tools: Option<&Registry>) -> String {
-    Value::from_iter(messages.iter().map(|it| Value::Object(message(it, tools)))).to_string()
+pub(crate) fn request_messages(messages: &[Message], tools: Option<&Registry>) -> String {
+    Value::from_iter(messages.iter().map(|it| Value::Object(message_object(it, tools)))).to_string()
 }
 
 /// Returns the message of a response.
-pub(super) fn output(response: &Message, tools: Option<&Registry>, finish_reason: Option<&str>) -> String {
-    let mut written = message(response, tools);
+pub(crate) fn response_message(
+    response: &Message,
+    tools: Option<&Registry>,
+    finish_reason: Option<&str>,
+) -> String {
+    let mut written = message_object(response, tools);
     if let Some(reason) = finish_reason {
         written.insert("finish_reason".to_owned(), reason.into());
     }
     Value::from(vec![Value::Object(written)]).to_string()
 }
 
-fn message(message: &Message, tools: Option<&Registry>) -> Map<String, Value> {
+fn message_object(message: &Message, tools: Option<&Registry>) -> Map<String, Value> {
     let role = match message.role() {
         Role::User => "user",
         Role::Assistant => "assistant",
         Role::Tool => "tool",
     };
-    let parts = message.parts().iter().map(|it| part(it, tools));
+    let parts = message.parts().iter().map(|it| part_object(it, tools));
     Map::from_iter([("role".to_owned(), role.into()), ("parts".to_owned(), parts.collect())])
 }
 
-fn part(part: &Part, tools: Option<&Registry>) -> Value {
+fn part_object(part: &Part, tools: Option<&Registry>) -> Value {
     match part {
         Part::Text(text) => json!({ "type": "text", "content": text }),
         Part::Reasoning(text) => json!({ "type": "reasoning", "content": text }),
@@ -56,7 +60,7 @@ fn part(part: &Part, tools: Option<&Registry>) -> Value {
         Part::Content(_) => json!({ "type": "blob" }),
         Part::Call(call) => {
             let mut part = json!({ "type": "tool_call", "id": call.id, "name": call.name });
-            if let Some(arguments) = shown(call, tools) {
+            if let Some(arguments) = redacted_arguments(call, tools) {
                 part["arguments"] = arguments;
             }
             part
@@ -68,7 +72,7 @@ fn part(part: &Part, tools: Option<&Registry>) -> Value {
 }
 
 /// Returns the arguments without secrets; `None` if the tool is unknown, whose secrets are unknown too.
-fn shown(call: &ToolCall, tools: Option<&Registry>) -> Option<Value> {
+fn redacted_arguments(call: &ToolCall, tools: Option<&Registry>) -> Option<Value> {
     let arguments = tools?.get(&call.name)?.definition().redacted(&call.arguments);
     Some(serde_json::from_str(arguments.as_str()).unwrap_or_else(|_| arguments.as_str().into()))
 }

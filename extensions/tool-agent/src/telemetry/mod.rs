@@ -12,111 +12,39 @@
 
 mod content;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tool_runtime::{RunContext, dialect::Usage};
 use tracing::{Span, field::Empty, info_span};
 
-use self::content::{definitions, input, instructions, output};
+use self::content::{instructions, tool_definitions};
+pub(crate) use self::content::{request_messages, response_message};
 use crate::{
-    Agent, End, EndReason, Message, Part, RunUsage,
     guard::called,
-    hook::Step,
-    model::{ModelErrorKind, Response, SharedModel},
+    model::{ModelErrorKind, Request, Response, SharedModel},
 };
 
 /// A span that is marked as cancelled if it is dropped before its end was recorded.
-struct Open {
+pub(crate) struct OpenSpan {
     span: Span,
-    content: bool,
-    ended: bool,
+    records_content: bool,
+    is_ended: bool,
 }
 
-/// The span of a run.
-pub(crate) struct AgentSpan(Open);
+/// The agent whose run a span belongs to.
+#[derive(Clone)]
+pub(crate) struct TracedAgent {
+    pub(crate) name: Arc<str>,
+    /// Set if spans have messages, arguments and results.
+    pub(crate) records_content: bool,
+}
 
 /// The span of a request to a model.
-pub(crate) struct ChatSpan(Open);
-
-impl AgentSpan {
-    pub(crate) fn new(agent: &Agent, run: &RunContext, message: Option<&Message>) -> Self {
-        let span = info_span!(
-            "invoke_agent",
-            otel.name = Empty,
-            otel.kind = "internal",
-            otel.status_code = Empty,
-            otel.status_description = Empty,
-            error.r#type = Empty,
-            gen_ai.operation.name = "invoke_agent",
-            gen_ai.provider.name = Empty,
-            gen_ai.agent.name = Empty,
-            gen_ai.agent.description = Empty,
-            gen_ai.conversation.id = Empty,
-            gen_ai.output.r#type = Empty,
-            gen_ai.request.model = Empty,
-            gen_ai.usage.input_tokens = Empty,
-            gen_ai.usage.output_tokens = Empty,
-            gen_ai.usage.cache_read.input_tokens = Empty,
-            gen_ai.usage.cache_creation.input_tokens = Empty,
-            gen_ai.input.messages = Empty,
-            gen_ai.output.messages = Empty,
-            agent.end = Empty,
-            agent.rounds = Empty,
-            agent.calls = Empty,
-        );
-        let open = Open { content: agent.0.trace_content, ended: false, span };
-        if let Some(span) = open.recorded() {
-            #[cfg(feature = "opentelemetry")]
-            if run.depth() == 0 || Span::current().is_none() {
-                tool_runtime::follow_trace(span, run.meta());
-            }
-            span.record("otel.name", format_args!("invoke_agent {}", agent.name()));
-            span.record("gen_ai.agent.name", agent.name());
-            if !agent.description().is_empty() {
-                span.record("gen_ai.agent.description", agent.description());
-            }
-            record_model(span, agent.model());
-            record_conversation(span, run);
-            if let Some(message) = message.filter(|_| open.content) {
-                span.record("gen_ai.input.messages", input(std::slice::from_ref(message), None));
-            }
-        }
-        Self(open)
-    }
-
-    pub(crate) fn span(&self) -> &Span {
-        &self.0.span
-    }
-
-    /// Records the end of the run.
-    pub(crate) fn ended(&mut self, end: &End) {
-        self.0.ended = true;
-        let Some(span) = self.0.recorded() else { return };
-        let RunUsage { rounds, calls, input, output: written, cached, cache_written, .. } = end.usage;
-        span.record("agent.end", end.reason.name());
-        span.record("agent.rounds", rounds);
-        span.record("agent.calls", calls);
-        let counts = (rounds > 0).then_some(());
-        let counted = |count: u64| counts.map(|()| count);
-        record_usage(span, counted(input), counted(written), counted(cached), counted(cache_written));
-        let format = if end.output.is_some() { "json" } else { "text" };
-        span.record("gen_ai.output.type", format);
-        match error_of(&end.reason) {
-            Some(error) => {
-                self.0.failed(error, &end.reason);
-            }
-            None => {
-                span.record("otel.status_code", "OK");
-            }
-        }
-        if self.0.content && !end.text.is_empty() {
-            let answer = Message::assistant([Part::Text(end.text.clone())]);
-            span.record("gen_ai.output.messages", output(&answer, None, None));
-        }
-    }
-}
+pub(crate) struct ChatSpan(OpenSpan);
 
 impl ChatSpan {
-    pub(crate) fn new(agent: &Agent, step: &Step) -> Self {
+    pub(crate) fn new(agent: &TracedAgent, model: &SharedModel, request: &Request) -> Self {
         let span = info_span!(
             "chat",
             otel.name = Empty,
@@ -146,13 +74,12 @@ impl ChatSpan {
             gen_ai.input.messages = Empty,
             gen_ai.output.messages = Empty,
         );
-        let open = Open { content: agent.0.trace_content, ended: false, span };
-        if let Some(span) = open.recorded() {
-            let request = &step.request;
-            let name = called(|| step.model.name().to_owned()).unwrap_or_default();
+        let open = OpenSpan::new(span, agent.records_content);
+        if let Some(span) = open.collected() {
+            let name = called(|| model.name().to_owned()).unwrap_or_default();
             span.record("otel.name", format_args!("chat {name}"));
-            span.record("gen_ai.agent.name", agent.name());
-            record_model(span, &step.model);
+            span.record("gen_ai.agent.name", &*agent.name);
+            record_model(span, model);
             record_conversation(span, &request.run);
             span.record("gen_ai.output.type", if request.output.is_some() { "json" } else { "text" });
             for (member, field) in [
@@ -166,27 +93,30 @@ impl ChatSpan {
                     _ => span,
                 };
             }
-            if open.content {
+            if open.records_content {
                 if !request.instruction.is_empty() {
                     span.record("gen_ai.system_instructions", instructions(&request.instruction));
                 }
                 if !request.tools.is_empty() {
-                    span.record("gen_ai.tool.definitions", definitions(&request.tools));
+                    span.record("gen_ai.tool.definitions", tool_definitions(&request.tools));
                 }
-                span.record("gen_ai.input.messages", input(&request.messages, Some(&request.tools)));
+                span.record(
+                    "gen_ai.input.messages",
+                    request_messages(&request.messages, Some(&request.tools)),
+                );
             }
         }
         Self(open)
     }
 
     pub(crate) fn span(&self) -> &Span {
-        &self.0.span
+        self.0.span()
     }
 
-    /// Records the response.
-    pub(crate) fn answered(mut self, step: &Step, response: &Response) {
-        self.0.ended = true;
-        let Some(span) = self.0.recorded() else { return };
+    /// Records the response to `request`.
+    pub(crate) fn record_response(mut self, request: &Request, response: &Response) {
+        let records_content = self.0.records_content;
+        let Some(span) = self.0.end() else { return };
         if let Some(model) = &response.model {
             span.record("gen_ai.response.model", &**model);
         }
@@ -203,43 +133,61 @@ impl ChatSpan {
             }
         }
         span.record("otel.status_code", "OK");
-        if self.0.content {
-            let (tools, reason) = (Some(&step.request.tools), response.stop_reason.as_deref());
-            span.record("gen_ai.output.messages", output(&response.message, tools, reason));
+        if records_content {
+            let (tools, reason) = (Some(&request.tools), response.stop_reason.as_deref());
+            span.record("gen_ai.output.messages", response_message(&response.message, tools, reason));
         }
     }
 
     /// Records an error.
-    pub(crate) fn failed(mut self, error: &str, message: &dyn std::fmt::Display) {
-        self.0.ended = true;
-        self.0.failed(error, message);
+    pub(crate) fn record_error(mut self, error: &str, message: &dyn std::fmt::Display) {
+        self.0.end();
+        self.0.record_error(error, message);
     }
 }
 
-impl Open {
+impl OpenSpan {
+    pub(crate) fn new(span: Span, records_content: bool) -> Self {
+        Self { span, records_content, is_ended: false }
+    }
+
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    pub(crate) fn records_content(&self) -> bool {
+        self.records_content
+    }
+
+    /// Ends the span: what follows is recorded, and it is not cancelled. Returns it if a subscriber collects it.
+    pub(crate) fn end(&mut self) -> Option<&Span> {
+        self.is_ended = true;
+        self.collected()
+    }
+
     /// Returns the span if a subscriber collects it.
-    fn recorded(&self) -> Option<&Span> {
+    pub(crate) fn collected(&self) -> Option<&Span> {
         (!self.span.is_disabled()).then_some(&self.span)
     }
 
-    fn failed(&self, error: &str, message: &dyn std::fmt::Display) {
+    pub(crate) fn record_error(&self, error: &str, message: &dyn std::fmt::Display) {
         self.span.record("otel.status_code", "ERROR");
         self.span.record("error.type", error);
-        if self.content {
+        if self.records_content {
             self.span.record("otel.status_description", format_args!("{message}"));
         }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenSpan {
     fn drop(&mut self) {
-        if !self.ended && self.recorded().is_some() {
-            self.failed("cancelled", &"cancelled");
+        if !self.is_ended && self.collected().is_some() {
+            self.record_error("cancelled", &"cancelled");
         }
     }
 }
 
-fn record_model(span: &Span, model: &SharedModel) {
+pub(crate) fn record_model(span: &Span, model: &SharedModel) {
     // Code of the program.
     let named = called(|| (model.provider().to_owned(), model.name().to_owned()));
     let Ok((provider, name)) = named else { return };
@@ -247,13 +195,13 @@ fn record_model(span: &Span, model: &SharedModel) {
     span.record("gen_ai.request.model", name);
 }
 
-fn record_conversation(span: &Span, run: &RunContext) {
+pub(crate) fn record_conversation(span: &Span, run: &RunContext) {
     if let Some(session) = run.session() {
         span.record("gen_ai.conversation.id", session);
     }
 }
 
-fn record_usage(
+pub(crate) fn record_usage(
     span: &Span,
     input: Option<u64>,
     output: Option<u64>,
@@ -272,19 +220,8 @@ fn record_usage(
     }
 }
 
-/// Returns the type of the error that ended a run; `None` if it is none.
-fn error_of(reason: &EndReason) -> Option<&'static str> {
-    use EndReason as End;
-    match reason {
-        End::Answered | End::Submitted | End::Terminated | End::SkippedSummarization => None,
-        End::HookStopped | End::OpenCalls | End::Stopped { .. } => None,
-        End::ModelFailed { kind, .. } => Some(name_of(*kind)),
-        other => Some(other.name()),
-    }
-}
-
-/// Returns the name of a kind of errors of models.
-pub(crate) fn name_of(kind: ModelErrorKind) -> &'static str {
+/// Returns the type of an error of a model.
+pub(crate) fn error_type(kind: ModelErrorKind) -> &'static str {
     use ModelErrorKind as Kind;
     match kind {
         Kind::Authentication => "authentication",

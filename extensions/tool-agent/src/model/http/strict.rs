@@ -9,7 +9,7 @@ use serde_json::Value;
 use tool_runtime::{Dialect, Registry, ToolDefinition, ToolName, builder::ExternalTool, schema::InputSchema};
 
 use super::provider::Provider;
-use crate::{model::OutputFormat, output::is_plain_object};
+use crate::{model::OutputFormat, schema::is_plain_object};
 
 /// The last format, with its strict schema. Clones share it.
 #[derive(Clone, Default)]

@@ -351,7 +351,7 @@ async fn an_answer_by_the_handle_that_is_not_valid_is_a_notice_and_the_run_waits
 }
 
 #[tokio::test]
-async fn a_further_answer_is_told_from_one_that_names_no_call_also_by_address() {
+async fn a_further_answer_is_distinguished_from_one_that_names_no_call_also_by_address() {
     let replies = [Reply::calls([removes("a", "c1"), page("c2")]), Reply::text("Done.")];
     let Setup { runner, log, .. } = setup(replies);
     let end = runner.run_with(run(), "Clean up.").end().await;

@@ -1,4 +1,4 @@
-//! Requests of hooks, beside the request of a round.
+//! Requests that hooks make themselves, in addition to the request of a round.
 
 use std::{
     fmt,
@@ -10,56 +10,55 @@ use tracing::Instrument as _;
 
 use super::{Step, StepEnd};
 use crate::{
-    Agent,
     model::{ModelError, Request, Response, SharedModel},
-    telemetry::{self, ChatSpan},
+    telemetry::{self, ChatSpan, TracedAgent},
 };
 
 /// The requests that the hooks of a run made since they were counted last.
 #[derive(Clone)]
-pub(crate) struct Beside {
-    agent: Agent,
-    answered: Arc<Mutex<Vec<Answered>>>,
+pub(crate) struct HookRequests {
+    agent: TracedAgent,
+    responses: Arc<Mutex<Vec<CountedResponse>>>,
 }
 
 /// The counts of one response.
-pub(crate) struct Answered {
-    /// The name of the model that was asked, and that in its response.
+pub(crate) struct CountedResponse {
+    /// The name of the model that was asked.
     pub(crate) model: String,
-    pub(crate) named: Option<Arc<str>>,
+    /// The name of the model in its response.
+    pub(crate) response_model: Option<Arc<str>>,
     pub(crate) usage: Option<Usage>,
 }
 
-impl Beside {
-    pub(crate) fn new(agent: Agent) -> Self {
-        Self { agent, answered: Arc::default() }
+impl HookRequests {
+    pub(crate) fn new(agent: TracedAgent) -> Self {
+        Self { agent, responses: Arc::default() }
     }
 
     /// Removes the counts of all responses so far.
-    pub(crate) fn take(&self) -> Vec<Answered> {
-        std::mem::take(&mut *self.answered.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn take(&self) -> Vec<CountedResponse> {
+        std::mem::take(&mut *self.responses.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn ask(
         &self,
-        (number, run): (u64, &Arc<RunContext>),
+        run: &Arc<RunContext>,
         model: SharedModel,
         mut request: Request,
     ) -> Result<Response, ModelError> {
         request.run = Arc::clone(run);
-        let step = Step { number, model, request, beside: self.clone() };
-        let chat = ChatSpan::new(&self.agent, &step);
+        let chat = ChatSpan::new(&self.agent, &model, &request);
         let entered = chat.span().clone();
         // A panic of the model is one of the hook, which is inside the barrier.
-        let result = step.model.respond(step.request.clone()).response().instrument(entered).await;
+        let result = model.respond(request.clone()).response().instrument(entered).await;
         match &result {
             Ok(response) => {
-                chat.answered(&step, response);
-                let (named, usage) = (response.model.clone(), response.usage);
-                let answered = Answered { model: step.model.name().to_owned(), named, usage };
-                self.answered.lock().unwrap_or_else(PoisonError::into_inner).push(answered);
+                chat.record_response(&request, response);
+                let (response_model, usage) = (response.model.clone(), response.usage);
+                let counted = CountedResponse { model: model.name().to_owned(), response_model, usage };
+                self.responses.lock().unwrap_or_else(PoisonError::into_inner).push(counted);
             }
-            Err(error) => chat.failed(telemetry::name_of(error.kind()), error),
+            Err(error) => chat.record_error(telemetry::error_type(error.kind()), error),
         }
         result
     }
@@ -99,7 +98,7 @@ impl Step {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub async fn ask(&self, model: impl Into<SharedModel>, request: Request) -> Result<Response, ModelError> {
-        self.beside.ask((self.number, self.run()), model.into(), request).await
+        self.hook_requests.ask(self.run(), model.into(), request).await
     }
 }
 
@@ -110,12 +109,12 @@ impl StepEnd {
     ///
     /// Returns the error of the model.
     pub async fn ask(&self, model: impl Into<SharedModel>, request: Request) -> Result<Response, ModelError> {
-        self.beside.ask((self.number, &self.run), model.into(), request).await
+        self.hook_requests.ask(&self.run, model.into(), request).await
     }
 }
 
-impl fmt::Debug for Beside {
+impl fmt::Debug for HookRequests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Beside")
+        f.write_str("HookRequests")
     }
 }

@@ -1,0 +1,94 @@
+//! The end of a batch: its results are stored, and the run continues or ends.
+
+use std::ops::ControlFlow;
+
+use tool_runtime::{CallOutcome, call::merged_actions, executor::stop_error, output::Actions};
+
+use super::{
+    Answers, End, EndReason,
+    active_run::ActiveRun,
+    flow::{Flow, end_as_failed, end_by_stop},
+    open::{StoredBatch, apply_answers, close_open_calls, settle_open_calls, store_results},
+    scope::RunScope,
+};
+use crate::model::Response;
+
+/// Continues or ends the run after its calls were executed.
+pub(super) async fn end_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
+    let ActiveRun { scope, conversation, output, .. } = run;
+    let outcomes = conversation.session.open.as_ref().map(|open| open.outcomes.clone()).unwrap_or_default();
+    if let Some(stop) = stop_error(&outcomes) {
+        close_open_calls(scope, conversation, "not answered: the run was stopped").await;
+        return end_by_stop(stop);
+    }
+    if let Some(output) = output
+        && let Some(end) = output.end_of_calls(&outcomes).await
+    {
+        close_open_calls(scope, conversation, "not answered: the output was submitted").await;
+        let open = outcomes.into_iter().filter(|outcome| !outcome.is_finished()).collect();
+        return ControlFlow::Break(End { open, ..end });
+    }
+    finish_batch(run, number, response).await
+}
+
+/// Answers the open calls of the session, and continues with the end of their batch.
+pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow {
+    let ActiveRun { scope, conversation, limits, .. } = run;
+    if conversation.session.open.is_none() {
+        let problem = match scope.run.session() {
+            None => "the run has no session, so it has no open calls; set the session of the run that ended",
+            Some(_) => {
+                "the session has no open calls; check the app, the user and the session of the run, or send a \
+                 message in place of answers"
+            }
+        };
+        return end_as_failed(problem.to_owned());
+    }
+    if let Err(problem) = apply_answers(scope, &mut conversation.session, answers).await {
+        return end_as_failed(problem);
+    }
+    let Some(calls) = conversation.session.messages.last().cloned() else { return ControlFlow::Continue(()) };
+    let number = limits.usage.rounds;
+    finish_batch(run, number, &Response::new(calls)).await
+}
+
+/// Waits for the results of open calls, stores all results, and continues or ends the run.
+async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
+    let ActiveRun { scope, hooks, conversation, output, .. } = run;
+    settle_open_calls(scope, &mut conversation.session).await?;
+    let Some(StoredBatch { outcomes, results }) = store_results(scope, conversation).await else {
+        return ControlFlow::Continue(());
+    };
+    let actions = merged_actions(&outcomes);
+    report_ignored_actions(scope, &actions).await;
+    if let Some(stop) = stop_error(&outcomes) {
+        return end_by_stop(stop);
+    }
+    if let Some(output) = output
+        && let Some(end) = output.submitted_end(&outcomes).await
+    {
+        return ControlFlow::Break(end);
+    }
+    if actions.terminate || actions.skip_summarization {
+        let texts: Vec<_> = outcomes.iter().filter_map(CallOutcome::result).map(|it| it.text()).collect();
+        let reason = if actions.terminate { EndReason::Terminated } else { EndReason::SkippedSummarization };
+        return ControlFlow::Break(End { text: texts.join("\n"), ..End::new(reason) });
+    }
+    hooks.after_step(scope, &hooks.step_end(scope, number, response, Some(results))).await
+}
+
+/// Reports actions that have no effect in a run of one agent.
+async fn report_ignored_actions(scope: &RunScope, actions: &Actions) {
+    let ignored = [
+        actions.transfer.as_ref().map(|agent| format!("a tool asked for a transfer to the agent `{agent}`")),
+        actions.escalate.then(|| "a tool asked to escalate".to_owned()),
+        (!actions.artifacts.is_empty()).then(|| {
+            let names: Vec<_> = actions.artifacts.keys().map(|name| format!("`{name}`")).collect();
+            format!("a tool saved the artifacts {}", names.join(", "))
+        }),
+    ];
+    for action in ignored.into_iter().flatten() {
+        let effect = "which has no effect in this run; read `ToolResult::actions` to act on it";
+        scope.emit_notice(format!("{action}, {effect}")).await;
+    }
+}

@@ -1,0 +1,74 @@
+//! The continuation and the end of a run.
+
+use std::ops::ControlFlow;
+
+use tool_runtime::ToolError;
+
+use super::{End, EndReason};
+use crate::{Limit, model::ModelError};
+
+/// A value with which the run continues, or its end.
+pub(super) type Flow<T = ()> = ControlFlow<End, T>;
+
+/// The interruption of a wait by the end of its run.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Interruption {
+    Cancelled,
+    DeadlinePassed,
+}
+
+/// The reason for which a round has no response.
+pub(super) enum RoundFailure {
+    Model(ModelError),
+    Hook(ToolError),
+    Interrupted(Interruption),
+    /// The message of the user was refused.
+    InputRefused(String),
+}
+
+impl From<Interruption> for RoundFailure {
+    fn from(interruption: Interruption) -> Self {
+        Self::Interrupted(interruption)
+    }
+}
+
+impl Interruption {
+    pub(super) fn end<T>(self) -> Flow<T> {
+        match self {
+            Self::Cancelled => end_with(EndReason::Cancelled),
+            Self::DeadlinePassed => end_at_limit(Limit::Time, "the time of the run is over".to_owned()),
+        }
+    }
+}
+
+impl RoundFailure {
+    /// Returns the end of a run that nothing recovers.
+    pub(super) fn end<T>(self) -> Flow<T> {
+        match self {
+            Self::Model(error) => {
+                let (kind, message) = (error.kind(), error.to_string());
+                end_with(EndReason::ModelFailed { kind, message })
+            }
+            Self::Hook(error) if error.is_stop() => end_by_stop(&error),
+            Self::Hook(error) => end_as_failed(error.reason().into_owned()),
+            Self::Interrupted(interruption) => interruption.end(),
+            Self::InputRefused(message) => end_with(EndReason::Refused { message }),
+        }
+    }
+}
+
+pub(super) fn end_with<T>(reason: EndReason) -> Flow<T> {
+    ControlFlow::Break(End::new(reason))
+}
+
+pub(super) fn end_at_limit<T>(limit: Limit, message: String) -> Flow<T> {
+    end_with(EndReason::Limit { limit, message })
+}
+
+pub(super) fn end_as_failed<T>(message: String) -> Flow<T> {
+    end_with(EndReason::Failed { message })
+}
+
+pub(super) fn end_by_stop<T>(stop: &ToolError) -> Flow<T> {
+    end_with(EndReason::Stopped { message: stop.reason().into_owned() })
+}

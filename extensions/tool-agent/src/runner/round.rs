@@ -1,0 +1,207 @@
+//! One round of a run: a request to the model, and the calls of its response.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use tool_runtime::{Executor, ToolCall, call::Incomplete};
+
+use super::{
+    EndReason,
+    active_run::ActiveRun,
+    ask::ask,
+    batch_end::end_batch,
+    calls::run_batch,
+    check::{respond_checked, withdraw_input},
+    compact::{compact, compact_if_full},
+    conversation::RunConversation,
+    flow::{Flow, RoundFailure, end_as_failed, end_with},
+    handle::Inbox,
+    limits::RunLimits,
+    open::ignore_early_answers,
+    open_batch::{OpenBatch, unexecuted_result},
+    scope::RunScope,
+    tools::executor_of_step,
+};
+use crate::{
+    End, Message,
+    agent::Instruction,
+    guard::{guarded, panic_error},
+    hook::Step,
+    model::{ModelError, ModelErrorKind, Request, Response, ToolChoice},
+};
+
+/// Takes one round; returns the end of the run if it is the last.
+pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
+    let ActiveRun { scope, hooks, conversation, limits, .. } = run;
+    limits.count_hook_requests(scope, &hooks.requests).await;
+    limits.start_round(scope)?;
+    compact_if_full(scope, conversation).await?;
+    let executor = run.tools.list(&run.scope).await?;
+    let instruction = instruction(&run.scope).await?;
+    let mut step = step_with(run, instruction, &executor);
+    let Some(response) = respond(run, &mut step).await? else { return ControlFlow::Continue(()) };
+    let executor = executor_of_step(&step, executor)?;
+    let ActiveRun { scope, conversation, limits, .. } = run;
+    if let Some(usage) = response.usage {
+        conversation.set_counted_tokens(usage.total());
+    }
+    limits.count_response(scope, &step.model, &response).await;
+    run.text = response.message.text();
+    let calls = complete_calls(&response);
+    let is_empty = calls.is_empty() && response.message.content().is_empty();
+    if is_empty && !response.truncated {
+        return retry_empty(scope, limits).await;
+    }
+    limits.retries.reset();
+    if !is_empty {
+        conversation.add(scope, response.message.clone()).await;
+    }
+    match calls.is_empty() {
+        true => end_answer(run, &step, &response).await,
+        false => run_calls(run, executor, calls, step.number, &response).await,
+    }
+}
+
+/// Returns the round as hooks see it: its request with instruction, conversation and tools.
+fn step_with(run: &ActiveRun, instruction: Arc<str>, executor: &Executor) -> Step {
+    let ActiveRun { scope, hooks, conversation, limits, tool_choice, .. } = run;
+    let agent = &scope.agent.0;
+    let request = Request {
+        instruction,
+        messages: conversation.model_messages.clone(),
+        tools: executor.tools().clone(),
+        tool_choice: tool_choice.clone(),
+        output: None,
+        cache: Vec::new(),
+        parameters: agent.parameters.clone(),
+        run: Arc::clone(&scope.run),
+        has_additions: false,
+    };
+    let (number, model, hook_requests) = (limits.usage.rounds, agent.model.clone(), hooks.requests.clone());
+    Step { number, model, request, hook_requests }
+}
+
+/// Returns the instruction of the agent for this round.
+async fn instruction(scope: &RunScope) -> Flow<Arc<str>> {
+    let make = match &scope.agent.0.instruction {
+        Instruction::Text(text) => return ControlFlow::Continue(Arc::clone(text)),
+        Instruction::Of(make) => make,
+    };
+    match scope.wait_for(guarded(|| make(Arc::clone(&scope.run)), panic_error)).await {
+        Ok(Ok(text)) => ControlFlow::Continue(text.into()),
+        Ok(Err(error)) => end_as_failed(format!("the instruction of the agent failed: {}", error.reason())),
+        Err(interruption) => interruption.end(),
+    }
+}
+
+/// Returns the response of the round, from the model or from a hook; `None` if the model is asked again.
+async fn respond(run: &mut ActiveRun, step: &mut Step) -> Flow<Option<Response>> {
+    let ActiveRun { scope, hooks, conversation, output, check, .. } = run;
+    let asking = ask(scope, hooks, output.as_mut(), step);
+    match respond_checked(scope, &mut conversation.session, check, asking).await {
+        Ok(response) => ControlFlow::Continue(Some(response)),
+        Err(RoundFailure::Model(error)) => match retry_after(run, &error).await? {
+            true => ControlFlow::Continue(None),
+            false => RoundFailure::Model(error).end(),
+        },
+        Err(RoundFailure::InputRefused(reason)) => {
+            withdraw_input(scope, &mut conversation.session, &reason).await;
+            RoundFailure::InputRefused(reason).end()
+        }
+        Err(failure) => failure.end(),
+    }
+}
+
+/// Returns `true` if the request is made again after this error: once if the response is broken, and once if the
+/// conversation was too long and is shorter now.
+async fn retry_after(run: &mut ActiveRun, error: &ModelError) -> Flow<bool> {
+    let ActiveRun { scope, conversation, limits, .. } = run;
+    let retries = match error.kind() {
+        ModelErrorKind::Malformed => limits.retries.may_retry_malformed(),
+        ModelErrorKind::ContextTooLong => {
+            limits.retries.may_retry_too_long() && compact(scope, conversation).await?
+        }
+        _ => false,
+    };
+    if retries {
+        scope.emit_withdrawn(error.to_string()).await;
+    }
+    ControlFlow::Continue(retries)
+}
+
+/// Asks again after the first of several empty responses. An empty response is not stored.
+async fn retry_empty(scope: &RunScope, limits: &mut RunLimits) -> Flow {
+    if !limits.retries.may_retry_empty() {
+        return end_with(EndReason::Empty);
+    }
+    scope.emit_notice("the response of the model is empty; it is asked again").await;
+    ControlFlow::Continue(())
+}
+
+/// Continues or ends the run after a response without calls.
+async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Response) -> Flow {
+    let ActiveRun { scope, hooks, conversation, output, .. } = run;
+    if conversation.add_queued(scope, scope.agent.0.steering_mode, Inbox::next_steering).await {
+        return ControlFlow::Continue(());
+    }
+    if response.truncated {
+        return end_with(EndReason::Truncated { stop_reason: response.stop_reason.clone() });
+    }
+    let end = match output {
+        Some(output) => output.end_of_answer(scope, conversation, step, response).await?,
+        None => Some(End::new(EndReason::Answered)),
+    };
+    let Some(end) = end else { return ControlFlow::Continue(()) };
+    let step_end = hooks.step_end(scope, step.number, response, None);
+    if let Some(message) = hooks.before_end(scope, &step_end).await? {
+        conversation.add_unstored(message);
+        return ControlFlow::Continue(());
+    }
+    match conversation.add_queued(scope, scope.agent.0.follow_up_mode, Inbox::next_follow_up).await {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(end),
+    }
+}
+
+/// Executes the calls of a response as one batch, and continues or ends the run.
+async fn run_calls(
+    run: &mut ActiveRun,
+    executor: Executor,
+    calls: Vec<ToolCall>,
+    number: u64,
+    response: &Response,
+) -> Flow {
+    let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
+    if let ControlFlow::Break(end) = limits.admit_calls(scope, &calls) {
+        refuse_calls(scope, conversation, &calls, &end.reason).await;
+        return ControlFlow::Break(end);
+    }
+    ignore_early_answers(scope).await;
+    let (outcomes, after) = run_batch(scope, executor.batch(calls)).await;
+    conversation.session.open = Some(OpenBatch { executor, outcomes, after });
+    if tool_choice.is_forced() {
+        *tool_choice = ToolChoice::Auto;
+    }
+    end_batch(run, number, response).await
+}
+
+/// Answers calls that a limit prevents.
+async fn refuse_calls(
+    scope: &RunScope,
+    conversation: &mut RunConversation,
+    calls: &[ToolCall],
+    reason: &EndReason,
+) {
+    let reason = format!("not executed: {reason}");
+    let results = calls.iter().map(|call| unexecuted_result(call, &reason));
+    conversation.add(scope, Message::results(results)).await;
+}
+
+/// Returns the calls of a response. The last call of one that was cut off is incomplete.
+fn complete_calls(response: &Response) -> Vec<ToolCall> {
+    let mut calls: Vec<_> = response.message.calls().cloned().collect();
+    if let Some(last) = calls.last_mut().filter(|last| response.truncated && last.incomplete.is_none()) {
+        let reason = response.stop_reason.clone().unwrap_or_else(|| "truncated".to_owned());
+        last.incomplete = Some(Incomplete::new(reason));
+    }
+    calls
+}

@@ -1,0 +1,52 @@
+//! The parts of a run that do not change, which each of its owners of state uses.
+
+use std::{
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
+
+use tool_runtime::RunContext;
+
+use super::{AgentEvent, AgentEventKind, flow::Interruption, handle::Inbox};
+use crate::{Agent, driven::Emitter};
+
+/// The agent of a run, its context, the messages that it receives, and the events that it emits.
+pub(super) struct RunScope {
+    pub(super) agent: Agent,
+    pub(super) run: Arc<RunContext>,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) emitter: Emitter<AgentEvent>,
+}
+
+impl RunScope {
+    pub(super) async fn emit(&self, kind: AgentEventKind) {
+        let (run, agent) = (self.run.id().clone(), Arc::clone(&self.agent.0.name));
+        self.emitter.emit(AgentEvent { time: SystemTime::now(), run, agent, kind }).await;
+    }
+
+    pub(super) async fn emit_notice(&self, text: impl Into<String>) {
+        self.emit(AgentEventKind::Notice { text: text.into() }).await;
+    }
+
+    pub(super) async fn emit_withdrawn(&self, reason: impl Into<String>) {
+        self.emit(AgentEventKind::Withdrawn { reason: reason.into() }).await;
+    }
+
+    /// Awaits `future`, until the run is cancelled or its time is over.
+    pub(super) async fn wait_for<T>(&self, future: impl Future<Output = T>) -> Result<T, Interruption> {
+        tokio::select! {
+            biased;
+            () = self.run.cancellation().cancelled() => Err(Interruption::Cancelled),
+            result = future => Ok(result),
+            () = self.wait_for_deadline() => Err(Interruption::DeadlinePassed),
+        }
+    }
+
+    /// Waits for the deadline of the run.
+    pub(super) async fn wait_for_deadline(&self) {
+        match self.run.deadline() {
+            Some(end) => tokio::time::sleep(end.saturating_duration_since(Instant::now())).await,
+            None => std::future::pending().await,
+        }
+    }
+}

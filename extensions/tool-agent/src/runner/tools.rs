@@ -1,0 +1,82 @@
+//! The tools of a run: listed for each round, and executed with the settings of the run.
+
+use std::{collections::HashSet, ops::ControlFlow, sync::Arc};
+
+use tool_runtime::{
+    Executor,
+    executor::{ExecutorError, RunSettings},
+    toolbox::RunDiagnostic,
+};
+
+use super::{
+    flow::{Flow, end_as_failed},
+    scope::RunScope,
+};
+use crate::hook::Step;
+
+/// The tools of a run.
+#[derive(Default)]
+pub(super) struct RunTools {
+    /// The diagnostics that were reported so far.
+    reported: HashSet<String>,
+}
+
+impl RunTools {
+    /// Returns the executor with the tools of this round, and reports the tools that it lost.
+    pub(super) async fn list(&mut self, scope: &RunScope) -> Flow<Executor> {
+        let (executor, diagnostics) = match scope.wait_for(scope.agent.0.tools.executor(&scope.run)).await {
+            Ok(Ok(listed)) => listed,
+            Ok(Err(error)) => return end_as_failed(error.to_string()),
+            Err(interruption) => return interruption.end(),
+        };
+        for diagnostic in diagnostics {
+            self.report(scope, &diagnostic).await;
+        }
+        match with_run_settings(scope, executor) {
+            Ok(executor) => ControlFlow::Continue(executor),
+            Err(error) => end_as_failed(error.to_string()),
+        }
+    }
+
+    /// Reports a diagnostic about the tools, once in a run: as a notice, and in the log.
+    async fn report(&mut self, scope: &RunScope, diagnostic: &RunDiagnostic) {
+        let text = diagnostic.to_string();
+        if self.reported.insert(text.clone()) {
+            let agent = scope.agent.name();
+            tracing::warn!(agent, code = diagnostic.code(), diagnostic = ?text, "tools of a run");
+            scope.emit_notice(text).await;
+        }
+    }
+}
+
+/// Returns the executor of the tools of `step`, which a hook may have changed.
+pub(super) fn executor_of_step(step: &Step, executor: Executor) -> Flow<Executor> {
+    if std::ptr::eq(step.request.tools.definitions(), executor.tools().definitions()) {
+        return ControlFlow::Continue(executor);
+    }
+    match executor.with_tools(step.request.tools.clone()) {
+        Ok(executor) => ControlFlow::Continue(executor),
+        Err(error) => end_as_failed(error.to_string()),
+    }
+}
+
+/// Derives the executor whose approvals are answered by the handle of the run, and whose spans have the content of the
+/// agent's.
+pub(super) fn with_run_settings(scope: &RunScope, executor: Executor) -> Result<Executor, ExecutorError> {
+    let agent = &scope.agent.0;
+    if !agent.trace_content && !agent.approvals_by_handle {
+        return Ok(executor);
+    }
+    let mut settings = RunSettings::new();
+    if agent.trace_content {
+        settings = settings.trace_arguments(true).trace_results(true);
+    }
+    if agent.approvals_by_handle {
+        let inbox = Arc::clone(&scope.inbox);
+        settings = settings.approver_fn(move |request| {
+            let inbox = Arc::clone(&inbox);
+            async move { inbox.wait_for_approval(&request).await }
+        });
+    }
+    executor.with_settings(&scope.run, settings)
+}
