@@ -1,16 +1,17 @@
-//! Responses and errors of servers that do not follow the format of their provider in all details.
+//! Responses and errors of servers that do not follow the format of their provider in all details, and parts of requests that
+//! a provider does not support.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tool_agent::{
     Message,
-    model::{Model, ModelError, ModelErrorKind, Request},
+    model::{Model, ModelError, ModelErrorKind, ModelEvent, Request},
 };
-use tool_runtime::{Dialect, Registry};
+use tool_runtime::{Dialect, Registry, ToolBuilder, diagnostic::Severity, schema::InputSchema};
 
 use super::{
-    WIRES, ask, model, saying,
+    WIRES, ask, dialect, events, model, saying,
     server::{Answer, Server},
     streaming,
 };
@@ -180,4 +181,41 @@ fn keep_alives_are_no_events_of_an_assembler() {
             assert_eq!(assembler.push(text).unwrap(), [], "{}: {text:?}", dialect.name());
         }
     }
+}
+
+#[tokio::test]
+async fn parts_of_tools_that_a_provider_does_not_support_are_reported_and_notes_are_not() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "a": { "type": "object", "patternProperties": { "^x": { "type": "string", "minLength": 2 } } } },
+        "required": ["a"],
+    });
+    let schema = InputSchema::new(schema).unwrap();
+    // More tools than OpenAI accepts.
+    let tools = (0..130).fold(Registry::builder(), |builder, number| {
+        let tool = ToolBuilder::new(format!("search_{number}")).description("Searches.");
+        builder.add(tool.input_schema(schema.clone()).external().unwrap())
+    });
+    let tools = tools.build().unwrap();
+    let (mut warnings, mut notes) = (0, 0);
+    for wire in WIRES {
+        let dialect = Dialect::all().into_iter().find(|it| it.name() == dialect(wire)).unwrap();
+        let bound = dialect.bind_tools(&tools);
+        let all = bound.diagnostics().iter();
+        let expected: Vec<_> =
+            all.filter(|it| it.severity > Severity::Note).map(ToString::to_string).collect();
+        warnings += expected.len();
+        notes += bound.diagnostics().len() - expected.len();
+
+        let server = Server::new([Answer::json(&saying(wire, "100"))]).await;
+        let mut request = question();
+        request.tools = tools.clone();
+        let events = events(model(wire, &server.url).respond(request)).await;
+        let reported = events.into_iter().filter_map(|event| match event {
+            Ok(ModelEvent::Unsupported(text)) => Some(text),
+            _ => None,
+        });
+        assert_eq!(reported.collect::<Vec<_>>(), expected, "{wire}");
+    }
+    assert!(warnings > 0 && notes > 0, "{warnings} warnings, {notes} notes");
 }

@@ -1,6 +1,7 @@
 //! The waits of a run for code of the program: each ends with the run, also at its deadline.
 
 use std::{
+    ops::ControlFlow,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -195,4 +196,14 @@ async fn closures_are_hooks_of_each_stage() {
     assert_eq!(runner.run("25 times 4?").answer().await.unwrap(), "Hundred."); // H12, H18, H20
     let instructions: Vec<_> = asked.requests().iter().map(|it| it.instruction.to_string()).collect();
     assert_eq!(instructions, ["Step 1.", "Step 2."]); // H18
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_between_two_rounds_does_not_count_the_second() {
+    let agent = answering().hook(hook::after_step(|end| async move {
+        end.run.cancellation().cancel();
+        Ok(ControlFlow::Continue(()))
+    }));
+    let end = Runner::new(agent.build().unwrap()).run("25 times 4?").end().await;
+    assert_eq!((end.reason, end.usage.rounds), (EndReason::Cancelled, 1));
 }
