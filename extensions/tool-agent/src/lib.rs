@@ -90,7 +90,7 @@
 mod agent;
 #[cfg(feature = "cli")]
 pub mod cli;
-mod driven;
+mod event_stream;
 mod guard;
 /// The examples of the guide about agents.
 #[cfg(all(doctest, feature = "cli"))]

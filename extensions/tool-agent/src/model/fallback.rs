@@ -6,7 +6,7 @@ use tool_runtime::__private::Guarded;
 
 use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, ResponseStream, SharedModel};
 use crate::{
-    driven::{Driven, Emitter},
+    event_stream::{Driven, Emitter},
     guard::{called, next_of},
 };
 

@@ -42,7 +42,7 @@ use self::{
     session::{SessionKey, Sessions},
     span::RunSpan,
 };
-use crate::{Agent, AgentHook, Message, driven::Driven, hook::BoxAgentHook, output::OutputType};
+use crate::{Agent, AgentHook, Message, event_stream::Driven, hook::BoxAgentHook, output::OutputType};
 
 /// Runs an agent, and keeps the conversations of its sessions in memory. Cheap to clone; clones share the sessions.
 ///

@@ -10,7 +10,7 @@ use super::{
     hooks::HookChain, limits::RunLimits, open::close_open_calls, output::ExpectedOutput, round::run_round,
     scope::RunScope, span::RunSpan, tools::RunTools,
 };
-use crate::{Message, OutputType, driven::Emitter};
+use crate::{Message, OutputType, event_stream::Emitter};
 
 /// Runs the agent of `runner` to its end.
 pub(super) async fn run_to_end(

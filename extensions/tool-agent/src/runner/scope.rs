@@ -8,7 +8,7 @@ use std::{
 use tool_runtime::RunContext;
 
 use super::{AgentEvent, AgentEventKind, flow::Interruption, handle::Inbox};
-use crate::{Agent, driven::Emitter};
+use crate::{Agent, event_stream::Emitter};
 
 /// The agent of a run, its context, the messages that it receives, and the events that it emits.
 pub(super) struct RunScope {

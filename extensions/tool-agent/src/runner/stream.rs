@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tool_runtime::RunContext;
 
 use super::{AgentEvent, AgentEventKind, End, RunHandle};
-use crate::{driven::Driven, guard::called};
+use crate::{event_stream::Driven, guard::called};
 
 /// The events of a run; the last one is [`AgentEventKind::Ended`]. The run progresses only while the stream is polled,
 /// and dropping it cancels the run: the request to the model, the calls, and their child processes.

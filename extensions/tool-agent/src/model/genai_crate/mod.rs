@@ -18,7 +18,7 @@ use genai::{
 
 use self::{error::Redacted, request::Prepared};
 use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, ResponseStream};
-use crate::driven::{Driven, Emitter};
+use crate::event_stream::{Driven, Emitter};
 
 /// A model of the crate [`genai`], which has more providers than [`HttpModel`](super::HttpModel) (feature `genai`).
 /// Cheap to clone.

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Message, Part,
-    driven::Emitter,
+    event_stream::Emitter,
     message::Original,
     model::{ModelError, ModelErrorKind, ModelEvent, Request, Response},
 };

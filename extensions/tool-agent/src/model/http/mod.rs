@@ -26,7 +26,7 @@ use tool_runtime::Dialect;
 
 use self::{exchange::exchange, provider::Provider, strict::Formats};
 use super::{Model, ModelError, ModelErrorKind, Request, ResponseStream};
-use crate::driven::Driven;
+use crate::event_stream::Driven;
 
 /// A model over HTTP: OpenAI chat completions and every compatible server, OpenAI responses, Anthropic, Gemini. Cheap
 /// to clone.
