@@ -16,7 +16,10 @@ use tool_runtime::{
     },
 };
 
-use crate::{keyboard::Keyboard, page::Page, question::Question, stage::Stage, terminal::Terminal};
+use crate::{
+    question::Question,
+    terminal::{Screen, Terminal},
+};
 
 /// The value of `--approve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,14 +92,6 @@ impl Approve {
         let settings = settings.rules(Rules::new(rules)).permission(permission).approver(person);
         Ok((base.with_settings(&RunContext::new(), settings)?, unasked))
     }
-}
-
-/// The terminal for questions.
-pub(crate) struct Screen {
-    /// An empty page for the terminal.
-    pub(crate) page: Page,
-    pub(crate) stage: Arc<Stage>,
-    pub(crate) keyboard: Arc<Keyboard>,
 }
 
 /// A flag for a question that could not be asked.

@@ -153,7 +153,7 @@ impl Cli {
             commands.retain(|it| it.grammar().get_name() != name);
             commands.push(command);
         }
-        let program = Program::new(name, about, Terminal::new(), closures, commands);
+        let program = Program::new(name, about, Terminal::new(), closures, commands, built_in);
         program.execute(arguments).unwrap_or_else(|Failure { exit, message }| {
             program.terminal().error(&message);
             exit

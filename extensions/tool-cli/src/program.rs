@@ -15,9 +15,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    Command, Exit, Failure,
-    commands::built_in,
-    input,
+    Command, Exit, Failure, input,
     page::Look,
     secret,
     terminal::Terminal,
@@ -75,6 +73,8 @@ pub struct Program {
     terminal: Terminal,
     closures: RefCell<Closures>,
     commands: Vec<Box<dyn Command>>,
+    /// Creates the built-in commands, for [`run_on`](Self::run_on).
+    built_in: fn() -> Vec<Box<dyn Command>>,
     described: OnceCell<Registry>,
     callable: OnceCell<Registry>,
     executor: OnceCell<Executor>,
@@ -102,6 +102,7 @@ impl Program {
         terminal: Terminal,
         closures: Closures,
         commands: Vec<Box<dyn Command>>,
+        built_in: fn() -> Vec<Box<dyn Command>>,
     ) -> Self {
         Self {
             name,
@@ -109,6 +110,7 @@ impl Program {
             terminal,
             closures: RefCell::new(closures),
             commands,
+            built_in,
             described: OnceCell::new(),
             callable: OnceCell::new(),
             executor: OnceCell::new(),
@@ -316,9 +318,10 @@ impl Program {
         command: &str,
         matches: &ArgMatches,
     ) -> Result<Exit, Failure> {
-        let (terminal, commands) = (self.terminal.clone(), built_in());
+        let (terminal, built_in) = (self.terminal.clone(), self.built_in);
         let name = format!("{} {name}", self.name);
-        let mut program = Self::new(name, self.about.clone(), terminal, Closures::default(), commands);
+        let closures = Closures::default();
+        let mut program = Self::new(name, self.about.clone(), terminal, closures, built_in(), built_in);
         (program.described, program.callable) = (tools.clone().into(), tools.into());
         match program.commands.iter().find(|it| it.grammar().get_name() == command) {
             Some(command) => command.run(&program, matches),
@@ -433,16 +436,18 @@ fn in_full(context: &str, error: &dyn Error) -> String {
     text
 }
 
-#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
+#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::built_in;
 
     // Z19: commands that list tools start no threads.
     #[test]
     fn no_runtime_is_started_before_a_call() {
         let terminal = Terminal::new();
-        let program = Program::new("program".to_owned(), None, terminal, Closures::default(), built_in());
+        let program =
+            Program::new("program".to_owned(), None, terminal, Closures::default(), built_in(), built_in);
         program.grammar().debug_assert();
         assert!(program.tools().unwrap().is_empty() && program.callable().unwrap().is_empty());
         assert!(program.runtime.get().is_none());

@@ -16,20 +16,11 @@ use tool_runtime::{ToolDefinition, schema::Arguments};
 
 use crate::{
     Failure,
-    flags::{Given, Kind, Property, exact, flag, members, properties_of, values},
+    flags::{Given, Kind, Property, SECRET_SOURCES, exact, flag, members, properties_of, values},
     harmless::in_a_line,
     page::Look,
     terminal::Terminal,
 };
-
-/// The sources of a secret, for messages and help.
-pub(crate) const SOURCES: &str = "env:NAME, @FILE, or - to enter it";
-
-/// Returns `true` if `text` names a source of a secret.
-pub(crate) fn is_source(text: &str) -> bool {
-    text == "-"
-        || [text.strip_prefix('@'), text.strip_prefix("env:")].iter().flatten().any(|it| !it.is_empty())
-}
 
 /// Reads the secret `property` from `source`.
 ///
@@ -56,7 +47,8 @@ pub(crate) fn text(terminal: &Terminal, name: &str, source: &str) -> Result<Stri
     }
     let Some(variable) = source.strip_prefix("env:").filter(|it| !it.is_empty()) else {
         // What stands there may be the secret itself.
-        let message = format!("the secret `{name}` must not be part of the command line; use {SOURCES}");
+        let message =
+            format!("the secret `{name}` must not be part of the command line; use {SECRET_SOURCES}");
         return Err(Failure::usage(message));
     };
     let unset = |error| Failure::usage(format!("the secret `{name}`: `{}`: {error}", in_a_line(variable)));
@@ -101,7 +93,7 @@ pub(crate) fn refuse_in_json(definition: &ToolDefinition, text: &str) -> Result<
         }
     };
     let flag = match secret.filter(|it| it.has_flag) {
-        Some(it) => format!(", or the secret alone with `{}` and {SOURCES}", in_a_line(&flag(it))),
+        Some(it) => format!(", or the secret alone with `{}` and {SECRET_SOURCES}", in_a_line(&flag(it))),
         None => String::new(),
     };
     Err(Failure::usage(format!("{problem}\n\nGive the JSON as @FILE or on the standard input (-){flag}")))

@@ -7,7 +7,7 @@
 use serde_json::Value;
 use tool_runtime::ToolOutput;
 
-use crate::{Failure, harmless::inset, terminal::Terminal, watch::tell};
+use crate::{Failure, harmless::inset, terminal::Terminal};
 
 /// The parts of a text or a list that arrived, and how much of them was written.
 pub(crate) struct Streamed<'t> {
@@ -43,7 +43,7 @@ impl<'t> Streamed<'t> {
         }
         let is_read = self.terminal.is_read_by_a_person();
         if !is_read && self.terminal.is_watched() {
-            tell(self.terminal, &self.name, &inset(&text));
+            self.terminal.tell_after(&self.name, &inset(&text));
         }
         match part {
             Ok(part) => self.text.push_str(&part),
@@ -86,7 +86,7 @@ impl<'t> Streamed<'t> {
             self.write(self.text.len());
             self.write_items();
         } else if !self.terminal.is_watched() && !parts.is_empty() {
-            tell(self.terminal, &self.name, &inset(&parts));
+            self.terminal.tell_after(&self.name, &inset(&parts));
         }
         self.text.clear();
         self.written = 0;

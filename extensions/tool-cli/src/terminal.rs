@@ -10,8 +10,7 @@ use tool_runtime::policy::Escape;
 
 use crate::{
     Failure,
-    approve::Screen,
-    harmless::inset,
+    harmless::{in_a_line, inset},
     keyboard::Keyboard,
     page::{Look, Page},
     stage::Stage,
@@ -31,6 +30,14 @@ pub(crate) struct Terminal {
     draws: bool,
     stage: Arc<Stage>,
     keyboard: Arc<Keyboard>,
+}
+
+/// The terminal for questions.
+pub(crate) struct Screen {
+    /// An empty page for the terminal.
+    pub(crate) page: Page,
+    pub(crate) stage: Arc<Stage>,
+    pub(crate) keyboard: Arc<Keyboard>,
 }
 
 impl Terminal {
@@ -130,6 +137,12 @@ impl Terminal {
     /// Writes to the standard error. A failure is ignored.
     pub(crate) fn tell(&self, page: &Page) {
         self.stage.tell(page.as_str());
+    }
+
+    /// Writes `text` to the standard error, after a label such as the name of a tool.
+    pub(crate) fn tell_after(&self, label: &str, text: &str) {
+        let label = format!("{}:", in_a_line(label));
+        self.tell(self.error_page().add_message(Look::Faint, &label, text));
     }
 
     /// Writes JSON to the standard error.

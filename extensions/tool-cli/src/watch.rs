@@ -21,7 +21,6 @@ use tool_runtime::{
 use crate::{
     Exit,
     harmless::{in_a_line, inset},
-    page::Look,
     streamed::Streamed,
     terminal::Terminal,
 };
@@ -86,14 +85,14 @@ impl<'t> Watch<'t> {
                 terminal.tell_json(&serde_json::to_string(event).unwrap_or_default());
             }
             (Self::Lines(terminal), EventKind::Progress { progress }) => {
-                tell(terminal, name, &status(progress));
+                terminal.tell_after(name, &status(progress));
             }
             (Self::Bars { has_lines: false, .. }, EventKind::Updated { .. } | EventKind::Log { .. }) => {}
             (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Updated { update, .. }) => {
-                tell(terminal, name, &inset(&update.text()));
+                terminal.tell_after(name, &inset(&update.text()));
             }
             (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Log { line }) => {
-                tell(terminal, name, &inset(&line.message));
+                terminal.tell_after(name, &inset(&line.message));
             }
             (Self::Bars { terminal, all, by_call, ended, .. }, kind) => {
                 if let EventKind::Finished { result } = kind {
@@ -120,12 +119,6 @@ impl<'t> Watch<'t> {
             terminal.tell(terminal.error_page().add("\n"));
         }
     }
-}
-
-/// Writes `text` to the standard error, after the name of the tool.
-pub(crate) fn tell(terminal: &Terminal, name: &str, text: &str) {
-    let name = format!("{}:", in_a_line(name));
-    terminal.tell(terminal.error_page().add_message(Look::Faint, &name, text));
 }
 
 /// Runs `batch` and returns its outcomes. Ctrl-C cancels the batch, and a second one ends the program. Updates that are

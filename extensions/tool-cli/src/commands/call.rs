@@ -270,7 +270,8 @@ mod tests {
         let definition =
             ToolDefinition::new(ToolName::new("tool").unwrap(), "Does.", InputSchema::new(schema).unwrap())
                 .with_metadata(metadata);
-        let program = Program::new("it".into(), None, Terminal::new(), Closures::default(), Vec::new());
+        let program =
+            Program::new("it".into(), None, Terminal::new(), Closures::default(), Vec::new(), Vec::new);
         let properties = properties_of(&definition);
         let refused = |flag: &str, json: &str| {
             let matches =
@@ -302,7 +303,8 @@ mod tests {
         let name = ToolName::new("tool").unwrap();
         let definition =
             ToolDefinition::new(name, "Does.", InputSchema::new(schema).unwrap()).with_metadata(metadata);
-        let program = Program::new("it".into(), None, Terminal::new(), Closures::default(), Vec::new());
+        let program =
+            Program::new("it".into(), None, Terminal::new(), Closures::default(), Vec::new(), Vec::new);
         let told = |written: &str| {
             let written = written.split(' ');
             let mut error = grammar_of(&program, &definition).try_get_matches_from(written).unwrap_err();

@@ -95,7 +95,7 @@ mod tests {
             it.add(ExternalTool::new(tool.clone()))
         });
         let closures = Closures { tools: vec![add], ..Closures::default() };
-        let program = Program::new("it".into(), None, Terminal::new(), closures, built_in());
+        let program = Program::new("it".into(), None, Terminal::new(), closures, built_in(), built_in);
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let script = script(&program, shell).unwrap();
             assert!(!script.contains("boom"), "{script}");

@@ -2,11 +2,12 @@
 
 use tool_runtime::policy::Escape;
 
-use super::{Kind, Property, kind::shown};
-use crate::{
-    harmless::{in_a_line, is_plain},
-    secret::{SOURCES, is_source},
+use super::{
+    Kind, Property,
+    kind::shown,
+    source::{SECRET_SOURCES, is_secret_source},
 };
+use crate::harmless::{in_a_line, is_plain};
 
 /// The limit of choices that are listed and completed.
 const CHOICES: usize = 100;
@@ -25,8 +26,8 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
         None => argument,
     };
     if property.secret {
-        let problem = || format!("a secret must not be part of the command line; use {SOURCES}");
-        let source = move |text: &str| match is_source(text) {
+        let problem = || format!("a secret must not be part of the command line; use {SECRET_SOURCES}");
+        let source = move |text: &str| match is_secret_source(text) {
             true => Ok(text.to_owned()),
             false => Err(problem()),
         };
@@ -78,7 +79,7 @@ fn help(property: &Property, long: bool) -> String {
     }
     notes.extend(property.default.as_ref().map(|value| format!("default: {}", shown(value))));
     if property.secret {
-        notes.push(format!("secret: {SOURCES}"));
+        notes.push(format!("secret: {SECRET_SOURCES}"));
     }
     let text = match notes.as_slice() {
         [] => about.to_owned(),

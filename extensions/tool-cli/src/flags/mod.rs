@@ -10,6 +10,7 @@ mod kind;
 mod property;
 mod schema;
 mod shape;
+mod source;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests;
@@ -21,6 +22,7 @@ pub(crate) use self::{
     property::{Property, properties, properties_of},
     schema::kind_of,
     shape::Inner,
+    source::SECRET_SOURCES,
 };
 
 /// The flag with its dashes, such as `--days`.

@@ -32,7 +32,8 @@ fn check(schema: Value, expected: &[(&str, &str)]) {
     assert_eq!(flags(&schema), expected);
     let name = ToolName::new("tool").unwrap();
     let definition = ToolDefinition::new(name, "Does something.", InputSchema::new(schema).unwrap());
-    let program = Program::new("program".into(), None, Terminal::new(), Closures::default(), Vec::new());
+    let program =
+        Program::new("program".into(), None, Terminal::new(), Closures::default(), Vec::new(), Vec::new);
     grammar_of(&program, &definition).debug_assert();
 }
 
@@ -191,7 +192,8 @@ fn negative_numbers_are_values() {
     }));
     let name = ToolName::new("tool").unwrap();
     let definition = ToolDefinition::new(name, "Does.", InputSchema::new(schema.clone()).unwrap());
-    let program = Program::new("program".into(), None, Terminal::new(), Closures::default(), Vec::new());
+    let program =
+        Program::new("program".into(), None, Terminal::new(), Closures::default(), Vec::new(), Vec::new);
     let written = "tool --list -1 --list -2 --any -3 --text -4.5 --choice -1 --pair -6";
     let matches = grammar_of(&program, &definition).try_get_matches_from(written.split(' ')).unwrap();
     let given = collect(&properties(&schema), &matches, None, &super::read_value).unwrap();
