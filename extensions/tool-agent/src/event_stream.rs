@@ -15,7 +15,7 @@ use tool_runtime::BoxFuture;
 /// The number of events that a future may emit before it waits for the reader.
 const BUFFER: usize = 16;
 
-/// Emits events to the reader of a [`Driven`] stream.
+/// Emits events to the reader of an [`EventStream`].
 pub(crate) struct Emitter<T>(mpsc::Sender<Box<T>>);
 
 impl<T> Clone for Emitter<T> {
@@ -33,13 +33,13 @@ impl<T> Emitter<T> {
 }
 
 /// The events of a future.
-pub(crate) struct Driven<T> {
+pub(crate) struct EventStream<T> {
     /// Boxed: a channel reserves places.
     events: mpsc::Receiver<Box<T>>,
     running: Option<BoxFuture<'static, ()>>,
 }
 
-impl<T> Driven<T> {
+impl<T> EventStream<T> {
     pub(crate) fn new<F>(run: impl FnOnce(Emitter<T>) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -49,7 +49,7 @@ impl<T> Driven<T> {
     }
 }
 
-impl<T> Stream for Driven<T> {
+impl<T> Stream for EventStream<T> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {

@@ -6,7 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tool_runtime::{RunContext, ToolError, schemars::JsonSchema};
 
-use super::{Agent, AgentTools, Compaction, Inner, InputDecision, Instruction, Limits, Price, QueueMode};
+use super::{
+    Agent, AgentSettings, AgentTools, Compaction, InputDecision, Instruction, Limits, Price, QueueMode,
+};
 use crate::{
     Message,
     hook::{AgentHook, BoxAgentHook},
@@ -17,7 +19,7 @@ use crate::{
 /// Builds an [`Agent`].
 #[must_use = "a builder does nothing until `build`"]
 pub struct AgentBuilder {
-    inner: Inner,
+    settings: AgentSettings,
 }
 
 /// A mistake in an [`AgentBuilder`].
@@ -50,7 +52,7 @@ impl Error for AgentError {}
 
 impl AgentBuilder {
     pub(super) fn new(name: Arc<str>, model: SharedModel) -> Self {
-        let inner = Inner {
+        let settings = AgentSettings {
             name,
             description: "".into(),
             model,
@@ -71,18 +73,18 @@ impl AgentBuilder {
             output: None,
             trace_content: false,
         };
-        Self { inner }
+        Self { settings }
     }
 
     /// Sets the description, for other agents and for people. Default: none.
     pub fn description(mut self, description: impl Into<Arc<str>>) -> Self {
-        self.inner.description = description.into();
+        self.settings.description = description.into();
         self
     }
 
     /// Sets the instruction (system prompt). Default: none.
     pub fn instruction(mut self, instruction: impl Into<Arc<str>>) -> Self {
-        self.inner.instruction = Instruction::Text(instruction.into());
+        self.settings.instruction = Instruction::Text(instruction.into());
         self
     }
 
@@ -103,7 +105,7 @@ impl AgentBuilder {
         F: Fn(Arc<RunContext>) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<String, ToolError>> + Send + 'static,
     {
-        self.inner.instruction = Instruction::Of(Box::new(move |run| Box::pin(instruction(run))));
+        self.settings.instruction = Instruction::Of(Box::new(move |run| Box::pin(instruction(run))));
         self
     }
 
@@ -112,32 +114,32 @@ impl AgentBuilder {
     /// Pass an [`Executor`](tool_runtime::Executor) for calls with hooks, rules, approval, retries or limits, and a
     /// [`Toolbox`](tool_runtime::Toolbox) for tools that come and go.
     pub fn tools(mut self, tools: impl Into<AgentTools>) -> Self {
-        self.inner.tools = tools.into();
+        self.settings.tools = tools.into();
         self
     }
 
     /// Adds a hook, which runs after those of the [runner](crate::Runner::with_hook).
     pub fn hook(mut self, hook: impl AgentHook + 'static) -> Self {
-        self.inner.hooks.push(BoxAgentHook::new(hook));
+        self.settings.hooks.push(BoxAgentHook::new(hook));
         self
     }
 
     /// Sets the limits of a run. Default: 50 requests, 5 rounds with the same calls, and no other limit.
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.inner.limits = limits;
+        self.settings.limits = limits;
         self
     }
 
     /// Sets the tools that the model must or must not call. A forced choice applies until the model has made a call,
     /// so that a run can end. Default: the model decides.
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
-        self.inner.tool_choice = choice;
+        self.settings.tool_choice = choice;
         self
     }
 
     /// Sets a member of each request in the provider's format, such as `temperature`.
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.inner.parameters.insert(name.into(), value.into());
+        self.settings.parameters.insert(name.into(), value.into());
         self
     }
 
@@ -145,7 +147,7 @@ impl AgentBuilder {
     /// the run continues to emit events. Default: `false`: the approver of the executor decides, and without one the
     /// run ends with the open calls.
     pub fn approvals_by_handle(mut self, by_handle: bool) -> Self {
-        self.inner.approvals_by_handle = by_handle;
+        self.settings.approvals_by_handle = by_handle;
         self
     }
 
@@ -176,21 +178,21 @@ impl AgentBuilder {
 
     /// Sets the type of the output. Default: none.
     pub fn output_type(mut self, output: OutputType) -> Self {
-        self.inner.output = Some(output);
+        self.settings.output = Some(output);
         self
     }
 
     /// Sets whether spans include instructions, messages, and the arguments and results of calls, without secret
     /// arguments. Default: `false`; the executor's own settings for its spans apply.
     pub fn trace_content(mut self, content: bool) -> Self {
-        self.inner.trace_content = content;
+        self.settings.trace_content = content;
         self
     }
 
     /// Sets whether a run with open calls waits for [`RunHandle::answer`](crate::RunHandle::answer). Default: `false`:
     /// the run ends, and [`Runner::resume`](crate::Runner::resume) continues it.
     pub fn wait_for_answers(mut self, waits: bool) -> Self {
-        self.inner.waits_for_answers = waits;
+        self.settings.waits_for_answers = waits;
         self
     }
 
@@ -220,20 +222,20 @@ impl AgentBuilder {
         F: Fn(Arc<RunContext>, Message) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<InputDecision, ToolError>> + Send + 'static,
     {
-        self.inner.input_check = Some(Box::new(move |run, message| Box::pin(check(run, message))));
+        self.settings.input_check = Some(Box::new(move |run, message| Box::pin(check(run, message))));
         self
     }
 
     /// Sets the price of a model, by its name or by the name in its responses.
     pub fn price(mut self, model: impl Into<String>, price: Price) -> Self {
-        self.inner.prices.insert(model.into(), price);
+        self.settings.prices.insert(model.into(), price);
         self
     }
 
     /// Sets the maximum number of tokens of a request and its response, in place of the
     /// [model's](crate::Model::context_window).
     pub fn context_window(mut self, tokens: u64) -> Self {
-        self.inner.context_window = Some(tokens);
+        self.settings.context_window = Some(tokens);
         self
     }
 
@@ -242,21 +244,21 @@ impl AgentBuilder {
     /// The window of an `HttpModel` is unknown unless it is set, here or there; then a conversation is compacted only
     /// after the provider's error that it is too long.
     pub fn compaction(mut self, compaction: Compaction) -> Self {
-        self.inner.compaction = compaction;
+        self.settings.compaction = compaction;
         self
     }
 
     /// Sets the number of messages of [`RunHandle::steer`](crate::RunHandle::steer) that the run takes at once. Default:
     /// one.
     pub fn steering_mode(mut self, mode: QueueMode) -> Self {
-        self.inner.steering_mode = mode;
+        self.settings.steering_mode = mode;
         self
     }
 
     /// Sets the number of messages of [`RunHandle::follow_up`](crate::RunHandle::follow_up) that the run takes at once.
     /// Default: one.
     pub fn follow_up_mode(mut self, mode: QueueMode) -> Self {
-        self.inner.follow_up_mode = mode;
+        self.settings.follow_up_mode = mode;
         self
     }
 
@@ -266,18 +268,18 @@ impl AgentBuilder {
     ///
     /// Returns an error if the name is empty, or the type of the output has no valid schema.
     pub fn build(self) -> Result<Agent, AgentError> {
-        if self.inner.name.trim().is_empty() {
+        if self.settings.name.trim().is_empty() {
             return Err(AgentError::MissingName);
         }
-        if let Some(output) = &self.inner.output {
+        if let Some(output) = &self.settings.output {
             output.validator().map_err(|message| AgentError::InvalidOutputType { message })?;
         }
-        Ok(Agent(Arc::new(self.inner)))
+        Ok(Agent(Arc::new(self.settings)))
     }
 }
 
 impl fmt::Debug for AgentBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentBuilder").field("name", &self.inner.name).finish_non_exhaustive()
+        f.debug_struct("AgentBuilder").field("name", &self.settings.name).finish_non_exhaustive()
     }
 }

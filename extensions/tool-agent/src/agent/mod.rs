@@ -57,9 +57,9 @@ use crate::{
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Agent(pub(crate) Arc<Inner>);
+pub struct Agent(pub(crate) Arc<AgentSettings>);
 
-pub(crate) struct Inner {
+pub(crate) struct AgentSettings {
     pub(crate) name: Arc<str>,
     pub(crate) description: Arc<str>,
     pub(crate) model: SharedModel,

@@ -5,7 +5,7 @@ use tool_cli::{
     clap::{self, Arg, ArgMatches},
 };
 
-use super::{conversation::Conversation, source::Source};
+use super::{conversation::ChatConversation, source::ModelSource};
 use crate::{Agent, AgentBuilder, Runner};
 
 /// The command `chat`: a conversation with a model that calls the tools of the program.
@@ -109,7 +109,7 @@ impl Command for Chat {
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let text = |id: &str| matches.get_one::<String>(id).map(String::as_str);
         // Before the values of the tools are provided.
-        let source = Source::of(self.model.as_deref(), text)?;
+        let source = ModelSource::from_options(self.model.as_deref(), text)?;
         let prompt = match text("prompt") {
             Some("-") => Some(program.read("-")?),
             given => given.map(str::to_owned),
@@ -130,10 +130,10 @@ impl Command for Chat {
         let runner = Runner::new(agent).with_app(program.name());
         let json = text("events") == Some("json");
         let exit = program.block_on(async {
-            let mut conversation = Conversation::new(program, runner, &approvals, json);
+            let mut conversation = ChatConversation::new(program, runner, &approvals, json);
             match prompt {
-                Some(prompt) => conversation.answer(prompt).await,
-                None => conversation.converse(&source.label).await,
+                Some(prompt) => conversation.answer_message(prompt).await,
+                None => conversation.answer_lines(&source.label).await,
             }
         })??;
         approvals.remark(program);

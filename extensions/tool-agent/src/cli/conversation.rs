@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use tool_cli::{Approvals, Exit, Failure, Program};
 use tool_runtime::RunContext;
 
-use super::{interrupts::Interrupts, view::View};
+use super::{interrupts::Interrupts, view::TurnView};
 use crate::{AgentStream, Runner};
 
 const HELP: &str = "\
@@ -17,7 +17,7 @@ const HELP: &str = "\
 A message that begins with a slash is written with two: //path. Ctrl-C ends the turn.";
 
 /// A conversation at the terminal, or of the lines of the standard input.
-pub(super) struct Conversation<'p> {
+pub(super) struct ChatConversation<'p> {
     program: &'p Program,
     runner: Runner,
     approvals: &'p Approvals,
@@ -40,7 +40,7 @@ enum Line<'l> {
 }
 
 impl<'l> Line<'l> {
-    fn read(line: &'l str) -> Self {
+    fn parse(line: &'l str) -> Self {
         let line = line.trim();
         match line {
             "" => Self::Empty,
@@ -57,15 +57,15 @@ impl<'l> Line<'l> {
     }
 }
 
-impl<'p> Conversation<'p> {
+impl<'p> ChatConversation<'p> {
     /// Begins a conversation, within the runtime of the program.
     pub(super) fn new(program: &'p Program, runner: Runner, approvals: &'p Approvals, json: bool) -> Self {
         Self { program, runner, approvals, json, interrupts: Interrupts::listen(), session: 1 }
     }
 
     /// Answers one message.
-    pub(super) async fn answer(&mut self, message: String) -> Result<Exit, Failure> {
-        let exit = self.turn(message).await?;
+    pub(super) async fn answer_message(&mut self, message: String) -> Result<Exit, Failure> {
+        let exit = self.run_turn(message).await?;
         if exit == Exit::Cancelled {
             self.program.tell_error("the turn was cancelled");
         }
@@ -73,7 +73,7 @@ impl<'p> Conversation<'p> {
     }
 
     /// Answers each line of the standard input.
-    pub(super) async fn converse(&mut self, model: &str) -> Result<Exit, Failure> {
+    pub(super) async fn answer_lines(&mut self, model: &str) -> Result<Exit, Failure> {
         let is_asked = self.program.can_ask();
         if is_asked {
             self.program.tell("model", &format!("{model}; type a message, /help or /exit"));
@@ -95,11 +95,11 @@ impl<'p> Conversation<'p> {
                 self.end_line();
                 break;
             };
-            match Line::read(&line) {
+            match Line::parse(&line) {
                 Line::Empty => {}
                 Line::Exit => break,
                 Line::Help => self.program.tell("commands", &format!("\n{HELP}")),
-                Line::Tools => self.tools(),
+                Line::Tools => self.show_tools(),
                 Line::New => {
                     self.session += 1;
                     self.program.note("a new conversation begins");
@@ -108,11 +108,11 @@ impl<'p> Conversation<'p> {
                     self.program.note(&format!("there is no command `{name}`; /help lists the commands"));
                 }
                 Line::Message(message) => {
-                    let exit = self.turn(message.to_owned()).await?;
+                    let exit = self.run_turn(message.to_owned()).await?;
                     if exit == Exit::Cancelled {
                         self.program.note("the turn was cancelled");
                     }
-                    worst = if gravity(exit) > gravity(worst) { exit } else { worst };
+                    worst = if exit_rank(exit) > exit_rank(worst) { exit } else { worst };
                     if exit == Exit::Cancelled && !is_asked {
                         break;
                     }
@@ -124,11 +124,11 @@ impl<'p> Conversation<'p> {
     }
 
     /// Runs the agent for one message.
-    async fn turn(&mut self, message: String) -> Result<Exit, Failure> {
+    async fn run_turn(&mut self, message: String) -> Result<Exit, Failure> {
         let run = RunContext::new().with_session(format!("chat-{}", self.session));
         let mut events = self.runner.run_with(run, message);
         let _turn = self.interrupts.turn(events.handle());
-        let mut view = View::new(self.program, self.json);
+        let mut view = TurnView::new(self.program, self.json);
         let next = |events: &mut AgentStream, task: &mut Context<'_>| {
             let polled = events.poll_next_unpin(task);
             if polled.is_pending() {
@@ -138,12 +138,12 @@ impl<'p> Conversation<'p> {
             polled
         };
         while let Some(event) = poll_fn(|task| next(&mut events, task)).await {
-            view.event(&event)?;
+            view.show_event(&event)?;
         }
         Ok(view.exit())
     }
 
-    fn tools(&self) {
+    fn show_tools(&self) {
         let tools = match self.program.tools() {
             Ok(tools) => tools,
             Err(error) => return self.program.tell_error(&error.to_string()),
@@ -165,7 +165,7 @@ impl<'p> Conversation<'p> {
 }
 
 /// The rank of an exit code: of several turns, the highest one counts.
-fn gravity(exit: Exit) -> u8 {
+fn exit_rank(exit: Exit) -> u8 {
     match exit {
         Exit::Done => 0,
         Exit::Failed => 1,
@@ -192,7 +192,7 @@ mod tests {
             ("//etc/hosts?", Line::Message("/etc/hosts?")),
             (" 2 + 3? ", Line::Message("2 + 3?")),
         ] {
-            assert_eq!(Line::read(line), read, "{line}");
+            assert_eq!(Line::parse(line), read, "{line}");
         }
     }
 }

@@ -6,9 +6,9 @@ use std::{
 };
 
 #[cfg(unix)]
-use tokio::signal::unix::{Signal as Presses, SignalKind, signal};
+use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 #[cfg(windows)]
-use tokio::signal::windows::{CtrlC as Presses, ctrl_c};
+use tokio::signal::windows::{CtrlC as Signals, ctrl_c};
 use tokio::{sync::Notify, task::JoinHandle};
 use tool_cli::Exit;
 
@@ -16,18 +16,18 @@ use crate::RunHandle;
 
 /// Cancels the turn at Ctrl-C, and ends the program at a second one, as long as it exists.
 pub(super) struct Interrupts {
-    state: Arc<State>,
+    state: Arc<InterruptState>,
     task: JoinHandle<()>,
 }
 
 #[derive(Default)]
-struct State {
-    turn: Mutex<Turn>,
+struct InterruptState {
+    turn: Mutex<TurnState>,
     between: Notify,
 }
 
 #[derive(Default)]
-enum Turn {
+enum TurnState {
     /// Between turns.
     #[default]
     None,
@@ -37,33 +37,33 @@ enum Turn {
 
 /// The effect of Ctrl-C.
 #[derive(Debug, PartialEq)]
-enum Pressed {
+enum InterruptEffect {
     /// Ends the turn.
-    Turn,
+    CancelsTurn,
     /// Ends the program, whose turn was cancelled and has not ended.
-    Again,
+    EndsProgram,
     /// Ends the program, which is at the prompt.
-    Between,
+    EndsPrompt,
 }
 
-impl State {
-    fn press(&self) -> Pressed {
+impl InterruptState {
+    fn interrupt(&self) -> InterruptEffect {
         let mut turn = self.lock();
-        match std::mem::replace(&mut *turn, Turn::Cancelled) {
-            Turn::Running(handle) => {
+        match std::mem::replace(&mut *turn, TurnState::Cancelled) {
+            TurnState::Running(handle) => {
                 handle.cancel();
-                Pressed::Turn
+                InterruptEffect::CancelsTurn
             }
-            Turn::Cancelled => Pressed::Again,
-            Turn::None => {
-                *turn = Turn::None;
+            TurnState::Cancelled => InterruptEffect::EndsProgram,
+            TurnState::None => {
+                *turn = TurnState::None;
                 self.between.notify_one();
-                Pressed::Between
+                InterruptEffect::EndsPrompt
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Turn> {
+    fn lock(&self) -> MutexGuard<'_, TurnState> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -71,15 +71,15 @@ impl State {
 impl Interrupts {
     /// Starts to listen, within a runtime of several threads: a tool may block the one that polls the turn.
     pub(super) fn listen() -> Self {
-        let state = Arc::<State>::default();
-        let task = tokio::spawn(listen(Arc::clone(&state), presses()));
+        let state = Arc::<InterruptState>::default();
+        let task = tokio::spawn(handle_signals(Arc::clone(&state), interrupt_signals()));
         Self { state, task }
     }
 
     /// Begins a turn, until the returned guard is dropped.
-    pub(super) fn turn(&self, handle: RunHandle) -> Guard<'_> {
-        *self.state.lock() = Turn::Running(handle);
-        Guard(&self.state)
+    pub(super) fn turn(&self, handle: RunHandle) -> TurnGuard<'_> {
+        *self.state.lock() = TurnState::Running(handle);
+        TurnGuard(&self.state)
     }
 
     /// Waits for Ctrl-C between turns.
@@ -89,21 +89,21 @@ impl Interrupts {
 }
 
 /// Receives Ctrl-C from now on: one listener for all, so that none is missed between two.
-fn presses() -> io::Result<Presses> {
+fn interrupt_signals() -> io::Result<Signals> {
     #[cfg(unix)]
     return signal(SignalKind::interrupt());
     #[cfg(windows)]
     return ctrl_c();
 }
 
-async fn listen(state: Arc<State>, presses: io::Result<Presses>) {
-    let Ok(mut presses) = presses else { return };
-    while presses.recv().await.is_some() {
-        match state.press() {
+async fn handle_signals(state: Arc<InterruptState>, signals: io::Result<Signals>) {
+    let Ok(mut signals) = signals else { return };
+    while signals.recv().await.is_some() {
+        match state.interrupt() {
             // The terminal shows `^C` without a line break.
-            Pressed::Turn if io::stderr().is_terminal() => eprintln!(),
-            Pressed::Turn | Pressed::Between => {}
-            Pressed::Again => std::process::exit(i32::from(Exit::Cancelled.code())),
+            InterruptEffect::CancelsTurn if io::stderr().is_terminal() => eprintln!(),
+            InterruptEffect::CancelsTurn | InterruptEffect::EndsPrompt => {}
+            InterruptEffect::EndsProgram => std::process::exit(i32::from(Exit::Cancelled.code())),
         }
     }
 }
@@ -116,11 +116,11 @@ impl Drop for Interrupts {
 
 /// A turn that takes place.
 #[must_use = "the turn ends when this is dropped"]
-pub(super) struct Guard<'i>(&'i State);
+pub(super) struct TurnGuard<'i>(&'i InterruptState);
 
-impl Drop for Guard<'_> {
+impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
-        *self.0.lock() = Turn::None;
+        *self.0.lock() = TurnState::None;
     }
 }
 
@@ -136,13 +136,13 @@ mod tests {
         let runner = Runner::new(Agent::builder("a", ScriptedModel::new([])).build().unwrap());
         let run = runner.run("Hi.");
         let turn = interrupts.turn(run.handle());
-        assert_eq!(interrupts.state.press(), Pressed::Turn);
+        assert_eq!(interrupts.state.interrupt(), InterruptEffect::CancelsTurn);
         assert!(run.run().cancellation().is_cancelled());
-        assert_eq!(interrupts.state.press(), Pressed::Again);
+        assert_eq!(interrupts.state.interrupt(), InterruptEffect::EndsProgram);
         drop(turn);
-        assert_eq!(interrupts.state.press(), Pressed::Between);
+        assert_eq!(interrupts.state.interrupt(), InterruptEffect::EndsPrompt);
         interrupts.between_turns().await;
         let _next = interrupts.turn(runner.run("Hi.").handle());
-        assert_eq!(interrupts.state.press(), Pressed::Turn);
+        assert_eq!(interrupts.state.interrupt(), InterruptEffect::CancelsTurn);
     }
 }

@@ -9,21 +9,21 @@ use crate::{
     model::{RecordingModel, SharedModel},
 };
 
-pub(super) struct Source {
+pub(super) struct ModelSource {
     pub(super) model: SharedModel,
     /// The model as the command line names it.
     pub(super) label: String,
     pub(super) recording: Option<RecordingModel>,
 }
 
-impl Source {
+impl ModelSource {
     /// Creates the model that the options choose.
-    pub(super) fn of<'m>(
+    pub(super) fn from_options<'m>(
         default: Option<&'m str>,
         option: impl Fn(&str) -> Option<&'m str>,
     ) -> Result<Self, Failure> {
         let (model, label): (SharedModel, _) = match option("script") {
-            Some(path) => (scripted(path)?.into(), format!("script {path}")),
+            Some(path) => (scripted_model(path)?.into(), format!("script {path}")),
             None => {
                 let name = option("model").or(default).ok_or_else(|| {
                     Failure::usage(
@@ -31,7 +31,7 @@ impl Source {
                          anthropic:claude-sonnet-4-5`, or `--script FILE`",
                     )
                 })?;
-                (http(name, option("base-url"))?.into(), name.to_owned())
+                (http_model(name, option("base-url"))?.into(), name.to_owned())
             }
         };
         let Some(path) = option("record") else { return Ok(Self { model, label, recording: None }) };
@@ -48,7 +48,7 @@ impl Source {
     }
 }
 
-fn scripted(path: &str) -> Result<ScriptedModel, Failure> {
+fn scripted_model(path: &str) -> Result<ScriptedModel, Failure> {
     ScriptedModel::from_file(path).map_err(|error| {
         let advice = match error.line() {
             Some(_) => "correct the line",
@@ -58,7 +58,7 @@ fn scripted(path: &str) -> Result<ScriptedModel, Failure> {
     })
 }
 
-fn http(name: &str, base_url: Option<&str>) -> Result<HttpModel, Failure> {
+fn http_model(name: &str, base_url: Option<&str>) -> Result<HttpModel, Failure> {
     let mut model = HttpModel::from_text(name)
         .map_err(|error| Failure::quoting(Exit::Usage, format!("`--model`: {error}")))?;
     if let Some(url) = base_url {

@@ -10,14 +10,14 @@ use tool_runtime::{
 use crate::{AgentEvent, AgentEventKind, End, EndReason};
 
 /// The maximum number of characters of arguments.
-const ARGUMENTS: usize = 300;
+const MAX_ARGUMENTS_CHARS: usize = 300;
 /// The maximum number of characters of a result.
-const RESULT: usize = 1_000;
+const MAX_RESULT_CHARS: usize = 1_000;
 /// The maximum number of lines of a result.
-const LINES: usize = 12;
+const MAX_RESULT_LINES: usize = 12;
 
 /// Shows the events of one turn.
-pub(super) struct View<'p> {
+pub(super) struct TurnView<'p> {
     program: &'p Program,
     json: bool,
     /// `true` if text is written as it arrives.
@@ -30,7 +30,7 @@ pub(super) struct View<'p> {
     exit: Exit,
 }
 
-impl<'p> View<'p> {
+impl<'p> TurnView<'p> {
     pub(super) fn new(program: &'p Program, json: bool) -> Self {
         let streams = program.is_read_by_a_person() && !json;
         Self {
@@ -58,7 +58,7 @@ impl<'p> View<'p> {
     /// # Errors
     ///
     /// If the standard output cannot be written.
-    pub(super) fn event(&mut self, event: &AgentEvent) -> Result<(), Failure> {
+    pub(super) fn show_event(&mut self, event: &AgentEvent) -> Result<(), Failure> {
         if self.json {
             let json = serde_json::to_string(event).map_err(|error| {
                 Failure::new(Exit::Failed, format!("an event cannot be written as JSON: {error}"))
@@ -84,9 +84,9 @@ impl<'p> View<'p> {
             }
             AgentEventKind::Tool { event } => {
                 self.end_line()?;
-                self.tool(event, "");
+                self.show_tool_event(event, "");
             }
-            AgentEventKind::Ended { end } => self.end(end)?,
+            AgentEventKind::Ended { end } => self.show_end(end)?,
             _ => {}
         }
         Ok(())
@@ -97,30 +97,30 @@ impl<'p> View<'p> {
     }
 
     /// Shows an event of a call; `above` are the names of the calls that it belongs to.
-    fn tool(&mut self, event: &ToolEvent, above: &str) {
+    fn show_tool_event(&mut self, event: &ToolEvent, above: &str) {
         let name = format!("{above}{}", event.name());
         if let EventKind::Finished { result } = &event.kind {
             let kind = result.outcome.as_ref().err().map(tool_runtime::ToolError::kind);
             self.is_refused |= matches!(kind, Some(ErrorKind::Denied | ErrorKind::ApprovalRequired));
         }
         match &event.kind {
-            EventKind::Child { event } => self.tool(event, &format!("{name} > ")),
+            EventKind::Child { event } => self.show_tool_event(event, &format!("{name} > ")),
             // The events are on the standard output.
             _ if self.json => {}
             EventKind::Started { call } => {
-                let arguments = Escape::LINE.at_most(ARGUMENTS).text(call.arguments.as_str());
+                let arguments = Escape::LINE.at_most(MAX_ARGUMENTS_CHARS).text(call.arguments.as_str());
                 self.program.tell(&format!("about to call {name}"), &arguments);
             }
             EventKind::Finished { result } if result.is_error() => {
-                self.program.tell(&format!("{name} failed"), &bounded(&text(result)));
+                self.program.tell(&format!("{name} failed"), &shortened(&result_text(result)));
             }
-            EventKind::Finished { result } => self.program.tell(&name, &bounded(&text(result))),
-            EventKind::Updated { update, .. } => self.program.tell(&name, &bounded(&update.text())),
-            EventKind::Log { line } => self.program.tell(&name, &bounded(&line.message)),
+            EventKind::Finished { result } => self.program.tell(&name, &shortened(&result_text(result))),
+            EventKind::Updated { update, .. } => self.program.tell(&name, &shortened(&update.text())),
+            EventKind::Log { line } => self.program.tell(&name, &shortened(&line.message)),
             EventKind::Progress { progress } => {
                 let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
                 let message = progress.message.as_ref().map(|text| format!(" {text}")).unwrap_or_default();
-                self.program.tell(&name, &bounded(&format!("{}{total}{message}", progress.done)));
+                self.program.tell(&name, &shortened(&format!("{}{total}{message}", progress.done)));
             }
             EventKind::External { .. } => {
                 self.program.note(&format!("{name}: the call must be executed by the caller"));
@@ -129,7 +129,7 @@ impl<'p> View<'p> {
         }
     }
 
-    fn end(&mut self, end: &End) -> Result<(), Failure> {
+    fn show_end(&mut self, end: &End) -> Result<(), Failure> {
         self.end_line()?;
         let text = || match (&end.output, end.text.is_empty()) {
             (Some(output), true) => output.to_string(),
@@ -143,10 +143,10 @@ impl<'p> View<'p> {
         if self.exit == Exit::Done {
             // The text of a model that answered was written as it arrived.
             let is_written = self.json || self.streams && end.reason == EndReason::Answered;
-            return if is_written { Ok(()) } else { self.program.print(&line(text())) };
+            return if is_written { Ok(()) } else { self.program.print(&with_line_end(text())) };
         }
         if !self.json && !self.streams && !end.text.is_empty() {
-            self.program.tell("the text before the end", &bounded(&end.text));
+            self.program.tell("the text before the end", &shortened(&end.text));
         }
         if self.exit == Exit::Failed {
             self.program.tell_error(&end.reason.to_string());
@@ -156,7 +156,7 @@ impl<'p> View<'p> {
 }
 
 /// The text with a line break at its end.
-fn line(mut text: String) -> String {
+fn with_line_end(mut text: String) -> String {
     if !text.ends_with('\n') {
         text.push('\n');
     }
@@ -164,7 +164,7 @@ fn line(mut text: String) -> String {
 }
 
 /// The text of a result, or the number of its images and files.
-fn text(result: &ToolResult) -> String {
+fn result_text(result: &ToolResult) -> String {
     let text = result.text();
     let files = result.content().iter().filter(|block| block.as_text().is_none()).count();
     match (text.trim().is_empty(), files) {
@@ -175,11 +175,11 @@ fn text(result: &ToolResult) -> String {
     }
 }
 
-/// At most [`RESULT`] characters in [`LINES`] lines.
-fn bounded(text: &str) -> String {
-    let text = Escape::LINES.at_most(RESULT).text(text.trim_end());
-    let more = text.lines().count().saturating_sub(LINES);
-    let mut lines: Vec<_> = text.lines().take(LINES).map(str::to_owned).collect();
+/// At most [`MAX_RESULT_CHARS`] characters in [`MAX_RESULT_LINES`] lines.
+fn shortened(text: &str) -> String {
+    let text = Escape::LINES.at_most(MAX_RESULT_CHARS).text(text.trim_end());
+    let more = text.lines().count().saturating_sub(MAX_RESULT_LINES);
+    let mut lines: Vec<_> = text.lines().take(MAX_RESULT_LINES).map(str::to_owned).collect();
     if more > 0 {
         lines.push(format!("[{more} more lines]"));
     }

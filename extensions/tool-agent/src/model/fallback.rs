@@ -6,7 +6,7 @@ use tool_runtime::__private::Guarded;
 
 use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, ResponseStream, SharedModel};
 use crate::{
-    event_stream::{Driven, Emitter},
+    event_stream::{Emitter, EventStream},
     guard::{called, next_of},
 };
 
@@ -115,7 +115,7 @@ impl Model for Fallback {
 
     fn respond(&self, request: Request) -> ResponseStream {
         let fallback = self.clone();
-        ResponseStream::new(Driven::new(move |events| async move {
+        ResponseStream::new(EventStream::new(move |events| async move {
             let ended = fallback.asked(request, &events).await;
             events.emit(ended.map(ModelEvent::Finished)).await;
         }))

@@ -30,7 +30,7 @@ pub const OUTPUT_INSTRUCTION: &str = "When your work is complete, call the tool 
     answer as its arguments. Do not write the final answer as text.";
 
 /// The maximum number of invalid outputs of a run that a model may correct.
-const REPAIRS: u64 = 3;
+const MAX_REPAIRS: u64 = 3;
 
 /// The type of the answer of an agent. Cheap to clone.
 ///
@@ -60,10 +60,10 @@ const REPAIRS: u64 = 3;
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct OutputType(Arc<Inner>);
+pub struct OutputType(Arc<OutputSettings>);
 
 #[derive(Clone)]
-struct Inner {
+struct OutputSettings {
     name: Arc<str>,
     schema: Result<InputSchema, Arc<str>>,
     /// The schema for providers.
@@ -93,10 +93,12 @@ impl OutputType {
     /// type that is not a JSON object, such as a list or an enum, is sent as the property `output` of one.
     pub fn of<T: DeserializeOwned + JsonSchema + 'static>() -> Self {
         let name = called(|| T::schema_name().into_owned()).unwrap_or_default();
-        let direct = derived::<T>().ok().filter(|schema| is_plain_object(schema.as_value()));
+        let direct = derived_schema::<T>().ok().filter(|schema| is_plain_object(schema.as_value()));
         match direct {
-            Some(schema) => Self::new(&name, Ok(schema), Some(decode::<T>), false),
-            None => Self::new(&name, derived::<Wrapped<T>>(), Some(decode::<Wrapped<T>>), true),
+            Some(schema) => Self::new(&name, Ok(schema), Some(decode_arguments::<T>), false),
+            None => {
+                Self::new(&name, derived_schema::<Wrapped<T>>(), Some(decode_arguments::<Wrapped<T>>), true)
+            }
         }
     }
 
@@ -115,13 +117,13 @@ impl OutputType {
 
     fn new(name: &str, schema: Result<InputSchema, Arc<str>>, decode: Option<Decode>, wrapped: bool) -> Self {
         let value = schema.as_ref().map(|schema| schema.as_value().clone()).unwrap_or_default();
-        Self(Arc::new(Inner {
+        Self(Arc::new(OutputSettings {
             name: format_name(name).into(),
             schema,
             value: Arc::new(value),
             decode,
             wrapped,
-            repairs: REPAIRS,
+            repairs: MAX_REPAIRS,
             by_tool: false,
         }))
     }
@@ -141,19 +143,19 @@ impl OutputType {
         self.with(|it| it.by_tool = by_tool)
     }
 
-    fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
+    fn with(self, change: impl FnOnce(&mut OutputSettings)) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.0);
         change(&mut inner);
         Self(Arc::new(inner))
     }
 
-    pub(crate) fn repairs(&self) -> u64 {
+    pub(crate) fn max_repairs(&self) -> u64 {
         self.0.repairs
     }
 
     /// Returns the format for the provider; `None` if the output is always submitted by the tool.
-    pub(crate) fn format(&self) -> Option<OutputFormat> {
-        let Inner { name, value, by_tool, .. } = &*self.0;
+    pub(crate) fn output_format(&self) -> Option<OutputFormat> {
+        let OutputSettings { name, value, by_tool, .. } = &*self.0;
         (!by_tool).then(|| OutputFormat { name: Arc::clone(name), schema: Arc::clone(value) })
     }
 
@@ -185,7 +187,7 @@ impl Validator {
     /// # Errors
     ///
     /// Returns an error that lists the problems.
-    pub(crate) async fn submission(&self, text: &str) -> Result<Submission, ToolError> {
+    pub(crate) async fn validate(&self, text: &str) -> Result<Submission, ToolError> {
         self.tools.call(tool_runtime::registry::OUTPUT_TOOL, text).await?;
         self.tool.take_submission().ok_or_else(ToolError::cancelled)
     }
@@ -196,13 +198,13 @@ impl Validator {
     }
 }
 
-fn derived<T: DeserializeOwned + JsonSchema>() -> Result<InputSchema, Arc<str>> {
+fn derived_schema<T: DeserializeOwned + JsonSchema>() -> Result<InputSchema, Arc<str>> {
     let schema =
         called(InputSchema::of_decoded::<T>).map_err(|panic| format!("the schema panicked: {panic}"))?;
     Ok(schema.map_err(|error| error.to_string())?)
 }
 
-fn decode<T: DeserializeOwned>(
+fn decode_arguments<T: DeserializeOwned>(
     definition: &ToolDefinition,
     arguments: &mut Arguments<'_>,
 ) -> Result<(), ToolError> {
@@ -218,7 +220,7 @@ fn format_name(name: &str) -> String {
 
 impl fmt::Debug for OutputType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { name, value, repairs, by_tool, .. } = &*self.0;
+        let OutputSettings { name, value, repairs, by_tool, .. } = &*self.0;
         f.debug_struct("OutputType")
             .field("name", name)
             .field("schema", value)

@@ -106,9 +106,9 @@ impl OutputTool {
     }
 
     /// Returns the output in valid arguments: in canonical form, so that any decoder of its type reads it.
-    fn submission(&self, arguments: Arguments<'_>) -> Result<Submission, ToolError> {
+    fn canonical_submission(&self, arguments: Arguments<'_>) -> Result<Submission, ToolError> {
         #[derive(Deserialize)]
-        struct Wrapped<'a> {
+        struct WrappedJson<'a> {
             #[serde(borrow)]
             output: &'a RawValue,
         }
@@ -116,7 +116,7 @@ impl OutputTool {
         let unreadable =
             |error: serde_json::Error| ToolError::failed(format!("the output is not JSON: {error}"));
         let json = match self.wrapped {
-            true => serde_json::from_str::<Wrapped<'_>>(&canonical).map_err(unreadable)?.output.get(),
+            true => serde_json::from_str::<WrappedJson<'_>>(&canonical).map_err(unreadable)?.output.get(),
             false => &canonical,
         };
         Ok(Submission { value: serde_json::from_str(json).map_err(unreadable)?, json: json.into() })
@@ -138,7 +138,7 @@ impl Tool for OutputTool {
                     &serde_json::from_str::<&RawValue>(arguments.as_str())
                         .map_err(|error| ToolError::failed(format!("the output is not JSON: {error}")))?,
                 )?;
-                let submission = self.submission(arguments)?;
+                let submission = self.canonical_submission(arguments)?;
                 let submitted = Submitted {
                     call: cx.call_id().clone(),
                     result: result.text().into(),

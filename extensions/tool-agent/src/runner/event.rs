@@ -14,7 +14,7 @@ use crate::{Limit, Message, model::ModelErrorKind, output::Submission};
 #[non_exhaustive]
 pub struct AgentEvent {
     /// The time of the event; in JSON, milliseconds since the Unix epoch.
-    #[serde(serialize_with = "millis")]
+    #[serde(serialize_with = "serialize_millis")]
     pub time: SystemTime,
     /// The id of the run.
     pub run: CallId,
@@ -102,7 +102,7 @@ pub struct End {
     pub usage: RunUsage,
     /// The calls that wait for an answer: [`Runner::resume`](crate::Runner::resume). If the run ended with its output, the
     /// calls that had no result; they are closed in the session.
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "addresses")]
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "serialize_addresses")]
     pub open: Vec<CallOutcome>,
     /// A virtual call for each call in [`open`](Self::open) that waits for an approval, in the same order: its name is
     /// configurable, its id is derived from the question, and its arguments contain the call, the hint and the payload.
@@ -304,12 +304,12 @@ fn is_zero(usage: &Usage) -> bool {
     *usage == Usage::default()
 }
 
-fn millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     serializer.serialize_u64(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-fn addresses<S: Serializer>(open: &[CallOutcome], serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_addresses<S: Serializer>(open: &[CallOutcome], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(open.iter().filter_map(CallOutcome::address))
 }
 
@@ -347,13 +347,13 @@ impl End {
     }
 
     /// The end of a run with its output.
-    pub(super) fn submitted(output: Submission) -> Self {
+    pub(super) fn with_output(output: Submission) -> Self {
         let Submission { value, json } = output;
         Self { output: Some(value), output_json: Some(json), ..Self::new(EndReason::Submitted) }
     }
 
     /// The end of a run whose stream ended without one.
-    pub(super) fn lost() -> Self {
+    pub(super) fn without_reason() -> Self {
         Self::new(EndReason::Failed { message: "the run ended without a reason".to_owned() })
     }
 }

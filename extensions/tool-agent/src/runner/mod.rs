@@ -42,7 +42,7 @@ use self::{
     session::{SessionKey, Sessions},
     span::RunSpan,
 };
-use crate::{Agent, AgentHook, Message, event_stream::Driven, hook::BoxAgentHook, output::OutputType};
+use crate::{Agent, AgentHook, Message, event_stream::EventStream, hook::BoxAgentHook, output::OutputType};
 
 /// Runs an agent, and keeps the conversations of its sessions in memory. Cheap to clone; clones share the sessions.
 ///
@@ -64,10 +64,10 @@ use crate::{Agent, AgentHook, Message, event_stream::Driven, hook::BoxAgentHook,
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Runner(Arc<Inner>);
+pub struct Runner(Arc<RunnerSettings>);
 
 #[derive(Clone)]
-struct Inner {
+struct RunnerSettings {
     agent: Agent,
     app: Option<String>,
     hooks: Vec<BoxAgentHook>,
@@ -80,7 +80,7 @@ impl Runner {
     /// Creates a runner of `agent`.
     pub fn new(agent: Agent) -> Self {
         let sessions = Sessions::default();
-        Self(Arc::new(Inner { agent, app: None, hooks: Vec::new(), sessions, output: None }))
+        Self(Arc::new(RunnerSettings { agent, app: None, hooks: Vec::new(), sessions, output: None }))
     }
 
     /// Sets the program that the runs belong to, where a run has none.
@@ -112,7 +112,7 @@ impl Runner {
         self.with(|inner| inner.output = Some(output))
     }
 
-    fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
+    fn with(self, change: impl FnOnce(&mut RunnerSettings)) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.0);
         change(&mut inner);
         Self(Arc::new(inner))
@@ -136,7 +136,7 @@ impl Runner {
     ///
     /// Nothing happens until the stream is polled. Dropping it cancels the run.
     pub fn run_with(&self, run: RunContext, input: impl Into<Message>) -> AgentStream {
-        self.started(run, Input::Message(input.into()))
+        self.start_run(run, Input::Message(input.into()))
     }
 
     /// Continues the session of `run` after a run that ended with [open calls](EndReason::OpenCalls): approved calls run,
@@ -177,19 +177,19 @@ impl Runner {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub fn resume(&self, run: RunContext, answers: Answers) -> AgentStream {
-        self.started(run, Input::Answers(answers))
+        self.start_run(run, Input::Answers(answers))
     }
 
-    fn started(&self, run: RunContext, input: Input) -> AgentStream {
+    fn start_run(&self, run: RunContext, input: Input) -> AgentStream {
         let message = match &input {
             Input::Message(message) => Some(message.clone()),
             Input::Answers(_) => None,
         };
-        let run = Arc::new(self.prepared(run, message.as_ref()));
+        let run = Arc::new(self.complete_context(run, message.as_ref()));
         let handle = RunHandle::new(run.cancellation().clone());
         let (runner, inbox) = (self.clone(), handle.inbox());
         let of_run = Arc::clone(&run);
-        let events = Driven::new(move |emitter| async move {
+        let events = EventStream::new(move |emitter| async move {
             let span = RunSpan::new(&runner.0.agent, &of_run, message.as_ref());
             let entered = span.span().clone();
             run_to_end(runner, of_run, inbox, emitter, input, span).instrument(entered).await;
@@ -292,8 +292,8 @@ impl Runner {
     }
 
     /// Completes the run with the parts that the runner and the agent define.
-    fn prepared(&self, run: RunContext, input: Option<&Message>) -> RunContext {
-        let Inner { agent, app, .. } = &*self.0;
+    fn complete_context(&self, run: RunContext, input: Option<&Message>) -> RunContext {
+        let RunnerSettings { agent, app, .. } = &*self.0;
         let token = run.cancellation().child_token();
         let mut run = run.with_cancellation(token);
         if run.agent().is_none() {

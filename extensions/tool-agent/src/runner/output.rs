@@ -42,7 +42,7 @@ impl ExpectedOutput {
 
     /// Adds to the request of `step`: the format of the answer, or the tool by which the model submits it.
     pub(super) fn add_to_request(&mut self, step: &mut Step) -> Result<(), ToolError> {
-        step.request.output = self.output.format();
+        step.request.output = self.output.output_format();
         let is_strict = || step.model.has_strict_output_for(&step.request);
         if step.request.output.is_some() && called(is_strict).unwrap_or(false) {
             return Ok(());
@@ -90,8 +90,8 @@ impl ExpectedOutput {
             scope.emit_notice(format!("{problem}; it is reminded")).await;
             return ControlFlow::Continue(None);
         }
-        match self.validator.submission(&response.message.text()).await {
-            Ok(submission) => ControlFlow::Continue(Some(End::submitted(submission))),
+        match self.validator.validate(&response.message.text()).await {
+            Ok(submission) => ControlFlow::Continue(Some(End::with_output(submission))),
             Err(error) => {
                 let problems = error.feedback().to_string();
                 let notice = self.refuse(&problems)?;
@@ -118,15 +118,15 @@ impl ExpectedOutput {
         let submission = match self.validator.tool().take_submission_of(valid) {
             Some(submission) => submission,
             // A call that was approved after its run was submitted to the tool of that run. Its result is its arguments.
-            None => self.validator.submission(&valid.text()).await.ok()?,
+            None => self.validator.validate(&valid.text()).await.ok()?,
         };
-        Some(End::submitted(submission))
+        Some(End::with_output(submission))
     }
 
     /// Counts an invalid output; ends the run if it was the last that the model may correct.
     fn refuse(&mut self, problems: &str) -> Flow<String> {
         self.invalid += 1;
-        let (invalid, repairs) = (self.invalid, self.output.repairs());
+        let (invalid, repairs) = (self.invalid, self.output.max_repairs());
         if invalid > repairs {
             return end_with(EndReason::InvalidOutput { message: problems.to_owned() });
         }

@@ -13,13 +13,13 @@ use serde::de::DeserializeOwned;
 use tool_runtime::RunContext;
 
 use super::{AgentEvent, AgentEventKind, End, RunHandle};
-use crate::{event_stream::Driven, guard::called};
+use crate::{event_stream::EventStream, guard::called};
 
 /// The events of a run; the last one is [`AgentEventKind::Ended`]. The run progresses only while the stream is polled,
 /// and dropping it cancels the run: the request to the model, the calls, and their child processes.
 #[must_use = "a run does nothing until its stream is polled"]
 pub struct AgentStream {
-    events: Driven<AgentEvent>,
+    events: EventStream<AgentEvent>,
     handle: RunHandle,
     run: Arc<RunContext>,
 }
@@ -33,7 +33,7 @@ pub struct RunError {
 }
 
 impl AgentStream {
-    pub(super) fn new(events: Driven<AgentEvent>, handle: RunHandle, run: Arc<RunContext>) -> Self {
+    pub(super) fn new(events: EventStream<AgentEvent>, handle: RunHandle, run: Arc<RunContext>) -> Self {
         Self { events, handle, run }
     }
 
@@ -63,7 +63,7 @@ impl AgentStream {
             }
         }
         // The driver of a run emits its end last, whatever happens.
-        end.unwrap_or_else(End::lost)
+        end.unwrap_or_else(End::without_reason)
     }
 
     /// Waits for the text of the answer, and discards all events.
@@ -92,8 +92,8 @@ impl AgentStream {
         let problem = match &end.output_json {
             Some(json) => match called(|| serde_json::from_str(json)) {
                 Ok(Ok(output)) => return Ok(output),
-                Ok(Err(error)) => undecodable::<T>(&error.to_string()),
-                Err(panic) => undecodable::<T>(&format!("its decoder panicked: {panic}")),
+                Ok(Err(error)) => decoding_problem::<T>(&error.to_string()),
+                Err(panic) => decoding_problem::<T>(&format!("its decoder panicked: {panic}")),
             },
             None if end.reason.is_success() => format!(
                 "the run ended without a structured output ({}); set its type by `AgentBuilder::output`",
@@ -127,7 +127,7 @@ impl RunError {
     }
 }
 
-fn undecodable<T>(reason: &str) -> String {
+fn decoding_problem<T>(reason: &str) -> String {
     let wanted = std::any::type_name::<T>();
     format!(
         "the output of the run does not decode as `{wanted}`: {reason}; use the type of the agent's output"

@@ -18,7 +18,7 @@ use genai::{
 
 use self::{error::Redacted, request::Prepared};
 use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, ResponseStream};
-use crate::event_stream::{Driven, Emitter};
+use crate::event_stream::{Emitter, EventStream};
 
 /// A model of the crate [`genai`], which has more providers than [`HttpModel`](super::HttpModel) (feature `genai`).
 /// Cheap to clone.
@@ -111,7 +111,7 @@ impl Model for GenaiModel {
 
     fn respond(&self, request: Request) -> ResponseStream {
         let settings = Arc::clone(&self.0);
-        ResponseStream::new(Driven::new(move |emitter| async move {
+        ResponseStream::new(EventStream::new(move |emitter| async move {
             let ended = settings.answer(request, &emitter).await;
             emitter.emit(ended.map(ModelEvent::Finished)).await;
         }))

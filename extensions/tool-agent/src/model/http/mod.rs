@@ -26,7 +26,7 @@ use tool_runtime::Dialect;
 
 use self::{exchange::exchange, provider::Provider, strict::Formats};
 use super::{Model, ModelError, ModelErrorKind, Request, ResponseStream};
-use crate::event_stream::Driven;
+use crate::event_stream::EventStream;
 
 /// A model over HTTP: OpenAI chat completions and every compatible server, OpenAI responses, Anthropic, Gemini. Cheap
 /// to clone.
@@ -330,7 +330,7 @@ impl Model for HttpModel {
 
     fn respond(&self, request: Request) -> ResponseStream {
         let settings = Arc::clone(&self.0);
-        ResponseStream::new(Driven::new(move |emitter| exchange(settings, request, emitter)))
+        ResponseStream::new(EventStream::new(move |emitter| exchange(settings, request, emitter)))
     }
 }
 

@@ -9,11 +9,11 @@ use super::request::{
 };
 
 /// The maximum number of differences that are shown.
-const SHOWN: usize = 8;
+const MAX_DIFFERENCES: usize = 8;
 /// The maximum number of characters of each side of a difference.
-const LONGEST: usize = 160;
+const MAX_EXCERPT_CHARS: usize = 160;
 /// The number of equal characters that are shown before the first different one.
-const BEFORE: usize = 24;
+const CHARS_BEFORE_DIFFERENCE: usize = 24;
 
 /// The differences of two requests; none if there is nothing to show.
 #[derive(Debug, Default)]
@@ -30,18 +30,18 @@ impl Differences {
     /// Compares the members that `expected` has.
     pub(super) fn between(expected: &WrittenRequest, received: &WrittenRequest) -> Self {
         let mut all = Self::default();
-        all.text("/instruction", expected.instruction.as_ref(), received.instruction.as_ref());
+        all.compare_text("/instruction", expected.instruction.as_ref(), received.instruction.as_ref());
         if let (Some(expected), Some(received)) = (&expected.messages, &received.messages) {
             let is =
                 |one: &WrittenMessage, other: &WrittenMessage| Self::of_message("", one, other).is_empty();
-            for (at, pair) in aligned(expected, received, is) {
+            for (at, pair) in align_lists(expected, received, is) {
                 let pointer = format!("/messages/{at}");
                 match pair {
                     Pair::Both(expected, received) => {
                         all.0.extend(Self::of_message(&pointer, expected, received).0);
                     }
-                    Pair::Missing(expected) => all.add(pointer, missing(expected)),
-                    Pair::Additional(received) => all.add(pointer, additional("message", received)),
+                    Pair::Missing(expected) => all.add(pointer, missing_text(expected)),
+                    Pair::Additional(received) => all.add(pointer, additional_text("message", received)),
                 }
             }
         }
@@ -56,8 +56,8 @@ impl Differences {
                 all.add("/tools".to_owned(), format!("expected no tool `{tool}`, which the request has"));
             }
         }
-        all.value("/tool_choice", expected.tool_choice.as_ref(), received.tool_choice.as_ref());
-        all.value("/output", expected.output.as_ref(), received.output.as_ref());
+        all.compare_value("/tool_choice", expected.tool_choice.as_ref(), received.tool_choice.as_ref());
+        all.compare_value("/output", expected.output.as_ref(), received.output.as_ref());
         all
     }
 
@@ -73,17 +73,17 @@ impl Differences {
         let mut all = Self::default();
         if expected.role != received.role {
             // The rest belongs to another message.
-            all.add(pointer.to_owned(), unlike(&json(expected), &json(received)));
+            all.add(pointer.to_owned(), unequal_text(&json_text(expected), &json_text(received)));
             return all;
         }
         let (Some(expected), Some(received)) = (&expected.parts, &received.parts) else { return all };
         let is = |one: &WrittenPart, other: &WrittenPart| Self::of_part("", one, other).is_empty();
-        for (at, pair) in aligned(expected, received, is) {
+        for (at, pair) in align_lists(expected, received, is) {
             let pointer = format!("{pointer}/parts/{at}");
             match pair {
                 Pair::Both(expected, received) => all.0.extend(Self::of_part(&pointer, expected, received).0),
-                Pair::Missing(expected) => all.add(pointer, missing(expected)),
-                Pair::Additional(received) => all.add(pointer, additional("part", received)),
+                Pair::Missing(expected) => all.add(pointer, missing_text(expected)),
+                Pair::Additional(received) => all.add(pointer, additional_text("part", received)),
             }
         }
         all
@@ -93,49 +93,58 @@ impl Differences {
         use WrittenPart::{Call, Content, Reasoning, Result, Text};
         let mut all = Self::default();
         match (expected, received) {
-            (Text(one), Text(other)) => all.text(&format!("{pointer}/text"), Some(one), Some(other)),
+            (Text(one), Text(other)) => all.compare_text(&format!("{pointer}/text"), Some(one), Some(other)),
             (Reasoning(one), Reasoning(other)) => {
-                all.text(&format!("{pointer}/reasoning"), Some(one), Some(other));
+                all.compare_text(&format!("{pointer}/reasoning"), Some(one), Some(other));
             }
             (Content(one), Content(other)) => {
-                all.value(&format!("{pointer}/content"), Some(one), Some(other))
+                all.compare_value(&format!("{pointer}/content"), Some(one), Some(other))
             }
-            (Call(one), Call(other)) => all.call(&format!("{pointer}/call"), one, other),
-            (Result(one), Result(other)) => all.result(&format!("{pointer}/result"), one, other),
-            (one, other) => all.add(pointer.to_owned(), unlike(&json(one), &json(other))),
+            (Call(one), Call(other)) => all.compare_call(&format!("{pointer}/call"), one, other),
+            (Result(one), Result(other)) => all.compare_result(&format!("{pointer}/result"), one, other),
+            (one, other) => all.add(pointer.to_owned(), unequal_text(&json_text(one), &json_text(other))),
         }
         all
     }
 
-    fn call(&mut self, pointer: &str, expected: &WrittenCall, received: &WrittenCall) {
-        self.text(&format!("{pointer}/id"), expected.id.as_ref(), received.id.as_ref());
-        self.text(&format!("{pointer}/name"), expected.name.as_ref(), received.name.as_ref());
+    fn compare_call(&mut self, pointer: &str, expected: &WrittenCall, received: &WrittenCall) {
+        self.compare_text(&format!("{pointer}/id"), expected.id.as_ref(), received.id.as_ref());
+        self.compare_text(&format!("{pointer}/name"), expected.name.as_ref(), received.name.as_ref());
         if let (Some(expected), Some(received)) = (&expected.arguments, &received.arguments)
             && !expected.is(received)
         {
-            let quoted = |it: &WrittenArguments| json(it.as_str());
-            self.add(format!("{pointer}/arguments"), unlike(&quoted(expected), &quoted(received)));
+            let quoted = |it: &WrittenArguments| json_text(it.as_str());
+            self.add(format!("{pointer}/arguments"), unequal_text(&quoted(expected), &quoted(received)));
         }
     }
 
-    fn result(&mut self, pointer: &str, expected: &WrittenResult, received: &WrittenResult) {
-        self.text(&format!("{pointer}/id"), expected.id.as_ref(), received.id.as_ref());
-        self.text(&format!("{pointer}/name"), expected.name.as_ref(), received.name.as_ref());
-        self.text(&format!("{pointer}/text"), expected.text.as_ref(), received.text.as_ref());
-        self.value(&format!("{pointer}/error"), Some(&expected.error), Some(&received.error));
-        self.value(&format!("{pointer}/content"), Some(&expected.content), Some(&received.content));
-        self.value(&format!("{pointer}/follow_ups"), Some(&expected.follow_ups), Some(&received.follow_ups));
+    fn compare_result(&mut self, pointer: &str, expected: &WrittenResult, received: &WrittenResult) {
+        self.compare_text(&format!("{pointer}/id"), expected.id.as_ref(), received.id.as_ref());
+        self.compare_text(&format!("{pointer}/name"), expected.name.as_ref(), received.name.as_ref());
+        self.compare_text(&format!("{pointer}/text"), expected.text.as_ref(), received.text.as_ref());
+        self.compare_value(&format!("{pointer}/error"), Some(&expected.error), Some(&received.error));
+        self.compare_value(&format!("{pointer}/content"), Some(&expected.content), Some(&received.content));
+        self.compare_value(
+            &format!("{pointer}/follow_ups"),
+            Some(&expected.follow_ups),
+            Some(&received.follow_ups),
+        );
     }
 
-    fn text(&mut self, pointer: &str, expected: Option<&String>, received: Option<&String>) {
-        self.value(pointer, expected, received);
+    fn compare_text(&mut self, pointer: &str, expected: Option<&String>, received: Option<&String>) {
+        self.compare_value(pointer, expected, received);
     }
 
     /// Compares two values, if the script has one.
-    fn value<T: PartialEq + Serialize>(&mut self, pointer: &str, expected: Option<&T>, received: Option<&T>) {
+    fn compare_value<T: PartialEq + Serialize>(
+        &mut self,
+        pointer: &str,
+        expected: Option<&T>,
+        received: Option<&T>,
+    ) {
         let (Some(expected), Some(received)) = (expected, received) else { return };
         if expected != received {
-            self.add(pointer.to_owned(), unlike(&json(expected), &json(received)));
+            self.add(pointer.to_owned(), unequal_text(&json_text(expected), &json_text(received)));
         }
     }
 }
@@ -143,10 +152,10 @@ impl Differences {
 /// A line for each difference, up to a limit.
 impl fmt::Display for Differences {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Difference { pointer, text } in self.0.iter().take(SHOWN) {
+        for Difference { pointer, text } in self.0.iter().take(MAX_DIFFERENCES) {
             write!(f, "\n  {pointer}: {text}")?;
         }
-        match self.0.len().saturating_sub(SHOWN) {
+        match self.0.len().saturating_sub(MAX_DIFFERENCES) {
             0 => Ok(()),
             1 => f.write_str("\n  and 1 more difference"),
             more => write!(f, "\n  and {more} more differences"),
@@ -163,7 +172,7 @@ enum Pair<'l, T> {
 
 /// Pairs the elements of two lists: equal ones at both ends, and those between them in their order. Returns the index
 /// of each in the list that has it.
-fn aligned<'l, T>(
+fn align_lists<'l, T>(
     expected: &'l [T],
     received: &'l [T],
     is: impl Fn(&T, &T) -> bool,
@@ -192,30 +201,30 @@ fn aligned<'l, T>(
     pairs.collect()
 }
 
-fn missing(expected: &impl Serialize) -> String {
-    format!("expected {}, which the request does not have", excerpt(&json(expected), 0))
+fn missing_text(expected: &impl Serialize) -> String {
+    format!("expected {}, which the request does not have", excerpt(&json_text(expected), 0))
 }
 
-fn additional(what: &str, received: &impl Serialize) -> String {
-    format!("expected no further {what}, got {}", excerpt(&json(received), 0))
+fn additional_text(what: &str, received: &impl Serialize) -> String {
+    format!("expected no further {what}, got {}", excerpt(&json_text(received), 0))
 }
 
 /// Both sides, from a little before the first different character.
-fn unlike(expected: &str, received: &str) -> String {
+fn unequal_text(expected: &str, received: &str) -> String {
     let same = expected.chars().zip(received.chars()).take_while(|(one, other)| one == other).count();
     let longest = expected.chars().count().max(received.chars().count());
-    let from = if longest <= LONGEST { 0 } else { same.saturating_sub(BEFORE) };
+    let from = if longest <= MAX_EXCERPT_CHARS { 0 } else { same.saturating_sub(CHARS_BEFORE_DIFFERENCE) };
     format!("expected {}, got {}", excerpt(expected, from), excerpt(received, from))
 }
 
-/// At most [`LONGEST`] characters of `json` from a character on, with the number of those that are left out.
+/// At most [`MAX_EXCERPT_CHARS`] characters of `json` from a character on, with the number of those that are left out.
 fn excerpt(json: &str, from: usize) -> String {
     let mut shown = String::new();
     if from > 0 {
         shown.push('…');
     }
-    shown.extend(json.chars().skip(from).take(LONGEST));
-    let more = json.chars().count().saturating_sub(from + LONGEST);
+    shown.extend(json.chars().skip(from).take(MAX_EXCERPT_CHARS));
+    let more = json.chars().count().saturating_sub(from + MAX_EXCERPT_CHARS);
     if more > 0 {
         shown.push_str(&format!("… ({more} more characters)"));
     }
@@ -223,6 +232,6 @@ fn excerpt(json: &str, from: usize) -> String {
 }
 
 /// A value as JSON: a text is quoted, and its control characters are escaped.
-fn json<T: Serialize + ?Sized>(value: &T) -> String {
+fn json_text<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

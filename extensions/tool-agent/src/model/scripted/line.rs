@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The maximum number of characters of a line that an error repeats.
-const LONGEST: usize = 120;
+const MAX_QUOTED_CHARS: usize = 120;
 
 /// One exchange: a line of a script.
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ enum WrittenPart {
     Text(String),
     Content(Content),
     Reasoning(String),
-    #[serde(deserialize_with = "call")]
+    #[serde(deserialize_with = "deserialize_call")]
     Call(ToolCall),
 }
 
@@ -87,20 +87,22 @@ struct WrittenError {
 }
 
 /// Reads the exchanges of a script.
-pub(super) fn exchanges(name: &Arc<str>, text: &str) -> Result<Vec<Exchange>, ScriptError> {
+pub(super) fn read_script(name: &Arc<str>, text: &str) -> Result<Vec<Exchange>, ScriptError> {
     // A byte order mark is added by editors.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     lines
-        .map(|(number, line)| exchange(number, line).map_err(|it| ScriptError::of_line(name, number, it)))
+        .map(|(number, line)| {
+            read_exchange(number, line).map_err(|it| ScriptError::of_line(name, number, it))
+        })
         .collect()
 }
 
-fn exchange(number: usize, line: &str) -> Result<Exchange, String> {
+fn read_exchange(number: usize, line: &str) -> Result<Exchange, String> {
     let got = || {
-        let more = line.chars().count().saturating_sub(LONGEST);
+        let more = line.chars().count().saturating_sub(MAX_QUOTED_CHARS);
         let more = if more > 0 { format!("… ({more} more characters)") } else { String::new() };
-        let shown: String = line.trim().chars().take(LONGEST).collect();
+        let shown: String = line.trim().chars().take(MAX_QUOTED_CHARS).collect();
         format!("got `{shown}`{more}")
     };
     let expected = "expected `{\"response\": {..}}` or `{\"error\": {..}}`, with `request` beside it or not";
@@ -113,8 +115,8 @@ fn exchange(number: usize, line: &str) -> Result<Exchange, String> {
         }
     })?;
     let reply = match (read.response, read.error) {
-        (Some(response), None) => response.reply().map_err(|reason| format!("{reason}; {}", got()))?,
-        (None, Some(error)) => error.reply(),
+        (Some(response), None) => response.into_reply().map_err(|reason| format!("{reason}; {}", got()))?,
+        (None, Some(error)) => error.into_reply(),
         _ => return Err(format!("{expected}; {}", got())),
     };
     Ok(Exchange { line: Some(number), request: read.request, reply })
@@ -154,7 +156,7 @@ impl WrittenResponse {
         Self { parts, stream, original, stop_reason, usage, id, model, truncated }
     }
 
-    fn reply(self) -> Result<Reply, String> {
+    fn into_reply(self) -> Result<Reply, String> {
         let Self { parts, stream, original, stop_reason, usage, id, model, truncated } = self;
         let mut parts: Vec<_> = parts.into_iter().map(Part::from).collect();
         if let (true, Shown::Pieces(pieces)) = (parts.is_empty(), &stream) {
@@ -203,7 +205,7 @@ impl WrittenError {
         }
     }
 
-    fn reply(self) -> Reply {
+    fn into_reply(self) -> Reply {
         let Self { kind, message, status, retry_after_ms, stream } = self;
         let message = message.unwrap_or_else(|| "the model failed as scripted".to_owned());
         let error =
@@ -217,7 +219,7 @@ impl WrittenError {
 }
 
 /// Reads a call; a member that calls do not have is an error.
-fn call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolCall, D::Error> {
+fn deserialize_call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolCall, D::Error> {
     const MEMBERS: [&str; 7] = ["id", "name", "arguments", "meta", "resources", "incomplete", "v"];
     let json = Box::<RawValue>::deserialize(deserializer)?;
     let members: std::collections::BTreeMap<String, &RawValue> =
@@ -269,17 +271,17 @@ impl<'de> Deserialize<'de> for Piece {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "snake_case")]
-        enum Other {
+        enum TaggedPiece {
             Reasoning(String),
             Unsupported(String),
             Notice(String),
         }
         match Value::deserialize(deserializer)? {
             Value::String(text) => Ok(Self::Text(text)),
-            other => Ok(match Other::deserialize(other).map_err(D::Error::custom)? {
-                Other::Reasoning(text) => Self::Reasoning(text),
-                Other::Unsupported(text) => Self::Unsupported(text),
-                Other::Notice(text) => Self::Notice(text),
+            other => Ok(match TaggedPiece::deserialize(other).map_err(D::Error::custom)? {
+                TaggedPiece::Reasoning(text) => Self::Reasoning(text),
+                TaggedPiece::Unsupported(text) => Self::Unsupported(text),
+                TaggedPiece::Notice(text) => Self::Notice(text),
             }),
         }
     }

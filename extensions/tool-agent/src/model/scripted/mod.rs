@@ -115,7 +115,7 @@ impl ScriptedModel {
     ///
     /// Returns an error with its number if a line does not have the format.
     pub fn from_text(script: impl AsRef<str>) -> Result<Self, ScriptError> {
-        Self::named("script".into(), script.as_ref())
+        Self::from_named_text("script".into(), script.as_ref())
     }
 
     /// Creates a model from a file with a [script](Self#scripts).
@@ -126,7 +126,7 @@ impl ScriptedModel {
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
         let name: Arc<str> = path.as_ref().display().to_string().into();
         let text = std::fs::read_to_string(path).map_err(|error| ScriptError::of_reading(&name, &error))?;
-        Self::named(name, &text)
+        Self::from_named_text(name, &text)
     }
 
     /// Creates a model from a reader of a [script](Self#scripts), which is read to its end.
@@ -137,11 +137,11 @@ impl ScriptedModel {
     pub fn from_reader(mut script: impl Read) -> Result<Self, ScriptError> {
         let (name, mut text) = (Arc::from("script"), String::new());
         script.read_to_string(&mut text).map_err(|error| ScriptError::of_reading(&name, &error))?;
-        Self::named(name, &text)
+        Self::from_named_text(name, &text)
     }
 
-    fn named(name: Arc<str>, text: &str) -> Result<Self, ScriptError> {
-        let exchanges = line::exchanges(&name, text)?;
+    fn from_named_text(name: Arc<str>, text: &str) -> Result<Self, ScriptError> {
+        let exchanges = line::read_script(&name, text)?;
         Ok(Self::of(name, exchanges.into()))
     }
 
@@ -203,7 +203,7 @@ impl ScriptedModel {
     }
 
     /// Takes the reply to a request.
-    fn reply(&self, request: Request) -> Reply {
+    fn next_reply(&self, request: Request) -> Reply {
         let mut state = self.lock();
         let is_compared = state.exchanges.front().is_some_and(|next| next.request.is_some());
         let written = is_compared.then(|| WrittenRequest::of(&request));
@@ -211,7 +211,7 @@ impl ScriptedModel {
         let asked = state.requests.len();
         let Some(next) = state.exchanges.front() else {
             let script = &self.0.settings.script;
-            return failure(format!("{script} has no response for request {asked}"));
+            return script_failure(format!("{script} has no response for request {asked}"));
         };
         let differences = match (&next.request, &written) {
             (Some(expected), Some(received)) => Differences::between(expected, received),
@@ -232,11 +232,11 @@ impl ScriptedModel {
             return found.reply;
         }
         let script = &self.0.settings.script;
-        failure(format!("request {asked} differs from {script}{line}:{differences}"))
+        script_failure(format!("request {asked} differs from {script}{line}:{differences}"))
     }
 }
 
-fn failure(message: String) -> Reply {
+fn script_failure(message: String) -> Reply {
     Reply::error(ModelErrorKind::Script, message)
 }
 
@@ -266,7 +266,7 @@ impl Model for ScriptedModel {
 
     fn respond(&self, request: Request) -> ResponseStream {
         let model = self.clone();
-        let events = stream::once(async move { stream::iter(model.reply(request).events()) });
+        let events = stream::once(async move { stream::iter(model.next_reply(request).events()) });
         ResponseStream::new(events.flatten())
     }
 }

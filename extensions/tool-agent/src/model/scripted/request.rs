@@ -25,7 +25,7 @@ pub(crate) struct WrittenRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tool_choice: Option<ToolChoice>,
     /// The name of the output format; `null` for none.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "deserialize_present")]
     pub(super) output: Option<Option<String>>,
 }
 
@@ -115,7 +115,7 @@ impl WrittenPart {
     fn of(part: &Part) -> Self {
         match part {
             Part::Text(text) => Self::Text(text.clone()),
-            Part::Content(content) => Self::Content(value(content)),
+            Part::Content(content) => Self::Content(json_value(content)),
             Part::Reasoning(text) => Self::Reasoning(text.clone()),
             Part::Call(call) => Self::Call(WrittenCall::of(call)),
             Part::Result(result) => Self::Result(WrittenResult::of(result)),
@@ -142,8 +142,8 @@ impl WrittenResult {
             name: Some((*result.name).to_owned()),
             text: Some(result.text().into_owned()),
             error: result.is_error(),
-            content: files.map(value).collect(),
-            follow_ups: result.follow_ups().iter().map(value).collect(),
+            content: files.map(json_value).collect(),
+            follow_ups: result.follow_ups().iter().map(json_value).collect(),
         }
     }
 }
@@ -199,11 +199,13 @@ pub(super) fn one_line(json: &str) -> String {
 }
 
 /// Content as JSON; it has no member that cannot be written.
-fn value(content: &(impl Serialize + ?Sized)) -> Value {
+fn json_value(content: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_value(content).unwrap_or_default()
 }
 
 /// Reads a member that is there; `null` is a value.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+fn deserialize_present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
