@@ -12,8 +12,8 @@ use std::{
 use tool_runtime::{executor::ExecutorBuilder, policy::Escape, registry::RegistryBuilder};
 
 use crate::{
-    Command, Exit, Failure, Program, Provides, commands::built_in, harmless::inset, program::Closures,
-    stage::write, terminal::Terminal,
+    Command, Exit, Failure, Program, Provides, commands::built_in, program::Closures, sanitize::inset,
+    stderr::write, terminal::Terminal,
 };
 
 /// A builder for the command line of a program with tools. [`main`](fn@crate::main) runs one with default settings.

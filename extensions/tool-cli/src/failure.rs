@@ -5,7 +5,7 @@ use std::{
     process::{ExitCode, Termination},
 };
 
-use crate::harmless::inset;
+use crate::sanitize::inset;
 
 /// The exit code of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

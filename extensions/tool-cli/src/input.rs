@@ -12,7 +12,7 @@ use tool_runtime::{
     dialect::{BoundTools, DialectError},
 };
 
-use crate::{Failure, flags::Given, harmless::in_a_line};
+use crate::{Failure, flags::Given, sanitize::in_a_line};
 
 /// Reads arguments: `-` from the standard input, `@file` from a file, any other text as JSON.
 pub(crate) fn arguments(text: &str) -> Result<Given, Failure> {

@@ -119,41 +119,41 @@
 //!
 //! For several calls, the first of 130, 3, 2 and 1 that one of them ended with.
 
+mod approvals;
 mod cli;
 mod command;
 mod failure;
 mod program;
-mod talk;
 
 mod approve;
+mod argument_errors;
 mod commands;
 mod dialects;
 mod flags;
-mod harmless;
 mod input;
 mod keyboard;
 mod page;
+mod progress;
 mod question;
-mod refused;
+mod sanitize;
 mod save;
 mod secret;
-mod stage;
+mod stderr;
 mod streamed;
 mod terminal;
 mod usage_error;
-mod watch;
 
 use std::process::ExitCode;
 
 pub use clap;
 
 pub use self::{
+    approvals::Approvals,
     cli::Cli,
     command::Command,
     commands::grammars,
     failure::{Exit, Failure},
     program::{Program, Provides},
-    talk::Approvals,
 };
 
 /// Runs the command line of all tools that this program is linked with.

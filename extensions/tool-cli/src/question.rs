@@ -10,10 +10,10 @@ use tool_runtime::policy::{ApprovalCause, ApprovalRequest, Escape};
 
 use crate::{
     flags::members,
-    harmless::in_a_line,
     keyboard::Keyboard,
     page::{Look, Page},
-    stage::write,
+    sanitize::in_a_line,
+    stderr::write,
 };
 
 /// The limit of all arguments, in characters; less than a screen.
@@ -48,7 +48,7 @@ impl Question {
         Self { brief: asked(brief, "; all = show everything"), full: Some(asked(full, "")) }
     }
 
-    /// Asks at the terminal, which is [open](crate::stage::Stage::open), and waits. Returns `true` if the answer is yes.
+    /// Asks at the terminal, which is [open](crate::stderr::Stage::open), and waits. Returns `true` if the answer is yes.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use std::{
 
 use tool_runtime::{Content, output::ResourceBody};
 
-use crate::{Exit, Failure, harmless::in_a_line};
+use crate::{Exit, Failure, sanitize::in_a_line};
 
 /// The limit of numbers that are tried for a free file name.
 const NUMBERS: usize = 10_000;

@@ -17,8 +17,8 @@ use tool_runtime::{ToolDefinition, schema::Arguments};
 use crate::{
     Failure,
     flags::{Given, Kind, Property, SECRET_SOURCES, exact, flag, members, properties_of, values},
-    harmless::in_a_line,
     page::Look,
+    sanitize::in_a_line,
     terminal::Terminal,
 };
 

@@ -7,7 +7,7 @@
 use serde_json::Value;
 use tool_runtime::ToolOutput;
 
-use crate::{Failure, harmless::inset, terminal::Terminal};
+use crate::{Failure, sanitize::inset, terminal::Terminal};
 
 /// The parts of a text or a list that arrived, and how much of them was written.
 pub(crate) struct Streamed<'t> {

@@ -10,10 +10,10 @@ use tool_runtime::policy::Escape;
 
 use crate::{
     Failure,
-    harmless::{in_a_line, inset},
     keyboard::Keyboard,
     page::{Look, Page},
-    stage::Stage,
+    sanitize::{in_a_line, inset},
+    stderr::Stage,
 };
 
 /// The standard output and the standard error.

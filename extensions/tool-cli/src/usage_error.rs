@@ -6,7 +6,7 @@ use clap::{
 };
 use tool_runtime::policy::Escape;
 
-use crate::harmless::in_a_line;
+use crate::sanitize::in_a_line;
 
 /// Replaces aliases by their commands among the suggestions for an unknown command: a letter explains nothing.
 pub(crate) fn suggest_commands(error: &mut clap::Error, grammar: &clap::Command) {

@@ -6,7 +6,7 @@ use tool_runtime::{Content, ErrorKind, ToolOutput, ToolResult};
 use super::{exit_of, pretty};
 use crate::{
     Exit, Failure, Program,
-    harmless::in_a_line,
+    sanitize::in_a_line,
     save::{Attachment, Destination},
     streamed::Streamed,
 };

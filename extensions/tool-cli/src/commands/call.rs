@@ -11,16 +11,16 @@ use tool_runtime::{
 
 use super::{
     answer::{Form, answer},
+    call_words::Words,
     definition,
     options::{self, Options, grammar_of, own},
-    words::Words,
 };
 use crate::{
-    Command, Exit, Failure, Program,
+    Command, Exit, Failure, Program, argument_errors,
     flags::{self, Given, Property, collect, properties_of, read_value},
-    refused, secret,
+    progress::{Watch, watched},
+    secret,
     streamed::Streamed,
-    watch::{Watch, watched},
 };
 
 pub(crate) const NAME: &str = "call";
@@ -119,7 +119,7 @@ fn prepare(program: &Program, definition: &ToolDefinition, options: &Options<'_>
     let given = secret::ask_for_missing(terminal, &properties, given)?;
     let hide = !definition.metadata().secrets.is_empty();
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&given.text) {
-        terminal.tell(&refused::broken(terminal, &given, &error, hide));
+        terminal.tell(&argument_errors::broken(terminal, &given, &error, hide));
         return Ok(Exit::Usage);
     }
     // Arguments are validated before values are provided, such as a database that takes time to open.
@@ -129,7 +129,7 @@ fn prepare(program: &Program, definition: &ToolDefinition, options: &Options<'_>
         if options.wants_json() {
             return answer(program, &ToolResult::new(CallId::generate(), name, Err(error)), form);
         }
-        terminal.tell(&refused::report(terminal, &properties, &error, &given, hide));
+        terminal.tell(&argument_errors::report(terminal, &properties, &error, &given, hide));
         return Ok(Exit::Usage);
     }
     let is_streaming = definition.metadata().streaming;
@@ -167,7 +167,7 @@ fn report_all(
             answer(program, &result, Form::Json).map(Some)
         }
         Err(error) if error.violations().len() > 1 => {
-            terminal.tell(&refused::report(terminal, &properties, &error, &given, false));
+            terminal.tell(&argument_errors::report(terminal, &properties, &error, &given, false));
             Ok(Some(Exit::Usage))
         }
         _ => Ok(None),

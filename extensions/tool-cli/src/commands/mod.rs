@@ -2,6 +2,7 @@
 
 mod answer;
 mod call;
+mod call_words;
 mod completions;
 mod export;
 mod lint;
@@ -10,13 +11,12 @@ mod options;
 mod pin;
 mod run;
 mod show;
-mod words;
 
 use clap::{Arg, ArgAction};
 use serde::Serialize;
 use tool_runtime::{ErrorKind, Registry, Tool, ToolDefinition, ToolResult};
 
-use crate::{Command, Exit, Failure, Program, harmless::in_a_line};
+use crate::{Command, Exit, Failure, Program, sanitize::in_a_line};
 
 pub(crate) fn built_in() -> Vec<Box<dyn Command>> {
     vec![

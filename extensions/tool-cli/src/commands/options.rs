@@ -8,8 +8,8 @@ use crate::{
     Failure, Program,
     approve::{self, Approve},
     flags::{self, Given, Property, properties_of},
-    harmless::in_a_line,
     input,
+    sanitize::in_a_line,
     save::Destination,
 };
 

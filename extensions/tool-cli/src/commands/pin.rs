@@ -4,7 +4,7 @@ use clap::{Arg, ArgMatches};
 use tool_runtime::pin::{ChangeKind, Pins, PinsError};
 
 use super::{json, pretty};
-use crate::{Command, Exit, Failure, Program, harmless::in_a_line, input, page::Look};
+use crate::{Command, Exit, Failure, Program, input, page::Look, sanitize::in_a_line};
 
 /// The command `pin`, which writes the definitions to a file.
 pub(super) struct Pin;

@@ -8,10 +8,9 @@ use super::{exit_of, pretty};
 use crate::{
     Command, Exit, Failure, Program,
     approve::{self, Approve, Unasked},
-    dialects,
-    harmless::in_a_line,
-    input,
-    watch::{Watch, watched},
+    dialects, input,
+    progress::{Watch, watched},
+    sanitize::in_a_line,
 };
 
 /// The command `run`, which runs the calls of a response.

@@ -6,8 +6,8 @@ use super::{definition, hints, json, pretty};
 use crate::{
     Command, Exit, Failure, Program, dialects,
     flags::{self, Inner, Property, properties, properties_of},
-    harmless::in_a_line,
     page::{Look, Page},
+    sanitize::in_a_line,
 };
 
 /// The command `show`, which shows one tool.

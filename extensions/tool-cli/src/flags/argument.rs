@@ -4,10 +4,10 @@ use tool_runtime::policy::Escape;
 
 use super::{
     Kind, Property,
-    kind::shown,
     source::{SECRET_SOURCES, is_secret_source},
+    value_kind::shown,
 };
-use crate::harmless::{in_a_line, is_plain};
+use crate::sanitize::{in_a_line, is_plain};
 
 /// The limit of choices that are listed and completed.
 const CHOICES: usize = 100;

@@ -3,8 +3,8 @@
 use clap::{ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
 
-use super::{Kind, Property, exact::exact, flag};
-use crate::{Failure, harmless::in_a_line};
+use super::{Kind, Property, flag, lossless_json::exact};
+use crate::{Failure, sanitize::in_a_line};
 
 /// The arguments of a call, with their origin.
 #[derive(Debug)]

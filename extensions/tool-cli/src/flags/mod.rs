@@ -5,24 +5,24 @@
 
 mod argument;
 mod collect;
-mod exact;
-mod kind;
+mod lossless_json;
+mod nested;
 mod property;
 mod schema;
-mod shape;
 mod source;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests;
+mod value_kind;
 
 pub(crate) use self::{
     collect::{Given, collect, read_value, values},
-    exact::{exact, members},
-    kind::{Kind, shown},
+    lossless_json::{exact, members},
+    nested::Inner,
     property::{Property, properties, properties_of},
     schema::kind_of,
-    shape::Inner,
     source::SECRET_SOURCES,
+    value_kind::{Kind, shown},
 };
 
 /// The flag with its dashes, such as `--days`.

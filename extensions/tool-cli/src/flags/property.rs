@@ -7,10 +7,10 @@ use tool_runtime::ToolDefinition;
 
 use super::{
     Kind,
+    nested::{Inner, shape},
     schema::{DEEPEST, is_notable, kind, limits, members, resolve},
-    shape::{Inner, shape},
 };
-use crate::harmless::is_plain;
+use crate::sanitize::is_plain;
 
 /// The longest name of a flag, in bytes.
 const LONGEST: usize = 100;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     Kind,
-    kind::{bounds, shown},
+    value_kind::{bounds, shown},
 };
 
 /// The depth limit of flags; deeper objects are written as JSON.

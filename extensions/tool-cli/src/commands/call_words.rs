@@ -13,8 +13,8 @@ use super::{CALL, options::usage, show};
 use crate::{
     Program,
     flags::{Kind, Property, flag, properties_of},
-    harmless::{in_a_line, is_plain},
     page::{Look, Page},
+    sanitize::{in_a_line, is_plain},
 };
 
 /// The limit of flags that a message lists.

@@ -20,7 +20,7 @@ use tool_runtime::{
 
 use crate::{
     Exit,
-    harmless::{in_a_line, inset},
+    sanitize::{in_a_line, inset},
     streamed::Streamed,
     terminal::Terminal,
 };

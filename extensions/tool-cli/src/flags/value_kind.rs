@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-use super::exact::{TOO_LONG, exact};
+use super::lossless_json::{TOO_LONG, exact};
 
 /// The type of a value on a command line.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@ use tool_runtime::{Executor, executor::RunSettings};
 use crate::{
     Failure, Program,
     approve::{self, Approve, Unasked},
-    stage::write,
+    stderr::write,
 };
 
 /// The executor of a program for the calls of a model, with the option `--approve`: calls that require approval, and
@@ -96,7 +96,7 @@ impl Program {
     /// Writes a text to the standard error, after a label such as the name of a tool. Both may be text of others: they
     /// are escaped, and limited to 8000 characters in 60 lines. Held back while a question is open.
     pub fn tell(&self, label: &str, text: &str) {
-        self.terminal().tell_after(label, &crate::harmless::inset(text));
+        self.terminal().tell_after(label, &crate::sanitize::inset(text));
     }
 
     /// Writes an error to the standard error, with text of others as in [`tell`](Self::tell).

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    kind::shown,
     schema::{DEEPEST, is_notable, kind, limits, members, resolve},
+    value_kind::shown,
 };
 
 /// The limit of properties that are listed for one value.

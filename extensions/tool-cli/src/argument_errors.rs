@@ -8,8 +8,8 @@ use tool_runtime::{ToolError, policy::Escape, schema::Violation};
 
 use crate::{
     flags::{Given, Property, flag},
-    harmless::in_a_line,
     page::{Look, Page},
+    sanitize::in_a_line,
     terminal::Terminal,
 };
 
