@@ -6,9 +6,7 @@
 //! [registry of attributes]: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/#execute-tool-span
 
 use serde_json::{Map, Value};
-use tool_core::{
-    ErrorKind, RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput, internals::Attributes,
-};
+use tool_core::{RunContext, ToolContext, ToolDefinition, ToolError, ToolOutput, internals::Attributes};
 use tracing::{Span, field::Empty, info_span};
 
 use crate::ToolCall;
@@ -72,13 +70,8 @@ pub(crate) fn arguments(span: &Span, shown: &ToolCall) {
     span.record("gen_ai.tool.call.arguments", shown.arguments.as_str());
 }
 
-/// Records the end of the call, with its result if `with_result` is set; `None` is a cancelled call.
-pub(crate) fn ended(span: &Span, outcome: Option<&Result<ToolOutput, ToolError>>, with_result: bool) {
-    let Some(outcome) = outcome else {
-        span.record("otel.status_code", "ERROR");
-        span.record("error.type", ErrorKind::Cancelled.name());
-        return;
-    };
+/// Records the end of the call, with its result if `with_result` is set.
+pub(crate) fn ended(span: &Span, outcome: &Result<ToolOutput, ToolError>, with_result: bool) {
     match outcome {
         Ok(output) if output.is_failure() => {
             span.record("otel.status_code", "ERROR");

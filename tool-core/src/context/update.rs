@@ -7,6 +7,9 @@ impl ToolContext {
     /// Reports a partial result to listeners, never to the model; waits until there is room for it. Does nothing
     /// without a receiver.
     ///
+    /// Updates do not prevent a retry of the call: each has the number of its attempt. The items of a tool that returns a
+    /// stream do, since a model or user may have read them.
+    ///
     /// Code that cannot wait uses [`try_update`](Self::try_update); the body of a `blocking` tool uses
     /// [`blocking_update`](Self::blocking_update).
     pub async fn update(&self, update: impl Into<ToolOutput>) {

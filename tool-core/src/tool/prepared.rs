@@ -107,7 +107,8 @@ impl<'a> Prepared<'a> {
     }
 
     /// Adds a check for [`wants_confirmation`](Self::wants_confirmation). The call requires a confirmation if any
-    /// check returns `true`.
+    /// check returns `true`: a check that returns `false` does not lift the requirement of another check or of
+    /// [`Confirmation::Always`](crate::Confirmation::Always).
     pub fn with_confirmation(
         mut self,
         wants: impl Fn(&ToolContext) -> Result<bool, ToolError> + Send + 'a,

@@ -4,22 +4,33 @@ use serde_json::Value;
 use tool_core::{__private::ExactValue, ToolContext, ToolDefinition, internals::Attributes};
 use tracing::Span;
 
-use super::{prepare::Request, scope::CallPosition};
+use super::{
+    prepare::Request,
+    scope::{CallPosition, CallScope},
+    stop::Stop,
+};
 use crate::telemetry;
 
 /// The replacement of a value that contains the value of a secret parameter.
 const HIDDEN: &str = "***";
 
-/// Records the attributes of a call when it ends or is dropped.
-pub(super) struct Attributed<'a> {
+/// The span of a call. Records its attributes when the call ends or is dropped, and its status if it is dropped.
+pub(super) struct CallSpan<'a> {
     pub(super) span: Span,
+    pub(super) batch: &'a CallScope,
     pub(super) definition: &'a ToolDefinition,
     pub(super) asked: Request<'a>,
     pub(super) place: &'a CallPosition,
+    /// `true` if the status of the call was recorded.
+    pub(super) has_status: bool,
 }
 
-impl Drop for Attributed<'_> {
+impl Drop for CallSpan<'_> {
     fn drop(&mut self) {
+        if !self.has_status {
+            let stop = self.batch.stop().unwrap_or(Stop::Cancelled);
+            telemetry::ended(&self.span, &Err(stop.error()), false);
+        }
         let set = self.place.cx.as_ref().and_then(ToolContext::take_attributes);
         if let Some(mut attributes) = set {
             let secrets = self.secrets();
@@ -31,7 +42,7 @@ impl Drop for Attributed<'_> {
     }
 }
 
-impl Attributed<'_> {
+impl CallSpan<'_> {
     /// Returns the texts of the secret arguments, as received and as passed to the body.
     fn secrets(&self) -> Vec<String> {
         let names = &*self.definition.metadata().secrets;

@@ -188,7 +188,8 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets the rules. They are evaluated before hooks and policies, and again after a hook rewrote the arguments. An
+    /// Sets the rules. They are evaluated before hooks, policies and the `permission` of the tool, none of which is
+    /// called for a call that a rule denies, and again after a hook rewrote the arguments. An
     /// `ask` rule requires an approval: see [`pending_approvals`](Self::pending_approvals). Default: none.
     pub fn rules(mut self, rules: Rules) -> Self {
         self.settings.rules = vec![rules];
@@ -314,7 +315,8 @@ impl ExecutorBuilder {
         self
     }
 
-    /// Sets whether spans include the arguments of calls, without secret ones. Default: `false`.
+    /// Sets whether spans include the arguments of calls, without secret ones. Default: `false`, since arguments often
+    /// contain data of users, and spans leave the program.
     pub fn trace_arguments(mut self, arguments: bool) -> Self {
         self.settings.traces.arguments = arguments;
         self

@@ -8,7 +8,7 @@ use tracing::{Instrument, Span};
 
 use super::{
     Inner,
-    attributes::Attributed,
+    attributes::CallSpan,
     group::{Body, Ended, Group, Held},
     patience::{Patience, patient, waited},
     prepare::{Ready, Request},
@@ -63,9 +63,14 @@ async fn traced<'a>(scope: Scope<'a>, ready: Ready<'a>, span: Span) -> Option<Re
         let call = ToolCall::new(definition.name().as_str(), arguments);
         telemetry::arguments(&span, &shown(&call, definition));
     }
-    let _attributed = Attributed { span: span.clone(), definition, asked: scope.asked, place: scope.place };
+    let Scope { around: batch, asked, place, .. } = scope;
+    let mut call_span = CallSpan { span: span.clone(), batch, definition, asked, place, has_status: false };
     let outcome = performed(scope, ready).instrument(span.clone()).await;
-    telemetry::ended(&span, outcome.as_ref(), traces.results);
+    // The status of a call without an outcome is the reason for which it was stopped.
+    if let Some(outcome) = &outcome {
+        telemetry::ended(&span, outcome, traces.results);
+        call_span.has_status = true;
+    }
     outcome
 }
 

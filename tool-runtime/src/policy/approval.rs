@@ -8,7 +8,9 @@ use tool_core::{CallAddress, ConfirmationAnswer, ContentHash, internals::FormatV
 
 use crate::{ToolCall, millis};
 
-/// The default name of the virtual call by which a front end is asked for a confirmation.
+/// The default name of the virtual call by which a front end is asked for a confirmation. For a front end that expects
+/// another name, such as `adk_request_confirmation`, set it with
+/// [`ExecutorBuilder::confirmation_call`](crate::executor::ExecutorBuilder::confirmation_call).
 pub const CONFIRMATION_CALL: &str = "request_confirmation";
 
 /// A call that requires an approval before it runs.

@@ -109,7 +109,7 @@ fn a_call_without_approval_is_pending_and_does_not_run() {
         assert_eq!((call, open.as_ref()), (&one("pay", PAY)[0], request));
 
         let asking = executor.confirmation_call(request);
-        assert_eq!(&*asking.name, CONFIRMATION_CALL);
+        assert_eq!((&*asking.name, CONFIRMATION_CALL), ("request_confirmation", "request_confirmation")); // I15
         // The id of the confirmation call is unique and stable.
         assert!(asking.id != request.call.id && asking.id.to_string().len() == 40, "{}", asking.id);
         assert_eq!(asking.id, executor.confirmation_call(request).id);

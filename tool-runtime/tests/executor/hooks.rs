@@ -18,6 +18,7 @@ use super::{
     Counter, Noting, On, Timeline, building, calls, echo, events, on_both_runtimes, one,
     strategies::{crash, fail},
     texts, told,
+    ways::each_way,
 };
 
 /// Records its start and end, and sends an update.
@@ -333,6 +334,42 @@ fn an_after_hook_may_replace_a_failure() {
     let outcomes = crate::run(executor.run(calls(&["fail"])));
     assert_eq!(texts(&outcomes), [r#"{"ok":true}"#]);
     assert!(!outcomes[0].result().unwrap().is_error());
+}
+
+// H09
+#[test]
+fn an_after_hook_reads_the_arguments_and_the_result_of_successes_and_failures() {
+    struct Reads(Timeline);
+    impl Hook for Reads {
+        async fn after(
+            &self,
+            call: &CallView<'_>,
+            result: &mut ToolResult,
+        ) -> Result<ControlFlow<()>, ToolError> {
+            let status = if result.is_error() { "failed" } else { "succeeded" };
+            let arguments = call.arguments().as_str();
+            self.0.note(format!("{} {arguments} {status}: {}", call.tool(), result.text()));
+            Ok(ControlFlow::Continue(()))
+        }
+    }
+    each_way(async |way| {
+        let timeline = Timeline::default();
+        let tools = Registry::builder().tool::<echo>().tool::<fail>().provide(Counter::default());
+        let executor = way.of(building(tools).hook(Reads(timeline.clone())));
+        for (tool, arguments, note) in [
+            // The canonical arguments, with which the tool ran.
+            ("echo", r#" { "text" : "a" } "#, r#"echo {"text":"a"} succeeded: a"#),
+            ("fail", "", "fail {} failed: disk full"),
+            // Arguments that are not valid are those that were received.
+            ("echo", r#"{ "text": [] }"#, r#"echo { "text": [] } failed: Invalid arguments: "#),
+        ] {
+            let earlier = timeline.all().len();
+            executor.run(one(tool, arguments)).await;
+            let notes = timeline.all();
+            assert_eq!(notes.len(), earlier + 1);
+            assert!(notes[earlier].starts_with(note), "{notes:?}"); // H09
+        }
+    });
 }
 
 // H08, H09

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tool_runtime::{
     CancellationToken, Executor, RunContext,
     executor::ExecutorError,
@@ -90,6 +90,28 @@ async fn calls_of_unsafe_tools_run_one_at_a_time_if_hints_apply() {
     assert_eq!(at_most(Limits::new(), &["unsafe_work"; 3]).await, 3);
     assert_eq!(at_most(Limits::new().by_hints(), &["unsafe_work"; 3]).await, 1);
     assert_eq!(at_most(Limits::new().by_hints().tool("unsafe_work", 2), &["unsafe_work"; 3]).await, 2);
+}
+
+// G13
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_a_narrow_limit_holds_no_wider_one() {
+    /// Returns the number of seconds since the batch began, on a paused clock.
+    #[tool(register = false)]
+    async fn beside(began: &Instant) -> u64 {
+        began.elapsed().as_secs()
+    }
+    // The second call of `work` waits for a second. Each wider limit has room for another tool meanwhile.
+    for limits in [
+        Limits::new().tool("work", 1).overall(2),
+        Limits::new().group("narrow", 1, ["work"]).overall(2),
+        Limits::new().tool("work", 1).group("wide", 2, ["work", "beside"]),
+    ] {
+        let tools = Registry::builder().tool::<work>().tool::<beside>();
+        let tools = tools.provide(Arc::<Gauge>::default()).provide(Instant::now());
+        let executor = building(tools).limits(limits.clone()).build().unwrap();
+        let outcomes = executor.run(calls(&["work", "work", "beside"])).await;
+        assert_eq!(texts(&outcomes), ["", "", "0"], "{limits:?}"); // G13
+    }
 }
 
 // G13

@@ -34,7 +34,7 @@ fn local() -> &'static str {
 
 // X01, X12
 #[test]
-fn an_external_call_is_not_validated() {
+fn an_external_call_is_neither_validated_nor_judged_nor_run() {
     each_way(async |way| {
         let (counter, asked, timeline) = (Counter::default(), Counter::default(), Timeline::default());
         let asking = asked.clone();
@@ -45,9 +45,10 @@ fn an_external_call_is_not_validated() {
                 asking.count();
                 Permission::deny("no")
             }));
-        let outcomes = executor.run(one("echo", ECHO)).await;
+        // Neither are the arguments those of the tool, nor would the policy permit them.
+        let outcomes = executor.run(one("echo", r#"{ "text": 1, "tone": 2 }"#)).await;
         let CallOutcome::External(call, _) = &outcomes[0] else { panic!() };
-        assert_eq!(**call, one("echo", ECHO)[0]);
+        assert_eq!(**call, one("echo", r#"{ "text": 1, "tone": 2 }"#)[0]); // X12
         assert!(outcomes[0].result().is_none() && !outcomes[0].is_finished());
         assert_eq!((counter.get(), asked.get()), (0, 0));
         assert!(timeline.all().is_empty());

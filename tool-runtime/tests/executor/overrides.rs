@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use tool_runtime::{
     CancellationToken, Content, ErrorKind, Executor, RunContext, ToolResult,
-    call::{ResultMessage, ResultStatus},
+    call::{ResultMessage, ResultStatus, merged_actions},
     executor::stop_error,
     hook::Sanitizer,
     prelude::*,
@@ -126,6 +126,26 @@ fn each_part_of_a_result_can_be_overridden_separately() {
     };
     changed("gives", back, |it| {
         assert!(!it.is_error() && it.actions().is_some_and(|actions| !actions.terminate));
+    });
+}
+
+// H06
+#[test]
+fn a_hook_decides_whether_the_run_ends() {
+    each_way(async |way| {
+        for terminate in [true, false] {
+            let hook = On::after(move |result| {
+                // The value of the tool is overridden in both directions.
+                result.set_terminate(!terminate);
+                result.set_terminate(terminate);
+                Ok(ControlFlow::Continue(()))
+            });
+            let executor = way.of(building(tools()).hook(hook));
+            let one = executor.run(calls(&["gives"])).await;
+            assert_eq!(merged_actions(&one).terminate, terminate); // H06
+            let with_failure = executor.run(calls(&["gives", "fails"])).await;
+            assert!(!merged_actions(&with_failure).terminate); // D14
+        }
     });
 }
 

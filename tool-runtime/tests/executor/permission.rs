@@ -140,6 +140,35 @@ fn the_permission_check_of_a_tool_runs_before_the_policy() {
     });
 }
 
+// I04
+#[test]
+fn a_call_that_a_rule_denies_does_not_reach_the_check_of_its_tool() {
+    /// Has a check that counts.
+    #[tool(register = false, permission = counted)]
+    fn checked(counter: &Counter, path: String) -> String {
+        counter.get().to_string() + &path
+    }
+    fn counted(counter: &Counter, _path: &String) -> Permission {
+        counter.count();
+        Permission::deny("the tool says no")
+    }
+    each_way(async |way| {
+        let counter = Counter::default();
+        let rules = serde_json::from_value(json!([
+            { "deny": "checked", "where": { "/path": "no" }, "reason": "a rule says no" },
+            { "ask": "checked", "where": { "/path": "perhaps" } },
+        ]));
+        let tools = Registry::builder().tool::<checked>().provide(counter.clone());
+        let executor = way.of(building(tools).rules(rules.unwrap()));
+        let run = async |path: &str| {
+            texts(&executor.run(one("checked", &json!({ "path": path }).to_string())).await).concat()
+        };
+        assert_eq!((run("no").await, counter.get()), ("Denied: a rule says no".to_owned(), 0)); // I04
+        // A rule that asks does not replace the check.
+        assert_eq!((run("perhaps").await, counter.get()), ("Denied: the tool says no".to_owned(), 1)); // I04
+    });
+}
+
 /// A policy that cannot decide.
 struct Broken(bool);
 

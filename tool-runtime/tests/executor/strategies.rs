@@ -292,6 +292,25 @@ fn a_run_terminates_if_all_calls_request_it_and_later_calls_override_earlier_one
     });
 }
 
+// D14
+#[test]
+fn a_run_does_not_terminate_while_a_call_of_the_batch_is_open() {
+    each_way(async |way| {
+        let tools = Registry::builder().tool::<ask>();
+        let executor = way.of(building(tools).external(|call| call.id().to_string() == "away"));
+        let terminates = async |ids: &[&str]| {
+            let arguments = json!({ "terminate": true, "key": 1 });
+            let call = |id: &&str| ToolCall::new("ask", arguments.clone()).with_id(*id);
+            merged_actions(&executor.run(ids.iter().map(call).collect()).await).terminate
+        };
+        assert!(terminates(&["here", "too"]).await);
+        for ids in [&["here", "away"], &["away", "here"]] {
+            assert!(!terminates(ids).await); // D14
+        }
+        assert!(!terminates(&["away"]).await); // D14
+    });
+}
+
 // D13
 #[test]
 fn a_tool_may_always_request_the_end_of_its_turn() {

@@ -1,6 +1,9 @@
 //! Tools that return a stream.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::SystemTime,
+};
 
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
@@ -37,6 +40,34 @@ fn items_are_shown_and_their_concatenation_is_the_result() {
             })
             .collect();
         assert_eq!(shown, ["started 0", "Oslo: ", "rain", ", then sun", "finished 0"]);
+    });
+}
+
+// K05
+#[test]
+fn each_item_has_the_time_at_which_it_was_shown() {
+    /// Records the time at which each item is produced.
+    #[tool(register = false)]
+    fn clocked(produced: &Arc<Mutex<Vec<SystemTime>>>) -> impl Stream<Item = u32> {
+        let produced = Arc::clone(produced);
+        stream::iter(0..3).inspect(move |_| produced.lock().unwrap().push(SystemTime::now()))
+    }
+    each_way(async |way| {
+        let produced = Arc::<Mutex<Vec<SystemTime>>>::default();
+        let executor = way.executor(Registry::builder().tool::<clocked>().provide(Arc::clone(&produced)));
+        executor.run(calls(&["clocked"])).await;
+        let Some(events) = executor.events() else { return };
+        let shown: Vec<_> = events
+            .iter()
+            .filter(|event| matches!(event.kind, EventKind::Updated { .. }))
+            .map(|event| event.time)
+            .collect();
+        let produced = produced.lock().unwrap();
+        assert_eq!((shown.len(), produced.len()), (3, 3));
+        for (at, time) in shown.iter().enumerate() {
+            // K05: after the item, and before the next one.
+            assert!(produced[at] <= *time && produced.get(at + 1).is_none_or(|next| time <= next));
+        }
     });
 }
 

@@ -7,7 +7,10 @@ use std::{
 };
 
 use tool_runtime::{
-    Executor, Registry, RunContext, ToolCall, definition::Retry, executor::RunSettings, policy::RetryPolicy,
+    Executor, Registry, RunContext, ToolCall,
+    definition::Retry,
+    executor::RunSettings,
+    policy::{Limits, RetryPolicy},
     prelude::*,
 };
 use tracing::{
@@ -302,6 +305,75 @@ fn failures_and_panics_mark_and_end_the_span() {
         .map(|span| (&*span.fields["otel.status_code"], &*span.fields["error.type"]))
         .collect();
     assert_eq!(ends, [("ERROR", "failed"), ("ERROR", "panicked")]);
+}
+
+// W03
+#[test]
+fn the_span_of_a_call_that_is_stopped_has_the_status_of_its_stop() {
+    /// Never ends.
+    #[tool(register = false)]
+    async fn hangs() {
+        std::future::pending::<()>().await;
+    }
+    /// Stops the run.
+    #[tool(register = false)]
+    async fn stops() -> Result<(), ToolError> {
+        tokio::task::yield_now().await;
+        Err(ToolError::stop("enough"))
+    }
+    each_thread_for_itself();
+    /// The end of a batch.
+    #[derive(Debug, Clone, Copy)]
+    enum End {
+        Cancelled,
+        Late,
+        Stopped,
+        Dropped,
+    }
+    let status = |end: End| {
+        let spans = Spans::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(spans.clone()), || {
+            runtime.unwrap().block_on(async {
+                let tools = Registry::builder().tool::<hangs>().tool::<stops>().build().unwrap();
+                // The call waits for its permit until the other one has stopped the run.
+                let executor = Executor::builder(tools).limits(Limits::new().overall(1)).build().unwrap();
+                let calls = if let End::Stopped = end { &["stops", "hangs"][..] } else { &["hangs"] };
+                let calls = calls.iter().map(|name| ToolCall::new(*name, "{}")).collect();
+                let stop = tool_runtime::CancellationToken::new();
+                let mut context = RunContext::new().with_cancellation(stop.clone());
+                if let End::Late = end {
+                    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(1);
+                    context = context.with_deadline(deadline.into_std());
+                }
+                let mut running = Box::pin(executor.batch(calls).with_run(context).run());
+                match end {
+                    End::Late | End::Stopped => drop(running.await),
+                    End::Cancelled | End::Dropped => {
+                        assert!(futures_util::poll!(&mut running).is_pending());
+                        if let End::Cancelled = end {
+                            stop.cancel();
+                            running.await;
+                        }
+                    }
+                }
+            });
+        });
+        let spans = spans.0.lock().unwrap().clone();
+        let of_call =
+            |span: &&Span| span.path.ends_with("/execute_tool") && span.fields["gen_ai.tool.name"] == "hangs";
+        let span = spans.iter().find(of_call).unwrap();
+        let field = |name: &str| span.fields.get(name).cloned().unwrap_or_default();
+        (field("otel.status_code"), field("error.type"))
+    };
+    for (end, error) in [
+        (End::Cancelled, "cancelled"),
+        (End::Late, "timed_out"),
+        (End::Stopped, "skipped"),
+        (End::Dropped, "cancelled"),
+    ] {
+        assert_eq!(status(end), ("ERROR".to_owned(), error.to_owned()), "{end:?}"); // W03
+    }
 }
 
 #[test]

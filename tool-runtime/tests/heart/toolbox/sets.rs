@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tool_runtime::{
-    BoxFuture, ErrorKind, Executor, RunContext, Tool, ToolCall, ToolSet, Toolbox,
+    BoxFuture, ErrorKind, Executor, RunContext, Tool, ToolCall, ToolDefinition, ToolSet, Toolbox,
     context::ReadonlyContext,
-    definition::Confirmation,
+    definition::{Confirmation, Prepared},
     event::EventKind,
     prelude::*,
+    schema::Arguments,
     toolset::{NamedTools, ToolSetExt},
 };
 
@@ -75,9 +76,26 @@ fn a_set_that_is_listed_once_does_not_see_the_run() {
     assert_eq!(listed(&run(toolbox.snapshot(&admin)).unwrap()), [""; 0]);
 }
 
-/// A tool of another program, which receives its raw name.
+/// A tool of another program, which it calls by the name of its own definition.
+struct RemoteSearch(ToolDefinition, &'static str);
+
+impl Tool for RemoteSearch {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        let Self(definition, place) = self;
+        Ok(Prepared::new(arguments, move |_, cx| {
+            let (own, raw, shown) = (definition.name(), cx.raw_tool_name(), cx.tool_name());
+            let text = format!("{own} of {place}, called {raw} as {shown}");
+            Box::pin(async move { Ok(text.into()) })
+        }))
+    }
+}
+
 fn remote_search(place: &'static str) -> Arc<dyn Tool> {
-    tool("search", place)
+    Arc::new(RemoteSearch(tool("search", place).definition().clone(), place))
 }
 
 // L05
@@ -89,9 +107,13 @@ fn a_prefix_is_shown_and_the_origin_receives_the_raw_name() {
     toolbox.add_toolset(NamedTools::new("", [remote_search("nowhere")]).prefixed()).unwrap();
     assert_eq!(names(&toolbox), ["a__search", "b__search", "c_search", "search"]);
     let snapshot = snapshot(&toolbox).unwrap();
-    assert_eq!(said(&snapshot, "a__search"), "search of a");
-    assert_eq!(said(&snapshot, "c_search"), "search of c");
-    assert_eq!(said(&snapshot, "search"), "search of nowhere");
+    for (name, place) in [("a__search", "a"), ("b__search", "b"), ("c_search", "c"), ("search", "nowhere")] {
+        let expected = format!("search of {place}, called search as {name}");
+        assert_eq!(said(&snapshot, name), expected); // L05
+        let executor = Executor::new(snapshot.tools().clone());
+        let outcomes = run(executor.run(vec![ToolCall::new(name, "{}")]));
+        assert_eq!(outcomes[0].result().unwrap().text(), expected); // L05
+    }
 }
 
 // L05

@@ -3,7 +3,9 @@
 use tool_runtime::{
     Executor, RunContext, ToolCall, Toolbox,
     builder::ExternalTool,
+    definition::Permission,
     executor::RunSettings,
+    policy::PermissionRequest,
     prelude::*,
     serde_json,
     toolbox::{RunTools, Visibility},
@@ -184,4 +186,15 @@ fn a_filter_sees_the_name_at_its_level() {
     let toolbox = boxed(set);
     assert_eq!(shown(&toolbox, Visibility::all().only(["mcp_echo"])), ["mcp_echo"]);
     assert_eq!(shown(&toolbox, Visibility::all().only(["echo"])), [""; 0]);
+}
+
+// I13
+#[test]
+fn a_policy_sees_the_name_that_the_model_sees() {
+    let toolbox = boxed(Remote::new("mcp", &["echo"]).prefixed_with("_"));
+    let tools = snapshot(&toolbox).unwrap().into_tools();
+    let policy = |request: &PermissionRequest<'_>| Permission::deny(request.tool());
+    let executor = Executor::builder(tools).permission(policy).build().unwrap();
+    let outcomes = run(executor.run(vec![ToolCall::new("mcp_echo", "{}")]));
+    assert_eq!(outcomes[0].result().unwrap().text(), "Denied: mcp_echo"); // I13
 }

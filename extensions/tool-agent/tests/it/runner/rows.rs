@@ -295,6 +295,22 @@ async fn a_run_terminates_only_if_all_results_ask_for_it() {
 }
 
 #[tokio::test]
+async fn a_hook_decides_whether_the_run_ends_after_a_call() {
+    for terminate in [true, false] {
+        let call = Reply::call("end", json!({ "terminate": !terminate }));
+        let model = ScriptedModel::new([call, Reply::text("Done.")]);
+        let executor = Executor::builder(tools(&Arc::default())).after(move |_, mut result| async move {
+            result.set_terminate(terminate);
+            Ok(result)
+        });
+        let agent = Agent::builder("clerk", model).tools(executor.build().unwrap()).build().unwrap();
+        let end = Runner::new(agent).run("Hello.").end().await;
+        let expected = if terminate { EndReason::Terminated } else { EndReason::Answered };
+        assert_eq!(end.reason, expected); // H06
+    }
+}
+
+#[tokio::test]
 async fn calls_without_ids_receive_ids_that_events_contexts_and_results_share() {
     let calls: Vec<ToolCall> =
         serde_json::from_value(json!([{ "name": "note" }, { "name": "note" }])).unwrap();
