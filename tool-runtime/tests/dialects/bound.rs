@@ -1,7 +1,5 @@
 //! Caching of bound tools, and tool names in dialects.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 use tool_runtime::{
     Registry, ToolDefinition, ToolName,
@@ -33,14 +31,8 @@ fn a_registry_that_was_bound_before_is_not_converted_again() {
     // A rebuilt registry is converted once.
     for tools in [tools, many(1_000, "One.")] {
         drop(dialect.bind_tools(&tools));
-        let fastest = (0..5).map(|_| {
-            let start = Instant::now();
-            let again = dialect.bind_tools(&tools);
-            assert!(std::ptr::eq(first.definitions(), again.definitions()));
-            start.elapsed()
-        });
-        let fastest = fastest.min().unwrap();
-        assert!(fastest < Duration::from_millis(1), "{fastest:?}");
+        // The same allocation: nothing was converted.
+        assert!(std::ptr::eq(first.definitions(), dialect.bind_tools(&tools).definitions()));
     }
 }
 

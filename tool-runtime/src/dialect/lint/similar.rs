@@ -62,6 +62,14 @@ struct Text {
 }
 
 fn descriptions(definitions: &[ToolDefinition]) -> Vec<(&ToolDefinition, &ToolDefinition, &'static str)> {
+    counted_descriptions(definitions, &mut 0)
+}
+
+/// `steps` is increased by the number of lookups.
+fn counted_descriptions<'d>(
+    definitions: &'d [ToolDefinition],
+    steps: &mut usize,
+) -> Vec<(&'d ToolDefinition, &'d ToolDefinition, &'static str)> {
     let texts = texts(definitions);
     let mut having: HashMap<usize, Vec<usize>, FixedState> = HashMap::default();
     let mut found = Vec::new();
@@ -70,7 +78,7 @@ fn descriptions(definitions: &[ToolDefinition]) -> Vec<(&ToolDefinition, &ToolDe
         let rarest = text.rarest();
         let others = rarest.iter().filter_map(|pair| having.get(pair)).flatten();
         let mut others = others.filter(|other| std::mem::replace(&mut seen[**other], at) != at);
-        if let Some(other) = others.find(|other| text.is_nearly(&texts[**other])) {
+        if let Some(other) = others.find(|other| text.is_nearly(&texts[**other], steps)) {
             let nearly = if text.words == texts[*other].words { "" } else { "nearly " };
             found.push((&definitions[at], &definitions[*other], nearly));
         }
@@ -126,10 +134,14 @@ fn pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec<usize> {
 
 /// Returns `true` if two sorted lists have nearly all items in common. The rarest come first, so that a
 /// mismatch is detected early.
-fn nearly(one: &[usize], other: &[usize]) -> bool {
+fn nearly(one: &[usize], other: &[usize], steps: &mut usize) -> bool {
     let shared = ((one.len() + other.len()) * NEARLY).div_ceil(10 + NEARLY);
     let Some(may_lack) = one.len().checked_sub(shared) else { return false };
-    one.iter().filter(|pair| other.binary_search(pair).is_err()).nth(may_lack).is_none()
+    let mut is_missing = |pair: &&usize| {
+        *steps += 1;
+        other.binary_search(pair).is_err()
+    };
+    one.iter().filter(|pair| is_missing(pair)).nth(may_lack).is_none()
 }
 
 impl Text {
@@ -140,7 +152,8 @@ impl Text {
         &self.pairs[..(count - shared + 1).min(count)]
     }
 
-    fn is_nearly(&self, other: &Self) -> bool {
+    fn is_nearly(&self, other: &Self, steps: &mut usize) -> bool {
+        *steps += 1;
         if self.words == other.words {
             return true;
         }
@@ -151,8 +164,8 @@ impl Text {
         // Text that all tools of a program share follows the specific part.
         !sets_apart(self, other)
             && !sets_apart(other, self)
-            && nearly(&self.pairs, &other.pairs)
-            && nearly(&self.first, &other.first)
+            && nearly(&self.pairs, &other.pairs, steps)
+            && nearly(&self.first, &other.first, steps)
     }
 }
 
@@ -169,5 +182,52 @@ impl<T: Eq + Hash> Numbers<T> {
 impl<T> Default for Numbers<T> {
     fn default() -> Self {
         Self(HashMap::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tool_core::{InputSchema, ToolName};
+
+    use super::*;
+
+    /// Returns the number of steps of comparing the descriptions of `count` tools, for each pair of tools.
+    fn steps_of_a_pair(count: usize, named: impl Fn(usize) -> (String, String)) -> f64 {
+        let definition = |at| {
+            let (name, description) = named(at);
+            let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+            ToolDefinition::new(ToolName::new(name).unwrap(), description, schema)
+        };
+        let definitions: Vec<_> = (0..count).map(definition).collect();
+        let mut steps = 0;
+        drop(counted_descriptions(&definitions, &mut steps));
+        steps as f64 / (count * count / 2) as f64
+    }
+
+    #[test]
+    fn tools_that_differ_in_a_word_are_compared_in_few_steps() {
+        let of_all: String = (0..60).map(|at| format!(" word{at}")).collect();
+        let in_name = |at| (format!("create_x{at}"), format!("Creates x{at} in{of_all}."));
+        let in_description =
+            |at| (format!("tool_{at}"), format!("Creates x{at} y{at} z{at} u{at} v{at} w{at} in{of_all}."));
+        for steps in [steps_of_a_pair(500, in_name), steps_of_a_pair(500, in_description)] {
+            // A comparison of all pairs of words would take 60 steps.
+            assert!(steps < 16.0, "{steps}");
+        }
+    }
+
+    #[test]
+    fn few_pairs_of_a_thousand_tools_are_compared() {
+        let words: Vec<_> = (0..200).map(|at| format!("word{at}")).collect();
+        let described = |at: usize| {
+            let of_all = "Gives the entries of the register that belong to it, sorted by their date, with the name of \
+                          those who wrote them";
+            let own: Vec<_> =
+                (0..30).map(|step| words[(at * 7 + step * step * (at % 13 + 1)) % 200].as_str()).collect();
+            (format!("tool_{at}"), format!("{of_all}: {}.", own.join(" ")))
+        };
+        let steps = steps_of_a_pair(1_000, described);
+        assert!(steps < 1.0, "{steps}");
     }
 }

@@ -1,11 +1,8 @@
 //! Tools that a model may confuse with each other.
 
-use std::time::Instant;
-
 use serde_json::json;
-use tool_runtime::{Registry, ToolDefinition, dialect::lint};
 
-use super::{definition, found, registry};
+use super::{definition, found};
 
 #[test]
 fn names_with_the_same_words_are_a_finding() {
@@ -59,53 +56,4 @@ fn distinguishable_descriptions_are_not_a_finding() {
         tool("last", "Reads the last line of a file."),
     ];
     assert_eq!(found(apart), Vec::<String>::new());
-}
-
-/// Returns the time of comparing the descriptions of `tools`, as a multiple of the time of linting each alone, because
-/// both depend on the load of the machine.
-fn compared(tools: &Registry) -> f64 {
-    let silent = |tool: &ToolDefinition| definition(tool.name(), "", json!({}));
-    let without = registry(tools.definitions().iter().map(silent));
-    let fastest = |tools: &Registry| {
-        let time = || {
-            let start = Instant::now();
-            assert!(!lint(tools).is_empty());
-            start.elapsed()
-        };
-        (0..3).map(|_| time()).min().unwrap()
-    };
-    let (all, each) = (fastest(tools), fastest(&without));
-    println!("{} tools: {each:?}, and {:?} to compare them", tools.len(), all.saturating_sub(each));
-    all.saturating_sub(each).as_secs_f64() / each.as_secs_f64()
-}
-
-#[test]
-fn comparing_tools_that_differ_in_a_word_is_fast() {
-    let of_all: String = (0..60).map(|at| format!(" word{at}")).collect();
-    let named = |at| definition(&format!("create_x{at}"), &format!("Creates x{at} in{of_all}."), json!({}));
-    let told = |at| {
-        definition(
-            &format!("tool_{at}"),
-            &format!("Creates x{at} y{at} z{at} u{at} v{at} w{at} in{of_all}."),
-            json!({}),
-        )
-    };
-    for tools in [registry((0..500).map(named)), registry((0..500).map(told))] {
-        let compared = compared(&tools);
-        assert!(compared < 6.0, "{compared}");
-    }
-}
-
-#[test]
-fn comparing_a_thousand_tools_is_fast() {
-    let words: Vec<_> = (0..200).map(|at| format!("word{at}")).collect();
-    let described = |at: usize| {
-        let of_all = "Gives the entries of the register that belong to it, sorted by their date, with the name of those who \
-                      wrote them";
-        let own: Vec<_> =
-            (0..30).map(|step| words[(at * 7 + step * step * (at % 13 + 1)) % 200].as_str()).collect();
-        definition(&format!("tool_{at}"), &format!("{of_all}: {}.", own.join(" ")), json!({}))
-    };
-    let compared = compared(&registry((0..1_000).map(described)));
-    assert!(compared < 6.0, "{compared}");
 }
