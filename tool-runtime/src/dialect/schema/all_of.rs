@@ -113,6 +113,9 @@ impl Joining<'_> {
         let Some(Value::Array(members)) = keywords.shift_remove("allOf") else { return };
         let mut rest = Vec::new();
         for member in members {
+            if member == Value::Bool(true) {
+                continue;
+            }
             let joined = self.resolved(&member).and_then(|member| both(keywords, &member));
             match joined {
                 Some(joined) => *keywords = joined,
