@@ -7,6 +7,7 @@
 //! | [`Snapshot::diagnostics`](crate::toolbox::Snapshot::diagnostics), [`Executor::diagnostics`](crate::Executor::diagnostics) | [`RunDiagnostic`](crate::toolbox::RunDiagnostic) | the tools of a run, and rules that do not apply to them |
 //! | [`Rules::diagnostics`](crate::policy::Rules::diagnostics) | [`RuleDiagnostic`](crate::policy::RuleDiagnostic) | rules that match no tool or no argument |
 //! | [`BoundTools::diagnostics`](crate::dialect::BoundTools::diagnostics) | [`Diagnostic`] | the definitions in one dialect |
+//! | [`AssembledResponse::diagnostics`](crate::dialect::AssembledResponse::diagnostics) | [`Diagnostic`] | the parts of one response |
 //! | [`lint`](crate::dialect::lint()) | [`Diagnostic`] | the definitions in every dialect, and their descriptions and hints |
 //!
 //! The enums are for programs that match on a kind. A reference to any of them converts into a [`Diagnostic`], with
@@ -48,6 +49,9 @@
 //! | `required_recursion` | warning | a required property is recursive, which the provider accepts in optional ones only |
 //! | `recursion_depth` | warning | a recursive schema is sent to a limited depth |
 //! | `additional_properties` | warning | properties that are not named cannot be sent |
+//! | `unreadable_part` | warning | a part of a response cannot be read, and is left out |
+//! | `contradictory_call` | warning | the parts of a call contradict each other, and it does not run |
+//! | `duplicate_call_id` | note | two calls of a response have one id, and the second one has another |
 //! | `unknown_required` | warning | `required` names a property that does not exist |
 
 use std::fmt;

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::value::RawValue;
 
 use super::{BoundTools, DialectError, Json, Usage, error::At, reading::Reading};
-use crate::ToolCall;
+use crate::{ToolCall, diagnostic::Diagnostic};
 
 /// Assembles a response from the events of a stream.
 ///
@@ -83,6 +83,10 @@ pub struct AssembledResponse {
     pub id: Option<String>,
     /// The name of the model that answered; `None` where the provider sent none.
     pub model: Option<String>,
+    /// The parts that could not be read and are left out, calls that do not run because their parts contradict each
+    /// other, and ids that were replaced. At most 100. The pointer of a [location](Diagnostic::location) is one into the
+    /// response or the event.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// A part of a response to show to a user while it arrives.
@@ -104,8 +108,9 @@ impl Assembler {
     ///
     /// # Errors
     ///
-    /// Returns an error if the event does not have the provider's format, has a part that belongs to no call or
-    /// block, or reports an error of the provider. Earlier events are kept.
+    /// Returns an error if the event is not JSON, does not have the provider's format, has calls in several alternatives,
+    /// or reports an error of the provider. Earlier events are kept. A part that cannot be read, or belongs to no call or
+    /// block, is left out, with a [diagnostic](AssembledResponse::diagnostics).
     pub fn push<J: Json + ?Sized>(&mut self, event: &J) -> Result<Vec<Delta>, DialectError> {
         if event.is_no_event() {
             return Ok(Vec::new());

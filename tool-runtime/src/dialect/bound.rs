@@ -204,7 +204,8 @@ impl BoundTools {
         Ok(self.read(response)?.calls)
     }
 
-    /// Reads a whole response: its calls, assistant message, text, token counts and stop reason.
+    /// Reads a whole response: its calls, assistant message, text, token counts and stop reason. A part that cannot be
+    /// read is left out, with a [diagnostic](AssembledResponse::diagnostics).
     ///
     /// # Errors
     ///
@@ -321,6 +322,11 @@ impl BoundTools {
     /// Returns `true` if calls of that name belong to a native tool with a free-text argument.
     pub(super) fn is_custom(&self, name: &str) -> bool {
         self.exports.custom.iter().any(|it| it == name)
+    }
+
+    /// Returns `true` if a tool of the registry has this name on the wire.
+    pub(super) fn is_tool(&self, wire_name: &str) -> bool {
+        self.exports.export(self.tool_name(wire_name)).is_some()
     }
 
     pub(super) fn output_form(&self, tool: &str) -> OutputForm {

@@ -73,6 +73,10 @@ impl Draft {
         self.parts.get_mut(at)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
     pub(super) fn last_mut(&mut self) -> Option<&mut Part> {
         self.parts.last_mut()
     }
@@ -175,7 +179,11 @@ pub(super) fn join<'n, T>(
     for (name, value) in more {
         let known = match &index {
             Some(index) => index.get(name).copied(),
-            None => before.iter().rposition(|(own, _)| own == name),
+            None => before.iter().rposition(|(own, _)| {
+                #[cfg(test)]
+                tests::COMPARISONS.set(tests::COMPARISONS.get() + 1);
+                own == name
+            }),
         };
         let at = known.unwrap_or_else(|| {
             let own = Cow::Owned(name.to_owned());
@@ -235,5 +243,50 @@ pub(super) fn add(before: &mut ExactValue<'static>, delta: &ExactValue<'_>) {
             }
         }
         (before, delta) => *before = delta.clone().into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        /// The number of comparisons of names.
+        pub(super) static COMPARISONS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn the_cost_of_a_member_does_not_depend_on_the_number_of_members() {
+        let members = |from: usize, to: usize| {
+            let member = |at: usize| (Cow::Owned(format!("m{}", at / 2)), text("x"));
+            ExactValue::Object((from..to).map(member).collect())
+        };
+        let mut message = ExactValue::Object(Vec::new());
+        for _ in 0..2 {
+            add(&mut message, &members(0, 32_000));
+        }
+        let few = COMPARISONS.get();
+        assert!(few <= 32_000, "{few}");
+        assert_eq!(message.get("m15999").and_then(ExactValue::as_str), Some("xxxx"));
+        // A few members are compared with each existing one.
+        add(&mut message, &members(0, 8));
+        assert!(COMPARISONS.get() - few <= 8 * 16_000);
+    }
+
+    #[test]
+    fn the_cost_of_a_part_of_a_text_does_not_depend_on_the_text() {
+        let mut message = text("");
+        let mut moved = 0;
+        let mut capacity = 0;
+        for _ in 0..16_000 {
+            add(&mut message, &text("and "));
+            let ExactValue::String(Cow::Owned(text)) = &message else { panic!("no text") };
+            if text.capacity() != capacity {
+                (moved, capacity) = (moved + text.len(), text.capacity());
+            }
+        }
+        assert!(moved <= 4 * 64_000, "{moved}");
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use serde_json::Value;
 use tool_core::__private::ExactValue;
 
+use super::slots::is_name;
+
 /// A response, event or request that does not have the provider's format.
 ///
 /// Invalid JSON arguments of a call are not such an error: the validation of the call reports them to the
@@ -82,6 +84,11 @@ impl<'v> At<'v> {
         })
     }
 
+    /// Returns the same location with another value.
+    pub(super) fn with<'w>(&self, value: &'w ExactValue<'w>) -> At<'w> {
+        At { value: Some(value), pointer: self.pointer.clone() }
+    }
+
     pub(super) fn field(&self, name: &str) -> Self {
         let mut pointer = self.pointer.clone();
         pointer.push('/');
@@ -127,7 +134,7 @@ impl<'v> At<'v> {
     /// Returns the name of a call. An empty text means nothing, and so does `null` as a text, which some servers send
     /// in every part but the first.
     pub(super) fn call_name(&self) -> Option<&'v str> {
-        self.as_text().filter(|name| !matches!(name.trim(), "" | "null"))
+        self.as_text().filter(|name| is_name(name))
     }
 
     /// Returns the id of a call. An empty text means nothing, and so does `null` as a text; a number is its text.
@@ -156,14 +163,6 @@ impl<'v> At<'v> {
 
     pub(super) fn error_with(&self, expected: &str, got: impl Into<String>) -> DialectError {
         DialectError { pointer: self.pointer.clone(), expected: expected.to_owned(), got: got.into() }
-    }
-
-    /// Creates the error for a part whose name is not `own`, the name of its call.
-    pub(super) fn another_name(&self, own: &str) -> DialectError {
-        /// The maximum number of characters of a name in the message.
-        const LONGEST: usize = 64;
-        let own: String = own.chars().take(LONGEST).collect();
-        self.error_with(&format!("`{own}`, the name of the call that this part belongs to"), "another name")
     }
 
     /// Creates the error for an error of the provider.

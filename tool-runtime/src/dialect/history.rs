@@ -62,7 +62,10 @@ impl CallMembers<'_> {
         }
         if let Some(call) = call {
             let name = object.get("name").and_then(ExactValue::as_str);
-            let is_accepted = name.is_some_and(|name| bound.wire().name_rule().admits(name));
+            // A name whose pieces were put together is not the one of the part.
+            let is_accepted = name.is_some_and(|name| {
+                bound.wire().name_rule().admits(name) && bound.tool_name(name) == &*call.name
+            });
             if !is_accepted || call.name.is_empty() {
                 put(object, "name", text(&bound.wire_name(&call.name)));
             }

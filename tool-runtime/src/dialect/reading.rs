@@ -4,13 +4,14 @@ use serde_json::value::RawValue;
 use tool_core::__private::ExactValue;
 
 use super::{
-    AssembledResponse, BoundTools, Delta, Usage,
+    AssembledResponse, BoundTools, Delta, DialectError, Usage,
     draft::{Draft, Members, join},
     error::At,
     history::conform_calls,
     slots::Slots,
     stop::Stop,
 };
+use crate::diagnostic::{Diagnostic, Location, Severity};
 
 /// A response that is being read.
 #[derive(Default)]
@@ -24,6 +25,8 @@ pub(super) struct Reading {
     stop_reason: Option<String>,
     id: Option<String>,
     model: Option<String>,
+    /// The parts that were not read, and the calls that were changed.
+    diagnostics: Vec<Diagnostic>,
     /// The members of the usage object, as last received.
     usage: Members,
 }
@@ -31,8 +34,8 @@ pub(super) struct Reading {
 impl Reading {
     /// Discards the message and its stop reason: another message replaces it.
     pub(super) fn restart(&mut self) {
-        let Self { slots, usage, id, model, .. } = std::mem::take(self);
-        *self = Self { slots, usage, id, model, ..Self::default() };
+        let Self { slots, usage, id, model, diagnostics, .. } = std::mem::take(self);
+        *self = Self { slots, usage, id, model, diagnostics, ..Self::default() };
         self.slots.forget_stop();
     }
 
@@ -65,6 +68,69 @@ impl Reading {
         true
     }
 
+    /// Records the stop reason at `reason`, if there is one. One that is no text means that the model was stopped.
+    pub(super) fn stop_at(&mut self, reason: &At<'_>, finished: &[&str]) -> bool {
+        match reason.any_text() {
+            Ok(text) => self.stop(text, finished),
+            Err(error) => {
+                self.skip(error);
+                self.stop(Some(UNREADABLE), finished)
+            }
+        }
+    }
+
+    /// Records a part of the response that cannot be read, and is left out.
+    pub(super) fn skip(&mut self, error: DialectError) {
+        let DialectError { pointer, expected, got } = error;
+        let message =
+            format!("the part of the response at `{pointer}` is left out: expected {expected}, got {got}");
+        self.report(Severity::Warning, "unreadable_part", pointer, message, "report it to the provider");
+    }
+
+    /// Records the call at `at` as contradictory: it does not run.
+    pub(super) fn contradict(&mut self, at: usize, error: DialectError) {
+        self.skip(error);
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.is_contradictory = true;
+        }
+    }
+
+    fn report(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        pointer: String,
+        message: String,
+        help: &'static str,
+    ) {
+        let is_same = |last: &Diagnostic| last.message == message && last.location.pointer == pointer;
+        if self.diagnostics.len() == MAX_DIAGNOSTICS || self.diagnostics.last().is_some_and(is_same) {
+            return;
+        }
+        let location = Location { tool: None, dialect: None, pointer, source: None };
+        self.diagnostics.push(Diagnostic { location, severity, code, message, help: Some(help.to_owned()) });
+    }
+
+    /// Chooses names and ids of the calls, once all parts have arrived.
+    fn settle_calls(&mut self, bound: &BoundTools) {
+        let contradictory: Vec<String> = self.slots.settle_names(bound).into_iter().map(shortened).collect();
+        for name in contradictory {
+            let message =
+                format!("the parts of a call of `{name}` contradict each other, and it does not run");
+            let help = "report it to the provider";
+            self.report(Severity::Warning, "contradictory_call", String::new(), message, help);
+        }
+        if bound.wire().messages().is_none() {
+            return;
+        }
+        for (id, new) in self.slots.separate_ids() {
+            let (id, new) = (shortened(&id), shortened(&new));
+            let message = format!("two calls have the id `{id}`; the second one is sent back as `{new}`");
+            let help = "no action needed: its result has the new id";
+            self.report(Severity::Note, "duplicate_call_id", String::new(), message, help);
+        }
+    }
+
     /// Records token counts; they replace earlier ones.
     pub(super) fn count(&mut self, usage: &At<'_>) {
         let given = usage.members().filter(|(_, count)| count.value().is_some());
@@ -79,8 +145,14 @@ impl Reading {
     }
 
     /// Returns the response.
-    pub(super) fn finish(self, bound: &BoundTools) -> AssembledResponse {
-        let Self { slots, mut draft, text, reasoning, stop_reason, id, model, usage, .. } = self;
+    pub(super) fn finish(mut self, bound: &BoundTools) -> AssembledResponse {
+        self.settle_calls(bound);
+        let Self {
+            slots, mut draft, text, reasoning, stop_reason, id, model, usage, mut diagnostics, ..
+        } = self;
+        for diagnostic in &mut diagnostics {
+            diagnostic.location.dialect = Some(bound.wire().name());
+        }
         let wire = bound.wire();
         wire.complete(&mut draft, &slots);
         let (ended, truncated) = (slots.has_ended(), slots.is_truncated());
@@ -91,6 +163,30 @@ impl Reading {
         conform_calls(&mut draft, bound, &calls);
         let message = wire.message(draft).and_then(|it| RawValue::from_string(it.to_string()).ok());
         let usage = Some(wire.usage(&ExactValue::Object(usage))).filter(|usage| *usage != Usage::default());
-        AssembledResponse { calls, ended, truncated, message, text, reasoning, stop_reason, usage, id, model }
+        AssembledResponse {
+            calls,
+            ended,
+            truncated,
+            message,
+            text,
+            reasoning,
+            stop_reason,
+            usage,
+            id,
+            model,
+            diagnostics,
+        }
     }
+}
+
+/// The stop reason in place of one that is no text.
+const UNREADABLE: &str = "unreadable";
+
+/// The maximum number of diagnostics of one response.
+const MAX_DIAGNOSTICS: usize = 100;
+
+/// Returns a name or an id for a message.
+fn shortened(name: &str) -> String {
+    const MAX_NAME_CHARS: usize = 64;
+    name.chars().take(MAX_NAME_CHARS).collect()
 }

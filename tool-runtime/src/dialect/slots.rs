@@ -3,7 +3,7 @@
 //! The readers of the providers record what arrives; the decision which calls were cut off is made here for all
 //! of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -39,6 +39,10 @@ pub(super) struct Slot {
     pub(super) number: u64,
     pub(super) id: Option<String>,
     pub(super) name: String,
+    /// All parts of the name, as received.
+    pub(super) name_parts: String,
+    /// Set where parts of the call contradict each other: the call does not run.
+    pub(super) is_contradictory: bool,
     /// The text of the arguments, as far as received.
     pub(super) text: String,
     /// The arguments, where they arrived as a value.
@@ -59,6 +63,40 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// Adds a part of the name. Some servers repeat the name, some send it in pieces, and some send the whole name so far.
+    /// Another name after the arguments have begun contradicts the first.
+    pub(super) fn push_name(&mut self, part: &str) {
+        self.name_parts.push_str(part);
+        if !is_name(part) || part == self.name {
+            return;
+        }
+        if part.starts_with(&self.name) {
+            part.clone_into(&mut self.name);
+        } else if self.is_blank() {
+            self.name.push_str(part);
+        } else {
+            self.is_contradictory = true;
+        }
+    }
+
+    /// Sets the name of the completed call, which may continue the name so far. Returns `false` if it contradicts that name.
+    pub(super) fn complete_name(&mut self, name: &str) -> bool {
+        let continues = name.starts_with(&self.name);
+        if continues {
+            name.clone_into(&mut self.name);
+            name.clone_into(&mut self.name_parts);
+        }
+        continues
+    }
+
+    /// Chooses the name once all parts have arrived: a name that is a tool, if only one reading of the parts is.
+    fn settle_name(&mut self, is_tool: impl Fn(&str) -> bool) {
+        if self.name_parts != self.name && !is_tool(&self.name) && is_tool(&self.name_parts) {
+            self.name = std::mem::take(&mut self.name_parts);
+            self.is_contradictory = false;
+        }
+    }
+
     /// Adds a part of the text of the arguments. Arguments without content that text follows are discarded: some
     /// servers send them before the first part.
     pub(super) fn push_text(&mut self, part: &str) {
@@ -146,6 +184,7 @@ impl Slot {
     /// Returns the mark of the call if it was cut off in a response that ended with `stop`.
     fn mark(&self, stop: &Stop, is_last: bool) -> Option<Incomplete> {
         let cut = self.open
+            || self.is_contradictory
             || self.repeated && self.is_blank()
             || match stop {
                 Stop::Finished => false,
@@ -173,6 +212,12 @@ impl Slot {
             _ => self.text.into(),
         }
     }
+}
+
+/// Returns `true` for a text that is a name: an empty text means nothing, and so does `null` as a text, which some servers
+/// send in every part but the first.
+pub(super) fn is_name(text: &str) -> bool {
+    !matches!(text.trim(), "" | "null")
 }
 
 /// The maximum size of arguments without content, with blanks, that are discarded.
@@ -256,6 +301,45 @@ impl Slots {
     /// Returns `true` if the response ended before the model had finished it.
     pub(super) fn is_truncated(&self) -> bool {
         !self.ended || matches!(self.stop, Stop::Unfinished(_))
+    }
+
+    /// Chooses the name of each call, once all parts have arrived. Returns the names of calls whose parts contradict each
+    /// other.
+    pub(super) fn settle_names(&mut self, bound: &BoundTools) -> Vec<&str> {
+        self.all.iter_mut().for_each(|slot| slot.settle_name(|name| bound.is_tool(name)));
+        self.all.iter().filter(|slot| slot.is_contradictory).map(|slot| slot.name.as_str()).collect()
+    }
+
+    /// Gives a new id to each call whose id an earlier call has: providers reject two results for one id. Returns the
+    /// replaced ids, and the new ones.
+    pub(super) fn separate_ids(&mut self) -> Vec<(String, String)> {
+        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let ids = self.all.iter().filter_map(|slot| slot.id.clone());
+        let count = ids.map(|id| numbers.insert(id, 1)).filter(Option::is_some).count();
+        let mut replaced = Vec::with_capacity(count);
+        if count == 0 {
+            return replaced;
+        }
+        let mut seen = HashSet::new();
+        for slot in &mut self.all {
+            let Some(id) = slot.id.clone() else { continue };
+            if seen.insert(id.clone()) {
+                continue;
+            }
+            let new = loop {
+                let number = numbers.entry(id.clone()).or_insert(1);
+                *number += 1;
+                let new = format!("{id}_{number}");
+                if !numbers.contains_key(&new) {
+                    break new;
+                }
+            };
+            numbers.insert(new.clone(), 1);
+            seen.insert(new.clone());
+            slot.id = Some(new.clone());
+            replaced.push((id, new));
+        }
+        replaced
     }
 
     /// Returns all calls in the order in which the model began them; calls that were cut off are marked.

@@ -71,7 +71,7 @@ fn a_response_without_calls_has_none() {
 #[test]
 fn a_malformed_response_is_refused_with_its_place() {
     let cases = [
-        (json!({ "content": "Hi." }), "/content: expected a list, got a text"),
+        (json!({ "content": 5 }), "/content: expected a list, got a number"),
         (
             json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } }),
             "/error: expected calls, got an error of the provider: Overloaded",

@@ -67,15 +67,9 @@ fn a_call_without_arguments_has_none_and_one_without_an_id_gets_one() {
 #[test]
 fn a_malformed_response_is_refused_with_its_place() {
     let malformed = json!({ "candidates": [{ "finishReason": "MALFORMED_FUNCTION_CALL" }] });
-    let partial = json!({ "functionCall": { "name": "add", "partialArgs": [{ "jsonPath": "$.a", "numberValue": 1 }] } });
     let cases = [
         (malformed, "/candidates/0/finishReason: expected a call, got MALFORMED_FUNCTION_CALL"),
         (json!({ "candidates": [{}, {}] }), "/candidates: expected one candidate, got a list"),
-        (
-            response(&json!([partial])),
-            "/candidates/0/content/parts/0/functionCall/partialArgs: expected whole arguments \
-             (parts of them are for an assembler), got a list",
-        ),
         (
             json!({ "error": { "code": 429, "message": "Quota" } }),
             "/error: expected calls, got an error of the provider: Quota",
@@ -208,7 +202,7 @@ fn a_call_with_missing_parts_is_incomplete() {
 }
 
 #[test]
-fn a_part_without_a_place_or_a_call_is_refused() {
+fn a_part_of_arguments_without_a_place_costs_its_call() {
     let place = "/candidates/0/content/parts/0/functionCall";
     let begins = part(json!({ "name": "add", "willContinue": true }));
     let given = |path: &str, value: Value| {
@@ -217,8 +211,9 @@ fn a_part_without_a_place_or_a_call_is_refused() {
         part(json!({ "partialArgs": [given], "willContinue": true }))
     };
     let one = given("$.a", json!({ "numberValue": 1 }));
-    let wrong = format!(
-        "{place}/partialArgs/0/jsonPath: expected a JSON path to a value that is not there yet, got another"
+    let wrong = (
+        format!("{place}/partialArgs/0/jsonPath"),
+        "expected a JSON path to a value that is not there yet, got another",
     );
     let cases = [
         (vec![begins.clone(), given("$..a", json!({ "stringValue": "x" }))], wrong.clone()),
@@ -228,13 +223,16 @@ fn a_part_without_a_place_or_a_call_is_refused() {
         (vec![begins.clone(), one, given("$.a", json!({ "stringValue": "x" }))], wrong),
         (
             vec![begins, given("$.a", json!({ "stringValue": 1 }))],
-            format!("{place}/partialArgs/0/stringValue: expected a text, got a number"),
+            (format!("{place}/partialArgs/0/stringValue"), "expected a text, got a number"),
         ),
     ];
-    for (events, message) in cases {
-        let mut assembler = bound(&dialect()).assembler();
-        let why = events.iter().find_map(|event| assembler.push(event).err()).unwrap();
-        assert_eq!(why.to_string(), message);
+    for (mut events, (pointer, message)) in cases {
+        events.extend([part(json!({})), end("STOP")]);
+        let done = assembled(&dialect(), &events);
+        assert!(done.calls.iter().all(|call| call.completed().is_err()), "{events:?}");
+        let diagnostic = &done.diagnostics[0];
+        assert_eq!(diagnostic.location.pointer, pointer);
+        assert!(diagnostic.message.ends_with(message), "{diagnostic}");
     }
 }
 
@@ -292,20 +290,25 @@ fn parts_after_arguments_as_text_are_added() {
     let done = assembled(&dialect(), &[begun(r#"{ "a": 1 }"#), more.clone(), end("STOP")]);
     assert_eq!(done.calls[0].arguments.as_str(), r#"{"a":1,"b":2}"#);
     for text in ["[1]", r#"{"a":"#] {
-        let mut assembler = bound(&dialect()).assembler();
-        assembler.push(&begun(text)).unwrap();
-        let why = assembler.push(&more).unwrap_err().to_string();
-        assert!(why.contains("partialArgs: expected parts of arguments that are an object"), "{why}");
+        let done = assembled(&dialect(), &[begun(text), more.clone(), end("STOP")]);
+        assert!(done.calls[0].completed().is_err());
+        let why = done.diagnostics[0].to_string();
+        assert!(why.contains("expected parts of arguments that are an object"), "{why}");
     }
 }
 
 #[test]
-fn a_whole_response_must_not_contain_partial_calls() {
+fn a_partial_call_of_a_whole_response_does_not_run() {
     let read = |goes_on: bool| {
         let call = json!({ "id": "1", "name": "add", "args": { "a": 1 }, "willContinue": goes_on });
-        bound(&dialect()).calls(&response(&json!([{ "functionCall": call }])))
+        bound(&dialect()).read(&response(&json!([{ "functionCall": call }]))).unwrap()
     };
-    assert_eq!(told(&read(false).unwrap()), [call("1", "add", r#"{"a":1}"#)]);
-    let why = read(true).unwrap_err().to_string();
-    assert!(why.contains("/functionCall/willContinue: expected whole arguments"), "{why}");
+    assert_eq!(told(&read(false).calls), [call("1", "add", r#"{"a":1}"#)]);
+    let done = read(true);
+    assert!(done.calls[0].completed().is_err());
+    let why = done.diagnostics[0].to_string();
+    assert!(
+        why.contains("/functionCall/willContinue` is left out") && why.contains("expected whole arguments"),
+        "{why}"
+    );
 }

@@ -35,6 +35,7 @@ mod schemas;
 mod stop_reasons;
 mod strict_anthropic;
 mod tools;
+mod unreadable;
 mod world;
 
 use common::{now, run};
@@ -96,6 +97,11 @@ fn whole(calls: &[ToolCall]) -> Vec<(String, String, String)> {
 /// Returns the incomplete calls.
 fn cut_off(calls: &[ToolCall]) -> Vec<(String, String, String)> {
     told(&calls.iter().filter(|call| call.completed().is_err()).cloned().collect::<Vec<_>>())
+}
+
+/// Returns the codes of the diagnostics of a response.
+fn codes(response: &AssembledResponse) -> Vec<&'static str> {
+    response.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {

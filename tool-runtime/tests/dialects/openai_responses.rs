@@ -80,13 +80,7 @@ fn broken_arguments_are_a_call() {
 
 #[test]
 fn a_malformed_response_is_refused_with_its_place() {
-    let cases = [
-        (json!({ "choices": [] }), "/output: expected a list, got nothing"),
-        (response(&json!(["x"])), "/output/0/type: expected a text, got nothing"),
-    ];
-    for (response, message) in cases {
-        assert_eq!(refused(&dialect(), &response), message);
-    }
+    assert_eq!(refused(&dialect(), &json!({ "choices": [] })), "/output: expected a list, got nothing");
 }
 
 #[test]
@@ -150,7 +144,6 @@ fn an_error_event_of_a_stream_is_an_error() {
             json!({ "type": "response.failed", "response": { "error": { "message": "No" } } }),
             "/response/error: expected calls, got an error of the provider: No",
         ),
-        (part(7, "{"), "/output_index: expected the index of a call that has begun, got a number"),
     ];
     for (event, message) in cases {
         let why = bound(&dialect()).assembler().push(&event).unwrap_err().to_string();

@@ -1,7 +1,5 @@
 //! Responses do not depend on the size of their events.
 
-use std::time::{Duration, Instant};
-
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value, json};
 use tool_runtime::dialect::{AssembledResponse, Delta, Dialect};
@@ -148,53 +146,4 @@ proptest! {
             prop_assert_eq!(calls(&one), calls(&other));
         }
     }
-}
-
-#[test]
-fn the_cost_of_an_event_does_not_depend_on_earlier_events() {
-    let events = |count: usize| {
-        let start = json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } });
-        let delta = json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": "and " } });
-        let pieces = (1..=count as u64).map(|at| {
-            json!({ "type": "content_block_start", "index": at, "content_block": { "type": "text", "text": "and" } })
-        });
-        [start].into_iter().chain(std::iter::repeat_n(delta, count)).chain(pieces).collect::<Vec<_>>()
-    };
-    let took = |events: &[Value]| {
-        let fastest = (0..5).map(|_| {
-            let start = Instant::now();
-            drop(assembled(&Dialect::anthropic(), events));
-            start.elapsed()
-        });
-        fastest.min().unwrap_or(Duration::ZERO)
-    };
-    let (few, many) = (took(&events(2_000)), took(&events(16_000)));
-    // Eight times as many events; a quadratic cost would be 64 times.
-    assert!(many < few * 24, "{few:?}, {many:?}");
-}
-
-#[test]
-fn the_cost_of_a_member_does_not_depend_on_the_number_of_members() {
-    // The same number of members in one event as in many, with some duplicates.
-    let delta = |from: usize, to: usize| {
-        let members = (from..to).map(|at| (format!("m{}", at / 2), json!("x")));
-        let delta: serde_json::Map<_, _> = members.collect();
-        json!({ "choices": [{ "index": 0, "delta": { "content": "", "more": delta } }] })
-    };
-    let took = |count: usize| {
-        let event = delta(0, count).to_string();
-        let fastest = (0..3).map(|_| {
-            let start = Instant::now();
-            let mut assembler = bound(&Dialect::openai_chat()).assembler();
-            drop(assembler.push(&event).unwrap());
-            drop(assembler.push(&event).unwrap());
-            let message = message(&assembler.finish());
-            assert_eq!(message["more"].as_object().unwrap().len(), count.div_ceil(2));
-            assert_eq!(message["more"]["m0"], "xx");
-            start.elapsed()
-        });
-        fastest.min().unwrap_or(Duration::ZERO)
-    };
-    let (few, many) = (took(4_000), took(32_000));
-    assert!(many < few * 24, "{few:?}, {many:?}");
 }

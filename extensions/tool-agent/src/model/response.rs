@@ -80,7 +80,7 @@ pub enum ModelEvent {
     },
     /// Additions of tools and request hooks to the request.
     Extended(RequestAdditions),
-    /// A part of the request that the provider does not support, in words.
+    /// A part of the request that the provider does not support, or of the response that cannot be read, in words.
     Unsupported(String),
     /// A notice for the user of the run that does not concern the response, such as of a recording that broke off.
     Notice(String),

@@ -41,10 +41,16 @@ const FINISHED: &[&str] = &["tool_use", "end_turn", "pause_turn"];
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     begin_message(response, reading);
-    for block in response.field("content").items()? {
-        begin_block(&block, None, reading)?;
+    let content = response.field("content");
+    match content.value() {
+        // The text of the only block.
+        Some(ExactValue::String(_)) => begin_block(&content, None, reading),
+        None if response.field("stop_reason").value().is_some() => {
+            reading.skip(content.error("a list"));
+        }
+        _ => content.items()?.iter().for_each(|block| begin_block(block, None, reading)),
     }
-    reading.stop(response.field("stop_reason").any_text()?, FINISHED);
+    reading.stop_at(&response.field("stop_reason"), FINISHED);
     Ok(())
 }
 
@@ -58,51 +64,92 @@ fn begin_message(message: &At<'_>, reading: &mut Reading) {
     reading.count(&message.field("usage"));
 }
 
-/// Begins a block; with a number in a stream.
-fn begin_block(block: &At<'_>, number: Option<u64>, reading: &mut Reading) -> Result<(), DialectError> {
-    let mut part = Part::new(block.to_owned());
+/// Begins a block; with a number in a stream. A block without a type is read by its members; a text is the text of a
+/// block.
+fn begin_block(block: &At<'_>, number: Option<u64>, reading: &mut Reading) {
+    let value = match block.value() {
+        Some(ExactValue::String(own)) => {
+            ExactValue::Object(vec![("type".into(), text("text")), ("text".into(), text(own))])
+        }
+        _ => block.to_owned(),
+    };
+    let Some(kind) = block_kind(&value) else {
+        // In a stream, the parts of the block say what it is.
+        return reading.skip(block.field("type").error("the type of a block"));
+    };
+    let (kind, is_typed) = (kind.to_owned(), value.get("type").is_some_and(|it| it.as_str() == Some(kind)));
+    let mut part = Part::new(value);
+    if !is_typed {
+        put(&mut part.value, "type", text(&kind));
+    }
     part.open = number.is_some();
-    match block.field("type").text()? {
+    let own = |name: &str| part.value.get(name).and_then(ExactValue::as_str).unwrap_or_default();
+    match kind.as_str() {
         // Native tools use `server_tool_use` instead.
         "tool_use" => {
             let id = block.field("id").call_id().map(str::to_owned);
-            let name = block.field("name").call_name().unwrap_or_default().to_owned();
             let mut slot =
-                Slot { number: number.unwrap_or(reading.slots.next_number()), id, name, ..Slot::default() };
+                Slot { number: number.unwrap_or(reading.slots.next_number()), id, ..Slot::default() };
+            slot.push_name(own("name"));
             slot.set_arguments(&block.field("input"));
             slot.open = number.is_some();
             part.call = Some(reading.slots.begin(slot));
         }
-        "text" => reading.add_text(block.field("text").as_text().unwrap_or_default()),
-        "thinking" => reading.reason(block.field("thinking").as_text().unwrap_or_default()),
+        "text" => reading.add_text(own("text")),
+        "thinking" => reading.reason(own("thinking")),
         _ => {}
     }
     let at = reading.draft.push(part);
     if let Some(number) = number {
         reading.draft.know(at, Key::Number(number));
     }
+}
+
+/// Returns the type of a block, or of one without a type by its members; `None` where they do not tell.
+fn block_kind<'v>(block: &'v ExactValue<'_>) -> Option<&'v str> {
+    let text = |name: &str| block.get(name).and_then(ExactValue::as_str);
+    if let Some(kind) = text("type").filter(|kind| !kind.trim().is_empty()) {
+        return Some(kind);
+    }
+    let is_native = text("id").is_some_and(|id| id.starts_with("srvtoolu_"));
+    let kinds = [
+        ("server_tool_use", is_native && text("name").is_some()),
+        ("tool_use", text("name").is_some() && (text("id").is_some() || block.get("input").is_some())),
+        ("thinking", text("thinking").is_some()),
+        ("text", text("text").is_some()),
+    ];
+    kinds.into_iter().find_map(|(kind, is_it)| is_it.then_some(kind))
+}
+
+/// Adds an event. A part of one that cannot be read is left out.
+pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    if let Err(error) = push_event(event, reading) {
+        reading.skip(error);
+    }
     Ok(())
 }
 
-pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-    match event.field("type").text()? {
+fn push_event(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    match event_kind(event)? {
         "message_start" => begin_message(&event.field("message"), reading),
         "content_block_start" => {
-            begin_block(&event.field("content_block"), Some(event.field("index").number()?), reading)?;
+            let index = event.field("index");
+            // Some servers omit the index.
+            let number = if index.value().is_some() { index.number()? } else { reading.draft.len() as u64 };
+            begin_block(&event.field("content_block"), Some(number), reading);
         }
         "content_block_delta" => push_delta(&event.field("delta"), &event.field("index"), reading)?,
         "content_block_stop" => {
-            let key = Key::Number(event.field("index").number()?);
-            if let Some(part) = reading.draft.find(&key).and_then(|at| reading.draft.get_mut(at)) {
-                part.open = false;
-            }
-            if let Some(slot) = reading.slots.find(&key).and_then(|at| reading.slots.get_mut(at)) {
+            let at = block_index(&event.field("index"), reading)?;
+            let Some(part) = at.and_then(|at| reading.draft.get_mut(at)) else { return Ok(()) };
+            part.open = false;
+            if let Some(slot) = part.call.and_then(|at| reading.slots.get_mut(at)) {
                 slot.open = false;
             }
         }
         "message_delta" => {
             reading.count(&event.field("usage"));
-            reading.stop(event.field("delta").field("stop_reason").any_text()?, FINISHED);
+            reading.stop_at(&event.field("delta").field("stop_reason"), FINISHED);
         }
         "message_stop" => reading.slots.end(),
         _ => {}
@@ -110,17 +157,68 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
     Ok(())
 }
 
+/// Returns the type of an event, or of one without a type by its members.
+fn event_kind<'v>(event: &At<'v>) -> Result<&'v str, DialectError> {
+    let kind = event.field("type");
+    let has = |name: &str| event.field(name).value().is_some();
+    match kind.as_text() {
+        Some(kind) => Ok(kind),
+        None if has("content_block") => Ok("content_block_start"),
+        None if event.field("message").object().is_ok() => Ok("message_start"),
+        None if has("delta") && has("index") => Ok("content_block_delta"),
+        None if has("delta") => Ok("message_delta"),
+        None => kind.text(),
+    }
+}
+
+/// Returns the position of a block that has begun: the last one, where the event has no index.
+fn block_index(index: &At<'_>, reading: &Reading) -> Result<Option<usize>, DialectError> {
+    match index.value() {
+        Some(_) => Ok(reading.draft.find(&Key::Number(index.number()?))),
+        None => Ok(reading.draft.len().checked_sub(1)),
+    }
+}
+
 /// Adds a [delta](https://platform.claude.com/docs/en/build-with-claude/streaming#content-block-delta-types) to
-/// its block.
+/// its block. A text or thinking begins a block that has not begun.
 fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-    let at = reading.draft.find(&Key::Number(index.number()?));
+    let has = |name: &str| delta.field(name).as_text().is_some();
+    let kind = match delta.field("type").as_text() {
+        None if has("partial_json") => "input_json_delta",
+        None if has("thinking") => "thinking_delta",
+        None if has("signature") => "signature_delta",
+        None => {
+            if has("text") {
+                "text_delta"
+            } else {
+                delta.field("type").text()?
+            }
+        }
+        Some(kind) => kind,
+    };
+    let mut at = block_index(index, reading)?;
+    if at.is_none() && matches!(kind, "text_delta" | "thinking_delta") {
+        let name = kind.strip_suffix("_delta").unwrap_or_default();
+        let block = ExactValue::Object(vec![("type".into(), text(name)), (name.to_owned().into(), text(""))]);
+        begin_block(&index.with(&block), Some(index.number()?), reading);
+        at = block_index(index, reading)?;
+    }
     let Some(part) = at.and_then(|at| reading.draft.get_mut(at)) else {
         return Err(index.error("the index of a block that has begun"));
     };
-    match delta.field("type").text()? {
+    match kind {
         // Used for calls and for native tools.
         "input_json_delta" => {
-            let piece = delta.field("partial_json").text()?;
+            let piece = delta.field("partial_json");
+            let Some(piece) = piece.as_text() else {
+                // The rest of the input is not the whole.
+                let error = piece.error("a text");
+                if let Some(call) = part.call {
+                    reading.contradict(call, error);
+                    return Ok(());
+                }
+                return Err(error);
+            };
             part.json.push_str(piece);
             if let Some(slot) = part.call.and_then(|at| reading.slots.get_mut(at)) {
                 // The parts are the whole input, whatever the block began with.
@@ -138,6 +236,9 @@ fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(
             let ExactValue::Object(members) = &mut part.value else { return Ok(()) };
             let more = delta.members().filter(|(name, more)| *name != "type" && more.value().is_some());
             join(members, more, |_, place, more| add(place, &more.to_owned()));
+            if let Some(slot) = part.call.and_then(|at| reading.slots.get_mut(at)) {
+                slot.push_name(delta.field("name").as_text().unwrap_or_default());
+            }
         }
     }
     reading.add_text(delta.field("text").as_text().unwrap_or_default());

@@ -47,17 +47,19 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
     let candidate = candidate(response)?;
     let content = candidate.field("content");
     reading.draft.take_members(&content, "parts");
-    for part in content.field("parts").any_items()? {
+    for part in parts(&content, reading) {
         let call = part.field("functionCall");
-        for field in ["partialArgs", "willContinue"] {
-            let field = call.field(field);
-            if field.value().is_some_and(|value| *value != ExactValue::Bool(false)) {
-                return Err(field.error("whole arguments (parts of them are for an assembler)"));
-            }
-        }
         let mut own = Part::new(part.to_owned());
         if call.value().is_some() {
-            own.call = Some(push_call(&call, &mut reading.slots)?);
+            let at = push_call(&call, reading);
+            own.call = Some(at);
+            for field in ["partialArgs", "willContinue"] {
+                let field = call.field(field);
+                if field.value().is_some_and(|value| *value != ExactValue::Bool(false)) {
+                    let error = field.error("whole arguments (parts of them are for an assembler)");
+                    reading.contradict(at, error);
+                }
+            }
         }
         tell(&part, reading);
         reading.draft.push(own);
@@ -71,10 +73,10 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
     let candidate = candidate(event)?;
     let content = candidate.field("content");
     reading.draft.take_members(&content, "parts");
-    for part in content.field("parts").any_items()? {
+    for part in parts(&content, reading) {
         let call = part.field("functionCall");
         if call.value().is_some() {
-            push_call_part(&part, &call, reading)?;
+            push_call_part(&part, &call, reading);
         } else {
             tell(&part, reading);
             push_text_part(&part, &mut reading.draft);
@@ -85,6 +87,25 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
         reading.slots.end();
     }
     Ok(())
+}
+
+/// Returns the parts of a content that can be read.
+fn parts<'v>(content: &At<'v>, reading: &mut Reading) -> Vec<At<'v>> {
+    let items = content.field("parts").any_items().unwrap_or_else(|error| {
+        reading.skip(error);
+        Vec::new()
+    });
+    let mut is_readable = |part: &At<'v>| match part.object().and_then(|part| {
+        let call = part.field("functionCall");
+        call.value().map_or(Ok(()), |_| call.object().map(drop))
+    }) {
+        Ok(()) => true,
+        Err(error) => {
+            reading.skip(error);
+            false
+        }
+    };
+    items.into_iter().filter(|part| is_readable(part)).collect()
 }
 
 /// Emits the text of a part.
@@ -128,9 +149,9 @@ fn push_text_part(part: &At<'_>, draft: &mut Draft) {
 }
 
 /// Adds a call, or the members of a further part beside its part of the arguments.
-fn push_call_part(part: &At<'_>, call: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn push_call_part(part: &At<'_>, call: &At<'_>, reading: &mut Reading) {
     let begun = reading.slots.len();
-    let at = push_call(call, &mut reading.slots)?;
+    let at = push_call(call, reading);
     let is_new = reading.slots.len() > begun;
     let place = if is_new {
         reading.draft.push(Part::of_call(ExactValue::Object(Vec::new()), at))
@@ -138,9 +159,9 @@ fn push_call_part(part: &At<'_>, call: &At<'_>, reading: &mut Reading) -> Result
         reading.draft.find(&Key::Number(at as u64)).unwrap_or_default()
     };
     reading.draft.know(place, Key::Number(at as u64));
-    let Some(own) = reading.draft.get_mut(place) else { return Ok(()) };
+    let Some(own) = reading.draft.get_mut(place) else { return };
     own.open |= call.field("partialArgs").value().is_some();
-    let ExactValue::Object(members) = &mut own.value else { return Ok(()) };
+    let ExactValue::Object(members) = &mut own.value else { return };
     join(members, part.members(), |name, own, value| match own {
         ExactValue::Object(function) if name == "functionCall" => push_function(function, call),
         ExactValue::Null if name == "functionCall" => {
@@ -150,7 +171,6 @@ fn push_call_part(part: &At<'_>, call: &At<'_>, reading: &mut Reading) -> Result
         }
         _ => *own = value.to_owned(),
     });
-    Ok(())
 }
 
 /// Adds the members of a part of a call, except its part of the arguments.
@@ -220,10 +240,9 @@ fn candidate<'v>(response: &At<'v>) -> Result<At<'v>, DialectError> {
 /// `STOP` means that all calls are complete. Returns `true` if there is one.
 fn stop(candidate: &At<'_>, reading: &mut Reading) -> Result<bool, DialectError> {
     let place = candidate.field("finishReason");
-    let reason = place.any_text()?;
-    let has_reason = reading.stop(reason, &["STOP"]);
+    let has_reason = reading.stop_at(&place, &["STOP"]);
     // The response contains no other sign of this call.
-    if let Some(reason @ "MALFORMED_FUNCTION_CALL") = reason
+    if let Some(reason @ "MALFORMED_FUNCTION_CALL") = place.as_text()
         && reading.slots.last().is_none()
     {
         return Err(place.error_with("a call", reason));
@@ -234,7 +253,8 @@ fn stop(candidate: &At<'_>, reading: &mut Reading) -> Result<bool, DialectError>
 /// Adds a call, or a part of one: the first has the name, and all but the last have `willContinue`
 /// ([fields](https://googleapis.github.io/js-genai/release_docs/interfaces/types.FunctionCall.html); the last
 /// may be [empty](https://github.com/vercel/ai/pull/13929)).
-fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
+fn push_call(call: &At<'_>, reading: &mut Reading) -> usize {
+    let slots = &mut reading.slots;
     let (id, name) = (call.field("id").call_id(), call.field("name").call_name());
     let goes_on = |at: &usize| {
         slots.get(*at).is_some_and(|slot| slot.open && name.is_none_or(|name| name == slot.name))
@@ -246,35 +266,45 @@ fn push_call(call: &At<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
     let at = match begun.filter(goes_on) {
         Some(at) => at,
         None => {
-            let (name, id) = (name.unwrap_or_default().to_owned(), id.map(str::to_owned));
-            slots.begin(Slot { number: slots.next_number(), id, name, ..Slot::default() })
+            let mut slot = Slot { number: slots.next_number(), id: id.map(str::to_owned), ..Slot::default() };
+            slot.push_name(call.field("name").as_text().unwrap_or_default());
+            slots.begin(slot)
         }
     };
-    let Some(slot) = slots.get_mut(at) else { return Ok(at) };
+    let Some(slot) = slots.get_mut(at) else { return at };
+    let pushed = push_arguments(call, slot);
+    slot.open = call.field("willContinue").value().is_some_and(|it| *it == ExactValue::Bool(true));
+    // The provider omits empty arguments.
+    if !slot.open && slot.is_blank() {
+        slot.value = Some(ExactValue::Object(Vec::new()));
+    }
+    if let Err(error) = pushed {
+        reading.contradict(at, error);
+    }
+    at
+}
+
+/// Adds the arguments of a call, in one piece or in parts.
+fn push_arguments(call: &At<'_>, slot: &mut Slot) -> Result<(), DialectError> {
     let (args, parts) = (call.field("args"), call.field("partialArgs"));
     if args.value().is_some() && !slot.is_blank() {
         return Err(args.error("arguments once"));
     }
     slot.set_arguments(&args);
     let items = parts.any_items()?;
-    if !items.is_empty() {
-        // Parts are added to the arguments that arrived in one piece, if any did.
-        if slot.value.is_none() && !slot.is_blank() {
-            let text = std::mem::take(&mut slot.text);
-            let Some(value @ ExactValue::Object(_)) = ExactValue::read(&text) else {
-                return Err(parts.error("parts of arguments that are an object"));
-            };
-            slot.value = Some(value.into_owned());
-        }
-        let value = slot.value.get_or_insert(ExactValue::Object(Vec::new()));
-        items.iter().try_for_each(|part| push_part(part, value))?;
+    if items.is_empty() {
+        return Ok(());
     }
-    slot.open = call.field("willContinue").value().is_some_and(|it| *it == ExactValue::Bool(true));
-    // The provider omits empty arguments.
-    if !slot.open && slot.is_blank() {
-        slot.value = Some(ExactValue::Object(Vec::new()));
+    // Parts are added to the arguments that arrived in one piece, if any did.
+    if slot.value.is_none() && !slot.is_blank() {
+        let text = std::mem::take(&mut slot.text);
+        let Some(value @ ExactValue::Object(_)) = ExactValue::read(&text) else {
+            return Err(parts.error("parts of arguments that are an object"));
+        };
+        slot.value = Some(value.into_owned());
     }
-    Ok(at)
+    let value = slot.value.get_or_insert(ExactValue::Object(Vec::new()));
+    items.iter().try_for_each(|part| push_part(part, value))
 }
 
 /// Adds a part of the arguments: a value and its path, or a part of a text.

@@ -51,12 +51,22 @@ const FINISHED: &[&str] = &[
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.identify(&response.field("id"), &response.field("model"));
     reading.count(&response.field("usage"));
-    for choice in response.field("choices").items()? {
+    let choices = response.field("choices").items()?;
+    let is_only = choices.len() == 1;
+    for choice in choices {
         refuse_failure(&choice)?;
         let message = choice.field("message");
-        let listed = message.object()?.field("tool_calls");
+        if let Err(error) = message.object() {
+            // Nothing of the response could be read.
+            if is_only {
+                return Err(error);
+            }
+            reading.skip(error);
+            continue;
+        }
+        let listed = message.field("tool_calls");
         let function = message.field("function_call");
-        let calls = call_items(&listed)?;
+        let calls = call_items(&listed, reading);
         let has_calls = !calls.is_empty() || function.value().is_some();
         // Choices are alternatives: running the calls of all of them would repeat every action.
         if has_calls && reading.slots.last().is_some() {
@@ -75,33 +85,43 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
         message::tell(&message, reading);
         for call in calls {
             let at = read_call(&call, &mut reading.slots);
-            let own = call.object().map_or_else(|_| ExactValue::Object(Vec::new()), |call| call.to_owned());
+            let mut own =
+                call.object().map_or_else(|_| ExactValue::Object(Vec::new()), |call| call.to_owned());
+            nest_members(&mut own);
             reading.draft.push(Piece::of_call(own, at));
         }
         if function.value().is_some() {
-            let mut slot = function_call(&function);
+            let mut slot = function_call();
+            slot.push_name(function.field("name").as_text().unwrap_or_default());
             slot.set_arguments(&function.field("arguments"));
             reading.slots.begin(slot);
         }
-        reading.stop(choice.field("finish_reason").any_text()?, FINISHED);
+        reading.stop_at(&choice.field("finish_reason"), FINISHED);
     }
     Ok(())
 }
 
-/// Returns the calls of a list that may be absent. Items without content are no calls, and neither is a value that is no
-/// list.
-fn call_items<'v>(calls: &At<'v>) -> Result<Vec<At<'v>>, DialectError> {
+/// Returns the calls of a list that may be absent, or a single call. Items without content are no calls, and neither is
+/// any other value.
+fn call_items<'v>(calls: &At<'v>, reading: &mut Reading) -> Vec<At<'v>> {
     match calls.value() {
-        Some(ExactValue::List(_)) => {
-            Ok(calls.items()?.into_iter().filter(|call| call.value().is_some()).collect())
-        }
-        _ => Ok(Vec::new()),
+        None => Vec::new(),
+        Some(ExactValue::Object(call)) if !call.is_empty() => vec![calls.clone()],
+        Some(ExactValue::Object(_)) => Vec::new(),
+        Some(_) => match calls.items() {
+            Ok(items) => items.into_iter().filter(|call| call.value().is_some()).collect(),
+            Err(error) => {
+                reading.skip(error);
+                Vec::new()
+            }
+        },
     }
 }
 
 fn read_call(call: &At<'_>, slots: &mut Slots) -> usize {
     let part = Part::of(call);
     let mut slot = part.begun(slots.next_number());
+    slot.push_name(part.name_part);
     slot.set_arguments(&part.arguments);
     slots.begin(slot)
 }
@@ -116,15 +136,60 @@ fn is_custom_call(call: &ExactValue<'_>) -> bool {
     }
 }
 
+/// Returns the names of the members of a call with its name, and with its arguments.
+fn call_kind(call: &ExactValue<'_>) -> (&'static str, &'static str) {
+    if is_custom_call(call) { ("custom", "input") } else { ("function", "arguments") }
+}
+
+/// Returns `true` for a call with a name or arguments beside the object that should contain them, as some servers send
+/// it, instead of in it.
+fn is_flat(call: &ExactValue<'_>) -> bool {
+    let (kind, arguments) = call_kind(call);
+    let holder = call.get(kind);
+    let has = |object: Option<&ExactValue<'_>>, name: &str| {
+        object.and_then(|object| object.get(name)).is_some_and(|it| !it.is_null())
+    };
+    let is_outside = |name: &str| has(Some(call), name) && !has(holder, name);
+    is_outside("name")
+        || is_outside(arguments)
+        || holder.is_some_and(|it| matches!(it, ExactValue::String(_)))
+}
+
+/// Moves a name and arguments beside the object that should contain them into it. A text in place of the object is the
+/// name.
+fn nest_members(call: &mut ExactValue<'static>) {
+    if !is_flat(call) {
+        return;
+    }
+    let (kind, arguments) = call_kind(call);
+    let ExactValue::Object(members) = call else { return };
+    let mut take = |name: &str| {
+        let at = members.iter().position(|(own, value)| own == name && !value.is_null())?;
+        Some(members.remove(at).1)
+    };
+    let mut holder = match take(kind) {
+        Some(name @ ExactValue::String(_)) => ExactValue::Object(vec![("name".into(), name)]),
+        Some(holder @ ExactValue::Object(_)) => holder,
+        _ => ExactValue::Object(Vec::new()),
+    };
+    for name in ["name", arguments] {
+        if holder.get(name).is_none_or(ExactValue::is_null)
+            && let Some(value) = take(name)
+        {
+            put(&mut holder, name, value);
+        }
+    }
+    put(call, kind, holder);
+}
+
 /// The prefix of generated ids for calls from `function_call`, which has no id: it selects a message with the
 /// role `function` as the answer. No id of a provider begins with it.
 const FUNCTION_CALL: &str = "without_id_function_call_";
 
-/// Reads the legacy `function_call` of a message, without its arguments.
-fn function_call(call: &At<'_>) -> Slot {
+/// Creates the call of the legacy `function_call` of a message, without its name and arguments.
+fn function_call() -> Slot {
     let id = Some(format!("{FUNCTION_CALL}{}", CallId::generate()));
-    let name = call.field("name").call_name().unwrap_or_default().to_owned();
-    Slot { number: u64::MAX, id, name, ..Slot::default() }
+    Slot { number: u64::MAX, id, ..Slot::default() }
 }
 
 /// Returns the members of a call of a message; the `type` of the call is set where it is absent.
@@ -132,10 +197,8 @@ pub(super) fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) 
     if !is_own {
         return None;
     }
-    let (kind, arguments, form) = match is_custom_call(call) {
-        true => ("custom", "input", ArgumentsForm::FreeText),
-        false => ("function", "arguments", ArgumentsForm::ObjectText),
-    };
+    let (kind, arguments) = call_kind(call);
+    let form = if kind == "custom" { ArgumentsForm::FreeText } else { ArgumentsForm::ObjectText };
     if call.get("type").and_then(ExactValue::as_str) != Some(kind) {
         put(call, "type", text(kind));
     }
@@ -171,18 +234,18 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
         message::push_members(&delta, &mut reading.draft);
         message::tell(&delta, reading);
         let is_function = reading.slots.last().and_then(|at| reading.slots.get(at)).map(is_function_call);
-        for part in call_items(&parts)? {
+        for part in call_items(&parts, reading) {
             if is_function == Some(true) {
                 return Err(parts.error("calls here or in `function_call`, and not in both"));
             }
             let begun = reading.slots.len();
-            let at = push_part(&Part::of(&part), &mut reading.slots)?;
+            let at = push_part(&Part::of(&part), &mut reading.slots);
             message::push_piece(&part, at, reading.slots.len() > begun, &mut reading.draft);
         }
         if function.value().is_some() {
             push_function_call(&function, &mut reading.slots)?;
         }
-        if reading.stop(choice.field("finish_reason").any_text()?, FINISHED) {
+        if reading.stop_at(&choice.field("finish_reason"), FINISHED) {
             reading.slots.end();
         }
     }
@@ -205,8 +268,8 @@ struct Part<'v> {
     number: Option<u64>,
     id: Option<&'v str>,
     name: Option<&'v str>,
-    /// The location of the name.
-    name_location: At<'v>,
+    /// The name as received: `null` as a text may also be a part of a name.
+    name_part: &'v str,
     arguments: At<'v>,
     /// Set where the tool takes free text.
     custom: bool,
@@ -215,8 +278,16 @@ struct Part<'v> {
 impl<'v> Part<'v> {
     fn of(part: &At<'v>) -> Self {
         let is_custom = part.value().is_some_and(is_custom_call);
-        let (holder, arguments) =
-            if is_custom { (part.field("custom"), "input") } else { (part.field("function"), "arguments") };
+        let (kind, arguments) = part.value().map_or(("function", "arguments"), call_kind);
+        let holder = part.field(kind);
+        let (mut name, mut arguments) = (holder.field("name"), holder.field(arguments));
+        // Some servers send these members beside the object, or the name in place of it.
+        if name.value().is_none() {
+            name = if holder.as_text().is_some() { holder } else { part.field("name") };
+        }
+        if arguments.value().is_none() {
+            arguments = part.field(if is_custom { "input" } else { "arguments" });
+        }
         let number = match part.field("index").value() {
             Some(ExactValue::String(text)) => text.trim().parse().ok(),
             index => index.and_then(ExactValue::as_u64),
@@ -224,17 +295,16 @@ impl<'v> Part<'v> {
         Self {
             number,
             id: part.field("id").call_id(),
-            name: holder.field("name").call_name(),
-            name_location: holder.field("name"),
-            arguments: holder.field(arguments),
+            name: name.call_name(),
+            name_part: name.as_text().unwrap_or_default(),
+            arguments,
             custom: is_custom,
         }
     }
 
-    /// Creates the call that begins with this part, without its arguments. A later part may have its name.
+    /// Creates the call that begins with this part, without its name and arguments. A later part may have its name.
     fn begun(&self, number: u64) -> Slot {
-        let (id, name) = (self.id.map(str::to_owned), self.name.unwrap_or_default().to_owned());
-        Slot { number, id, name, custom: self.custom, ..Slot::default() }
+        Slot { number, id: self.id.map(str::to_owned), custom: self.custom, ..Slot::default() }
     }
 
     /// Returns the call that the part belongs to; `None` where it begins one.
@@ -242,8 +312,9 @@ impl<'v> Part<'v> {
     /// Calls are distinguished by number, and by id where servers number all of them 0 or not at all. A part
     /// without a number begins a call if it has a name. Under an existing number, a name with a new id begins a call, and
     /// so does a name after the end of the arguments. The parts of a number are one call until it has a name; some
-    /// servers [give each part an id of its own](https://github.com/poolsideai/pool/issues/9).
-    fn place(&self, slots: &Slots) -> Result<Option<usize>, DialectError> {
+    /// servers [give each part an id of its own](https://github.com/poolsideai/pool/issues/9). Any other name is a further
+    /// piece of the name.
+    fn place(&self, slots: &Slots) -> Option<usize> {
         let by_id = self.id.and_then(|id| slots.find(&Key::Id(id.to_owned())));
         let at = match self.number {
             Some(number) => by_id
@@ -252,8 +323,8 @@ impl<'v> Part<'v> {
             None if by_id.is_some() => by_id,
             None if self.name.is_some() => slots.last().filter(|at| slots.get(*at).is_some_and(is_unnamed)),
             None => slots.last(),
-        };
-        let Some((at, slot)) = at.and_then(|at| Some((at, slots.get(at)?))) else { return Ok(None) };
+        }?;
+        let slot = slots.get(at)?;
         let is_same_id = self.id.is_some() && slot.id.as_deref() == self.id;
         let is_other_id = self.id.is_some() && slot.id.is_some() && !is_same_id;
         let belongs = match self.name {
@@ -263,10 +334,9 @@ impl<'v> Part<'v> {
             Some(_) if slot.is_closed() && !is_same_id => false,
             Some(name) if name == slot.name => true,
             // The first id under a number whose call has none.
-            Some(_) if self.id.is_some() && !is_same_id => false,
-            Some(_) => return Err(self.name_location.another_name(&slot.name)),
+            Some(_) => self.id.is_none() || is_same_id,
         };
-        Ok(belongs.then_some(at))
+        belongs.then_some(at)
     }
 }
 
@@ -274,14 +344,16 @@ fn is_unnamed(slot: &Slot) -> bool {
     slot.name.is_empty()
 }
 
-fn push_part(part: &Part<'_>, slots: &mut Slots) -> Result<usize, DialectError> {
-    let at = match part.place(slots)? {
+/// Adds a part of a call, or begins one; returns its index.
+fn push_part(part: &Part<'_>, slots: &mut Slots) -> usize {
+    let at = match part.place(slots) {
         Some(at) => at,
         None => {
             let number = part.number.unwrap_or_else(|| slots.next_number());
             let mut slot = part.begun(number);
             let before = slots.find(&Key::Number(number)).and_then(|at| slots.get(at));
-            slot.repeated = part.id.is_none() && before.is_some_and(|before| before.name == slot.name);
+            let name = part.name.unwrap_or_default();
+            slot.repeated = part.id.is_none() && before.is_some_and(|before| before.name == name);
             slots.begin(slot)
         }
     };
@@ -292,30 +364,23 @@ fn push_part(part: &Part<'_>, slots: &mut Slots) -> Result<usize, DialectError> 
         }
     }
     if let Some(slot) = slots.get_mut(at) {
-        if is_unnamed(slot) {
-            part.name.unwrap_or_default().clone_into(&mut slot.name);
-        }
+        slot.push_name(part.name_part);
         slot.set_arguments(&part.arguments);
     }
-    Ok(at)
+    at
 }
 
 /// Adds a part of the legacy `function_call` of a message.
 fn push_function_call(part: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     let at = match slots.last() {
         Some(at) => at,
-        None => slots.begin(function_call(part)),
+        None => slots.begin(function_call()),
     };
     let Some(slot) = slots.get_mut(at) else { return Ok(()) };
     if !is_function_call(slot) {
         return Err(part.error("calls in `tool_calls` or here, and not in both"));
     }
-    let name = part.field("name");
-    match name.call_name() {
-        Some(own) if is_unnamed(slot) => own.clone_into(&mut slot.name),
-        Some(own) if own != slot.name => return Err(name.another_name(&slot.name)),
-        _ => {}
-    }
+    slot.push_name(part.field("name").as_text().unwrap_or_default());
     slot.set_arguments(&part.field("arguments"));
     Ok(())
 }

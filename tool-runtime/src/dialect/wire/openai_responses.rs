@@ -12,6 +12,7 @@ use crate::{
     dialect::{
         BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
+        draft::{put, text},
         error::At,
         history::{ArgumentsForm, CallMembers},
         reading::Reading,
@@ -37,35 +38,69 @@ const FINISHED: &[&str] = &["completed"];
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.identify(&response.field("id"), &response.field("model"));
     for item in response.field("output").items()? {
+        let typed = with_type(&item);
+        let item = typed.as_ref().map_or_else(|| item.clone(), |typed| item.with(typed));
         let mut call = None;
-        if is_call(&item)? {
-            let at = begin(&item, reading.slots.next_number(), &mut reading.slots)?;
-            complete_call(&item, at, &mut reading.slots)?;
-            call = Some(at);
+        match item_kind(&item) {
+            Ok(Some(CALL | CUSTOM_CALL)) => {
+                let at = begin(&item, reading.slots.next_number(), &mut reading.slots);
+                complete_call(&item, at, reading);
+                call = Some(at);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                reading.skip(error);
+                continue;
+            }
         }
         items::read(&item, call, reading);
     }
     reading.count(&response.field("usage"));
-    let status = response.field("status").any_text()?;
-    stop(response, status, reading)
+    stop(response, &response.field("status"), reading);
+    Ok(())
 }
 
 /// Records the end of a response by its
 /// [status](https://platform.openai.com/docs/api-reference/responses/object#responses/object-status).
-fn stop(response: &At<'_>, status: Option<&str>, reading: &mut Reading) -> Result<(), DialectError> {
-    if status == Some("incomplete") {
-        let reason = response.field("incomplete_details").field("reason").any_text()?;
-        reading.stop(reason.filter(|it| !it.is_empty()).or(status), &[]);
+fn stop(response: &At<'_>, status: &At<'_>, reading: &mut Reading) {
+    if status.is("incomplete") {
+        let reason = response.field("incomplete_details").field("reason");
+        let reason = reason.as_text().filter(|it| !it.is_empty());
+        reading.stop(reason.or(status.as_text()), &[]);
     } else {
-        reading.stop(status, FINISHED);
+        reading.stop_at(status, FINISHED);
+    }
+}
+
+/// Adds an event. A part of one that cannot be read is left out.
+pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    let item = event.field("item");
+    if let (Some(typed), Some(event_value)) = (with_type(&item), event.value()) {
+        let mut typed_event = event_value.clone().into_owned();
+        put(&mut typed_event, "item", typed);
+        return push(&event.with(&typed_event), reading);
+    }
+    let kind = event.field("type");
+    match kind.as_text() {
+        Some("response.failed") => {
+            reading.stop(Some("failed"), FINISHED);
+            return Err(event.field("response").field("error").failure());
+        }
+        Some("error") => return Err(event.failure()),
+        Some(kind) => {
+            if let Err(error) = push_event(kind, event, reading) {
+                reading.skip(error);
+            }
+        }
+        None => reading.skip(kind.error("a text")),
     }
     Ok(())
 }
 
-pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn push_event(kind: &str, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.identify(&event.field("response").field("id"), &event.field("response").field("model"));
     let slots = &mut reading.slots;
-    match event.field("type").text()? {
+    match kind {
         "response.output_item.added" => {
             let item = event.field("item");
             let mut call = None;
@@ -73,7 +108,7 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
                 let at = match begun(event, slots)? {
                     Some(at) => at,
                     None => {
-                        let at = begin(&item, number(event, slots)?, slots)?;
+                        let at = begin(&item, number(event, slots)?, slots);
                         slots.get_mut(at).into_iter().for_each(|slot| slot.open = true);
                         at
                     }
@@ -83,8 +118,13 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
             items::begin(event, call, reading);
         }
         "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
-            let delta = event.field("delta").text()?;
-            slot(event, slots)?.push_text(delta);
+            let delta = event.field("delta");
+            let at = slot(event, slots)?;
+            match (delta.as_text(), slots.get_mut(at)) {
+                (Some(part), Some(slot)) => slot.push_text(part),
+                // The rest of the arguments is not the whole; a later event may have it.
+                _ => return Err(delta.error("a text")),
+            }
         }
         "response.function_call_arguments.done" => whole(event, "arguments", slots)?,
         "response.custom_tool_call_input.done" => whole(event, "input", slots)?,
@@ -94,39 +134,59 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
             if is_call(&item)? {
                 // Some servers send no event for an item before it is done.
                 let number = number(event, slots)?;
-                let at = match known(&item, number, slots)? {
-                    Some(at) => at,
-                    None => begin(&item, number, slots)?,
-                };
-                complete_call(&item, at, slots)?;
+                let at = known(&item, number, slots).unwrap_or_else(|| begin(&item, number, slots));
+                complete_call(&item, at, reading);
                 call = Some(at);
             }
             items::end(event, call, reading);
         }
         "response.completed" | "response.incomplete" => {
             let response = event.field("response");
-            end(&response, reading)?;
+            if let Err(error) = end(&response, reading) {
+                reading.skip(error);
+            }
+            reading.slots.end();
             reading.count(&response.field("usage"));
-            stop(&response, response.field("status").any_text()?, reading)?;
-            let is_whole = event.field("type").is("response.completed");
-            stop(&response, Some(if is_whole { "completed" } else { "incomplete" }), reading)?;
+            stop(&response, &response.field("status"), reading);
+            let name = ExactValue::String(kind.trim_start_matches("response.").into());
+            stop(&response, &event.field("type").with(&name), reading);
         }
-        "response.failed" => {
-            reading.stop(Some("failed"), FINISHED);
-            return Err(event.field("response").field("error").failure());
-        }
-        "error" => return Err(event.failure()),
         kind => items::push(kind, event, reading)?,
     }
     Ok(())
 }
 
+/// The types of items that are calls.
+const CALL: &str = "function_call";
+const CUSTOM_CALL: &str = "custom_tool_call";
+
+/// Returns the type of an item; `None` for the `null` items of some servers, which the provider's SDK ignores.
+fn item_kind<'v>(item: &At<'v>) -> Result<Option<&'v str>, DialectError> {
+    if item.value().is_none() { Ok(None) } else { item.field("type").text().map(Some) }
+}
+
 fn is_call(item: &At<'_>) -> Result<bool, DialectError> {
-    // Some servers send `null` items, which the provider's SDK ignores.
-    if item.value().is_none() {
-        return Ok(false);
+    Ok(matches!(item_kind(item)?, Some(CALL | CUSTOM_CALL)))
+}
+
+/// Returns an item without a type with the type that its members tell.
+fn with_type(item: &At<'_>) -> Option<ExactValue<'static>> {
+    let value = item.value()?;
+    if !matches!(value, ExactValue::Object(_)) || item.field("type").as_text().is_some() {
+        return None;
     }
-    Ok(matches!(item.field("type").text()?, "function_call" | "custom_tool_call"))
+    let has = |name: &str| item.field(name).value().is_some();
+    let kind = match () {
+        () if has("output") => return None,
+        () if has("name") && has("arguments") => CALL,
+        () if has("name") && has("call_id") && has("input") => CUSTOM_CALL,
+        () if has("content") && item.field("role").as_text().is_some() => "message",
+        () if has("summary") => "reasoning",
+        () => return None,
+    };
+    let mut typed = value.clone().into_owned();
+    put(&mut typed, "type", text(kind));
+    Some(typed)
 }
 
 /// Returns the members of a call of a message.
@@ -154,86 +214,85 @@ fn begun(event: &At<'_>, slots: &Slots) -> Result<Option<usize>, DialectError> {
 }
 
 /// Begins the call of an item.
-fn begin(item: &At<'_>, number: u64, slots: &mut Slots) -> Result<usize, DialectError> {
+fn begin(item: &At<'_>, number: u64, slots: &mut Slots) -> usize {
     let id = item.field("call_id").call_id().map(str::to_owned);
-    let name = item.field("name").call_name().unwrap_or_default().to_owned();
-    let custom = item.field("type").is("custom_tool_call");
-    let at = slots.begin(Slot { number, id, name, custom, ..Slot::default() });
-    if let Some(item) = item.field("id").any_text()? {
+    let custom = item.field("type").is(CUSTOM_CALL);
+    let mut slot = Slot { number, id, custom, ..Slot::default() };
+    slot.push_name(item.field("name").as_text().unwrap_or_default());
+    let at = slots.begin(slot);
+    if let Some(item) = item.field("id").as_text() {
         slots.know(at, Key::Item(item.to_owned()));
     }
-    Ok(at)
+    at
 }
 
-/// Updates a call from its completed item: its arguments, which some servers send nowhere else, and its status.
-fn complete_call(item: &At<'_>, at: usize, slots: &mut Slots) -> Result<(), DialectError> {
+/// Updates a call from its completed item: its name, its arguments, which some servers send nowhere else, and its status.
+fn complete_call(item: &At<'_>, at: usize, reading: &mut Reading) {
     let id = item.field("call_id").call_id();
-    let Some(slot) = slots.get_mut(at) else { return Ok(()) };
+    let Some(slot) = reading.slots.get_mut(at) else { return };
     slot.id = slot.id.take().or_else(|| id.map(str::to_owned));
-    if slot.name.is_empty() {
-        item.field("name").call_name().unwrap_or_default().clone_into(&mut slot.name);
+    let name = item.field("name");
+    if let Some(name) = name.call_name()
+        && !slot.complete_name(name)
+    {
+        slot.is_contradictory = true;
     }
     slot.done = true;
     let written = item.field(if slot.custom { "input" } else { "arguments" });
     slot.complete_arguments(&written);
-    let status = item.field("status").any_text()?.filter(|status| !status.is_empty());
-    slot.open = status.is_some_and(|status| status != "completed");
-    slot.status = status.filter(|_| slot.open).map(str::to_owned);
-    Ok(())
+    let status = item.field("status");
+    // A status that is no text is none of a completed call.
+    slot.open = status.value().is_some_and(|it| !matches!(it.as_str(), Some("" | "completed")));
+    slot.status = status.as_text().filter(|_| slot.open).map(str::to_owned);
 }
 
 /// Returns the call of a completed item, if it has begun.
-fn known(item: &At<'_>, number: u64, slots: &Slots) -> Result<Option<usize>, DialectError> {
-    let id = item.field("call_id").call_id();
+fn known(item: &At<'_>, number: u64, slots: &Slots) -> Option<usize> {
     let numbered = slots.find(&Key::Number(number));
     let of = |at: usize| slots.get(at).and_then(|slot| slot.id.as_deref());
-    let at = match id {
+    match item.field("call_id").call_id() {
         None => numbered.filter(|at| slots.get(*at).is_some_and(|slot| !slot.done)),
         Some(id) => numbered
             .filter(|at| of(*at).is_none_or(|own| own == id))
             .or_else(|| slots.find(&Key::Id(id.to_owned()))),
-    };
-    let name = item.field("name");
-    match at.and_then(|at| slots.get(at)) {
-        Some(slot) if name.call_name().is_some_and(|name| name != slot.name && !slot.name.is_empty()) => {
-            Err(name.another_name(&slot.name))
-        }
-        _ => Ok(at),
     }
 }
 
 /// Reads the items of a response that has ended, including calls without events, or without their last events.
 fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-    let slots = &mut reading.slots;
-    let had_events = slots.last().is_some();
+    let had_events = reading.slots.last().is_some();
+    let listed = response.field("output").any_items()?;
+    let typed: Vec<_> = listed.iter().map(with_type).collect();
     let mut items = Vec::new();
-    for (number, item) in (0..).zip(response.field("output").any_items()?) {
-        if !is_call(&item)? {
-            if item.value().is_some() {
+    for (number, (item, typed)) in (0..).zip(listed.iter().zip(&typed)) {
+        let item = typed.as_ref().map_or_else(|| item.clone(), |typed| item.with(typed));
+        match item_kind(&item) {
+            Ok(None) => continue,
+            Ok(Some(CALL | CUSTOM_CALL)) => {}
+            Ok(Some(_)) => {
                 items.push((item, None));
+                continue;
             }
-            continue;
+            Err(error) => {
+                reading.skip(error);
+                continue;
+            }
         }
         let has_id = item.field("call_id").call_id().is_some();
         // Without an id, the item cannot be matched with a call that has begun.
         if had_events && !has_id {
             continue;
         }
-        let at = match known(&item, number, slots)? {
-            Some(at) if slots.get(at).is_some_and(|slot| !slot.open && !slot.is_blank()) => at,
-            Some(at) => {
-                complete_call(&item, at, slots)?;
-                at
-            }
-            None => {
-                let at = begin(&item, number, slots)?;
-                complete_call(&item, at, slots)?;
+        let at = match known(&item, number, &reading.slots) {
+            Some(at) if reading.slots.get(at).is_some_and(|slot| !slot.open && !slot.is_blank()) => at,
+            found => {
+                let at = found.unwrap_or_else(|| begin(&item, number, &mut reading.slots));
+                complete_call(&item, at, reading);
                 at
             }
         };
         items.push((item, Some(at)));
     }
-    slots.end();
     items::end_all(&items, reading);
     Ok(())
 }
@@ -250,9 +309,9 @@ pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
 
 /// Returns the call that a part of arguments belongs to: by the number of its item, and by the item's id where
 /// several items have the number. Some servers change the id of an item with each event.
-fn slot<'s>(event: &At<'_>, slots: &'s mut Slots) -> Result<&'s mut Slot, DialectError> {
+fn slot(event: &At<'_>, slots: &Slots) -> Result<usize, DialectError> {
     let (index, item) = (event.field("output_index"), event.field("item_id"));
-    let by_item = item.any_text()?.and_then(|item| slots.find(&Key::Item(item.to_owned())));
+    let by_item = item.as_text().and_then(|item| slots.find(&Key::Item(item.to_owned())));
     let at = match index.value() {
         None => by_item,
         Some(_) => {
@@ -261,13 +320,14 @@ fn slot<'s>(event: &At<'_>, slots: &'s mut Slots) -> Result<&'s mut Slot, Dialec
             by_item.filter(is_numbered).or_else(|| slots.find(&Key::Number(number)))
         }
     };
-    at.and_then(|at| slots.get_mut(at)).ok_or_else(|| index.error("the index of a call that has begun"))
+    at.ok_or_else(|| index.error("the index of a call that has begun"))
 }
 
 /// Reads a text that was sent in parts and is repeated as a whole.
 fn whole(event: &At<'_>, field: &str, slots: &mut Slots) -> Result<(), DialectError> {
     let text = event.field(field).text()?;
-    let slot = slot(event, slots)?;
+    let at = slot(event, slots)?;
+    let Some(slot) = slots.get_mut(at) else { return Ok(()) };
     if !text.is_empty() {
         slot.set_text(text);
     }

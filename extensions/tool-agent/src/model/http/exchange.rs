@@ -7,6 +7,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use sse_stream::SseByteStream;
 use tokio::time::timeout;
 use tool_runtime::{
+    diagnostic::{Diagnostic, Severity},
     dialect::{AssembledResponse, BoundTools, Delta, DialectError},
     request::RequestAdditions,
 };
@@ -40,11 +41,7 @@ struct Exchange<'e> {
 impl Exchange<'_> {
     async fn run(&self, request: Request) -> Result<Response, ModelError> {
         let bound = self.settings.dialect.bind_tools(&request.tools);
-        for diagnostic in bound.diagnostics() {
-            if diagnostic.severity > tool_runtime::diagnostic::Severity::Note {
-                self.events.emit(Ok(ModelEvent::Unsupported(diagnostic.to_string()))).await;
-            }
-        }
+        self.emit_diagnostics(bound.diagnostics()).await;
         let Built { body, additions, unsupported } = body::body(self.settings, &bound, &request).await?;
         if additions != RequestAdditions::default() {
             self.events.emit(Ok(ModelEvent::Extended(additions))).await;
@@ -123,7 +120,15 @@ impl Exchange<'_> {
             true => self.streamed(bound, body.into_chunks()).await?,
             false => self.whole(bound, body.into_chunks()).await?,
         };
+        self.emit_diagnostics(&assembled.diagnostics).await;
         Ok(self.response(assembled))
+    }
+
+    /// Emits the diagnostics that are more than notes.
+    async fn emit_diagnostics(&self, diagnostics: &[Diagnostic]) {
+        for diagnostic in diagnostics.iter().filter(|it| it.severity > Severity::Note) {
+            self.events.emit(Ok(ModelEvent::Unsupported(diagnostic.to_string()))).await;
+        }
     }
 
     async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, ModelError> {

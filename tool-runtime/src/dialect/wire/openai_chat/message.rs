@@ -54,6 +54,15 @@ fn add_content(before: &mut ExactValue<'static>, more: &At<'_>) {
 
 /// Adds a part of a call to the message, except its arguments, which are inserted when all parts have arrived.
 pub(super) fn push_piece(part: &At<'_>, at: usize, is_new: bool, draft: &mut Draft) {
+    if part.value().is_some_and(super::is_flat) {
+        let mut nested = part.to_owned();
+        super::nest_members(&mut nested);
+        return push_nested(&part.with(&nested), at, is_new, draft);
+    }
+    push_nested(part, at, is_new, draft);
+}
+
+fn push_nested(part: &At<'_>, at: usize, is_new: bool, draft: &mut Draft) {
     let place = if is_new {
         let place = draft.push(Part { open: true, ..Part::of_call(ExactValue::Object(Vec::new()), at) });
         draft.know(place, Key::Number(at as u64));
@@ -89,7 +98,10 @@ fn push_function(function: &mut ExactValue<'static>, part: &At<'_>) {
 pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
     draft.fill(slots, |call, slot| {
         let (holder, arguments) = if slot.custom { ("custom", "input") } else { ("function", "arguments") };
-        if let Some(function) = call.get_mut(holder) {
+        if let Some(function) = call.entry(holder) {
+            if function.is_null() {
+                *function = ExactValue::Object(Vec::new());
+            }
             put(function, "name", text(&slot.name));
             put(function, arguments, slot.arguments());
         }

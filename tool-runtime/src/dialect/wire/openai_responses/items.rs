@@ -41,6 +41,7 @@ pub(super) fn end(event: &At<'_>, call: Option<usize>, reading: &mut Reading) {
 fn settle(item: &At<'_>, number: &At<'_>, call: Option<usize>, reading: &mut Reading) -> usize {
     let draft = &mut reading.draft;
     let at = find(&item.field("id"), number, call, draft)
+        .or_else(|| find_alike(item, number, call, draft))
         .unwrap_or_else(|| draft.push(Part { open: true, ..Part::new(ExactValue::Null) }));
     know(at, &item.field("id"), number, call, draft);
     let mut is_emitted = true;
@@ -74,6 +75,20 @@ fn find(id: &At<'_>, number: &At<'_>, call: Option<usize>, draft: &mut Draft) ->
         let at = draft.find(&Key::Number(number.value()?.as_u64()?))?;
         draft.get_mut(at).is_some_and(|part| part.open && part.call.is_none()).then_some(at)
     })
+}
+
+/// Returns the index of an item without an id and a number that has arrived in another event: the same item, or an open one
+/// of its type.
+fn find_alike(item: &At<'_>, number: &At<'_>, call: Option<usize>, draft: &mut Draft) -> Option<usize> {
+    if call.is_some() || number.value().is_some() || item.field("id").as_text().is_some() {
+        return None;
+    }
+    let (value, kind) = (item.value()?, item.field("type").as_text()?);
+    let is_alike = |part: &Part| {
+        part.call.is_none()
+            && (part.value == *value || part.open && part.is(kind) && part.value.get("id").is_none())
+    };
+    draft.parts().iter().position(is_alike)
 }
 
 fn know(at: usize, id: &At<'_>, number: &At<'_>, call: Option<usize>, draft: &mut Draft) {
