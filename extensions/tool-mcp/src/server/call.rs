@@ -79,6 +79,13 @@ impl<'a> Call<'a> {
         Ok(answer_of(&outcome, &definition, self.is_modern).into())
     }
 
+    /// Logs a member of `_meta` that is there and cannot be read: the call goes on without the reports that it asks for.
+    fn warn_of_unreadable(&self, member: &str, is_none: bool) {
+        if is_none && self.context.meta.0.0.get(member).is_some_and(|value| !value.is_null()) {
+            tracing::warn!("`params._meta.{member}` cannot be read; the call has no such reports");
+        }
+    }
+
     /// Runs the call. Its reports are sent as they occur, if the client wants them.
     async fn outcome(
         &self,
@@ -88,6 +95,8 @@ impl<'a> Call<'a> {
     ) -> Result<CallOutcome, ErrorData> {
         let token = self.context.meta.get_progress_token();
         let level = self.handler.log_level(&self.context, self.is_modern);
+        self.warn_of_unreadable("progressToken", token.is_none());
+        self.warn_of_unreadable("io.modelcontextprotocol/logLevel", self.is_modern && level.is_none());
         let tool = call.name.clone();
         let mut outcomes = match Reports::of(token, level) {
             // Boxed, so that the future of the request, which is copied, is small.

@@ -4,7 +4,10 @@ use std::{
     borrow::Cow,
     collections::VecDeque,
     future::ready,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -13,12 +16,12 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
         CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
-        GetTaskResult, Implementation, ListPromptsRequestMethod, ListPromptsResult,
-        ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-        ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, PromptsCapability,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability,
-        ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
-        Tool, UnsubscribeRequestParams, UpdateTaskParams,
+        GetTaskResult, Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
+        ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+        ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, LoggingLevel,
+        PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
+        ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -56,7 +59,7 @@ pub(super) struct Shared {
     pub(super) subscribed_bytes: SubscribedBytes,
     /// Over HTTP, changes are sent while a client has a stream for them, and noted otherwise.
     #[cfg(feature = "http")]
-    pub(super) announces_to_streams: std::sync::atomic::AtomicBool,
+    pub(super) announces_to_streams: AtomicBool,
     pub(super) shutdown_time: Duration,
     /// The time for the answer to a question, up to revision 2025-11-25.
     pub(super) question_timeout: Duration,
@@ -82,6 +85,8 @@ pub(super) struct Handler {
     id: OnceLock<String>,
     /// The requests of a client without an identity.
     pub(super) running: OfCaller,
+    /// The session was opened by `initialize`.
+    is_open: AtomicBool,
     /// The client of a session.
     client: OnceLock<Described>,
     pub(super) state: Arc<SessionState>,
@@ -104,6 +109,7 @@ impl Handler {
         Self {
             id: OnceLock::new(),
             running: OfCaller::default(),
+            is_open: AtomicBool::new(false),
             client: OnceLock::new(),
             state,
             accepted: Mutex::default(),
@@ -121,7 +127,7 @@ impl Handler {
     /// Returns `true` if changes are noted until the client has a stream for them.
     fn announces_to_streams(&self) -> bool {
         #[cfg(feature = "http")]
-        let announces = self.shared.announces_to_streams.load(std::sync::atomic::Ordering::Relaxed);
+        let announces = self.shared.announces_to_streams.load(Ordering::Relaxed);
         #[cfg(not(feature = "http"))]
         let announces = false;
         announces
@@ -235,6 +241,24 @@ impl ServerHandler for Handler {
         let mut info = ServerConfig::new(capabilities).with_server_info(self.shared.implementation.clone());
         info.instructions.clone_from(&self.shared.instructions);
         info
+    }
+
+    fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<InitializeResult, ErrorData>> + Send {
+        // The SDK would take on another client and revision, of which the session has the state of the first.
+        ready(match self.is_open.swap(true, Ordering::Relaxed) {
+            true => {
+                let problem = "the session is open already; use it, or open another connection";
+                Err(ErrorData::invalid_request(problem, None))
+            }
+            false => {
+                context.peer.set_peer_info(request.clone());
+                self.negotiate_initialize(&request)
+            }
+        })
     }
 
     fn list_tools(

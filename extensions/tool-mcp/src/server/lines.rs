@@ -4,6 +4,7 @@
 //! with the text of their arguments. Other requests are [read](super::requests) before the SDK does, so that its errors have their id.
 
 use std::{
+    collections::HashSet,
     io,
     pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
@@ -12,6 +13,7 @@ use std::{
 
 use rmcp::{
     ErrorData, RoleServer,
+    model::{ClientNotification, ClientRequest, GetMeta as _, JsonRpcMessage, ProtocolVersion, RequestId},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
@@ -41,6 +43,10 @@ pub(super) struct Lines<R: AsyncRead + Unpin, W: AsyncWrite> {
     taken: SharedLine,
     /// The error for a line. No line is read before it is sent, so that a client that reads nothing is not read either.
     sending: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
+    /// A request has opened the session, or was the first that needs none.
+    has_begun: bool,
+    /// The ids of the requests that are not answered yet.
+    open: HashSet<RequestId>,
 }
 
 impl<R, W> Lines<R, W>
@@ -61,7 +67,53 @@ where
             taken: Arc::clone(&taken),
         };
         let inner = AsyncRwTransport::new_server(others, write).with_max_line_length(longest);
-        Self { inner, taken, sending: None }
+        Self { inner, taken, sending: None, has_begun: false, open: HashSet::new() }
+    }
+
+    /// Returns `true` for a message that the SDK receives.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a request that it does not receive.
+    fn admit(&mut self, message: &Message) -> Result<bool, Box<RefusedMessage>> {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.has_begun |= begins_session(&request.request);
+                if !self.open.insert(request.id.clone()) {
+                    // The SDK would answer one of the two.
+                    return Err(Box::new(RefusedMessage::with_id_in_use(request.id.clone())));
+                }
+            }
+            // The SDK would end.
+            _ if !self.has_begun => {
+                tracing::warn!("a message before the first request is left out");
+                return Ok(false);
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.open.remove(id);
+                }
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+}
+
+/// Returns `true` for a request after which the SDK receives messages of all kinds.
+fn begins_session(request: &ClientRequest) -> bool {
+    let is_complete = |request: &ClientRequest| {
+        let meta = request.get_meta();
+        let version = meta.protocol_version();
+        version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+            && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+    };
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => is_complete(request),
     }
 }
 
@@ -76,6 +128,14 @@ where
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let id = match &item {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        if let Some(id) = id {
+            self.open.remove(id);
+        }
         self.inner.send(item)
     }
 
@@ -103,13 +163,16 @@ where
                 })
                 .await
             };
-            match taken? {
-                TakenLine::Message(message) => return Some(*message),
-                TakenLine::Refused(refused) => {
-                    let answer = TxJsonRpcMessage::<RoleServer>::error(refused.error, refused.id);
-                    self.sending = Some(Box::pin(self.inner.send(answer)));
-                }
-            }
+            let refused = match taken? {
+                TakenLine::Message(message) => match self.admit(&message) {
+                    Ok(true) => return Some(*message),
+                    Ok(false) => continue,
+                    Err(refused) => refused,
+                },
+                TakenLine::Refused(refused) => refused,
+            };
+            let answer = TxJsonRpcMessage::<RoleServer>::error(refused.error, refused.id);
+            self.sending = Some(Box::pin(self.inner.send(answer)));
         }
     }
 

@@ -11,6 +11,7 @@ use std::{
 
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame};
+use rmcp::ErrorData;
 use tokio::time::{Instant, Sleep};
 
 use super::{
@@ -22,7 +23,7 @@ use super::{
 use crate::server::{
     handler::Shared,
     received::take_apart,
-    requests::{ReadMessage, read_message, remove_mark},
+    requests::{ReadMessage, RefusedMessage, read_message, remove_mark},
 };
 
 /// The limits of a body.
@@ -120,8 +121,10 @@ where
                 }
             }
             ReadMessage::Refused(refused) => Err(self.refuse(Refusal::Message(*refused))),
-            // The SDK answers it.
-            ReadMessage::Dropped(_) => Ok(body.into()),
+            ReadMessage::Dropped(problem) => {
+                let error = ErrorData::invalid_request(problem, None);
+                Err(self.refuse(Refusal::Message(RefusedMessage { id: None, error })))
+            }
         }
     }
 

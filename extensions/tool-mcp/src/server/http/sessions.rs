@@ -31,6 +31,7 @@ use super::{
 };
 use crate::server::{
     handler::{Handler, Shared},
+    requests::RefusedMessage,
     session::SessionState,
 };
 
@@ -128,6 +129,8 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 pub(super) enum SessionsError {
     Full(SessionLimit),
+    /// A request of the session has the id of another one.
+    IdInUse,
     Local(LocalSessionManagerError),
 }
 
@@ -135,6 +138,7 @@ impl fmt::Display for SessionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full(full) => full.fmt(f),
+            Self::IdInUse => f.write_str("the id of the request is in use"),
             Self::Local(error) => error.fmt(f),
         }
     }
@@ -372,11 +376,30 @@ impl SessionManager for Sessions {
         Output = Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error>,
     > + Send {
         let request = match &message {
-            ClientJsonRpcMessage::Request(request) => Some((request.id.clone(), None)),
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
             _ => None,
         };
+        // The SDK would send the answer of the one to the stream of the other.
+        let begun = request.clone().zip(self.table.activity(id));
+        let is_in_use = begun.as_ref().is_some_and(|(request, activity)| !activity.begin(request));
         // Boxed, so that the message is moved once.
-        self.active(id, request, Box::pin(self.table.local.create_stream(id, message)))
+        let stream = (!is_in_use).then(|| {
+            let request = request.map(|request| (request, None));
+            self.active(id, request, Box::pin(self.table.local.create_stream(id, message)))
+        });
+        async move {
+            let Some(stream) = stream else {
+                if let (Some((request, _)), Ok(current)) = (begun, REQUEST.try_with(Arc::clone)) {
+                    current.refuse(Refusal::Message(RefusedMessage::with_id_in_use(request)));
+                }
+                return Err(SessionsError::IdInUse);
+            };
+            let stream = stream.await;
+            if let (Err(_), Some((request, activity))) = (&stream, begun) {
+                activity.forget(&request);
+            }
+            stream
+        }
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {

@@ -80,6 +80,16 @@ impl Activity {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Notes a request of the client. Returns `false` if one of the same id is not answered yet.
+    pub(super) fn begin(&self, request: &RequestId) -> bool {
+        self.requests().insert(request.clone())
+    }
+
+    /// Forgets a request that the handler does not receive.
+    pub(super) fn forget(&self, request: &RequestId) {
+        self.requests().remove(request);
+    }
+
     /// Notes a message of the client.
     fn note_received(&self, message: &ClientJsonRpcMessage) {
         match message {

@@ -1,158 +1,222 @@
-//! The members of the params of requests.
+//! The reader of the members of params.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
+use rmcp::model::RequestId;
 use serde_json::value::RawValue;
 
-use super::{kind_of, text_of};
+use super::{
+    kind_of,
+    protocol::{Kind, Member, Need},
+    text_of,
+};
 
-/// A member of an object of the protocol.
-pub(super) struct Member {
-    name: &'static str,
-    kind: Kind,
-    is_required: bool,
-}
-
-enum Kind {
-    Text,
-    Object(&'static [Member]),
-    /// An object whose members are objects.
-    Objects,
-}
-
-const fn required(name: &'static str, kind: Kind) -> Member {
-    Member { name, kind, is_required: true }
-}
-
-const fn optional(name: &'static str, kind: Kind) -> Member {
-    Member { name, kind, is_required: false }
-}
-
-const ANY: Kind = Kind::Object(&[]);
-const META: Member = optional("_meta", ANY);
-const CLIENT: &[Member] = &[required("name", Kind::Text), required("version", Kind::Text)];
-const INITIALIZE: &[Member] = &[
-    required("protocolVersion", Kind::Text),
-    required("capabilities", Kind::Objects),
-    required("clientInfo", Kind::Object(CLIENT)),
-    META,
-];
-const CALL: &[Member] = &[
-    required("name", Kind::Text),
-    optional("arguments", ANY),
-    optional("inputResponses", ANY),
-    optional("requestState", Kind::Text),
-    META,
-];
-const LIST: &[Member] = &[optional("cursor", Kind::Text), META];
-const URI: &[Member] = &[required("uri", Kind::Text), META];
-const TASK: &[Member] = &[required("taskId", Kind::Text), META];
-const COMPLETE: &[Member] = &[required("ref", ANY), required("argument", ANY), META];
-const LEVEL: &[Member] = &[required("level", Kind::Text), META];
-
-/// The methods that revision 2026-07-28 does not have.
-const REMOVED: [&str; 5] =
-    ["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
-
-/// Returns the members of the params of a method, if it is one of the protocol; `is_modern` from revision 2026-07-28 on.
-pub(super) fn params_of(method: &str, is_modern: bool) -> Option<&'static [Member]> {
-    Some(match method {
-        _ if is_modern && REMOVED.contains(&method) => return None,
-        "initialize" => INITIALIZE,
-        "tools/call" | "prompts/get" => CALL,
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => LIST,
-        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => URI,
-        "tasks/get" | "tasks/update" | "tasks/cancel" => TASK,
-        "completion/complete" => COMPLETE,
-        "logging/setLevel" => LEVEL,
-        "ping" | "server/discover" | "subscriptions/listen" => &[META],
-        _ => return None,
-    })
-}
-
-/// Reads the members of objects, and finds empty lists in the place of an object.
+/// Reads the members of objects. Finds what the SDK receives in another form: empty lists in the place of an object, and hints that
+/// cannot be read.
 pub(super) struct MemberReader<'a> {
     text: &'a [u8],
-    empty_lists: Vec<Range<usize>>,
+    replacements: Vec<Replacement>,
 }
+
+/// Another text for a part of the message.
+struct Replacement {
+    part: Range<usize>,
+    text: Cow<'static, str>,
+}
+
+type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
 impl<'a> MemberReader<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { text, empty_lists: Vec::new() }
+        Self { text, replacements: Vec::new() }
     }
 
+    /// Reads an object with `members`.
+    ///
+    /// # Errors
+    ///
+    /// The member that is wrong, and why.
     pub(super) fn read_object(
         &mut self,
         path: &str,
         object: Option<&'a RawValue>,
         members: &[Member],
     ) -> Result<(), String> {
-        let object = object.filter(|object| !self.is_empty_list(object));
-        let values = match object.map(|object| (object, kind_of(object))) {
-            None | Some((_, "null")) => BTreeMap::default(),
-            Some((object, "an object")) => members_of(object, path)?,
-            Some((_, kind)) => return Err(format!("`{path}` must be an object, but is {kind}")),
-        };
+        let values = self.object_members(path, object)?;
+        self.read_members(path, &values, members)
+    }
+
+    /// Reads the value of a member. A hint that cannot be read is left out.
+    ///
+    /// # Errors
+    ///
+    /// The member that is wrong, and why.
+    pub(super) fn read_member(
+        &mut self,
+        path: &str,
+        value: &'a RawValue,
+        member: &Member,
+    ) -> Result<(), String> {
+        let before = self.replacements.len();
+        match self.read_value(path, value, &member.kind) {
+            Err(problem) if member.need == Need::Hint => {
+                self.replacements.truncate(before);
+                self.replace(value, "null");
+                tracing::warn!(problem, "a part of a message cannot be read, and is left out");
+                Ok(())
+            }
+            read => read,
+        }
+    }
+
+    /// Returns the members of an object; none of one that is absent.
+    fn object_members(&mut self, path: &str, object: Option<&'a RawValue>) -> Result<Members<'a>, String> {
+        let object = object.filter(|object| !self.replace_empty_list(object));
+        match object.map(|object| (object, kind_of(object))) {
+            None | Some((_, "null")) => Ok(Members::new()),
+            Some((object, "an object")) => members_of(object, path),
+            Some((_, kind)) => Err(format!("`{path}` must be an object, but is {kind}")),
+        }
+    }
+
+    fn read_members(&mut self, path: &str, values: &Members<'a>, members: &[Member]) -> Result<(), String> {
+        let value_of = |name| values.get(name).copied().filter(|value| value.get() != "null");
+        let is_missing = |member: &&Member| member.need == Need::Required && value_of(member.name).is_none();
+        if let Some(missing) = members.iter().find(is_missing) {
+            return Err(format!("`{path}.{}` is required", missing.name));
+        }
         for member in members {
-            let path = format!("{path}.{}", member.name);
-            let value = values.get(member.name).copied().filter(|value| value.get() != "null");
-            match value {
-                Some(value) => self.read_member(&path, value, &member.kind)?,
-                None if member.is_required => return Err(format!("`{path}` is required")),
-                None => {}
+            if let Some(value) = value_of(member.name) {
+                self.read_member(&format!("{path}.{}", member.name), value, member)?;
             }
         }
         Ok(())
     }
 
-    fn read_member(&mut self, path: &str, value: &'a RawValue, kind: &Kind) -> Result<(), String> {
+    fn read_value(&mut self, path: &str, value: &'a RawValue, kind: &Kind) -> Result<(), String> {
+        let other = |expected: &str| Err(format!("`{path}` must be {expected}, but is {}", kind_of(value)));
         match kind {
-            Kind::Text if text_of(Some(value)).is_some() => Ok(()),
-            Kind::Text => Err(format!("`{path}` must be a text, but is {}", kind_of(value))),
+            Kind::Text => read_text(path, value).map(drop),
+            Kind::Flag if kind_of(value) == "a boolean" => Ok(()),
+            Kind::Flag => other("a boolean"),
+            Kind::Id if serde_json::from_str::<RequestId>(value.get()).is_ok() => Ok(()),
+            Kind::Id => other("a text or an integer"),
+            Kind::OneOf(texts) => read_one_of(path, value, texts.iter().copied()).map(drop),
+            Kind::ListOf(kind) => {
+                let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else {
+                    return other("a list");
+                };
+                let mut items = items.into_iter().enumerate();
+                items.try_for_each(|(index, item)| self.read_value(&format!("{path}[{index}]"), item, kind))
+            }
             Kind::Object(members) => self.read_object(path, Some(value), members),
-            Kind::Objects => {
-                self.read_object(path, Some(value), &[])?;
-                let values =
-                    if kind_of(value) == "an object" { members_of(value, path)? } else { BTreeMap::new() };
-                let values = values.into_iter().filter(|(_, value)| value.get() != "null");
-                for (name, value) in values {
-                    self.read_object(&format!("{path}.{name}"), Some(value), &[])?;
+            Kind::MapOf(members, kind) => {
+                let values = self.object_members(path, Some(value))?;
+                self.read_members(path, &values, members)?;
+                let is_other = |name: &str| members.iter().all(|member| member.name != name);
+                let others = values.iter().filter(|(name, value)| is_other(name) && value.get() != "null");
+                for (name, value) in others {
+                    self.read_value(&format!("{path}.{name}"), value, kind)?;
                 }
                 Ok(())
+            }
+            Kind::Settings => self.read_settings(path, value),
+            Kind::Tagged(variants) => {
+                let values = self.object_members(path, Some(value))?;
+                let path_of_tag = format!("{path}.type");
+                let tag = values.get("type").ok_or_else(|| format!("`{path_of_tag}` is required"))?;
+                let tag = read_one_of(&path_of_tag, tag, variants.iter().map(|(tag, _)| *tag))?;
+                let variant = variants.iter().find(|(name, _)| *name == tag);
+                variant.map_or(Ok(()), |(_, members)| self.read_members(path, &values, members))
             }
         }
     }
 
+    /// Reads an object of settings, without those that are no object.
+    fn read_settings(&mut self, path: &str, value: &'a RawValue) -> Result<(), String> {
+        let values = self.object_members(path, Some(value))?;
+        let mut settings = Vec::new();
+        for (name, setting) in &values {
+            match kind_of(setting) {
+                "an object" => settings.push(format!("{}:{}", quoted(name), setting.get())),
+                _ if is_empty_list(setting) => settings.push(format!("{}:{{}}", quoted(name))),
+                kind => {
+                    let problem = format!("`{path}.{name}` must be an object, but is {kind}");
+                    tracing::warn!(problem, "a part of a message cannot be read, and is left out");
+                }
+            }
+        }
+        if values.values().any(|setting| kind_of(setting) != "an object") {
+            self.replace(value, format!("{{{}}}", settings.join(",")));
+        }
+        Ok(())
+    }
+
     /// Returns `true` for an empty list, which becomes an empty object.
-    pub(super) fn is_empty_list(&mut self, value: &RawValue) -> bool {
-        let text = value.get();
-        let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        let is_empty = inner.is_some_and(|inner| inner.trim_ascii().is_empty());
-        if is_empty && let Some(start) = text.as_ptr().addr().checked_sub(self.text.as_ptr().addr()) {
-            self.empty_lists.push(start..start + text.len());
+    pub(super) fn replace_empty_list(&mut self, value: &RawValue) -> bool {
+        let is_empty = is_empty_list(value);
+        if is_empty {
+            self.replace(value, "{}");
         }
         is_empty
     }
 
-    /// Returns the message with its empty objects.
-    pub(super) fn forwarded(mut self) -> Cow<'a, [u8]> {
-        if self.empty_lists.is_empty() {
+    /// Replaces `value`, which is a part of the text.
+    fn replace(&mut self, value: &RawValue, text: impl Into<Cow<'static, str>>) {
+        let start = value.get().as_ptr().addr().checked_sub(self.text.as_ptr().addr());
+        if let Some(start) = start {
+            self.replacements.push(Replacement { part: start..start + value.get().len(), text: text.into() });
+        }
+    }
+
+    /// Returns the message for the SDK.
+    pub(super) fn forwarded_message(mut self) -> Cow<'a, [u8]> {
+        if self.replacements.is_empty() {
             return Cow::Borrowed(self.text);
         }
-        self.empty_lists.sort_by_key(|place| place.start);
-        self.empty_lists.dedup();
-        let mut message = Vec::with_capacity(self.text.len() + 2);
+        self.replacements.sort_by_key(|replacement| replacement.part.start);
+        let mut message = Vec::with_capacity(self.text.len());
         let mut end = 0;
-        for place in self.empty_lists {
-            message.extend_from_slice(self.text.get(end..place.start).unwrap_or_default());
-            message.extend_from_slice(b"{}");
-            end = place.end;
+        for Replacement { part, text } in self.replacements {
+            message.extend_from_slice(self.text.get(end..part.start).unwrap_or_default());
+            message.extend_from_slice(text.as_bytes());
+            end = part.end;
         }
         message.extend_from_slice(self.text.get(end..).unwrap_or_default());
         Cow::Owned(message)
     }
 }
 
-fn members_of<'a>(object: &'a RawValue, path: &str) -> Result<BTreeMap<Cow<'a, str>, &'a RawValue>, String> {
+fn is_empty_list(value: &RawValue) -> bool {
+    let inner = value.get().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|inner| inner.trim_ascii().is_empty())
+}
+
+fn members_of<'a>(object: &'a RawValue, path: &str) -> Result<Members<'a>, String> {
     serde_json::from_str(object.get()).map_err(|error| format!("`{path}` cannot be read: {error}"))
+}
+
+/// Returns the text `value`.
+pub(super) fn read_text<'a>(path: &str, value: &'a RawValue) -> Result<Cow<'a, str>, String> {
+    text_of(Some(value)).ok_or_else(|| match kind_of(value) {
+        "a text" => format!("`{path}` must be a text, but has an escape that is no character"),
+        kind => format!("`{path}` must be a text, but is {kind}"),
+    })
+}
+
+/// Returns the text `value`, which is one of `texts`.
+fn read_one_of<'t>(
+    path: &str,
+    value: &RawValue,
+    texts: impl Iterator<Item = &'t str> + Clone,
+) -> Result<&'t str, String> {
+    let text = read_text(path, value)?;
+    texts.clone().find(|it| *it == text).ok_or_else(|| {
+        let texts: Vec<_> = texts.map(|text| format!("`{text}`")).collect();
+        format!("`{path}` must be one of {}", texts.join(", "))
+    })
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }

@@ -5,6 +5,7 @@
 //! both send it.
 
 mod members;
+mod protocol;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -15,7 +16,10 @@ use rmcp::{
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, json, value::RawValue};
 
-use self::members::{MemberReader, params_of};
+use self::{
+    members::{MemberReader, read_text},
+    protocol::{params_of, params_of_notification},
+};
 
 /// The mark that some programs write before their first message.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -35,7 +39,7 @@ pub(super) fn problem_of_params(method: &str, params: Option<&Value>, is_modern:
     use rmcp::model::{
         CallToolRequestParams, CancelTaskParams, CompleteRequestParams, GetPromptRequestParams,
         GetTaskParams, PaginatedRequestParams, ReadResourceRequestParams, SetLevelRequestParams,
-        SubscribeRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
+        SubscribeRequestParams, SubscriptionsListenRequestParams, UnsubscribeRequestParams, UpdateTaskParams,
     };
     params_of(method, is_modern)?;
     let params = params.unwrap_or(&Value::Null);
@@ -50,6 +54,7 @@ pub(super) fn problem_of_params(method: &str, params: Option<&Value>, is_modern:
         "tasks/cancel" => problem::<CancelTaskParams>(params),
         "completion/complete" => problem::<CompleteRequestParams>(params),
         "logging/setLevel" => problem::<SetLevelRequestParams>(params),
+        "subscriptions/listen" => problem::<SubscriptionsListenRequestParams>(params),
         _ => problem::<PaginatedRequestParams>(params),
     };
     Some(match problem {
@@ -64,6 +69,15 @@ pub(super) struct RefusedMessage {
     /// `None` if it cannot be read.
     pub(super) id: Option<RequestId>,
     pub(super) error: ErrorData,
+}
+
+impl RefusedMessage {
+    /// Creates the answer to a request with the id of one that is not answered yet.
+    pub(super) fn with_id_in_use(id: RequestId) -> Self {
+        let problem =
+            format!("a request with the id `{id}` is not answered yet; give each request an id of its own");
+        Self { id: Some(id), error: ErrorData::invalid_request(problem, None) }
+    }
 }
 
 /// A message for the SDK, or for no one.
@@ -141,19 +155,24 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
             (false, id) => invalid(id, "`method` is required".to_owned()),
         };
     };
-    let Some(method) = text_of(Some(method)) else {
-        return invalid(id, format!("`method` must be a text, but is {}", kind_of(method)));
+    let method = match read_text("method", method) {
+        Ok(method) => method,
+        Err(problem) => return invalid(id, problem),
     };
     let mut reader = MemberReader::new(text);
-    let read = match (params_of(&method, envelope.is_modern()), envelope.params) {
-        (Some(members), params) if id.is_some() => reader.read_object("params", params, members),
-        (_, params) => {
+    let read = match (&id, params_of(&method, envelope.is_modern())) {
+        (Some(_), Some(members)) => reader.read_object("params", envelope.params, members),
+        (Some(_), None) => {
             // Other params are left to the SDK.
-            params.map(|params| reader.is_empty_list(params));
+            envelope.params.map(|params| reader.replace_empty_list(params));
             Ok(())
         }
+        (None, _) => {
+            let member = params_of_notification(&method);
+            envelope.params.map_or(Ok(()), |params| reader.read_member("params", params, member))
+        }
     };
-    let mut text = reader.forwarded();
+    let mut text = reader.forwarded_message();
     let read = read.and_then(|()| match method.as_ref() {
         "initialize" if !envelope.is_modern() => read_initialize(&mut text),
         _ => Ok(()),
@@ -188,7 +207,13 @@ fn read_envelope(text: &[u8]) -> Result<(Envelope<'_>, Option<RequestId>), Box<R
         // An answer is not answered, whatever its id.
         Some((_, Err(_))) if envelope.is_answer() => None,
         Some((id, Err(_))) => {
-            let problem = format!("`id` must be a text or an integer, but is {}", kind_of(id));
+            let problem = match kind_of(id) {
+                "a number" => {
+                    format!("`id` must be a text or an integer of 64 bits, but is {}", shortened(id))
+                }
+                "a text" => "`id` has an escape that is no character".to_owned(),
+                kind => format!("`id` must be a text or an integer, but is {kind}"),
+            };
             return Err(invalid(None, problem));
         }
         Some((_, Ok(id))) => Some(id),
@@ -217,13 +242,17 @@ fn readable_error(error: &RawValue) -> Value {
     };
     let message = match (&value, &value["message"]) {
         (Value::String(message), _) | (_, Value::String(message)) => message.clone(),
-        _ => error.get().chars().take(MAX_ERROR_CHARS).collect(),
+        _ => shortened(error),
     };
     json!({ "code": code.unwrap_or(ErrorCode::INTERNAL_ERROR.0), "message": message })
 }
 
-/// The most characters of an error without a message that take the place of the message.
-const MAX_ERROR_CHARS: usize = 200;
+/// The most characters of a value in a message.
+const MAX_VALUE_CHARS: usize = 200;
+
+fn shortened(value: &RawValue) -> String {
+    value.get().chars().take(MAX_VALUE_CHARS).collect()
+}
 
 /// Decodes a request to open a session as the SDK does, which takes one that it cannot read for a request of another revision.
 fn read_initialize(text: &mut Cow<'_, [u8]>) -> Result<(), String> {
@@ -289,91 +318,4 @@ fn kind_of(value: &RawValue) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::panic, reason = "a test fails by panicking")]
-
-    use super::*;
-
-    fn refused(text: &str) -> (i32, Option<String>, String) {
-        let ReadMessage::Refused(refused) = read_message(text.as_bytes()) else { panic!("{text}") };
-        (refused.error.code.0, refused.id.map(|id| id.to_string()), refused.error.message.into_owned())
-    }
-
-    fn forwarded(text: &str) -> String {
-        let ReadMessage::Forwarded(text, _) = read_message(text.as_bytes()) else { panic!("{text}") };
-        String::from_utf8_lossy(&text).into_owned()
-    }
-
-    #[test]
-    fn an_empty_list_in_the_place_of_an_object_is_an_empty_object() {
-        let request = |method: &str, params: &str| {
-            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#)
-        };
-        for (method, params, expected) in [
-            ("tools/list", "[]", "{}"),
-            ("ping", "[ ]", "{}"),
-            ("unknown", "[]", "{}"),
-            ("tools/call", r#"{"name":"t","arguments":[]}"#, r#"{"name":"t","arguments":{}}"#),
-            (
-                "prompts/get",
-                r#"{"name":"t","arguments":[ ],"_meta":[]}"#,
-                r#"{"name":"t","arguments":{},"_meta":{}}"#,
-            ),
-            (
-                "initialize",
-                r#"{"protocolVersion":"2025-11-25","capabilities":{"roots":[]},"clientInfo":{"name":"a","version":"1"}}"#,
-                r#"{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"a","version":"1"}}"#,
-            ),
-            // Unchanged.
-            ("tools/call", r#"{"name":"t","arguments":{"a":[]}}"#, r#"{"name":"t","arguments":{"a":[]}}"#),
-            ("unknown", "[1]", "[1]"),
-        ] {
-            assert_eq!(forwarded(&request(method, params)), request(method, expected));
-        }
-        let notification = r#"{"jsonrpc":"2.0","method":"notifications/initialized","params":[]}"#;
-        assert_eq!(forwarded(notification), notification.replace("[]", "{}"));
-    }
-
-    #[test]
-    fn an_answer_with_an_error_of_any_form_is_an_answer() {
-        for (error, expected) in [
-            (r#"{"code":-32000}"#, r#"{"code":-32000,"message":"{\"code\":-32000}"}"#),
-            (r#""quota""#, r#"{"code":-32603,"message":"quota"}"#),
-            (r#"{"code":"-32001","message":"no"}"#, r#"{"code":-32001,"message":"no"}"#),
-            (r#"{"code":99999999999,"message":"no"}"#, r#"{"code":-32603,"message":"no"}"#),
-            ("null", r#"{"code":-32603,"message":"null"}"#),
-            (r#"{"code":1,"message":"no","data":[1]}"#, r#"{"code":1,"message":"no","data":[1]}"#),
-        ] {
-            let answer = |error: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#);
-            assert_eq!(forwarded(&answer(error)), answer(expected));
-        }
-        // An answer is not answered, or two programs would answer each other without an end.
-        for id in ["", r#""id":null,"#, r#""id":1.5,"#] {
-            let answer = format!(r#"{{"jsonrpc":"2.0",{id}"error":{{"code":-32700,"message":"no"}}}}"#);
-            assert!(matches!(read_message(answer.as_bytes()), ReadMessage::Dropped(_)), "{answer}");
-        }
-        let both = r#"{"jsonrpc":"2.0","id":7,"error":null,"result":{"a":1}}"#;
-        assert_eq!(forwarded(both), r#"{"jsonrpc":"2.0","id":7,"result":{"a":1}}"#);
-    }
-
-    #[test]
-    fn a_message_that_is_no_request_has_the_code_of_its_mistake() {
-        for (text, code, id, problem) in [
-            ("not json", -32700, None, "not JSON"),
-            (r#"{"jsonrpc":"2.0","id":7,"method":"ping""#, -32700, None, "not JSON"),
-            ("[]", -32600, None, "but is a list"),
-            ("7", -32600, None, "but is a number"),
-            (r#"{"id":7,"method":"ping"}"#, -32600, Some("7"), "`jsonrpc`"),
-            (r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, -32600, Some("a"), "`jsonrpc`"),
-            (r#"{"jsonrpc":"2.0","id":7}"#, -32600, Some("7"), "`method` is required"),
-            (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, -32600, Some("7"), "`method` must be a text"),
-            (r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, -32600, Some("8"), "duplicate"),
-            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, None, "`id` must be"),
-            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, None, "`id` must be"),
-        ] {
-            let (received, received_id, message) = refused(text);
-            assert_eq!((received, received_id.as_deref()), (code, id), "{text}: {message}");
-            assert!(message.contains(problem), "{text}: {message}");
-        }
-    }
-}
+mod tests;

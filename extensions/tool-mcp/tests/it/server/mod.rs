@@ -7,6 +7,8 @@ mod context;
 mod hostile;
 mod http;
 mod lost;
+mod malformed;
+mod malformed_params;
 mod offers;
 mod processes;
 mod questions;

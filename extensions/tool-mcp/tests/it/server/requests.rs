@@ -22,16 +22,21 @@ fn server() -> McpServer {
 }
 
 /// A server over lines, and one over HTTP, each with a client.
-struct Servers {
-    lines: Raw,
-    http: Served,
-    session: Option<String>,
+pub(super) struct Servers {
+    pub(super) lines: Raw,
+    pub(super) http: Served,
+    pub(super) session: Option<String>,
     version: ProtocolVersion,
 }
 
 impl Servers {
     /// `is_open` opens the sessions of a revision that has them.
     async fn start(version: ProtocolVersion, is_open: bool) -> Self {
+        Self::of(server, version, is_open).await
+    }
+
+    /// Starts servers that `server` returns.
+    pub(super) async fn of(server: fn() -> McpServer, version: ProtocolVersion, is_open: bool) -> Self {
         let (lines, _) = raw(server(), CancellationToken::new());
         let http = serve(server().http().unwrap()).await;
         let mut it = Self { lines, http, session: None, version };
@@ -44,22 +49,32 @@ impl Servers {
     }
 
     /// Sends `text` to both, and returns both answers, with the status over HTTP.
-    async fn answers(&mut self, text: &str, method: &str) -> ([Value; 2], u16) {
-        self.lines.write.write_all(format!("{text}\n").as_bytes()).await.unwrap();
+    pub(super) async fn answers(&mut self, text: &str, method: &str) -> ([Value; 2], u16) {
+        self.write(text).await;
         let line = self.lines.receive().await;
-        let headers = json!({ "method": method, "params": { "name": "five", "uri": "a:b" } });
+        let (status, body) = self.post(text, method).await;
+        ([line, sse(&body)], status)
+    }
+
+    /// Writes a line.
+    pub(super) async fn write(&mut self, text: &str) {
+        self.lines.write.write_all(format!("{text}\n").as_bytes()).await.unwrap();
+    }
+
+    /// Sends `text` over HTTP, and returns the status and the body.
+    pub(super) async fn post(&self, text: &str, method: &str) -> (u16, String) {
+        let headers = json!({ "method": method, "params": { "name": "five", "uri": "a:b", "taskId": "a" } });
         let mut request = self.http.post(&headers, &self.version).body(text.to_owned());
         if let Some(session) = &self.session {
             request = request.header("mcp-session-id", session);
         }
         let answer = request.send().await.unwrap();
-        let status = answer.status().as_u16();
-        ([line, sse(&answer.text().await.unwrap())], status)
+        (answer.status().as_u16(), answer.text().await.unwrap())
     }
 }
 
 /// A request `method` with the id 7 and `params`, in the revision `version`.
-fn request(version: &ProtocolVersion, method: &str, params: Value) -> Value {
+pub(super) fn request(version: &ProtocolVersion, method: &str, params: Value) -> Value {
     let mut request = match version.has_initialize() || !params.is_object() {
         true => json!({ "jsonrpc": "2.0", "method": method, "params": params }),
         false => modern(method, params),
