@@ -1,10 +1,11 @@
 //! The loop of a run on scripted models.
 
 mod approvals;
-mod beside;
+
 mod cancel;
 mod compaction;
 mod ends;
+mod hook_requests;
 mod hooks;
 mod notices;
 mod open;
