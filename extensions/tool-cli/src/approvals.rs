@@ -8,8 +8,8 @@ use tool_runtime::{Executor, executor::RunSettings};
 
 use crate::{
     Failure, Program,
-    approve::{self, Approve, Unasked},
-    stderr::write,
+    approve::{self, ApproveMode, MissingTerminal},
+    stderr::write_stderr,
 };
 
 /// The executor of a program for the calls of a model, with the option `--approve`: calls that require approval, and
@@ -40,15 +40,15 @@ use crate::{
 /// ```
 pub struct Approvals {
     executor: Executor,
-    unasked: Unasked,
-    shown: Arc<Notify>,
+    missing_terminal: MissingTerminal,
+    events_shown: Arc<Notify>,
 }
 
 impl Approvals {
     /// Returns the option `--approve`.
     #[must_use]
     pub fn option() -> Arg {
-        approve::option()
+        approve::approve_option()
     }
 
     /// Derives the executor from [`Program::executor`]; `matches` are those of a command with the
@@ -59,13 +59,13 @@ impl Approvals {
     /// As [`Program::executor`].
     pub fn new(program: &Program, matches: &ArgMatches) -> Result<Self, Failure> {
         let how = matches.try_get_one::<String>("approve").ok().flatten();
-        let approve = Approve::named(how.map(String::as_str));
+        let approve = ApproveMode::from_name(how.map(String::as_str));
         let screen = program.terminal().screen();
-        let shown = Arc::<Notify>::default();
-        let gate = Some(Arc::clone(&shown));
-        let derived = approve.executor(program.executor()?, RunSettings::new(), true, screen, gate);
-        let (executor, unasked) = derived.map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(Self { executor, unasked, shown })
+        let events_shown = Arc::<Notify>::default();
+        let gate = Some(Arc::clone(&events_shown));
+        let derived = approve.derive_executor(program.executor()?, RunSettings::new(), true, screen, gate);
+        let (executor, missing_terminal) = derived.map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(Self { executor, missing_terminal, events_shown })
     }
 
     /// Returns the executor.
@@ -77,12 +77,12 @@ impl Approvals {
     /// Asks the question that waits, if there is one. A question waits until all events before it are shown: call this
     /// whenever the events of the run are pending.
     pub fn ask(&self) {
-        self.shown.notify_waiters();
+        self.events_shown.notify_waiters();
     }
 
     /// Writes a note with the fix if a question could not be asked because the standard input is not a terminal.
     pub fn remark(&self, program: &Program) {
-        self.unasked.remark(program.terminal());
+        self.missing_terminal.report(program.terminal());
     }
 }
 
@@ -96,7 +96,7 @@ impl Program {
     /// Writes a text to the standard error, after a label such as the name of a tool. Both may be text of others: they
     /// are escaped, and limited to 8000 characters in 60 lines. Held back while a question is open.
     pub fn tell(&self, label: &str, text: &str) {
-        self.terminal().tell_after(label, &crate::sanitize::inset(text));
+        self.terminal().tell_after(label, &crate::sanitize::indented(text));
     }
 
     /// Writes an error to the standard error, with text of others as in [`tell`](Self::tell).
@@ -125,9 +125,9 @@ impl Program {
     /// If the standard input cannot be read.
     pub async fn line(&self, prompt: &str) -> io::Result<Option<String>> {
         if self.can_ask() {
-            write(prompt);
+            write_stderr(prompt);
         }
-        let line = self.terminal().keyboard().line().await?;
+        let line = self.terminal().keyboard().read_line().await?;
         Ok(line.map(|line| {
             let line = line.strip_suffix('\n').unwrap_or(&line);
             line.strip_suffix('\r').unwrap_or(line).to_owned()

@@ -23,7 +23,7 @@ use crate::{
 
 /// The value of `--approve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Approve {
+pub(crate) enum ApproveMode {
     Ask,
     Always,
     Never,
@@ -31,7 +31,7 @@ pub(crate) enum Approve {
 }
 
 /// The option `--approve`.
-pub(crate) fn option() -> Arg {
+pub(crate) fn approve_option() -> Arg {
     let values = [
         PossibleValue::new("ask").help("Ask at the terminal; without one, reject"),
         PossibleValue::new("never").help("Reject every call that requires approval"),
@@ -46,9 +46,9 @@ pub(crate) fn option() -> Arg {
         .help("The decision on calls that require approval")
 }
 
-impl Approve {
+impl ApproveMode {
     /// Parses the value of the option. Default: `Ask`.
-    pub(crate) fn named(name: Option<&str>) -> Self {
+    pub(crate) fn from_name(name: Option<&str>) -> Self {
         match name {
             Some("always") => Self::Always,
             Some("never") => Self::Never,
@@ -59,19 +59,19 @@ impl Approve {
 
     /// Derives the executor of a command from the `base` of the program. The decision applies in addition to the rules,
     /// policies and the approver of the program: it can only reject more calls. `wary`: destructive tools require
-    /// approval, also if they do not ask for it themselves. `shown`: questions wait until it is notified.
+    /// approval, also if they do not ask for it themselves. `events_shown`: questions wait until it is notified.
     ///
     /// # Errors
     ///
     /// If `settings` are invalid.
-    pub(crate) fn executor(
+    pub(crate) fn derive_executor(
         self,
         base: &Executor,
         settings: RunSettings,
         wary: bool,
         screen: Option<Screen>,
-        shown: Option<Arc<Notify>>,
-    ) -> Result<(Executor, Unasked), ExecutorError> {
+        events_shown: Option<Arc<Notify>>,
+    ) -> Result<(Executor, MissingTerminal), ExecutorError> {
         // A rule, since a policy is not consulted if the tool itself requires confirmation.
         let all = base.tools().definitions();
         let writing = all.iter().filter(|it| self == Self::ReadOnly && !it.metadata().is_read_only());
@@ -86,21 +86,27 @@ impl Approve {
                 _ => Permission::Allow,
             }
         };
-        let unasked = Unasked::default();
+        let missing_terminal = MissingTerminal::default();
         let of_program = base.approver().cloned();
-        let person = Person { how: self, of_program, screen, shown, unasked: unasked.clone() };
-        let settings = settings.rules(Rules::new(rules)).permission(permission).approver(person);
-        Ok((base.with_settings(&RunContext::new(), settings)?, unasked))
+        let approver = TerminalApprover {
+            mode: self,
+            of_program,
+            screen,
+            events_shown,
+            missing_terminal: missing_terminal.clone(),
+        };
+        let settings = settings.rules(Rules::new(rules)).permission(permission).approver(approver);
+        Ok((base.with_settings(&RunContext::new(), settings)?, missing_terminal))
     }
 }
 
 /// A flag for a question that could not be asked.
 #[derive(Clone, Default)]
-pub(crate) struct Unasked(Arc<AtomicBool>);
+pub(crate) struct MissingTerminal(Arc<AtomicBool>);
 
-impl Unasked {
+impl MissingTerminal {
     /// Writes a note with the fix, which is for the person and not for the model.
-    pub(crate) fn remark(&self, terminal: &Terminal) {
+    pub(crate) fn report(&self, terminal: &Terminal) {
         if self.0.load(Ordering::Relaxed) {
             terminal.note("stdin is not a terminal, so that no question can be asked; `--approve always` approves the call");
         }
@@ -108,43 +114,43 @@ impl Unasked {
 }
 
 /// An approver that decides by the option, or asks at the terminal.
-struct Person {
-    how: Approve,
+struct TerminalApprover {
+    mode: ApproveMode,
     /// The approver of the program, which decides after the option.
     of_program: Option<BoxApprover>,
     screen: Option<Screen>,
     /// Notified while all events are shown: a question waits for it.
-    shown: Option<Arc<Notify>>,
-    unasked: Unasked,
+    events_shown: Option<Arc<Notify>>,
+    missing_terminal: MissingTerminal,
 }
 
-impl Approver for Person {
+impl Approver for TerminalApprover {
     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
         let rejected = |why: &str| Ok(Approval::Rejected(why.to_owned()));
-        if self.how == Approve::Never {
+        if self.mode == ApproveMode::Never {
             return rejected("no call is approved (`--approve never`)");
         }
-        if let (Approve::Ask, Some(shown)) = (self.how, &self.shown) {
+        if let (ApproveMode::Ask, Some(shown)) = (self.mode, &self.events_shown) {
             shown.notified().await;
         }
         if let Some(of_program) = &self.of_program {
             return of_program.ask(request).await;
         }
-        match (self.how, &self.screen) {
-            (Approve::Always | Approve::ReadOnly, _) => Ok(Approval::Approved),
-            (Approve::Ask, Some(screen)) => asked(request, screen).await,
+        match (self.mode, &self.screen) {
+            (ApproveMode::Always | ApproveMode::ReadOnly, _) => Ok(Approval::Approved),
+            (ApproveMode::Ask, Some(screen)) => ask_person(request, screen).await,
             _ => {
-                self.unasked.0.store(true, Ordering::Relaxed);
+                self.missing_terminal.0.store(true, Ordering::Relaxed);
                 rejected("it requires approval, and stdin is not a terminal")
             }
         }
     }
 }
 
-async fn asked(request: &ApprovalRequest, screen: &Screen) -> Result<Approval, ToolError> {
+async fn ask_person(request: &ApprovalRequest, screen: &Screen) -> Result<Approval, ToolError> {
     let question = Question::new(request, &screen.page);
     // Closed on cancellation, too.
-    let _open = screen.stage.open();
+    let _open = screen.stderr.open_question();
     let answer = question.ask(&screen.keyboard).await.map_err(ToolError::from)?;
     Ok(if answer { Approval::Approved } else { Approval::Rejected("the person said no".to_owned()) })
 }
@@ -158,23 +164,23 @@ mod tests {
         tool, tool_args,
     };
 
-    use super::{Approve, Ordering, RunSettings, Unasked};
+    use super::{ApproveMode, MissingTerminal, Ordering, RunSettings};
 
     /// The executor of `tools` without guards of the program.
-    fn executor(how: Approve, tools: Registry, wary: bool) -> (Executor, Unasked) {
-        how.executor(&Executor::new(tools), RunSettings::new(), wary, None, None).unwrap()
+    fn test_executor(how: ApproveMode, tools: Registry, wary: bool) -> (Executor, MissingTerminal) {
+        how.derive_executor(&Executor::new(tools), RunSettings::new(), wary, None, None).unwrap()
     }
 
     #[tool_args]
     struct Nothing {}
 
     /// The result of a destructive tool that does not ask for approval.
-    fn answer(how: Approve, wary: bool) -> String {
+    fn destructive_result(how: ApproveMode, wary: bool) -> String {
         let metadata = Metadata { destructive: Some(true), ..Metadata::default() };
         let wipe = ToolBuilder::new("wipe").description("Wipes.").metadata(metadata);
         let wipe = wipe.handler(|_: Nothing, _| async { Ok::<_, tool_runtime::ToolError>("wiped") }).unwrap();
         let tools = Registry::builder().add(wipe).build().unwrap();
-        let executor = executor(how, tools, wary).0;
+        let executor = test_executor(how, tools, wary).0;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("wipe", "{}")]));
         outcomes[0].result().unwrap().text().into_owned()
@@ -195,23 +201,31 @@ mod tests {
     #[test]
     fn the_note_follows_a_missing_approval_and_no_denial() {
         let tools = Registry::builder().tool::<shop>().tool::<shut>().build().unwrap();
-        let (executor, unasked) = executor(Approve::Ask, tools, false);
+        let (executor, missing_terminal) = test_executor(ApproveMode::Ask, tools, false);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcomes = runtime.block_on(executor.run(vec![ToolCall::new("shop", "{}")]));
         assert_eq!(outcomes[0].result().unwrap().text(), "Denied: closed");
-        assert!(!unasked.0.load(Ordering::Relaxed));
+        assert!(!missing_terminal.0.load(Ordering::Relaxed));
         runtime.block_on(executor.run(vec![ToolCall::new("shut", "{}")]));
-        assert!(unasked.0.load(Ordering::Relaxed));
+        assert!(missing_terminal.0.load(Ordering::Relaxed));
     }
 
     // A destructive call of a model requires approval, also if the tool does not ask for it.
     #[test]
     fn destructive_tools_require_approval_if_wary() {
-        assert_eq!(answer(Approve::Ask, false), "wiped");
-        assert!(answer(Approve::Ask, true).ends_with("it requires approval, and stdin is not a terminal"));
-        assert!(answer(Approve::Never, true).ends_with("no call is approved (`--approve never`)"));
-        assert!(answer(Approve::ReadOnly, false).starts_with("Denied: only read-only tools may run"));
-        assert_eq!(answer(Approve::Always, true), "wiped");
+        assert_eq!(destructive_result(ApproveMode::Ask, false), "wiped");
+        assert!(
+            destructive_result(ApproveMode::Ask, true)
+                .ends_with("it requires approval, and stdin is not a terminal")
+        );
+        assert!(
+            destructive_result(ApproveMode::Never, true).ends_with("no call is approved (`--approve never`)")
+        );
+        assert!(
+            destructive_result(ApproveMode::ReadOnly, false)
+                .starts_with("Denied: only read-only tools may run")
+        );
+        assert_eq!(destructive_result(ApproveMode::Always, true), "wiped");
     }
 
     fn careful() -> Permission {
@@ -234,7 +248,7 @@ mod tests {
     #[test]
     fn read_only_refuses_a_writing_tool_that_asks_itself() {
         let tools = Registry::builder().tool::<lock>().tool::<look>().build().unwrap();
-        let executor = executor(Approve::ReadOnly, tools, true).0;
+        let executor = test_executor(ApproveMode::ReadOnly, tools, true).0;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let calls = vec![ToolCall::new("lock", "{}"), ToolCall::new("look", "{}")];
         let outcomes = runtime.block_on(executor.run(calls));

@@ -7,24 +7,24 @@ use serde_json::value::RawValue;
 use tool_runtime::{ToolError, policy::Escape, schema::Violation};
 
 use crate::{
-    flags::{Given, Property, flag},
-    page::{Look, Page},
+    flags::{CallArguments, Property, flag_name},
+    page::{Page, TextStyle},
     sanitize::in_a_line,
     terminal::Terminal,
 };
 
-/// The message about all violations of `given`.
-pub(crate) fn report(
+/// The message about all violations of `arguments`.
+pub(crate) fn invalid_arguments_page(
     terminal: &Terminal,
     properties: &[Property],
     error: &ToolError,
-    given: &Given,
+    arguments: &CallArguments,
     hide: bool,
 ) -> Page {
     let tool = in_a_line(error.tool().unwrap_or("the tool"));
     let mut page = terminal.error_page();
     let message = format!("`{tool}` does not accept these arguments; nothing was run");
-    page.add_message(Look::Bad, "error:", &message);
+    page.add_message(TextStyle::Error, "error:", &message);
     let mut shown: Vec<(&str, String)> = Vec::new();
     for violation in error.violations() {
         // Several branches of a schema may report the same problem.
@@ -34,40 +34,40 @@ pub(crate) fn report(
         }
         shown.push(key);
         page.add("\n");
-        add(&mut page, terminal.width(), properties, violation, given, hide);
+        add_violation(&mut page, terminal.width(), properties, violation, arguments, hide);
     }
     if error.violations().is_empty() {
-        page.add("\n").add_item(Look::Plain, "", &in_a_line(&error.reason()));
+        page.add("\n").add_item(TextStyle::Plain, "", &in_a_line(&error.reason()));
     }
     if let Some(example) = error.example() {
         let example = in_a_line(&example.to_string());
-        page.add("\n").add_item(Look::Plain, "Example of valid arguments: ", &example);
+        page.add("\n").add_item(TextStyle::Plain, "Example of valid arguments: ", &example);
     }
     page
 }
 
-fn add(
+fn add_violation(
     page: &mut Page,
     width: usize,
     properties: &[Property],
     violation: &Violation,
-    given: &Given,
+    arguments: &CallArguments,
     hide: bool,
 ) {
     let pointer = if violation.pointer.is_empty() { "the arguments" } else { violation.pointer.as_str() };
     let (expected, received) =
         (in_a_line(&violation.expected.to_string()), in_a_line(&violation.received.to_string()));
-    page.add_item(Look::Name, &in_a_line(pointer), &format!(": expected {expected}, got {received}"));
+    page.add_item(TextStyle::Name, &in_a_line(pointer), &format!(": expected {expected}, got {received}"));
     // Without arguments, there is nothing to mark.
-    if !hide && given.text != "{}" {
-        let range = place(&given.text, &violation.pointer).unwrap_or(0..given.text.len());
-        mark(page, width, given, range);
+    if !hide && arguments.text != "{}" {
+        let range = value_range(&arguments.text, &violation.pointer).unwrap_or(0..arguments.text.len());
+        add_marked_line(page, width, arguments, range);
     }
-    let steps = steps(&violation.pointer);
+    let steps = pointer_steps(&violation.pointer);
     let around = properties.iter().filter(|it| steps.starts_with(&it.path));
     let Some(property) = around.max_by_key(|it| it.path.len()) else { return };
     // A missing object is made of the flags of its members.
-    let is_missing = serde_json::from_str(&given.text)
+    let is_missing = serde_json::from_str(&arguments.text)
         .is_ok_and(|value: serde_json::Value| value.pointer(&violation.pointer).is_none());
     let is_member =
         |it: &&Property| it.has_flag && it.indispensable && !it.opens && it.path.starts_with(&property.path);
@@ -85,21 +85,26 @@ fn add(
 fn add_flag(page: &mut Page, property: &Property) {
     let placeholder = property.placeholder();
     let flag = if property.has_flag {
-        format!("{} <{placeholder}>", flag(property))
+        format!("{} <{placeholder}>", flag_name(property))
     } else {
         property.path.join(".")
     };
-    page.add_indented("    ", Look::Name, &in_a_line(&flag), &format!(" {}", in_a_line(&property.line())));
+    page.add_indented(
+        "    ",
+        TextStyle::Name,
+        &in_a_line(&flag),
+        &format!(" {}", in_a_line(&property.summary_line())),
+    );
 }
 
-fn steps(pointer: &str) -> Vec<String> {
+fn pointer_steps(pointer: &str) -> Vec<String> {
     pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
 
 /// The range of the value at `pointer` in `text`; if it is missing, the end of the object or list around it.
-pub(crate) fn place(text: &str, pointer: &str) -> Option<Range<usize>> {
+pub(crate) fn value_range(text: &str, pointer: &str) -> Option<Range<usize>> {
     let mut here = serde_json::from_str::<&RawValue>(text).ok()?.get();
-    for step in steps(pointer) {
+    for step in pointer_steps(pointer) {
         let inner = match here.as_bytes().first() {
             Some(b'{') => serde_json::from_str::<BTreeMap<String, &RawValue>>(here).ok()?.get(&step).copied(),
             Some(b'[') => {
@@ -120,15 +125,15 @@ pub(crate) fn place(text: &str, pointer: &str) -> Option<Range<usize>> {
 }
 
 /// Adds the line in which `range` starts, with a mark below.
-fn mark(page: &mut Page, width: usize, given: &Given, range: Range<usize>) {
-    let text = &given.text;
+fn add_marked_line(page: &mut Page, width: usize, arguments: &CallArguments, range: Range<usize>) {
+    let text = &arguments.text;
     let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[range.start..].find('\n').map_or(text.len(), |at| range.start + at);
     let number = text[..start].matches('\n').count() + 1;
     let (before, rest) = (&text[start..range.start], &text[range.start..end]);
     let value = &rest[..rest.len().min(range.len())];
     let after = &rest[value.len()..];
-    let place = match &given.origin {
+    let place = match &arguments.origin {
         Some(origin) => format!("{origin}:{number}:{}: ", before.chars().count() + 1),
         None if text.contains('\n') => format!("line {number}: "),
         None => String::new(),
@@ -137,28 +142,28 @@ fn mark(page: &mut Page, width: usize, given: &Given, range: Range<usize>) {
     let room = width.saturating_sub(4 + measure_text_width(&place)).max(20);
     // Escapes are wider than the characters.
     let escaped = |text: &str| Escape::LINE.text(&text.replace('\t', " "));
-    let (before, value, after) = window(&escaped(before), &escaped(value), &escaped(after), room);
+    let (before, value, after) = shorten_line(&escaped(before), &escaped(value), &escaped(after), room);
     let blanks = 4 + measure_text_width(&place) + measure_text_width(&before);
     let marks = "^".repeat(measure_text_width(&value).max(1));
-    page.add("    ").paint(Look::Faint, &place).add(&format!("{before}{value}{after}\n"));
-    page.add_blanks(blanks).paint(Look::Bad, &marks).add("\n");
+    page.add("    ").paint(TextStyle::Dim, &place).add(&format!("{before}{value}{after}\n"));
+    page.add_blanks(blanks).paint(TextStyle::Error, &marks).add("\n");
 }
 
 /// Shortens the line to `room` columns, and keeps at least a part of the value.
-fn window(before: &str, value: &str, after: &str, room: usize) -> (String, String, String) {
+fn shorten_line(before: &str, value: &str, after: &str, room: usize) -> (String, String, String) {
     let before = before.trim_start();
     if measure_text_width(before) + measure_text_width(value) + measure_text_width(after) <= room {
         return (before.to_owned(), value.to_owned(), after.to_owned());
     }
-    let value: String = cut(value.chars(), room * 2 / 3).into_iter().collect();
+    let value: String = shorten(value.chars(), room * 2 / 3).into_iter().collect();
     let left = (room - measure_text_width(&value)) / 2;
-    let before: String = cut(before.chars().rev(), left).into_iter().rev().collect();
+    let before: String = shorten(before.chars().rev(), left).into_iter().rev().collect();
     let right = room - measure_text_width(&value) - measure_text_width(&before);
-    (before, value, cut(after.chars(), right).into_iter().collect())
+    (before, value, shorten(after.chars(), right).into_iter().collect())
 }
 
 /// Shortens `text` to `most` columns, with an ellipsis.
-fn cut(text: impl Iterator<Item = char> + Clone, most: usize) -> Vec<char> {
+fn shorten(text: impl Iterator<Item = char> + Clone, most: usize) -> Vec<char> {
     let width = |c: char| measure_text_width(c.encode_utf8(&mut [0; 4]));
     if text.clone().map(width).sum::<usize>() <= most {
         return text.collect();
@@ -169,30 +174,35 @@ fn cut(text: impl Iterator<Item = char> + Clone, most: usize) -> Vec<char> {
 }
 
 /// The message about arguments that are not valid JSON.
-pub(crate) fn broken(terminal: &Terminal, given: &Given, error: &serde_json::Error, hide: bool) -> Page {
+pub(crate) fn invalid_json_page(
+    terminal: &Terminal,
+    arguments: &CallArguments,
+    error: &serde_json::Error,
+    hide: bool,
+) -> Page {
     let problem = error.to_string();
     let problem = problem.split(" at line ").next().unwrap_or_default();
     let mut page = terminal.error_page();
     let message = format!("the arguments are not valid JSON: {}", in_a_line(problem));
-    page.add_message(Look::Bad, "error:", &message);
+    page.add_message(TextStyle::Error, "error:", &message);
     if hide {
         return page;
     }
     let line_start: usize =
-        given.text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-    let mut at = (line_start + error.column().saturating_sub(1)).min(given.text.len());
-    while !given.text.is_char_boundary(at) {
+        arguments.text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let mut at = (line_start + error.column().saturating_sub(1)).min(arguments.text.len());
+    while !arguments.text.is_char_boundary(at) {
         at -= 1;
     }
-    let length = given.text[at..].chars().next().map_or(0, char::len_utf8);
+    let length = arguments.text[at..].chars().next().map_or(0, char::len_utf8);
     page.add("\n");
-    mark(&mut page, terminal.width(), given, at..at + length);
+    add_marked_line(&mut page, terminal.width(), arguments, at..at + length);
     page
 }
 
 #[cfg(test)]
 mod tests {
-    use super::window;
+    use super::shorten_line;
 
     #[test]
     fn a_long_line_is_shortened_to_the_width() {
@@ -200,11 +210,11 @@ mod tests {
         for (before, value, after) in
             [("", &*wide, "}"), (&wide, "1", &wide), (&wide, &wide, &wide), ("abc", "d", "e")]
         {
-            let (before, value, after) = window(before, value, after, 21);
+            let (before, value, after) = shorten_line(before, value, after, 21);
             let columns = console::measure_text_width(&format!("{before}{value}{after}"));
             assert!(columns <= 21 && !value.is_empty(), "{before}{value}{after}: {columns}");
         }
-        let cut = window("some words before ", "the value", " and after", 21);
+        let cut = shorten_line("some words before ", "the value", " and after", 21);
         assert_eq!(cut, ("…fore ".to_owned(), "the value".to_owned(), " and …".to_owned()));
     }
 }

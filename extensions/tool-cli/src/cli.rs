@@ -12,8 +12,8 @@ use std::{
 use tool_runtime::{executor::ExecutorBuilder, policy::Escape, registry::RegistryBuilder};
 
 use crate::{
-    Command, Exit, Failure, Program, Provides, commands::built_in, program::Closures, sanitize::inset,
-    stderr::write, terminal::Terminal,
+    Command, Exit, Failure, Program, Provides, commands::built_in, program::ProgramClosures,
+    sanitize::indented, stderr::write_stderr, terminal::Terminal,
 };
 
 /// A builder for the command line of a program with tools. [`main`](fn@crate::main) runs one with default settings.
@@ -49,7 +49,7 @@ use crate::{
 #[derive(Default)]
 pub struct Cli {
     about: Option<String>,
-    closures: Closures,
+    closures: ProgramClosures,
     commands: Vec<Box<dyn Command>>,
 }
 
@@ -131,10 +131,10 @@ impl Cli {
     #[must_use = "return the exit code from `main`"]
     pub fn main(self) -> ExitCode {
         panic::set_hook(Box::new(|info| {
-            write(&escaped(&info.to_string()));
+            write_stderr(&escaped_panic(&info.to_string()));
             let backtrace = Backtrace::capture();
             if backtrace.status() == BacktraceStatus::Captured {
-                write(&Escape::LINES.text(&format!("{backtrace}\n")));
+                write_stderr(&Escape::LINES.text(&format!("{backtrace}\n")));
             }
         }));
         self.run(env::args_os()).code().into()
@@ -154,7 +154,7 @@ impl Cli {
             commands.push(command);
         }
         let program = Program::new(name, about, Terminal::new(), closures, commands, built_in);
-        program.execute(arguments).unwrap_or_else(|Failure { exit, message }| {
+        program.run_command(arguments).unwrap_or_else(|Failure { exit, message }| {
             program.terminal().error(&message);
             exit
         })
@@ -162,18 +162,18 @@ impl Cli {
 }
 
 /// The message of a panic, with control characters escaped.
-fn escaped(panic: &str) -> String {
-    format!("{}\n", inset(panic))
+fn escaped_panic(panic: &str) -> String {
+    format!("{}\n", indented(panic))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::escaped;
+    use super::escaped_panic;
 
     #[test]
     fn control_characters_in_a_panic_message_are_escaped() {
         let panic = "panicked at src/main.rs:3:5:\nno city \u{1b}[8m\u{202e}\nerror: b";
         let shown = "panicked at src/main.rs:3:5:\n    no city \\u{1b}[8m\\u{202e}\n    error: b\n";
-        assert_eq!(escaped(panic), shown);
+        assert_eq!(escaped_panic(panic), shown);
     }
 }

@@ -7,13 +7,13 @@ use tool_runtime::{Registry, ToolCall, ToolResult, dialect::Dialect};
 use crate::{Failure, input};
 
 /// The option `--dialect`.
-pub(crate) fn option() -> Arg {
+pub(crate) fn dialect_option() -> Arg {
     let names: Vec<_> = Dialect::all().iter().map(Dialect::name).collect();
     Arg::new("dialect").long("dialect").value_name("DIALECT").value_parser(PossibleValuesParser::new(names))
 }
 
 /// The dialects that the option names.
-pub(crate) fn chosen(matches: &ArgMatches) -> Vec<Dialect> {
+pub(crate) fn chosen_dialects(matches: &ArgMatches) -> Vec<Dialect> {
     let names: Vec<_> = matches.get_many::<String>("dialect").into_iter().flatten().collect();
     Dialect::all().into_iter().filter(|dialect| names.iter().any(|name| *name == dialect.name())).collect()
 }
@@ -26,12 +26,12 @@ pub(crate) fn chosen(matches: &ArgMatches) -> Vec<Dialect> {
 /// # Errors
 ///
 /// If no dialect reads calls, or several read different ones.
-pub(crate) fn detected(tools: &Registry, text: &str) -> Result<(Dialect, Vec<ToolCall>), Failure> {
+pub(crate) fn detect_dialect(tools: &Registry, text: &str) -> Result<(Dialect, Vec<ToolCall>), Failure> {
     // Text that is neither JSON nor a stream is the same problem in every dialect.
     let mut unreadable = None;
     let mut candidates: Vec<(Dialect, Vec<ToolCall>)> = Vec::new();
     for dialect in Dialect::all() {
-        match input::calls(&dialect.bind_tools(tools), text) {
+        match input::read_calls(&dialect.bind_tools(tools), text) {
             Ok(calls) => candidates.push((dialect, calls)),
             Err(failure) => unreadable = Some(failure),
         }

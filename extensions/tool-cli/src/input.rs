@@ -12,41 +12,41 @@ use tool_runtime::{
     dialect::{BoundTools, DialectError},
 };
 
-use crate::{Failure, flags::Given, sanitize::in_a_line};
+use crate::{Failure, flags::CallArguments, sanitize::in_a_line};
 
 /// Reads arguments: `-` from the standard input, `@file` from a file, any other text as JSON.
-pub(crate) fn arguments(text: &str) -> Result<Given, Failure> {
+pub(crate) fn read_arguments(text: &str) -> Result<CallArguments, Failure> {
     if text == "-" {
-        let text = standard_input()?;
-        return not_empty(Given { text, origin: Some("standard input".to_owned()) });
+        let text = read_standard_input()?;
+        return not_empty(CallArguments { text, origin: Some("standard input".to_owned()) });
     }
     match text.strip_prefix('@') {
-        Some(path) => not_empty(Given { text: file(path)?, origin: Some(path.to_owned()) }),
-        None => Ok(Given { text: text.to_owned(), origin: None }),
+        Some(path) => not_empty(CallArguments { text: read_file(path)?, origin: Some(path.to_owned()) }),
+        None => Ok(CallArguments { text: text.to_owned(), origin: None }),
     }
 }
 
 /// Refuses an empty input.
-fn not_empty(given: Given) -> Result<Given, Failure> {
-    match &given.origin {
-        Some(origin) if given.text.trim().is_empty() => {
+fn not_empty(arguments: CallArguments) -> Result<CallArguments, Failure> {
+    match &arguments.origin {
+        Some(origin) if arguments.text.trim().is_empty() => {
             let message = format!("{} is empty; it must contain a JSON object", in_a_line(origin));
             Err(Failure::usage(message))
         }
-        _ => Ok(given),
+        _ => Ok(arguments),
     }
 }
 
 /// Reads the file `path`; `-` is the standard input.
-pub(crate) fn file(path: &str) -> Result<String, Failure> {
+pub(crate) fn read_file(path: &str) -> Result<String, Failure> {
     if path == "-" {
-        return standard_input();
+        return read_standard_input();
     }
     fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", in_a_line(path))))
 }
 
-fn standard_input() -> Result<String, Failure> {
+fn read_standard_input() -> Result<String, Failure> {
     let mut text = String::new();
     let unread = |error| Failure::usage(format!("the standard input cannot be read: {error}"));
     io::stdin().read_to_string(&mut text).map_err(unread)?;
@@ -56,7 +56,7 @@ fn standard_input() -> Result<String, Failure> {
 /// The calls of a response: one JSON value, or the events of a stream as server-sent events, as lines, or as a list.
 ///
 /// Values stay JSON text, so that numbers keep their digits.
-pub(crate) fn calls(bound: &BoundTools, text: &str) -> Result<Vec<ToolCall>, Failure> {
+pub(crate) fn read_calls(bound: &BoundTools, text: &str) -> Result<Vec<ToolCall>, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::usage("the response is empty"));
     }
@@ -69,31 +69,31 @@ pub(crate) fn calls(bound: &BoundTools, text: &str) -> Result<Vec<ToolCall>, Fai
                     events.into_iter().map(RawValue::get).collect()
                 }
                 Ok(calls) => return Ok(calls),
-                Err(error) => return Err(unlike(&error)),
+                Err(error) => return Err(invalid_response(&error)),
             }
         }
-        Err(error) => events(text).ok_or_else(|| {
+        Err(error) => stream_events(text).ok_or_else(|| {
             Failure::usage(format!("the response is neither JSON nor a stream of events: {error}"))
         })?,
     };
     let mut assembler = bound.assembler();
     for event in events {
-        assembler.push(event).map_err(|error| unlike(&error))?;
+        assembler.push(event).map_err(|error| invalid_response(&error))?;
     }
     Ok(assembler.finish().calls)
 }
 
 /// Returns `true` if `text` is JSON, or a stream of events.
 pub(crate) fn is_json(text: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(text).is_ok() || events(text).is_some()
+    serde_json::from_str::<IgnoredAny>(text).is_ok() || stream_events(text).is_some()
 }
 
-fn unlike(error: &DialectError) -> Failure {
+fn invalid_response(error: &DialectError) -> Failure {
     Failure::usage(format!("the response is not valid in this dialect: {}", in_a_line(&error.to_string())))
 }
 
 /// The events of a stream; `None` if a line is not an event.
-fn events(text: &str) -> Option<Vec<&str>> {
+fn stream_events(text: &str) -> Option<Vec<&str>> {
     let mut events = Vec::new();
     for line in text.lines().map(str::trim) {
         let is_other = ["event:", "id:", "retry:", ":"].iter().any(|field| line.starts_with(field));
@@ -135,7 +135,7 @@ mod tests {
                     forms.push(joined(": ping\r\nevent: it\r\ndata:", "\r\n\r\n") + "data: [DONE]\r\n\r\n");
                 }
                 for form in forms {
-                    let calls = calls(&bound, &form).unwrap();
+                    let calls = read_calls(&bound, &form).unwrap();
                     let names: Vec<_> = calls.iter().map(|call| &*call.name).collect();
                     let expected = case["calls"].as_array().unwrap().iter();
                     let expected: Vec<_> = expected.map(|call| call[1].as_str().unwrap()).collect();
@@ -154,7 +154,7 @@ mod tests {
             format!(r#"{{"candidates": [{{"content": {{"parts": [{call}]}}, "finishReason": "STOP"}}]}}"#);
         let bound = Dialect::gemini().bind_tools(&Registry::builder().build().unwrap());
         for form in [response.clone(), format!("[{response}]"), format!("data: {response}\n\n")] {
-            let calls = calls(&bound, &form).unwrap();
+            let calls = read_calls(&bound, &form).unwrap();
             assert_eq!(calls[0].arguments.as_str(), r#"{"a":1.10,"b":12345678901234567890123}"#, "{form}");
         }
     }

@@ -13,10 +13,10 @@ use tokio::sync::oneshot;
 
 /// The standard input, by lines.
 #[derive(Default)]
-pub(crate) struct Keyboard(Mutex<State>);
+pub(crate) struct Keyboard(Mutex<KeyboardState>);
 
 #[derive(Default)]
-struct State {
+struct KeyboardState {
     is_reading: bool,
     waiting: Option<oneshot::Sender<Line>>,
     /// Lines that arrived while nothing waited for one.
@@ -27,7 +27,7 @@ struct State {
 type Line = io::Result<Option<String>>;
 
 impl Keyboard {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, KeyboardState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -36,7 +36,7 @@ impl Keyboard {
     /// # Errors
     ///
     /// If the standard input cannot be read.
-    pub(crate) async fn line(self: &Arc<Self>) -> Line {
+    pub(crate) async fn read_line(self: &Arc<Self>) -> Line {
         let line = {
             let mut state = self.lock();
             if let Some(line) = state.read.pop_front() {
@@ -69,7 +69,7 @@ impl Keyboard {
     }
 
     /// Drops lines and keys that were entered before.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn discard_input(&self) {
         self.lock().read.clear();
         #[cfg(unix)]
         {
@@ -90,9 +90,9 @@ mod tests {
         let keyboard = Arc::<Keyboard>::default();
         keyboard.lock().read.push_back(Ok(Some("yes\n".to_owned())));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert_eq!(runtime.block_on(keyboard.line()).unwrap().unwrap(), "yes\n");
+        assert_eq!(runtime.block_on(keyboard.read_line()).unwrap().unwrap(), "yes\n");
         keyboard.lock().read.push_back(Ok(Some("yes\n".to_owned())));
-        keyboard.forget();
+        keyboard.discard_input();
         assert!(keyboard.lock().read.is_empty());
     }
 }

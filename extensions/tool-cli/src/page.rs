@@ -7,40 +7,40 @@ use comfy_table::{
 use tool_runtime::policy::Escape;
 
 /// The limit of a cell, in characters.
-const CELL: usize = 600;
+const MAX_CELL_CHARS: usize = 600;
 
 /// The style of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum TextStyle {
     Plain,
     Heading,
     Name,
-    Bad,
-    Odd,
-    Faint,
+    Error,
+    Warning,
+    Dim,
 }
 
-impl Look {
+impl TextStyle {
     fn style(self) -> Style {
         match self {
             Self::Heading => Style::new().bold().underline(),
             Self::Name => Style::new().bold(),
             Self::Plain => Style::new(),
-            Self::Bad => AnsiColor::Red.on_default().bold(),
-            Self::Odd => AnsiColor::Yellow.on_default(),
-            Self::Faint => Style::new().dimmed(),
+            Self::Error => AnsiColor::Red.on_default().bold(),
+            Self::Warning => AnsiColor::Yellow.on_default(),
+            Self::Dim => Style::new().dimmed(),
         }
     }
 
     fn cell(self, text: &str) -> Cell {
-        let cell = Cell::new(Escape::LINE.at_most(CELL).text(text));
+        let cell = Cell::new(Escape::LINE.at_most(MAX_CELL_CHARS).text(text));
         match self {
             Self::Plain => cell,
             Self::Heading => cell.add_attributes(vec![Attribute::Bold, Attribute::Underlined]),
             Self::Name => cell.add_attribute(Attribute::Bold),
-            Self::Bad => cell.fg(Color::DarkRed),
-            Self::Odd => cell.fg(Color::DarkYellow),
-            Self::Faint => cell.add_attribute(Attribute::Dim),
+            Self::Error => cell.fg(Color::DarkRed),
+            Self::Warning => cell.fg(Color::DarkYellow),
+            Self::Dim => cell.add_attribute(Attribute::Dim),
         }
     }
 }
@@ -85,10 +85,10 @@ impl Page {
     }
 
     /// Adds a message after its label, such as `error:`, and breaks long lines between words.
-    pub(crate) fn add_message(&mut self, look: Look, label: &str, message: &str) -> &mut Self {
+    pub(crate) fn add_message(&mut self, look: TextStyle, label: &str, message: &str) -> &mut Self {
         let label = Escape::LINE.text(label);
         let message = Escape::LINES.text(message.trim_end());
-        let text = wrapped(&format!("{label} {message}"), self.width, "    ");
+        let text = wrap_lines(&format!("{label} {message}"), self.width, "    ");
         let label = label.as_str();
         self.paint(look, label).add(text.strip_prefix(label).unwrap_or(&text)).add("\n")
     }
@@ -96,13 +96,13 @@ impl Page {
     /// Adds text with its line breaks, and breaks long lines between words.
     pub(crate) fn add_wrapped(&mut self, text: &str) -> &mut Self {
         // Escaped before it is broken: escapes are wider.
-        self.add(&wrapped(&Escape::LINES.text(text), self.width, ""))
+        self.add(&wrap_lines(&Escape::LINES.text(text), self.width, ""))
     }
 
     /// Adds a text as a part of a line.
-    pub(crate) fn paint(&mut self, look: Look, text: &str) -> &mut Self {
+    pub(crate) fn paint(&mut self, look: TextStyle, text: &str) -> &mut Self {
         let (text, style) = (Escape::LINE.text(text), look.style());
-        if self.colours && !text.is_empty() && look != Look::Plain {
+        if self.colours && !text.is_empty() && look != TextStyle::Plain {
             self.text.push_str(&format!("{style}{text}{style:#}"));
         } else {
             self.text.push_str(&text);
@@ -111,13 +111,19 @@ impl Page {
     }
 
     /// Adds an indented line that begins with a styled word, and breaks it between words.
-    pub(crate) fn add_item(&mut self, look: Look, word: &str, rest: &str) -> &mut Self {
+    pub(crate) fn add_item(&mut self, look: TextStyle, word: &str, rest: &str) -> &mut Self {
         self.add_indented("  ", look, word, rest)
     }
 
     /// Adds a line after `indent` that begins with a styled word, and breaks it between words.
-    pub(crate) fn add_indented(&mut self, indent: &str, look: Look, word: &str, rest: &str) -> &mut Self {
-        let line = wrapped(&Escape::LINE.text(&format!("{indent}{word}{rest}")), self.width, "      ");
+    pub(crate) fn add_indented(
+        &mut self,
+        indent: &str,
+        look: TextStyle,
+        word: &str,
+        rest: &str,
+    ) -> &mut Self {
+        let line = wrap_lines(&Escape::LINE.text(&format!("{indent}{word}{rest}")), self.width, "      ");
         let rest = line.strip_prefix(indent).and_then(|line| line.strip_prefix(word));
         match rest {
             Some(rest) => self.add(indent).paint(look, word).add(rest),
@@ -128,15 +134,15 @@ impl Page {
 
     /// Adds an indented line below an item.
     pub(crate) fn add_under(&mut self, text: &str) -> &mut Self {
-        let line = wrapped(&Escape::LINE.text(&format!("    {text}")), self.width, "      ");
+        let line = wrap_lines(&Escape::LINE.text(&format!("    {text}")), self.width, "      ");
         self.add(&line).add("\n")
     }
 
     /// Adds an error of `clap`, with the styles of the page, and breaks long lines between words.
     pub(crate) fn add_usage_error(&mut self, text: &str) -> &mut Self {
-        let text = &wrapped(&Escape::LINES.text(text), self.width, "    ");
+        let text = &wrap_lines(&Escape::LINES.text(text), self.width, "    ");
         match text.strip_prefix("error:") {
-            Some(rest) => self.paint(Look::Bad, "error:").add_help(rest),
+            Some(rest) => self.paint(TextStyle::Error, "error:").add_help(rest),
             None => self.add_help(text),
         }
     }
@@ -155,8 +161,8 @@ impl Page {
                 None => 0,
             };
             let look = match &words[..end] {
-                head if head.ends_with(':') => Look::Heading,
-                _ => Look::Name,
+                head if head.ends_with(':') => TextStyle::Heading,
+                _ => TextStyle::Name,
             };
             self.add(indent).paint(look, &words[..end]).add(&words[end..]).add("\n");
         }
@@ -168,7 +174,7 @@ impl Page {
     pub(crate) fn add_table<const N: usize>(
         &mut self,
         header: [&str; N],
-        rows: impl IntoIterator<Item = [(Look, String); N]>,
+        rows: impl IntoIterator<Item = [(TextStyle, String); N]>,
     ) -> &mut Self {
         let mut table = Table::new();
         table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -178,7 +184,7 @@ impl Page {
             table.force_no_tty()
         };
         table.style_text_only();
-        table.set_header(header.map(|name| Look::Heading.cell(name)));
+        table.set_header(header.map(|name| TextStyle::Heading.cell(name)));
         let mut widest = header.first().map_or(0, |name| name.len());
         for row in rows {
             widest = row.first().map_or(0, |(_, text)| Escape::LINE.text(text).chars().count()).max(widest);
@@ -204,7 +210,7 @@ impl Page {
 
 /// Breaks long lines between words, and begins each new line with `indent`, or like its line if that has more; existing
 /// line breaks are kept.
-fn wrapped(text: &str, width: usize, indent: &str) -> String {
+fn wrap_lines(text: &str, width: usize, indent: &str) -> String {
     let mut lines = Vec::new();
     for paragraph in text.lines() {
         let text = paragraph.trim_start();
@@ -230,7 +236,7 @@ fn wrapped(text: &str, width: usize, indent: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, Page};
+    use super::{Page, TextStyle};
 
     const HOSTILE: &str = "a\u{1b}[8mb\u{202e}\u{9b}H\r\u{7}\u{1b}]8;;http://x\u{7}\u{200b}\tc";
 
@@ -245,7 +251,7 @@ mod tests {
     #[test]
     fn names_are_whole_where_programs_read_them() {
         let name = format!("{}_name", "long_".repeat(12));
-        let rows = || [[(Look::Name, name.clone()), (Look::Plain, "words ".repeat(30))]];
+        let rows = || [[(TextStyle::Name, name.clone()), (TextStyle::Plain, "words ".repeat(30))]];
         let mut piped = Page::new(false, 80).with_whole_names();
         piped.add_table(["Tool", "Description"], rows());
         assert!(piped.as_str().contains(&name), "{piped:?}");
@@ -257,19 +263,19 @@ mod tests {
     #[test]
     fn a_text_adds_no_styles_to_a_page() {
         let mut page = Page::new(true, 60);
-        page.add(HOSTILE).add_wrapped(HOSTILE).add_item(Look::Plain, "note", HOSTILE).add_item(
-            Look::Plain,
+        page.add(HOSTILE).add_wrapped(HOSTILE).add_item(TextStyle::Plain, "note", HOSTILE).add_item(
+            TextStyle::Plain,
             HOSTILE,
             "",
         );
         assert!(escapes(&page).is_empty(), "{page:?}");
-        page.paint(Look::Name, HOSTILE);
+        page.paint(TextStyle::Name, HOSTILE);
         assert_eq!(escapes(&page), ["[1m", "[0m"]);
         page.add_usage_error(&format!("error: {HOSTILE}\n  -x, {HOSTILE}  {HOSTILE}\n{HOSTILE}:\n"));
         assert!(escapes(&page).iter().all(|it| matches!(*it, "[0m" | "[1m" | "[4m" | "[31m")), "{page:?}");
         page.add_table(
             [HOSTILE, "b"],
-            [[(Look::Odd, HOSTILE.to_owned()), (Look::Plain, HOSTILE.to_owned())]],
+            [[(TextStyle::Warning, HOSTILE.to_owned()), (TextStyle::Plain, HOSTILE.to_owned())]],
         );
         let own = |it: char| {
             it == '\n' || it == '\u{1b}' || !it.is_control() && !matches!(it, '\u{200b}' | '\u{202e}')
@@ -280,8 +286,8 @@ mod tests {
         assert!(!help.as_str().contains("[31m"), "{help:?}");
         let mut plain = Page::new(false, 60);
         plain
-            .paint(Look::Bad, HOSTILE)
-            .add_table([HOSTILE], [[(Look::Bad, HOSTILE.to_owned())]])
+            .paint(TextStyle::Error, HOSTILE)
+            .add_table([HOSTILE], [[(TextStyle::Error, HOSTILE.to_owned())]])
             .add_usage_error("error: x");
         assert!(!plain.as_str().contains('\u{1b}'), "{plain:?}");
     }

@@ -16,19 +16,20 @@ use tool_runtime::{
 
 use crate::{
     Command, Exit, Failure, input,
-    page::Look,
+    page::TextStyle,
     secret,
     terminal::Terminal,
-    usage_error::{escaped, suggest_commands},
+    usage_error::{escaped_context, suggest_commands},
 };
 
 /// A closure that adds tools.
-pub(crate) type Tools = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
+pub(crate) type AddTools = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
 /// A closure that provides the values that tools need.
-pub(crate) type Provide = Box<dyn FnOnce(RegistryBuilder) -> Result<RegistryBuilder, Box<dyn Error>>>;
+pub(crate) type ProvideValues = Box<dyn FnOnce(RegistryBuilder) -> Result<RegistryBuilder, Box<dyn Error>>>;
 
 /// A closure that configures the executor.
-pub(crate) type Guard = Box<dyn FnOnce(ExecutorBuilder) -> Result<ExecutorBuilder, Box<dyn Error>>>;
+pub(crate) type ConfigureExecutor =
+    Box<dyn FnOnce(ExecutorBuilder) -> Result<ExecutorBuilder, Box<dyn Error>>>;
 
 /// The return type of a closure that receives a builder: the builder, or a `Result` of it.
 pub trait Provides<B = RegistryBuilder> {
@@ -60,10 +61,10 @@ impl<B, E: Into<Box<dyn Error>>> Provides<B> for Result<B, E> {
 
 /// The closures that a program gave.
 #[derive(Default)]
-pub(crate) struct Closures {
-    pub(crate) tools: Vec<Tools>,
-    pub(crate) provide: Option<Provide>,
-    pub(crate) guard: Option<Guard>,
+pub(crate) struct ProgramClosures {
+    pub(crate) tools: Vec<AddTools>,
+    pub(crate) provide: Option<ProvideValues>,
+    pub(crate) guard: Option<ConfigureExecutor>,
 }
 
 /// The program that a [`Command`] runs in: its tools, its runtime and its output.
@@ -71,7 +72,7 @@ pub struct Program {
     name: String,
     about: Option<String>,
     terminal: Terminal,
-    closures: RefCell<Closures>,
+    closures: RefCell<ProgramClosures>,
     commands: Vec<Box<dyn Command>>,
     /// Creates the built-in commands, for [`run_on`](Self::run_on).
     built_in: fn() -> Vec<Box<dyn Command>>,
@@ -100,7 +101,7 @@ impl Program {
         name: String,
         about: Option<String>,
         terminal: Terminal,
-        closures: Closures,
+        closures: ProgramClosures,
         commands: Vec<Box<dyn Command>>,
         built_in: fn() -> Vec<Box<dyn Command>>,
     ) -> Self {
@@ -133,7 +134,7 @@ impl Program {
         match self.described.get() {
             Some(tools) => Ok(tools),
             None => {
-                let tools = self.builder().build_without_values().map_err(unusable)?;
+                let tools = self.builder().build_without_values().map_err(unusable_tools)?;
                 if tools.is_empty() {
                     self.terminal.note(WITHOUT_TOOLS);
                 }
@@ -156,10 +157,13 @@ impl Program {
         if let Some(provide) = provide {
             let _entered = self.runtime()?.enter();
             builder = provide(builder).map_err(|error| {
-                Failure::new(Exit::Unusable, in_full("the values of the tools cannot be provided", &*error))
+                Failure::new(
+                    Exit::Unusable,
+                    error_chain("the values of the tools cannot be provided", &*error),
+                )
             })?;
         }
-        let tools = builder.build().map_err(unusable)?;
+        let tools = builder.build().map_err(unusable_tools)?;
         let described = self.tools()?;
         let is_late = |name: &&str| described.get(name).is_none();
         if let Some(late) = tools.definitions().iter().map(|it| it.name().as_str()).find(is_late) {
@@ -182,7 +186,7 @@ impl Program {
         }
         let mut builder = Executor::builder(self.callable()?.clone());
         let failure = |error: &dyn Error| {
-            Failure::new(Exit::Unusable, in_full("the executor of the tools cannot be built", error))
+            Failure::new(Exit::Unusable, error_chain("the executor of the tools cannot be built", error))
         };
         let guard = self.closures.borrow_mut().guard.take();
         if let Some(guard) = guard {
@@ -253,8 +257,8 @@ impl Program {
         rows: impl IntoIterator<Item = [String; N]>,
     ) -> Result<(), Failure> {
         let rows = rows.into_iter().map(|row| {
-            let mut looks = [Look::Name].into_iter().chain(std::iter::repeat(Look::Plain));
-            row.map(|text| (looks.next().unwrap_or(Look::Plain), text))
+            let mut looks = [TextStyle::Name].into_iter().chain(std::iter::repeat(TextStyle::Plain));
+            row.map(|text| (looks.next().unwrap_or(TextStyle::Plain), text))
         });
         self.terminal.print(self.terminal.page().add_table(header, rows))
     }
@@ -266,7 +270,7 @@ impl Program {
     ///
     /// If the input cannot be read or is empty. The exit code is 2.
     pub fn read(&self, argument: &str) -> Result<String, Failure> {
-        Ok(input::arguments(argument)?.text)
+        Ok(input::read_arguments(argument)?.text)
     }
 
     /// Reads the secret `name`, such as a key, from a source that an option of a command names: `env:NAME` for an environment
@@ -276,7 +280,7 @@ impl Program {
     ///
     /// If `source` is none of these, or cannot be read. The message never contains the secret. The exit code is 2.
     pub fn read_secret(&self, name: &str, source: &str) -> Result<String, Failure> {
-        secret::text(&self.terminal, name, source)
+        secret::read_secret_text(&self.terminal, name, source)
     }
 
     /// Runs a built-in command on other tools, such as those of a document. The tools are called by an executor with default
@@ -320,7 +324,7 @@ impl Program {
     ) -> Result<Exit, Failure> {
         let (terminal, built_in) = (self.terminal.clone(), self.built_in);
         let name = format!("{} {name}", self.name);
-        let closures = Closures::default();
+        let closures = ProgramClosures::default();
         let mut program = Self::new(name, self.about.clone(), terminal, closures, built_in(), built_in);
         (program.described, program.callable) = (tools.clone().into(), tools.into());
         match program.commands.iter().find(|it| it.grammar().get_name() == command) {
@@ -348,10 +352,10 @@ impl Program {
         (0..commands.len()).fold(all, |all, at| all.subcommand(with_free_aliases(&commands, at)))
     }
 
-    pub(crate) fn execute(&self, arguments: Vec<OsString>) -> Result<Exit, Failure> {
+    pub(crate) fn run_command(&self, arguments: Vec<OsString>) -> Result<Exit, Failure> {
         let matches = match self.grammar().try_get_matches_from(arguments) {
             Ok(matches) => matches,
-            Err(error) => return self.explain(error),
+            Err(error) => return self.print_clap_message(error),
         };
         let chosen = matches.subcommand().and_then(|(name, matches)| {
             let command = self.commands.iter().find(|it| it.grammar().get_name() == name)?;
@@ -362,9 +366,10 @@ impl Program {
     }
 
     /// Writes a message of `clap`: help, or an error that may repeat parts of the command line.
-    pub(crate) fn explain(&self, mut error: clap::Error) -> Result<Exit, Failure> {
+    pub(crate) fn print_clap_message(&self, mut error: clap::Error) -> Result<Exit, Failure> {
         suggest_commands(&mut error, &self.grammar());
-        let repeated: Vec<_> = error.context().map(|(kind, value)| (kind, escaped(kind, value))).collect();
+        let repeated: Vec<_> =
+            error.context().map(|(kind, value)| (kind, escaped_context(kind, value))).collect();
         for (kind, value) in repeated {
             error.insert(kind, value);
         }
@@ -421,12 +426,12 @@ fn with_free_aliases(commands: &[clap::Command], at: usize) -> clap::Command {
     command.clone().visible_alias(None).visible_aliases(kept)
 }
 
-fn unusable(error: BuildError) -> Failure {
+fn unusable_tools(error: BuildError) -> Failure {
     Failure::new(Exit::Unusable, error.to_string())
 }
 
 /// The text of an error with its sources.
-fn in_full(context: &str, error: &dyn Error) -> String {
+fn error_chain(context: &str, error: &dyn Error) -> String {
     let mut text = format!("{context}: {error}");
     let mut source = error.source();
     while let Some(error) = source {
@@ -446,8 +451,14 @@ mod tests {
     #[test]
     fn no_runtime_is_started_before_a_call() {
         let terminal = Terminal::new();
-        let program =
-            Program::new("program".to_owned(), None, terminal, Closures::default(), built_in(), built_in);
+        let program = Program::new(
+            "program".to_owned(),
+            None,
+            terminal,
+            ProgramClosures::default(),
+            built_in(),
+            built_in,
+        );
         program.grammar().debug_assert();
         assert!(program.tools().unwrap().is_empty() && program.callable().unwrap().is_empty());
         assert!(program.runtime.get().is_none());

@@ -20,13 +20,13 @@ use tool_runtime::{
 
 use crate::{
     Exit,
-    sanitize::{in_a_line, inset},
-    streamed::Streamed,
+    sanitize::{in_a_line, indented},
+    streamed::StreamedOutput,
     terminal::Terminal,
 };
 
 /// The form of events on the standard error.
-pub(crate) enum Watch<'t> {
+pub(crate) enum ProgressView<'t> {
     /// Progress bars, with lines above them unless the result is JSON.
     Bars {
         has_lines: bool,
@@ -43,11 +43,11 @@ pub(crate) enum Watch<'t> {
     Nothing,
 }
 
-impl<'t> Watch<'t> {
+impl<'t> ProgressView<'t> {
     /// Events as text: bars on a terminal, lines in a pipe.
     pub(crate) fn as_text(terminal: &'t Terminal) -> Self {
         match terminal.is_watched() {
-            true => Self::bars(terminal, true),
+            true => Self::with_bars(terminal, true),
             false => Self::Lines(terminal),
         }
     }
@@ -61,18 +61,18 @@ impl<'t> Watch<'t> {
     /// result, bars only, if it draws them.
     pub(crate) fn beside_json(terminal: &'t Terminal) -> Self {
         match (terminal.is_watched(), terminal.has_terminal_for_errors()) {
-            (true, _) => Self::bars(terminal, false),
+            (true, _) => Self::with_bars(terminal, false),
             (false, true) => Self::Nothing,
             (false, false) => Self::Json(terminal),
         }
     }
 
-    fn bars(terminal: &'t Terminal, has_lines: bool) -> Self {
-        let all = terminal.stage().bars();
+    fn with_bars(terminal: &'t Terminal, has_lines: bool) -> Self {
+        let all = terminal.stderr().bars();
         Self::Bars { has_lines, terminal, all, by_call: HashMap::new(), ended: Vec::new() }
     }
 
-    fn event(&mut self, event: &ToolEvent, streamed: Option<&mut Streamed<'_>>) {
+    fn show_event(&mut self, event: &ToolEvent, streamed: Option<&mut StreamedOutput<'_>>) {
         let name = event.name();
         if let (EventKind::Updated { attempt, update }, Some(streamed)) = (&event.kind, streamed)
             && streamed.push(*attempt, update)
@@ -85,28 +85,31 @@ impl<'t> Watch<'t> {
                 terminal.tell_json(&serde_json::to_string(event).unwrap_or_default());
             }
             (Self::Lines(terminal), EventKind::Progress { progress }) => {
-                terminal.tell_after(name, &status(progress));
+                terminal.tell_after(name, &status_text(progress));
             }
             (Self::Bars { has_lines: false, .. }, EventKind::Updated { .. } | EventKind::Log { .. }) => {}
             (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Updated { update, .. }) => {
-                terminal.tell_after(name, &inset(&update.text()));
+                terminal.tell_after(name, &indented(&update.text()));
             }
             (Self::Lines(terminal) | Self::Bars { terminal, .. }, EventKind::Log { line }) => {
-                terminal.tell_after(name, &inset(&line.message));
+                terminal.tell_after(name, &indented(&line.message));
             }
             (Self::Bars { terminal, all, by_call, ended, .. }, kind) => {
                 if let EventKind::Finished { result } = kind {
                     ended.push(result.id.clone());
                 }
                 // A bar would be drawn over the question.
-                if terminal.stage().is_asking() {
+                if terminal.stderr().is_asking() {
                     return;
                 }
                 for bar in ended.drain(..).filter_map(|id| by_call.remove(&id)) {
                     bar.finish_and_clear();
                 }
                 if let EventKind::Progress { progress } = kind {
-                    show(by_call.entry(event.id().clone()).or_insert_with(|| all.add(bar(name))), progress);
+                    update_bar(
+                        by_call.entry(event.id().clone()).or_insert_with(|| all.add(hidden_bar(name))),
+                        progress,
+                    );
                 }
             }
             _ => {}
@@ -114,7 +117,7 @@ impl<'t> Watch<'t> {
     }
 
     /// Ends the line of a question or of `^C`.
-    fn interrupted(&self) {
+    fn end_interrupted_line(&self) {
         if let Self::Bars { terminal, .. } = self {
             terminal.tell(terminal.error_page().add("\n"));
         }
@@ -123,15 +126,15 @@ impl<'t> Watch<'t> {
 
 /// Runs `batch` and returns its outcomes. Ctrl-C cancels the batch, and a second one ends the program. Updates that are
 /// parts of a text go to `streamed`.
-pub(crate) async fn watched(
+pub(crate) async fn run_watched(
     batch: Batch,
-    mut watch: Watch<'_>,
-    mut streamed: Option<&mut Streamed<'_>>,
+    mut view: ProgressView<'_>,
+    mut streamed: Option<&mut StreamedOutput<'_>>,
 ) -> Vec<CallOutcome> {
     let stop = CancellationToken::new();
     let mut stream = batch.with_run(RunContext::new().with_cancellation(stop.clone())).stream();
     let mut interrupted = pin!(ctrl_c());
-    tokio::spawn(end_at_once());
+    tokio::spawn(exit_at_second_interrupt());
     let (mut listening, mut outcomes) = (true, Vec::new());
     loop {
         let next = poll_fn(|cx| {
@@ -139,14 +142,14 @@ pub(crate) async fn watched(
             if listening && let Poll::Ready(received) = interrupted.as_mut().poll(cx) {
                 listening = false;
                 if received.is_ok() {
-                    watch.interrupted();
+                    view.end_interrupted_line();
                     stop.cancel();
                 }
             }
             Pin::new(&mut stream).poll_next(cx)
         });
         match next.await {
-            Some(StreamItem::Event(event)) => watch.event(&event, streamed.as_deref_mut()),
+            Some(StreamItem::Event(event)) => view.show_event(&event, streamed.as_deref_mut()),
             Some(StreamItem::Outcomes(all)) => outcomes = all,
             None => return outcomes,
         }
@@ -155,7 +158,7 @@ pub(crate) async fn watched(
 
 /// Ends the program at the second Ctrl-C, for which one listener waits from the start, so that none is missed between two. A tool
 /// may block the thread that handles the first one.
-async fn end_at_once() {
+async fn exit_at_second_interrupt() {
     #[cfg(unix)]
     let presses = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
     #[cfg(windows)]
@@ -167,13 +170,13 @@ async fn end_at_once() {
 }
 
 /// A bar that is not drawn before it is added to the other bars.
-fn bar(name: &str) -> ProgressBar {
+fn hidden_bar(name: &str) -> ProgressBar {
     ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()).with_prefix(in_a_line(name))
 }
 
 /// Updates `bar`. The total may become known while the call runs.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "negative values become 0")]
-fn show(bar: &ProgressBar, progress: &Progress) {
+fn update_bar(bar: &ProgressBar, progress: &Progress) {
     const STEPS: f64 = 1000.0;
     let template = match progress.total {
         // A message that is wider than the terminal is wrapped; `wide_msg` would cut it.
@@ -185,13 +188,13 @@ fn show(bar: &ProgressBar, progress: &Progress) {
         bar.set_length(STEPS as u64);
         bar.set_position((progress.done / total * STEPS) as u64);
     }
-    bar.set_message(status(progress));
+    bar.set_message(status_text(progress));
     bar.tick();
 }
 
 /// A text such as `3 of 5 file c`.
-fn status(progress: &Progress) -> String {
+fn status_text(progress: &Progress) -> String {
     let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
     let message = progress.message.as_ref().map(|message| format!(" {message}")).unwrap_or_default();
-    inset(&format!("{}{total}{message}", progress.done))
+    indented(&format!("{}{total}{message}", progress.done))
 }

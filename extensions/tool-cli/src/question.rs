@@ -9,19 +9,19 @@ use std::{io, sync::Arc};
 use tool_runtime::policy::{ApprovalCause, ApprovalRequest, Escape};
 
 use crate::{
-    flags::members,
+    flags::object_members,
     keyboard::Keyboard,
-    page::{Look, Page},
+    page::{Page, TextStyle},
     sanitize::in_a_line,
-    stderr::write,
+    stderr::write_stderr,
 };
 
 /// The limit of all arguments, in characters; less than a screen.
-const ARGUMENTS: usize = 1000;
+const MAX_ALL_ARGUMENTS_CHARS: usize = 1000;
 /// The limit of one argument, in characters.
-const ARGUMENT: usize = 240;
+const MAX_ARGUMENT_CHARS: usize = 240;
 /// The limit of arguments.
-const COUNT: usize = 12;
+const MAX_ARGUMENTS: usize = 12;
 
 /// A question with the arguments of the call.
 pub(crate) struct Question {
@@ -33,13 +33,13 @@ pub(crate) struct Question {
 impl Question {
     /// Creates the question of `request`; `page` is empty.
     pub(crate) fn new(request: &ApprovalRequest, page: &Page) -> Self {
-        let brief = described(request, page.clone(), false);
-        let full = described(request, page.clone(), true);
+        let brief = question_page(request, page.clone(), false);
+        let full = question_page(request, page.clone(), true);
         let is_brief = brief.as_str() == full.as_str();
         let asked = |mut page: Page, more: &str| {
             let name = in_a_line(&request.call.name);
             let what = if request.cause == ApprovalCause::Tool { "Answer yes to" } else { "Run" };
-            page.paint(Look::Name, &format!("{what} `{name}`?")).add(&format!(" [y/N{more}] "));
+            page.paint(TextStyle::Name, &format!("{what} `{name}`?")).add(&format!(" [y/N{more}] "));
             page
         };
         if is_brief {
@@ -48,23 +48,23 @@ impl Question {
         Self { brief: asked(brief, "; all = show everything"), full: Some(asked(full, "")) }
     }
 
-    /// Asks at the terminal, which is [open](crate::stderr::Stage::open), and waits. Returns `true` if the answer is yes.
+    /// Asks at the terminal, which is [open](crate::stderr::SharedStderr::open_question), and waits. Returns `true` if the answer is yes.
     ///
     /// # Errors
     ///
     /// If the standard input cannot be read.
     pub(crate) async fn ask(&self, keyboard: &Arc<Keyboard>) -> io::Result<bool> {
         // Keys that were pressed before the question.
-        keyboard.forget();
-        write(self.brief.as_str());
+        keyboard.discard_input();
+        write_stderr(self.brief.as_str());
         loop {
-            let line = keyboard.line().await?.unwrap_or_default();
+            let line = keyboard.read_line().await?.unwrap_or_default();
             if !line.ends_with('\n') {
-                write("\n");
+                write_stderr("\n");
             }
             match (line.trim().to_lowercase().as_str(), &self.full) {
                 ("y" | "yes", _) => return Ok(true),
-                ("all", Some(full)) => write(full.as_str()),
+                ("all", Some(full)) => write_stderr(full.as_str()),
                 _ => return Ok(false),
             }
         }
@@ -72,9 +72,9 @@ impl Question {
 }
 
 /// The call with the hint of its tool; `in_full` without limits.
-fn described(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Page {
+fn question_page(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Page {
     let name = in_a_line(&request.call.name);
-    page.add("The call of ").paint(Look::Name, &format!("`{name}`")).add(match request.cause {
+    page.add("The call of ").paint(TextStyle::Name, &format!("`{name}`")).add(match request.cause {
         ApprovalCause::Tool => " asks:\n",
         _ => " requires approval:\n",
     });
@@ -84,19 +84,19 @@ fn described(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Page {
     };
     // A tool that always requires confirmation has no hint of its own.
     if request.cause != ApprovalCause::Confirmation {
-        page.add(&format!("  {}\n", shown(&request.hint, ARGUMENT)));
+        page.add(&format!("  {}\n", shown(&request.hint, MAX_ARGUMENT_CHARS)));
     }
-    let mut room = ARGUMENTS;
+    let mut room = MAX_ALL_ARGUMENTS_CHARS;
     let mut member = |name: &str, value: &str| {
-        let line = format!("  {}: {}\n", shown(name, 60), shown(value, ARGUMENT.min(room)));
+        let line = format!("  {}: {}\n", shown(name, 60), shown(value, MAX_ARGUMENT_CHARS.min(room)));
         room = room.saturating_sub(line.chars().count());
         page.add(&line);
     };
     let text = request.call.arguments.as_str();
-    match members(text) {
+    match object_members(text) {
         Some(members) => {
             let count = members.len();
-            let most = if in_full { count } else { COUNT };
+            let most = if in_full { count } else { MAX_ARGUMENTS };
             for (name, value) in members.iter().take(most) {
                 member(name, value.get());
             }
@@ -107,7 +107,7 @@ fn described(request: &ApprovalRequest, mut page: Page, in_full: bool) -> Page {
         None => member("arguments", text),
     }
     if !request.payload.is_null() {
-        page.add(&format!("  Details: {}\n", shown(&request.payload.to_string(), ARGUMENT)));
+        page.add(&format!("  Details: {}\n", shown(&request.payload.to_string(), MAX_ARGUMENT_CHARS)));
     }
     page
 }

@@ -14,7 +14,7 @@ use tool_runtime::{Content, output::ResourceBody};
 use crate::{Exit, Failure, sanitize::in_a_line};
 
 /// The limit of numbers that are tried for a free file name.
-const NUMBERS: usize = 10_000;
+const MAX_FILE_NUMBER: usize = 10_000;
 
 /// A block of content that is a file: its kind, its media type and its bytes.
 pub(crate) struct Attachment<'c> {
@@ -47,10 +47,10 @@ impl<'c> Attachment<'c> {
     }
 
     /// `image: image/png, 1,024 bytes`.
-    fn label(&self) -> String {
+    fn description(&self) -> String {
         let size = match self.bytes.len() {
             1 => "1 byte".to_owned(),
-            size => format!("{} bytes", grouped(size)),
+            size => format!("{} bytes", grouped_digits(size)),
         };
         let media_type = match self.media_type {
             "" => "unknown media type".to_owned(),
@@ -61,7 +61,7 @@ impl<'c> Attachment<'c> {
 
     /// The line for an attachment that is not saved.
     pub(crate) fn not_saved(&self) -> String {
-        format!("[{}; `--save DIR/` saves it]", self.label())
+        format!("[{}; `--save DIR/` saves it]", self.description())
     }
 
     /// The file extension, from a fixed table; `bin` for other media types.
@@ -104,7 +104,7 @@ const EXTENSIONS: [(&str, &str); 26] = [
 ];
 
 /// `1,234,567`.
-fn grouped(number: usize) -> String {
+fn grouped_digits(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -169,15 +169,15 @@ impl Destination {
         number: usize,
         count: usize,
     ) -> Result<String, Failure> {
-        let written = self.write(attachment, tool, number, count);
+        let written = self.write_file(attachment, tool, number, count);
         let path = written.map_err(|error| {
             let path = in_a_line(&self.path.display().to_string());
             Failure::new(Exit::Failed, format!("{path}: the {} cannot be saved: {error}", attachment.kind))
         })?;
-        Ok(format!("[{}; saved as {}]", attachment.label(), in_a_line(&path.display().to_string())))
+        Ok(format!("[{}; saved as {}]", attachment.description(), in_a_line(&path.display().to_string())))
     }
 
-    fn write(
+    fn write_file(
         &self,
         attachment: &Attachment<'_>,
         tool: &str,
@@ -187,12 +187,12 @@ impl Destination {
         if self.is_folder {
             fs::create_dir_all(&self.path)?;
         } else if count == 1 {
-            let mut file = self.open(&self.path)?;
+            let mut file = self.open_file(&self.path)?;
             return file.write_all(attachment.bytes).map(|()| self.path.clone());
         }
-        for number in number..NUMBERS {
-            let path = self.numbered(attachment, tool, number);
-            match self.open(&path) {
+        for number in number..MAX_FILE_NUMBER {
+            let path = self.numbered_path(attachment, tool, number);
+            match self.open_file(&path) {
                 Ok(mut file) => return file.write_all(attachment.bytes).map(|()| path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -202,7 +202,7 @@ impl Destination {
     }
 
     /// `DIR/tool-1.png` in a folder, and `name-1.png` for one of several files that share `name.png`.
-    fn numbered(&self, attachment: &Attachment<'_>, tool: &str, number: usize) -> PathBuf {
+    fn numbered_path(&self, attachment: &Attachment<'_>, tool: &str, number: usize) -> PathBuf {
         if self.is_folder {
             // The name of a tool is valid in any path; a call to an unknown tool has no result.
             let is_valid = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -220,7 +220,7 @@ impl Destination {
     }
 
     /// Opens a file that does not exist yet, which follows no symbolic link; any file with `--force`.
-    fn open(&self, path: &Path) -> io::Result<File> {
+    fn open_file(&self, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true);
         if self.force {
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn sizes_are_grouped() {
-        let sizes = [0, 999, 1000, 1_234_567].map(grouped);
+        let sizes = [0, 999, 1000, 1_234_567].map(grouped_digits);
         assert_eq!(sizes, ["0", "999", "1,000", "1,234,567"]);
     }
 }

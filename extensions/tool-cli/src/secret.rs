@@ -16,8 +16,11 @@ use tool_runtime::{ToolDefinition, schema::Arguments};
 
 use crate::{
     Failure,
-    flags::{Given, Kind, Property, SECRET_SOURCES, exact, flag, members, properties_of, values},
-    page::Look,
+    flags::{
+        CallArguments, Kind, Property, SECRET_SOURCES, flag_name, object_members, parse_lossless,
+        properties_of, valid_values,
+    },
+    page::TextStyle,
     sanitize::in_a_line,
     terminal::Terminal,
 };
@@ -27,8 +30,8 @@ use crate::{
 /// # Errors
 ///
 /// If the source cannot be read, or the value does not have the type of the property.
-pub(crate) fn read(terminal: &Terminal, property: &Property, source: &str) -> Result<Value, Failure> {
-    value(property, &text(terminal, &property.path.join("."), source)?)
+pub(crate) fn read_secret(terminal: &Terminal, property: &Property, source: &str) -> Result<Value, Failure> {
+    secret_value(property, &read_secret_text(terminal, &property.path.join("."), source)?)
 }
 
 /// Reads the text of the secret `name` from `source`.
@@ -36,10 +39,10 @@ pub(crate) fn read(terminal: &Terminal, property: &Property, source: &str) -> Re
 /// # Errors
 ///
 /// If `source` names none, or it cannot be read.
-pub(crate) fn text(terminal: &Terminal, name: &str, source: &str) -> Result<String, Failure> {
+pub(crate) fn read_secret_text(terminal: &Terminal, name: &str, source: &str) -> Result<String, Failure> {
     let name = in_a_line(name);
     if source == "-" {
-        return entered(terminal, &name);
+        return entered_secret(terminal, &name);
     }
     if let Some(path) = source.strip_prefix('@').filter(|it| !it.is_empty()) {
         let unread = |error| Failure::usage(format!("{} cannot be read: {error}", in_a_line(path)));
@@ -55,11 +58,11 @@ pub(crate) fn text(terminal: &Terminal, name: &str, source: &str) -> Result<Stri
     env::var(variable).map_err(unset)
 }
 
-fn value(property: &Property, text: &str) -> Result<Value, Failure> {
+fn secret_value(property: &Property, text: &str) -> Result<Value, Failure> {
     // The error of the property may contain the value.
-    property.kind.read(text).map_err(|_| {
+    property.kind.parse(text).map_err(|_| {
         let name = in_a_line(&property.path.join("."));
-        Failure::usage(format!("the secret `{name}` is not valid; expected {}", property.kind.words()))
+        Failure::usage(format!("the secret `{name}` is not valid; expected {}", property.kind.description()))
     })
 }
 
@@ -93,7 +96,9 @@ pub(crate) fn refuse_in_json(definition: &ToolDefinition, text: &str) -> Result<
         }
     };
     let flag = match secret.filter(|it| it.has_flag) {
-        Some(it) => format!(", or the secret alone with `{}` and {SECRET_SOURCES}", in_a_line(&flag(it))),
+        Some(it) => {
+            format!(", or the secret alone with `{}` and {SECRET_SOURCES}", in_a_line(&flag_name(it)))
+        }
         None => String::new(),
     };
     Err(Failure::usage(format!("{problem}\n\nGive the JSON as @FILE or on the standard input (-){flag}")))
@@ -106,13 +111,13 @@ pub(crate) fn refuse_in_flags(
     matches: &ArgMatches,
 ) -> Result<(), Failure> {
     for property in properties.iter().filter(|it| it.has_flag && !it.secret) {
-        for value in values(property, matches) {
+        for value in valid_values(property, matches) {
             let mut arguments = Map::new();
             let value = match property.kind {
                 Kind::List(_) => Value::Array(vec![value]),
                 _ => value,
             };
-            property.put(&mut arguments, value).map_err(Failure::usage)?;
+            property.insert_into(&mut arguments, value).map_err(Failure::usage)?;
             refuse_in_json(definition, &Value::Object(arguments).to_string())?;
         }
     }
@@ -122,7 +127,7 @@ pub(crate) fn refuse_in_flags(
 /// The name of the first member of `text` whose value `redacted`, the same arguments without secrets, hides. `null` is no
 /// secret.
 fn first_hidden(name: &str, text: &str, redacted: &str) -> Option<String> {
-    if let (Some(all), Some(shown)) = (members(text), members(redacted)) {
+    if let (Some(all), Some(shown)) = (object_members(text), object_members(redacted)) {
         let mut pairs = all.iter().zip(&shown);
         return pairs.find_map(|((_, value), (name, shown))| first_hidden(name, value.get(), shown.get()));
     }
@@ -138,9 +143,9 @@ fn first_hidden(name: &str, text: &str, redacted: &str) -> Option<String> {
 pub(crate) fn ask_for_missing(
     terminal: &Terminal,
     properties: &[Property],
-    given: Given,
-) -> Result<Given, Failure> {
-    let present = members(&given.text);
+    given: CallArguments,
+) -> Result<CallArguments, Failure> {
+    let present = object_members(&given.text);
     let is_missing = |it: &&Property| {
         let has = |members: &Vec<(String, _)>| members.iter().any(|(name, _)| it.path.first() == Some(name));
         it.secret && it.path.len() == 1 && it.required && present.as_ref().is_some_and(|all| !has(all))
@@ -149,20 +154,20 @@ pub(crate) fn ask_for_missing(
     if missing.is_empty() || terminal.screen().is_none() {
         return Ok(given);
     }
-    let object = |text: &str| match exact(text) {
+    let object = |text: &str| match parse_lossless(text) {
         Ok(Value::Object(object)) => Some(object),
         _ => None,
     };
     let Some(mut arguments): Option<Map<String, Value>> = object(&given.text) else { return Ok(given) };
     for property in missing {
-        let value = read(terminal, property, "-")?;
-        property.put(&mut arguments, value).map_err(Failure::usage)?;
+        let value = read_secret(terminal, property, "-")?;
+        property.insert_into(&mut arguments, value).map_err(Failure::usage)?;
     }
-    Ok(Given { text: Value::Object(arguments).to_string(), origin: None })
+    Ok(CallArguments { text: Value::Object(arguments).to_string(), origin: None })
 }
 
 /// A line from the person at the terminal, without echo; without a terminal, a line of the standard input.
-fn entered(terminal: &Terminal, name: &str) -> Result<String, Failure> {
+fn entered_secret(terminal: &Terminal, name: &str) -> Result<String, Failure> {
     let unread = |error: io::Error| Failure::usage(format!("the secret `{name}` cannot be read: {error}"));
     if !io::stdin().is_terminal() {
         let mut line = String::new();
@@ -173,8 +178,8 @@ fn entered(terminal: &Terminal, name: &str) -> Result<String, Failure> {
         return Ok(without_line_end(line));
     }
     let mut page = terminal.error_page();
-    page.paint(Look::Name, &format!("Secret `{name}`:")).add(" ");
-    hidden::line(|| terminal.tell(&page)).map_err(unread).and_then(|line| {
+    page.paint(TextStyle::Name, &format!("Secret `{name}`:")).add(" ");
+    hidden::read_line(|| terminal.tell(&page)).map_err(unread).and_then(|line| {
         terminal.tell(terminal.error_page().add("\n"));
         line.ok_or_else(|| Failure::new(crate::Exit::Cancelled, "no secret was entered"))
     })
@@ -200,22 +205,22 @@ mod hidden {
     const INTERRUPT: u8 = 3;
 
     /// Restores the terminal.
-    struct Restore(Termios);
+    struct RestoredTerminal(Termios);
 
-    impl Drop for Restore {
+    impl Drop for RestoredTerminal {
         fn drop(&mut self) {
             let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);
         }
     }
 
     /// Reads a line without echo after `prompt`; `None` if it ends with Ctrl-C or without a line.
-    pub(super) fn line(prompt: impl FnOnce()) -> io::Result<Option<String>> {
+    pub(super) fn read_line(prompt: impl FnOnce()) -> io::Result<Option<String>> {
         let before = tcgetattr(io::stdin())?;
         let mut silent = before.clone();
         // Ctrl-C arrives as the end of a line: as a signal, it would end the program without restoring the terminal.
         silent.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ISIG);
         silent.special_codes[SpecialCodeIndex::VEOL] = INTERRUPT;
-        let _restore = Restore(before);
+        let _restore = RestoredTerminal(before);
         // Drops keys that were pressed before the prompt.
         tcsetattr(io::stdin(), OptionalActions::Flush, &silent)?;
         prompt();
@@ -242,7 +247,7 @@ mod hidden {
     use std::io;
 
     /// Reads a line without echo after `prompt`.
-    pub(super) fn line(prompt: impl FnOnce()) -> io::Result<Option<String>> {
+    pub(super) fn read_line(prompt: impl FnOnce()) -> io::Result<Option<String>> {
         prompt();
         console::Term::stderr().read_secure_line().map(Some)
     }

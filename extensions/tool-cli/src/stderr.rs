@@ -11,13 +11,13 @@ use std::{
 use indicatif::MultiProgress;
 
 /// The limit of messages that are held back, in bytes.
-const HELD: usize = 64 * 1024;
+const MAX_HELD_BYTES: usize = 64 * 1024;
 
 #[derive(Default)]
-pub(crate) struct Stage(Mutex<State>);
+pub(crate) struct SharedStderr(Mutex<StderrState>);
 
 #[derive(Default)]
-struct State {
+struct StderrState {
     bars: Option<MultiProgress>,
     is_asking: bool,
     held: String,
@@ -25,8 +25,8 @@ struct State {
     left_out: usize,
 }
 
-impl Stage {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedStderr {
+    fn lock(&self) -> MutexGuard<'_, StderrState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -43,15 +43,15 @@ impl Stage {
     pub(crate) fn tell(&self, text: &str) {
         let mut state = self.lock();
         match &state.bars {
-            _ if state.is_asking && state.held.len() + text.len() > HELD => state.left_out += 1,
+            _ if state.is_asking && state.held.len() + text.len() > MAX_HELD_BYTES => state.left_out += 1,
             _ if state.is_asking => state.held.push_str(text),
-            Some(bars) => bars.suspend(|| write(text)),
-            None => write(text),
+            Some(bars) => bars.suspend(|| write_stderr(text)),
+            None => write_stderr(text),
         }
     }
 
     /// Runs `body`, which writes to the terminal, while no bar is drawn.
-    pub(crate) fn aside<T>(&self, body: impl FnOnce() -> T) -> T {
+    pub(crate) fn without_bars<T>(&self, body: impl FnOnce() -> T) -> T {
         let state = self.lock();
         match &state.bars {
             Some(bars) if !state.is_asking => bars.suspend(body),
@@ -60,34 +60,34 @@ impl Stage {
     }
 
     /// Opens a question, until the returned guard is dropped.
-    pub(crate) fn open(self: &Arc<Self>) -> Open {
+    pub(crate) fn open_question(self: &Arc<Self>) -> OpenQuestion {
         let mut state = self.lock();
         state.is_asking = true;
         if let Some(bars) = &state.bars {
             let _ = bars.clear();
         }
-        Open(Arc::clone(self))
+        OpenQuestion(Arc::clone(self))
     }
 }
 
 /// An open question.
 #[must_use = "the question is closed when this is dropped"]
-pub(crate) struct Open(Arc<Stage>);
+pub(crate) struct OpenQuestion(Arc<SharedStderr>);
 
-impl Drop for Open {
+impl Drop for OpenQuestion {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.is_asking = false;
-        write(&std::mem::take(&mut state.held));
+        write_stderr(&std::mem::take(&mut state.held));
         let left_out = std::mem::take(&mut state.left_out);
         if left_out > 0 {
-            write(&format!("[{left_out} more messages while the question was open]\n"));
+            write_stderr(&format!("[{left_out} more messages while the question was open]\n"));
         }
     }
 }
 
 /// Writes to the standard error. A failure is ignored.
-pub(crate) fn write(text: &str) {
+pub(crate) fn write_stderr(text: &str) {
     let mut out = io::stderr().lock();
     let _ = out.write_all(text.as_bytes());
     let _ = out.flush();
@@ -97,19 +97,19 @@ pub(crate) fn write(text: &str) {
 mod tests {
     use std::sync::Arc;
 
-    use super::{HELD, Stage};
+    use super::{MAX_HELD_BYTES, SharedStderr};
 
     #[test]
     fn messages_are_held_back_while_a_question_is_open() {
-        let stage = Arc::<Stage>::default();
-        let open = stage.open();
-        stage.tell("a");
-        stage.tell(&"b".repeat(HELD));
-        stage.tell("c");
-        let state = stage.lock();
+        let stderr = Arc::<SharedStderr>::default();
+        let open = stderr.open_question();
+        stderr.tell("a");
+        stderr.tell(&"b".repeat(MAX_HELD_BYTES));
+        stderr.tell("c");
+        let state = stderr.lock();
         assert_eq!((state.is_asking, &*state.held, state.left_out), (true, "ac", 1));
         drop(state);
         drop(open);
-        assert!(!stage.is_asking() && stage.lock().held.is_empty());
+        assert!(!stderr.is_asking() && stderr.lock().held.is_empty());
     }
 }

@@ -7,10 +7,10 @@
 use serde_json::Value;
 use tool_runtime::ToolOutput;
 
-use crate::{Failure, sanitize::inset, terminal::Terminal};
+use crate::{Failure, sanitize::indented, terminal::Terminal};
 
 /// The parts of a text or a list that arrived, and how much of them was written.
-pub(crate) struct Streamed<'t> {
+pub(crate) struct StreamedOutput<'t> {
     terminal: &'t Terminal,
     name: String,
     attempt: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Streamed<'t> {
     written_items: usize,
 }
 
-impl<'t> Streamed<'t> {
+impl<'t> StreamedOutput<'t> {
     pub(crate) fn new(terminal: &'t Terminal, name: &str) -> Self {
         let (text, items) = (String::new(), Vec::new());
         Self { terminal, name: name.to_owned(), attempt: 1, text, written: 0, items, written_items: 0 }
@@ -38,29 +38,29 @@ impl<'t> Streamed<'t> {
             _ => return false,
         };
         if attempt != self.attempt {
-            self.flush();
+            self.end_parts();
             self.attempt = attempt;
         }
         let is_read = self.terminal.is_read_by_a_person();
         if !is_read && self.terminal.is_watched() {
-            self.terminal.tell_after(&self.name, &inset(&text));
+            self.terminal.tell_after(&self.name, &indented(&text));
         }
         match part {
             Ok(part) => self.text.push_str(&part),
             Err(item) => self.items.push(item),
         }
         // A bar or a question is drawn at the start of a line.
-        if is_read && !self.terminal.stage().is_asking() {
-            self.write(self.text.rfind('\n').map_or(0, |at| at + 1));
+        if is_read && !self.terminal.stderr().is_asking() {
+            self.write_text(self.text.rfind('\n').map_or(0, |at| at + 1));
             self.write_items();
         }
         true
     }
 
-    fn write(&mut self, end: usize) {
+    fn write_text(&mut self, end: usize) {
         if let Some(part) = self.text.get(self.written..end).filter(|part| !part.is_empty()) {
             // A failure is reported when the result is written.
-            let _ = self.terminal.stage().aside(|| self.terminal.print_text(part));
+            let _ = self.terminal.stderr().without_bars(|| self.terminal.print_text(part));
             self.written = end;
         }
     }
@@ -70,23 +70,23 @@ impl<'t> Streamed<'t> {
         let new = self.items.get(self.written_items..).unwrap_or_default();
         let lines: String = new.iter().map(|item| format!("{item}\n")).collect();
         if !lines.is_empty() {
-            let _ = self.terminal.stage().aside(|| self.terminal.print_text(&lines));
+            let _ = self.terminal.stderr().without_bars(|| self.terminal.print_text(&lines));
             self.written_items = self.items.len();
         }
     }
 
     /// Ends the parts without a result that repeats them.
-    fn flush(&mut self) {
+    fn end_parts(&mut self) {
         let items: Vec<_> = self.items.iter().map(Value::to_string).collect();
         let parts = format!("{}{}", self.text, items.join("\n"));
         if self.terminal.is_read_by_a_person() {
             if !self.text.is_empty() && !self.text.ends_with('\n') {
                 self.text.push('\n');
             }
-            self.write(self.text.len());
+            self.write_text(self.text.len());
             self.write_items();
         } else if !self.terminal.is_watched() && !parts.is_empty() {
-            self.terminal.tell_after(&self.name, &inset(&parts));
+            self.terminal.tell_after(&self.name, &indented(&parts));
         }
         self.text.clear();
         self.written = 0;
@@ -105,13 +105,13 @@ impl<'t> Streamed<'t> {
             return self.terminal.print_text(text.get(self.written..).unwrap_or_default());
         }
         // The parts are not the beginning of the result: both are shown.
-        self.flush();
+        self.end_parts();
         self.terminal.print_text(text)
     }
 
     /// Writes the parts of a call that has no text as its result.
     pub(crate) fn abandon(mut self) {
-        self.flush();
+        self.end_parts();
     }
 }
 

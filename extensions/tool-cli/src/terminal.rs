@@ -11,9 +11,9 @@ use tool_runtime::policy::Escape;
 use crate::{
     Failure,
     keyboard::Keyboard,
-    page::{Look, Page},
-    sanitize::{in_a_line, inset},
-    stderr::Stage,
+    page::{Page, TextStyle},
+    sanitize::{in_a_line, indented},
+    stderr::SharedStderr,
 };
 
 /// The standard output and the standard error.
@@ -28,7 +28,7 @@ pub(crate) struct Terminal {
     error_is_terminal: bool,
     /// `true` if bars can be drawn.
     draws: bool,
-    stage: Arc<Stage>,
+    stderr: Arc<SharedStderr>,
     keyboard: Arc<Keyboard>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Terminal {
 pub(crate) struct Screen {
     /// An empty page for the terminal.
     pub(crate) page: Page,
-    pub(crate) stage: Arc<Stage>,
+    pub(crate) stderr: Arc<SharedStderr>,
     pub(crate) keyboard: Arc<Keyboard>,
 }
 
@@ -57,7 +57,7 @@ impl Terminal {
             error_colours: coloured && io::stderr().is_terminal(),
             error_is_terminal: io::stderr().is_terminal(),
             draws,
-            stage: Arc::default(),
+            stderr: Arc::default(),
             keyboard: Arc::default(),
         }
     }
@@ -84,7 +84,7 @@ impl Terminal {
     pub(crate) fn screen(&self) -> Option<Screen> {
         let screen = || Screen {
             page: self.error_page(),
-            stage: Arc::clone(&self.stage),
+            stderr: Arc::clone(&self.stderr),
             keyboard: Arc::clone(&self.keyboard),
         };
         self.can_ask().then(screen)
@@ -101,8 +101,8 @@ impl Terminal {
     }
 
     /// The standard error, shared with questions.
-    pub(crate) fn stage(&self) -> &Arc<Stage> {
-        &self.stage
+    pub(crate) fn stderr(&self) -> &Arc<SharedStderr> {
+        &self.stderr
     }
 
     /// An empty page for the standard output.
@@ -136,35 +136,35 @@ impl Terminal {
 
     /// Writes to the standard error. A failure is ignored.
     pub(crate) fn tell(&self, page: &Page) {
-        self.stage.tell(page.as_str());
+        self.stderr.tell(page.as_str());
     }
 
     /// Writes `text` to the standard error, after a label such as the name of a tool.
     pub(crate) fn tell_after(&self, label: &str, text: &str) {
         let label = format!("{}:", in_a_line(label));
-        self.tell(self.error_page().add_message(Look::Faint, &label, text));
+        self.tell(self.error_page().add_message(TextStyle::Dim, &label, text));
     }
 
     /// Writes JSON to the standard error.
     pub(crate) fn tell_json(&self, json: &str) {
-        self.stage.tell(&(Escape::json(json) + "\n"));
+        self.stderr.tell(&(Escape::json(json) + "\n"));
     }
 
-    /// Writes an error. Text of others in `message` must be [inset] by the caller.
+    /// Writes an error. Text of others in `message` must be [`indented`] by the caller.
     pub(crate) fn error(&self, message: &str) {
         if !message.is_empty() {
-            self.tell(self.error_page().add_message(Look::Bad, "error:", message));
+            self.tell(self.error_page().add_message(TextStyle::Error, "error:", message));
         }
     }
 
     /// Writes an error with a message that may contain any text.
     pub(crate) fn error_of(&self, message: &str) {
-        self.error(&inset(message));
+        self.error(&indented(message));
     }
 
     /// Writes a note.
     pub(crate) fn note(&self, message: &str) {
-        self.tell(self.error_page().add_message(Look::Odd, "note:", &inset(message)));
+        self.tell(self.error_page().add_message(TextStyle::Warning, "note:", &indented(message)));
     }
 }
 
@@ -175,12 +175,12 @@ fn write_out(text: &str) -> Result<(), Failure> {
 }
 
 /// The limit of base64 that is shown on a terminal, in characters.
-const BASE64: usize = 256;
+const MAX_BASE64_CHARS: usize = 256;
 
-/// `json` with a note in place of each string that is longer than [`BASE64`] and looks like base64.
+/// `json` with a note in place of each string that is longer than [`MAX_BASE64_CHARS`] and looks like base64.
 fn without_base64(json: &str) -> String {
     let is_base64 = |text: &str| {
-        text.len() > BASE64
+        text.len() > MAX_BASE64_CHARS
             && text
                 .bytes()
                 .all(|it| it.is_ascii_alphanumeric() || matches!(it, b'+' | b'/' | b'-' | b'_' | b'='))

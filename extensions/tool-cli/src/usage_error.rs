@@ -27,7 +27,7 @@ pub(crate) fn suggest_commands(error: &mut clap::Error, grammar: &clap::Command)
 }
 
 /// A part of a message of `clap`, with control characters escaped: it may repeat the command line.
-pub(crate) fn escaped(kind: ContextKind, value: &ContextValue) -> ContextValue {
+pub(crate) fn escaped_context(kind: ContextKind, value: &ContextValue) -> ContextValue {
     let text = |text: &StyledStr| match kind {
         ContextKind::Usage => Escape::LINES.text(&text.to_string()),
         _ => in_a_line(&text.to_string()),

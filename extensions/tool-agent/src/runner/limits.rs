@@ -16,7 +16,7 @@ use crate::{
     model::{Response, SharedModel},
 };
 
-/// What a run used, and what it may still do.
+/// The usage of a run, its retries, and its limits.
 #[derive(Default)]
 pub(super) struct RunLimits {
     pub(super) usage: RunUsage,

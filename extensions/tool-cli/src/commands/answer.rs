@@ -3,35 +3,39 @@
 use serde_json::Value;
 use tool_runtime::{Content, ErrorKind, ToolOutput, ToolResult};
 
-use super::{exit_of, pretty};
+use super::{exit_of, pretty_json};
 use crate::{
     Exit, Failure, Program,
     sanitize::in_a_line,
     save::{Attachment, Destination},
-    streamed::Streamed,
+    streamed::StreamedOutput,
 };
 
 /// The form of a result.
-pub(super) enum Form<'p> {
+pub(super) enum ResultForm<'p> {
     Json,
     Text {
         /// The parts of the text that arrived already.
-        streamed: Streamed<'p>,
+        streamed: StreamedOutput<'p>,
         /// The destination of images and files.
         save: Option<Destination>,
     },
 }
 
 /// Writes the result of a call.
-pub(super) fn answer(program: &Program, result: &ToolResult, form: Form<'_>) -> Result<Exit, Failure> {
+pub(super) fn write_result(
+    program: &Program,
+    result: &ToolResult,
+    form: ResultForm<'_>,
+) -> Result<Exit, Failure> {
     let terminal = program.terminal();
     let exit = exit_of(result);
     let (streamed, save) = match form {
-        Form::Json => {
-            terminal.print_json(&pretty(result)?)?;
+        ResultForm::Json => {
+            terminal.print_json(&pretty_json(result)?)?;
             return Ok(exit);
         }
-        Form::Text { streamed, save } => (streamed, save),
+        ResultForm::Text { streamed, save } => (streamed, save),
     };
     for correction in result.corrections() {
         terminal.note(&in_a_line(&correction.to_string()));
@@ -46,7 +50,7 @@ pub(super) fn answer(program: &Program, result: &ToolResult, form: Form<'_>) -> 
                     attachment.not_saved()
                 }),
             };
-            let text = written(output, terminal.is_read_by_a_person(), save.is_some(), &mut attach)?;
+            let text = output_text(output, terminal.is_read_by_a_person(), save.is_some(), &mut attach)?;
             let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
             streamed.finish(&format!("{text}{end}"), output.structured().as_ref())?;
             if let Some(failure) = unsaved.pop() {
@@ -68,7 +72,7 @@ pub(super) fn answer(program: &Program, result: &ToolResult, form: Form<'_>) -> 
 }
 
 /// The text of `output`, with a line by `attach` for each attachment. On a terminal, JSON is indented.
-fn written(
+fn output_text(
     output: &ToolOutput,
     for_a_person: bool,
     save: bool,
@@ -82,7 +86,7 @@ fn written(
     if let Some(value) = structured.filter(|value| for_a_person && is_all(value)) {
         let is_text = content.iter().all(|block| block.as_text().is_some());
         if is_text {
-            return pretty(&value);
+            return pretty_json(&value);
         }
     }
     // A file of text is shown, unless it is saved.
@@ -113,7 +117,7 @@ mod tests {
     fn text(output: &ToolOutput, for_a_person: bool, save: bool) -> String {
         let mut attach =
             |it: &Attachment<'_>, number: usize, count: usize| format!("{number}/{count} {}", it.not_saved());
-        written(output, for_a_person, save, &mut attach).unwrap()
+        output_text(output, for_a_person, save, &mut attach).unwrap()
     }
 
     #[test]

@@ -10,17 +10,17 @@ use tool_runtime::{
 };
 
 use super::{
-    answer::{Form, answer},
-    call_words::Words,
-    definition,
-    options::{self, Options, grammar_of, own},
+    answer::{ResultForm, write_result},
+    call_words::CallWords,
+    find_definition,
+    options::{self, CallOptions, grammar_of, own_options},
 };
 use crate::{
     Command, Exit, Failure, Program, argument_errors,
-    flags::{self, Given, Property, collect, properties_of, read_value},
-    progress::{Watch, watched},
+    flags::{self, CallArguments, Property, collect_arguments, properties_of, read_value},
+    progress::{ProgressView, run_watched},
     secret,
-    streamed::Streamed,
+    streamed::StreamedOutput,
 };
 
 pub(crate) const NAME: &str = "call";
@@ -48,7 +48,7 @@ impl Command for Call {
             .disable_help_subcommand(true)
             .after_help(EXAMPLES)
             .disable_help_flag(true)
-            .args(own(None))
+            .args(own_options(None))
             .allow_external_subcommands(true)
     }
 
@@ -62,19 +62,25 @@ impl Command for Call {
         let Some((name, rest)) = matches.subcommand() else {
             let usage =
                 "the name of a tool is missing; `list` lists all tools, `call --help` shows the usage";
-            return if matches.get_flag("help") { help(program) } else { Err(Failure::usage(usage)) };
+            return if matches.get_flag("help") {
+                print_call_help(program)
+            } else {
+                Err(Failure::usage(usage))
+            };
         };
-        let definition = definition(program, program.tools()?, name)?;
+        let definition = find_definition(program, program.tools()?, name)?;
         let mut grammar = grammar_of(program, definition);
         if matches.get_flag("help") {
             return print_help(program, &mut grammar);
         }
         let written: Vec<_> = rest.get_many::<OsString>("").into_iter().flatten().cloned().collect();
-        if let Some(words) = Words::read(&grammar, &written) {
+        if let Some(words) = CallWords::classify(&grammar, &written) {
             if words.has_help {
                 return print_help(program, &mut grammar);
             }
-            if let Some(problem) = words.problem(program, definition, &grammar, options::written(matches)) {
+            if let Some(problem) =
+                words.problem_page(program, definition, &grammar, options::option_words(matches))
+            {
                 program.terminal().tell(&problem);
                 return Ok(Exit::Usage);
             }
@@ -87,53 +93,63 @@ impl Command for Call {
                     return Ok(exit);
                 }
                 explain_values(&mut error, definition);
-                return program.explain(error);
+                return program.print_clap_message(error);
             }
         };
         if of_tool.get_flag("help") {
             return print_help(program, &mut grammar);
         }
-        let options = Options { before: matches, after: &of_tool };
-        prepare(program, definition, &options)
+        let options = CallOptions { before: matches, after: &of_tool };
+        prepare_call(program, definition, &options)
     }
 }
 
 /// Reads the arguments, validates them, and calls the tool.
-fn prepare(program: &Program, definition: &ToolDefinition, options: &Options<'_>) -> Result<Exit, Failure> {
+fn prepare_call(
+    program: &Program,
+    definition: &ToolDefinition,
+    options: &CallOptions<'_>,
+) -> Result<Exit, Failure> {
     let (terminal, name) = (program.terminal(), definition.name().as_str());
     let properties = properties_of(definition);
-    let form = match (options.wants_json(), options.save()?) {
-        (true, _) => Form::Json,
-        (false, save) => Form::Text { streamed: Streamed::new(terminal, name), save },
+    let form = match (options.wants_json(), options.destination()?) {
+        (true, _) => ResultForm::Json,
+        (false, save) => ResultForm::Text { streamed: StreamedOutput::new(terminal, name), save },
     };
-    let json = options.json()?;
+    let json = options.json_arguments()?;
     if let Some(json) = json.as_ref().filter(|json| json.origin.is_none()) {
         secret::refuse_in_json(definition, &json.text)?;
     }
     secret::refuse_in_flags(definition, &properties, options.after)?;
     let read = |property: &Property, text: &str| match property.secret {
-        true => secret::read(terminal, property, text),
+        true => secret::read_secret(terminal, property, text),
         false => read_value(property, text),
     };
-    let given = collect(&properties, options.after, json, &read)?;
-    let given = secret::ask_for_missing(terminal, &properties, given)?;
+    let arguments = collect_arguments(&properties, options.after, json, &read)?;
+    let arguments = secret::ask_for_missing(terminal, &properties, arguments)?;
     let hide = !definition.metadata().secrets.is_empty();
-    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&given.text) {
-        terminal.tell(&argument_errors::broken(terminal, &given, &error, hide));
+    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&arguments.text) {
+        terminal.tell(&argument_errors::invalid_json_page(terminal, &arguments, &error, hide));
         return Ok(Exit::Usage);
     }
     // Arguments are validated before values are provided, such as a database that takes time to open.
-    if let Err(error) = program.tools()?.check(name, given.text.clone())
+    if let Err(error) = program.tools()?.check(name, arguments.text.clone())
         && error.kind() == ErrorKind::InvalidArguments
     {
         if options.wants_json() {
-            return answer(program, &ToolResult::new(CallId::generate(), name, Err(error)), form);
+            return write_result(program, &ToolResult::new(CallId::generate(), name, Err(error)), form);
         }
-        terminal.tell(&argument_errors::report(terminal, &properties, &error, &given, hide));
+        terminal.tell(&argument_errors::invalid_arguments_page(
+            terminal,
+            &properties,
+            &error,
+            &arguments,
+            hide,
+        ));
         return Ok(Exit::Usage);
     }
     let is_streaming = definition.metadata().streaming;
-    call(program, name, options, given, form, is_streaming)
+    run_call(program, name, options, arguments, form, is_streaming)
 }
 
 /// Reports all violations of flags together, where `error` is about the value of one of several. `None` if `error` says it all,
@@ -150,24 +166,32 @@ fn report_all(
         return Ok(None);
     }
     let properties = properties_of(definition);
-    let grammar = flags::unparsed(grammar_of(program, definition), &properties);
+    let grammar = flags::without_parsers(grammar_of(program, definition), &properties);
     let Ok(after) = grammar.try_get_matches_from(words) else { return Ok(None) };
-    let options = Options { before, after: &after };
+    let options = CallOptions { before, after: &after };
     // A number outside of its range is reported as a number, any other invalid text as a text.
     let number = |text: &str| text.parse().map_or_else(|_| text.into(), Value::Number);
     let read =
-        |property: &Property, text: &str| Ok(property.kind.read(text).unwrap_or_else(|_| number(text)));
-    let Ok(given) = options.json().and_then(|json| collect(&properties, &after, json, &read)) else {
+        |property: &Property, text: &str| Ok(property.kind.parse(text).unwrap_or_else(|_| number(text)));
+    let Ok(arguments) =
+        options.json_arguments().and_then(|json| collect_arguments(&properties, &after, json, &read))
+    else {
         return Ok(None);
     };
     let (terminal, name) = (program.terminal(), definition.name().as_str());
-    match program.tools()?.check(name, given.text.clone()) {
+    match program.tools()?.check(name, arguments.text.clone()) {
         Err(error) if error.violations().len() > 1 && options.wants_json() => {
             let result = ToolResult::new(CallId::generate(), name, Err(error));
-            answer(program, &result, Form::Json).map(Some)
+            write_result(program, &result, ResultForm::Json).map(Some)
         }
         Err(error) if error.violations().len() > 1 => {
-            terminal.tell(&argument_errors::report(terminal, &properties, &error, &given, false));
+            terminal.tell(&argument_errors::invalid_arguments_page(
+                terminal,
+                &properties,
+                &error,
+                &arguments,
+                false,
+            ));
             Ok(Some(Exit::Usage))
         }
         _ => Ok(None),
@@ -182,7 +206,7 @@ fn explain_values(error: &mut clap::Error, definition: &ToolDefinition) {
     };
     let argument = text(ContextKind::InvalidArg).split([' ', '[']).next().unwrap_or_default();
     let has_value = !text(ContextKind::InvalidValue).is_empty();
-    if has_value && properties_of(definition).iter().any(|it| it.secret && flags::flag(it) == argument) {
+    if has_value && properties_of(definition).iter().any(|it| it.secret && flags::flag_name(it) == argument) {
         error.insert(ContextKind::InvalidValue, ContextValue::String("***".to_owned()));
     }
     if error.get(ContextKind::Suggested).is_some() {
@@ -191,34 +215,34 @@ fn explain_values(error: &mut clap::Error, definition: &ToolDefinition) {
     }
 }
 
-fn call(
+fn run_call(
     program: &Program,
     name: &str,
-    options: &Options<'_>,
-    given: Given,
-    mut form: Form<'_>,
+    options: &CallOptions<'_>,
+    arguments: CallArguments,
+    mut form: ResultForm<'_>,
     is_streaming: bool,
 ) -> Result<Exit, Failure> {
     let terminal = program.terminal();
-    let (executor, unasked) = options
-        .approve()
-        .executor(program.executor()?, RunSettings::new(), false, terminal.screen(), None)
+    let (executor, missing_terminal) = options
+        .approve_mode()
+        .derive_executor(program.executor()?, RunSettings::new(), false, terminal.screen(), None)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let batch = executor.batch(vec![ToolCall::new(name, given.text)]);
+    let batch = executor.batch(vec![ToolCall::new(name, arguments.text)]);
     let streamed = match &mut form {
-        Form::Text { streamed, .. } if is_streaming => Some(streamed),
+        ResultForm::Text { streamed, .. } if is_streaming => Some(streamed),
         _ => None,
     };
-    let watch = match options.wants_json() {
-        true => Watch::beside_json(terminal),
-        false => Watch::as_text(terminal),
+    let view = match options.wants_json() {
+        true => ProgressView::beside_json(terminal),
+        false => ProgressView::as_text(terminal),
     };
-    let outcomes = program.block_on(watched(batch, watch, streamed))?;
+    let outcomes = program.block_on(run_watched(batch, view, streamed))?;
     let Some(outcome) = outcomes.first() else { return Ok(Exit::Failed) };
     match outcome.result() {
         Some(result) => {
-            let exit = answer(program, result, form)?;
-            unasked.remark(terminal);
+            let exit = write_result(program, result, form)?;
+            missing_terminal.report(terminal);
             Ok(exit)
         }
         None => {
@@ -234,7 +258,7 @@ fn call(
 }
 
 /// Writes the help of `call` itself.
-fn help(program: &Program) -> Result<Exit, Failure> {
+fn print_call_help(program: &Program) -> Result<Exit, Failure> {
     let mut all = program.grammar();
     all.build();
     match all.find_subcommand_mut(NAME) {
@@ -256,7 +280,7 @@ mod tests {
     use tool_runtime::{ToolName, definition::Metadata, schema::InputSchema};
 
     use super::*;
-    use crate::{program::Closures, terminal::Terminal};
+    use crate::{program::ProgramClosures, terminal::Terminal};
 
     #[test]
     fn a_nested_secret_in_json_on_the_command_line_is_refused() {
@@ -270,8 +294,14 @@ mod tests {
         let definition =
             ToolDefinition::new(ToolName::new("tool").unwrap(), "Does.", InputSchema::new(schema).unwrap())
                 .with_metadata(metadata);
-        let program =
-            Program::new("it".into(), None, Terminal::new(), Closures::default(), Vec::new(), Vec::new);
+        let program = Program::new(
+            "it".into(),
+            None,
+            Terminal::new(),
+            ProgramClosures::default(),
+            Vec::new(),
+            Vec::new,
+        );
         let properties = properties_of(&definition);
         let refused = |flag: &str, json: &str| {
             let matches =
@@ -303,8 +333,14 @@ mod tests {
         let name = ToolName::new("tool").unwrap();
         let definition =
             ToolDefinition::new(name, "Does.", InputSchema::new(schema).unwrap()).with_metadata(metadata);
-        let program =
-            Program::new("it".into(), None, Terminal::new(), Closures::default(), Vec::new(), Vec::new);
+        let program = Program::new(
+            "it".into(),
+            None,
+            Terminal::new(),
+            ProgramClosures::default(),
+            Vec::new(),
+            Vec::new,
+        );
         let told = |written: &str| {
             let written = written.split(' ');
             let mut error = grammar_of(&program, &definition).try_get_matches_from(written).unwrap_err();

@@ -9,20 +9,20 @@ use clap::{
 };
 use tool_runtime::ToolDefinition;
 
-use super::{CALL, options::usage, show};
+use super::{CALL, options::usage_line, show};
 use crate::{
     Program,
-    flags::{Kind, Property, flag, properties_of},
-    page::{Look, Page},
+    flags::{Kind, Property, flag_name, properties_of},
+    page::{Page, TextStyle},
     sanitize::{in_a_line, is_plain},
 };
 
 /// The limit of flags that a message lists.
-const FLAGS: usize = 20;
+const MAX_LISTED_FLAGS: usize = 20;
 
 /// The words after the name of a tool, by their roles.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct CallWords {
     all: Vec<String>,
     /// Flags that the tool does not have, with the flag before them that expects a value.
     unknown: Vec<(String, Option<String>)>,
@@ -31,9 +31,9 @@ pub(super) struct Words {
     pub(super) has_help: bool,
 }
 
-impl Words {
+impl CallWords {
     /// Assigns `words` to the arguments of `grammar`; `None` if one of them is not valid UTF-8.
-    pub(super) fn read(grammar: &Command, words: &[OsString]) -> Option<Self> {
+    pub(super) fn classify(grammar: &Command, words: &[OsString]) -> Option<Self> {
         let all: Option<Vec<String>> = words.iter().map(|it| it.to_str().map(str::to_owned)).collect();
         let all = all?;
         let mut read = Self::default();
@@ -54,7 +54,7 @@ impl Words {
                     Some((name, _)) => (name, true),
                     None => (word.as_str(), false),
                 };
-                match argument(grammar, name) {
+                match find_argument(grammar, name) {
                     Some(known) => {
                         read.has_help |= known.get_id() == "help";
                         let is_open = known.get_action().takes_values() && !known.is_require_equals_set();
@@ -74,7 +74,7 @@ impl Words {
     }
 
     /// The message about unknown flags or words without flags, if there are any.
-    pub(super) fn problem(
+    pub(super) fn problem_page(
         &self,
         program: &Program,
         definition: &ToolDefinition,
@@ -102,13 +102,14 @@ impl Words {
     ) -> Page {
         let mut page = program.terminal().error_page();
         let name = definition.name().as_str();
-        let hints = self.unknown.iter().map(|(unknown, before)| match (close(grammar, unknown), before) {
-            (Some(close), _) => Some(format!("did you mean `{close}`?")),
-            (None, Some(flag)) if !flag.is_empty() => {
-                Some(format!("write a value that begins with a dash as `{flag}=-VALUE`"))
-            }
-            _ => None,
-        });
+        let hints =
+            self.unknown.iter().map(|(unknown, before)| match (closest_flag(grammar, unknown), before) {
+                (Some(close), _) => Some(format!("did you mean `{close}`?")),
+                (None, Some(flag)) if !flag.is_empty() => {
+                    Some(format!("write a value that begins with a dash as `{flag}=-VALUE`"))
+                }
+                _ => None,
+            });
         let hints: Vec<_> = hints.collect();
         let message = match (self.unknown.as_slice(), hints.as_slice()) {
             ([(only, _)], [hint]) => {
@@ -117,12 +118,12 @@ impl Words {
             }
             _ => format!("`{name}` does not have these flags:"),
         };
-        page.add_message(Look::Bad, "error:", &message);
+        page.add_message(TextStyle::Error, "error:", &message);
         if self.unknown.len() > 1 {
             page.add("\n");
             for ((unknown, _), hint) in self.unknown.iter().zip(hints) {
                 let hint = hint.map(|hint| format!(": {hint}")).unwrap_or_default();
-                page.add_item(Look::Name, &in_a_line(unknown), &hint);
+                page.add_item(TextStyle::Name, &in_a_line(unknown), &hint);
             }
         }
         page.add("\n");
@@ -130,9 +131,12 @@ impl Words {
         if flags.is_empty() {
             page.add_wrapped(&format!("`{name}` has no arguments.")).add("\n");
         } else {
-            page.add_table(show::HEADER, flags.iter().take(FLAGS).map(|it| show::row(it)));
+            page.add_table(
+                show::HEADER,
+                flags.iter().take(MAX_LISTED_FLAGS).map(|it| show::property_row(it)),
+            );
         }
-        let more = match flags.len().saturating_sub(FLAGS) {
+        let more = match flags.len().saturating_sub(MAX_LISTED_FLAGS) {
             0 => String::new(),
             more => format!("[{more} more flags] "),
         };
@@ -151,15 +155,19 @@ impl Words {
         let mut page = program.terminal().error_page();
         let name = definition.name().as_str();
         if properties.is_empty() {
-            page.add_message(Look::Bad, "error:", &format!("`{name}` has no arguments; nothing was run"));
+            page.add_message(
+                TextStyle::Error,
+                "error:",
+                &format!("`{name}` has no arguments; nothing was run"),
+            );
             return page;
         }
         let how = format!("the arguments of `{name}` are flags, or JSON; nothing was run");
-        page.add_message(Look::Bad, "error:", &how).add("\n");
-        match self.meant(program, definition, properties, options) {
+        page.add_message(TextStyle::Error, "error:", &how).add("\n");
+        match self.suggested_command(program, definition, properties, options) {
             // Not wrapped, so that it can be copied.
-            Some(command) => page.add("Did you mean:\n\n  ").paint(Look::Name, &command).add("\n\n"),
-            None => page.add("Usage: ").add(&usage(program, definition, properties)).add("\n\n"),
+            Some(command) => page.add("Did you mean:\n\n  ").paint(TextStyle::Name, &command).add("\n\n"),
+            None => page.add("Usage: ").add(&usage_line(program, definition, properties)).add("\n\n"),
         };
         let help = format!("`{} {CALL} --help {name}` lists the flags.", program.name());
         page.add_wrapped(&format!("{help} JSON is given as '{{..}}', @FILE, or - for the standard input."));
@@ -169,7 +177,7 @@ impl Words {
 
     /// The command that was probably meant: a flag before each loose word, if the words fit the parameters. Words of a call
     /// with secrets are not repeated.
-    fn meant(
+    fn suggested_command(
         &self,
         program: &Program,
         definition: &ToolDefinition,
@@ -186,15 +194,15 @@ impl Words {
             let is_it = |it: &&Property| it.flag == name || it.alias.as_deref() == Some(name);
             properties.iter().filter(|it| it.has_flag).find(is_it)
         };
-        let mut words: Vec<_> = self.all.iter().map(|it| quoted(it)).collect();
+        let mut words: Vec<_> = self.all.iter().map(|it| shell_quoted(it)).collect();
         let (mut places, mut values) = (Vec::new(), Vec::new());
         for &at in &self.loose {
             let word = self.all[at].as_str();
             let before = at.checked_sub(1).map(|before| (before, self.all[before].as_str()));
             // A boolean flag takes its value after `=` only.
             match before.and_then(|(before, text)| Some((before, property(text)?))) {
-                Some((before, it)) if it.kind == Kind::Switch && it.kind.read(word).is_ok() => {
-                    words[before] = format!("{}={word}", quoted(&flag(it)));
+                Some((before, it)) if it.kind == Kind::Switch && it.kind.parse(word).is_ok() => {
+                    words[before] = format!("{}={word}", shell_quoted(&flag_name(it)));
                     words[at].clear();
                 }
                 _ => {
@@ -204,13 +212,15 @@ impl Words {
             }
         }
         let given: Vec<_> = self.all.iter().filter_map(|word| property(word)).map(|it| &it.path).collect();
-        for ((at, value), property) in places.iter().zip(&values).zip(fitting(properties, &given, &values)?) {
+        for ((at, value), property) in
+            places.iter().zip(&values).zip(fitting_properties(properties, &given, &values)?)
+        {
             let between = if value.starts_with('-') { "=" } else { " " };
-            words[*at] = format!("{}{between}{}", quoted(&flag(property)), quoted(value));
+            words[*at] = format!("{}{between}{}", shell_quoted(&flag_name(property)), shell_quoted(value));
         }
         let words = words.into_iter().filter(|it| !it.is_empty() && it != "--");
-        let head = [quoted(program.name()), CALL.to_owned()].into_iter();
-        let options = options.iter().map(|it| quoted(it));
+        let head = [shell_quoted(program.name()), CALL.to_owned()].into_iter();
+        let options = options.iter().map(|it| shell_quoted(it));
         let all = head.chain(options).chain([definition.name().to_string()]).chain(words);
         Some(all.collect::<Vec<_>>().join(" "))
     }
@@ -218,7 +228,7 @@ impl Words {
 
 /// The parameters for `values` without flags: the required ones that are not `given`, or the first ones, in their order. The
 /// last one may be a list.
-fn fitting<'p>(
+fn fitting_properties<'p>(
     properties: &'p [Property],
     given: &[&Vec<String>],
     values: &[&str],
@@ -234,14 +244,14 @@ fn fitting<'p>(
         if let Some(list) = chosen.last().copied().filter(|it| matches!(it.kind, Kind::List(_))) {
             chosen.resize(chosen.len().max(values.len()), list);
         }
-        let fits = chosen.iter().zip(values).all(|(it, value)| it.kind.read(value).is_ok());
+        let fits = chosen.iter().zip(values).all(|(it, value)| it.kind.parse(value).is_ok());
         let has_required = chosen.iter().filter(|it| it.indispensable).count() >= needed;
         (fits && has_required && chosen.len() == values.len()).then_some(chosen)
     })
 }
 
 /// A word for a POSIX shell.
-fn quoted(word: &str) -> String {
+fn shell_quoted(word: &str) -> String {
     let is_safe = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(is_safe) {
         return word.to_owned();
@@ -250,7 +260,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// The argument of `grammar` with the flag `name`.
-fn argument<'g>(grammar: &'g Command, name: &str) -> Option<&'g clap::Arg> {
+fn find_argument<'g>(grammar: &'g Command, name: &str) -> Option<&'g clap::Arg> {
     let is_short = |it: &clap::Arg| it.get_short().is_some_and(|short| name == format!("-{short}"));
     let long = name.strip_prefix("--");
     let is_long = |it: &clap::Arg| {
@@ -262,7 +272,7 @@ fn argument<'g>(grammar: &'g Command, name: &str) -> Option<&'g clap::Arg> {
 }
 
 /// The flag of `grammar` that is close to the unknown flag `name`.
-fn close(grammar: &Command, name: &str) -> Option<String> {
+fn closest_flag(grammar: &Command, name: &str) -> Option<String> {
     let error = grammar.clone().try_get_matches_from([grammar.get_name(), name]).err()?;
     match error.get(ContextKind::SuggestedArg)? {
         // `clap` suggests it for many names.

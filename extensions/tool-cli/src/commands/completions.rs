@@ -22,12 +22,12 @@ impl Command for Completions {
             Some("fish") => Shell::Fish,
             _ => Shell::Bash,
         };
-        program.print(&script(program, shell)?)?;
+        program.print(&completion_script(program, shell)?)?;
         Ok(Exit::Done)
     }
 }
 
-fn script(program: &Program, shell: Shell) -> Result<String, Failure> {
+fn completion_script(program: &Program, shell: Shell) -> Result<String, Failure> {
     let definitions = program.tools()?.definitions();
     let mut grammar = program.grammar().mut_subcommand(CALL, |call| {
         call.allow_external_subcommands(false)
@@ -79,7 +79,7 @@ mod tests {
     use tool_runtime::{ToolDefinition, ToolName, builder::ExternalTool, schema::InputSchema};
 
     use super::*;
-    use crate::{commands::built_in, program::Closures, terminal::Terminal};
+    use crate::{commands::built_in, program::ProgramClosures, terminal::Terminal};
 
     // A schema may come from another program, and a shell runs the script.
     #[test]
@@ -94,10 +94,10 @@ mod tests {
         let add = Box::new(move |it: tool_runtime::registry::RegistryBuilder| {
             it.add(ExternalTool::new(tool.clone()))
         });
-        let closures = Closures { tools: vec![add], ..Closures::default() };
+        let closures = ProgramClosures { tools: vec![add], ..ProgramClosures::default() };
         let program = Program::new("it".into(), None, Terminal::new(), closures, built_in(), built_in);
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            let script = script(&program, shell).unwrap();
+            let script = completion_script(&program, shell).unwrap();
             assert!(!script.contains("boom"), "{script}");
             assert!(script.contains("small-1") && script.contains("wörter"), "{script}");
         }

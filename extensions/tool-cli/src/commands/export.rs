@@ -1,7 +1,7 @@
 use clap::ArgMatches;
 use tool_runtime::{diagnostic::Severity, dialect::BoundTools};
 
-use super::pretty;
+use super::pretty_json;
 use crate::{Command, Exit, Failure, Program, dialects};
 
 /// The command `export`, which writes the definitions in a dialect.
@@ -11,15 +11,15 @@ impl Command for Export {
     fn grammar(&self) -> clap::Command {
         clap::Command::new("export")
             .about("Write the definitions of all tools in a dialect")
-            .arg(dialects::option().required(true).help("The dialect of the definitions"))
+            .arg(dialects::dialect_option().required(true).help("The dialect of the definitions"))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let tools = program.tools()?;
         let mut exit = Exit::Done;
-        if let Some(dialect) = dialects::chosen(matches).first() {
+        if let Some(dialect) = dialects::chosen_dialects(matches).first() {
             let bound = dialect.bind_tools(tools);
-            program.terminal().print_json(&pretty(bound.definitions())?)?;
+            program.terminal().print_json(&pretty_json(bound.definitions())?)?;
             exit = left_out(program, &bound);
         }
         Ok(exit)

@@ -6,10 +6,10 @@ use tool_runtime::{
     dialect::lint,
 };
 
-use super::{json, pretty};
+use super::{json_option, pretty_json};
 use crate::{
     Command, Exit, Failure, Program, dialects,
-    page::{Look, Page},
+    page::{Page, TextStyle},
 };
 
 /// The command `lint`, which lists diagnostics of dialects.
@@ -27,39 +27,40 @@ impl Command for Lint {
         clap::Command::new("lint")
             .about("List parts of definitions that dialects cannot carry, and missing descriptions")
             .arg(
-                dialects::option()
+                dialects::dialect_option()
                     .action(clap::ArgAction::Append)
                     .help("Only diagnostics of this dialect; may be repeated"),
             )
             .arg(severity("show", "warning").help("The lowest severity that is listed"))
             .arg(severity("deny", "error").help("The lowest severity with the exit code 1"))
-            .arg(json())
+            .arg(json_option())
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
-        let dialects: Vec<_> = dialects::chosen(matches).iter().map(|dialect| dialect.name()).collect();
+        let dialects: Vec<_> =
+            dialects::chosen_dialects(matches).iter().map(|dialect| dialect.name()).collect();
         let wanted = |diagnostic: &Diagnostic| {
-            let dialect = dialect(diagnostic);
+            let dialect = dialect_name(diagnostic);
             dialects.is_empty() || dialect == "all" || dialects.contains(&dialect)
         };
         let all: Vec<_> = lint(program.tools()?).into_iter().filter(wanted).collect();
-        let least = |name| severity(matches.get_one::<String>(name).map_or("", String::as_str));
+        let least = |name| severity_from_name(matches.get_one::<String>(name).map_or("", String::as_str));
         let shown: Vec<_> = all.iter().filter(|diagnostic| diagnostic.severity >= least("show")).collect();
         if matches.get_flag("json") {
-            program.terminal().print_json(&pretty(&shown)?)?;
+            program.terminal().print_json(&pretty_json(&shown)?)?;
         } else {
-            program.terminal().print(&listed(program, &shown, &all))?;
+            program.terminal().print(&diagnostics_page(program, &shown, &all))?;
         }
         let denied = all.iter().any(|diagnostic| diagnostic.severity >= least("deny"));
         Ok(if denied { Exit::Failed } else { Exit::Done })
     }
 }
 
-fn dialect(diagnostic: &Diagnostic) -> &'static str {
+fn dialect_name(diagnostic: &Diagnostic) -> &'static str {
     diagnostic.location.dialect.unwrap_or("all")
 }
 
-fn severity(name: &str) -> Severity {
+fn severity_from_name(name: &str) -> Severity {
     match name {
         "note" => Severity::Note,
         "warning" => Severity::Warning,
@@ -67,12 +68,12 @@ fn severity(name: &str) -> Severity {
     }
 }
 
-fn help(diagnostic: &Diagnostic) -> &str {
+fn help_of(diagnostic: &Diagnostic) -> &str {
     diagnostic.help.as_deref().unwrap_or_default()
 }
 
 /// The diagnostics by tool; one of several dialects is listed once.
-fn listed(program: &Program, shown: &[&Diagnostic], all: &[Diagnostic]) -> Page {
+fn diagnostics_page(program: &Program, shown: &[&Diagnostic], all: &[Diagnostic]) -> Page {
     let mut by_place: BTreeMap<_, Vec<(&Diagnostic, Vec<&str>)>> = BTreeMap::new();
     for diagnostic in shown {
         let here = by_place.entry((&diagnostic.location.tool, &diagnostic.location.pointer)).or_default();
@@ -80,8 +81,8 @@ fn listed(program: &Program, shown: &[&Diagnostic], all: &[Diagnostic]) -> Page 
             (&other.message, other.severity) == (&diagnostic.message, diagnostic.severity)
         };
         match here.iter_mut().find(same) {
-            Some((_, dialects)) => dialects.push(dialect(diagnostic)),
-            None => here.push((diagnostic, vec![dialect(diagnostic)])),
+            Some((_, dialects)) => dialects.push(dialect_name(diagnostic)),
+            None => here.push((diagnostic, vec![dialect_name(diagnostic)])),
         }
     }
     let mut page = program.terminal().page();
@@ -90,17 +91,17 @@ fn listed(program: &Program, shown: &[&Diagnostic], all: &[Diagnostic]) -> Page 
         let of_tool = diagnostic.location.tool.as_deref().unwrap_or_default();
         if tool != of_tool {
             tool = of_tool;
-            page.paint(Look::Name, tool).add("\n");
+            page.paint(TextStyle::Name, tool).add("\n");
         }
-        let (look, word) = match diagnostic.severity {
-            Severity::Error => (Look::Bad, "error"),
-            Severity::Warning => (Look::Odd, "warning"),
-            _ => (Look::Faint, "note"),
+        let (style, word) = match diagnostic.severity {
+            Severity::Error => (TextStyle::Error, "error"),
+            Severity::Warning => (TextStyle::Warning, "warning"),
+            _ => (TextStyle::Dim, "note"),
         };
         let pointer = &diagnostic.location.pointer;
         let place = if pointer.is_empty() { String::new() } else { format!(" {pointer}") };
-        page.add_item(look, word, &format!("{place}: {}", diagnostic.message));
-        page.add_under(&format!("{} [{}]", help(diagnostic), dialects.join(", ")));
+        page.add_item(style, word, &format!("{place}: {}", diagnostic.message));
+        page.add_under(&format!("{} [{}]", help_of(diagnostic), dialects.join(", ")));
     }
     let count = |severity, word: &str| {
         let count = all.iter().filter(|diagnostic| diagnostic.severity == severity).count();

@@ -42,18 +42,22 @@ pub fn grammars<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<clap::Comma
 pub(crate) use self::{call::NAME as CALL, options::grammar_of};
 
 /// The option `--json`.
-fn json() -> Arg {
+fn json_option() -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write JSON")
 }
 
-fn pretty<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
+fn pretty_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
     let unwritable =
         |error| Failure::new(Exit::Failed, format!("the output cannot be written as JSON: {error}"));
     serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(unwritable)
 }
 
 /// The definition of the tool `name`, or of the only one with this name at its origin, or an error with similar names.
-fn definition<'p>(program: &Program, tools: &'p Registry, name: &str) -> Result<&'p ToolDefinition, Failure> {
+fn find_definition<'p>(
+    program: &Program,
+    tools: &'p Registry,
+    name: &str,
+) -> Result<&'p ToolDefinition, Failure> {
     if let Some(tool) = tools.get(name) {
         return Ok(tool.definition());
     }
@@ -93,7 +97,7 @@ fn exit_of(result: &ToolResult) -> Exit {
 }
 
 /// The hints of a tool, one word each.
-fn hints(definition: &ToolDefinition) -> Vec<&'static str> {
+fn hint_words(definition: &ToolDefinition) -> Vec<&'static str> {
     let metadata = definition.metadata();
     let hints = [
         (metadata.read_only == Some(true), "read-only"),
@@ -111,7 +115,7 @@ fn hints(definition: &ToolDefinition) -> Vec<&'static str> {
 }
 
 /// The first paragraph of a description, as one line.
-fn summary(definition: &ToolDefinition) -> String {
+fn first_paragraph(definition: &ToolDefinition) -> String {
     let first = definition.description().trim().split("\n\n").next().unwrap_or_default();
     first.split_whitespace().collect::<Vec<_>>().join(" ")
 }

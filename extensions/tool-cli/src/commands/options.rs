@@ -3,18 +3,18 @@
 use clap::{Arg, ArgAction, ArgMatches, parser::ValueSource};
 use tool_runtime::{ToolDefinition, policy::Escape};
 
-use super::{CALL, summary};
+use super::{CALL, first_paragraph};
 use crate::{
     Failure, Program,
-    approve::{self, Approve},
-    flags::{self, Given, Property, properties_of},
+    approve::{self, ApproveMode},
+    flags::{self, CallArguments, Property, properties_of},
     input,
     sanitize::in_a_line,
     save::Destination,
 };
 
 /// The options of `call` itself, without those that have the name of a property of `tool`.
-pub(super) fn own(tool: Option<&[Property]>) -> Vec<Arg> {
+pub(super) fn own_options(tool: Option<&[Property]>) -> Vec<Arg> {
     let is =
         |it: &Property, name: &str| it.has_flag && (it.flag == name || it.alias.as_deref() == Some(name));
     let is_free = |name: &str| !tool.unwrap_or_default().iter().any(|it| is(it, name));
@@ -35,7 +35,7 @@ pub(super) fn own(tool: Option<&[Property]>) -> Vec<Arg> {
         .long("force")
         .action(ArgAction::SetTrue)
         .help("Replace existing files when saving");
-    let options = [json, output, save, force, approve::option()].into_iter();
+    let options = [json, output, save, force, approve::approve_option()].into_iter();
     let free = options.filter(|it| it.get_long().is_none_or(is_free));
     let help = Arg::new("help").short('h').action(ArgAction::SetTrue).help("Print help");
     let help = if is_free("help") { help.long("help") } else { help };
@@ -49,13 +49,13 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
     let unwritable = properties.iter().filter(|it| !it.has_flag).map(|it| format!("{:?}", it.path.join(".")));
     let unwritable: Vec<_> = unwritable.collect();
     let grammar = clap::Command::new(name)
-        .about(in_a_line(&summary(definition)))
+        .about(in_a_line(&first_paragraph(definition)))
         .long_about(Escape::LINES.text(definition.description().trim()))
-        .override_usage(usage(program, definition, &properties))
+        .override_usage(usage_line(program, definition, &properties))
         .term_width(program.terminal().width())
         .disable_help_flag(true)
-        .args(flags::arguments(&properties))
-        .args(own(Some(&properties)))
+        .args(flags::flag_arguments(&properties))
+        .args(own_options(Some(&properties)))
         .arg(
             Arg::new("own arguments")
                 .value_name("ARGUMENTS")
@@ -70,11 +70,11 @@ pub(crate) fn grammar_of(program: &Program, definition: &ToolDefinition) -> clap
 }
 
 /// The usage of a tool with its required flags, in lines that fit the terminal.
-pub(super) fn usage(program: &Program, definition: &ToolDefinition, properties: &[Property]) -> String {
+pub(super) fn usage_line(program: &Program, definition: &ToolDefinition, properties: &[Property]) -> String {
     // `clap` writes "Usage: " before the first line.
     const BEFORE: usize = "Usage: ".len();
     let required = properties.iter().filter(|it| it.indispensable && !it.opens && it.has_flag);
-    let required = required.map(|it| format!("{} <{}>", flags::flag(it), it.placeholder()));
+    let required = required.map(|it| format!("{} <{}>", flags::flag_name(it), it.placeholder()));
     let words = required.chain(["[OPTIONS]".to_owned()]);
     let mut usage = format!("{} {CALL} {}", program.name(), definition.name());
     let mut column = BEFORE + console::measure_text_width(&usage);
@@ -95,7 +95,7 @@ pub(super) fn usage(program: &Program, definition: &ToolDefinition, properties: 
 }
 
 /// The options before the name of the tool as words; `None` if the arguments are among them.
-pub(super) fn written(before: &ArgMatches) -> Option<Vec<String>> {
+pub(super) fn option_words(before: &ArgMatches) -> Option<Vec<String>> {
     let is_given = |id: &str| before.value_source(id) == Some(ValueSource::CommandLine);
     if is_given("own json") {
         return None;
@@ -113,12 +113,12 @@ pub(super) fn written(before: &ArgMatches) -> Option<Vec<String>> {
 }
 
 /// The options before the name of the tool, and those after it, which take precedence.
-pub(super) struct Options<'m> {
+pub(super) struct CallOptions<'m> {
     pub(super) before: &'m ArgMatches,
     pub(super) after: &'m ArgMatches,
 }
 
-impl Options<'_> {
+impl CallOptions<'_> {
     fn get(&self, id: &str) -> Option<&str> {
         let of = |matches: &'_ ArgMatches| {
             matches.try_get_one::<String>(id).ok().flatten().is_some()
@@ -129,19 +129,19 @@ impl Options<'_> {
     }
 
     /// The arguments that are given as JSON.
-    pub(super) fn json(&self) -> Result<Option<Given>, Failure> {
+    pub(super) fn json_arguments(&self) -> Result<Option<CallArguments>, Failure> {
         let text = |matches: &'_ ArgMatches, id| matches.try_get_one::<String>(id).ok().flatten().cloned();
         let all =
             [text(self.before, "own json"), text(self.after, "own json"), text(self.after, "own arguments")];
         let mut all = all.into_iter().flatten();
         match (all.next(), all.next()) {
             (Some(_), Some(_)) => Err(Failure::usage("the arguments are given twice as JSON")),
-            (text, _) => text.map(|text| input::arguments(&text)).transpose(),
+            (text, _) => text.map(|text| input::read_arguments(&text)).transpose(),
         }
     }
 
     /// The destination of images and files.
-    pub(super) fn save(&self) -> Result<Option<Destination>, Failure> {
+    pub(super) fn destination(&self) -> Result<Option<Destination>, Failure> {
         let is_set = |it: &ArgMatches| it.try_get_one::<bool>("own force").ok().flatten() == Some(&true);
         let force = is_set(self.before) || is_set(self.after);
         match self.get("own save") {
@@ -155,7 +155,7 @@ impl Options<'_> {
         self.get("own output") == Some("json")
     }
 
-    pub(super) fn approve(&self) -> Approve {
-        Approve::named(self.get("approve"))
+    pub(super) fn approve_mode(&self) -> ApproveMode {
+        ApproveMode::from_name(self.get("approve"))
     }
 }

@@ -3,8 +3,8 @@ use std::{fs, io};
 use clap::{Arg, ArgMatches};
 use tool_runtime::pin::{ChangeKind, Pins, PinsError};
 
-use super::{json, pretty};
-use crate::{Command, Exit, Failure, Program, input, page::Look, sanitize::in_a_line};
+use super::{json_option, pretty_json};
+use crate::{Command, Exit, Failure, Program, input, page::TextStyle, sanitize::in_a_line};
 
 /// The command `pin`, which writes the definitions to a file.
 pub(super) struct Pin;
@@ -13,29 +13,30 @@ impl Command for Pin {
     fn grammar(&self) -> clap::Command {
         clap::Command::new("pin")
             .about("Write the definitions of all tools to a file, for `check`")
-            .arg(file("The file, which replaces existing pins; - is the standard output"))
+            .arg(file_argument("The file, which replaces existing pins; - is the standard output"))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let tools = program.tools()?;
-        let (path, text) = (path(matches), Pins::of(tools).to_json());
+        let (path, text) = (file_path(matches), Pins::of(tools).to_json());
         if path == "-" {
             program.terminal().print_json(&text)?;
             return Ok(Exit::Done);
         }
-        replaceable(path)?;
+        check_replaceable(path)?;
         let unwritten =
             |error| Failure::new(Exit::Failed, format!("{} cannot be written: {error}", in_a_line(path)));
         fs::write(path, text).map_err(unwritten)?;
         let terminal = program.terminal();
-        let told = format!("{} in {}\n", counted(tools.len(), "is pinned", "are pinned"), in_a_line(path));
-        terminal.print(terminal.page().add(&told))?;
+        let message =
+            format!("{} in {}\n", tool_count(tools.len(), "is pinned", "are pinned"), in_a_line(path));
+        terminal.print(terminal.page().add(&message))?;
         Ok(Exit::Done)
     }
 }
 
 /// Refuses to replace a file that does not contain pins.
-fn replaceable(path: &str) -> Result<(), Failure> {
+fn check_replaceable(path: &str) -> Result<(), Failure> {
     let why = match fs::read_to_string(path) {
         Ok(text) if text.trim().is_empty() => return Ok(()),
         Ok(text) => match Pins::parse(&text) {
@@ -62,13 +63,13 @@ impl Command for Check {
     fn grammar(&self) -> clap::Command {
         clap::Command::new("check")
             .about("Compare the tools with pins; the exit code is 1 if a tool changed")
-            .arg(json())
-            .arg(file("The file that `pin` wrote; - is the standard input"))
+            .arg(json_option())
+            .arg(file_argument("The file that `pin` wrote; - is the standard input"))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
-        let path = path(matches);
-        let pins = Pins::parse(&input::file(path)?)
+        let path = file_path(matches);
+        let pins = Pins::parse(&input::read_file(path)?)
             .map_err(|error| Failure::usage(format!("{}: {error}", in_a_line(path))))?;
         if pins.is_outdated() {
             let note = "has an older version, whose hashes are equal for some integers above 2^53; pin again";
@@ -79,20 +80,20 @@ impl Command for Check {
         let terminal = program.terminal();
         let mut page = terminal.page();
         if matches.get_flag("json") {
-            terminal.print_json(&pretty(&changes)?)?;
+            terminal.print_json(&pretty_json(&changes)?)?;
         } else if changes.is_empty() {
-            page.add(&counted(tools.len(), "is unchanged", "are unchanged")).add("\n");
+            page.add(&tool_count(tools.len(), "is unchanged", "are unchanged")).add("\n");
         } else {
             for change in &changes {
                 let text = change.to_string();
                 let (first, rest) = text.split_once('\n').unwrap_or((text.as_str(), ""));
-                let look = match change.kind {
-                    ChangeKind::Added => Look::Name,
-                    ChangeKind::Removed => Look::Bad,
-                    _ => Look::Odd,
+                let style = match change.kind {
+                    ChangeKind::Added => TextStyle::Name,
+                    ChangeKind::Removed => TextStyle::Error,
+                    _ => TextStyle::Warning,
                 };
                 let between = if rest.is_empty() { "" } else { "\n" };
-                page.paint(look, first).add(between).add(rest).add("\n");
+                page.paint(style, first).add(between).add(rest).add("\n");
             }
         }
         terminal.print(&page)?;
@@ -100,14 +101,14 @@ impl Command for Check {
     }
 }
 
-fn file(help: &'static str) -> Arg {
+fn file_argument(help: &'static str) -> Arg {
     Arg::new("file").value_name("FILE").required(true).help(help)
 }
 
-fn path(matches: &ArgMatches) -> &str {
+fn file_path(matches: &ArgMatches) -> &str {
     matches.get_one::<String>("file").map_or("-", String::as_str)
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+fn tool_count(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 tool {one}") } else { format!("{count} tools {many}") }
 }

@@ -4,12 +4,12 @@ use tool_runtime::{
     executor::{ExecutionStrategy, RunSettings},
 };
 
-use super::{exit_of, pretty};
+use super::{exit_of, pretty_json};
 use crate::{
     Command, Exit, Failure, Program,
-    approve::{self, Approve, Unasked},
+    approve::{self, ApproveMode, MissingTerminal},
     dialects, input,
-    progress::{Watch, watched},
+    progress::{ProgressView, run_watched},
     sanitize::in_a_line,
 };
 
@@ -26,18 +26,18 @@ impl Command for Run {
                  The response is JSON or a stream: server-sent events, or one JSON value per line.",
             )
             .arg(
-                dialects::option()
+                dialects::dialect_option()
                     .help("The dialect of the response. Default: detected, if it is unambiguous"),
             )
             .arg(
                 Arg::new("strategy")
                     .long("strategy")
                     .value_name("HOW")
-                    .value_parser(strategy)
+                    .value_parser(parse_strategy)
                     .default_value("parallel")
                     .help("parallel, sequential, or a number of calls at once: batched=4"),
             )
-            .arg(approve::option())
+            .arg(approve::approve_option())
             .arg(
                 Arg::new("events")
                     .long("events")
@@ -57,35 +57,36 @@ impl Command for Run {
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let path = matches.get_one::<String>("response").map_or("-", String::as_str);
-        let text = input::file(path)?;
-        let (dialect, calls) = match dialects::chosen(matches).pop() {
+        let text = input::read_file(path)?;
+        let (dialect, calls) = match dialects::chosen_dialects(matches).pop() {
             Some(dialect) => {
-                let calls = input::calls(&dialect.bind_tools(program.tools()?), &text)?;
+                let calls = input::read_calls(&dialect.bind_tools(program.tools()?), &text)?;
                 (dialect, calls)
             }
-            None => dialects::detected(program.tools()?, &text)?,
+            None => dialects::detect_dialect(program.tools()?, &text)?,
         };
         let terminal = program.terminal();
-        let mut unasked = Unasked::default();
+        let mut missing_terminal = MissingTerminal::default();
         let outcomes = match calls.is_empty() {
             // Values are provided only for calls.
             true => Vec::new(),
             false => {
-                let (executor, of_batch) = executor(program, matches)?;
-                unasked = of_batch;
+                let (executor, of_batch) = run_executor(program, matches)?;
+                missing_terminal = of_batch;
                 let json = matches.get_one::<String>("events").is_some_and(|form| form == "json");
-                let watch = if json { Watch::as_json(terminal) } else { Watch::as_text(terminal) };
-                program.block_on(watched(executor.batch(calls), watch, None))?
+                let view =
+                    if json { ProgressView::as_json(terminal) } else { ProgressView::as_text(terminal) };
+                program.block_on(run_watched(executor.batch(calls), view, None))?
             }
         };
 
         let results: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.result().cloned()).collect();
-        terminal.print_json(&pretty(&dialect.bind_tools(program.tools()?).results(&results))?)?;
+        terminal.print_json(&pretty_json(&dialect.bind_tools(program.tools()?).results(&results))?)?;
         for result in results.iter().filter(|result| result.is_error()) {
             let first = result.text().lines().next().unwrap_or_default().to_owned();
             terminal.error(&format!("{}: {}", in_a_line(&result.name), in_a_line(&first)));
         }
-        unasked.remark(terminal);
+        missing_terminal.report(terminal);
         if outcomes.is_empty() {
             terminal.note(&format!("the response contains no calls (dialect: {})", dialect.name()));
         }
@@ -95,25 +96,26 @@ impl Command for Run {
             }
         }
         let ends = results.iter().map(exit_of);
-        Ok(ends.max_by_key(|exit| gravity(*exit)).unwrap_or(Exit::Done))
+        Ok(ends.max_by_key(|exit| exit_rank(*exit)).unwrap_or(Exit::Done))
     }
 }
 
 /// The executor of the program with the options of the command.
-fn executor(program: &Program, matches: &ArgMatches) -> Result<(Executor, Unasked), Failure> {
+fn run_executor(program: &Program, matches: &ArgMatches) -> Result<(Executor, MissingTerminal), Failure> {
     let base = program.executor()?;
     let asked = matches.get_one::<ExecutionStrategy>("strategy").copied().unwrap_or_default();
     let strategies = [base.strategy(), asked];
     // The program may rely on its own strategy: the one that runs fewer calls at once applies.
-    let strategy = strategies.into_iter().min_by_key(|strategy| at_once(*strategy)).unwrap_or_default();
+    let strategy =
+        strategies.into_iter().min_by_key(|strategy| max_concurrent_calls(*strategy)).unwrap_or_default();
     let settings = RunSettings::new().strategy(strategy);
-    let approve = Approve::named(matches.get_one::<String>("approve").map(String::as_str));
-    let derived = approve.executor(base, settings, true, program.terminal().screen(), None);
+    let approve = ApproveMode::from_name(matches.get_one::<String>("approve").map(String::as_str));
+    let derived = approve.derive_executor(base, settings, true, program.terminal().screen(), None);
     derived.map_err(|error| Failure::usage(error.to_string()))
 }
 
 /// The number of calls that run at once.
-fn at_once(strategy: ExecutionStrategy) -> usize {
+fn max_concurrent_calls(strategy: ExecutionStrategy) -> usize {
     match strategy {
         ExecutionStrategy::Sequential => 1,
         ExecutionStrategy::Batched { size } => size,
@@ -122,14 +124,14 @@ fn at_once(strategy: ExecutionStrategy) -> usize {
 }
 
 /// The rank of an exit code: of several calls, the highest one counts.
-fn gravity(exit: Exit) -> u8 {
+fn exit_rank(exit: Exit) -> u8 {
     [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused]
         .iter()
         .position(|it| *it == exit)
         .map_or(u8::MAX, |at| at as u8)
 }
 
-fn strategy(text: &str) -> Result<ExecutionStrategy, String> {
+fn parse_strategy(text: &str) -> Result<ExecutionStrategy, String> {
     let size = text.strip_prefix("batched=").and_then(|size| size.parse().ok()).filter(|size| *size > 0);
     match (text, size) {
         ("parallel", _) => Ok(ExecutionStrategy::Parallel),

@@ -2,11 +2,11 @@ use clap::{Arg, ArgMatches};
 use serde_json::Value;
 use tool_runtime::ToolDefinition;
 
-use super::{definition, hints, json, pretty};
+use super::{find_definition, hint_words, json_option, pretty_json};
 use crate::{
     Command, Exit, Failure, Program, dialects,
-    flags::{self, Inner, Property, properties, properties_of},
-    page::{Look, Page},
+    flags::{self, NestedProperty, Property, properties_of, schema_properties},
+    page::{Page, TextStyle},
     sanitize::in_a_line,
 };
 
@@ -19,27 +19,27 @@ impl Command for Show {
             .visible_alias("s")
             .about("Show one tool")
             .arg(
-                dialects::option()
+                dialects::dialect_option()
                     .help("Write the definition in this dialect, as JSON")
                     .conflicts_with("json"),
             )
-            .arg(json())
+            .arg(json_option())
             .arg(Arg::new("name").value_name("NAME").required(true).help("The name of the tool"))
     }
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         let tools = program.tools()?;
         let name = matches.get_one::<String>("name").map_or("", String::as_str);
-        let definition = definition(program, tools, name)?;
-        if let Some(dialect) = dialects::chosen(matches).first() {
+        let definition = find_definition(program, tools, name)?;
+        if let Some(dialect) = dialects::chosen_dialects(matches).first() {
             let bound = dialect.bind_tools(&tools.resolve([definition.name().as_str()]).0);
-            program.terminal().print_json(&pretty(bound.definitions())?)?;
+            program.terminal().print_json(&pretty_json(bound.definitions())?)?;
             return Ok(super::export::left_out(program, &bound));
         }
         if matches.get_flag("json") {
-            program.terminal().print_json(&pretty(definition)?)?;
+            program.terminal().print_json(&pretty_json(definition)?)?;
         } else {
-            program.terminal().print(&described(program, definition))?;
+            program.terminal().print(&tool_page(program, definition))?;
         }
         Ok(Exit::Done)
     }
@@ -49,23 +49,27 @@ impl Command for Show {
 pub(super) const HEADER: [&str; 3] = ["Argument", "Takes", "Description"];
 
 /// The row of an argument.
-pub(super) fn row(property: &Property) -> [(Look, String); 3] {
-    [(Look::Name, shown_flag(property)), taken(property), (Look::Plain, property.line())]
+pub(super) fn property_row(property: &Property) -> [(TextStyle, String); 3] {
+    [
+        (TextStyle::Name, shown_flag(property)),
+        type_cell(property),
+        (TextStyle::Plain, property.summary_line()),
+    ]
 }
 
-fn described(program: &Program, definition: &ToolDefinition) -> Page {
+fn tool_page(program: &Program, definition: &ToolDefinition) -> Page {
     let name = definition.name().as_str();
     let mut page = program.terminal().page();
-    page.paint(Look::Name, name);
+    page.paint(TextStyle::Name, name);
     if definition.title() != name {
         page.add(&format!(" ({})", in_a_line(definition.title())));
     }
     page.add("\n\n").add_wrapped(definition.description().trim()).add("\n");
-    let facts = facts(definition);
+    let facts = metadata_lines(definition);
     if !facts.is_empty() {
         page.add("\n");
         for (what, value) in facts {
-            page.paint(Look::Name, what).add(&format!(": {}\n", in_a_line(&value)));
+            page.paint(TextStyle::Name, what).add(&format!(": {}\n", in_a_line(&value)));
         }
     }
     let arguments = properties_of(definition);
@@ -73,51 +77,57 @@ fn described(program: &Program, definition: &ToolDefinition) -> Page {
     if arguments.is_empty() {
         page.add("No arguments.\n");
     } else {
-        let rows = arguments.iter().flat_map(|it| [row(it)].into_iter().chain(it.shape.iter().map(inner)));
+        let rows = arguments
+            .iter()
+            .flat_map(|it| [property_row(it)].into_iter().chain(it.shape.iter().map(nested_row)));
         page.add_table(HEADER, rows);
     }
     page.add("\n");
     add_output(&mut page, definition);
     for example in definition.examples() {
         page.add("\n")
-            .paint(Look::Name, "Example")
+            .paint(TextStyle::Name, "Example")
             .add(": ")
-            .paint(Look::Plain, &example.to_string())
+            .paint(TextStyle::Plain, &example.to_string())
             .add("\n");
     }
     page
 }
 
 /// The row of a property inside the value above it, indented.
-fn inner(inner: &Inner) -> [(Look, String); 3] {
-    let name = format!("{}{}", "  ".repeat(inner.depth + 1), inner.name);
-    [(Look::Plain, name), (Look::Plain, inner.takes.clone()), (Look::Plain, inner.about.clone())]
+fn nested_row(nested: &NestedProperty) -> [(TextStyle, String); 3] {
+    let name = format!("{}{}", "  ".repeat(nested.depth + 1), nested.name);
+    [
+        (TextStyle::Plain, name),
+        (TextStyle::Plain, nested.takes.clone()),
+        (TextStyle::Plain, nested.about.clone()),
+    ]
 }
 
 fn shown_flag(property: &Property) -> String {
     if property.has_flag {
-        flags::flag(property)
+        flags::flag_name(property)
     } else {
         format!("{:?} (JSON only)", property.path.join("."))
     }
 }
 
 /// The type of an argument, with its default or `required`.
-fn taken(property: &Property) -> (Look, String) {
-    let kind = property.kind.words();
+fn type_cell(property: &Property) -> (TextStyle, String) {
+    let kind = property.kind.description();
     let text = match (&property.default, property.required) {
-        (Some(default), _) => format!("{kind} = {}", flags::shown(default)),
+        (Some(default), _) => format!("{kind} = {}", flags::value_text(default)),
         (None, true) => format!("{kind}, required"),
         (None, false) => kind,
     };
-    (Look::Plain, text)
+    (TextStyle::Plain, text)
 }
 
 /// Hints and limits with their labels.
-fn facts(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
+fn metadata_lines(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
     let metadata = definition.metadata();
     let list = |words: &[std::borrow::Cow<'static, str>]| words.join(", ");
-    let hints = hints(definition).join(", ");
+    let hints = hint_words(definition).join(", ");
     let all = [
         ("Hints", (!hints.is_empty()).then_some(hints)),
         ("Streams", metadata.streaming.then(|| "the result arrives in parts".to_owned())),
@@ -135,20 +145,24 @@ fn facts(definition: &ToolDefinition) -> Vec<(&'static str, String)> {
 
 /// Adds the output: a table of properties for an object or a list of objects, otherwise its type.
 fn add_output(page: &mut Page, definition: &ToolDefinition) {
-    page.paint(Look::Name, "Output").add(": ");
+    page.paint(TextStyle::Name, "Output").add(": ");
     let Some(schema) = definition.output_schema().map(tool_runtime::schema::OutputSchema::as_value) else {
         page.add("not declared\n");
         return;
     };
     let items = schema.get("items").filter(|_| schema.get("type") == Some(&Value::from("array")));
-    let fields = properties(items.unwrap_or(schema));
+    let fields = schema_properties(items.unwrap_or(schema));
     if fields.is_empty() {
-        page.add(&in_a_line(&flags::kind_of(schema).words())).add("\n");
+        page.add(&in_a_line(&flags::kind_of(schema).description())).add("\n");
         return;
     }
     let rows = fields.iter().flat_map(|it| {
-        let row = [(Look::Name, it.path.join(".")), (Look::Plain, it.kind.words()), (Look::Plain, it.line())];
-        [row].into_iter().chain(it.shape.iter().map(inner))
+        let row = [
+            (TextStyle::Name, it.path.join(".")),
+            (TextStyle::Plain, it.kind.description()),
+            (TextStyle::Plain, it.summary_line()),
+        ];
+        [row].into_iter().chain(it.shape.iter().map(nested_row))
     });
     page.add(if items.is_some() { "a list of objects\n\n" } else { "an object\n\n" });
     page.add_table(["Property", "Type", "Description"], rows);

@@ -5,22 +5,22 @@ use tool_runtime::policy::Escape;
 use super::{
     Kind, Property,
     source::{SECRET_SOURCES, is_secret_source},
-    value_kind::shown,
+    value_kind::value_text,
 };
 use crate::sanitize::{in_a_line, is_plain};
 
 /// The limit of choices that are listed and completed.
-const CHOICES: usize = 100;
+const MAX_CHOICES: usize = 100;
 
 /// The argument of `clap` for one property.
-pub(super) fn argument(property: &Property) -> clap::Arg {
+pub(super) fn flag_argument(property: &Property) -> clap::Arg {
     let kind = &property.kind;
     let argument = clap::Arg::new(property.id())
         .long(property.flag.clone())
         .value_name(property.placeholder())
         .help_heading("Arguments")
-        .help(in_a_line(&help(property, false)))
-        .long_help(Escape::LINES.text(&help(property, true)));
+        .help(in_a_line(&property_help(property, false)))
+        .long_help(Escape::LINES.text(&property_help(property, true)));
     let argument = match &property.alias {
         Some(alias) => argument.alias(alias.clone()),
         None => argument,
@@ -43,29 +43,29 @@ pub(super) fn argument(property: &Property) -> clap::Arg {
         true => format!("; its properties have flags that begin with `--{}.`", property.flag),
         false => String::new(),
     };
-    match choices(kind) {
+    match listed_choices(kind) {
         // This parser lists its values in messages and completions.
         Some(values) => argument.value_parser(clap::builder::PossibleValuesParser::new(values)),
         None => argument.value_parser(move |text: &str| {
-            parser.read(text).map(|_| text.to_owned()).map_err(|error| in_a_line(&(error + &hint)))
+            parser.parse(text).map(|_| text.to_owned()).map_err(|error| in_a_line(&(error + &hint)))
         }),
     }
 }
 
 /// All choices, if they can be listed.
-fn choices(kind: &Kind) -> Option<Vec<String>> {
+fn listed_choices(kind: &Kind) -> Option<Vec<String>> {
     match kind {
-        Kind::Choice(values) if values.len() <= CHOICES => {
-            let values: Vec<_> = values.iter().map(shown).collect();
-            values.iter().all(|value| value.len() <= CHOICES && is_plain(value)).then_some(values)
+        Kind::Choice(values) if values.len() <= MAX_CHOICES => {
+            let values: Vec<_> = values.iter().map(value_text).collect();
+            values.iter().all(|value| value.len() <= MAX_CHOICES && is_plain(value)).then_some(values)
         }
-        Kind::List(of) => choices(of),
+        Kind::List(of) => listed_choices(of),
         _ => None,
     }
 }
 
 /// The help of a property: the first line of its description, or all of it with the properties inside JSON.
-fn help(property: &Property, long: bool) -> String {
+fn property_help(property: &Property, long: bool) -> String {
     let about =
         if long { property.about.as_str() } else { property.about.lines().next().unwrap_or_default() };
     let mut notes = property.limits.clone();
@@ -77,7 +77,7 @@ fn help(property: &Property, long: bool) -> String {
     } else if property.indispensable {
         notes.insert(0, "required".to_owned());
     }
-    notes.extend(property.default.as_ref().map(|value| format!("default: {}", shown(value))));
+    notes.extend(property.default.as_ref().map(|value| format!("default: {}", value_text(value))));
     if property.secret {
         notes.push(format!("secret: {SECRET_SOURCES}"));
     }

@@ -3,12 +3,12 @@
 use clap::{ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
 
-use super::{Kind, Property, flag, lossless_json::exact};
+use super::{Kind, Property, flag_name, lossless_json::parse_lossless};
 use crate::{Failure, sanitize::in_a_line};
 
 /// The arguments of a call, with their origin.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct CallArguments {
     /// The arguments as JSON; unchanged if no flag was added.
     pub(crate) text: String,
     /// The file of the arguments, for messages; `None` for flags.
@@ -16,19 +16,19 @@ pub(crate) struct Given {
 }
 
 /// Reads the flags in `matches`, which override `json`. `read` parses the value of a flag.
-pub(crate) fn collect(
+pub(crate) fn collect_arguments(
     properties: &[Property],
     matches: &ArgMatches,
-    json: Option<Given>,
+    json: Option<CallArguments>,
     read: &dyn Fn(&Property, &str) -> Result<Value, Failure>,
-) -> Result<Given, Failure> {
+) -> Result<CallArguments, Failure> {
     let mut arguments = Map::new();
     let flags: Vec<_> = properties.iter().filter(|it| it.has_flag && is_given(it, matches)).collect();
     if let Some(json) = json {
         if flags.is_empty() {
             return Ok(json);
         }
-        let why = match exact(&json.text) {
+        let why = match parse_lossless(&json.text) {
             Ok(Value::Object(given)) => {
                 arguments = given;
                 None
@@ -39,7 +39,7 @@ pub(crate) fn collect(
         if let Some(why) = why {
             // The value of a boolean flag without `=` is read as the arguments.
             let switch = flags.iter().find(|it| it.kind == Kind::Switch);
-            let how = switch.map(|it| format!("; write a boolean as `{}=true`", flag(it)));
+            let how = switch.map(|it| format!("; write a boolean as `{}=true`", flag_name(it)));
             return Err(Failure::usage(why + &how.unwrap_or_default()));
         }
     }
@@ -51,28 +51,28 @@ pub(crate) fn collect(
             _ => values.into_iter().next_back(),
         };
         if let Some(value) = value {
-            property.put(&mut arguments, value).map_err(|error| invalid_value(property, &error))?;
+            property.insert_into(&mut arguments, value).map_err(|error| invalid_value(property, &error))?;
         }
     }
-    Ok(Given { text: Value::Object(arguments).to_string(), origin: None })
+    Ok(CallArguments { text: Value::Object(arguments).to_string(), origin: None })
 }
 
 /// Parses the value of a flag that is not a secret.
 pub(crate) fn read_value(property: &Property, text: &str) -> Result<Value, Failure> {
-    property.kind.read(text).map_err(|error| invalid_value(property, &error))
+    property.kind.parse(text).map_err(|error| invalid_value(property, &error))
 }
 
 fn invalid_value(property: &Property, error: &str) -> Failure {
-    Failure::usage(format!("{}: {}", flag(property), in_a_line(error)))
+    Failure::usage(format!("{}: {}", flag_name(property), in_a_line(error)))
 }
 
 /// The valid values of a flag that is given.
-pub(crate) fn values(property: &Property, matches: &ArgMatches) -> Vec<Value> {
+pub(crate) fn valid_values(property: &Property, matches: &ArgMatches) -> Vec<Value> {
     if !is_given(property, matches) {
         return Vec::new();
     }
     let texts = matches.get_many::<String>(&property.id()).into_iter().flatten();
-    texts.filter_map(|text| property.kind.read(text).ok()).collect()
+    texts.filter_map(|text| property.kind.parse(text).ok()).collect()
 }
 
 fn is_given(property: &Property, matches: &ArgMatches) -> bool {

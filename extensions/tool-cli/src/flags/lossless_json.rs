@@ -11,52 +11,52 @@ use serde_json::{Value, value::RawValue};
 ///
 /// If `text` is not valid JSON, or a value would lose a part of it: a duplicate property, or an integer of more than
 /// 64 bits.
-pub(crate) fn exact(text: &str) -> Result<Value, String> {
+pub(crate) fn parse_lossless(text: &str) -> Result<Value, String> {
     let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    keeps(raw.get())?;
+    check_lossless(raw.get())?;
     Ok(value)
 }
 
 /// The properties of an object, unparsed and in their order; `None` if `text` is not an object.
-pub(crate) fn members(text: &str) -> Option<Vec<(String, &RawValue)>> {
-    serde_json::from_str::<Pairs<'_>>(text).ok().map(|Pairs(pairs)| pairs)
+pub(crate) fn object_members(text: &str) -> Option<Vec<(String, &RawValue)>> {
+    serde_json::from_str::<ObjectPairs<'_>>(text).ok().map(|ObjectPairs(pairs)| pairs)
 }
 
 /// Fails if a value would lose a part of the JSON `text`, whose depth `serde_json` has limited before.
-fn keeps(text: &str) -> Result<(), String> {
+fn check_lossless(text: &str) -> Result<(), String> {
     let error = |error: serde_json::Error| error.to_string();
     match text.as_bytes().first() {
         Some(b'{') => {
-            let Pairs(pairs) = serde_json::from_str(text).map_err(error)?;
+            let ObjectPairs(pairs) = serde_json::from_str(text).map_err(error)?;
             let mut names = HashSet::with_capacity(pairs.len());
             for (name, inner) in &pairs {
                 if !names.insert(name) {
                     return Err(format!("the property `{name}` is duplicated"));
                 }
-                keeps(inner.get())?;
+                check_lossless(inner.get())?;
             }
             Ok(())
         }
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(text).map_err(error)?;
-            items.iter().try_for_each(|item| keeps(item.get()))
+            items.iter().try_for_each(|item| check_lossless(item.get()))
         }
         Some(b'-' | b'0'..=b'9') if !text.contains(['.', 'e', 'E']) => {
             let fits = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
-            if fits { Ok(()) } else { Err(format!("{text} has {TOO_LONG}")) }
+            if fits { Ok(()) } else { Err(format!("{text} has {INTEGER_TOO_LONG}")) }
         }
         _ => Ok(()),
     }
 }
 
 /// The problem of an integer that a value cannot hold.
-pub(super) const TOO_LONG: &str = "more than 64 bits; give all arguments as JSON, without flags";
+pub(super) const INTEGER_TOO_LONG: &str = "more than 64 bits; give all arguments as JSON, without flags";
 
 /// The properties of an object, duplicates included.
-struct Pairs<'t>(Vec<(String, &'t RawValue)>);
+struct ObjectPairs<'t>(Vec<(String, &'t RawValue)>);
 
-impl<'de: 't, 't> Deserialize<'de> for Pairs<'t> {
+impl<'de: 't, 't> Deserialize<'de> for ObjectPairs<'t> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct All;
         impl<'de> Visitor<'de> for All {
@@ -81,14 +81,17 @@ impl<'de: 't, 't> Deserialize<'de> for Pairs<'t> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use super::exact;
+    use super::parse_lossless;
 
     #[test]
     fn json_that_a_value_would_change_is_refused() {
-        assert!(exact(r#"{"a": [1, -2.5e300, {"b": 18446744073709551615}]}"#).is_ok());
-        assert_eq!(exact(r#"{"a": [{"b": 1, "\u0062": 2}]}"#).unwrap_err(), "the property `b` is duplicated");
-        let error = exact(r#"{"a": 18446744073709551616}"#).unwrap_err();
+        assert!(parse_lossless(r#"{"a": [1, -2.5e300, {"b": 18446744073709551615}]}"#).is_ok());
+        assert_eq!(
+            parse_lossless(r#"{"a": [{"b": 1, "\u0062": 2}]}"#).unwrap_err(),
+            "the property `b` is duplicated"
+        );
+        let error = parse_lossless(r#"{"a": 18446744073709551616}"#).unwrap_err();
         assert!(error.starts_with("18446744073709551616 has more than 64 bits"), "{error}");
-        assert!(exact(&"[".repeat(100_000)).is_err());
+        assert!(parse_lossless(&"[".repeat(100_000)).is_err());
     }
 }

@@ -16,22 +16,22 @@ mod tests;
 mod value_kind;
 
 pub(crate) use self::{
-    collect::{Given, collect, read_value, values},
-    lossless_json::{exact, members},
-    nested::Inner,
-    property::{Property, properties, properties_of},
+    collect::{CallArguments, collect_arguments, read_value, valid_values},
+    lossless_json::{object_members, parse_lossless},
+    nested::NestedProperty,
+    property::{Property, properties_of, schema_properties},
     schema::kind_of,
     source::SECRET_SOURCES,
-    value_kind::{Kind, shown},
+    value_kind::{Kind, value_text},
 };
 
 /// The flag with its dashes, such as `--days`.
-pub(crate) fn flag(property: &Property) -> String {
+pub(crate) fn flag_name(property: &Property) -> String {
     format!("--{}", property.flag)
 }
 
 /// The grammar of a tool without the parsers of its flags, which reads each value as text.
-pub(crate) fn unparsed(grammar: clap::Command, properties: &[Property]) -> clap::Command {
+pub(crate) fn without_parsers(grammar: clap::Command, properties: &[Property]) -> clap::Command {
     let ids: Vec<_> = properties.iter().map(Property::id).collect();
     grammar.mut_args(|argument| match ids.iter().any(|id| argument.get_id() == id.as_str()) {
         true => argument.value_parser(clap::value_parser!(String)),
@@ -40,6 +40,6 @@ pub(crate) fn unparsed(grammar: clap::Command, properties: &[Property]) -> clap:
 }
 
 /// The arguments of `clap` for the properties of a tool.
-pub(crate) fn arguments(properties: &[Property]) -> Vec<clap::Arg> {
-    properties.iter().filter(|it| it.has_flag).map(argument::argument).collect()
+pub(crate) fn flag_arguments(properties: &[Property]) -> Vec<clap::Arg> {
+    properties.iter().filter(|it| it.has_flag).map(argument::flag_argument).collect()
 }

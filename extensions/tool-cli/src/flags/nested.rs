@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::{
-    schema::{DEEPEST, is_notable, kind, limits, members, resolve},
-    value_kind::shown,
+    schema::{MAX_FLAG_DEPTH, is_notable, limit_texts, resolve_reference, schema_members, value_kind},
+    value_kind::value_text,
 };
 
 /// The limit of properties that are listed for one value.
-const MOST: usize = 40;
+const MAX_NESTED_PROPERTIES: usize = 40;
 
 /// A property inside a value that is written as JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Inner {
+pub(crate) struct NestedProperty {
     /// The number of objects around it, from 0.
     pub(crate) depth: usize,
     pub(crate) name: String,
@@ -23,7 +23,7 @@ pub(crate) struct Inner {
 }
 
 /// The properties of `schema`, or of its items, in their order and indented by depth; recursion ends at the first repetition.
-pub(super) fn shape(root: &Value, schema: &Value) -> Vec<Inner> {
+pub(super) fn nested_properties(root: &Value, schema: &Value) -> Vec<NestedProperty> {
     let mut found = Vec::new();
     add(root, schema, 0, &mut Vec::new(), &mut found);
     found
@@ -34,18 +34,18 @@ fn add<'s>(
     schema: &'s Value,
     depth: usize,
     seen: &mut Vec<&'s str>,
-    found: &mut Vec<Inner>,
+    found: &mut Vec<NestedProperty>,
 ) {
     let known = seen.len();
-    let schema = resolve(root, schema, seen);
+    let schema = resolve_reference(root, schema, seen);
     let (outer, new) = seen.split_at(known);
     let is_recursive = new.iter().any(|it| outer.contains(it));
-    if depth < DEEPEST && !is_recursive {
-        for (name, property, required) in members(root, schema, 0) {
-            if found.len() == MOST {
+    if depth < MAX_FLAG_DEPTH && !is_recursive {
+        for (name, property, required) in schema_members(root, schema, 0) {
+            if found.len() == MAX_NESTED_PROPERTIES {
                 break;
             }
-            found.push(inner(root, name, property, required, depth));
+            found.push(nested_property(root, name, property, required, depth));
             add(root, property, depth + 1, seen, found);
         }
         let below = ["items", "additionalProperties"].iter().filter_map(|keyword| schema.get(*keyword));
@@ -56,20 +56,20 @@ fn add<'s>(
     seen.truncate(known);
 }
 
-fn inner(root: &Value, name: &str, schema: &Value, required: bool, depth: usize) -> Inner {
-    let target = resolve(root, schema, &mut Vec::new());
+fn nested_property(root: &Value, name: &str, schema: &Value, required: bool, depth: usize) -> NestedProperty {
+    let target = resolve_reference(root, schema, &mut Vec::new());
     let word = |keyword: &str| schema.get(keyword).or_else(|| target.get(keyword));
-    let mut takes = kind(root, target, 0).words();
+    let mut takes = value_kind(root, target, 0).description();
     match word("default").filter(|value| is_notable(value)) {
-        Some(default) => takes.push_str(&format!(" = {}", shown(default))),
+        Some(default) => takes.push_str(&format!(" = {}", value_text(default))),
         None if required => takes.push_str(", required"),
         None => {}
     }
     let about = word("description").and_then(Value::as_str).unwrap_or_default().trim();
     let mut about = about.lines().next().unwrap_or_default().to_owned();
-    let limits = limits(target);
+    let limits = limit_texts(target);
     if !limits.is_empty() {
         about = format!("{about} [{}]", limits.join("; ")).trim_start().to_owned();
     }
-    Inner { depth, name: name.to_owned(), takes, about }
+    NestedProperty { depth, name: name.to_owned(), takes, about }
 }

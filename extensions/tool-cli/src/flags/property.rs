@@ -7,13 +7,13 @@ use tool_runtime::ToolDefinition;
 
 use super::{
     Kind,
-    nested::{Inner, shape},
-    schema::{DEEPEST, is_notable, kind, limits, members, resolve},
+    nested::{NestedProperty, nested_properties},
+    schema::{MAX_FLAG_DEPTH, is_notable, limit_texts, resolve_reference, schema_members, value_kind},
 };
 use crate::sanitize::is_plain;
 
 /// The longest name of a flag, in bytes.
-const LONGEST: usize = 100;
+const MAX_FLAG_BYTES: usize = 100;
 
 /// One property of a tool's arguments, at any depth.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub(crate) struct Property {
     /// `true` if the value is secret: the flag takes a source of the value.
     pub(crate) secret: bool,
     /// The properties inside a value that is written as JSON.
-    pub(crate) shape: Vec<Inner>,
+    pub(crate) shape: Vec<NestedProperty>,
     /// `true` if the object around it requires the property.
     pub(crate) required: bool,
     /// `true` if every call requires the property.
@@ -45,17 +45,17 @@ pub(crate) struct Property {
 }
 
 /// The properties of `schema`, outer before inner, in the order in which they are declared.
-pub(crate) fn properties(schema: &Value) -> Vec<Property> {
-    let mut walk = Walk { root: schema, found: Vec::new() };
-    walk.object(schema, &[], &mut Vec::new());
+pub(crate) fn schema_properties(schema: &Value) -> Vec<Property> {
+    let mut walk = PropertyWalk { root: schema, found: Vec::new() };
+    walk.add_object(schema, &[], &mut Vec::new());
     let mut found = walk.found;
     let exact: HashSet<_> = found.iter().map(|it| it.path.join(".")).collect();
     let mut taken = HashSet::new();
     for at in 0..found.len() {
         let (before, rest) = found.split_at_mut(at);
         if let Some(property) = rest.first_mut() {
-            name(property, &exact, &mut taken);
-            stand_in(property, before);
+            set_flag(property, &exact, &mut taken);
+            set_requirement(property, before);
         }
     }
     found
@@ -64,7 +64,7 @@ pub(crate) fn properties(schema: &Value) -> Vec<Property> {
 /// The properties of the arguments of a tool, with its secrets marked.
 pub(crate) fn properties_of(definition: &ToolDefinition) -> Vec<Property> {
     let secrets = &definition.metadata().secrets;
-    let mut properties = properties(definition.input_schema().as_value());
+    let mut properties = schema_properties(definition.input_schema().as_value());
     for property in &mut properties {
         property.secret = property.path.iter().any(|name| secrets.iter().any(|it| it == name));
     }
@@ -72,7 +72,7 @@ pub(crate) fn properties_of(definition: &ToolDefinition) -> Vec<Property> {
 }
 
 /// Sets the flag of `property`: with dashes for underscores, unless another property has that name.
-fn name(property: &mut Property, names: &HashSet<String>, taken: &mut HashSet<String>) {
+fn set_flag(property: &mut Property, names: &HashSet<String>, taken: &mut HashSet<String>) {
     let exact = property.path.join(".");
     let dashed = exact.replace('_', "-");
     property.has_flag = property.path.iter().all(|name| is_writable(name));
@@ -84,7 +84,7 @@ fn name(property: &mut Property, names: &HashSet<String>, taken: &mut HashSet<St
 }
 
 /// Sets whether every call requires `property`, and whether the object around it has properties with flags.
-fn stand_in(property: &mut Property, before: &mut [Property]) {
+fn set_requirement(property: &mut Property, before: &mut [Property]) {
     let path = property.path.split_last().map_or(&[][..], |(_, path)| path);
     let outer = before.iter_mut().find(|it| it.path == path);
     property.indispensable = property.required && outer.as_ref().is_none_or(|it| it.indispensable);
@@ -98,36 +98,36 @@ fn is_writable(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
         && !name.chars().any(|c| c == '=' || c == '.' || c.is_whitespace())
-        && name.len() <= LONGEST
+        && name.len() <= MAX_FLAG_BYTES
         && is_plain(name)
 }
 
-struct Walk<'s> {
+struct PropertyWalk<'s> {
     root: &'s Value,
     found: Vec<Property>,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> PropertyWalk<'s> {
     /// Adds the properties of an object, also of its branches.
-    fn object(&mut self, schema: &'s Value, path: &[String], seen: &mut Vec<&'s str>) {
-        for (name, property, required) in members(self.root, schema, 0) {
+    fn add_object(&mut self, schema: &'s Value, path: &[String], seen: &mut Vec<&'s str>) {
+        for (name, property, required) in schema_members(self.root, schema, 0) {
             let mut path = path.to_vec();
             path.push(name.to_owned());
             let depth = seen.len();
-            let target = resolve(self.root, property, seen);
+            let target = resolve_reference(self.root, property, seen);
             if let Some(known) = self.found.iter_mut().find(|it| it.path == path) {
                 // Branches may differ: the flag accepts every branch.
-                known.merge(kind(self.root, target, 0), required);
+                known.merge_branch(value_kind(self.root, target, 0), required);
             } else {
-                let described = read(self.root, property, target, &path, required);
-                let opens = described.kind == Kind::Object && path.len() < DEEPEST;
+                let described = property_of(self.root, property, target, &path, required);
+                let opens = described.kind == Kind::Object && path.len() < MAX_FLAG_DEPTH;
                 self.found.push(described);
                 let (outer, inner) = seen.split_at(depth);
                 let is_recursive = inner.iter().any(|it| outer.contains(it));
                 if opens && !is_recursive {
-                    self.object(target, &path, seen);
+                    self.add_object(target, &path, seen);
                 } else if let Some(described) = self.found.last_mut() {
-                    described.shape = shape(self.root, target);
+                    described.shape = nested_properties(self.root, target);
                 }
             }
             seen.truncate(depth);
@@ -136,7 +136,7 @@ impl<'s> Walk<'s> {
 }
 
 impl Property {
-    fn merge(&mut self, kind: Kind, required: bool) {
+    fn merge_branch(&mut self, kind: Kind, required: bool) {
         self.required &= required;
         match (&mut self.kind, kind) {
             (Kind::Choice(all), Kind::Choice(more)) => {
@@ -148,14 +148,14 @@ impl Property {
     }
 }
 
-fn read(root: &Value, schema: &Value, target: &Value, path: &[String], required: bool) -> Property {
+fn property_of(root: &Value, schema: &Value, target: &Value, path: &[String], required: bool) -> Property {
     let word = |keyword: &str| schema.get(keyword).or_else(|| target.get(keyword));
     Property {
         path: path.to_vec(),
         flag: String::new(),
         alias: None,
         has_flag: false,
-        kind: kind(root, target, 0),
+        kind: value_kind(root, target, 0),
         secret: false,
         shape: Vec::new(),
         required,
@@ -163,7 +163,7 @@ fn read(root: &Value, schema: &Value, target: &Value, path: &[String], required:
         opens: false,
         about: word("description").and_then(Value::as_str).unwrap_or_default().trim().to_owned(),
         default: word("default").filter(|value| is_notable(value)).cloned(),
-        limits: limits(target),
+        limits: limit_texts(target),
     }
 }
 
@@ -174,7 +174,7 @@ impl Property {
     }
 
     /// The first line of the description with the constraints, for a table.
-    pub(crate) fn line(&self) -> String {
+    pub(crate) fn summary_line(&self) -> String {
         let about = self.about.lines().next().unwrap_or_default();
         match self.limits.as_slice() {
             [] => about.to_owned(),
@@ -188,7 +188,7 @@ impl Property {
     }
 
     /// Writes `value` into `arguments`, at the place of the property.
-    pub(crate) fn put(&self, arguments: &mut Map<String, Value>, value: Value) -> Result<(), String> {
+    pub(crate) fn insert_into(&self, arguments: &mut Map<String, Value>, value: Value) -> Result<(), String> {
         let Some((last, path)) = self.path.split_last() else { return Ok(()) };
         let mut object = arguments;
         for name in path {

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::{
     Kind,
-    value_kind::{bounds, shown},
+    value_kind::{bounds_text, value_text},
 };
 
 /// The depth limit of flags; deeper objects are written as JSON.
-pub(super) const DEEPEST: usize = 4;
+pub(super) const MAX_FLAG_DEPTH: usize = 4;
 
 /// The properties of an object or of its branches: name, schema, and `true` if required.
-pub(super) fn members<'s>(
+pub(super) fn schema_members<'s>(
     root: &'s Value,
     schema: &'s Value,
     depth: usize,
@@ -24,13 +24,14 @@ pub(super) fn members<'s>(
     let own = schema.get("properties").and_then(Value::as_object);
     let own = own.into_iter().flatten().map(|(name, property)| (name.as_str(), property, required(name)));
     let mut all: Vec<_> = own.collect();
-    if depth > DEEPEST {
+    if depth > MAX_FLAG_DEPTH {
         return all;
     }
     for (keyword, every) in [("allOf", true), ("oneOf", false), ("anyOf", false)] {
         let branches: Vec<_> = schema.get(keyword).and_then(Value::as_array).into_iter().flatten().collect();
-        let branches =
-            branches.iter().map(|branch| members(root, resolve(root, branch, &mut Vec::new()), depth + 1));
+        let branches = branches
+            .iter()
+            .map(|branch| schema_members(root, resolve_reference(root, branch, &mut Vec::new()), depth + 1));
         let branches: Vec<_> = branches.collect();
         let in_each =
             |name: &str| branches.iter().all(|members| members.iter().any(|it| it.0 == name && it.2));
@@ -42,7 +43,11 @@ pub(super) fn members<'s>(
 }
 
 /// Resolves references of `schema`, and adds them to `seen`. A schema without a reference is returned unchanged.
-pub(super) fn resolve<'s>(root: &'s Value, schema: &'s Value, seen: &mut Vec<&'s str>) -> &'s Value {
+pub(super) fn resolve_reference<'s>(
+    root: &'s Value,
+    schema: &'s Value,
+    seen: &mut Vec<&'s str>,
+) -> &'s Value {
     let mut schema = schema;
     // The limit ends circular references.
     for _ in 0..16 {
@@ -68,16 +73,16 @@ pub(super) fn is_notable(default: &Value) -> bool {
 
 /// The type of a complete schema.
 pub(crate) fn kind_of(schema: &Value) -> Kind {
-    kind(schema, schema, 0)
+    value_kind(schema, schema, 0)
 }
 
 /// The type of `schema`.
-pub(super) fn kind(root: &Value, schema: &Value, depth: usize) -> Kind {
+pub(super) fn value_kind(root: &Value, schema: &Value, depth: usize) -> Kind {
     // Recursive values are written as JSON.
-    if depth > DEEPEST {
+    if depth > MAX_FLAG_DEPTH {
         return Kind::Json { text: true };
     }
-    let schema = resolve(root, schema, &mut Vec::new());
+    let schema = resolve_reference(root, schema, &mut Vec::new());
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         let values: Vec<_> = values.iter().filter(|value| !value.is_null()).cloned().collect();
         return if values.is_empty() { Kind::Json { text: false } } else { Kind::Choice(values) };
@@ -86,30 +91,30 @@ pub(super) fn kind(root: &Value, schema: &Value, depth: usize) -> Kind {
         return Kind::Choice(vec![value.clone()]);
     }
     let bound = |keyword: &str| schema.get(keyword).cloned();
-    match types(schema).as_slice() {
+    match type_names(schema).as_slice() {
         ["string"] => Kind::Text,
         ["integer"] => Kind::Integer { least: bound("minimum"), most: bound("maximum") },
         ["number"] => Kind::Number { least: bound("minimum"), most: bound("maximum") },
         ["boolean"] => Kind::Switch,
         ["array"] if schema.get("prefixItems").is_none() => match schema.get("items") {
-            Some(items @ Value::Object(_)) => match kind(root, items, depth + 1) {
+            Some(items @ Value::Object(_)) => match value_kind(root, items, depth + 1) {
                 // Lists of lists are written as JSON, item by item.
                 Kind::List(_) => Kind::List(Box::new(Kind::Json { text: false })),
                 of => Kind::List(Box::new(of)),
             },
             _ => Kind::List(Box::new(Kind::Json { text: true })),
         },
-        ["object"] if !members(root, schema, 0).is_empty() => Kind::Object,
-        [] => branches(root, schema, depth + 1),
+        ["object"] if !schema_members(root, schema, 0).is_empty() => Kind::Object,
+        [] => choice_kind(root, schema, depth + 1),
         several => Kind::Json { text: several.contains(&"string") },
     }
 }
 
 /// The type of a choice between schemas: the only one that is not `null`, or a choice of documented constants.
-fn branches(root: &Value, schema: &Value, depth: usize) -> Kind {
+fn choice_kind(root: &Value, schema: &Value, depth: usize) -> Kind {
     let all = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
     let all: Vec<_> = all.into_iter().flatten().filter(|it| it.get("type") != Some(&"null".into())).collect();
-    let kinds: Vec<_> = all.iter().map(|branch| kind(root, branch, depth)).collect();
+    let kinds: Vec<_> = all.iter().map(|branch| value_kind(root, branch, depth)).collect();
     let constants = kinds.iter().map(|kind| match kind {
         Kind::Choice(values) => Some(values.clone()),
         _ => None,
@@ -125,7 +130,7 @@ fn branches(root: &Value, schema: &Value, depth: usize) -> Kind {
 }
 
 /// The types of a schema without `null`, which a flag cannot express.
-fn types(schema: &Value) -> Vec<&str> {
+fn type_names(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => {
@@ -148,13 +153,13 @@ fn is_range_of_integer_type(schema: &Value) -> bool {
 }
 
 /// The constraints of a value, as text.
-pub(super) fn limits(schema: &Value) -> Vec<String> {
+pub(super) fn limit_texts(schema: &Value) -> Vec<String> {
     let is_whole_type = is_range_of_integer_type(schema);
     let range = |least: &str, most: &str, what: &str| {
         if is_whole_type && least == "minimum" {
             return None;
         }
-        let words = bounds(schema.get(least), schema.get(most));
+        let words = bounds_text(schema.get(least), schema.get(most));
         let what = match what {
             "" => String::new(),
             one if words.ends_with(" 1") => format!(" {one}"),
@@ -162,7 +167,8 @@ pub(super) fn limits(schema: &Value) -> Vec<String> {
         };
         (!words.is_empty()).then(|| format!("{}{what}", words.trim_start().trim_start_matches("of ")))
     };
-    let word = |keyword: &str, before: &str| schema.get(keyword).map(|it| format!("{before}{}", shown(it)));
+    let word =
+        |keyword: &str, before: &str| schema.get(keyword).map(|it| format!("{before}{}", value_text(it)));
     let all = [
         range("minimum", "maximum", ""),
         word("exclusiveMinimum", "greater than "),

@@ -8,10 +8,10 @@ use tool_runtime::{
     serde::{Deserialize, Serialize},
 };
 
-use super::{Kind, Property, collect, properties};
+use super::{Kind, Property, collect_arguments, schema_properties};
 use crate::{
     commands::grammar_of,
-    program::{Closures, Program},
+    program::{Program, ProgramClosures},
     terminal::Terminal,
 };
 
@@ -19,9 +19,9 @@ fn flags(schema: &Value) -> Vec<(String, String)> {
     let flag = |it: &Property| {
         let alias = it.alias.as_ref().map(|alias| format!(" or {alias}")).unwrap_or_default();
         let name = if it.has_flag { it.flag.clone() + &alias } else { format!("({})", it.path.join(".")) };
-        (name, it.kind.words())
+        (name, it.kind.description())
     };
-    properties(schema).iter().map(flag).collect()
+    schema_properties(schema).iter().map(flag).collect()
 }
 
 /// Asserts the flags of `schema`, and that `clap` accepts them.
@@ -32,8 +32,14 @@ fn check(schema: Value, expected: &[(&str, &str)]) {
     assert_eq!(flags(&schema), expected);
     let name = ToolName::new("tool").unwrap();
     let definition = ToolDefinition::new(name, "Does something.", InputSchema::new(schema).unwrap());
-    let program =
-        Program::new("program".into(), None, Terminal::new(), Closures::default(), Vec::new(), Vec::new);
+    let program = Program::new(
+        "program".into(),
+        None,
+        Terminal::new(),
+        ProgramClosures::default(),
+        Vec::new(),
+        Vec::new,
+    );
     grammar_of(&program, &definition).debug_assert();
 }
 
@@ -153,7 +159,7 @@ fn branches_of_a_choice_share_their_flags() {
     let expected =
         [("kind", "city | point"), ("name", "text"), ("size", "JSON"), ("x", "number"), ("y", "number")];
     check(schema.clone(), &expected);
-    let all = properties(&schema);
+    let all = schema_properties(&schema);
     let required: Vec<_> = all.iter().filter(|it| it.required).map(|it| it.flag.as_str()).collect();
     assert_eq!(required, ["kind", "size"]);
 }
@@ -161,25 +167,25 @@ fn branches_of_a_choice_share_their_flags() {
 #[test]
 fn values_are_parsed_by_the_type_of_the_schema() {
     let integer = Kind::Integer { least: Some(json!(1)), most: Some(json!(14)) };
-    assert_eq!(integer.read("14"), Ok(json!(14)));
+    assert_eq!(integer.parse("14"), Ok(json!(14)));
     for wrong in ["0", "15", "1.0", "", "x", "18446744073709551616"] {
-        assert_eq!(integer.read(wrong).unwrap_err(), "expected an integer from 1 to 14", "{wrong}");
+        assert_eq!(integer.parse(wrong).unwrap_err(), "expected an integer from 1 to 14", "{wrong}");
     }
     let any = Kind::Integer { least: None, most: Some(json!(u64::MAX)) };
-    let lossy = any.read("-9223372036854775809").unwrap_err();
+    let lossy = any.parse("-9223372036854775809").unwrap_err();
     assert_eq!(lossy, "more than 64 bits; give all arguments as JSON, without flags");
     let expected = "expected an integer of at most 18446744073709551615";
-    assert_eq!(any.read("99999999999999999999").unwrap_err(), expected);
+    assert_eq!(any.parse("99999999999999999999").unwrap_err(), expected);
     let number = Kind::Number { least: None, most: None };
-    assert_eq!(number.read("-2.5"), Ok(json!(-2.5)));
-    assert!(["NaN", "inf", "1_000", "0x1", "1e999"].iter().all(|wrong| number.read(wrong).is_err()));
-    assert_eq!(Kind::Text.read("null"), Ok(json!("null")));
-    assert_eq!(Kind::Json { text: true }.read("[draft] one"), Ok(json!("[draft] one")));
-    assert_eq!(Kind::Json { text: true }.read("[1]"), Ok(json!([1])));
-    let lossy = Kind::Json { text: true }.read("18446744073709551616").unwrap_err();
+    assert_eq!(number.parse("-2.5"), Ok(json!(-2.5)));
+    assert!(["NaN", "inf", "1_000", "0x1", "1e999"].iter().all(|wrong| number.parse(wrong).is_err()));
+    assert_eq!(Kind::Text.parse("null"), Ok(json!("null")));
+    assert_eq!(Kind::Json { text: true }.parse("[draft] one"), Ok(json!("[draft] one")));
+    assert_eq!(Kind::Json { text: true }.parse("[1]"), Ok(json!([1])));
+    let lossy = Kind::Json { text: true }.parse("18446744073709551616").unwrap_err();
     assert!(lossy.contains("more than 64 bits"), "{lossy}");
-    assert_eq!(Kind::Object.read("[1]").unwrap_err(), "expected a JSON object");
-    assert_eq!(Kind::Choice(vec![json!(1), json!("a")]).read("1"), Ok(json!(1)));
+    assert_eq!(Kind::Object.parse("[1]").unwrap_err(), "expected a JSON object");
+    assert_eq!(Kind::Choice(vec![json!(1), json!("a")]).parse("1"), Ok(json!(1)));
 }
 
 // A number that begins with a dash is a value of every type.
@@ -192,11 +198,17 @@ fn negative_numbers_are_values() {
     }));
     let name = ToolName::new("tool").unwrap();
     let definition = ToolDefinition::new(name, "Does.", InputSchema::new(schema.clone()).unwrap());
-    let program =
-        Program::new("program".into(), None, Terminal::new(), Closures::default(), Vec::new(), Vec::new);
+    let program = Program::new(
+        "program".into(),
+        None,
+        Terminal::new(),
+        ProgramClosures::default(),
+        Vec::new(),
+        Vec::new,
+    );
     let written = "tool --list -1 --list -2 --any -3 --text -4.5 --choice -1 --pair -6";
     let matches = grammar_of(&program, &definition).try_get_matches_from(written.split(' ')).unwrap();
-    let given = collect(&properties(&schema), &matches, None, &super::read_value).unwrap();
+    let given = collect_arguments(&schema_properties(&schema), &matches, None, &super::read_value).unwrap();
     assert_eq!(given.text, r#"{"list":[-1,-2],"any":-3,"text":"-4.5","choice":-1,"pair":-6}"#);
 }
 
@@ -211,7 +223,7 @@ fn the_properties_inside_json_are_listed_once_and_to_a_bounded_depth() {
         })) },
     });
     let lines = |schema: &Value| {
-        let lines = properties(schema).into_iter().flat_map(|it| it.shape);
+        let lines = schema_properties(schema).into_iter().flat_map(|it| it.shape);
         lines.map(|it| format!("{} {}: {} {}", it.depth, it.name, it.takes, it.about)).collect::<Vec<_>>()
     };
     assert_eq!(lines(&schema), ["0 name: text Its name. [at most 9 characters]", "0 below: list of object "]);

@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-use super::lossless_json::{TOO_LONG, exact};
+use super::lossless_json::{INTEGER_TOO_LONG, parse_lossless};
 
 /// The type of a value on a command line.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,21 +41,21 @@ impl Kind {
     }
 
     /// The name of the type in tables.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         match self {
             Self::Text => "text".to_owned(),
             Self::Integer { .. } => "integer".to_owned(),
             Self::Number { .. } => "number".to_owned(),
             Self::Switch => "true or false".to_owned(),
-            Self::Choice(values) => values.iter().map(shown).collect::<Vec<_>>().join(" | "),
-            Self::List(of) => format!("list of {}", of.words()),
+            Self::Choice(values) => values.iter().map(value_text).collect::<Vec<_>>().join(" | "),
+            Self::List(of) => format!("list of {}", of.description()),
             Self::Object => "object".to_owned(),
             Self::Json { .. } => "JSON".to_owned(),
         }
     }
 
     /// Parses the value of a flag.
-    pub(crate) fn read(&self, text: &str) -> Result<Value, String> {
+    pub(crate) fn parse(&self, text: &str) -> Result<Value, String> {
         match self {
             Self::Text => Ok(text.into()),
             Self::Switch => match text {
@@ -64,48 +64,50 @@ impl Kind {
                 _ => Err("expected true or false".to_owned()),
             },
             Self::Choice(values) => {
-                let same = values.iter().find(|value| shown(value) == text);
-                same.cloned().ok_or_else(|| format!("expected one of: {}", self.words()))
+                let same = values.iter().find(|value| value_text(value) == text);
+                same.cloned().ok_or_else(|| format!("expected one of: {}", self.description()))
             }
             Self::Integer { least, most } => {
-                let fits = |number: &Number| within(number, least.as_ref(), most.as_ref());
-                match whole(text) {
+                let fits = |number: &Number| is_in_bounds(number, least.as_ref(), most.as_ref());
+                match parse_integer(text) {
                     Some(number) if fits(&number) => Ok(Value::Number(number)),
-                    None if is_whole(text) && text.parse().is_ok_and(|it: Number| fits(&it)) => {
-                        Err(TOO_LONG.to_owned())
+                    None if is_integer(text) && text.parse().is_ok_and(|it: Number| fits(&it)) => {
+                        Err(INTEGER_TOO_LONG.to_owned())
                     }
-                    _ => Err(format!("expected an integer{}", bounds(least.as_ref(), most.as_ref()))),
+                    _ => Err(format!("expected an integer{}", bounds_text(least.as_ref(), most.as_ref()))),
                 }
             }
             Self::Number { least, most } => {
                 let number = text.parse::<Number>().ok();
-                let number = number.filter(|number| within(number, least.as_ref(), most.as_ref()));
-                let expected = || format!("expected a number{}", bounds(least.as_ref(), most.as_ref()));
+                let number = number.filter(|number| is_in_bounds(number, least.as_ref(), most.as_ref()));
+                let expected = || format!("expected a number{}", bounds_text(least.as_ref(), most.as_ref()));
                 number.map(Value::Number).ok_or_else(expected)
             }
-            Self::List(of) => of.read(text).map_err(|error| match text.trim_start().starts_with('[') {
+            Self::List(of) => of.parse(text).map_err(|error| match text.trim_start().starts_with('[') {
                 true => format!("{error}; repeat the flag for each item"),
                 false => error,
             }),
-            Self::Object => match serde_json::from_str::<IgnoredAny>(text).is_ok().then(|| exact(text)) {
-                Some(Ok(object @ Value::Object(_))) => Ok(object),
-                Some(Err(error)) => Err(error),
-                _ => Err("expected a JSON object".to_owned()),
-            },
+            Self::Object => {
+                match serde_json::from_str::<IgnoredAny>(text).is_ok().then(|| parse_lossless(text)) {
+                    Some(Ok(object @ Value::Object(_))) => Ok(object),
+                    Some(Err(error)) => Err(error),
+                    _ => Err("expected a JSON object".to_owned()),
+                }
+            }
             // Text that only looks like JSON is a string: `[draft] report`.
             Self::Json { text: true } if serde_json::from_str::<IgnoredAny>(text).is_err() => Ok(text.into()),
-            Self::Json { .. } => exact(text).map_err(|error| format!("expected JSON: {error}")),
+            Self::Json { .. } => parse_lossless(text).map_err(|error| format!("expected JSON: {error}")),
         }
     }
 }
 
 /// A value on a command line: a string has no quotes.
-pub(crate) fn shown(value: &Value) -> String {
+pub(crate) fn value_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The bounds as text, such as ` from 1 to 14` or ` of at least 1`; empty without bounds.
-pub(crate) fn bounds(least: Option<&Value>, most: Option<&Value>) -> String {
+pub(crate) fn bounds_text(least: Option<&Value>, most: Option<&Value>) -> String {
     match (least, most) {
         (Some(least), Some(most)) => format!(" from {least} to {most}"),
         (Some(least), None) => format!(" of at least {least}"),
@@ -115,18 +117,18 @@ pub(crate) fn bounds(least: Option<&Value>, most: Option<&Value>) -> String {
 }
 
 /// An integer that a value can hold exactly.
-fn whole(text: &str) -> Option<Number> {
+fn parse_integer(text: &str) -> Option<Number> {
     let unsigned = || text.parse::<u64>().ok().map(Number::from);
     text.parse::<i64>().ok().map(Number::from).or_else(unsigned)
 }
 
-fn is_whole(text: &str) -> bool {
+fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
 /// Compares with the bounds as `f64`; the call is validated exactly.
-fn within(number: &Number, least: Option<&Value>, most: Option<&Value>) -> bool {
+fn is_in_bounds(number: &Number, least: Option<&Value>, most: Option<&Value>) -> bool {
     let Some(number) = number.as_f64() else { return true };
     least.and_then(Value::as_f64).is_none_or(|least| number >= least)
         && most.and_then(Value::as_f64).is_none_or(|most| number <= most)
