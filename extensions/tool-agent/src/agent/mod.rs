@@ -1,8 +1,8 @@
 //! Agents: a model, an instruction, tools and limits under a name.
 
 mod builder;
-mod check;
 mod compaction;
+mod input_check;
 mod limits;
 mod price;
 mod tools;
@@ -12,11 +12,11 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use serde_json::{Map, Value};
 use tool_runtime::{BoxFuture, RunContext, Tool, ToolError, registry::OUTPUT_TOOL};
 
-pub(crate) use self::check::{CheckFuture, InputCheck};
+pub(crate) use self::input_check::{CheckFuture, InputCheck};
 pub use self::{
     builder::{AgentBuilder, AgentError},
-    check::InputDecision,
     compaction::{Compaction, Conversation},
+    input_check::InputDecision,
     limits::{Limit, Limits},
     price::Price,
     tools::AgentTools,

@@ -8,7 +8,7 @@ use super::{
     Answers, End, EndReason,
     active_run::ActiveRun,
     flow::{Flow, end_as_failed, end_by_stop},
-    open::{StoredBatch, apply_answers, close_open_calls, settle_open_calls, store_results},
+    open_calls::{StoredBatch, apply_answers, close_open_calls, settle_open_calls, store_results},
     scope::RunScope,
 };
 use crate::model::Response;

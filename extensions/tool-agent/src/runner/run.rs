@@ -6,9 +6,9 @@ use tool_runtime::RunContext;
 
 use super::{
     AgentEvent, AgentEventKind, End, EndReason, Runner, active_run::ActiveRun, answers::Input,
-    batch_end::resume_batch, check::start_check, conversation::RunConversation, flow::Flow, handle::Inbox,
-    hooks::HookChain, limits::RunLimits, open::close_open_calls, output::ExpectedOutput, round::run_round,
-    scope::RunScope, span::RunSpan, tools::RunTools,
+    batch_end::resume_batch, conversation::RunConversation, flow::Flow, handle::Inbox, hooks::HookChain,
+    input_check::start_check, limits::RunLimits, open_calls::close_open_calls, output::ExpectedOutput,
+    round::run_round, scope::RunScope, span::RunSpan, tools::RunTools,
 };
 use crate::{Message, OutputType, event_stream::Emitter};
 
