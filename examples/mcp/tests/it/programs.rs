@@ -72,6 +72,22 @@ fn callers_of_a_protected_server_have_the_rights_of_their_token() {
 
 // Z10
 #[test]
+fn a_server_with_a_stream_of_events_is_listed_and_called() {
+    let server = Server::start(env!("CARGO_BIN_EXE_mcp-sse"));
+    for (arguments, expected) in [(r#"{"n": 4}"#, "8\n"), (r#"{"n": -1}"#, "-2\n")] {
+        let called = Command::new(env!("CARGO_BIN_EXE_mcp-command"))
+            .args(["mcp", "call", &server.1, "double", arguments])
+            .output()
+            .unwrap();
+        assert_eq!(String::from_utf8_lossy(&called.stdout), expected, "{called:?}");
+    }
+    let file = json!({ "events": { "type": "sse", "url": server.1 } });
+    assert_eq!(servers("events", file.clone(), &[]).0, "events__double\n");
+    assert_eq!(servers("events-call", file, &["events__double", r#"{"n": 21}"#]).0, "42\n");
+}
+
+// Z10
+#[test]
 fn tools_of_all_servers_of_a_file_are_listed_under_the_names_of_their_servers() {
     let two = json!({
         "math": { "command": env!("CARGO_BIN_EXE_mcp-stdio") },
