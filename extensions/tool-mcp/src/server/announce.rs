@@ -1,4 +1,4 @@
-//! Changes of tools, resources and prompts, for clients.
+//! OfferChanges of tools, resources and prompts, for clients.
 
 use std::{
     collections::HashSet,
@@ -16,17 +16,17 @@ use rmcp::{
 use tool_runtime::toolbox::ToolboxChanges;
 
 use super::{
-    handler::{Handler, Shared},
+    handler::{RequestHandler, ServerState},
     items::error_of,
-    offer::{Change, Changes, Resources},
+    offer::{OfferChange, OfferChanges, Resources},
     session::SessionState,
 };
 
 /// The changes of a server.
 pub(super) struct Signals {
     tools: Option<ToolboxChanges>,
-    resources: Changes,
-    prompts: Changes,
+    resources: OfferChanges,
+    prompts: OfferChanges,
 }
 
 /// A change of a server.
@@ -35,17 +35,17 @@ enum Signal {
     Prompts,
     Resources,
     Updated(String),
-    /// Changes of resources were lost: all may have changed.
+    /// OfferChanges of resources were lost: all may have changed.
     AllResources,
 }
 
 impl Signals {
     /// The changes from now on.
-    pub(super) fn of(shared: &Shared) -> Self {
+    pub(super) fn from_now(shared: &ServerState) -> Self {
         Self {
             tools: shared.tools.toolbox().map(tool_runtime::Toolbox::changes),
-            resources: Changes::of(shared.resources.as_ref().and_then(|it| it.changes())),
-            prompts: Changes::of(shared.prompts.as_ref().and_then(|it| it.changes())),
+            resources: OfferChanges::of_signal(shared.resources.as_ref().and_then(|it| it.changes())),
+            prompts: OfferChanges::of_signal(shared.prompts.as_ref().and_then(|it| it.changes())),
         }
     }
 
@@ -64,11 +64,11 @@ impl Signals {
                     false => self.tools = None,
                 },
                 change = self.resources.next() => return match change {
-                    Change::List => Signal::Resources,
-                    Change::Updated(uri) => Signal::Updated(uri),
-                    Change::All => Signal::AllResources,
+                    OfferChange::List => Signal::Resources,
+                    OfferChange::Updated(uri) => Signal::Updated(uri),
+                    OfferChange::All => Signal::AllResources,
                 },
-                change = self.prompts.next() => if matches!(change, Change::List | Change::All) {
+                change = self.prompts.next() => if matches!(change, OfferChange::List | OfferChange::All) {
                     return Signal::Prompts;
                 },
             }
@@ -77,9 +77,9 @@ impl Signals {
 }
 
 /// The most resources that a client subscribes to at once.
-const SUBSCRIPTIONS: usize = 4_096;
+const MAX_SUBSCRIPTIONS: usize = 4_096;
 /// The most bytes of a URI that a client subscribes to.
-const URI: usize = 4_096;
+const MAX_URI_BYTES: usize = 4_096;
 /// The most bytes that the URIs of all clients of a server have, with what a subscription costs beside its URI.
 const MAX_SUBSCRIBED_BYTES: usize = 32 * 1024 * 1024;
 /// The bytes that a subscription costs beside its URI.
@@ -89,30 +89,32 @@ const SUBSCRIPTION_BYTES: usize = 64;
 pub(super) type SubscribedBytes = Arc<AtomicUsize>;
 
 /// The resources that a client subscribed to; dropped, it no longer does.
-pub(super) struct Subscribed {
+pub(super) struct Subscriptions {
     uris: Mutex<HashSet<String>>,
     resources: Option<Arc<dyn Resources>>,
     /// Of all clients.
     bytes: SubscribedBytes,
 }
 
-impl Subscribed {
-    pub(super) fn to(shared: &Shared) -> Self {
+impl Subscriptions {
+    pub(super) fn new(shared: &ServerState) -> Self {
         let bytes = Arc::clone(&shared.subscribed_bytes);
         Self { uris: Mutex::default(), resources: shared.resources.clone(), bytes }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+    fn lock_uris(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
         self.uris.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the reason why the client may not subscribe to `uri`, too, if there is one.
-    fn refusal(&self, uri: &str) -> Option<String> {
-        let uris = self.lock();
+    fn refusal_reason(&self, uri: &str) -> Option<String> {
+        let uris = self.lock_uris();
         let bytes = self.bytes.load(Ordering::Relaxed).saturating_add(uri.len());
         match () {
-            () if uri.len() > URI || (uris.len() >= SUBSCRIPTIONS && !uris.contains(uri)) => {
-                Some(format!("a client subscribes to {SUBSCRIPTIONS} URIs of {URI} bytes at most"))
+            () if uri.len() > MAX_URI_BYTES || (uris.len() >= MAX_SUBSCRIPTIONS && !uris.contains(uri)) => {
+                Some(format!(
+                    "a client subscribes to {MAX_SUBSCRIPTIONS} URIs of {MAX_URI_BYTES} bytes at most"
+                ))
             }
             () if bytes > MAX_SUBSCRIBED_BYTES && !uris.contains(uri) => Some(format!(
                 "the subscriptions of all clients have {MAX_SUBSCRIBED_BYTES} bytes, the limit of the server; try again later"
@@ -122,13 +124,13 @@ impl Subscribed {
     }
 
     fn add(&self, uri: &str) {
-        if self.lock().insert(uri.to_owned()) {
+        if self.lock_uris().insert(uri.to_owned()) {
             self.bytes.fetch_add(uri.len() + SUBSCRIPTION_BYTES, Ordering::Relaxed);
         }
     }
 
     fn remove(&self, uri: &str) {
-        if !self.lock().remove(uri) {
+        if !self.lock_uris().remove(uri) {
             return;
         }
         self.bytes.fetch_sub(uri.len() + SUBSCRIPTION_BYTES, Ordering::Relaxed);
@@ -138,17 +140,17 @@ impl Subscribed {
     }
 
     fn contains(&self, uri: &str) -> bool {
-        self.lock().contains(uri)
+        self.lock_uris().contains(uri)
     }
 
-    fn all(&self) -> Vec<String> {
-        self.lock().iter().cloned().collect()
+    fn uris_of_client(&self) -> Vec<String> {
+        self.lock_uris().iter().cloned().collect()
     }
 }
 
-impl Drop for Subscribed {
+impl Drop for Subscriptions {
     fn drop(&mut self) {
-        for uri in self.all() {
+        for uri in self.uris_of_client() {
             self.remove(&uri);
         }
     }
@@ -163,12 +165,12 @@ impl Drop for Unsubscribed<'_> {
     }
 }
 
-impl Handler {
+impl RequestHandler {
     /// Sends the changes to the client of a session; with `to_streams`, while it has a stream for them.
     pub(super) async fn announce(state: Arc<SessionState>, peer: Peer<RoleServer>, to_streams: bool) {
         let mut noted = state.signals.lock().await;
         let Some(signals) = noted.as_mut() else { return };
-        let (mut listeners, subscribed) = (state.listeners(), &state.subscribed);
+        let (mut listeners, subscribed) = (state.listener_count(), &state.subscribed);
         loop {
             if to_streams && listeners.wait_for(|number| *number > 0).await.is_err() {
                 return;
@@ -186,7 +188,7 @@ impl Handler {
                 Signal::Updated(uri) if subscribed.contains(&uri) => updated(uri).await,
                 Signal::Updated(_) => Ok(()),
                 Signal::AllResources => {
-                    for uri in subscribed.all() {
+                    for uri in subscribed.uris_of_client() {
                         updated(uri).await.ok();
                     }
                     peer.notify_resource_list_changed().await
@@ -204,25 +206,25 @@ impl Handler {
         uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let resources = self.resources::<SubscribeRequestMethod>()?;
+        let resources = self.require_resources::<SubscribeRequestMethod>()?;
         if resources.changes().is_none() {
             return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
         }
-        self.watch(resources, uri, context, &self.state.subscribed)
+        self.subscribe_resource(resources, uri, context, &self.state.subscribed)
     }
 
     pub(super) fn unsubscribe_from(&self, uri: &str) {
         self.state.subscribed.remove(uri);
     }
 
-    fn watch(
+    fn subscribe_resource(
         &self,
         resources: &Arc<dyn Resources>,
         uri: &str,
         context: &RequestContext<RoleServer>,
-        subscribed: &Subscribed,
+        subscribed: &Subscriptions,
     ) -> Result<(), ErrorData> {
-        if let Some(reason) = subscribed.refusal(uri) {
+        if let Some(reason) = subscribed.refusal_reason(uri) {
             return Err(ErrorData::invalid_params(reason, None));
         }
         let run = Arc::new(self.run_of(context));
@@ -239,13 +241,13 @@ impl Handler {
 
     /// Sends the changes that a client asked for, until it cancels the subscription or the server ends.
     pub(super) async fn send_changes(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut signals = self.signals();
-        let subscribed = Subscribed::to(&self.shared);
+        let mut signals = self.accepted_signals();
+        let subscribed = Subscriptions::new(&self.shared);
         if let (Some(uris), Some(resources)) =
             (&context.accepted().resource_subscriptions, &self.shared.resources)
         {
             for uri in uris {
-                self.watch(resources, uri, context.request_context(), &subscribed)?;
+                self.subscribe_resource(resources, uri, context.request_context(), &subscribed)?;
             }
         }
         let wants = context.accepted().clone();
@@ -267,7 +269,7 @@ impl Handler {
                 }
                 Signal::Updated(uri) if subscribed.contains(&uri) => sink.notify_resource_updated(uri).await,
                 Signal::AllResources => {
-                    for uri in subscribed.all() {
+                    for uri in subscribed.uris_of_client() {
                         sink.notify_resource_updated(uri).await.ok();
                     }
                     match is_wanted(wants.resources_list_changed) {
@@ -291,22 +293,23 @@ mod tests {
     #[test]
     fn the_subscriptions_of_all_clients_have_a_limit() {
         let bytes = SubscribedBytes::default();
-        let client = || Subscribed { uris: Mutex::default(), resources: None, bytes: Arc::clone(&bytes) };
-        let uri = |number: usize| format!("{number:0>width$}", width = URI);
-        let subscribe = |client: &Subscribed, number| {
-            let refusal = client.refusal(&uri(number));
+        let client = || Subscriptions { uris: Mutex::default(), resources: None, bytes: Arc::clone(&bytes) };
+        let uri = |number: usize| format!("{number:0>width$}", width = MAX_URI_BYTES);
+        let subscribe = |client: &Subscriptions, number| {
+            let refusal = client.refusal_reason(&uri(number));
             if refusal.is_none() {
                 client.add(&uri(number));
             }
             refusal
         };
         let [first, second, third] = [(); 3].map(|()| client());
-        for number in 0..SUBSCRIPTIONS {
+        for number in 0..MAX_SUBSCRIPTIONS {
             assert_eq!(subscribe(&first, number), None);
         }
-        assert!(subscribe(&first, SUBSCRIPTIONS).is_some_and(|reason| reason.contains("a client")));
+        assert!(subscribe(&first, MAX_SUBSCRIPTIONS).is_some_and(|reason| reason.contains("a client")));
         assert_eq!(subscribe(&first, 0), None, "it is subscribed to");
-        let refused = (0..SUBSCRIPTIONS).filter_map(|number| subscribe(&second, number)).collect::<Vec<_>>();
+        let refused =
+            (0..MAX_SUBSCRIPTIONS).filter_map(|number| subscribe(&second, number)).collect::<Vec<_>>();
         assert!(!refused.is_empty() && refused.iter().all(|reason| reason.contains("of all clients")));
         assert!(subscribe(&third, 0).is_some());
         drop(first);

@@ -12,41 +12,44 @@ use tool_runtime::{
 };
 
 use super::{
-    handler::Handler,
-    listed::{RESULT, is_of_objects, promised},
+    handler::RequestHandler,
+    listed::{RESULT_PROPERTY, is_of_objects, result_schema},
     received,
     reports::Reports,
-    round::{Answered, Asking, Subject},
+    round::{RoundOutcome, RoundRequest, RoundSubject},
 };
 use crate::content;
 
 /// One request to call a tool.
-pub(super) struct Call<'a> {
-    pub(super) handler: &'a Handler,
+pub(super) struct ToolCallRequest<'a> {
+    pub(super) handler: &'a RequestHandler,
     pub(super) context: RequestContext<RoleServer>,
     /// Since 2026-07-28: no requests to the client, and results of any type.
     pub(super) is_modern: bool,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ToolCallRequest<'a> {
     #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "there are no headers to move"))]
-    pub(super) fn new(handler: &'a Handler, mut context: RequestContext<RoleServer>) -> Self {
+    pub(super) fn new(handler: &'a RequestHandler, mut context: RequestContext<RoleServer>) -> Self {
         #[cfg(feature = "http")]
         if let Some(parts) = context.extensions.get_mut() {
-            super::http::Via::take_headers(parts);
+            super::http::HttpRequestFacts::take_headers(parts);
         }
         let is_modern = is_modern(&context);
         Self { handler, context, is_modern }
     }
 
     /// Answers the request.
-    pub(super) async fn answer(self, request: CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+    pub(super) async fn answer_request(
+        self,
+        request: CallToolRequestParams,
+    ) -> Result<CallToolResponse, ErrorData> {
         let arguments = match received::take_arguments(&self.context) {
             Some(text) => Arguments::from(text),
             None => request.arguments.map(Value::Object).map_or(Arguments::EMPTY, Arguments::from),
         };
         let run = self.handler.run_of(&self.context);
-        let executor = self.handler.shared.tools.executor(&run).await?;
+        let executor = self.handler.shared.tools.executor_for(&run).await?;
         let tool = executor
             .tools()
             .lookup(&request.name)
@@ -62,19 +65,19 @@ impl<'a> Call<'a> {
         let bound = if self.is_modern { arguments.as_str().to_owned() } else { String::new() };
         let call = ToolCall::new(&*request.name, arguments).with_meta(self.context.meta.0.0.clone());
         if self.is_task(&definition) {
-            return Ok(self.task(executor, definition, call, run)?.into());
+            return Ok(self.start_as_task(executor, definition, call, run)?.into());
         }
-        let asking = Asking {
-            subject: Subject::Tool(&definition),
+        let asking = RoundRequest {
+            subject: RoundSubject::Tool(&definition),
             arguments: &bound,
             state: request.request_state,
             responses: request.input_responses,
         };
-        let outcome = |run| self.outcome(&executor, call, run);
+        let outcome = |run| self.run_call(&executor, call, run);
         let has_failed = |outcome: &CallOutcome| outcome.result().is_some_and(ToolResult::is_error);
         let outcome = match self.handler.in_round(&self.context, asking, run, outcome, has_failed).await? {
-            Answered::Complete(outcome) => outcome,
-            Answered::Asks(asks) => return Ok(asks.into()),
+            RoundOutcome::Complete(outcome) => outcome,
+            RoundOutcome::Asks(asks) => return Ok(asks.into()),
         };
         Ok(answer_of(&outcome, &definition, self.is_modern).into())
     }
@@ -87,7 +90,7 @@ impl<'a> Call<'a> {
     }
 
     /// Runs the call. Its reports are sent as they occur, if the client wants them.
-    async fn outcome(
+    async fn run_call(
         &self,
         executor: &Executor,
         call: ToolCall,
@@ -98,7 +101,7 @@ impl<'a> Call<'a> {
         self.warn_of_unreadable("progressToken", token.is_none());
         self.warn_of_unreadable("io.modelcontextprotocol/logLevel", self.is_modern && level.is_none());
         let tool = call.name.clone();
-        let mut outcomes = match Reports::of(token, level) {
+        let mut outcomes = match Reports::requested_by(token, level) {
             // Boxed, so that the future of the request, which is copied, is small.
             None => Box::pin(executor.batch(vec![call]).with_run(run).run()).await,
             Some((sink, reports)) => {
@@ -125,13 +128,13 @@ pub(super) fn answer_of(
         true => CallToolResult::error(blocks),
         false => CallToolResult::success(blocks),
     };
-    answer.structured_content = structured(result, definition, is_modern);
+    answer.structured_content = structured_value(result, definition, is_modern);
     if answer.content.is_empty()
         && let Some(value) = &answer.structured_content
     {
         answer.content.push(content::to_block(&Content::text(value.to_string())));
     }
-    if answer.structured_content.is_none() && promised(definition).is_some() {
+    if answer.structured_content.is_none() && result_schema(definition).is_some() {
         // Such as the answer of an HTTP API that is no success: clients reject a success without the promised value.
         answer.is_error = Some(true);
     }
@@ -140,12 +143,14 @@ pub(super) fn answer_of(
 }
 
 /// The structured value: of a tool that promises one, and any object.
-fn structured(result: &ToolResult, definition: &ToolDefinition, is_modern: bool) -> Option<Value> {
-    let schema = promised(definition);
+fn structured_value(result: &ToolResult, definition: &ToolDefinition, is_modern: bool) -> Option<Value> {
+    let schema = result_schema(definition);
     let wraps = schema.is_some_and(|schema| !is_modern && !is_of_objects(schema));
     match result.structured()? {
         value @ Value::Object(_) if !wraps => Some(value),
-        value if wraps && !result.is_error() => Some(Map::from_iter([(RESULT.to_owned(), value)]).into()),
+        value if wraps && !result.is_error() => {
+            Some(Map::from_iter([(RESULT_PROPERTY.to_owned(), value)]).into())
+        }
         value if schema.is_some() && is_modern && !result.is_error() => Some(value),
         _ => None,
     }
@@ -162,6 +167,6 @@ pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
 }
 
 /// Returns the listed tool that a request names, if the transport compares its parameters with headers.
-pub(super) fn tool_of(handler: &Handler, name: &str) -> Option<Tool> {
+pub(super) fn tool_of(handler: &RequestHandler, name: &str) -> Option<Tool> {
     handler.listed_now().with_header_parameters(name).cloned()
 }

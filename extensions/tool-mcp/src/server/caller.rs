@@ -62,13 +62,13 @@ use super::round::Round;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Caller {
-    way: Way,
+    channel: QuestionChannel,
     capabilities: Arc<ClientCapabilities>,
 }
 
-/// The way of a question to the client.
+/// The channel of a question to the client.
 #[derive(Clone)]
-pub(super) enum Way {
+pub(super) enum QuestionChannel {
     /// A request on the connection, with a timeout.
     Request(Peer<RoleServer>, Duration),
     /// The result of the call.
@@ -77,7 +77,7 @@ pub(super) enum Way {
     Task(TaskContext),
 }
 
-impl fmt::Debug for Way {
+impl fmt::Debug for QuestionChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Request(..) => "Request",
@@ -99,8 +99,8 @@ pub enum Answer<T> {
 }
 
 impl Caller {
-    pub(super) fn new(way: Way, capabilities: Arc<ClientCapabilities>) -> Self {
-        Self { way, capabilities }
+    pub(super) fn new(channel: QuestionChannel, capabilities: Arc<ClientCapabilities>) -> Self {
+        Self { channel, capabilities }
     }
 
     /// Returns the capabilities of the client.
@@ -136,7 +136,7 @@ impl Caller {
     /// If the client cannot ask its user. From revision 2026-07-28 on, a call that fails without a required capability is
     /// answered by the JSON-RPC error -32021, which names the capability.
     pub fn require_elicitation(&self) -> Result<Elicitation<'_>, ToolError> {
-        self.elicitation().ok_or_else(|| self.lacks("elicitation"))
+        self.elicitation().ok_or_else(|| self.missing_capability("elicitation"))
     }
 
     /// Returns the way to ask the client's model, for a tool that needs it.
@@ -145,7 +145,7 @@ impl Caller {
     ///
     /// If the client has none, as [`require_elicitation`](Self::require_elicitation).
     pub fn require_sampling(&self) -> Result<Sampling<'_>, ToolError> {
-        self.sampling().ok_or_else(|| self.lacks("sampling"))
+        self.sampling().ok_or_else(|| self.missing_capability("sampling"))
     }
 
     /// Returns the way to list the folders that the client works in, for a tool that needs it.
@@ -154,22 +154,26 @@ impl Caller {
     ///
     /// If the client does not tell, as [`require_elicitation`](Self::require_elicitation).
     pub fn require_roots(&self) -> Result<Roots<'_>, ToolError> {
-        self.roots().ok_or_else(|| self.lacks("roots"))
+        self.roots().ok_or_else(|| self.missing_capability("roots"))
     }
 
     /// The error of a tool that requires `capability`.
-    fn lacks(&self, capability: &'static str) -> ToolError {
-        if let Way::Round(round) = &self.way {
-            round.lack(capability);
+    fn missing_capability(&self, capability: &'static str) -> ToolError {
+        if let QuestionChannel::Round(round) = &self.channel {
+            round.note_missing(capability);
         }
         ToolError::failed(format!("the client does not support {capability}, which this tool requires"))
     }
 
     /// Asks the question `name`.
-    async fn ask<T: DeserializeOwned>(&self, name: &str, request: InputRequest) -> Result<T, ToolError> {
-        match &self.way {
-            Way::Request(peer, timeout) => {
-                let answer = requested(peer, request, *timeout).await.map_err(|error| {
+    async fn ask_client<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        request: InputRequest,
+    ) -> Result<T, ToolError> {
+        match &self.channel {
+            QuestionChannel::Request(peer, timeout) => {
+                let answer = send_question(peer, request, *timeout).await.map_err(|error| {
                     let text = match error {
                         ServiceError::Timeout { timeout } => {
                             format!("the client did not answer `{name}` within {timeout:?}")
@@ -178,11 +182,11 @@ impl Caller {
                     };
                     ToolError::failed(format!("{text}: {error}")).with_feedback(text)
                 })?;
-                read(name, answer)
+                decoded_answer(name, answer)
             }
-            Way::Round(round) => round.ask(name, request).await,
-            Way::Task(task) => match task.request_input(name, request).await {
-                Ok(answer) => read(name, answer),
+            QuestionChannel::Round(round) => round.ask_question(name, request).await,
+            QuestionChannel::Task(task) => match task.request_input(name, request).await {
+                Ok(answer) => decoded_answer(name, answer),
                 Err(TaskExit::Cancelled) => Err(ToolError::cancelled()),
                 Err(TaskExit::Error(error)) => Err(ToolError::internal(error.message)),
             },
@@ -191,7 +195,7 @@ impl Caller {
 }
 
 /// Asks by a request, up to revision 2025-11-25.
-async fn requested(
+async fn send_question(
     peer: &Peer<RoleServer>,
     request: InputRequest,
     timeout: Duration,
@@ -208,7 +212,7 @@ async fn requested(
 }
 
 /// Reads the answer to the question `name`.
-fn read<T: DeserializeOwned>(name: &str, answer: Value) -> Result<T, ToolError> {
+fn decoded_answer<T: DeserializeOwned>(name: &str, answer: Value) -> Result<T, ToolError> {
     serde_json::from_value(answer)
         .map_err(|error| ToolError::failed(format!("the answer to `{name}` is invalid: {error}")))
 }
@@ -242,7 +246,7 @@ impl Elicitation<'_> {
             message: message.to_owned(),
             requested_schema,
         };
-        let result = self.answer(name, params).await?;
+        let result = self.ask_user(name, params).await?;
         Ok(match result.action {
             ElicitationAction::Accept => match result.content {
                 Some(Value::Object(form)) => Answer::Accepted(form),
@@ -276,9 +280,9 @@ impl Elicitation<'_> {
         })
     }
 
-    async fn answer(&self, name: &str, params: ElicitRequestParams) -> Result<ElicitResult, ToolError> {
+    async fn ask_user(&self, name: &str, params: ElicitRequestParams) -> Result<ElicitResult, ToolError> {
         let request = InputRequest::Elicitation(ElicitRequest::new(params));
-        self.0.ask(name, request).await
+        self.0.ask_client(name, request).await
     }
 }
 
@@ -304,7 +308,7 @@ impl Sampling<'_> {
         params
             .validate()
             .map_err(|problem| ToolError::internal(format!("`{name}`: invalid messages: {problem}")))?;
-        self.0.ask(name, InputRequest::CreateMessage(CreateMessageRequest::new(params))).await
+        self.0.ask_client(name, InputRequest::CreateMessage(CreateMessageRequest::new(params))).await
     }
 }
 
@@ -335,7 +339,7 @@ impl Roots<'_> {
     /// If the client does not answer.
     pub async fn list(&self, name: &str) -> Result<Vec<Root>, ToolError> {
         let request = InputRequest::ListRoots(ListRootsRequest::default());
-        let listed: ListRootsResult = self.0.ask(name, request).await?;
+        let listed: ListRootsResult = self.0.ask_client(name, request).await?;
         Ok(listed.roots)
     }
 }

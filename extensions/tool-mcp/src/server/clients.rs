@@ -8,14 +8,14 @@ use tool_runtime::context::ClientInfo;
 
 /// The description of a client. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Described {
+pub(super) struct ClientDescription {
     pub(super) client: Arc<ClientInfo>,
     pub(super) capabilities: Arc<ClientCapabilities>,
 }
 
-impl Described {
+impl ClientDescription {
     /// Decodes the description of the client of a request.
-    pub(super) fn by(context: &RequestContext<RoleServer>) -> Self {
+    pub(super) fn decode(context: &RequestContext<RoleServer>) -> Self {
         let mut client = ClientInfo::default();
         if let Some(info) = context.client_info() {
             client.name = info.name;
@@ -33,42 +33,42 @@ impl Described {
 
 /// The last description that was decoded. From revision 2026-07-28 on, each request has one, and it is mostly the same.
 #[derive(Debug, Default)]
-pub(super) struct Clients(Mutex<Option<Arc<Last>>>);
+pub(super) struct Clients(Mutex<Option<Arc<CachedClient>>>);
 
 #[derive(Debug)]
-struct Last {
+struct CachedClient {
     /// The name and the capabilities as received.
     received: [Value; 2],
-    described: Described,
+    description: ClientDescription,
 }
 
 impl Clients {
     /// Returns the description of the client of a request.
-    pub(super) fn described(&self, context: &RequestContext<RoleServer>) -> Described {
+    pub(super) fn client_description(&self, context: &RequestContext<RoleServer>) -> ClientDescription {
         let meta = &context.meta.0.0;
         let member = |key| meta.get(key);
         let (Some(info), Some(capabilities)) = (
             member("io.modelcontextprotocol/clientInfo"),
             member("io.modelcontextprotocol/clientCapabilities"),
         ) else {
-            return Described::by(context);
+            return ClientDescription::decode(context);
         };
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(last) = last.filter(|last| [info, capabilities] == [&last.received[0], &last.received[1]])
         {
-            return last.described.clone();
+            return last.description.clone();
         }
-        let described = Described::by(context);
+        let description = ClientDescription::decode(context);
         // A description may be as large as a request: the last one is kept only if it is of a usual size.
-        let is_usual = |value: &Value| value.to_string().len() <= LARGEST;
+        let is_usual = |value: &Value| value.to_string().len() <= MAX_CACHED_BYTES;
         if is_usual(info) && is_usual(capabilities) {
             let received = [info.clone(), capabilities.clone()];
-            let last = Arc::new(Last { received, described: described.clone() });
+            let last = Arc::new(CachedClient { received, description: description.clone() });
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
         }
-        described
+        description
     }
 }
 
 /// The largest part of a description that is kept, in bytes of JSON.
-const LARGEST: usize = 4_096;
+const MAX_CACHED_BYTES: usize = 4_096;

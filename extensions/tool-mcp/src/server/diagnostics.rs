@@ -11,18 +11,18 @@ use tokio::time::Instant;
 use tool_runtime::diagnostic::{Diagnostic, Severity};
 
 /// The time after which a diagnostic that occurs again is a new one, and one that does not is over.
-const RECENT: Duration = Duration::from_secs(60);
+const RECENT_TIME: Duration = Duration::from_secs(60);
 /// The most diagnostics that are remembered.
 const MAX_RECENT: usize = 1_024;
 
 /// A closure of the program that receives diagnostics.
-type Listener = Arc<dyn Fn(&Diagnostic) + Send + Sync>;
+type DiagnosticListener = Arc<dyn Fn(&Diagnostic) + Send + Sync>;
 
 /// The diagnostics of a server. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct ServerDiagnostics {
+pub(super) struct DiagnosticLog {
     recent: Arc<Mutex<HashMap<String, Recent>>>,
-    listener: Option<Listener>,
+    listener: Option<DiagnosticListener>,
 }
 
 struct Recent {
@@ -33,28 +33,28 @@ struct Recent {
 
 impl Recent {
     fn is_over(&self) -> bool {
-        self.last.is_some_and(|last| last.elapsed() > RECENT)
+        self.last.is_some_and(|last| last.elapsed() > RECENT_TIME)
     }
 }
 
-impl fmt::Debug for ServerDiagnostics {
+impl fmt::Debug for DiagnosticLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.list()).finish()
     }
 }
 
-impl ServerDiagnostics {
-    pub(super) fn set_listener(&mut self, listener: Listener) {
+impl DiagnosticLog {
+    pub(super) fn set_listener(&mut self, listener: DiagnosticListener) {
         self.listener = Some(listener);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Recent>> {
+    fn lock_recent(&self) -> std::sync::MutexGuard<'_, HashMap<String, Recent>> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns those that are not over.
     pub(super) fn list(&self) -> Vec<Diagnostic> {
-        let recent = self.lock();
+        let recent = self.lock_recent();
         let mut list: Vec<_> =
             recent.values().filter(|it| !it.is_over()).map(|it| it.diagnostic.clone()).collect();
         list.sort_by(|one, other| (one.code, &one.message).cmp(&(other.code, &other.message)));
@@ -69,7 +69,7 @@ impl ServerDiagnostics {
         for diagnostic in diagnostics {
             let diagnostic = Diagnostic::from(diagnostic);
             if self.is_new(&diagnostic, lasting) {
-                self.emit(&diagnostic);
+                self.pass_on(&diagnostic);
             }
         }
     }
@@ -77,7 +77,7 @@ impl ServerDiagnostics {
     fn is_new(&self, diagnostic: &Diagnostic, lasting: bool) -> bool {
         let key = format!("{} {}", diagnostic.code, diagnostic.message);
         let last = (!lasting).then(Instant::now);
-        let mut recent = self.lock();
+        let mut recent = self.lock_recent();
         if let Some(known) = recent.get_mut(&key) {
             let is_over = known.is_over();
             known.last = last;
@@ -94,7 +94,7 @@ impl ServerDiagnostics {
         has_place
     }
 
-    fn emit(&self, diagnostic: &Diagnostic) {
+    fn pass_on(&self, diagnostic: &Diagnostic) {
         let Diagnostic { code, message, .. } = diagnostic;
         match diagnostic.severity {
             Severity::Error => tracing::error!(code, "the server lacks a tool: {message}"),
@@ -126,17 +126,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_diagnostic_is_reported_once_until_it_was_over() {
         let reports = Arc::new(Mutex::new(0));
-        let mut diagnostics = ServerDiagnostics::default();
+        let mut diagnostics = DiagnosticLog::default();
         let count = Arc::clone(&reports);
         diagnostics
             .set_listener(Arc::new(move |_| *count.lock().unwrap_or_else(PoisonError::into_inner) += 1));
         let reports = || *reports.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..3 {
             diagnostics.report(&[diagnostic("a"), diagnostic("b")], false);
-            tokio::time::advance(RECENT / 2).await;
+            tokio::time::advance(RECENT_TIME / 2).await;
         }
         assert_eq!((reports(), diagnostics.list().len()), (2, 2));
-        tokio::time::advance(RECENT).await;
+        tokio::time::advance(RECENT_TIME).await;
         assert!(diagnostics.list().is_empty());
         diagnostics.report(&[diagnostic("a")], false);
         assert_eq!((reports(), diagnostics.list().len()), (3, 1));

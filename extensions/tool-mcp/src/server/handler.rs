@@ -30,12 +30,12 @@ use tool_runtime::{CancellationToken, RunContext, call::CallId};
 
 use super::{
     announce::{Signals, SubscribedBytes},
-    call::{Call, is_modern, tool_of},
-    clients::{Clients, Described},
-    listed::Listed,
+    call::{ToolCallRequest, is_modern, tool_of},
+    clients::{ClientDescription, Clients},
+    listed::ListedTools,
     offer::{Paging, Prompts, Resources},
     requests::problem_of_params,
-    running::{OfCaller, Running},
+    running::{CallerCount, Running},
     seal::Seals,
     session::SessionState,
     tasks::Tasks,
@@ -43,7 +43,7 @@ use super::{
 };
 
 /// The state that all sessions of a server share.
-pub(super) struct Shared {
+pub(super) struct ServerState {
     pub(super) tools: ServedTools,
     pub(super) resources: Option<Arc<dyn Resources>>,
     pub(super) prompts: Option<Arc<dyn Prompts>>,
@@ -52,7 +52,7 @@ pub(super) struct Shared {
     pub(super) page_size: usize,
     pub(super) seals: Seals,
     /// The tools as last listed.
-    pub(super) listed: Mutex<Arc<Listed>>,
+    pub(super) listed: Mutex<Arc<ListedTools>>,
     pub(super) running: Running,
     pub(super) tasks: Tasks,
     pub(super) clients: Clients,
@@ -67,7 +67,7 @@ pub(super) struct Shared {
     pub(super) stopping: CancellationToken,
 }
 
-impl Shared {
+impl ServerState {
     /// Returns `true` if the transport compares parameters of the tool `name` with headers.
     #[cfg(feature = "http")]
     pub(super) fn has_header_parameters(&self, name: &str) -> bool {
@@ -76,19 +76,19 @@ impl Shared {
 }
 
 /// The subscriptions that are accepted and not served yet. More are of clients that left before.
-const ACCEPTED: usize = 16;
+const MAX_ACCEPTED: usize = 16;
 
 /// One session, or one request without.
-pub(super) struct Handler {
-    pub(super) shared: Arc<Shared>,
+pub(super) struct RequestHandler {
+    pub(super) shared: Arc<ServerState>,
     /// Of the session of a pair of streams.
     id: OnceLock<String>,
     /// The requests of a client without an identity.
-    pub(super) running: OfCaller,
+    pub(super) running: CallerCount,
     /// The session was opened by `initialize`.
     is_open: AtomicBool,
     /// The client of a session.
-    client: OnceLock<Described>,
+    client: OnceLock<ClientDescription>,
     pub(super) state: Arc<SessionState>,
     /// The changes since subscriptions were accepted, until they are served.
     accepted: Mutex<VecDeque<Signals>>,
@@ -96,7 +96,7 @@ pub(super) struct Handler {
     announcer: Mutex<Option<AbortHandle>>,
 }
 
-impl Drop for Handler {
+impl Drop for RequestHandler {
     fn drop(&mut self) {
         if let Some(task) = self.announcer.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
             task.abort();
@@ -104,11 +104,11 @@ impl Drop for Handler {
     }
 }
 
-impl Handler {
-    pub(super) fn new(shared: Arc<Shared>, state: Arc<SessionState>) -> Self {
+impl RequestHandler {
+    pub(super) fn new(shared: Arc<ServerState>, state: Arc<SessionState>) -> Self {
         Self {
             id: OnceLock::new(),
-            running: OfCaller::default(),
+            running: CallerCount::default(),
             is_open: AtomicBool::new(false),
             client: OnceLock::new(),
             state,
@@ -119,9 +119,9 @@ impl Handler {
     }
 
     /// The changes since the oldest subscription was accepted that is not served yet.
-    pub(super) fn signals(&self) -> Signals {
+    pub(super) fn accepted_signals(&self) -> Signals {
         let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        accepted.unwrap_or_else(|| Signals::of(&self.shared))
+        accepted.unwrap_or_else(|| Signals::from_now(&self.shared))
     }
 
     /// Returns `true` if changes are noted until the client has a stream for them.
@@ -137,16 +137,16 @@ impl Handler {
     pub(super) fn run_of(&self, context: &RequestContext<RoleServer>) -> RunContext {
         let run = RunContext::new()
             .with_meta(context.meta.0.0.clone())
-            .with_client(self.described(context).client)
+            .with_client(self.client_description(context).client)
             .with_cancellation(context.ct.clone());
         #[cfg(feature = "http")]
-        if let (Some(parts), Some(via)) = (parts(context), via(context)) {
-            let mut run = run.provide_shared(via.headers(parts));
+        if let (Some(parts), Some(facts)) = (http_parts(context), http_facts(context)) {
+            let mut run = run.provide_shared(facts.request_headers(parts));
             // From 2026-07-28 on there is none, and the value of the header is not checked.
-            if let Some(session) = via.session.as_ref().filter(|_| !is_modern(context)) {
+            if let Some(session) = facts.session.as_ref().filter(|_| !is_modern(context)) {
                 run = run.with_session(session);
             }
-            if let Some(identity) = &via.identity {
+            if let Some(identity) = &facts.identity {
                 run = run.with_user(&*identity.subject).provide_shared(Arc::clone(identity));
             }
             return run;
@@ -155,17 +155,18 @@ impl Handler {
     }
 
     /// Returns the client of a request as it describes itself: of a session, as it did at its start.
-    pub(super) fn described(&self, context: &RequestContext<RoleServer>) -> Described {
+    pub(super) fn client_description(&self, context: &RequestContext<RoleServer>) -> ClientDescription {
         match is_modern(context) {
-            true => self.shared.clients.described(context),
-            false => self.client.get_or_init(|| Described::by(context)).clone(),
+            true => self.shared.clients.client_description(context),
+            false => self.client.get_or_init(|| ClientDescription::decode(context)).clone(),
         }
     }
 
     /// Returns the identity of the caller; `None` without one, since the name that a client gives itself is none.
     pub(super) fn subject_of<'a>(&self, context: &'a RequestContext<RoleServer>) -> Option<&'a str> {
         #[cfg(feature = "http")]
-        let subject = via(context).and_then(|via| via.identity.as_ref()).map(|identity| &*identity.subject);
+        let subject =
+            http_facts(context).and_then(|facts| facts.identity.as_ref()).map(|identity| &*identity.subject);
         #[cfg(not(feature = "http"))]
         let subject = {
             let _ = context;
@@ -191,21 +192,24 @@ impl Handler {
     ) -> Option<LoggingLevel> {
         match is_modern {
             true => context.meta.log_level(),
-            false => Some(self.state.level()),
+            false => Some(self.state.log_level()),
         }
     }
 
     /// The tools as last listed.
-    pub(super) fn listed_now(&self) -> Arc<Listed> {
+    pub(super) fn listed_now(&self) -> Arc<ListedTools> {
         Arc::clone(&self.shared.listed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn list(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Listed>, ErrorData> {
-        if self.shared.tools.fixed().is_some() {
+    async fn current_tools(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Arc<ListedTools>, ErrorData> {
+        if self.shared.tools.fixed_tools().is_some() {
             return Ok(self.listed_now());
         }
-        let executor = self.shared.tools.executor(&self.run_of(context)).await?;
-        let listed = Arc::new(Listed::new(executor.tools()));
+        let executor = self.shared.tools.executor_for(&self.run_of(context)).await?;
+        let listed = Arc::new(ListedTools::new(executor.tools()));
         *self.shared.listed.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&listed);
         Ok(listed)
     }
@@ -213,7 +217,7 @@ impl Handler {
 
 /// The future of a request is as large as the largest of these, and the SDK moves it several times: all of them are boxed as they
 /// begin, so that they have the size of a pointer.
-impl ServerHandler for Handler {
+impl ServerHandler for RequestHandler {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder().enable_logging().enable_tools().build();
         if let Some(tools) = &mut capabilities.tools {
@@ -267,9 +271,10 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send {
         Box::pin(async move {
-            let listed = self.list(&context).await?;
+            let listed = self.current_tools(&context).await?;
             let cursor = request.and_then(|request| request.cursor);
-            let (page, next) = listed.page(cursor.as_deref(), self.shared.page_size, !is_modern(&context));
+            let (page, next) =
+                listed.tool_page(cursor.as_deref(), self.shared.page_size, !is_modern(&context));
             let mut result = ListToolsResult::with_all_items(page);
             result.next_cursor = next;
             Ok(result)
@@ -281,7 +286,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send {
-        Box::pin(Call::new(self, context).answer(request))
+        Box::pin(ToolCallRequest::new(self, context).answer_request(request))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -327,11 +332,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send {
         Box::pin(async move {
-            let resources = self.resources::<ListResourcesRequestMethod>()?;
+            let resources = self.require_resources::<ListResourcesRequestMethod>()?;
             let cursor = request.and_then(|request| request.cursor);
             let run = Arc::new(self.run_of(&context));
             let page = Paging::new(cursor.as_deref(), self.shared.page_size);
-            let page = self.handled(&context, None, async { resources.list(&run, page).await }).await?;
+            let page =
+                self.run_program_code(&context, None, async { resources.list(&run, page).await }).await?;
             let mut result = ListResourcesResult::with_all_items(page.items);
             result.next_cursor = page.next;
             Ok(result)
@@ -344,11 +350,13 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send {
         Box::pin(async move {
-            let resources = self.resources::<ListResourceTemplatesRequestMethod>()?;
+            let resources = self.require_resources::<ListResourceTemplatesRequestMethod>()?;
             let cursor = request.and_then(|request| request.cursor);
             let run = Arc::new(self.run_of(&context));
             let page = Paging::new(cursor.as_deref(), self.shared.page_size);
-            let page = self.handled(&context, None, async { resources.templates(&run, page).await }).await?;
+            let page = self
+                .run_program_code(&context, None, async { resources.templates(&run, page).await })
+                .await?;
             let mut result = ListResourceTemplatesResult::with_all_items(page.items);
             result.next_cursor = page.next;
             Ok(result)
@@ -360,7 +368,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ReadResourceResponse, ErrorData>> + Send {
-        Box::pin(async move { self.read(request, &context).await })
+        Box::pin(async move { self.read_contents(request, &context).await })
     }
 
     fn list_prompts(
@@ -369,11 +377,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListPromptsResult, ErrorData>> + Send {
         Box::pin(async move {
-            let prompts = self.prompts::<ListPromptsRequestMethod>()?;
+            let prompts = self.require_prompts::<ListPromptsRequestMethod>()?;
             let cursor = request.and_then(|request| request.cursor);
             let run = Arc::new(self.run_of(&context));
             let page = Paging::new(cursor.as_deref(), self.shared.page_size);
-            let page = self.handled(&context, None, async { prompts.list(&run, page).await }).await?;
+            let page =
+                self.run_program_code(&context, None, async { prompts.list(&run, page).await }).await?;
             let mut result = ListPromptsResult::with_all_items(page.items);
             result.next_cursor = page.next;
             Ok(result)
@@ -385,7 +394,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<GetPromptResponse, ErrorData>> + Send {
-        Box::pin(async move { self.prompt(request, &context).await })
+        Box::pin(async move { self.prompt_messages(request, &context).await })
     }
 
     fn complete(
@@ -393,7 +402,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CompleteResult, ErrorData>> + Send {
-        Box::pin(async move { self.candidates(request, &context).await })
+        Box::pin(async move { self.completion_candidates(request, &context).await })
     }
 
     fn subscribe(
@@ -415,8 +424,11 @@ impl ServerHandler for Handler {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.state.note_changes(&self.shared);
-        let announcing =
-            Self::announce(Arc::clone(&self.state), context.peer.clone(), self.announces_to_streams());
+        let announcing = Self::announce_changes(
+            Arc::clone(&self.state),
+            context.peer.clone(),
+            self.announces_to_streams(),
+        );
         let announcer = tokio::spawn(announcing);
         let before =
             self.announcer.lock().unwrap_or_else(PoisonError::into_inner).replace(announcer.abort_handle());
@@ -427,10 +439,10 @@ impl ServerHandler for Handler {
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        if accepted.len() == ACCEPTED {
+        if accepted.len() == MAX_ACCEPTED {
             accepted.pop_front();
         }
-        accepted.push_back(Signals::of(&self.shared));
+        accepted.push_back(Signals::from_now(&self.shared));
         drop(accepted);
         Some(requested.supported_by(&self.get_info().capabilities))
     }
@@ -458,11 +470,11 @@ impl ServerHandler for Handler {
 
 /// The HTTP request of a request, if there is one.
 #[cfg(feature = "http")]
-pub(super) fn via(context: &RequestContext<RoleServer>) -> Option<&super::http::Via> {
-    parts(context)?.extensions.get::<Arc<super::http::Via>>().map(AsRef::as_ref)
+pub(super) fn http_facts(context: &RequestContext<RoleServer>) -> Option<&super::http::HttpRequestFacts> {
+    http_parts(context)?.extensions.get::<Arc<super::http::HttpRequestFacts>>().map(AsRef::as_ref)
 }
 
 #[cfg(feature = "http")]
-fn parts(context: &RequestContext<RoleServer>) -> Option<&http::request::Parts> {
+fn http_parts(context: &RequestContext<RoleServer>) -> Option<&http::request::Parts> {
     context.extensions.get()
 }

@@ -16,75 +16,75 @@ use tool_runtime::{ErrorKind, RunContext, ToolError};
 
 use super::{
     contained::contained,
-    handler::Handler,
+    handler::RequestHandler,
     offer::{Completing, Prompts, Resources},
-    round::{Answered, Asking, Subject},
+    round::{RoundOutcome, RoundRequest, RoundSubject},
 };
 use crate::content;
 
 /// The most candidates of an answer, by the protocol.
-const CANDIDATES: usize = CompletionInfo::MAX_VALUES;
+const MAX_CANDIDATES: usize = CompletionInfo::MAX_VALUES;
 
-impl Handler {
-    pub(super) fn resources<M: ConstString>(&self) -> Result<&Arc<dyn Resources>, ErrorData> {
+impl RequestHandler {
+    pub(super) fn require_resources<M: ConstString>(&self) -> Result<&Arc<dyn Resources>, ErrorData> {
         self.shared.resources.as_ref().ok_or_else(ErrorData::method_not_found::<M>)
     }
 
-    pub(super) fn prompts<M: ConstString>(&self) -> Result<&Arc<dyn Prompts>, ErrorData> {
+    pub(super) fn require_prompts<M: ConstString>(&self) -> Result<&Arc<dyn Prompts>, ErrorData> {
         self.shared.prompts.as_ref().ok_or_else(ErrorData::method_not_found::<M>)
     }
 
-    pub(super) async fn read(
+    pub(super) async fn read_contents(
         &self,
         request: ReadResourceRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let resources = self.resources::<ReadResourceRequestMethod>()?;
+        let resources = self.require_resources::<ReadResourceRequestMethod>()?;
         let uri = request.uri;
-        let asking = Asking {
-            subject: Subject::Resource(&uri),
+        let asking = RoundRequest {
+            subject: RoundSubject::Resource(&uri),
             arguments: "",
             state: request.request_state,
             responses: request.input_responses,
         };
         let read = async |run: RunContext| {
             let run = Arc::new(run);
-            self.handled(context, Some(&uri), async { resources.read(&run, &uri).await }).await
+            self.run_program_code(context, Some(&uri), async { resources.read(&run, &uri).await }).await
         };
         Ok(match self.in_round(context, asking, self.run_of(context), read, |_| false).await? {
-            Answered::Complete(read) => {
+            RoundOutcome::Complete(read) => {
                 ReadResourceResult::new(read.iter().map(content::to_contents).collect()).into()
             }
-            Answered::Asks(asks) => asks.into(),
+            RoundOutcome::Asks(asks) => asks.into(),
         })
     }
 
-    pub(super) async fn prompt(
+    pub(super) async fn prompt_messages(
         &self,
         request: GetPromptRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let prompts = self.prompts::<GetPromptRequestMethod>()?;
+        let prompts = self.require_prompts::<GetPromptRequestMethod>()?;
         let name = request.name;
-        let arguments = texts(request.arguments.unwrap_or_default())?;
+        let arguments = text_arguments(request.arguments.unwrap_or_default())?;
         let written = json!(arguments).to_string();
-        let asking = Asking {
-            subject: Subject::Prompt(&name),
+        let asking = RoundRequest {
+            subject: RoundSubject::Prompt(&name),
             arguments: &written,
             state: request.request_state,
             responses: request.input_responses,
         };
         let get = async |run: RunContext| {
             let run = Arc::new(run);
-            self.handled(context, None, async { prompts.get(&run, &name, &arguments).await }).await
+            self.run_program_code(context, None, async { prompts.get(&run, &name, &arguments).await }).await
         };
         Ok(match self.in_round(context, asking, self.run_of(context), get, |_| false).await? {
-            Answered::Complete(result) => result.into(),
-            Answered::Asks(asks) => asks.into(),
+            RoundOutcome::Complete(result) => result.into(),
+            RoundOutcome::Asks(asks) => asks.into(),
         })
     }
 
-    pub(super) async fn candidates(
+    pub(super) async fn completion_candidates(
         &self,
         request: CompleteRequestParams,
         context: &RequestContext<RoleServer>,
@@ -99,28 +99,30 @@ impl Handler {
         };
         let candidates = match &request.r#ref {
             Reference::Prompt(prompt) => {
-                let prompts = self.prompts::<CompleteRequestMethod>()?;
+                let prompts = self.require_prompts::<CompleteRequestMethod>()?;
                 let completing = completing(&prompt.name);
-                self.handled(context, None, async { prompts.complete(&run, completing).await }).await?
+                self.run_program_code(context, None, async { prompts.complete(&run, completing).await })
+                    .await?
             }
             Reference::Resource(template) => {
-                let resources = self.resources::<CompleteRequestMethod>()?;
+                let resources = self.require_resources::<CompleteRequestMethod>()?;
                 let completing = completing(&template.uri);
-                self.handled(context, None, async { resources.complete(&run, completing).await }).await?
+                self.run_program_code(context, None, async { resources.complete(&run, completing).await })
+                    .await?
             }
             _ => return Err(ErrorData::invalid_params("`ref` is neither a prompt nor a resource", None)),
         };
         let mut info = CompletionInfo::default();
         info.total = u32::try_from(candidates.len()).ok();
-        info.has_more = Some(candidates.len() > CANDIDATES);
+        info.has_more = Some(candidates.len() > MAX_CANDIDATES);
         info.values = candidates;
-        info.values.truncate(CANDIDATES);
+        info.values.truncate(MAX_CANDIDATES);
         Ok(CompleteResult::new(info))
     }
 
     /// Runs code of the program: until the client cancels the request, and inside the panic barrier. `uri` is the resource that
     /// the request names.
-    pub(super) async fn handled<T>(
+    pub(super) async fn run_program_code<T>(
         &self,
         context: &RequestContext<RoleServer>,
         uri: Option<&str>,
@@ -152,7 +154,7 @@ pub(super) fn error_of(error: &ToolError, uri: Option<&str>) -> ErrorData {
 }
 
 /// The arguments of a prompt, which are texts.
-fn texts(arguments: serde_json::Map<String, Value>) -> Result<BTreeMap<String, String>, ErrorData> {
+fn text_arguments(arguments: serde_json::Map<String, Value>) -> Result<BTreeMap<String, String>, ErrorData> {
     let text = |(name, value)| match value {
         Value::String(text) => Ok((name, text)),
         _ => Err(ErrorData::invalid_params(format!("the argument `{name}` is no text"), None)),

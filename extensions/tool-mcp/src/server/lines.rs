@@ -24,22 +24,22 @@ use super::{
     requests::{ReadMessage, RefusedMessage, read_message, remove_mark},
 };
 
-type Message = RxJsonRpcMessage<RoleServer>;
+type ClientMessage = RxJsonRpcMessage<RoleServer>;
 
 /// A line that the SDK does not read.
 enum TakenLine {
-    Message(Box<Message>),
+    Message(Box<ClientMessage>),
     Refused(Box<RefusedMessage>),
 }
 
 type SharedLine = Arc<Mutex<Option<TakenLine>>>;
 
 /// The bytes that are read at once.
-const BUFFER: usize = 64 * 1024;
+const READ_BUFFER_BYTES: usize = 64 * 1024;
 
 /// A transport over `R` and `W`.
-pub(super) struct Lines<R: AsyncRead + Unpin, W: AsyncWrite> {
-    inner: AsyncRwTransport<RoleServer, Others<R>, W>,
+pub(super) struct StreamTransport<R: AsyncRead + Unpin, W: AsyncWrite> {
+    inner: AsyncRwTransport<RoleServer, OtherLines<R>, W>,
     taken: SharedLine,
     /// The error for a line. No line is read before it is sent, so that a client that reads nothing is not read either.
     sending: Option<Pin<Box<dyn Future<Output = io::Result<()>> + Send>>>,
@@ -49,7 +49,7 @@ pub(super) struct Lines<R: AsyncRead + Unpin, W: AsyncWrite> {
     open: HashSet<RequestId>,
 }
 
-impl<R, W> Lines<R, W>
+impl<R, W> StreamTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -57,8 +57,8 @@ where
     /// Creates a transport. A line of more than `longest` bytes is dropped, and logged.
     pub(super) fn new(read: R, write: W, longest: usize) -> Self {
         let taken = SharedLine::default();
-        let others = Others {
-            read: BufReader::with_capacity(BUFFER, read),
+        let others = OtherLines {
+            read: BufReader::with_capacity(READ_BUFFER_BYTES, read),
             line: Vec::new(),
             longest,
             is_too_long: false,
@@ -75,7 +75,7 @@ where
     /// # Errors
     ///
     /// The answer to a request that it does not receive.
-    fn admit(&mut self, message: &Message) -> Result<bool, Box<RefusedMessage>> {
+    fn admit_message(&mut self, message: &ClientMessage) -> Result<bool, Box<RefusedMessage>> {
         match message {
             JsonRpcMessage::Request(request) => {
                 self.has_begun |= begins_session(&request.request);
@@ -117,7 +117,7 @@ fn begins_session(request: &ClientRequest) -> bool {
     }
 }
 
-impl<R, W> Transport<RoleServer> for Lines<R, W>
+impl<R, W> Transport<RoleServer> for StreamTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -139,7 +139,7 @@ where
         self.inner.send(item)
     }
 
-    async fn receive(&mut self) -> Option<Message> {
+    async fn receive(&mut self) -> Option<ClientMessage> {
         // It may be dropped at any time: the SDK does so itself.
         loop {
             if let Some(sending) = &mut self.sending {
@@ -164,7 +164,7 @@ where
                 .await
             };
             let refused = match taken? {
-                TakenLine::Message(message) => match self.admit(&message) {
+                TakenLine::Message(message) => match self.admit_message(&message) {
                     Ok(true) => return Some(*message),
                     Ok(false) => continue,
                     Err(refused) => refused,
@@ -182,7 +182,7 @@ where
 }
 
 /// The lines that are not calls in the plain form.
-struct Others<R> {
+struct OtherLines<R> {
     read: BufReader<R>,
     /// The line that is read, as far as it is.
     line: Vec<u8>,
@@ -196,7 +196,7 @@ struct Others<R> {
     taken: SharedLine,
 }
 
-impl<R: AsyncRead + Unpin> Others<R> {
+impl<R: AsyncRead + Unpin> OtherLines<R> {
     /// Reads a part of a line; returns `true` at its end, and `None` at the end of the stream.
     fn poll_part(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<bool>>> {
         let available = ready!(Pin::new(&mut self.read).poll_fill_buf(cx))?;
@@ -215,7 +215,7 @@ impl<R: AsyncRead + Unpin> Others<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Others<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for OtherLines<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

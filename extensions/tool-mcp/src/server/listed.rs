@@ -10,7 +10,7 @@ use crate::content;
 
 /// The tools of a registry as listed, in the order of their names.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct ListedTools {
     tools: Vec<Tool>,
     /// For each tool whose results are no objects: its output schema up to 2025-11-25, where they are wrapped.
     wrapped: Vec<Option<Arc<JsonObject>>>,
@@ -19,9 +19,9 @@ pub(super) struct Listed {
 }
 
 /// The property under which a result stands that is no object.
-pub(super) const RESULT: &str = "result";
+pub(super) const RESULT_PROPERTY: &str = "result";
 
-impl Listed {
+impl ListedTools {
     pub(super) fn new(tools: &Registry) -> Self {
         let mut listed = Self::default();
         for definition in tools.definitions() {
@@ -29,8 +29,8 @@ impl Listed {
                 if names_headers(definition) {
                     listed.with_headers.insert(definition.name().to_string());
                 }
-                listed.tools.push(described(definition));
-                listed.wrapped.push(promised(definition).and_then(wrapped));
+                listed.tools.push(listed_tool(definition));
+                listed.wrapped.push(result_schema(definition).and_then(wrapped_schema));
             }
         }
         listed
@@ -38,7 +38,7 @@ impl Listed {
 
     /// One page of at most `size` tools, those after the name `cursor`, with the cursor of the next page. `objects_only`
     /// wraps the schemas of results that are no objects, which revisions before 2026-07-28 do not have.
-    pub(super) fn page(
+    pub(super) fn tool_page(
         &self,
         cursor: Option<&str>,
         size: usize,
@@ -85,7 +85,7 @@ fn names_headers(definition: &ToolDefinition) -> bool {
 }
 
 /// Returns a tool as it is listed.
-fn described(definition: &ToolDefinition) -> Tool {
+fn listed_tool(definition: &ToolDefinition) -> Tool {
     let object = |schema: &Value| match schema {
         Value::Object(schema) => Arc::new(schema.clone()),
         _ => Arc::default(),
@@ -96,13 +96,13 @@ fn described(definition: &ToolDefinition) -> Tool {
         object(&definition.input_schema().to_value()),
     );
     tool.title = (definition.title() != definition.name().as_str()).then(|| definition.title().to_owned());
-    tool.output_schema = promised(definition).map(|schema| object(schema.as_value()));
+    tool.output_schema = result_schema(definition).map(|schema| object(schema.as_value()));
     tool.annotations = content::to_annotations(definition.metadata());
     tool
 }
 
 /// Returns the schema of a tool's results; `None` for plain text, which would only be sent twice.
-pub(super) fn promised(definition: &ToolDefinition) -> Option<&OutputSchema> {
+pub(super) fn result_schema(definition: &ToolDefinition) -> Option<&OutputSchema> {
     let is_text = |schema: &&OutputSchema| {
         let keywords = schema.as_value().as_object();
         keywords.is_some_and(|it| it.get("type") == Some(&json!("string")) && it.len() == 1)
@@ -117,26 +117,26 @@ pub(super) fn is_of_objects(schema: &OutputSchema) -> bool {
 
 /// Returns the schema of an object whose only property has `schema`, unless `schema` admits objects only. Definitions move to
 /// the root, where references find them; other references follow the schema.
-fn wrapped(schema: &OutputSchema) -> Option<Arc<JsonObject>> {
+fn wrapped_schema(schema: &OutputSchema) -> Option<Arc<JsonObject>> {
     if is_of_objects(schema) {
         return None;
     }
     let mut inner = schema.as_value().clone();
-    follow(&mut inner);
+    redirect_references(&mut inner);
     let Value::Object(mut inner) = inner else { return None };
     let definitions = inner.shift_remove("$defs");
     let dialect = inner.shift_remove("$schema");
     let mut root = Map::new();
     root.extend(dialect.map(|dialect| ("$schema".to_owned(), dialect)));
     root.insert("type".to_owned(), json!("object"));
-    root.insert("properties".to_owned(), json!({ RESULT: inner }));
-    root.insert("required".to_owned(), json!([RESULT]));
+    root.insert("properties".to_owned(), json!({ RESULT_PROPERTY: inner }));
+    root.insert("required".to_owned(), json!([RESULT_PROPERTY]));
     root.extend(definitions.map(|definitions| ("$defs".to_owned(), definitions)));
     Some(Arc::new(root))
 }
 
 /// Changes the references to the root, and to parts of it that are no definitions: the root is a property now.
-fn follow(schema: &mut Value) {
+fn redirect_references(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {
             for (keyword, value) in keywords {
@@ -144,13 +144,13 @@ fn follow(schema: &mut Value) {
                     // Values, not schemas.
                     ("const" | "default" | "enum" | "examples", _) => {}
                     ("$ref", Value::String(target)) if is_moved(target) => {
-                        target.insert_str(1, &format!("/properties/{RESULT}"));
+                        target.insert_str(1, &format!("/properties/{RESULT_PROPERTY}"));
                     }
-                    (_, value) => follow(value),
+                    (_, value) => redirect_references(value),
                 }
             }
         }
-        Value::Array(schemas) => schemas.iter_mut().for_each(follow),
+        Value::Array(schemas) => schemas.iter_mut().for_each(redirect_references),
         _ => {}
     }
 }
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn check(schema: Value, expected: Option<Value>) {
-        let wrapped = OutputSchema::new(schema.clone()).ok().and_then(|schema| wrapped(&schema));
+        let wrapped = OutputSchema::new(schema.clone()).ok().and_then(|schema| wrapped_schema(&schema));
         assert_eq!(wrapped.map(|it| Value::Object((*it).clone())), expected, "{schema}");
     }
 

@@ -131,9 +131,9 @@ pub use self::{
 };
 use self::{
     clients::Clients,
-    handler::{Handler, Shared},
-    lines::Lines,
-    listed::Listed,
+    handler::{RequestHandler, ServerState},
+    lines::StreamTransport,
+    listed::ListedTools,
     running::Running,
     seal::Seals,
     session::SessionState,
@@ -316,7 +316,7 @@ impl McpServer {
     ///
     /// If the streams cannot be used, or the client does not speak the protocol.
     pub async fn serve_stdio(self) -> Result<(), ServeError> {
-        let (read, write) = stdio::streams().map_err(ServeError::Streams)?;
+        let (read, write) = stdio::standard_streams().map_err(ServeError::Streams)?;
         self.serve(read, write, CancellationToken::new()).await
     }
 
@@ -337,9 +337,9 @@ impl McpServer {
         let max_request = self.max_request;
         let shared = self.shared()?;
         let read = stdio::Stopping::new(read, stop, Arc::clone(&shared));
-        let transport = Lines::new(read, write, max_request);
+        let transport = StreamTransport::new(read, write, max_request);
         let state = Arc::new(SessionState::new(&shared));
-        match rmcp::service::serve_server(Handler::new(shared, state), transport).await {
+        match rmcp::service::serve_server(RequestHandler::new(shared, state), transport).await {
             Ok(service) => {
                 service.waiting().await.map_err(|error| ServeError::Panicked(error.to_string()))?;
                 Ok(())
@@ -350,15 +350,15 @@ impl McpServer {
         }
     }
 
-    fn shared(self) -> Result<Arc<Shared>, ServeError> {
+    fn shared(self) -> Result<Arc<ServerState>, ServeError> {
         let key = match self.key {
             Some(key) => key,
             None => random_key().map_err(ServeError::Key)?,
         };
         let tools = self.tools.with_approver().map_err(ServeError::Tools)?;
         tools.report_fixed();
-        let listed = tools.fixed().map(Listed::new).unwrap_or_default();
-        Ok(Arc::new(Shared {
+        let listed = tools.fixed_tools().map(ListedTools::new).unwrap_or_default();
+        Ok(Arc::new(ServerState {
             listed: Mutex::new(Arc::new(listed)),
             tools,
             resources: self.resources,

@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 
 /// The text of arguments, as an extension of their request.
 #[derive(Debug, Clone)]
-struct Received(Arc<str>);
+struct ReceivedArguments(Arc<str>);
 
 /// A request to call a tool in the plain form: the members of the protocol, each at most once, with arguments that are an
 /// object.
@@ -36,13 +36,13 @@ pub(super) struct PlainCall<'a> {
     id: &'a RawValue,
     #[serde(borrow)]
     method: Cow<'a, str>,
-    #[serde(borrow, deserialize_with = "object")]
-    params: Params<'a>,
+    #[serde(borrow, deserialize_with = "decode_params")]
+    params: PlainParams<'a>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Params<'a> {
+struct PlainParams<'a> {
     #[serde(rename = "_meta", borrow)]
     meta: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -56,22 +56,22 @@ struct Params<'a> {
 }
 
 /// Decodes an object: `serde` also accepts the list of its values.
-fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Params<'de>, D::Error> {
-    struct OfObject;
+fn decode_params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlainParams<'de>, D::Error> {
+    struct PlainParamsVisitor;
 
-    impl<'de> Visitor<'de> for OfObject {
-        type Value = Params<'de>;
+    impl<'de> Visitor<'de> for PlainParamsVisitor {
+        type Value = PlainParams<'de>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an object")
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Params<'de>, A::Error> {
-            Params::deserialize(MapAccessDeserializer::new(map))
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PlainParams<'de>, A::Error> {
+            PlainParams::deserialize(MapAccessDeserializer::new(map))
         }
     }
 
-    deserializer.deserialize_map(OfObject)
+    deserializer.deserialize_map(PlainParamsVisitor)
 }
 
 /// Takes the request `text` apart, if it has the plain form: returns what `with` returns for the request and the text of its
@@ -149,15 +149,15 @@ fn end_of_string(text: &[u8], start: usize) -> Option<usize> {
 impl PlainCall<'_> {
     /// Returns the request for the SDK, with the text of its arguments as an extension; `None` if a member has another form.
     pub(super) fn into_message(self, arguments: &str) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let Params { meta, name, arguments: _, input_responses, request_state } = self.params;
+        let PlainParams { meta, name, arguments: _, input_responses, request_state } = self.params;
         let mut params = CallToolRequestParams::new(name.into_owned());
-        params.input_responses = decoded(input_responses)?;
-        params.request_state = decoded(request_state)?;
+        params.input_responses = decoded_member(input_responses)?;
+        params.request_state = decoded_member(request_state)?;
         let mut request = CallToolRequest::new(params);
-        if let Some(meta) = decoded::<RequestMetaObject>(meta)? {
+        if let Some(meta) = decoded_member::<RequestMetaObject>(meta)? {
             request.extensions.insert(meta);
         }
-        request.extensions.insert(Received(arguments.into()));
+        request.extensions.insert(ReceivedArguments(arguments.into()));
         let id = serde_json::from_str(self.id.get()).ok()?;
         Some(JsonRpcMessage::request(ClientRequest::CallToolRequest(request), id))
     }
@@ -169,17 +169,17 @@ impl PlainCall<'_> {
 }
 
 /// Decodes a member that may be absent; `None` if it has another form.
-fn decoded<T: for<'de> Deserialize<'de>>(member: Option<&RawValue>) -> Option<Option<T>> {
+fn decoded_member<T: for<'de> Deserialize<'de>>(member: Option<&RawValue>) -> Option<Option<T>> {
     member.map(|it| serde_json::from_str(it.get())).transpose().ok()
 }
 
 /// Takes the text of the arguments of a request, if it was in the plain form. A request over HTTP has it once.
 pub(super) fn take_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
     #[cfg(feature = "http")]
-    if let Some(via) = super::handler::via(context) {
-        return via.arguments.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+    if let Some(facts) = super::handler::http_facts(context) {
+        return facts.arguments.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
     }
-    context.extensions.get::<Received>().map(|received| (*received.0).to_owned())
+    context.extensions.get::<ReceivedArguments>().map(|received| (*received.0).to_owned())
 }
 
 #[cfg(test)]

@@ -21,42 +21,42 @@ use tool_runtime::{
 };
 
 /// The most reports that wait until they are sent.
-const WAITING: usize = 1_024;
+const MAX_WAITING_REPORTS: usize = 1_024;
 
-enum Report {
+enum CallReport {
     Progress(Progress),
     Log(LogLine),
 }
 
-/// The receiver of a call's reports. A body is never delayed by a slow client: reports beyond [`WAITING`] are left out, and
+/// The receiver of a call's reports. A body is never delayed by a slow client: reports beyond [`MAX_WAITING_REPORTS`] are left out, and
 /// the number of the lines among them is sent at the end.
-struct Sink {
+struct ReportSink {
     takes_progress: bool,
     /// The least rank of a line that the client wants.
     least: Option<u8>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingReports>,
     changed: Notify,
 }
 
 /// Not a channel: it would be allocated for each call, and few calls have reports.
 #[derive(Default)]
-struct Waiting {
-    reports: VecDeque<Report>,
+struct WaitingReports {
+    reports: VecDeque<CallReport>,
     /// The number of lines.
     left_out: usize,
     is_over: bool,
 }
 
-impl Sink {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+impl ReportSink {
+    fn lock_waiting(&self) -> MutexGuard<'_, WaitingReports> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, report: Report) {
-        let mut waiting = self.waiting();
-        if waiting.reports.len() == WAITING {
+    fn add(&self, report: CallReport) {
+        let mut waiting = self.lock_waiting();
+        if waiting.reports.len() == MAX_WAITING_REPORTS {
             // A later report replaces progress that was left out.
-            waiting.left_out += usize::from(matches!(report, Report::Log(_)));
+            waiting.left_out += usize::from(matches!(report, CallReport::Log(_)));
             return;
         }
         waiting.reports.push_back(report);
@@ -65,29 +65,29 @@ impl Sink {
     }
 
     /// Ends the reports. The executor discards later ones.
-    fn end(&self) {
-        self.waiting().is_over = true;
+    fn end_reports(&self) {
+        self.lock_waiting().is_over = true;
         self.changed.notify_one();
     }
 
     /// Returns the next report, and `true` if the call is over.
-    fn next(&self) -> (Option<Report>, bool) {
-        let mut waiting = self.waiting();
+    fn next(&self) -> (Option<CallReport>, bool) {
+        let mut waiting = self.lock_waiting();
         (waiting.reports.pop_front(), waiting.is_over)
     }
 }
 
-impl CallSink for Sink {
+impl CallSink for ReportSink {
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
         if self.takes_progress {
-            self.add(Report::Progress(progress));
+            self.add(CallReport::Progress(progress));
         }
         Ok(())
     }
 
     fn log(&self, line: LogLine) -> Result<(), ToolError> {
-        if self.least.is_some_and(|least| rank(level(line.level)) >= least) {
-            self.add(Report::Log(line));
+        if self.least.is_some_and(|least| severity_rank(protocol_level(line.level)) >= least) {
+            self.add(CallReport::Log(line));
         }
         Ok(())
     }
@@ -96,27 +96,27 @@ impl CallSink for Sink {
 /// The request that a log line belongs to, on its way to the transport.
 #[derive(Debug, Clone)]
 #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "the transport of sessions over HTTP reads it"))]
-pub(super) struct OfRequest(pub(super) RequestId);
+pub(super) struct LogOrigin(pub(super) RequestId);
 
 /// The reports of one call.
 pub(super) struct Reports {
-    sink: Arc<Sink>,
+    sink: Arc<ReportSink>,
     token: Option<ProgressToken>,
 }
 
 impl Reports {
     /// Creates the receiver for a call, and the reports to be sent; `None` if the client wants neither progress, for which
     /// it sends a `token`, nor lines of at least `level`.
-    pub(super) fn of(
+    pub(super) fn requested_by(
         token: Option<ProgressToken>,
         level: Option<LoggingLevel>,
     ) -> Option<(Arc<dyn CallSink>, Self)> {
-        let (takes_progress, least) = (token.is_some(), level.map(rank));
+        let (takes_progress, least) = (token.is_some(), level.map(severity_rank));
         if !takes_progress && least.is_none() {
             return None;
         }
         let (waiting, changed) = (Mutex::default(), Notify::new());
-        let sink = Arc::new(Sink { takes_progress, least, waiting, changed });
+        let sink = Arc::new(ReportSink { takes_progress, least, waiting, changed });
         Some((Arc::clone(&sink) as _, Self { sink, token }))
     }
 
@@ -129,7 +129,7 @@ impl Reports {
     ) -> T {
         let over = async {
             let outcome = running.await;
-            self.sink.end();
+            self.sink.end_reports();
             outcome
         };
         tokio::join!(over, self.send_all(context, tool)).0
@@ -139,31 +139,31 @@ impl Reports {
     async fn send_all(&self, context: &RequestContext<RoleServer>, tool: &str) {
         loop {
             match self.sink.next() {
-                (Some(report), _) => self.send(report, context, tool).await,
+                (Some(report), _) => self.send_report(report, context, tool).await,
                 (None, true) => break,
                 (None, false) => self.sink.changed.notified().await,
             }
         }
-        let left_out = self.sink.waiting().left_out;
+        let left_out = self.sink.lock_waiting().left_out;
         if left_out > 0 {
             let line = LogLine::new(LogLevel::Warning, format!("{left_out} log lines were left out"));
-            self.send(Report::Log(line), context, tool).await;
+            self.send_report(CallReport::Log(line), context, tool).await;
         }
     }
 
     /// Sends a report. One that cannot be sent is logged: the call goes on.
-    async fn send(&self, report: Report, context: &RequestContext<RoleServer>, tool: &str) {
+    async fn send_report(&self, report: CallReport, context: &RequestContext<RoleServer>, tool: &str) {
         let peer = &context.peer;
         let sent = match (report, &self.token) {
-            (Report::Progress(progress), Some(token)) => {
+            (CallReport::Progress(progress), Some(token)) => {
                 peer.notify_progress(progress_of(token.clone(), progress)).await
             }
-            (Report::Log(line), _) => {
-                let mut notification = Notification::new(message(line, tool));
-                notification.extensions.insert(OfRequest(context.id.clone()));
+            (CallReport::Log(line), _) => {
+                let mut notification = Notification::new(log_message(line, tool));
+                notification.extensions.insert(LogOrigin(context.id.clone()));
                 peer.send_notification(ServerNotification::LoggingMessageNotification(notification)).await
             }
-            (Report::Progress(_), None) => return,
+            (CallReport::Progress(_), None) => return,
         };
         if let Err(error) = sent {
             tracing::debug!(%error, tool, "a report of a call cannot be sent");
@@ -179,8 +179,8 @@ fn progress_of(token: ProgressToken, progress: Progress) -> ProgressNotification
 }
 
 /// A line as a message: its text, or its data with the text under `message`.
-fn message(line: LogLine, tool: &str) -> LoggingMessageNotificationParam {
-    let level = level(line.level);
+fn log_message(line: LogLine, tool: &str) -> LoggingMessageNotificationParam {
+    let level = protocol_level(line.level);
     let data = match line.data {
         Value::Null => Value::String(line.message),
         data => serde_json::json!({ "message": line.message, "data": data }),
@@ -188,7 +188,7 @@ fn message(line: LogLine, tool: &str) -> LoggingMessageNotificationParam {
     LoggingMessageNotificationParam::new(level, data).with_logger(tool)
 }
 
-fn level(level: LogLevel) -> LoggingLevel {
+fn protocol_level(level: LogLevel) -> LoggingLevel {
     match level {
         LogLevel::Debug => LoggingLevel::Debug,
         LogLevel::Info => LoggingLevel::Info,
@@ -202,6 +202,6 @@ fn level(level: LogLevel) -> LoggingLevel {
 }
 
 /// The severity as a number, least first.
-fn rank(level: LoggingLevel) -> u8 {
+fn severity_rank(level: LoggingLevel) -> u8 {
     level as u8
 }

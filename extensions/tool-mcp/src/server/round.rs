@@ -24,19 +24,19 @@ use tool_runtime::{RunContext, ToolDefinition, ToolError, definition::ContentHas
 
 use super::{
     Caller,
-    approval::APPROVAL,
+    approval::APPROVAL_PREFIX,
     call::is_modern,
-    caller::Way,
-    handler::Handler,
-    seal::{Binding, Sealed},
+    caller::QuestionChannel,
+    handler::RequestHandler,
+    seal::{SealedState, StateBinding},
 };
 
 /// The code of the error for a server that is at one of its limits, or ends.
 pub(super) const UNAVAILABLE: ErrorCode = ErrorCode(-32_000);
 
 /// A request whose handling may ask questions: a call, a prompt, or a resource.
-pub(super) struct Asking<'a> {
-    pub(super) subject: Subject<'a>,
+pub(super) struct RoundRequest<'a> {
+    pub(super) subject: RoundSubject<'a>,
     /// As JSON.
     pub(super) arguments: &'a str,
     pub(super) state: Option<String>,
@@ -44,83 +44,83 @@ pub(super) struct Asking<'a> {
 }
 
 /// The tool, the prompt or the resource of a request.
-pub(super) enum Subject<'a> {
+pub(super) enum RoundSubject<'a> {
     Tool(&'a ToolDefinition),
     Prompt(&'a str),
     Resource(&'a str),
 }
 
 /// The answer to a request whose handling may ask questions.
-pub(super) enum Answered<T> {
+pub(super) enum RoundOutcome<T> {
     Complete(T),
     Asks(InputRequiredResult),
 }
 
 /// The answers of a client to questions that were not asked yet.
-fn unasked(answers: Option<InputResponses>) -> BTreeMap<String, Value> {
-    answers.unwrap_or_default().into_iter().filter(|(name, _)| !name.starts_with(APPROVAL)).collect()
+fn unsolicited_answers(answers: Option<InputResponses>) -> BTreeMap<String, Value> {
+    answers.unwrap_or_default().into_iter().filter(|(name, _)| !name.starts_with(APPROVAL_PREFIX)).collect()
 }
 
-impl Asking<'_> {
+impl RoundRequest<'_> {
     /// The request that a state belongs to: another caller, definition or other arguments are another.
-    fn binding(&self, caller: String) -> Binding {
+    fn state_binding(&self, caller: String) -> StateBinding {
         let definition = match &self.subject {
-            Subject::Tool(definition) => format!("tool {}", definition.content_hash()),
-            Subject::Prompt(name) => format!("prompt {name}"),
-            Subject::Resource(uri) => format!("resource {uri}"),
+            RoundSubject::Tool(definition) => format!("tool {}", definition.content_hash()),
+            RoundSubject::Prompt(name) => format!("prompt {name}"),
+            RoundSubject::Resource(uri) => format!("resource {uri}"),
         };
         let arguments = ContentHash::of_json(self.arguments).map(|hash| hash.to_string());
-        Binding { caller, definition, arguments: arguments.unwrap_or_else(|| self.arguments.to_owned()) }
+        StateBinding { caller, definition, arguments: arguments.unwrap_or_else(|| self.arguments.to_owned()) }
     }
 }
 
-impl Handler {
+impl RequestHandler {
     /// Runs `body` with a [`Caller`] in its run, until it completes or asks a question that ends the round. `has_failed` tells
     /// failures that are results from other results.
     pub(super) async fn in_round<T, F>(
         &self,
         context: &RequestContext<RoleServer>,
-        mut asking: Asking<'_>,
+        mut request: RoundRequest<'_>,
         run: RunContext,
         body: impl FnOnce(RunContext) -> F,
         has_failed: fn(&T) -> bool,
-    ) -> Result<Answered<T>, ErrorData>
+    ) -> Result<RoundOutcome<T>, ErrorData>
     where
         F: Future<Output = Result<T, ErrorData>>,
     {
-        let _running = self.admitted(context)?;
+        let _running = self.admit_request(context)?;
         let is_modern = is_modern(context);
         let seals = &self.shared.seals;
-        let answers = match (is_modern, asking.state.take()) {
+        let answers = match (is_modern, request.state.take()) {
             (true, Some(state)) => {
-                let binding = asking.binding(self.holder_of(context));
-                seals.open(&state, &binding).await?.answers(asking.responses.take())
+                let binding = request.state_binding(self.holder_of(context));
+                seals.open_state(&state, &binding).await?.merged_answers(request.responses.take())
             }
             // A client may answer questions that it expects. No call is approved unasked.
-            (true, None) => unasked(asking.responses.take()),
+            (true, None) => unsolicited_answers(request.responses.take()),
             (false, _) => BTreeMap::new(),
         };
         let round = Arc::new(Round::with_answers(answers));
-        let way = match is_modern {
-            true => Way::Round(Arc::clone(&round)),
-            false => Way::Request(context.peer.clone(), self.shared.question_timeout),
+        let channel = match is_modern {
+            true => QuestionChannel::Round(Arc::clone(&round)),
+            false => QuestionChannel::Request(context.peer.clone(), self.shared.question_timeout),
         };
-        let run = run.provide(Caller::new(way, self.described(context).capabilities));
+        let run = run.provide(Caller::new(channel, self.client_description(context).capabilities));
         let mut body = pin!(body(run));
         tokio::select! {
             biased;
             result = &mut body => {
                 if result.as_ref().map_or(true, has_failed)
-                    && let Some(lacking) = round.lacking()
+                    && let Some(lacking) = round.missing_capabilities()
                 {
                     return Err(ErrorData::missing_required_client_capability(lacking));
                 }
-                Ok(Answered::Complete(result?))
+                Ok(RoundOutcome::Complete(result?))
             }
-            asked = round.questions() => {
-                let binding = asking.binding(self.holder_of(context));
-                let state = seals.seal(&Sealed::new(round.answers().clone(), &asked), &binding)?;
-                Ok(Answered::Asks(InputRequiredResult::new(Some(asked), Some(state))))
+            asked = round.wait_for_questions() => {
+                let binding = request.state_binding(self.holder_of(context));
+                let state = seals.seal_state(&SealedState::new(round.answers().clone(), &asked), &binding)?;
+                Ok(RoundOutcome::Asks(InputRequiredResult::new(Some(asked), Some(state))))
             }
         }
     }
@@ -151,7 +151,7 @@ impl Round {
 
     /// Returns the answer to the question `name`, or never, if it was not answered yet: the round then ends. An answer that is
     /// none to this question counts as no answer.
-    pub(super) async fn ask<T: DeserializeOwned>(
+    pub(super) async fn ask_question<T: DeserializeOwned>(
         &self,
         name: &str,
         request: InputRequest,
@@ -172,12 +172,12 @@ impl Round {
     }
 
     /// Notes a capability that the tool requires and the client lacks.
-    pub(super) fn lack(&self, capability: &'static str) {
+    pub(super) fn note_missing(&self, capability: &'static str) {
         self.lacking.lock().unwrap_or_else(PoisonError::into_inner).insert(capability);
     }
 
     /// The capabilities that the tool requires and the client lacks, if any.
-    fn lacking(&self) -> Option<ClientCapabilities> {
+    fn missing_capabilities(&self) -> Option<ClientCapabilities> {
         let lacking = self.lacking.lock().unwrap_or_else(PoisonError::into_inner);
         let named = lacking.iter().map(|name| ((*name).to_owned(), json!({})));
         let named: serde_json::Map<_, _> = named.collect();
@@ -188,7 +188,7 @@ impl Round {
     }
 
     /// Completes when a question was asked; returns all questions that were.
-    pub(super) async fn questions(&self) -> InputRequests {
+    pub(super) async fn wait_for_questions(&self) -> InputRequests {
         self.has_asked.notified().await;
         std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -13,10 +13,10 @@ use std::{
 use rmcp::{ErrorData, RoleServer, service::RequestContext};
 use tokio_util::task::task_tracker::{TaskTracker, TaskTrackerToken};
 
-use super::{handler::Handler, round::UNAVAILABLE};
+use super::{handler::RequestHandler, round::UNAVAILABLE};
 
 /// The number of requests of one caller: of an identity, or else of a connection.
-pub(super) type OfCaller = Arc<AtomicUsize>;
+pub(super) type CallerCount = Arc<AtomicUsize>;
 
 /// The calls, prompts and resources that a server works on.
 pub(super) struct Running {
@@ -45,7 +45,7 @@ impl Running {
 
     /// The number of an identity.
     #[cfg(feature = "http")]
-    fn of_identity(&self, subject: &str) -> OfCaller {
+    fn of_identity(&self, subject: &str) -> CallerCount {
         /// The identities that are kept before those without requests are removed.
         const KEPT: usize = 1_024;
         let mut identities = self.identities.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,29 +55,30 @@ impl Running {
         if identities.len() >= KEPT.max(self.limit.saturating_mul(2)) {
             identities.retain(|_, number| number.strong_count() > 0);
         }
-        let number = OfCaller::default();
+        let number = CallerCount::default();
         identities.insert(subject.to_owned(), Arc::downgrade(&number));
         number
     }
 
     /// Counts one more, for a caller with the number `own`, until the answer is dropped.
-    fn start(&self, own: OfCaller) -> Result<OneRunning, ErrorData> {
+    fn start_request(&self, own: CallerCount) -> Result<OneRunning, ErrorData> {
         let limit = self.of_caller;
-        let own = Counted::within(limit, own)
-            .ok_or_else(|| refused(format!("{limit} calls of this caller run, the limit of each caller")))?;
-        let all = Counted::within(self.limit, Arc::clone(&self.count))
-            .ok_or_else(|| refused(format!("{} calls run, the limit of the server", self.limit)))?;
+        let own = Counted::increment_below(limit, own).ok_or_else(|| {
+            limit_error(format!("{limit} calls of this caller run, the limit of each caller"))
+        })?;
+        let all = Counted::increment_below(self.limit, Arc::clone(&self.count))
+            .ok_or_else(|| limit_error(format!("{} calls run, the limit of the server", self.limit)))?;
         Ok(OneRunning { _counted: [own, all], _token: self.all.token() })
     }
 
     /// Waits until none runs.
-    pub(super) async fn ended(&self) {
+    pub(super) async fn wait_until_idle(&self) {
         self.all.close();
         self.all.wait().await;
     }
 }
 
-fn refused(reason: String) -> ErrorData {
+fn limit_error(reason: String) -> ErrorData {
     ErrorData::new(UNAVAILABLE, format!("{reason}; try again later"), None)
 }
 
@@ -92,7 +93,7 @@ struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
     /// Adds one to `number`, unless it has reached `limit`.
-    fn within(limit: usize, number: Arc<AtomicUsize>) -> Option<Self> {
+    fn increment_below(limit: usize, number: Arc<AtomicUsize>) -> Option<Self> {
         let admit = |number| (number < limit).then_some(number + 1);
         number.fetch_update(Ordering::AcqRel, Ordering::Acquire, admit).ok()?;
         Some(Self(number))
@@ -105,15 +106,18 @@ impl Drop for Counted {
     }
 }
 
-impl Handler {
+impl RequestHandler {
     /// Counts a request until the answer is dropped.
-    pub(super) fn admitted(&self, context: &RequestContext<RoleServer>) -> Result<OneRunning, ErrorData> {
+    pub(super) fn admit_request(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<OneRunning, ErrorData> {
         let running = &self.shared.running;
         #[cfg(feature = "http")]
         if let Some(identity) = super::handler::via(context).and_then(|via| via.identity.as_ref()) {
-            return running.start(running.of_identity(&identity.subject));
+            return running.start_request(running.of_identity(&identity.subject));
         }
         let _ = context;
-        running.start(Arc::clone(&self.running))
+        running.start_request(Arc::clone(&self.running))
     }
 }

@@ -17,7 +17,7 @@ use tool_runtime::{BoxFuture, ErrorKind, ToolError, call::CallId};
 use super::{contained::contained, round::UNAVAILABLE};
 
 /// The most states that are remembered as used. Beyond it, states are refused until the oldest expire: none is used twice.
-const USED: usize = 100_000;
+const MAX_USED_STATES: usize = 100_000;
 
 /// The used states of calls, for a server of several processes, so that each state is accepted once by all of them together.
 ///
@@ -63,11 +63,11 @@ struct InMemory(Mutex<HashMap<String, SystemTime>>);
 impl UsedStates for InMemory {
     fn mark<'a>(&'a self, id: &'a str, until: SystemTime) -> BoxFuture<'a, Result<bool, ToolError>> {
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if used.len() >= USED {
+        if used.len() >= MAX_USED_STATES {
             let now = SystemTime::now();
             used.retain(|_, until| *until > now);
         }
-        let marked = match used.len() >= USED {
+        let marked = match used.len() >= MAX_USED_STATES {
             true => Err(ToolError::new(ErrorKind::Unavailable, "too many calls wait for answers")),
             false => Ok(used.insert(id.to_owned(), until).is_none()),
         };
@@ -76,16 +76,16 @@ impl UsedStates for InMemory {
 }
 
 /// The facts that a state is bound to: it opens for the same caller, tool and arguments only.
-pub(super) struct Binding {
+pub(super) struct StateBinding {
     pub(super) caller: String,
     pub(super) definition: String,
     /// The hash of their canonical form.
     pub(super) arguments: String,
 }
 
-impl Binding {
+impl StateBinding {
     /// The parts with their lengths, so that no two bindings have the same bytes.
-    fn bytes(&self) -> Vec<u8> {
+    fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for part in [&self.caller, &self.definition, &self.arguments] {
             bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
@@ -97,7 +97,7 @@ impl Binding {
 
 /// The content of a state.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Sealed {
+pub(super) struct SealedState {
     /// Tells the state from all others, so that it is used once.
     id: String,
     /// The answers of the rounds so far.
@@ -106,13 +106,13 @@ pub(super) struct Sealed {
     asked: Vec<String>,
 }
 
-impl Sealed {
+impl SealedState {
     pub(super) fn new(answers: BTreeMap<String, Value>, asked: &InputRequests) -> Self {
         Self { id: CallId::generate().to_string(), answers, asked: asked.keys().cloned().collect() }
     }
 
     /// The answers so far, with those of `responses` that were asked for.
-    pub(super) fn answers(self, responses: Option<InputResponses>) -> BTreeMap<String, Value> {
+    pub(super) fn merged_answers(self, responses: Option<InputResponses>) -> BTreeMap<String, Value> {
         let mut answers = self.answers;
         let asked = self.asked;
         answers.extend(responses.unwrap_or_default().into_iter().filter(|(name, _)| asked.contains(name)));
@@ -121,7 +121,7 @@ impl Sealed {
 }
 
 /// The lifetime of a state whose own is beyond the clock: 30 years.
-const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+const MAX_STATE_LIFETIME: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// Seals states, and opens each once.
 pub(super) struct Seals {
@@ -137,8 +137,12 @@ impl Seals {
         Self { codec: RequestStateCodec::new_unchecked(key.to_vec()), ttl, used }
     }
 
-    pub(super) fn seal(&self, state: &Sealed, binding: &Binding) -> Result<String, ErrorData> {
-        let bound = binding.bytes();
+    pub(super) fn seal_state(
+        &self,
+        state: &SealedState,
+        binding: &StateBinding,
+    ) -> Result<String, ErrorData> {
+        let bound = binding.to_bytes();
         let options = SealOptions::new().associated_data(&bound).ttl(self.ttl);
         self.codec.seal_json_with(state, &options).map_err(|error| {
             ErrorData::internal_error(format!("the state of the call cannot be written: {error}"), None)
@@ -173,7 +177,7 @@ impl Seals {
         String::from_utf8(event).ok()
     }
 
-    /// Differs from the bytes of a [`Binding`], which begin with a length.
+    /// Differs from the bytes of a [`StateBinding`], which begin with a length.
     #[cfg(feature = "http")]
     fn event_of(session: &str) -> Vec<u8> {
         format!("event of {session}").into_bytes()
@@ -185,15 +189,19 @@ impl Seals {
     }
 
     /// Opens a state, and marks it as used.
-    pub(super) async fn open(&self, text: &str, binding: &Binding) -> Result<Sealed, ErrorData> {
+    pub(super) async fn open_state(
+        &self,
+        text: &str,
+        binding: &StateBinding,
+    ) -> Result<SealedState, ErrorData> {
         let refused =
             |reason: &str| ErrorData::invalid_params(format!("`requestState` is refused: {reason}"), None);
-        let state: Sealed = self.codec.open_json_with(text, &binding.bytes()).map_err(|_| {
+        let state: SealedState = self.codec.open_json_with(text, &binding.to_bytes()).map_err(|_| {
             refused("it is expired, changed, or of another caller, tool or arguments; call without it")
         })?;
         // It was sealed before now.
         let now = SystemTime::now();
-        let until = now.checked_add(self.ttl).unwrap_or(now + LONGEST);
+        let until = now.checked_add(self.ttl).unwrap_or(now + MAX_STATE_LIFETIME);
         match contained(|| self.used.mark(&state.id, until)).await {
             Ok(true) => Ok(state),
             Ok(false) => Err(refused("it was used before; call without it")),
@@ -214,12 +222,12 @@ mod tests {
     #[tokio::test]
     async fn used_states_are_remembered_until_they_expire() {
         let now = SystemTime::now();
-        for (until, is_accepted) in [(now, true), (now + LONGEST, false)] {
+        for (until, is_accepted) in [(now, true), (now + MAX_STATE_LIFETIME, false)] {
             let used = InMemory::default();
-            for number in 0..USED {
+            for number in 0..MAX_USED_STATES {
                 assert!(used.mark(&number.to_string(), until).await.unwrap());
             }
-            assert_eq!(used.mark("one more", now + LONGEST).await.is_ok(), is_accepted);
+            assert_eq!(used.mark("one more", now + MAX_STATE_LIFETIME).await.is_ok(), is_accepted);
         }
     }
 }

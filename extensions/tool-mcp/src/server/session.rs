@@ -6,15 +6,15 @@ use rmcp::model::LoggingLevel;
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use super::{
-    announce::{Signals, Subscribed},
-    handler::Shared,
+    announce::{Signals, Subscriptions},
+    handler::ServerState,
 };
 
 /// The state of a session. Over HTTP, it outlives the handler of a session that rests.
 pub(super) struct SessionState {
     level: Mutex<LoggingLevel>,
     /// The resources that the client subscribed to.
-    pub(super) subscribed: Subscribed,
+    pub(super) subscribed: Subscriptions,
     /// The changes that the client has not been told, once it is initialized.
     pub(super) signals: AsyncMutex<Option<Signals>>,
     /// The number of streams on which the client receives changes.
@@ -22,17 +22,17 @@ pub(super) struct SessionState {
 }
 
 impl SessionState {
-    pub(super) fn new(shared: &Shared) -> Self {
+    pub(super) fn new(shared: &ServerState) -> Self {
         Self {
             level: Mutex::new(LoggingLevel::Debug),
-            subscribed: Subscribed::to(shared),
+            subscribed: Subscriptions::new(shared),
             signals: AsyncMutex::default(),
             listeners: watch::Sender::new(0),
         }
     }
 
     /// Returns the least severity of the log lines that the client wants.
-    pub(super) fn level(&self) -> LoggingLevel {
+    pub(super) fn log_level(&self) -> LoggingLevel {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -41,15 +41,15 @@ impl SessionState {
     }
 
     /// Begins to note changes, unless it has begun.
-    pub(super) fn note_changes(&self, shared: &Shared) {
+    pub(super) fn note_changes(&self, shared: &ServerState) {
         // Locked, they are being sent.
         if let Ok(mut signals) = self.signals.try_lock() {
-            signals.get_or_insert_with(|| Signals::of(shared));
+            signals.get_or_insert_with(|| Signals::from_now(shared));
         }
     }
 
     /// Returns the number of streams on which the client receives changes, as it changes.
-    pub(super) fn listeners(&self) -> watch::Receiver<usize> {
+    pub(super) fn listener_count(&self) -> watch::Receiver<usize> {
         self.listeners.subscribe()
     }
 

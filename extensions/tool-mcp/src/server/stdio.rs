@@ -23,10 +23,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{UnixStream, unix::pipe};
 use tool_runtime::CancellationToken;
 
-use super::handler::Shared;
+use super::handler::ServerState;
 
 /// The streams of the protocol.
-type Streams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
+type StandardStreams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
 
 /// Returns the standard streams, which are of the protocol alone: what the program prints from now on goes to the standard
 /// error, since a line that is not of the protocol would break it, and its standard input is empty, since a request that
@@ -34,7 +34,7 @@ type Streams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + U
 ///
 /// Pipes and sockets are polled; a read or write of another file occupies a thread.
 #[cfg(unix)]
-pub(super) fn streams() -> io::Result<Streams> {
+pub(super) fn standard_streams() -> io::Result<StandardStreams> {
     /// The lowest descriptor that is not of a standard stream.
     const OTHERS: i32 = 3;
 
@@ -43,22 +43,22 @@ pub(super) fn streams() -> io::Result<Streams> {
     let error = File::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), OTHERS)?).metadata()?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-    let read: Box<dyn AsyncRead + Send + Unpin> = match Kind::of(&input.metadata()?, &error) {
-        Kind::Pipe => Box::new(pipe::Receiver::from_file(input)?),
-        Kind::Socket => Box::new(socket(input)?),
-        Kind::Other => Box::new(tokio::fs::File::from_std(input)),
+    let read: Box<dyn AsyncRead + Send + Unpin> = match StreamKind::of_file(&input.metadata()?, &error) {
+        StreamKind::Pipe => Box::new(pipe::Receiver::from_file(input)?),
+        StreamKind::Socket => Box::new(socket_stream(input)?),
+        StreamKind::Other => Box::new(tokio::fs::File::from_std(input)),
     };
-    let write: Box<dyn AsyncWrite + Send + Unpin> = match Kind::of(&output.metadata()?, &error) {
-        Kind::Pipe => Box::new(pipe::Sender::from_file(output)?),
-        Kind::Socket => Box::new(socket(output)?),
-        Kind::Other => Box::new(tokio::fs::File::from_std(output)),
+    let write: Box<dyn AsyncWrite + Send + Unpin> = match StreamKind::of_file(&output.metadata()?, &error) {
+        StreamKind::Pipe => Box::new(pipe::Sender::from_file(output)?),
+        StreamKind::Socket => Box::new(socket_stream(output)?),
+        StreamKind::Other => Box::new(tokio::fs::File::from_std(output)),
     };
     Ok((read, write))
 }
 
 /// Returns a stream that is a socket, as Node.js has them.
 #[cfg(unix)]
-fn socket(stream: File) -> io::Result<UnixStream> {
+fn socket_stream(stream: File) -> io::Result<UnixStream> {
     let stream = StdStream::from(OwnedFd::from(stream));
     stream.set_nonblocking(true)?;
     UnixStream::from_std(stream)
@@ -66,7 +66,7 @@ fn socket(stream: File) -> io::Result<UnixStream> {
 
 /// A kind of stream.
 #[cfg(unix)]
-enum Kind {
+enum StreamKind {
     Pipe,
     Socket,
     /// Also a stream that is the standard error, too: what can be polled never blocks, and printing to it would fail.
@@ -74,8 +74,8 @@ enum Kind {
 }
 
 #[cfg(unix)]
-impl Kind {
-    fn of(stream: &Metadata, error: &Metadata) -> Self {
+impl StreamKind {
+    fn of_file(stream: &Metadata, error: &Metadata) -> Self {
         match stream.file_type() {
             _ if (stream.dev(), stream.ino()) == (error.dev(), error.ino()) => Self::Other,
             kind if kind.is_fifo() => Self::Pipe,
@@ -87,7 +87,7 @@ impl Kind {
 
 /// Returns the standard streams. What the program prints breaks the protocol.
 #[cfg(not(unix))]
-pub(super) fn streams() -> io::Result<Streams> {
+pub(super) fn standard_streams() -> io::Result<StandardStreams> {
     Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
 }
 
@@ -102,12 +102,12 @@ pub(super) struct Stopping<R> {
 }
 
 impl<R> Stopping<R> {
-    pub(super) fn new(read: R, stop: CancellationToken, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(read: R, stop: CancellationToken, shared: Arc<ServerState>) -> Self {
         let (stopped, subscriptions) = (stop.clone(), shared.stopping.clone());
         let ended: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
             stopped.cancelled().await;
             shared.stopping.cancel();
-            if tokio::time::timeout(shared.shutdown_time, shared.running.ended()).await.is_err() {
+            if tokio::time::timeout(shared.shutdown_time, shared.running.wait_until_idle()).await.is_err() {
                 tracing::warn!("the server ends before all its calls do");
             }
         });

@@ -25,9 +25,9 @@ use tool_runtime::{
 
 use super::{
     Caller,
-    call::{Call, answer_of},
-    caller::Way,
-    handler::Shared,
+    call::{ToolCallRequest, answer_of},
+    caller::QuestionChannel,
+    handler::ServerState,
     round::UNAVAILABLE,
 };
 
@@ -141,7 +141,7 @@ impl KeptTasks {
     }
 
     /// Notes that the task `id` has ended. Returns the tasks that are removed for its result.
-    fn end(&mut self, id: &str, bytes: usize, max_bytes: usize) -> Vec<KeptTask> {
+    fn note_end(&mut self, id: &str, bytes: usize, max_bytes: usize) -> Vec<KeptTask> {
         let Some(task) = self.tasks.get_mut(id) else { return Vec::new() };
         task.result_bytes = Some(bytes);
         self.result_bytes = self.result_bytes.saturating_add(bytes);
@@ -161,13 +161,13 @@ impl Tasks {
         Self { lifetime, limits, kept: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, KeptTasks> {
+    fn lock_tasks(&self) -> MutexGuard<'_, KeptTasks> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the manager of the task `id`, if it is one of `caller`.
-    fn manager(&self, id: &str, caller: Option<&str>) -> Result<TaskManager, ErrorData> {
-        match self.lock().tasks.get(id) {
+    fn task_manager(&self, id: &str, caller: Option<&str>) -> Result<TaskManager, ErrorData> {
+        match self.lock_tasks().tasks.get(id) {
             Some(task) if task.owner.as_deref() == caller => Ok(task.manager.clone()),
             _ => {
                 let message = format!(
@@ -183,22 +183,22 @@ impl Tasks {
         request: &GetTaskParams,
         caller: Option<&str>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let manager = self.manager(&request.task_id, caller)?;
+        let manager = self.task_manager(&request.task_id, caller)?;
         manager.get_task(&request.task_id).map(GetTaskResult::new)
     }
 
     pub(super) fn update(&self, request: UpdateTaskParams, caller: Option<&str>) -> Result<(), ErrorData> {
-        let manager = self.manager(&request.task_id, caller)?;
+        let manager = self.task_manager(&request.task_id, caller)?;
         manager.update_task(&request.task_id, request.input_responses)
     }
 
     pub(super) fn cancel(&self, request: &CancelTaskParams, caller: Option<&str>) -> Result<(), ErrorData> {
-        self.manager(&request.task_id, caller)?.cancel_task(&request.task_id)
+        self.task_manager(&request.task_id, caller)?.cancel_task(&request.task_id)
     }
 
     /// Starts a task of `caller`. `shared` has these tasks.
-    fn start<F>(
-        shared: &Arc<Shared>,
+    fn start_task<F>(
+        shared: &Arc<ServerState>,
         caller: Option<String>,
         body: impl FnOnce(TaskContext) -> F,
     ) -> Result<CreateTaskResult, ErrorData>
@@ -208,18 +208,18 @@ impl Tasks {
         let tasks = &shared.tasks;
         // Dropped outside the lock, with code of the program.
         let mut removed = Vec::new();
-        let mut kept = tasks.lock();
-        tasks.admit(&mut kept, caller.as_deref(), &mut removed)?;
+        let mut kept = tasks.lock_tasks();
+        tasks.make_room(&mut kept, caller.as_deref(), &mut removed)?;
         let lifetime = u64::try_from(tasks.lifetime.as_millis()).unwrap_or(u64::MAX);
         let options = TaskOptions::new().with_ttl_ms(lifetime);
         let manager = TaskManager::new();
         let task = manager.spawn(options, |task| {
-            let ending = Ending { shared: Arc::downgrade(shared), id: task.task_id().to_owned(), bytes: 0 };
+            let ending = TaskEnd { shared: Arc::downgrade(shared), id: task.task_id().to_owned(), bytes: 0 };
             let body = tokio::time::timeout(tasks.lifetime, body(task));
             Box::pin(async move {
                 // Moved as a whole, so that it is dropped with the body.
                 let mut ending = ending;
-                let result = body.await.unwrap_or_else(|_| Err(TaskExit::Error(expired())));
+                let result = body.await.unwrap_or_else(|_| Err(TaskExit::Error(expired_error())));
                 ending.bytes = result.as_ref().map_or(0, size_of_result);
                 result
             })
@@ -231,7 +231,7 @@ impl Tasks {
     }
 
     /// Makes a place for one more task: tasks that have ended go first. Returns an error if too many of them run.
-    fn admit(
+    fn make_room(
         &self,
         kept: &mut KeptTasks,
         caller: Option<&str>,
@@ -262,22 +262,22 @@ impl Tasks {
 }
 
 /// Notes the end of a task, also of one that panics.
-struct Ending {
-    shared: Weak<Shared>,
+struct TaskEnd {
+    shared: Weak<ServerState>,
     id: String,
     bytes: usize,
 }
 
-impl Drop for Ending {
+impl Drop for TaskEnd {
     fn drop(&mut self) {
         let Some(shared) = self.shared.upgrade() else { return };
         let tasks = &shared.tasks;
-        let removed = tasks.lock().end(&self.id, self.bytes, tasks.limits.max_result_bytes);
+        let removed = tasks.lock_tasks().note_end(&self.id, self.bytes, tasks.limits.max_result_bytes);
         drop(removed);
     }
 }
 
-fn expired() -> ErrorData {
+fn expired_error() -> ErrorData {
     ErrorData::internal_error("the time of the task is over", None)
 }
 
@@ -302,15 +302,15 @@ impl io::Write for ByteCounter {
     }
 }
 
-impl Call<'_> {
+impl ToolCallRequest<'_> {
     /// Returns `true` if the call becomes a task: of a long-running tool, for a client that knows tasks.
     pub(super) fn is_task(&self, definition: &ToolDefinition) -> bool {
-        let knows = || self.handler.described(&self.context).capabilities.supports_tasks();
+        let knows = || self.handler.client_description(&self.context).capabilities.supports_tasks();
         self.is_modern && definition.metadata().is_long_running() && knows()
     }
 
     /// Starts the call as a task.
-    pub(super) fn task(
+    pub(super) fn start_as_task(
         &self,
         executor: Executor,
         definition: ToolDefinition,
@@ -318,16 +318,16 @@ impl Call<'_> {
         run: RunContext,
     ) -> Result<CreateTaskResult, ErrorData> {
         let shared = Arc::clone(&self.handler.shared);
-        let running = self.handler.admitted(&self.context)?;
-        let capabilities = self.handler.described(&self.context).capabilities;
+        let running = self.handler.admit_request(&self.context)?;
+        let capabilities = self.handler.client_description(&self.context).capabilities;
         // A task outlives its request.
         let stop = CancellationToken::new();
         let run = run.with_cancellation(stop.clone());
         let caller = self.handler.subject_of(&self.context).map(str::to_owned);
-        Tasks::start(&shared, caller, |task| async move {
+        Tasks::start_task(&shared, caller, |task| async move {
             let _running = running;
-            let run = run.provide(Caller::new(Way::Task(task.clone()), capabilities));
-            let run = run.with_sink(Arc::new(Status(task.clone())));
+            let run = run.provide(Caller::new(QuestionChannel::Task(task.clone()), capabilities));
+            let run = run.with_sink(Arc::new(TaskStatusSink(task.clone())));
             let mut events = executor.subscribe();
             let mut outcomes = {
                 let mut calling = pin!(executor.batch(vec![call]).with_run(run).run());
@@ -342,7 +342,7 @@ impl Call<'_> {
             let outcome = outcomes.pop();
             let outcome =
                 outcome.ok_or_else(|| ErrorData::internal_error("the call has no outcome", None))?;
-            let outcome = settled(outcome, &mut events, &task).await?;
+            let outcome = final_outcome(outcome, &mut events, &task).await?;
             let is_cancelled = |result: &ToolResult| {
                 result.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled)
             };
@@ -355,7 +355,7 @@ impl Call<'_> {
 }
 
 /// Waits for the result of an operation that the tool started, unless the tool has said something already.
-async fn settled(
+async fn final_outcome(
     outcome: CallOutcome,
     events: &mut EventListener,
     task: &TaskContext,
@@ -386,9 +386,9 @@ async fn settled(
 }
 
 /// Progress of a task, as its status.
-struct Status(TaskContext);
+struct TaskStatusSink(TaskContext);
 
-impl CallSink for Status {
+impl CallSink for TaskStatusSink {
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
         let of = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
         let message = progress.message.unwrap_or_else(|| format!("{}{of}", progress.done));

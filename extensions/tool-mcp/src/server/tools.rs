@@ -8,7 +8,7 @@ use tool_runtime::{
     executor::{ExecutorError, RunSettings},
 };
 
-use super::{approval::ByElicitation, diagnostics::ServerDiagnostics};
+use super::{approval::ByElicitation, diagnostics::DiagnosticLog};
 
 /// The tools that a server offers: a [`Registry`], an [`Executor`], a [`Toolbox`], or a toolbox with the executor whose
 /// settings its calls have.
@@ -19,7 +19,7 @@ use super::{approval::ByElicitation, diagnostics::ServerDiagnostics};
 pub struct ServedTools {
     executor: Executor,
     toolbox: Option<Toolbox>,
-    pub(super) diagnostics: ServerDiagnostics,
+    pub(super) diagnostics: DiagnosticLog,
 }
 
 impl From<Registry> for ServedTools {
@@ -48,7 +48,7 @@ impl From<(Toolbox, Executor)> for ServedTools {
 
 impl ServedTools {
     fn new(executor: Executor, toolbox: Option<Toolbox>) -> Self {
-        Self { executor, toolbox, diagnostics: ServerDiagnostics::default() }
+        Self { executor, toolbox, diagnostics: DiagnosticLog::default() }
     }
 
     /// Reports the diagnostics that do not depend on the run.
@@ -60,7 +60,7 @@ impl ServedTools {
 
     /// Returns the version of the package that the server `name` belongs to: the one of that name, or else the only one that has tools.
     pub(super) fn package_version(&self, name: &str) -> Option<&'static str> {
-        let tools = self.fixed()?;
+        let tools = self.fixed_tools()?;
         let sites = tools.definitions().iter().filter_map(|tool| tools.get(tool.name().as_str())?.site());
         let packages: BTreeSet<_> = sites.filter_map(|site| Some((site.package?, site.version?))).collect();
         let is_named = |package: &str| package.replace('-', "_") == name.replace('-', "_");
@@ -84,18 +84,18 @@ impl ServedTools {
     }
 
     /// The tools that stay the same for all runs; `None` for a toolbox.
-    pub(super) fn fixed(&self) -> Option<&Registry> {
+    pub(super) fn fixed_tools(&self) -> Option<&Registry> {
         self.toolbox.is_none().then(|| self.executor.tools())
     }
 
     /// Returns `true` if there may be a long-running tool: tools of a toolbox come and go.
     pub(super) fn has_long_running(&self) -> bool {
-        let mut definitions = self.fixed().map(|tools| tools.definitions().iter());
+        let mut definitions = self.fixed_tools().map(|tools| tools.definitions().iter());
         definitions.as_mut().is_none_or(|it| it.any(|definition| definition.metadata().is_long_running()))
     }
 
     /// Returns the executor of `run`: for a toolbox, with its tools for this run.
-    pub(super) async fn executor(&self, run: &RunContext) -> Result<Executor, ErrorData> {
+    pub(super) async fn executor_for(&self, run: &RunContext) -> Result<Executor, ErrorData> {
         let Some(toolbox) = &self.toolbox else { return Ok(self.executor.clone()) };
         let unusable = |error: &dyn std::error::Error| {
             tracing::error!(error = %error, "the tools of the server cannot be listed");

@@ -208,14 +208,14 @@ impl ResourceServer {
     }
 
     /// The path of the resource, empty for the root.
-    fn path(&self) -> String {
+    fn resource_path(&self) -> String {
         let uri = self.resource.parse::<Uri>().ok();
         uri.map(|uri| uri.path().trim_end_matches('/').to_owned()).unwrap_or_default()
     }
 
     /// The paths at which the metadata is served.
     pub(super) fn metadata_paths(&self) -> Vec<String> {
-        match self.path() {
+        match self.resource_path() {
             path if path.is_empty() => vec![WELL_KNOWN.to_owned()],
             path => vec![WELL_KNOWN.to_owned(), format!("{WELL_KNOWN}{path}")],
         }
@@ -223,7 +223,7 @@ impl ResourceServer {
 
     /// The URL of the metadata.
     fn metadata_url(&self) -> String {
-        let path = self.path();
+        let path = self.resource_path();
         let origin = self.resource.trim_end_matches('/');
         format!("{}{WELL_KNOWN}{path}", origin.strip_suffix(&*path).unwrap_or(origin))
     }
@@ -246,21 +246,21 @@ impl ResourceServer {
     }
 
     /// Returns the caller of a request with `headers`, or the answer that refuses it.
-    pub(super) async fn identify(
+    pub(super) async fn identify_caller(
         &self,
         headers: &HeaderMap,
     ) -> Result<Identity, Response<BoxBody<Bytes, Infallible>>> {
         let refused =
-            |reason: &str| self.challenge(StatusCode::UNAUTHORIZED, Some(("invalid_token", reason)));
+            |reason: &str| self.challenge_response(StatusCode::UNAUTHORIZED, Some(("invalid_token", reason)));
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         let (Some(value), None) = (given.next(), given.next()) else {
-            return Err(self.challenge(StatusCode::UNAUTHORIZED, None));
+            return Err(self.challenge_response(StatusCode::UNAUTHORIZED, None));
         };
         let token = value.to_str().ok().and_then(|value| value.split_once(' '));
         let Some(token) = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else {
-            return Err(self.challenge(StatusCode::UNAUTHORIZED, None));
+            return Err(self.challenge_response(StatusCode::UNAUTHORIZED, None));
         };
-        let identity = match self.validated(token.1.trim()).await {
+        let identity = match self.validated_identity(token.1.trim()).await {
             Ok(identity) => identity,
             Err(TokenError::Invalid(reason)) => return Err(refused(&reason)),
             Err(TokenError::Unavailable(reason)) => {
@@ -275,13 +275,13 @@ impl ResourceServer {
             true => Ok(identity),
             false => {
                 let reason = "the token lacks a scope";
-                Err(self.challenge(StatusCode::FORBIDDEN, Some(("insufficient_scope", reason))))
+                Err(self.challenge_response(StatusCode::FORBIDDEN, Some(("insufficient_scope", reason))))
             }
         }
     }
 
     /// Validates inside the panic barrier.
-    async fn validated(&self, token: &str) -> Result<Identity, TokenError> {
+    async fn validated_identity(&self, token: &str) -> Result<Identity, TokenError> {
         let unavailable = |message| Err(TokenError::Unavailable(message));
         let mut validating = match caught(|| self.validator.validate(token)) {
             Ok(validating) => validating,
@@ -295,18 +295,18 @@ impl ResourceServer {
     }
 
     /// An answer that says what token is wanted.
-    fn challenge(
+    fn challenge_response(
         &self,
         status: StatusCode,
         error: Option<(&str, &str)>,
     ) -> Response<BoxBody<Bytes, Infallible>> {
-        let mut parameters = vec![format!("resource_metadata={}", quoted(&self.metadata_url()))];
+        let mut parameters = vec![format!("resource_metadata={}", quoted_string(&self.metadata_url()))];
         if !self.required.is_empty() {
-            parameters.push(format!("scope={}", quoted(&self.required.join(" "))));
+            parameters.push(format!("scope={}", quoted_string(&self.required.join(" "))));
         }
         if let Some((error, reason)) = error {
-            parameters.push(format!("error={}", quoted(error)));
-            parameters.push(format!("error_description={}", quoted(reason)));
+            parameters.push(format!("error={}", quoted_string(error)));
+            parameters.push(format!("error_description={}", quoted_string(reason)));
         }
         let body = error.map_or("a bearer token is required", |(_, reason)| reason);
         let mut response = Response::new(Full::new(Bytes::from(body.to_owned())).boxed());
@@ -319,7 +319,7 @@ impl ResourceServer {
 }
 
 /// A quoted string of a header: other characters than visible ASCII and spaces are replaced.
-fn quoted(text: &str) -> String {
+fn quoted_string(text: &str) -> String {
     let clean = text.chars().map(|it| match it {
         '"' | '\\' => '\'',
         ' '..='~' => it,

@@ -15,13 +15,13 @@ use rmcp::ErrorData;
 use tokio::time::{Instant, Sleep};
 
 use super::{
-    Via,
+    HttpRequestFacts,
     receiving::{BodyPermit, ReceivedBodies},
-    refusal::Refusal,
-    sessions::Underway,
+    refusal::RequestRefusal,
+    sessions::CurrentRequest,
 };
 use crate::server::{
-    handler::Shared,
+    handler::ServerState,
     received::take_apart,
     requests::{ReadMessage, RefusedMessage, read_message, remove_mark},
 };
@@ -35,26 +35,26 @@ pub(super) struct BodyLimits {
 }
 
 /// A body whose call, if it has the [plain form](crate::server::received::PlainCall), arrives at the SDK with empty arguments; their text is in the
-/// [`Via`] of the request. Other requests are [read](crate::server::requests) before the SDK does.
+/// [`HttpRequestFacts`] of the request. Other requests are [read](crate::server::requests) before the SDK does.
 pub(super) struct WithoutArguments<B> {
     body: Pin<Box<B>>,
-    via: Arc<Via>,
-    shared: Arc<Shared>,
-    underway: Arc<Underway>,
+    facts: Arc<HttpRequestFacts>,
+    shared: Arc<ServerState>,
+    current: Arc<CurrentRequest>,
     limits: BodyLimits,
     received: Vec<u8>,
     /// Since the body did not arrive with the head.
-    waiting: Option<Waiting>,
-    state: State,
+    waiting: Option<BodyWait>,
+    state: BodyState,
 }
 
 /// The wait for more of a body.
-struct Waiting {
+struct BodyWait {
     permit: BodyPermit,
     idle: Pin<Box<Sleep>>,
 }
 
-enum State {
+enum BodyState {
     /// The body is received to its end.
     Receives,
     /// The body is too large: the SDK receives it from here on.
@@ -64,13 +64,13 @@ enum State {
 
 /// The error of a body.
 #[derive(Debug)]
-pub(super) enum BodyError {
+pub(super) enum RequestBodyError {
     /// It is refused, for the reason of its request.
     Refused,
     Broken(String),
 }
 
-impl fmt::Display for BodyError {
+impl fmt::Display for RequestBodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused => f.write_str("the request is refused"),
@@ -85,66 +85,68 @@ where
 {
     pub(super) fn new(
         body: B,
-        via: Arc<Via>,
-        shared: Arc<Shared>,
-        underway: Arc<Underway>,
+        facts: Arc<HttpRequestFacts>,
+        shared: Arc<ServerState>,
+        current: Arc<CurrentRequest>,
         limits: BodyLimits,
     ) -> Self {
         Self {
             body: Box::pin(body),
-            via,
+            facts,
             shared,
-            underway,
+            current,
             limits,
             received: Vec::new(),
             waiting: None,
-            state: State::Receives,
+            state: BodyState::Receives,
         }
     }
 
     /// Returns the body for the SDK.
-    fn forwarded(&mut self) -> Result<Bytes, BodyError> {
+    fn body_for_sdk(&mut self) -> Result<Bytes, RequestBodyError> {
         self.waiting = None;
         let mut body = std::mem::take(&mut self.received);
         remove_mark(&mut body);
-        if let Some(shortened) = self.shortened(&body) {
+        if let Some(shortened) = self.without_arguments(&body) {
             return Ok(shortened);
         }
         match read_message(&body) {
             ReadMessage::Forwarded(message, id) => {
                 if let Some(id) = id {
-                    self.underway.set_id(id);
+                    self.current.set_id(id);
                 }
                 match message {
                     Cow::Borrowed(_) => Ok(body.into()),
-                    Cow::Owned(message) => Ok(self.shortened(&message).unwrap_or_else(|| message.into())),
+                    Cow::Owned(message) => {
+                        Ok(self.without_arguments(&message).unwrap_or_else(|| message.into()))
+                    }
                 }
             }
-            ReadMessage::Refused(refused) => Err(self.refuse(Refusal::Message(*refused))),
+            ReadMessage::Refused(refused) => Err(self.refuse_request(RequestRefusal::Message(*refused))),
             ReadMessage::Dropped(problem) => {
                 let error = ErrorData::invalid_request(problem, None);
-                Err(self.refuse(Refusal::Message(RefusedMessage { id: None, error })))
+                Err(self.refuse_request(RequestRefusal::Message(RefusedMessage { id: None, error })))
             }
         }
     }
 
     /// Returns the call without its arguments, if it has the plain form.
-    fn shortened(&self, body: &[u8]) -> Option<Bytes> {
+    fn without_arguments(&self, body: &[u8]) -> Option<Bytes> {
         let (arguments, shortened) = take_apart(body, |call, arguments| {
             // The SDK compares arguments of such tools with headers.
             let is_in_headers = self.shared.has_header_parameters(call.name());
             (!is_in_headers).then(|| arguments.to_owned())
         })?;
-        *self.via.arguments.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
+        *self.facts.arguments.lock().unwrap_or_else(PoisonError::into_inner) = Some(arguments);
         Some(shortened.into())
     }
 
-    fn refuse(&mut self, refusal: Refusal) -> BodyError {
-        self.state = State::Ended;
+    fn refuse_request(&mut self, refusal: RequestRefusal) -> RequestBodyError {
+        self.state = BodyState::Ended;
         self.waiting = None;
         self.received = Vec::new();
-        self.underway.refuse(refusal);
-        BodyError::Refused
+        self.current.refuse(refusal);
+        RequestBodyError::Refused
     }
 
     /// Waits for more of the body.
@@ -152,36 +154,36 @@ where
     /// # Errors
     ///
     /// If it takes too long, or too many bodies are received.
-    fn wait(&mut self, cx: &mut Context<'_>) -> Result<(), BodyError> {
+    fn wait_for_data(&mut self, cx: &mut Context<'_>) -> Result<(), RequestBodyError> {
         let limit = self.limits.bodies.limit();
         let waiting = match &mut self.waiting {
             Some(waiting) => waiting,
-            None => match self.limits.bodies.admit() {
+            None => match self.limits.bodies.admit_body() {
                 Some(permit) => {
-                    permit.receive(self.received.len());
+                    permit.count_received(self.received.len());
                     let idle = Box::pin(tokio::time::sleep(self.limits.idle_time));
-                    self.waiting.insert(Waiting { permit, idle })
+                    self.waiting.insert(BodyWait { permit, idle })
                 }
-                None => return Err(self.refuse(Refusal::Bodies(limit))),
+                None => return Err(self.refuse_request(RequestRefusal::Bodies(limit))),
             },
         };
         if waiting.permit.poll_given_way(cx) {
-            return Err(self.refuse(Refusal::Bodies(limit)));
+            return Err(self.refuse_request(RequestRefusal::Bodies(limit)));
         }
         if waiting.idle.as_mut().poll(cx).is_ready() {
             let time = self.limits.idle_time;
-            return Err(self.refuse(Refusal::IdleBody(time)));
+            return Err(self.refuse_request(RequestRefusal::IdleBody(time)));
         }
         Ok(())
     }
 
     /// Adds `data` to what is received.
-    fn receive(&mut self, mut data: impl Buf) {
+    fn receive_data(&mut self, mut data: impl Buf) {
         let bytes = data.remaining();
         if let Some(waiting) = &mut self.waiting
             && bytes > 0
         {
-            waiting.permit.receive(bytes);
+            waiting.permit.count_received(bytes);
             // Beyond the clock, it never ends.
             if let Some(deadline) = Instant::now().checked_add(self.limits.idle_time) {
                 waiting.idle.as_mut().reset(deadline);
@@ -207,44 +209,46 @@ where
     B::Error: fmt::Display,
 {
     type Data = Bytes;
-    type Error = BodyError;
+    type Error = RequestBodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, RequestBodyError>>> {
         let it = &mut *self;
         loop {
-            if matches!(it.state, State::Ended) {
+            if matches!(it.state, BodyState::Ended) {
                 return Poll::Ready(None);
             }
             let frame = match it.body.as_mut().poll_frame(cx) {
                 Poll::Ready(frame) => frame,
-                Poll::Pending if matches!(it.state, State::Passes) => return Poll::Pending,
+                Poll::Pending if matches!(it.state, BodyState::Passes) => return Poll::Pending,
                 Poll::Pending => {
-                    return match it.wait(cx) {
+                    return match it.wait_for_data(cx) {
                         Ok(()) => Poll::Pending,
                         Err(error) => Poll::Ready(Some(Err(error))),
                     };
                 }
             };
             let data = match frame {
-                Some(Err(error)) => return Poll::Ready(Some(Err(BodyError::Broken(error.to_string())))),
+                Some(Err(error)) => {
+                    return Poll::Ready(Some(Err(RequestBodyError::Broken(error.to_string()))));
+                }
                 // Trailers have no meaning here.
                 Some(Ok(frame)) => frame.into_data().ok(),
-                None if matches!(it.state, State::Passes) => return Poll::Ready(None),
+                None if matches!(it.state, BodyState::Passes) => return Poll::Ready(None),
                 None => {
-                    it.state = State::Ended;
-                    return Poll::Ready(Some(it.forwarded().map(Frame::data)));
+                    it.state = BodyState::Ended;
+                    return Poll::Ready(Some(it.body_for_sdk().map(Frame::data)));
                 }
             };
             let Some(mut data) = data else { continue };
-            if matches!(it.state, State::Passes) {
+            if matches!(it.state, BodyState::Passes) {
                 return Poll::Ready(Some(Ok(Frame::data(data.copy_to_bytes(data.remaining())))));
             }
-            it.receive(data);
+            it.receive_data(data);
             if it.received.len() > it.limits.max_bytes {
-                it.state = State::Passes;
+                it.state = BodyState::Passes;
                 it.waiting = None;
                 let received = std::mem::take(&mut it.received);
                 return Poll::Ready(Some(Ok(Frame::data(received.into()))));

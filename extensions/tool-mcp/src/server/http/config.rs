@@ -205,7 +205,7 @@ impl HttpConfig {
         AcceptedNames::parse(&self.hosts, &self.origins).map_err(setting)
     }
 
-    pub(super) fn sdk(&self, max_request: usize) -> StreamableHttpServerConfig {
+    pub(super) fn sdk_config(&self, max_request: usize) -> StreamableHttpServerConfig {
         let mut sdk = StreamableHttpServerConfig::default()
             // Both are validated before.
             .disable_allowed_hosts()

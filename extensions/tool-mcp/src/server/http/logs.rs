@@ -9,13 +9,13 @@ use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use tokio::sync::mpsc;
 
 /// The most log lines of a request that wait until its client reads them.
-const LINES: usize = 64;
+const MAX_WAITING_LINES: usize = 64;
 
-type Shared = Arc<Mutex<Lines>>;
+type SharedLogLines = Arc<Mutex<LogLines>>;
 
 /// The channel of the lines, made for the first of them: most requests have none.
 #[derive(Default)]
-struct Lines {
+struct LogLines {
     sender: Option<mpsc::Sender<ServerSseMessage>>,
     /// Until the reader takes it.
     receiver: Option<mpsc::Receiver<ServerSseMessage>>,
@@ -23,28 +23,28 @@ struct Lines {
     is_closed: bool,
 }
 
-fn lock(lines: &Shared) -> MutexGuard<'_, Lines> {
+fn lock_lines(lines: &SharedLogLines) -> MutexGuard<'_, LogLines> {
     lines.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates the two sides.
 pub(super) fn log_lines() -> (LogSender, LogReceiver) {
-    let lines = Shared::default();
+    let lines = SharedLogLines::default();
     (LogSender(Arc::clone(&lines)), LogReceiver { lines, receiver: None })
 }
 
 /// The sending side.
-pub(super) struct LogSender(Shared);
+pub(super) struct LogSender(SharedLogLines);
 
 impl LogSender {
     /// Returns the channel; `None` if there is no reader any more.
-    pub(super) fn channel(&self) -> Option<mpsc::Sender<ServerSseMessage>> {
-        let mut lines = lock(&self.0);
+    pub(super) fn open_channel(&self) -> Option<mpsc::Sender<ServerSseMessage>> {
+        let mut lines = lock_lines(&self.0);
         if lines.is_closed {
             return None;
         }
         if lines.sender.is_none() {
-            let (sender, receiver) = mpsc::channel(LINES);
+            let (sender, receiver) = mpsc::channel(MAX_WAITING_LINES);
             (lines.sender, lines.receiver) = (Some(sender), Some(receiver));
         }
         let (sender, reader) = (lines.sender.clone(), lines.reader.take());
@@ -58,7 +58,7 @@ impl LogSender {
 
 /// The receiving side.
 pub(super) struct LogReceiver {
-    lines: Shared,
+    lines: SharedLogLines,
     /// Once there is a line.
     receiver: Option<mpsc::Receiver<ServerSseMessage>>,
 }
@@ -67,7 +67,7 @@ impl LogReceiver {
     /// Polls for the next line.
     pub(super) fn poll_line(&mut self, cx: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
         if self.receiver.is_none() {
-            let mut lines = lock(&self.lines);
+            let mut lines = lock_lines(&self.lines);
             self.receiver = lines.receiver.take();
             if self.receiver.is_none() {
                 let before = lines.reader.take().filter(|it| it.will_wake(cx.waker()));
@@ -80,7 +80,7 @@ impl LogReceiver {
 
 impl Drop for LogReceiver {
     fn drop(&mut self) {
-        let mut lines = lock(&self.lines);
+        let mut lines = lock_lines(&self.lines);
         lines.is_closed = true;
         lines.receiver = None;
     }
@@ -110,7 +110,7 @@ mod tests {
         });
         tokio::task::yield_now().await;
         for id in ["1", "2"] {
-            sender.channel().unwrap().send(line(id)).await.unwrap();
+            sender.open_channel().unwrap().send(line(id)).await.unwrap();
             tokio::task::yield_now().await;
         }
         assert_eq!(reader.await.unwrap(), [Some("1".to_owned()), Some("2".to_owned())]);
@@ -119,14 +119,14 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_sent_to_a_reader_that_left() {
         let (sender, receiver) = log_lines();
-        let channel = sender.channel().unwrap();
-        for _ in 0..LINES {
+        let channel = sender.open_channel().unwrap();
+        for _ in 0..MAX_WAITING_LINES {
             channel.try_send(line("1")).unwrap();
         }
         let mut waiting = pin!(channel.send(line("2")));
         assert!(futures_util::poll!(&mut waiting).is_pending());
         drop(receiver);
         assert!(waiting.await.is_err(), "a sender does not wait for a reader that never comes");
-        assert!(sender.channel().is_none());
+        assert!(sender.open_channel().is_none());
     }
 }

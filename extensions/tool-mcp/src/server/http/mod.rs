@@ -35,7 +35,7 @@ use tokio_util::task::{
 use tool_runtime::{CancellationToken, diagnostic::Diagnostic};
 use tower_service::Service;
 
-pub(super) use self::via::Via;
+pub(super) use self::via::HttpRequestFacts;
 pub use self::{
     auth::{Identity, ResourceServer, TokenError, TokenValidator},
     config::HttpConfig,
@@ -46,13 +46,13 @@ use self::{
     connections::{ConnectionTimes, serve_connections},
     names::AcceptedNames,
     receiving::ReceivedBodies,
-    refusal::{Refusal, text, unavailable},
-    sessions::{REQUEST, Sessions, Underway},
+    refusal::{RequestRefusal, text_response, unavailable_response},
+    sessions::{CurrentRequest, HttpSessions, REQUEST},
     table::SessionTable,
 };
 use super::{
     McpServer, ServeError,
-    handler::{Handler, Shared},
+    handler::{RequestHandler, ServerState},
     requests::RefusedMessage,
     session::SessionState,
 };
@@ -88,13 +88,13 @@ const PATH: &str = "/mcp";
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct HttpServer(Arc<Inner>);
+pub struct HttpServer(Arc<HttpServerState>);
 
 /// Shared, so that the clone of each request is cheap.
-struct Inner {
-    service: StreamableHttpService<Handler, Sessions>,
-    sessions: Arc<Sessions>,
-    shared: Arc<Shared>,
+struct HttpServerState {
+    service: StreamableHttpService<RequestHandler, HttpSessions>,
+    sessions: Arc<HttpSessions>,
+    shared: Arc<ServerState>,
     config: HttpConfig,
     names: AcceptedNames,
     bodies: Arc<ReceivedBodies>,
@@ -128,17 +128,17 @@ impl McpServer {
         let max_request = self.max_request;
         let names = config.accepted_names()?;
         let shared = self.shared()?;
-        let sessions = Arc::new(Sessions::new(&config, Arc::clone(&shared)));
+        let sessions = Arc::new(HttpSessions::new(&config, Arc::clone(&shared)));
         let factory = {
             let shared = Arc::clone(&shared);
             move || {
-                let state = REQUEST.try_with(|request| request.state(&shared));
+                let state = REQUEST.try_with(|request| request.session_state(&shared));
                 let state = state.unwrap_or_else(|_| Arc::new(SessionState::new(&shared)));
-                Ok(Handler::new(Arc::clone(&shared), state))
+                Ok(RequestHandler::new(Arc::clone(&shared), state))
             }
         };
-        let sdk = config.sdk(max_request);
-        Ok(HttpServer(Arc::new(Inner {
+        let sdk = config.sdk_config(max_request);
+        Ok(HttpServer(Arc::new(HttpServerState {
             service: StreamableHttpService::new(factory, Arc::clone(&sessions), sdk),
             sessions,
             shared,
@@ -223,7 +223,7 @@ impl HttpServer {
             tracing::warn!("the server ends before all its calls do");
         }
         self.0.service.config.cancellation_token.cancel();
-        self.0.sessions.table.clear();
+        self.0.sessions.table.remove_all();
     }
 
     /// Returns the diagnostics of the tools: those that every run has, and those of the runs of the last minute, as
@@ -244,26 +244,30 @@ impl HttpServer {
     /// # Errors
     ///
     /// The answer to a request that is refused.
-    async fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<Arc<Identity>>, Answered> {
+    async fn admit_request(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Option<Arc<Identity>>, HttpAnswer> {
         if self.0.shared.stopping.is_cancelled() {
-            return Err(unavailable("the server ends".to_owned()));
+            return Err(unavailable_response("the server ends".to_owned()));
         }
-        if let Err((status, reason)) = self.0.names.validate(uri, headers) {
+        if let Err((status, reason)) = self.0.names.validate_names(uri, headers) {
             tracing::warn!(reason, "a request is refused");
-            return Err(text(status, reason));
+            return Err(text_response(status, reason));
         }
         let Some(protection) = &self.0.config.protection else { return Ok(None) };
-        protection.identify(headers).await.map(|identity| Some(Arc::new(identity)))
+        protection.identify_caller(headers).await.map(|identity| Some(Arc::new(identity)))
     }
 
     /// Answers one request.
-    async fn answer<B>(self, mut request: Request<B>) -> Answered
+    async fn answer_request<B>(self, mut request: Request<B>) -> HttpAnswer
     where
         B: Body + Send + 'static,
         B::Error: fmt::Display,
         B::Data: Send,
     {
-        let identity = match self.admit(request.uri(), request.headers()).await {
+        let identity = match self.admit_request(request.uri(), request.headers()).await {
             Ok(identity) => identity,
             Err(refused) => return refused,
         };
@@ -279,7 +283,7 @@ impl HttpServer {
         if let (Some(session), Some(identity)) = (&session, &identity)
             && !self.0.sessions.belongs_to(session, identity)
         {
-            return text(StatusCode::NOT_FOUND, "there is no such session");
+            return text_response(StatusCode::NOT_FOUND, "there is no such session");
         }
         // Other streams end with the call that they answer.
         let (is_get, is_end) = (request.method() == Method::GET, request.method() == Method::DELETE);
@@ -289,14 +293,14 @@ impl HttpServer {
         let open = (!is_get).then(|| self.0.open.token());
         // Dropped last: a session does not rest while it has a request.
         let settling = Settling(Arc::clone(&self.0.sessions.table));
-        let underway = Arc::new(Underway::of(identity));
+        let current = Arc::new(CurrentRequest::new(identity));
         if let Some(session) = &session {
             let stop = &self.0.service.config.cancellation_token;
-            if let Some(used) = self.0.sessions.used(session, stop).await {
-                underway.keep(used);
+            if let Some(used) = self.0.sessions.use_session(session, stop).await {
+                current.hold_session(used);
             }
         }
-        let mut response = match self.forward(request, session, &underway).await {
+        let mut response = match self.forward_to_sdk(request, session, &current).await {
             Ok(response) => response,
             Err(refused) => return refused,
         };
@@ -306,8 +310,8 @@ impl HttpServer {
         }
         let left = expires.map(|at| at.duration_since(SystemTime::now()).unwrap_or_default());
         let expired = left.map(|left| Box::pin(tokio::time::sleep(left)));
-        drop(underway);
-        response.map(|body| Answer { body, expired, _open: open, _settling: settling }.boxed())
+        drop(current);
+        response.map(|body| AnswerBody { body, expired, _open: open, _settling: settling }.boxed())
     }
 
     /// Forwards a request to the SDK.
@@ -315,37 +319,37 @@ impl HttpServer {
     /// # Errors
     ///
     /// The answer to a request that is refused.
-    async fn forward<B>(
+    async fn forward_to_sdk<B>(
         &self,
         mut request: Request<B>,
         session: Option<String>,
-        underway: &Arc<Underway>,
-    ) -> Result<Answered, Answered>
+        current: &Arc<CurrentRequest>,
+    ) -> Result<HttpAnswer, HttpAnswer>
     where
         B: Body + Send + 'static,
         B::Error: fmt::Display,
         B::Data: Send,
     {
-        let via = Arc::new(Via::new(session, underway.identity().cloned()));
-        request.extensions_mut().insert(Arc::clone(&via));
+        let facts = Arc::new(HttpRequestFacts::new(session, current.identity().cloned()));
+        request.extensions_mut().insert(Arc::clone(&facts));
         let limits = BodyLimits {
             max_bytes: self.0.max_request,
             idle_time: self.0.config.body_idle_time,
             bodies: Arc::clone(&self.0.bodies),
         };
-        let (shared, of_body) = (Arc::clone(&self.0.shared), Arc::clone(underway));
-        let request = request.map(|body| WithoutArguments::new(body, via, shared, of_body, limits));
+        let (shared, of_body) = (Arc::clone(&self.0.shared), Arc::clone(current));
+        let request = request.map(|body| WithoutArguments::new(body, facts, shared, of_body, limits));
         // Boxed: the future of the SDK is large, and would be copied with this one.
         let answering = Box::pin(self.0.service.handle(request));
-        let response = REQUEST.scope(Arc::clone(underway), answering).await;
-        if let Some(refusal) = underway.refusal() {
-            return Err(refusal.response());
+        let response = REQUEST.scope(Arc::clone(current), answering).await;
+        if let Some(refusal) = current.refusal() {
+            return Err(refusal.to_response());
         }
-        match (response.status(), underway.id()) {
+        match (response.status(), current.id()) {
             (StatusCode::UNSUPPORTED_MEDIA_TYPE, Some(id)) => {
                 // The SDK cannot decode the message, and does not say which.
                 let error = ErrorData::invalid_request("the request cannot be read", None);
-                Err(Refusal::Message(RefusedMessage { id: Some(id.clone()), error }).response())
+                Err(RequestRefusal::Message(RefusedMessage { id: Some(id.clone()), error }).to_response())
             }
             _ => Ok(response),
         }
@@ -361,7 +365,7 @@ fn mark_secrets(headers: &mut HeaderMap) {
     }
 }
 
-type Answered = Response<BoxBody<Bytes, Infallible>>;
+type HttpAnswer = Response<BoxBody<Bytes, Infallible>>;
 
 impl<B> Service<Request<B>> for HttpServer
 where
@@ -379,12 +383,12 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let server = self.clone();
-        Box::pin(async move { Ok(server.answer(request).await) })
+        Box::pin(async move { Ok(server.answer_request(request).await) })
     }
 }
 
 /// The body of an answer.
-struct Answer {
+struct AnswerBody {
     body: BoxBody<Bytes, Infallible>,
     /// Completes when the token of the caller expires, which ends a stream of changes.
     expired: Option<Pin<Box<tokio::time::Sleep>>>,
@@ -397,11 +401,11 @@ struct Settling(Arc<SessionTable>);
 
 impl Drop for Settling {
     fn drop(&mut self) {
-        self.0.settle();
+        self.0.rest_unused();
     }
 }
 
-impl Body for Answer {
+impl Body for AnswerBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -103,10 +103,10 @@ impl AcceptedOrigin {
         Some(Self::Page { scheme: scheme_of(scheme)?, host: authority.host, port })
     }
 
-    fn accepts(&self, origin: &Origin) -> bool {
+    fn accepts_origin(&self, origin: &PageOrigin) -> bool {
         match (self, origin) {
-            (Self::Null, Origin::Null) => true,
-            (Self::Page { scheme, host, port }, Origin::Page { scheme: of, authority }) => {
+            (Self::Null, PageOrigin::Null) => true,
+            (Self::Page { scheme, host, port }, PageOrigin::Page { scheme: of, authority }) => {
                 let is_port = match port {
                     AcceptedPort::Any => true,
                     AcceptedPort::Exact(port) => authority.port.or_else(|| default_port(of)) == Some(*port),
@@ -120,12 +120,12 @@ impl AcceptedOrigin {
 
 /// The value of the header `Origin`.
 #[derive(Debug, PartialEq, Eq)]
-enum Origin {
+enum PageOrigin {
     Null,
     Page { scheme: String, authority: Authority },
 }
 
-impl Origin {
+impl PageOrigin {
     fn parse(text: &str) -> Option<Self> {
         if text == "null" {
             return Some(Self::Null);
@@ -169,7 +169,7 @@ impl AcceptedNames {
     /// # Errors
     ///
     /// The status of the answer, and the reason.
-    pub(super) fn validate(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), (StatusCode, String)> {
+    pub(super) fn validate_names(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), (StatusCode, String)> {
         let host = host_of(uri, headers).map_err(|reason| (StatusCode::BAD_REQUEST, reason))?;
         let is_accepted =
             |it: &Authority| it.host == host.host && (it.port.is_none() || it.port == host.port);
@@ -181,16 +181,16 @@ impl AcceptedNames {
     }
 
     fn validate_origin(&self, headers: &HeaderMap) -> Result<(), String> {
-        let Some(value) = only(headers, &ORIGIN)? else { return Ok(()) };
-        let origin = value.to_str().ok().and_then(Origin::parse);
+        let Some(value) = only_value(headers, &ORIGIN)? else { return Ok(()) };
+        let origin = value.to_str().ok().and_then(PageOrigin::parse);
         let origin = origin.ok_or("the header `Origin` is no origin: send scheme, host and port")?;
-        let is_accepted = self.origins.iter().any(|accepted| accepted.accepts(&origin));
+        let is_accepted = self.origins.iter().any(|accepted| accepted.accepts_origin(&origin));
         is_accepted.then_some(()).ok_or_else(|| "the value of the header `Origin` is not accepted".to_owned())
     }
 }
 
 /// Returns the only value of the header `name`, if the request has it.
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, String> {
+fn only_value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, String> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (_, Some(_)) => Err(format!("the header `{name}` stands there more than once: send it once")),
@@ -201,7 +201,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a Head
 /// Returns the host of a request, which the request target and the header `Host` must agree on.
 fn host_of(uri: &Uri, headers: &HeaderMap) -> Result<Authority, String> {
     let invalid = || "the header `Host` is no host: send a name, or a name with a port".to_owned();
-    let header = match only(headers, &HOST)? {
+    let header = match only_value(headers, &HOST)? {
         Some(value) => {
             Some(value.to_str().ok().and_then(|text| Authority::parse(text.trim())).ok_or_else(invalid)?)
         }
@@ -237,7 +237,9 @@ mod tests {
         for (name, value) in pairs {
             map.append(name, value);
         }
-        accepted.validate(&uri.parse().unwrap(), &map).map_or_else(|(status, _)| status.as_u16(), |()| 200)
+        accepted
+            .validate_names(&uri.parse().unwrap(), &map)
+            .map_or_else(|(status, _)| status.as_u16(), |()| 200)
     }
 
     fn accepted(hosts: &[&str], origins: &[&str]) -> AcceptedNames {

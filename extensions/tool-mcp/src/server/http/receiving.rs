@@ -31,7 +31,7 @@ struct OpenBody {
 
 impl OpenBody {
     /// Returns the bytes per second.
-    fn rate(&self, now: Instant) -> f64 {
+    fn bytes_per_second(&self, now: Instant) -> f64 {
         let seconds = now.saturating_duration_since(self.start).as_secs_f64();
         self.received_bytes.load(Ordering::Relaxed) as f64 / seconds.max(f64::MIN_POSITIVE)
     }
@@ -46,19 +46,21 @@ impl ReceivedBodies {
         self.limit
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<OpenBody>>> {
+    fn lock_open(&self) -> MutexGuard<'_, Vec<Arc<OpenBody>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts one more body. At the limit, the body with the lowest rate gives way, so that clients that send nothing do not keep
     /// others from the server; `None` if all bodies are new.
-    pub(super) fn admit(self: &Arc<Self>) -> Option<BodyPermit> {
+    pub(super) fn admit_body(self: &Arc<Self>) -> Option<BodyPermit> {
         let now = Instant::now();
-        let mut open = self.lock();
+        let mut open = self.lock_open();
         if open.len() >= self.limit {
             let is_old = |body: &Arc<OpenBody>| now.saturating_duration_since(body.start) >= MIN_AGE;
             let candidates = open.iter().enumerate().filter(|(_, body)| is_old(body));
-            let slowest = candidates.min_by(|(_, one), (_, other)| one.rate(now).total_cmp(&other.rate(now)));
+            let slowest = candidates.min_by(|(_, one), (_, other)| {
+                one.bytes_per_second(now).total_cmp(&other.bytes_per_second(now))
+            });
             let slowest = slowest.map(|(at, _)| at)?;
             let body = open.swap_remove(slowest);
             body.has_given_way.store(true, Ordering::Release);
@@ -86,7 +88,7 @@ pub(super) struct BodyPermit {
 
 impl BodyPermit {
     /// Counts received bytes.
-    pub(super) fn receive(&self, bytes: usize) {
+    pub(super) fn count_received(&self, bytes: usize) {
         self.body.received_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
@@ -99,7 +101,7 @@ impl BodyPermit {
 
 impl Drop for BodyPermit {
     fn drop(&mut self) {
-        self.bodies.lock().retain(|body| !Arc::ptr_eq(body, &self.body));
+        self.bodies.lock_open().retain(|body| !Arc::ptr_eq(body, &self.body));
     }
 }
 
@@ -118,18 +120,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_slowest_body_gives_way_to_a_new_one() {
         let bodies = Arc::new(ReceivedBodies::new(3));
-        let [slow, mute, fast] = [(); 3].map(|()| bodies.admit().unwrap());
-        assert!(bodies.admit().is_none(), "all are new");
+        let [slow, mute, fast] = [(); 3].map(|()| bodies.admit_body().unwrap());
+        assert!(bodies.admit_body().is_none(), "all are new");
         tokio::time::advance(MIN_AGE).await;
-        slow.receive(10);
-        fast.receive(1_000);
-        let new = bodies.admit().unwrap();
+        slow.count_received(10);
+        fast.count_received(1_000);
+        let new = bodies.admit_body().unwrap();
         assert_eq!([&slow, &mute, &fast, &new].map(has_given_way), [false, true, false, false]);
         // One that has given way holds no place any more.
         drop(mute);
-        let newer = bodies.admit().unwrap();
+        let newer = bodies.admit_body().unwrap();
         assert_eq!([&slow, &fast, &new, &newer].map(has_given_way), [true, false, false, false]);
         drop((fast, new, newer));
-        assert_eq!(bodies.lock().len(), 0);
+        assert_eq!(bodies.lock_open().len(), 0);
     }
 }

@@ -15,7 +15,7 @@ use crate::server::{requests::RefusedMessage, round::UNAVAILABLE};
 
 /// The reason why the server does not work on a request whose head is valid.
 #[derive(Debug, Clone)]
-pub(super) enum Refusal {
+pub(super) enum RequestRefusal {
     Sessions(SessionLimit),
     /// No more of the body was received for this time.
     IdleBody(Duration),
@@ -24,12 +24,12 @@ pub(super) enum Refusal {
     Message(RefusedMessage),
 }
 
-impl Refusal {
+impl RequestRefusal {
     /// Returns the answer.
-    pub(super) fn response(&self) -> Response<BoxBody<Bytes, Infallible>> {
+    pub(super) fn to_response(&self) -> Response<BoxBody<Bytes, Infallible>> {
         match self {
             Self::Sessions(full) => {
-                let mut response = unavailable(full.to_string());
+                let mut response = unavailable_response(full.to_string());
                 if matches!(full, SessionLimit::Caller(_)) {
                     *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
                 }
@@ -37,9 +37,9 @@ impl Refusal {
             }
             Self::IdleBody(time) => {
                 let reason = format!("no more of the body was received for {time:?}");
-                closing(text(StatusCode::REQUEST_TIMEOUT, reason))
+                closing_connection(text_response(StatusCode::REQUEST_TIMEOUT, reason))
             }
-            Self::Bodies(limit) => closing(unavailable(format!(
+            Self::Bodies(limit) => closing_connection(unavailable_response(format!(
                 "{limit} bodies are being received, the limit of the server, and this one is the slowest; try again later"
             ))),
             Self::Message(refused) => {
@@ -48,33 +48,38 @@ impl Refusal {
                     ErrorCode::INVALID_PARAMS => StatusCode::OK,
                     _ => StatusCode::BAD_REQUEST,
                 };
-                json(status, &JsonRpcError::new(refused.id.clone(), refused.error.clone()))
+                json_response(status, &JsonRpcError::new(refused.id.clone(), refused.error.clone()))
             }
         }
     }
 }
 
 /// An answer that says that the server does not take the request now.
-pub(super) fn unavailable(reason: String) -> Response<BoxBody<Bytes, Infallible>> {
+pub(super) fn unavailable_response(reason: String) -> Response<BoxBody<Bytes, Infallible>> {
     let error = JsonRpcError::new(None, ErrorData::new(UNAVAILABLE, reason, None));
-    let mut response = json(StatusCode::SERVICE_UNAVAILABLE, &error);
+    let mut response = json_response(StatusCode::SERVICE_UNAVAILABLE, &error);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
     response
 }
 
-fn json(status: StatusCode, error: &JsonRpcError) -> Response<BoxBody<Bytes, Infallible>> {
-    let mut response = text(status, serde_json::to_string(error).unwrap_or_default());
+fn json_response(status: StatusCode, error: &JsonRpcError) -> Response<BoxBody<Bytes, Infallible>> {
+    let mut response = text_response(status, serde_json::to_string(error).unwrap_or_default());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 /// Ends the connection after `response`, since the rest of the body is not received.
-fn closing(mut response: Response<BoxBody<Bytes, Infallible>>) -> Response<BoxBody<Bytes, Infallible>> {
+fn closing_connection(
+    mut response: Response<BoxBody<Bytes, Infallible>>,
+) -> Response<BoxBody<Bytes, Infallible>> {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<BoxBody<Bytes, Infallible>> {
+pub(super) fn text_response(
+    status: StatusCode,
+    text: impl Into<Bytes>,
+) -> Response<BoxBody<Bytes, Infallible>> {
     let mut response = Response::new(Full::new(text.into()).boxed());
     *response.status_mut() = status;
     response

@@ -25,41 +25,43 @@ use tool_runtime::CancellationToken;
 
 use super::{
     HttpConfig, Identity,
-    refusal::Refusal,
-    streams::{Active, Activity, Answers, Listening, Opened, Routed, stream_of},
+    refusal::RequestRefusal,
+    streams::{
+        ActiveStream, Activity, AnsweredRequest, OpenStream, SessionTransport, StreamListener, stream_of,
+    },
     table::{OpenSession, ReadySession, RestingSession, SessionTable},
 };
 use crate::server::{
-    handler::{Handler, Shared},
+    handler::{RequestHandler, ServerState},
     requests::RefusedMessage,
     session::SessionState,
 };
 
 tokio::task_local! {
     /// The request that the SDK handles.
-    pub(super) static REQUEST: Arc<Underway>;
+    pub(super) static REQUEST: Arc<CurrentRequest>;
 }
 
 /// A request that the SDK handles, for what the SDK does not pass on.
 #[derive(Default)]
-pub(super) struct Underway {
-    refusal: OnceLock<Refusal>,
+pub(super) struct CurrentRequest {
+    refusal: OnceLock<RequestRefusal>,
     /// The id of the request, if the SDK reads its body.
     id: OnceLock<RequestId>,
     identity: Option<Arc<Identity>>,
     /// The state of the session, for the handler that the SDK makes.
     state: Mutex<Option<Arc<SessionState>>>,
     /// The session that does not rest until the request is answered.
-    session: Mutex<Option<Opened>>,
+    session: Mutex<Option<OpenStream>>,
 }
 
-impl Underway {
-    pub(super) fn of(identity: Option<Arc<Identity>>) -> Self {
+impl CurrentRequest {
+    pub(super) fn new(identity: Option<Arc<Identity>>) -> Self {
         Self { identity, ..Self::default() }
     }
 
     /// Returns the state of the session, or else the one of a new session.
-    pub(super) fn state(&self, shared: &Shared) -> Arc<SessionState> {
+    pub(super) fn session_state(&self, shared: &ServerState) -> Arc<SessionState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(state.get_or_insert_with(|| Arc::new(SessionState::new(shared))))
     }
@@ -69,7 +71,7 @@ impl Underway {
     }
 
     /// Keeps a session from resting until the request is answered.
-    pub(super) fn keep(&self, session: Opened) {
+    pub(super) fn hold_session(&self, session: OpenStream) {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
     }
 
@@ -77,12 +79,12 @@ impl Underway {
         self.identity.as_ref()
     }
 
-    pub(super) fn refuse(&self, refusal: Refusal) {
+    pub(super) fn refuse(&self, refusal: RequestRefusal) {
         self.refusal.set(refusal).ok();
     }
 
     /// Returns the reason why the request is refused, if it is.
-    pub(super) fn refusal(&self) -> Option<&Refusal> {
+    pub(super) fn refusal(&self) -> Option<&RequestRefusal> {
         self.refusal.get()
     }
 
@@ -115,14 +117,14 @@ impl fmt::Display for SessionLimit {
 }
 
 /// The sessions of a server.
-pub(super) struct Sessions {
+pub(super) struct HttpSessions {
     pub(super) table: Arc<SessionTable>,
     limit: usize,
     /// The limit of one identity.
     of_caller: usize,
     idle_time: Duration,
     resume_time: Duration,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
 }
 
 /// The reason why a session is not served.
@@ -158,8 +160,8 @@ impl From<LocalSessionManagerError> for SessionsError {
     }
 }
 
-impl Sessions {
-    pub(super) fn new(config: &HttpConfig, shared: Arc<Shared>) -> Self {
+impl HttpSessions {
+    pub(super) fn new(config: &HttpConfig, shared: Arc<ServerState>) -> Self {
         let mut local = LocalSessionManager::default();
         let mut settings = SessionConfig::default();
         // The SDK's own clock ends a session whose call runs for longer.
@@ -187,27 +189,28 @@ impl Sessions {
     }
 
     /// Opens or restores the session `id`, unless the limit is reached; it ends when it is idle.
-    async fn admit(
+    async fn admit_session(
         &self,
         id: SessionId,
     ) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
-        let underway = REQUEST.try_with(Arc::clone).unwrap_or_default();
-        let identity = underway.identity.clone();
-        let state = || underway.state(&self.shared);
-        let is_full = |open: &mut dyn Iterator<Item = &OpenSession>| self.full(open, identity.as_deref());
+        let current = REQUEST.try_with(Arc::clone).unwrap_or_default();
+        let identity = current.identity.clone();
+        let state = || current.session_state(&self.shared);
+        let is_full =
+            |open: &mut dyn Iterator<Item = &OpenSession>| self.exceeded_limit(open, identity.as_deref());
         let ready = self.table.set_up(&id, identity.clone(), state, self.idle_time, is_full);
         let ReadySession { activity, end } = ready.map_err(|full| {
-            underway.refuse(Refusal::Sessions(full));
+            current.refuse(RequestRefusal::Sessions(full));
             SessionsError::Full(full)
         })?;
         // Until the request is answered, it does not rest; its handler has the state that it had.
-        underway.keep(activity.opened());
+        current.hold_session(activity.open_stream());
         if let Some(state) = self.table.state(&id) {
-            underway.set_state(state);
+            current.set_state(state);
         }
         match self.table.local.restore_session(Arc::clone(&id)).await {
             Ok(RestoreOutcome::Restored(transport)) => {
-                Ok(RestoreOutcome::Restored(Routed { transport, activity, _end: end }))
+                Ok(RestoreOutcome::Restored(SessionTransport { transport, activity, _end: end }))
             }
             Ok(RestoreOutcome::AlreadyPresent) => Ok(RestoreOutcome::AlreadyPresent),
             Ok(_) => Ok(RestoreOutcome::NotSupported),
@@ -216,13 +219,13 @@ impl Sessions {
     }
 
     /// Keeps the session `id` from resting, if there is one, and sets it up again if it rests. `stop` ends its handler.
-    pub(super) async fn used(&self, id: &str, stop: &CancellationToken) -> Option<Opened> {
+    pub(super) async fn use_session(&self, id: &str, stop: &CancellationToken) -> Option<OpenStream> {
         let (used, waking) = self.table.use_session(id)?;
         if let Some(waking) = waking {
             let _waking = waking.lock().await;
             // Another request may have set it up.
-            if let Some(resting) = self.table.resting(id)
-                && let Err(error) = Box::pin(self.wake(resting, stop.child_token())).await
+            if let Some(resting) = self.table.resting_session(id)
+                && let Err(error) = Box::pin(self.wake_session(resting, stop.child_token())).await
             {
                 tracing::error!(session = id, %error, "a session that rested cannot be set up again");
                 self.table.remove(id);
@@ -233,7 +236,11 @@ impl Sessions {
     }
 
     /// Sets a session up again, as the SDK sets up one that it restores.
-    async fn wake(&self, resting: RestingSession, stop: CancellationToken) -> Result<(), SessionsError> {
+    async fn wake_session(
+        &self,
+        resting: RestingSession,
+        stop: CancellationToken,
+    ) -> Result<(), SessionsError> {
         let RestingSession { id, initialize, state } = resting;
         let params: InitializeRequestParams =
             serde_json::from_str(&initialize).map_err(|_| SessionError::SessionServiceTerminated)?;
@@ -245,8 +252,8 @@ impl Sessions {
         else {
             return Err(gone());
         };
-        let transport = Routed { transport, activity, _end: end };
-        let handler = Handler::new(Arc::clone(&self.shared), Arc::clone(&state));
+        let transport = SessionTransport { transport, activity, _end: end };
+        let handler = RequestHandler::new(Arc::clone(&self.shared), Arc::clone(&state));
         tokio::spawn(async move {
             let serving = serve_server_with_ct::<_, _, _, TransportAdapterIdentity>(handler, transport, stop);
             match serving.await {
@@ -263,7 +270,7 @@ impl Sessions {
     }
 
     /// The limit that one more session of `identity` exceeds, if it does.
-    fn full(
+    fn exceeded_limit(
         &self,
         open: &mut dyn Iterator<Item = &OpenSession>,
         identity: Option<&Identity>,
@@ -283,12 +290,12 @@ impl Sessions {
 
     /// A stream of a session, which is not idle as long as the stream is open. `request` is the request that it answers, with
     /// what identifies the stream, if that is known.
-    fn active<S, F>(
+    fn active_stream<S, F>(
         &self,
         id: &SessionId,
         request: Option<(RequestId, Option<String>)>,
         stream: F,
-    ) -> impl Future<Output = Result<Active, SessionsError>> + Send
+    ) -> impl Future<Output = Result<ActiveStream, SessionsError>> + Send
     where
         S: Stream<Item = ServerSseMessage> + Send + Sync + 'static,
         F: Future<Output = Result<S, LocalSessionManagerError>> + Send,
@@ -296,11 +303,11 @@ impl Sessions {
         let activity = self.table.activity(id).unwrap_or_default();
         // A stream of no request is one of the session itself.
         let listening = match &request {
-            None => self.table.state(id).map(Listening::new),
+            None => self.table.state(id).map(StreamListener::new),
             Some(_) => None,
         };
         let sealing = self.table.local.event_store().map(|_| (Arc::clone(&self.shared), Arc::clone(id)));
-        let answers = request.map(|(request, stream)| Answers {
+        let answers = request.map(|(request, stream)| AnsweredRequest {
             request,
             stream,
             sessions: Arc::downgrade(&self.table),
@@ -310,9 +317,9 @@ impl Sessions {
         // Before the request begins: its first line comes at once.
         let logs = answers.as_ref().map(|answers| activity.log_to(answers.request.clone()));
         async move {
-            let opened = activity.opened();
+            let opened = activity.open_stream();
             let stream = Box::pin(stream.await?);
-            Ok(Active {
+            Ok(ActiveStream {
                 stream,
                 opened,
                 answers,
@@ -326,15 +333,15 @@ impl Sessions {
     }
 }
 
-impl SessionManager for Sessions {
+impl SessionManager for HttpSessions {
     type Error = SessionsError;
-    type Transport = Routed<<LocalSessionManager as SessionManager>::Transport>;
+    type Transport = SessionTransport<<LocalSessionManager as SessionManager>::Transport>;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let subject = |request: &Arc<Underway>| request.identity.as_ref().map(|it| it.subject.clone());
+        let subject = |request: &Arc<CurrentRequest>| request.identity.as_ref().map(|it| it.subject.clone());
         let subject = REQUEST.try_with(subject).ok().flatten().unwrap_or_default();
         let id = SessionId::from(self.shared.seals.sealed_id(&subject));
-        match self.admit(Arc::clone(&id)).await? {
+        match self.admit_session(Arc::clone(&id)).await? {
             RestoreOutcome::Restored(transport) => Ok((id, transport)),
             // A new id that is in use.
             _ => Err(LocalSessionManagerError::SessionNotFound(id).into()),
@@ -381,22 +388,22 @@ impl SessionManager for Sessions {
         };
         // The SDK would send the answer of the one to the stream of the other.
         let begun = request.clone().zip(self.table.activity(id));
-        let is_in_use = begun.as_ref().is_some_and(|(request, activity)| !activity.begin(request));
+        let is_in_use = begun.as_ref().is_some_and(|(request, activity)| !activity.begin_request(request));
         // Boxed, so that the message is moved once.
         let stream = (!is_in_use).then(|| {
             let request = request.map(|request| (request, None));
-            self.active(id, request, Box::pin(self.table.local.create_stream(id, message)))
+            self.active_stream(id, request, Box::pin(self.table.local.create_stream(id, message)))
         });
         async move {
             let Some(stream) = stream else {
                 if let (Some((request, _)), Ok(current)) = (begun, REQUEST.try_with(Arc::clone)) {
-                    current.refuse(Refusal::Message(RefusedMessage::with_id_in_use(request)));
+                    current.refuse(RequestRefusal::Message(RefusedMessage::with_id_in_use(request)));
                 }
                 return Err(SessionsError::IdInUse);
             };
             let stream = stream.await;
             if let (Err(_), Some((request, activity))) = (&stream, begun) {
-                activity.forget(&request);
+                activity.forget_request(&request);
             }
             stream
         }
@@ -404,7 +411,7 @@ impl SessionManager for Sessions {
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
         if let Some(activity) = self.table.activity(id) {
-            activity.touch();
+            activity.note_use();
         }
         Ok(self.table.local.accept_message(id, message).await?)
     }
@@ -413,7 +420,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.active(id, None, self.table.local.create_standalone_stream(id)).await
+        self.active_stream(id, None, self.table.local.create_standalone_stream(id)).await
     }
 
     async fn resume(
@@ -423,7 +430,7 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let resumed = |activity: Arc<Activity>| {
             let stream = stream_of(&last_event_id)?;
-            Some((activity.resumed(stream)?, Some(stream.to_owned())))
+            Some((activity.resume_request(stream)?, Some(stream.to_owned())))
         };
         let request = self.table.activity(id).and_then(resumed);
         let resuming = async {
@@ -437,11 +444,11 @@ impl SessionManager for Sessions {
             };
             self.table.local.resume(id, last).await
         };
-        self.active(id, request, resuming).await
+        self.active_stream(id, request, resuming).await
     }
 
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
-        self.admit(id).await
+        self.admit_session(id).await
     }
 
     fn event_store(&self) -> Option<Arc<dyn EventStore>> {

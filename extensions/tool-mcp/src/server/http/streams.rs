@@ -30,7 +30,7 @@ use super::{
     logs::{LogReceiver, LogSender, log_lines},
     table::{SessionEnd, SessionTable},
 };
-use crate::server::{handler::Shared, reports::OfRequest, session::SessionState};
+use crate::server::{handler::ServerState, reports::LogOrigin, session::SessionState};
 
 /// The last activity of a session.
 pub(super) struct Activity {
@@ -65,42 +65,42 @@ impl Default for Activity {
 }
 
 impl Activity {
-    pub(super) fn touch(&self) {
+    pub(super) fn note_use(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// Returns `true` if the session has no stream and no request.
     pub(super) fn is_unused(&self) -> bool {
         self.streams.load(Ordering::Acquire) == 0
-            && self.requests().is_empty()
+            && self.open_requests().is_empty()
             && self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    fn requests(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+    fn open_requests(&self) -> MutexGuard<'_, HashSet<RequestId>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a request of the client. Returns `false` if one of the same id is not answered yet.
-    pub(super) fn begin(&self, request: &RequestId) -> bool {
-        self.requests().insert(request.clone())
+    pub(super) fn begin_request(&self, request: &RequestId) -> bool {
+        self.open_requests().insert(request.clone())
     }
 
     /// Forgets a request that the handler does not receive.
-    pub(super) fn forget(&self, request: &RequestId) {
-        self.requests().remove(request);
+    pub(super) fn forget_request(&self, request: &RequestId) {
+        self.open_requests().remove(request);
     }
 
     /// Notes a message of the client.
     fn note_received(&self, message: &ClientJsonRpcMessage) {
         match message {
             JsonRpcMessage::Request(request) => {
-                self.requests().insert(request.id.clone());
+                self.open_requests().insert(request.id.clone());
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.requests().remove(id);
+                    self.open_requests().remove(id);
                 }
             }
             _ => {}
@@ -115,25 +115,25 @@ impl Activity {
             _ => None,
         };
         if let Some(id) = id {
-            self.requests().remove(id);
+            self.open_requests().remove(id);
         }
     }
 
     /// The request that `stream` answers, if the stream was lost.
-    pub(super) fn resumed(&self, stream: &str) -> Option<RequestId> {
+    pub(super) fn resume_request(&self, stream: &str) -> Option<RequestId> {
         let (request, task) = self.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(stream)?;
         task.abort();
         Some(request)
     }
 
     /// Counts a stream, and keeps the session from being idle.
-    pub(super) fn opened(self: &Arc<Self>) -> Opened {
+    pub(super) fn open_stream(self: &Arc<Self>) -> OpenStream {
         self.streams.fetch_add(1, Ordering::AcqRel);
-        self.touch();
-        Opened(Arc::clone(self))
+        self.note_use();
+        OpenStream(Arc::clone(self))
     }
 
-    fn logs(&self) -> MutexGuard<'_, HashMap<RequestId, LogSender>> {
+    fn log_senders(&self) -> MutexGuard<'_, HashMap<RequestId, LogSender>> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,22 +141,22 @@ impl Activity {
     /// the session, which a client need not open, and where they are in no order with the answer.
     pub(super) fn log_to(&self, request: RequestId) -> LogReceiver {
         let (sender, receiver) = log_lines();
-        self.logs().insert(request, sender);
+        self.log_senders().insert(request, sender);
         receiver
     }
 
     /// The stream of the request that a log line belongs to.
-    fn route(&self, message: &ServerJsonRpcMessage) -> Option<mpsc::Sender<ServerSseMessage>> {
+    fn log_stream(&self, message: &ServerJsonRpcMessage) -> Option<mpsc::Sender<ServerSseMessage>> {
         let JsonRpcMessage::Notification(notification) = message else { return None };
         let ServerNotification::LoggingMessageNotification(line) = &notification.notification else {
             return None;
         };
-        let OfRequest(request) = line.extensions.get::<OfRequest>()?;
-        self.logs().get(request)?.channel()
+        let LogOrigin(request) = line.extensions.get::<LogOrigin>()?;
+        self.log_senders().get(request)?.open_channel()
     }
 
     /// Cancels the request of a lost stream, unless it is resumed in time.
-    fn lose(self: &Arc<Self>, answers: Answers) {
+    fn cancel_unless_resumed(self: &Arc<Self>, answers: AnsweredRequest) {
         let (Some(stream), Ok(runtime)) = (answers.stream.clone(), Handle::try_current()) else { return };
         let request = answers.request.clone();
         let activity = Arc::downgrade(self);
@@ -167,7 +167,7 @@ impl Activity {
                 if let Some(activity) = activity.upgrade() {
                     activity.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&stream);
                 }
-                answers.cancel().await;
+                answers.cancel_request().await;
             }
         });
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,7 +185,7 @@ impl Activity {
 }
 
 /// The request that a stream answers.
-pub(super) struct Answers {
+pub(super) struct AnsweredRequest {
     pub(super) request: RequestId,
     /// The part of the stream's event ids that identifies it, once there was an event.
     pub(super) stream: Option<String>,
@@ -194,9 +194,9 @@ pub(super) struct Answers {
     pub(super) resume_time: Duration,
 }
 
-impl Answers {
+impl AnsweredRequest {
     /// Cancels the request, as its client would.
-    async fn cancel(self) {
+    async fn cancel_request(self) {
         let reason = "the client closed the connection".to_owned();
         let param = CancelledNotificationParam::new(Some(self.request), Some(reason));
         let cancelled = ClientNotification::CancelledNotification(Notification::new(param));
@@ -213,58 +213,58 @@ pub(super) fn stream_of(event: &str) -> Option<&str> {
 }
 
 /// An open stream of a session.
-pub(super) struct Opened(Arc<Activity>);
+pub(super) struct OpenStream(Arc<Activity>);
 
-impl Drop for Opened {
+impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.0.touch();
+        self.0.note_use();
         self.0.streams.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// A stream on which a client receives changes.
-pub(super) struct Listening(Arc<SessionState>);
+pub(super) struct StreamListener(Arc<SessionState>);
 
-impl Listening {
+impl StreamListener {
     pub(super) fn new(state: Arc<SessionState>) -> Self {
         state.add_listener();
         Self(state)
     }
 }
 
-impl Drop for Listening {
+impl Drop for StreamListener {
     fn drop(&mut self) {
         self.0.remove_listener();
     }
 }
 
 /// A stream of a session.
-pub(super) struct Active {
+pub(super) struct ActiveStream {
     pub(super) stream: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
-    pub(super) opened: Opened,
+    pub(super) opened: OpenStream,
     /// The request that the stream answers, as long as it is not answered.
-    pub(super) answers: Option<Answers>,
+    pub(super) answers: Option<AnsweredRequest>,
     /// Of a stream of the session itself.
-    pub(super) _listening: Option<Listening>,
+    pub(super) _listening: Option<StreamListener>,
     pub(super) logs: Option<LogReceiver>,
     /// The answer was received, after which the stream ends.
     pub(super) is_answered: bool,
     /// An event that lines precede.
     pub(super) held: Option<ServerSseMessage>,
     /// The session that the ids of stored events are sealed for.
-    pub(super) sealing: Option<(Arc<Shared>, SessionId)>,
+    pub(super) sealing: Option<(Arc<ServerState>, SessionId)>,
 }
 
-impl Active {
+impl ActiveStream {
     /// Notes what an event says of the stream.
-    fn note(&mut self, event: &ServerSseMessage) {
+    fn note_event(&mut self, event: &ServerSseMessage) {
         let is_answer = event.message.as_deref().is_some_and(|message| {
             matches!(message, ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
         });
         match &mut self.answers {
             Some(_) if is_answer => {
                 self.is_answered = true;
-                self.end();
+                self.take_request();
             }
             // The ids of stored events are the store's, and their calls go on without their client.
             Some(answers) if answers.stream.is_none() && self.sealing.is_none() => {
@@ -275,7 +275,7 @@ impl Active {
     }
 
     /// The next line, if there is one.
-    fn line(&mut self, cx: &mut Context<'_>) -> Option<ServerSseMessage> {
+    fn next_line(&mut self, cx: &mut Context<'_>) -> Option<ServerSseMessage> {
         match self.logs.as_mut()?.poll_line(cx) {
             Poll::Ready(line) => line,
             Poll::Pending => None,
@@ -283,19 +283,19 @@ impl Active {
     }
 
     /// Forgets the request. Returns it, if it was not answered.
-    fn end(&mut self) -> Option<Answers> {
+    fn take_request(&mut self) -> Option<AnsweredRequest> {
         let answers = self.answers.take()?;
-        self.opened.0.logs().remove(&answers.request);
+        self.opened.0.log_senders().remove(&answers.request);
         Some(answers)
     }
 }
 
-impl Stream for Active {
+impl Stream for ActiveStream {
     type Item = ServerSseMessage;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         // The lines of a call precede its answer, also those that arrive with it.
-        if let Some(line) = self.line(cx) {
+        if let Some(line) = self.next_line(cx) {
             return Poll::Ready(Some(line));
         }
         if let Some(event) = self.held.take() {
@@ -307,9 +307,9 @@ impl Stream for Active {
         }
         let mut polled = self.stream.as_mut().poll_next(cx);
         match &mut polled {
-            Poll::Ready(None) => drop(self.end()),
+            Poll::Ready(None) => drop(self.take_request()),
             Poll::Ready(Some(event)) => {
-                self.note(event);
+                self.note_event(event);
                 if let (Some((shared, session)), Some(id)) = (&self.sealing, &mut event.event_id) {
                     *id = shared.seals.sealed_event(id, session);
                 }
@@ -317,7 +317,7 @@ impl Stream for Active {
             Poll::Pending => {}
         }
         if let Poll::Ready(Some(_)) = &polled
-            && let Some(line) = self.line(cx)
+            && let Some(line) = self.next_line(cx)
             && let Poll::Ready(event) = std::mem::replace(&mut polled, Poll::Ready(Some(line)))
         {
             self.held = event;
@@ -326,23 +326,23 @@ impl Stream for Active {
     }
 }
 
-impl Drop for Active {
+impl Drop for ActiveStream {
     fn drop(&mut self) {
-        if let Some(answers) = self.end() {
-            self.opened.0.lose(answers);
+        if let Some(answers) = self.take_request() {
+            self.opened.0.cancel_unless_resumed(answers);
         }
     }
 }
 
 /// The transport of a session, whose log lines go to the streams of their requests.
-pub(super) struct Routed<T> {
+pub(super) struct SessionTransport<T> {
     pub(super) transport: T,
     pub(super) activity: Arc<Activity>,
     /// The session ends with its transport.
     pub(super) _end: SessionEnd,
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Routed<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for SessionTransport<T> {
     type Error = T::Error;
 
     fn send(
@@ -350,7 +350,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Routed<T> {
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         self.activity.note_sent(&message);
-        match self.activity.route(&message) {
+        match self.activity.log_stream(&message) {
             // Small, since the SDK moves the future of each message several times.
             Some(stream) => Either::Left(Box::pin(async move {
                 // The reports of the call wait with it; without a reader, they are left out.
@@ -387,7 +387,7 @@ mod tests {
             let message = ServerJsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
             ServerSseMessage::from_message(message)
         };
-        let answers = || Answers {
+        let answers = || AnsweredRequest {
             request: RequestId::Number(1),
             stream: None,
             sessions: Weak::new(),
@@ -397,9 +397,9 @@ mod tests {
         // One of the stream of a session itself is not its end.
         for (answers, ends) in [(Some(answers()), true), (None, false)] {
             let activity = Arc::new(Activity::default());
-            let mut active = Active {
+            let mut active = ActiveStream {
                 stream: Box::pin(stream::iter([answer()]).chain(stream::pending())),
-                opened: activity.opened(),
+                opened: activity.open_stream(),
                 answers,
                 _listening: None,
                 logs: None,
@@ -415,7 +415,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_since_the_end_of_its_last_stream() {
         let (activity, time) = (Arc::new(Activity::default()), Duration::from_secs(5));
-        let stream = activity.opened();
+        let stream = activity.open_stream();
         tokio::time::advance(Duration::from_secs(60)).await;
         assert_eq!(activity.idle_at(time), Some(Instant::now() + time));
         drop(stream);
@@ -423,7 +423,7 @@ mod tests {
         let ended = Instant::now();
         tokio::time::advance(Duration::from_secs(3)).await;
         assert_eq!(activity.idle_at(time), Some(ended + time));
-        activity.touch();
+        activity.note_use();
         assert_eq!(activity.idle_at(time), Some(ended + Duration::from_secs(8)));
         assert_eq!(activity.idle_at(Duration::MAX), None);
     }

@@ -20,7 +20,7 @@ use tokio::{runtime::Handle, sync::Mutex as AsyncMutex, task::AbortHandle, time:
 
 use super::{
     Identity,
-    streams::{Activity, Opened},
+    streams::{Activity, OpenStream},
 };
 use crate::server::session::SessionState;
 
@@ -32,12 +32,12 @@ pub(super) struct SessionTable {
     pub(super) local: LocalSessionManager,
     /// The most sessions that do not rest although they could.
     max_ready: usize,
-    sessions: Mutex<Sessions>,
+    sessions: Mutex<OpenSessions>,
     incarnations: AtomicU64,
 }
 
 #[derive(Default)]
-struct Sessions {
+struct OpenSessions {
     open: HashMap<SessionId, OpenSession>,
     /// Those that do not rest, the least recently set up first.
     ready: VecDeque<SessionId>,
@@ -66,7 +66,7 @@ impl Drop for OpenSession {
     }
 }
 
-impl Sessions {
+impl OpenSessions {
     fn remove(&mut self, id: &str) -> Option<OpenSession> {
         let (id, session) = self.open.remove_entry(id)?;
         if session.incarnation.is_some() {
@@ -87,36 +87,36 @@ impl SessionTable {
         Arc::new(Self { local, max_ready, sessions: Mutex::default(), incarnations: AtomicU64::new(0) })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Sessions> {
+    fn lock_sessions(&self) -> MutexGuard<'_, OpenSessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the number of open sessions.
     pub(super) fn len(&self) -> usize {
-        self.lock().open.len()
+        self.lock_sessions().open.len()
     }
 
     /// Returns the number of sessions that do not rest.
     #[cfg(test)]
-    pub(super) fn ready(&self) -> usize {
-        self.lock().ready.len()
+    pub(super) fn ready_sessions(&self) -> usize {
+        self.lock_sessions().ready.len()
     }
 
     pub(super) fn activity(&self, id: &str) -> Option<Arc<Activity>> {
-        self.lock().open.get(id).map(|session| Arc::clone(&session.activity))
+        self.lock_sessions().open.get(id).map(|session| Arc::clone(&session.activity))
     }
 
     pub(super) fn state(&self, id: &str) -> Option<Arc<SessionState>> {
-        self.lock().open.get(id).map(|session| Arc::clone(&session.state))
+        self.lock_sessions().open.get(id).map(|session| Arc::clone(&session.state))
     }
 
     /// Keeps the session `id` from resting, if there is one. Returns the lock of its set-up, too, if it rests.
-    pub(super) fn use_session(&self, id: &str) -> Option<(Opened, Option<Arc<AsyncMutex<()>>>)> {
+    pub(super) fn use_session(&self, id: &str) -> Option<(OpenStream, Option<Arc<AsyncMutex<()>>>)> {
         // Under the lock, under which a session is put to rest.
-        let sessions = self.lock();
+        let sessions = self.lock_sessions();
         let session = sessions.open.get(id)?;
         let waking = session.incarnation.is_none().then(|| Arc::clone(&session.waking));
-        Some((session.activity.opened(), waking))
+        Some((session.activity.open_stream(), waking))
     }
 
     /// Sets the session `id` up: a new one if `is_full` returns nothing for those that are open, or one that rests.
@@ -128,7 +128,7 @@ impl SessionTable {
         idle_time: Duration,
         is_full: impl FnOnce(&mut dyn Iterator<Item = &OpenSession>) -> Option<E>,
     ) -> Result<ReadySession, E> {
-        let mut sessions = self.lock();
+        let mut sessions = self.lock_sessions();
         if !sessions.open.contains_key(id) {
             if let Some(full) = is_full(&mut sessions.open.values()) {
                 return Err(full);
@@ -167,31 +167,31 @@ impl SessionTable {
     /// Removes the session `id`.
     pub(super) fn remove(&self, id: &str) {
         // Dropped outside the lock, with code of the program.
-        let removed = self.lock().remove(id);
+        let removed = self.lock_sessions().remove(id);
         drop(removed);
     }
 
     /// Removes all sessions. Those that are ready end with their handlers.
-    pub(super) fn clear(&self) {
-        let removed = std::mem::take(&mut *self.lock());
+    pub(super) fn remove_all(&self) {
+        let removed = std::mem::take(&mut *self.lock_sessions());
         drop(removed);
     }
 
     /// Puts sessions to rest that are not used, beyond the number of those that need not.
-    pub(super) fn settle(&self) {
-        let mut sessions = self.lock();
+    pub(super) fn rest_unused(&self) {
+        let mut sessions = self.lock_sessions();
         let mut candidates = MAX_CANDIDATES.min(sessions.ready.len());
         while candidates > 0 && sessions.ready.len() > self.max_ready {
             candidates -= 1;
             let Some(id) = sessions.ready.pop_front() else { return };
-            if !self.rest(&mut sessions, &id) {
+            if !self.put_to_rest(&mut sessions, &id) {
                 sessions.ready.push_back(id);
             }
         }
     }
 
     /// Puts the session `id` to rest, if it is not used.
-    fn rest(&self, sessions: &mut Sessions, id: &SessionId) -> bool {
+    fn put_to_rest(&self, sessions: &mut OpenSessions, id: &SessionId) -> bool {
         let Some(session) = sessions.open.get_mut(id) else { return true };
         if session.initialize.is_none() || !session.activity.is_unused() {
             return false;
@@ -205,8 +205,8 @@ impl SessionTable {
     }
 
     /// Returns the session `id`, if it rests.
-    pub(super) fn resting(&self, id: &str) -> Option<RestingSession> {
-        let sessions = self.lock();
+    pub(super) fn resting_session(&self, id: &str) -> Option<RestingSession> {
+        let sessions = self.lock_sessions();
         let (id, session) = sessions.open.get_key_value(id)?;
         let initialize = session.initialize.clone().filter(|_| session.incarnation.is_none())?;
         Some(RestingSession { id: Arc::clone(id), initialize, state: Arc::clone(&session.state) })
@@ -214,7 +214,7 @@ impl SessionTable {
 
     /// Sets the JSON of the params with which the session is set up again.
     pub(super) fn set_initialize(&self, id: &str, initialize: Box<str>) {
-        if let Some(session) = self.lock().open.get_mut(id) {
+        if let Some(session) = self.lock_sessions().open.get_mut(id) {
             session.initialize = Some(initialize);
         }
     }
@@ -238,7 +238,7 @@ impl Drop for SessionEnd {
     fn drop(&mut self) {
         let Some(table) = self.table.upgrade() else { return };
         let removed = {
-            let mut sessions = table.lock();
+            let mut sessions = table.lock_sessions();
             let incarnation = sessions.open.get(&self.id).and_then(|session| session.incarnation);
             match incarnation == Some(self.incarnation) {
                 true => sessions.remove(&self.id),
@@ -337,7 +337,7 @@ mod tests {
         tokio::time::sleep(idle_time / 2).await;
         client.request("ping", json!({})).await;
         tokio::time::sleep(idle_time * 3 / 4).await;
-        assert_eq!((server.sessions(), server.0.sessions.table.ready()), (1, 0));
+        assert_eq!((server.sessions(), server.0.sessions.table.ready_sessions()), (1, 0));
         tokio::time::sleep(idle_time / 2).await;
         assert_eq!(server.sessions(), 0);
     }
@@ -355,13 +355,13 @@ mod tests {
             let answer = client.request("resources/subscribe", json!({ "uri": "a:a" })).await;
             assert!(answer.contains("result"), "{answer}");
             clients.push(client);
-            assert_eq!((table.len(), table.ready()), (opened, READY.min(opened)));
+            assert_eq!((table.len(), table.ready_sessions()), (opened, READY.min(opened)));
         }
         // A request that is refused sets its session up, too.
         for client in &mut clients {
             let refused = client.send("POST", json!({ "jsonrpc": "2.0", "id": 1, "method": 5 })).await;
             assert_eq!(refused.status(), 400);
-            assert_eq!(table.ready(), READY);
+            assert_eq!(table.ready_sessions(), READY);
         }
         resources.updated("a:a");
         for mut client in clients {
@@ -374,14 +374,14 @@ mod tests {
                 let frame = stream.frame().await.unwrap().unwrap();
                 events += &String::from_utf8_lossy(&frame.into_data().unwrap());
             }
-            assert!(table.ready() <= READY + 1);
+            assert!(table.ready_sessions() <= READY + 1);
             drop(stream);
-            assert!(table.ready() <= READY);
+            assert!(table.ready_sessions() <= READY);
             let open = table.len();
             assert_eq!(client.send("DELETE", Value::Null).await.status(), 204);
             assert_eq!(table.len(), open - 1);
             assert_eq!(client.send("GET", Value::Null).await.status(), 404);
         }
-        assert_eq!((table.len(), table.ready()), (0, 0));
+        assert_eq!((table.len(), table.ready_sessions()), (0, 0));
     }
 }

@@ -10,7 +10,7 @@ use http::{HeaderMap, request::Parts};
 use super::Identity;
 
 /// The facts of an HTTP request that its run receives.
-pub(in crate::server) struct Via {
+pub(in crate::server) struct HttpRequestFacts {
     headers: OnceLock<Arc<RequestHeaders>>,
     pub(in crate::server) session: Option<String>,
     pub(in crate::server) identity: Option<Arc<Identity>>,
@@ -18,13 +18,13 @@ pub(in crate::server) struct Via {
     pub(in crate::server) arguments: Mutex<Option<String>>,
 }
 
-impl Via {
+impl HttpRequestFacts {
     pub(super) fn new(session: Option<String>, identity: Option<Arc<Identity>>) -> Self {
         Self { headers: OnceLock::new(), session, identity, arguments: Mutex::default() }
     }
 
     /// Returns the headers of the request with these `parts`.
-    pub(in crate::server) fn headers(&self, parts: &Parts) -> Arc<RequestHeaders> {
+    pub(in crate::server) fn request_headers(&self, parts: &Parts) -> Arc<RequestHeaders> {
         let headers = self.headers.get_or_init(|| Arc::new(RequestHeaders(parts.headers.clone())));
         Arc::clone(headers)
     }

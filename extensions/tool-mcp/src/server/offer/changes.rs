@@ -18,7 +18,7 @@ const BEHIND: usize = 1_024;
 /// changes.updated("file:///notes.txt");
 /// ```
 #[derive(Debug, Clone)]
-pub struct ChangeSignal(broadcast::Sender<Change>);
+pub struct ChangeSignal(broadcast::Sender<OfferChange>);
 
 impl Default for ChangeSignal {
     fn default() -> Self {
@@ -35,43 +35,43 @@ impl ChangeSignal {
 
     /// Tells all clients that there are other items, or that their descriptions have changed.
     pub fn list_changed(&self) {
-        self.0.send(Change::List).ok();
+        self.0.send(OfferChange::List).ok();
     }
 
     /// Tells the clients that subscribed to the resource `uri` that its content has changed.
     pub fn updated(&self, uri: impl Into<String>) {
-        self.0.send(Change::Updated(uri.into())).ok();
+        self.0.send(OfferChange::Updated(uri.into())).ok();
     }
 
-    pub(in crate::server) fn listen(&self) -> Changes {
-        Changes(Some(self.0.subscribe()))
+    pub(in crate::server) fn subscribe(&self) -> OfferChanges {
+        OfferChanges(Some(self.0.subscribe()))
     }
 }
 
 /// A change.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::server) enum Change {
+pub(in crate::server) enum OfferChange {
     List,
     Updated(String),
-    /// Changes were lost: everything may have changed.
+    /// OfferChanges were lost: everything may have changed.
     All,
 }
 
 /// The changes of a signal, if there is one.
-pub(in crate::server) struct Changes(Option<broadcast::Receiver<Change>>);
+pub(in crate::server) struct OfferChanges(Option<broadcast::Receiver<OfferChange>>);
 
-impl Changes {
+impl OfferChanges {
     /// The changes of `signal`; none at all without one.
-    pub(in crate::server) fn of(signal: Option<&ChangeSignal>) -> Self {
-        signal.map_or(Self(None), ChangeSignal::listen)
+    pub(in crate::server) fn of_signal(signal: Option<&ChangeSignal>) -> Self {
+        signal.map_or(Self(None), ChangeSignal::subscribe)
     }
 
     /// Waits for a change; forever if there is none to come.
-    pub(in crate::server) async fn next(&mut self) -> Change {
+    pub(in crate::server) async fn next(&mut self) -> OfferChange {
         let Some(receiver) = &mut self.0 else { return std::future::pending().await };
         match receiver.recv().await {
             Ok(change) => change,
-            Err(broadcast::error::RecvError::Lagged(_)) => Change::All,
+            Err(broadcast::error::RecvError::Lagged(_)) => OfferChange::All,
             Err(broadcast::error::RecvError::Closed) => {
                 self.0 = None;
                 std::future::pending().await

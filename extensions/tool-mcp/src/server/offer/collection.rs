@@ -14,19 +14,19 @@ pub(super) type Complete = dyn Fn(&RunContext, Completing<'_>) -> Vec<String> + 
 
 /// Items by their keys. Clones are the same collection; code of the program is called and dropped outside of its lock.
 pub(super) struct Collection<T> {
-    kept: Arc<Mutex<Kept<T>>>,
+    kept: Arc<Mutex<Entries<T>>>,
     pub(super) changes: ChangeSignal,
 }
 
-struct Kept<T> {
-    entries: BTreeMap<String, Entry<T>>,
+struct Entries<T> {
+    entries: BTreeMap<String, CollectionEntry<T>>,
     /// The key that was added last.
     last: Option<String>,
     /// The number of items that were added so far.
     added: u64,
 }
 
-struct Entry<T> {
+struct CollectionEntry<T> {
     item: T,
     /// The place in the order of adding.
     place: u64,
@@ -41,26 +41,26 @@ impl<T> Clone for Collection<T> {
 
 impl<T> Default for Collection<T> {
     fn default() -> Self {
-        Self::announcing(ChangeSignal::default())
+        Self::with_changes(ChangeSignal::default())
     }
 }
 
 impl<T> Collection<T> {
     /// Creates a collection whose changes are announced by `changes`.
-    pub(super) fn announcing(changes: ChangeSignal) -> Self {
-        let kept = Kept { entries: BTreeMap::new(), last: None, added: 0 };
+    pub(super) fn with_changes(changes: ChangeSignal) -> Self {
+        let kept = Entries { entries: BTreeMap::new(), last: None, added: 0 };
         Self { kept: Arc::new(Mutex::new(kept)), changes }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept<T>> {
+    fn lock_entries(&self) -> MutexGuard<'_, Entries<T>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds an item, and returns the one of the same key that it replaces. The caller announces it.
     pub(super) fn insert(&self, key: String, item: T) -> Option<T> {
-        let mut kept = self.lock();
+        let mut kept = self.lock_entries();
         kept.added += 1;
-        let entry = Entry { item, place: kept.added, complete: None };
+        let entry = CollectionEntry { item, place: kept.added, complete: None };
         kept.last = Some(key.clone());
         let before = kept.entries.insert(key, entry);
         drop(kept);
@@ -72,7 +72,7 @@ impl<T> Collection<T> {
         &self,
         complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
     ) {
-        let mut kept = self.lock();
+        let mut kept = self.lock_entries();
         let last = kept.last.clone();
         let entry = last.and_then(|last| kept.entries.get_mut(&last));
         let before = entry.and_then(|entry| entry.complete.replace(Arc::new(complete)));
@@ -82,7 +82,7 @@ impl<T> Collection<T> {
 
     /// Removes an item, and announces it. Returns `false` if there is none.
     pub(super) fn remove(&self, key: &str) -> bool {
-        let removed = self.lock().entries.remove(key);
+        let removed = self.lock_entries().entries.remove(key);
         if removed.is_some() {
             self.changes.list_changed();
         }
@@ -90,21 +90,21 @@ impl<T> Collection<T> {
     }
 
     pub(super) fn contains(&self, key: &str) -> bool {
-        self.lock().entries.contains_key(key)
+        self.lock_entries().entries.contains_key(key)
     }
 
     pub(super) fn keys(&self) -> Vec<String> {
-        self.lock().entries.keys().cloned().collect()
+        self.lock_entries().entries.keys().cloned().collect()
     }
 
     /// Returns a part of the item `key`.
     pub(super) fn get<R>(&self, key: &str, part: impl FnOnce(&T) -> R) -> Option<R> {
-        self.lock().entries.get(key).map(|entry| part(&entry.item))
+        self.lock_entries().entries.get(key).map(|entry| part(&entry.item))
     }
 
     /// Returns the first result of `part`, of the items in the order in which they were added.
     pub(super) fn find<R>(&self, part: impl FnMut(&T) -> Option<R>) -> Option<R> {
-        let kept = self.lock();
+        let kept = self.lock_entries();
         let mut entries: Vec<_> = kept.entries.values().collect();
         entries.sort_by_key(|entry| entry.place);
         entries.into_iter().map(|entry| &entry.item).find_map(part)
@@ -117,19 +117,20 @@ impl<T> Collection<T> {
         description: impl Fn(&T) -> D,
         key: impl Fn(&D) -> &str,
     ) -> Page<D> {
-        let descriptions: Vec<_> = self.lock().entries.values().map(|it| description(&it.item)).collect();
+        let descriptions: Vec<_> =
+            self.lock_entries().entries.values().map(|it| description(&it.item)).collect();
         page.of(descriptions, key)
     }
 
     /// Returns the candidates for an argument; `None` if there is no such item.
     pub(super) fn candidates(&self, run: &RunContext, completing: Completing<'_>) -> Option<Vec<String>> {
-        let complete = self.lock().entries.get(completing.of).map(|entry| entry.complete.clone())?;
+        let complete = self.lock_entries().entries.get(completing.of).map(|entry| entry.complete.clone())?;
         Some(complete.map(|complete| complete(run, completing)).unwrap_or_default())
     }
 
     /// Returns `true` if there are candidates for anything.
     pub(super) fn completes(&self) -> bool {
-        self.lock().entries.values().any(|entry| entry.complete.is_some())
+        self.lock_entries().entries.values().any(|entry| entry.complete.is_some())
     }
 }
 

@@ -9,7 +9,7 @@ mod resource_set;
 mod resources;
 mod template;
 
-pub(super) use self::changes::{Change, Changes};
+pub(super) use self::changes::{OfferChange, OfferChanges};
 pub use self::{
     changes::ChangeSignal,
     page::{Page, Paging},

@@ -105,7 +105,7 @@ impl PromptSet {
 }
 
 /// Refuses missing and unknown arguments.
-fn check(prompt: &Prompt, arguments: &BTreeMap<String, String>) -> Result<(), ToolError> {
+fn check_arguments(prompt: &Prompt, arguments: &BTreeMap<String, String>) -> Result<(), ToolError> {
     let known = prompt.arguments.as_deref().unwrap_or_default();
     for argument in known {
         if argument.required == Some(true) && !arguments.contains_key(&argument.name) {
@@ -139,7 +139,7 @@ impl Prompts for PromptSet {
             let found = self.prompts.get(name, |(prompt, get)| (prompt.clone(), Arc::clone(get)));
             let (prompt, get) =
                 found.ok_or_else(|| ToolError::not_found(format!("there is no prompt `{name}`")))?;
-            check(&prompt, arguments)?;
+            check_arguments(&prompt, arguments)?;
             let mut result = GetPromptResult::new(get(Arc::clone(run), arguments.clone()).await?);
             result.description = prompt.description;
             Ok(result)

@@ -18,7 +18,7 @@ type Read = dyn Fn(Arc<RunContext>) -> BoxFuture<'static, Result<ResourceBody, T
 type ReadTemplate = dyn Fn(Arc<RunContext>, BTreeMap<String, String>) -> BoxFuture<'static, Result<ResourceBody, ToolError>>
     + Send
     + Sync;
-type Reading = Box<dyn FnOnce() -> BoxFuture<'static, Result<ResourceBody, ToolError>> + Send>;
+type ResourceReading = Box<dyn FnOnce() -> BoxFuture<'static, Result<ResourceBody, ToolError>> + Send>;
 
 /// [`Resources`] in memory: texts, bytes, and closures. Clones are the same set; changes reach the clients.
 ///
@@ -58,7 +58,7 @@ struct Offered {
 impl Default for ResourceSet {
     fn default() -> Self {
         let resources = Collection::default();
-        let templates = Collection::announcing(resources.changes.clone());
+        let templates = Collection::with_changes(resources.changes.clone());
         Self { resources, templates }
     }
 }
@@ -192,7 +192,7 @@ impl ResourceSet {
     }
 
     /// The reader of `uri`, and the type of its content.
-    fn reading(&self, run: &Arc<RunContext>, uri: &str) -> Option<(Option<String>, Reading)> {
+    fn reader_of(&self, run: &Arc<RunContext>, uri: &str) -> Option<(Option<String>, ResourceReading)> {
         let run = Arc::clone(run);
         let resource =
             self.resources.get(uri, |(resource, read)| (resource.mime_type.clone(), Arc::clone(read)));
@@ -200,7 +200,7 @@ impl ResourceSet {
             return Some((mime_type, Box::new(move || read(run))));
         }
         let (mime_type, read, variables) = self.templates.find(|it| {
-            let variables = it.matcher.matches(uri)?;
+            let variables = it.matcher.variables_of(uri)?;
             Some((it.template.mime_type.clone(), Arc::clone(&it.read), variables))
         })?;
         Some((mime_type, Box::new(move || read(run, variables))))
@@ -232,7 +232,7 @@ impl Resources for ResourceSet {
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Vec<output::Resource>, ToolError>> {
         Box::pin(async move {
-            let reading = self.reading(run, uri);
+            let reading = self.reader_of(run, uri);
             let (mime_type, read) =
                 reading.ok_or_else(|| ToolError::not_found(format!("there is no resource `{uri}`")))?;
             let body = read().await?;

@@ -58,7 +58,7 @@ impl Template {
     }
 
     /// The values of the variables, decoded, if `uri` has the form of the template.
-    pub(super) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+    pub(super) fn variables_of(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut rest = uri.strip_prefix(&*self.start)?;
         let mut values = BTreeMap::new();
         for (at, variable) in self.variables.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Template {
             if value.is_empty() || (!variable.is_path && value.contains('/')) {
                 return None;
             }
-            let value = decoded(value).filter(|value| is_within(value, variable.is_path))?;
+            let value = percent_decoded(value).filter(|value| is_within(value, variable.is_path))?;
             values.insert(variable.name.clone(), value);
             rest = &rest[end + variable.after.len()..];
         }
@@ -88,7 +88,7 @@ fn is_within(value: &str, is_path: bool) -> bool {
 }
 
 /// Decodes `%20` and its like.
-fn decoded(text: &str) -> Option<String> {
+fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut out = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn check(template: &str, uri: &str, expected: Option<&[(&str, &str)]>) {
-        let values = Template::parse(template).ok().and_then(|template| template.matches(uri));
+        let values = Template::parse(template).ok().and_then(|template| template.variables_of(uri));
         let expected = expected.map(|values| {
             values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         });

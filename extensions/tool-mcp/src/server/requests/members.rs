@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     kind_of,
-    protocol::{Kind, Member, Need},
+    protocol::{Member, MemberKind, Need},
     text_of,
 };
 
@@ -24,7 +24,7 @@ struct Replacement {
     text: Cow<'static, str>,
 }
 
-type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
+type MemberValues<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
 impl<'a> MemberReader<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
@@ -70,16 +70,25 @@ impl<'a> MemberReader<'a> {
     }
 
     /// Returns the members of an object; none of one that is absent.
-    fn object_members(&mut self, path: &str, object: Option<&'a RawValue>) -> Result<Members<'a>, String> {
+    fn object_members(
+        &mut self,
+        path: &str,
+        object: Option<&'a RawValue>,
+    ) -> Result<MemberValues<'a>, String> {
         let object = object.filter(|object| !self.replace_empty_list(object));
         match object.map(|object| (object, kind_of(object))) {
-            None | Some((_, "null")) => Ok(Members::new()),
+            None | Some((_, "null")) => Ok(MemberValues::new()),
             Some((object, "an object")) => members_of(object, path),
             Some((_, kind)) => Err(format!("`{path}` must be an object, but is {kind}")),
         }
     }
 
-    fn read_members(&mut self, path: &str, values: &Members<'a>, members: &[Member]) -> Result<(), String> {
+    fn read_members(
+        &mut self,
+        path: &str,
+        values: &MemberValues<'a>,
+        members: &[Member],
+    ) -> Result<(), String> {
         let value_of = |name| values.get(name).copied().filter(|value| value.get() != "null");
         let is_missing = |member: &&Member| member.need == Need::Required && value_of(member.name).is_none();
         if let Some(missing) = members.iter().find(is_missing) {
@@ -93,24 +102,24 @@ impl<'a> MemberReader<'a> {
         Ok(())
     }
 
-    fn read_value(&mut self, path: &str, value: &'a RawValue, kind: &Kind) -> Result<(), String> {
+    fn read_value(&mut self, path: &str, value: &'a RawValue, kind: &MemberKind) -> Result<(), String> {
         let other = |expected: &str| Err(format!("`{path}` must be {expected}, but is {}", kind_of(value)));
         match kind {
-            Kind::Text => read_text(path, value).map(drop),
-            Kind::Flag if kind_of(value) == "a boolean" => Ok(()),
-            Kind::Flag => other("a boolean"),
-            Kind::Id if serde_json::from_str::<RequestId>(value.get()).is_ok() => Ok(()),
-            Kind::Id => other("a text or an integer"),
-            Kind::OneOf(texts) => read_one_of(path, value, texts.iter().copied()).map(drop),
-            Kind::ListOf(kind) => {
+            MemberKind::Text => read_text(path, value).map(drop),
+            MemberKind::Flag if kind_of(value) == "a boolean" => Ok(()),
+            MemberKind::Flag => other("a boolean"),
+            MemberKind::Id if serde_json::from_str::<RequestId>(value.get()).is_ok() => Ok(()),
+            MemberKind::Id => other("a text or an integer"),
+            MemberKind::OneOf(texts) => read_one_of(path, value, texts.iter().copied()).map(drop),
+            MemberKind::ListOf(kind) => {
                 let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else {
                     return other("a list");
                 };
                 let mut items = items.into_iter().enumerate();
                 items.try_for_each(|(index, item)| self.read_value(&format!("{path}[{index}]"), item, kind))
             }
-            Kind::Object(members) => self.read_object(path, Some(value), members),
-            Kind::MapOf(members, kind) => {
+            MemberKind::Object(members) => self.read_object(path, Some(value), members),
+            MemberKind::MapOf(members, kind) => {
                 let values = self.object_members(path, Some(value))?;
                 self.read_members(path, &values, members)?;
                 let is_other = |name: &str| members.iter().all(|member| member.name != name);
@@ -120,8 +129,8 @@ impl<'a> MemberReader<'a> {
                 }
                 Ok(())
             }
-            Kind::Settings => self.read_settings(path, value),
-            Kind::Tagged(variants) => {
+            MemberKind::Settings => self.read_settings(path, value),
+            MemberKind::Tagged(variants) => {
                 let values = self.object_members(path, Some(value))?;
                 let path_of_tag = format!("{path}.type");
                 let tag = values.get("type").ok_or_else(|| format!("`{path_of_tag}` is required"))?;
@@ -192,7 +201,7 @@ fn is_empty_list(value: &RawValue) -> bool {
     inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
-fn members_of<'a>(object: &'a RawValue, path: &str) -> Result<Members<'a>, String> {
+fn members_of<'a>(object: &'a RawValue, path: &str) -> Result<MemberValues<'a>, String> {
     serde_json::from_str(object.get()).map_err(|error| format!("`{path}` cannot be read: {error}"))
 }
 

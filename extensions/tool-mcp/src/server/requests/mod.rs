@@ -33,7 +33,7 @@ pub(super) fn remove_mark(message: &mut Vec<u8>) {
 
 /// Returns the problem of the params of a request, if the SDK decodes it as a request of another kind.
 pub(super) fn problem_of_params(method: &str, params: Option<&Value>, is_modern: bool) -> Option<String> {
-    fn problem<T: DeserializeOwned>(params: &Value) -> Option<String> {
+    fn decode_problem<T: DeserializeOwned>(params: &Value) -> Option<String> {
         serde_json::from_value::<T>(params.clone()).err().map(|error| error.to_string())
     }
     use rmcp::model::{
@@ -44,18 +44,18 @@ pub(super) fn problem_of_params(method: &str, params: Option<&Value>, is_modern:
     params_of(method, is_modern)?;
     let params = params.unwrap_or(&Value::Null);
     let problem = match method {
-        "tools/call" => problem::<CallToolRequestParams>(params),
-        "prompts/get" => problem::<GetPromptRequestParams>(params),
-        "resources/read" => problem::<ReadResourceRequestParams>(params),
-        "resources/subscribe" => problem::<SubscribeRequestParams>(params),
-        "resources/unsubscribe" => problem::<UnsubscribeRequestParams>(params),
-        "tasks/get" => problem::<GetTaskParams>(params),
-        "tasks/update" => problem::<UpdateTaskParams>(params),
-        "tasks/cancel" => problem::<CancelTaskParams>(params),
-        "completion/complete" => problem::<CompleteRequestParams>(params),
-        "logging/setLevel" => problem::<SetLevelRequestParams>(params),
-        "subscriptions/listen" => problem::<SubscriptionsListenRequestParams>(params),
-        _ => problem::<PaginatedRequestParams>(params),
+        "tools/call" => decode_problem::<CallToolRequestParams>(params),
+        "prompts/get" => decode_problem::<GetPromptRequestParams>(params),
+        "resources/read" => decode_problem::<ReadResourceRequestParams>(params),
+        "resources/subscribe" => decode_problem::<SubscribeRequestParams>(params),
+        "resources/unsubscribe" => decode_problem::<UnsubscribeRequestParams>(params),
+        "tasks/get" => decode_problem::<GetTaskParams>(params),
+        "tasks/update" => decode_problem::<UpdateTaskParams>(params),
+        "tasks/cancel" => decode_problem::<CancelTaskParams>(params),
+        "completion/complete" => decode_problem::<CompleteRequestParams>(params),
+        "logging/setLevel" => decode_problem::<SetLevelRequestParams>(params),
+        "subscriptions/listen" => decode_problem::<SubscriptionsListenRequestParams>(params),
+        _ => decode_problem::<PaginatedRequestParams>(params),
     };
     Some(match problem {
         Some(problem) => format!("`params` of `{method}` cannot be read: {problem}"),
@@ -91,37 +91,38 @@ pub(super) enum ReadMessage<'a> {
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
+struct MessageEnvelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present_member")]
     jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     method: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     error: Option<&'a RawValue>,
 }
 
-impl Envelope<'_> {
+impl MessageEnvelope<'_> {
     /// Returns `true` for a request that names a revision from 2026-07-28 on.
     fn is_modern(&self) -> bool {
         #[derive(Deserialize)]
-        struct Params {
+        struct VersionedParams {
             #[serde(rename = "_meta")]
-            meta: Meta,
+            meta: VersionMeta,
         }
 
         #[derive(Deserialize)]
-        struct Meta {
+        struct VersionMeta {
             #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
             version: String,
         }
 
-        let params = self.params.and_then(|params| serde_json::from_str::<Params>(params.get()).ok());
+        let params =
+            self.params.and_then(|params| serde_json::from_str::<VersionedParams>(params.get()).ok());
         params.is_some_and(|params| params.meta.version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
     }
 
@@ -131,7 +132,7 @@ impl Envelope<'_> {
 }
 
 /// Decodes a member that is present, also `null`.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+fn present_member<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
@@ -188,7 +189,7 @@ pub(super) fn read_message(text: &[u8]) -> ReadMessage<'_> {
 }
 
 /// Reads the members of a message, and its id.
-fn read_envelope(text: &[u8]) -> Result<(Envelope<'_>, Option<RequestId>), Box<RefusedMessage>> {
+fn read_envelope(text: &[u8]) -> Result<(MessageEnvelope<'_>, Option<RequestId>), Box<RefusedMessage>> {
     let invalid = |id, problem: String| {
         Box::new(RefusedMessage { id, error: ErrorData::invalid_request(problem, None) })
     };
@@ -201,7 +202,7 @@ fn read_envelope(text: &[u8]) -> Result<(Envelope<'_>, Option<RequestId>), Box<R
         let hint = if kind == "a list" { "; send each message by itself" } else { "" };
         return Err(invalid(None, format!("a message must be an object, but is {kind}{hint}")));
     }
-    let envelope: Envelope<'_> = serde_json::from_str(whole.get())
+    let envelope: MessageEnvelope<'_> = serde_json::from_str(whole.get())
         .map_err(|error| invalid(last_id(whole), format!("the message cannot be read: {error}")))?;
     let id = match envelope.id.map(|id| (id, serde_json::from_str(id.get()))) {
         // An answer is not answered, whatever its id.
@@ -209,7 +210,7 @@ fn read_envelope(text: &[u8]) -> Result<(Envelope<'_>, Option<RequestId>), Box<R
         Some((id, Err(_))) => {
             let problem = match kind_of(id) {
                 "a number" => {
-                    format!("`id` must be a text or an integer of 64 bits, but is {}", shortened(id))
+                    format!("`id` must be a text or an integer of 64 bits, but is {}", shortened_value(id))
                 }
                 "a text" => "`id` has an escape that is no character".to_owned(),
                 kind => format!("`id` must be a text or an integer, but is {kind}"),
@@ -223,7 +224,7 @@ fn read_envelope(text: &[u8]) -> Result<(Envelope<'_>, Option<RequestId>), Box<R
 }
 
 /// Reads the answer of a client to a question. One with an error that the SDK cannot decode would leave the question open.
-fn read_answer<'a>(text: &'a [u8], envelope: &Envelope<'_>) -> Cow<'a, [u8]> {
+fn read_answer<'a>(text: &'a [u8], envelope: &MessageEnvelope<'_>) -> Cow<'a, [u8]> {
     let (Some(id), Some(error)) = (envelope.id, envelope.error) else { return Cow::Borrowed(text) };
     let member = match (kind_of(error), envelope.result) {
         ("null", Some(result)) => format!("\"result\":{}", result.get()),
@@ -242,7 +243,7 @@ fn readable_error(error: &RawValue) -> Value {
     };
     let message = match (&value, &value["message"]) {
         (Value::String(message), _) | (_, Value::String(message)) => message.clone(),
-        _ => shortened(error),
+        _ => shortened_value(error),
     };
     json!({ "code": code.unwrap_or(ErrorCode::INTERNAL_ERROR.0), "message": message })
 }
@@ -250,7 +251,7 @@ fn readable_error(error: &RawValue) -> Value {
 /// The most characters of a value in a message.
 const MAX_VALUE_CHARS: usize = 200;
 
-fn shortened(value: &RawValue) -> String {
+fn shortened_value(value: &RawValue) -> String {
     value.get().chars().take(MAX_VALUE_CHARS).collect()
 }
 

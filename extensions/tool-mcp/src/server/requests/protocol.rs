@@ -3,7 +3,7 @@
 /// A member of an object of the protocol.
 pub(super) struct Member {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: MemberKind,
     pub(super) need: Need,
 }
 
@@ -18,100 +18,106 @@ pub(super) enum Need {
 }
 
 /// The kind of a value.
-pub(super) enum Kind {
+pub(super) enum MemberKind {
     Text,
     Flag,
     /// The id of a request: a text or an integer.
     Id,
     OneOf(&'static [&'static str]),
-    ListOf(&'static Kind),
+    ListOf(&'static MemberKind),
     Object(&'static [Member]),
     /// An object with these members, whose other values have this kind.
-    MapOf(&'static [Member], &'static Kind),
+    MapOf(&'static [Member], &'static MemberKind),
     /// An object of settings by name. Those that are no object are left out.
     Settings,
     /// An object whose member `type` has one of these values, each with its other members.
     Tagged(&'static [(&'static str, &'static [Member])]),
 }
 
-const fn required(name: &'static str, kind: Kind) -> Member {
+const fn required(name: &'static str, kind: MemberKind) -> Member {
     Member { name, kind, need: Need::Required }
 }
 
-const fn optional(name: &'static str, kind: Kind) -> Member {
+const fn optional(name: &'static str, kind: MemberKind) -> Member {
     Member { name, kind, need: Need::Optional }
 }
 
-const fn hint(name: &'static str, kind: Kind) -> Member {
+const fn hint(name: &'static str, kind: MemberKind) -> Member {
     Member { name, kind, need: Need::Hint }
 }
 
-const ANY: Kind = Kind::Object(&[]);
+const ANY: MemberKind = MemberKind::Object(&[]);
 const META: Member = optional("_meta", ANY);
 const ICON: &[Member] = &[
-    required("src", Kind::Text),
-    optional("mimeType", Kind::Text),
-    optional("sizes", Kind::ListOf(&Kind::Text)),
-    optional("theme", Kind::OneOf(&["light", "dark"])),
+    required("src", MemberKind::Text),
+    optional("mimeType", MemberKind::Text),
+    optional("sizes", MemberKind::ListOf(&MemberKind::Text)),
+    optional("theme", MemberKind::OneOf(&["light", "dark"])),
 ];
 const CLIENT: &[Member] = &[
-    required("name", Kind::Text),
-    required("version", Kind::Text),
-    hint("title", Kind::Text),
-    hint("description", Kind::Text),
-    hint("websiteUrl", Kind::Text),
-    hint("icons", Kind::ListOf(&Kind::Object(ICON))),
+    required("name", MemberKind::Text),
+    required("version", MemberKind::Text),
+    hint("title", MemberKind::Text),
+    hint("description", MemberKind::Text),
+    hint("websiteUrl", MemberKind::Text),
+    hint("icons", MemberKind::ListOf(&MemberKind::Object(ICON))),
 ];
-const FORM: &[Member] = &[hint("schemaValidation", Kind::Flag)];
+const FORM: &[Member] = &[hint("schemaValidation", MemberKind::Flag)];
 const CAPABILITIES: &[Member] = &[
-    optional("roots", Kind::Object(&[hint("listChanged", Kind::Flag)])),
-    optional("sampling", Kind::Object(&[hint("tools", ANY), hint("context", ANY)])),
-    optional("elicitation", Kind::Object(&[hint("form", Kind::Object(FORM)), hint("url", ANY)])),
-    optional("experimental", Kind::Settings),
-    optional("extensions", Kind::Settings),
+    optional("roots", MemberKind::Object(&[hint("listChanged", MemberKind::Flag)])),
+    optional("sampling", MemberKind::Object(&[hint("tools", ANY), hint("context", ANY)])),
+    optional("elicitation", MemberKind::Object(&[hint("form", MemberKind::Object(FORM)), hint("url", ANY)])),
+    optional("experimental", MemberKind::Settings),
+    optional("extensions", MemberKind::Settings),
 ];
 const INITIALIZE: &[Member] = &[
-    required("protocolVersion", Kind::Text),
-    required("capabilities", Kind::MapOf(CAPABILITIES, &ANY)),
-    required("clientInfo", Kind::Object(CLIENT)),
+    required("protocolVersion", MemberKind::Text),
+    required("capabilities", MemberKind::MapOf(CAPABILITIES, &ANY)),
+    required("clientInfo", MemberKind::Object(CLIENT)),
     META,
 ];
 const CALL: &[Member] = &[
-    required("name", Kind::Text),
+    required("name", MemberKind::Text),
     optional("arguments", ANY),
     optional("inputResponses", ANY),
-    optional("requestState", Kind::Text),
+    optional("requestState", MemberKind::Text),
     META,
 ];
 const READ: &[Member] = &[
-    required("uri", Kind::Text),
+    required("uri", MemberKind::Text),
     optional("inputResponses", ANY),
-    optional("requestState", Kind::Text),
+    optional("requestState", MemberKind::Text),
     META,
 ];
-const LIST: &[Member] = &[optional("cursor", Kind::Text), META];
-const URI: &[Member] = &[required("uri", Kind::Text), META];
-const TASK: &[Member] = &[required("taskId", Kind::Text), META];
-const UPDATE_TASK: &[Member] = &[required("taskId", Kind::Text), required("inputResponses", ANY), META];
+const LIST: &[Member] = &[optional("cursor", MemberKind::Text), META];
+const URI: &[Member] = &[required("uri", MemberKind::Text), META];
+const TASK: &[Member] = &[required("taskId", MemberKind::Text), META];
+const UPDATE_TASK: &[Member] = &[required("taskId", MemberKind::Text), required("inputResponses", ANY), META];
 const REFERENCES: &[(&str, &[Member])] = &[
-    ("ref/prompt", &[required("name", Kind::Text), hint("title", Kind::Text)]),
-    ("ref/resource", &[required("uri", Kind::Text)]),
+    ("ref/prompt", &[required("name", MemberKind::Text), hint("title", MemberKind::Text)]),
+    ("ref/resource", &[required("uri", MemberKind::Text)]),
 ];
 const COMPLETE: &[Member] = &[
-    required("ref", Kind::Tagged(REFERENCES)),
-    required("argument", Kind::Object(&[required("name", Kind::Text), required("value", Kind::Text)])),
-    optional("context", Kind::Object(&[optional("arguments", Kind::MapOf(&[], &Kind::Text))])),
+    required("ref", MemberKind::Tagged(REFERENCES)),
+    required(
+        "argument",
+        MemberKind::Object(&[required("name", MemberKind::Text), required("value", MemberKind::Text)]),
+    ),
+    optional(
+        "context",
+        MemberKind::Object(&[optional("arguments", MemberKind::MapOf(&[], &MemberKind::Text))]),
+    ),
     META,
 ];
 const LEVELS: &[&str] = &["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-const LEVEL: &[Member] = &[required("level", Kind::OneOf(LEVELS)), META];
+const LEVEL: &[Member] = &[required("level", MemberKind::OneOf(LEVELS)), META];
 const FILTER: &[Member] = &[
-    optional("toolsListChanged", Kind::Flag),
-    optional("promptsListChanged", Kind::Flag),
-    optional("resourcesListChanged", Kind::Flag),
-    optional("resourceSubscriptions", Kind::ListOf(&Kind::Text)),
+    optional("toolsListChanged", MemberKind::Flag),
+    optional("promptsListChanged", MemberKind::Flag),
+    optional("resourcesListChanged", MemberKind::Flag),
+    optional("resourceSubscriptions", MemberKind::ListOf(&MemberKind::Text)),
 ];
-const LISTEN: &[Member] = &[required("notifications", Kind::Object(FILTER)), META];
+const LISTEN: &[Member] = &[required("notifications", MemberKind::Object(FILTER)), META];
 
 /// The methods that revision 2026-07-28 does not have.
 const REMOVED: [&str; 5] =
@@ -137,10 +143,11 @@ pub(super) fn params_of(method: &str, is_modern: bool) -> Option<&'static [Membe
 }
 
 const META_HINT: Member = hint("_meta", ANY);
-const ANY_PARAMS: Member = hint("params", Kind::Object(&[META_HINT]));
-const CANCELLED: &[Member] = &[optional("requestId", Kind::Id), hint("reason", Kind::Text), META_HINT];
+const ANY_PARAMS: Member = hint("params", MemberKind::Object(&[META_HINT]));
+const CANCELLED: &[Member] =
+    &[optional("requestId", MemberKind::Id), hint("reason", MemberKind::Text), META_HINT];
 
-const CANCELLED_PARAMS: Member = optional("params", Kind::Object(CANCELLED));
+const CANCELLED_PARAMS: Member = optional("params", MemberKind::Object(CANCELLED));
 
 /// Returns the params of a notification. Of one that is not named here, the server does not depend on them.
 pub(super) fn params_of_notification(method: &str) -> &'static Member {
