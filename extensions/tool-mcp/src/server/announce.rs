@@ -17,8 +17,8 @@ use tool_runtime::toolbox::ToolboxChanges;
 
 use super::{
     handler::{RequestHandler, ServerState},
-    items::error_of,
     offer::{OfferChange, OfferChanges, Resources},
+    offer_requests::error_of,
     session::SessionState,
 };
 

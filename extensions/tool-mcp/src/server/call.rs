@@ -13,10 +13,10 @@ use tool_runtime::{
 
 use super::{
     handler::RequestHandler,
-    listed::{RESULT_PROPERTY, is_of_objects, result_schema},
-    received,
+    listed_tools::{RESULT_PROPERTY, is_of_objects, result_schema},
+    plain_call,
+    question_round::{RoundOutcome, RoundRequest, RoundSubject},
     reports::Reports,
-    round::{RoundOutcome, RoundRequest, RoundSubject},
 };
 use crate::content;
 
@@ -44,7 +44,7 @@ impl<'a> ToolCallRequest<'a> {
         self,
         request: CallToolRequestParams,
     ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = match received::take_arguments(&self.context) {
+        let arguments = match plain_call::take_arguments(&self.context) {
             Some(text) => Arguments::from(text),
             None => request.arguments.map(Value::Object).map_or(Arguments::EMPTY, Arguments::from),
         };

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tool_runtime::ToolError;
 
-use super::round::Round;
+use super::question_round::Round;
 
 /// The client that a call serves. A tool receives it as `caller: &Caller`, or `Option<&Caller>` if it is also called
 /// without a server; the registry is built with

@@ -90,19 +90,19 @@ mod error;
 mod handler;
 #[cfg(feature = "http")]
 mod http;
-mod items;
-mod lines;
-mod listed;
+mod listed_tools;
 mod offer;
-mod received;
+mod offer_requests;
+mod plain_call;
+mod question_round;
 mod reports;
 mod requests;
-mod round;
-mod running;
+mod running_requests;
 mod seal;
 mod session;
 mod settings;
 mod stdio;
+mod stream_transport;
 mod tasks;
 mod tools;
 
@@ -132,11 +132,11 @@ pub use self::{
 use self::{
     clients::Clients,
     handler::{RequestHandler, ServerState},
-    lines::StreamTransport,
-    listed::ListedTools,
-    running::Running,
+    listed_tools::ListedTools,
+    running_requests::Running,
     seal::Seals,
     session::SessionState,
+    stream_transport::StreamTransport,
     tasks::{TaskLimits, Tasks},
 };
 

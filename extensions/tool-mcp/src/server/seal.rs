@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_runtime::{BoxFuture, ErrorKind, ToolError, call::CallId};
 
-use super::{contained::contained, round::UNAVAILABLE};
+use super::{contained::contained, question_round::UNAVAILABLE};
 
 /// The most states that are remembered as used. Beyond it, states are refused until the oldest expire: none is used twice.
 const MAX_USED_STATES: usize = 100_000;

@@ -28,7 +28,7 @@ use super::{
     call::{ToolCallRequest, answer_of},
     caller::QuestionChannel,
     handler::ServerState,
-    round::UNAVAILABLE,
+    question_round::UNAVAILABLE,
 };
 
 /// The tasks of a server.

@@ -16,13 +16,13 @@ use tokio::time::{Instant, Sleep};
 
 use super::{
     HttpRequestFacts,
-    receiving::{BodyPermit, ReceivedBodies},
+    received_bodies::{BodyPermit, ReceivedBodies},
     refusal::RequestRefusal,
     sessions::CurrentRequest,
 };
 use crate::server::{
     handler::ServerState,
-    received::take_apart,
+    plain_call::take_apart,
     requests::{ReadMessage, RefusedMessage, read_message, remove_mark},
 };
 
@@ -34,7 +34,7 @@ pub(super) struct BodyLimits {
     pub(super) bodies: Arc<ReceivedBodies>,
 }
 
-/// A body whose call, if it has the [plain form](crate::server::received::PlainCall), arrives at the SDK with empty arguments; their text is in the
+/// A body whose call, if it has the [plain form](crate::server::plain_call::PlainCall), arrives at the SDK with empty arguments; their text is in the
 /// [`HttpRequestFacts`] of the request. Other requests are [read](crate::server::requests) before the SDK does.
 pub(super) struct WithoutArguments<B> {
     body: Pin<Box<B>>,

@@ -6,12 +6,12 @@ mod config;
 mod connections;
 mod logs;
 mod names;
-mod receiving;
+mod received_bodies;
 mod refusal;
+mod request_facts;
 mod sessions;
 mod streams;
 mod table;
-mod via;
 
 use std::{
     convert::Infallible,
@@ -35,17 +35,17 @@ use tokio_util::task::{
 use tool_runtime::{CancellationToken, diagnostic::Diagnostic};
 use tower_service::Service;
 
-pub(super) use self::via::HttpRequestFacts;
+pub(super) use self::request_facts::HttpRequestFacts;
 pub use self::{
     auth::{Identity, ResourceServer, TokenError, TokenValidator},
     config::HttpConfig,
-    via::RequestHeaders,
+    request_facts::RequestHeaders,
 };
 use self::{
     body::{BodyLimits, WithoutArguments},
     connections::{ConnectionTimes, serve_connections},
     names::AcceptedNames,
-    receiving::ReceivedBodies,
+    received_bodies::ReceivedBodies,
     refusal::{RequestRefusal, text_response, unavailable_response},
     sessions::{CurrentRequest, HttpSessions, REQUEST},
     table::SessionTable,

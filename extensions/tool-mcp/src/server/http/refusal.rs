@@ -11,7 +11,7 @@ use rmcp::{
 };
 
 use super::sessions::SessionLimit;
-use crate::server::{requests::RefusedMessage, round::UNAVAILABLE};
+use crate::server::{question_round::UNAVAILABLE, requests::RefusedMessage};
 
 /// The reason why the server does not work on a request whose head is valid.
 #[derive(Debug, Clone)]

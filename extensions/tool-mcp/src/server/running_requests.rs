@@ -13,7 +13,7 @@ use std::{
 use rmcp::{ErrorData, RoleServer, service::RequestContext};
 use tokio_util::task::task_tracker::{TaskTracker, TaskTrackerToken};
 
-use super::{handler::RequestHandler, round::UNAVAILABLE};
+use super::{handler::RequestHandler, question_round::UNAVAILABLE};
 
 /// The number of requests of one caller: of an identity, or else of a connection.
 pub(super) type CallerCount = Arc<AtomicUsize>;

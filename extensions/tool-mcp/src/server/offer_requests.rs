@@ -18,7 +18,7 @@ use super::{
     contained::contained,
     handler::RequestHandler,
     offer::{Completing, Prompts, Resources},
-    round::{RoundOutcome, RoundRequest, RoundSubject},
+    question_round::{RoundOutcome, RoundRequest, RoundSubject},
 };
 use crate::content;
 

@@ -1,6 +1,6 @@
 //! The transport of a pair of streams: a message in each line.
 //!
-//! It is the SDK's, behind a reader that takes calls in the [plain form](super::received::PlainCall) out of the stream. Those reach the handler
+//! It is the SDK's, behind a reader that takes calls in the [plain form](super::plain_call::PlainCall) out of the stream. Those reach the handler
 //! with the text of their arguments. Other requests are [read](super::requests) before the SDK does, so that its errors have their id.
 
 use std::{
@@ -20,7 +20,7 @@ use rmcp::{
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader, ReadBuf};
 
 use super::{
-    received::take_apart,
+    plain_call::take_apart,
     requests::{ReadMessage, RefusedMessage, read_message, remove_mark},
 };
 
