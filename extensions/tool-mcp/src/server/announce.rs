@@ -16,9 +16,10 @@ use rmcp::{
 use tool_runtime::toolbox::ToolboxChanges;
 
 use super::{
-    handler::{RequestHandler, ServerState},
+    handler::RequestHandler,
     offer::{OfferChange, OfferChanges, Resources},
     offer_requests::error_of,
+    server_state::ServerState,
     session::SessionState,
 };
 

@@ -8,7 +8,6 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use rmcp::{
@@ -16,64 +15,28 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
         CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams,
-        GetTaskResult, Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
+        GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
         ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-        ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, LoggingLevel,
-        PaginatedRequestParams, PromptsCapability, ProtocolVersion, ReadResourceRequestParams,
-        ReadResourceResponse, ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+        ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        PromptsCapability, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use tokio::task::AbortHandle;
-use tool_runtime::{CancellationToken, RunContext, call::CallId};
 
 use super::{
-    announce::{Signals, SubscribedBytes},
+    announce::Signals,
     call::{ToolCallRequest, is_modern, tool_of},
-    clients::{ClientDescription, Clients},
+    clients::ClientDescription,
     listed_tools::ListedTools,
-    offer::{Paging, Prompts, Resources},
+    offer::Paging,
     requests::problem_of_params,
-    running_requests::{CallerCount, Running},
-    seal::Seals,
+    running_requests::CallerCount,
+    server_state::ServerState,
     session::SessionState,
-    tasks::Tasks,
-    tools::ServedTools,
 };
-
-/// The state that all sessions of a server share.
-pub(super) struct ServerState {
-    pub(super) tools: ServedTools,
-    pub(super) resources: Option<Arc<dyn Resources>>,
-    pub(super) prompts: Option<Arc<dyn Prompts>>,
-    pub(super) implementation: Implementation,
-    pub(super) instructions: Option<String>,
-    pub(super) page_size: usize,
-    pub(super) seals: Seals,
-    /// The tools as last listed.
-    pub(super) listed: Mutex<Arc<ListedTools>>,
-    pub(super) running: Running,
-    pub(super) tasks: Tasks,
-    pub(super) clients: Clients,
-    pub(super) subscribed_bytes: SubscribedBytes,
-    /// Over HTTP, changes are sent while a client has a stream for them, and noted otherwise.
-    #[cfg(feature = "http")]
-    pub(super) announces_to_streams: AtomicBool,
-    pub(super) shutdown_time: Duration,
-    /// The time for the answer to a question, up to revision 2025-11-25.
-    pub(super) question_timeout: Duration,
-    /// Cancelled when the server ends: no new requests, and subscriptions end.
-    pub(super) stopping: CancellationToken,
-}
-
-impl ServerState {
-    /// Returns `true` if the transport compares parameters of the tool `name` with headers.
-    #[cfg(feature = "http")]
-    pub(super) fn has_header_parameters(&self, name: &str) -> bool {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner).has_header_parameters(name)
-    }
-}
 
 /// The subscriptions that are accepted and not served yet. More are of clients that left before.
 const MAX_ACCEPTED: usize = 16;
@@ -82,13 +45,13 @@ const MAX_ACCEPTED: usize = 16;
 pub(super) struct RequestHandler {
     pub(super) shared: Arc<ServerState>,
     /// Of the session of a pair of streams.
-    id: OnceLock<String>,
+    pub(super) id: OnceLock<String>,
     /// The requests of a client without an identity.
     pub(super) running: CallerCount,
     /// The session was opened by `initialize`.
     is_open: AtomicBool,
     /// The client of a session.
-    client: OnceLock<ClientDescription>,
+    pub(super) client: OnceLock<ClientDescription>,
     pub(super) state: Arc<SessionState>,
     /// The changes since subscriptions were accepted, until they are served.
     accepted: Mutex<VecDeque<Signals>>,
@@ -131,69 +94,6 @@ impl RequestHandler {
         #[cfg(not(feature = "http"))]
         let announces = false;
         announces
-    }
-
-    /// Creates the run of a request.
-    pub(super) fn run_of(&self, context: &RequestContext<RoleServer>) -> RunContext {
-        let run = RunContext::new()
-            .with_meta(context.meta.0.0.clone())
-            .with_client(self.client_description(context).client)
-            .with_cancellation(context.ct.clone());
-        #[cfg(feature = "http")]
-        if let (Some(parts), Some(facts)) = (http_parts(context), http_facts(context)) {
-            let mut run = run.provide_shared(facts.request_headers(parts));
-            // From 2026-07-28 on there is none, and the value of the header is not checked.
-            if let Some(session) = facts.session.as_ref().filter(|_| !is_modern(context)) {
-                run = run.with_session(session);
-            }
-            if let Some(identity) = &facts.identity {
-                run = run.with_user(&*identity.subject).provide_shared(Arc::clone(identity));
-            }
-            return run;
-        }
-        run.with_session(self.id.get_or_init(|| CallId::generate().to_string()))
-    }
-
-    /// Returns the client of a request as it describes itself: of a session, as it did at its start.
-    pub(super) fn client_description(&self, context: &RequestContext<RoleServer>) -> ClientDescription {
-        match is_modern(context) {
-            true => self.shared.clients.client_description(context),
-            false => self.client.get_or_init(|| ClientDescription::decode(context)).clone(),
-        }
-    }
-
-    /// Returns the identity of the caller; `None` without one, since the name that a client gives itself is none.
-    pub(super) fn subject_of<'a>(&self, context: &'a RequestContext<RoleServer>) -> Option<&'a str> {
-        #[cfg(feature = "http")]
-        let subject =
-            http_facts(context).and_then(|facts| facts.identity.as_ref()).map(|identity| &*identity.subject);
-        #[cfg(not(feature = "http"))]
-        let subject = {
-            let _ = context;
-            None
-        };
-        subject
-    }
-
-    /// Returns the caller that a sealed state is valid for: its identity, or else its name, which is no secret. Then, the state alone
-    /// tells it from others.
-    pub(super) fn holder_of(&self, context: &RequestContext<RoleServer>) -> String {
-        match self.subject_of(context) {
-            Some(subject) => format!("subject {subject}"),
-            None => format!("client {}", context.client_info().map(|info| info.name).unwrap_or_default()),
-        }
-    }
-
-    /// The least severity of the log lines that the client wants; `None` for none.
-    pub(super) fn log_level(
-        &self,
-        context: &RequestContext<RoleServer>,
-        is_modern: bool,
-    ) -> Option<LoggingLevel> {
-        match is_modern {
-            true => context.meta.log_level(),
-            false => Some(self.state.log_level()),
-        }
     }
 
     /// The tools as last listed.
@@ -466,15 +366,4 @@ impl ServerHandler for RequestHandler {
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
     }
-}
-
-/// The HTTP request of a request, if there is one.
-#[cfg(feature = "http")]
-pub(super) fn http_facts(context: &RequestContext<RoleServer>) -> Option<&super::http::HttpRequestFacts> {
-    http_parts(context)?.extensions.get::<Arc<super::http::HttpRequestFacts>>().map(AsRef::as_ref)
-}
-
-#[cfg(feature = "http")]
-fn http_parts(context: &RequestContext<RoleServer>) -> Option<&http::request::Parts> {
-    context.extensions.get()
 }

@@ -96,9 +96,11 @@ mod offer_requests;
 mod plain_call;
 mod question_round;
 mod reports;
+mod request_run;
 mod requests;
 mod running_requests;
 mod seal;
+mod server_state;
 mod session;
 mod settings;
 mod stdio;
@@ -131,10 +133,11 @@ pub use self::{
 };
 use self::{
     clients::Clients,
-    handler::{RequestHandler, ServerState},
+    handler::RequestHandler,
     listed_tools::ListedTools,
     running_requests::Running,
     seal::Seals,
+    server_state::ServerState,
     session::SessionState,
     stream_transport::StreamTransport,
     tasks::{TaskLimits, Tasks},

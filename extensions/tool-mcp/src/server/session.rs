@@ -7,7 +7,7 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use super::{
     announce::{Signals, Subscriptions},
-    handler::ServerState,
+    server_state::ServerState,
 };
 
 /// The state of a session. Over HTTP, it outlives the handler of a session that rests.

@@ -23,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{UnixStream, unix::pipe};
 use tool_runtime::CancellationToken;
 
-use super::handler::ServerState;
+use super::server_state::ServerState;
 
 /// The streams of the protocol.
 type StandardStreams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);

@@ -27,8 +27,8 @@ use super::{
     Caller,
     call::{ToolCallRequest, answer_of},
     caller::QuestionChannel,
-    handler::ServerState,
     question_round::UNAVAILABLE,
+    server_state::ServerState,
 };
 
 /// The tasks of a server.

@@ -16,14 +16,14 @@ use tokio::time::{Instant, Sleep};
 
 use super::{
     HttpRequestFacts,
+    current_request::CurrentRequest,
     received_bodies::{BodyPermit, ReceivedBodies},
     refusal::RequestRefusal,
-    sessions::CurrentRequest,
 };
 use crate::server::{
-    handler::ServerState,
     plain_call::take_apart,
     requests::{ReadMessage, RefusedMessage, read_message, remove_mark},
+    server_state::ServerState,
 };
 
 /// The limits of a body.

@@ -1,9 +1,12 @@
 //! Serving streamable HTTP.
 
+mod activity;
+mod answer_body;
 mod auth;
 mod body;
 mod config;
 mod connections;
+mod current_request;
 mod logs;
 mod names;
 mod received_bodies;
@@ -24,36 +27,32 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
-use http_body::{Body, Frame, SizeHint};
+use http_body::Body;
 use http_body_util::{BodyExt, combinators::BoxBody};
 use rmcp::{ErrorData, model::ProtocolVersion, transport::streamable_http_server::StreamableHttpService};
 use tokio::net::{TcpListener, ToSocketAddrs};
-use tokio_util::task::{
-    AbortOnDropHandle,
-    task_tracker::{TaskTracker, TaskTrackerToken},
-};
+use tokio_util::task::{AbortOnDropHandle, task_tracker::TaskTracker};
 use tool_runtime::{CancellationToken, diagnostic::Diagnostic};
 use tower_service::Service;
 
 pub(super) use self::request_facts::HttpRequestFacts;
+use self::{
+    answer_body::{AnswerBody, Settling},
+    body::{BodyLimits, WithoutArguments},
+    connections::{ConnectionTimes, serve_connections},
+    current_request::{CurrentRequest, REQUEST},
+    names::AcceptedNames,
+    received_bodies::ReceivedBodies,
+    refusal::{RequestRefusal, text_response, unavailable_response},
+    sessions::HttpSessions,
+};
 pub use self::{
     auth::{Identity, ResourceServer, TokenError, TokenValidator},
     config::HttpConfig,
     request_facts::RequestHeaders,
 };
-use self::{
-    body::{BodyLimits, WithoutArguments},
-    connections::{ConnectionTimes, serve_connections},
-    names::AcceptedNames,
-    received_bodies::ReceivedBodies,
-    refusal::{RequestRefusal, text_response, unavailable_response},
-    sessions::{CurrentRequest, HttpSessions, REQUEST},
-    table::SessionTable,
-};
 use super::{
-    McpServer, ServeError,
-    handler::{RequestHandler, ServerState},
-    requests::RefusedMessage,
+    McpServer, ServeError, handler::RequestHandler, requests::RefusedMessage, server_state::ServerState,
     session::SessionState,
 };
 
@@ -384,46 +383,5 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let server = self.clone();
         Box::pin(async move { Ok(server.answer_request(request).await) })
-    }
-}
-
-/// The body of an answer.
-struct AnswerBody {
-    body: BoxBody<Bytes, Infallible>,
-    /// Completes when the token of the caller expires, which ends a stream of changes.
-    expired: Option<Pin<Box<tokio::time::Sleep>>>,
-    _open: Option<TaskTrackerToken>,
-    _settling: Settling,
-}
-
-/// Puts sessions to rest when an answer, which is dropped before, has ended.
-struct Settling(Arc<SessionTable>);
-
-impl Drop for Settling {
-    fn drop(&mut self) {
-        self.0.rest_unused();
-    }
-}
-
-impl Body for AnswerBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.expired.as_mut().is_some_and(|expired| expired.as_mut().poll(cx).is_ready()) {
-            return Poll::Ready(None);
-        }
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -25,77 +25,15 @@ use tool_runtime::CancellationToken;
 
 use super::{
     HttpConfig, Identity,
+    activity::{Activity, AnsweredRequest, OpenStream, stream_of},
+    current_request::{CurrentRequest, REQUEST},
     refusal::RequestRefusal,
-    streams::{
-        ActiveStream, Activity, AnsweredRequest, OpenStream, SessionTransport, StreamListener, stream_of,
-    },
+    streams::{ActiveStream, SessionTransport, StreamListener},
     table::{OpenSession, ReadySession, RestingSession, SessionTable},
 };
 use crate::server::{
-    handler::{RequestHandler, ServerState},
-    requests::RefusedMessage,
-    session::SessionState,
+    handler::RequestHandler, requests::RefusedMessage, server_state::ServerState, session::SessionState,
 };
-
-tokio::task_local! {
-    /// The request that the SDK handles.
-    pub(super) static REQUEST: Arc<CurrentRequest>;
-}
-
-/// A request that the SDK handles, for what the SDK does not pass on.
-#[derive(Default)]
-pub(super) struct CurrentRequest {
-    refusal: OnceLock<RequestRefusal>,
-    /// The id of the request, if the SDK reads its body.
-    id: OnceLock<RequestId>,
-    identity: Option<Arc<Identity>>,
-    /// The state of the session, for the handler that the SDK makes.
-    state: Mutex<Option<Arc<SessionState>>>,
-    /// The session that does not rest until the request is answered.
-    session: Mutex<Option<OpenStream>>,
-}
-
-impl CurrentRequest {
-    pub(super) fn new(identity: Option<Arc<Identity>>) -> Self {
-        Self { identity, ..Self::default() }
-    }
-
-    /// Returns the state of the session, or else the one of a new session.
-    pub(super) fn session_state(&self, shared: &ServerState) -> Arc<SessionState> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(state.get_or_insert_with(|| Arc::new(SessionState::new(shared))))
-    }
-
-    fn set_state(&self, session: Arc<SessionState>) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
-    }
-
-    /// Keeps a session from resting until the request is answered.
-    pub(super) fn hold_session(&self, session: OpenStream) {
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
-    }
-
-    pub(super) fn identity(&self) -> Option<&Arc<Identity>> {
-        self.identity.as_ref()
-    }
-
-    pub(super) fn refuse(&self, refusal: RequestRefusal) {
-        self.refusal.set(refusal).ok();
-    }
-
-    /// Returns the reason why the request is refused, if it is.
-    pub(super) fn refusal(&self) -> Option<&RequestRefusal> {
-        self.refusal.get()
-    }
-
-    pub(super) fn set_id(&self, id: RequestId) {
-        self.id.set(id).ok();
-    }
-
-    pub(super) fn id(&self) -> Option<&RequestId> {
-        self.id.get()
-    }
-}
 
 /// A limit of sessions that is reached.
 #[derive(Debug, Clone, Copy)]
@@ -194,7 +132,7 @@ impl HttpSessions {
         id: SessionId,
     ) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
         let current = REQUEST.try_with(Arc::clone).unwrap_or_default();
-        let identity = current.identity.clone();
+        let identity = current.identity().cloned();
         let state = || current.session_state(&self.shared);
         let is_full =
             |open: &mut dyn Iterator<Item = &OpenSession>| self.exceeded_limit(open, identity.as_deref());
@@ -338,7 +276,7 @@ impl SessionManager for HttpSessions {
     type Transport = SessionTransport<<LocalSessionManager as SessionManager>::Transport>;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let subject = |request: &Arc<CurrentRequest>| request.identity.as_ref().map(|it| it.subject.clone());
+        let subject = |request: &Arc<CurrentRequest>| request.identity().map(|it| it.subject.clone());
         let subject = REQUEST.try_with(subject).ok().flatten().unwrap_or_default();
         let id = SessionId::from(self.shared.seals.sealed_id(&subject));
         match self.admit_session(Arc::clone(&id)).await? {

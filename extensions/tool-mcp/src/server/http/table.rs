@@ -20,7 +20,7 @@ use tokio::{runtime::Handle, sync::Mutex as AsyncMutex, task::AbortHandle, time:
 
 use super::{
     Identity,
-    streams::{Activity, OpenStream},
+    activity::{Activity, OpenStream},
 };
 use crate::server::session::SessionState;
 

@@ -1,0 +1,239 @@
+//! The last activity of a session, its open streams and requests.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use rmcp::{
+    model::{
+        CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, Notification,
+        RequestId, ServerJsonRpcMessage, ServerNotification,
+    },
+    transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager as _},
+};
+use tokio::{runtime::Handle, sync::mpsc, task::AbortHandle, time::Instant};
+
+use super::{
+    logs::{LogReceiver, LogSender, log_lines},
+    table::SessionTable,
+};
+use crate::server::reports::LogOrigin;
+
+/// The last activity of a session.
+pub(super) struct Activity {
+    streams: AtomicUsize,
+    last: Mutex<Instant>,
+    /// The requests whose stream was lost, by the stream.
+    lost: Mutex<HashMap<String, (RequestId, AbortHandle)>>,
+    /// The requests that are not answered yet.
+    requests: Mutex<HashSet<RequestId>>,
+    /// Their streams, for their log lines.
+    logs: Mutex<HashMap<RequestId, LogSender>>,
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        for (_, task) in self.lost.get_mut().unwrap_or_else(PoisonError::into_inner).values() {
+            task.abort();
+        }
+    }
+}
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self {
+            streams: AtomicUsize::new(0),
+            last: Mutex::new(Instant::now()),
+            lost: Mutex::default(),
+            requests: Mutex::default(),
+            logs: Mutex::default(),
+        }
+    }
+}
+
+impl Activity {
+    pub(super) fn note_use(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Returns `true` if the session has no stream and no request.
+    pub(super) fn is_unused(&self) -> bool {
+        self.streams.load(Ordering::Acquire) == 0
+            && self.open_requests().is_empty()
+            && self.lost.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    fn open_requests(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a request of the client. Returns `false` if one of the same id is not answered yet.
+    pub(super) fn begin_request(&self, request: &RequestId) -> bool {
+        self.open_requests().insert(request.clone())
+    }
+
+    /// Forgets a request that the handler does not receive.
+    pub(super) fn forget_request(&self, request: &RequestId) {
+        self.open_requests().remove(request);
+    }
+
+    /// Notes a message of the client.
+    pub(super) fn note_received(&self, message: &ClientJsonRpcMessage) {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                self.open_requests().insert(request.id.clone());
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.open_requests().remove(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes a message of the server.
+    pub(super) fn note_sent(&self, message: &ServerJsonRpcMessage) {
+        let id = match message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        if let Some(id) = id {
+            self.open_requests().remove(id);
+        }
+    }
+
+    /// The request that `stream` answers, if the stream was lost.
+    pub(super) fn resume_request(&self, stream: &str) -> Option<RequestId> {
+        let (request, task) = self.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(stream)?;
+        task.abort();
+        Some(request)
+    }
+
+    /// Counts a stream, and keeps the session from being idle.
+    pub(super) fn open_stream(self: &Arc<Self>) -> OpenStream {
+        self.streams.fetch_add(1, Ordering::AcqRel);
+        self.note_use();
+        OpenStream(Arc::clone(self))
+    }
+
+    pub(super) fn log_senders(&self) -> MutexGuard<'_, HashMap<RequestId, LogSender>> {
+        self.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends the log lines of `request` to the stream that answers it, from now on. The SDK would send them to the stream of
+    /// the session, which a client need not open, and where they are in no order with the answer.
+    pub(super) fn log_to(&self, request: RequestId) -> LogReceiver {
+        let (sender, receiver) = log_lines();
+        self.log_senders().insert(request, sender);
+        receiver
+    }
+
+    /// The stream of the request that a log line belongs to.
+    pub(super) fn log_stream(
+        &self,
+        message: &ServerJsonRpcMessage,
+    ) -> Option<mpsc::Sender<ServerSseMessage>> {
+        let JsonRpcMessage::Notification(notification) = message else { return None };
+        let ServerNotification::LoggingMessageNotification(line) = &notification.notification else {
+            return None;
+        };
+        let LogOrigin(request) = line.extensions.get::<LogOrigin>()?;
+        self.log_senders().get(request)?.open_channel()
+    }
+
+    /// Cancels the request of a lost stream, unless it is resumed in time.
+    pub(super) fn cancel_unless_resumed(self: &Arc<Self>, answers: AnsweredRequest) {
+        let (Some(stream), Ok(runtime)) = (answers.stream.clone(), Handle::try_current()) else { return };
+        let request = answers.request.clone();
+        let activity = Arc::downgrade(self);
+        let task = runtime.spawn({
+            let stream = stream.clone();
+            async move {
+                tokio::time::sleep(answers.resume_time).await;
+                if let Some(activity) = activity.upgrade() {
+                    activity.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&stream);
+                }
+                answers.cancel_request().await;
+            }
+        });
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.insert(stream, (request, task.abort_handle()));
+    }
+
+    /// The time at which the session has been idle for `time`, as things are; `None` if it is beyond the clock.
+    pub(super) fn idle_at(&self, time: Duration) -> Option<Instant> {
+        let last = match self.streams.load(Ordering::Acquire) {
+            0 => *self.last.lock().unwrap_or_else(PoisonError::into_inner),
+            _ => Instant::now(),
+        };
+        last.checked_add(time)
+    }
+}
+
+/// The request that a stream answers.
+pub(super) struct AnsweredRequest {
+    pub(super) request: RequestId,
+    /// The part of the stream's event ids that identifies it, once there was an event.
+    pub(super) stream: Option<String>,
+    pub(super) sessions: Weak<SessionTable>,
+    pub(super) session: SessionId,
+    pub(super) resume_time: Duration,
+}
+
+impl AnsweredRequest {
+    /// Cancels the request, as its client would.
+    async fn cancel_request(self) {
+        let reason = "the client closed the connection".to_owned();
+        let param = CancelledNotificationParam::new(Some(self.request), Some(reason));
+        let cancelled = ClientNotification::CancelledNotification(Notification::new(param));
+        if let Some(sessions) = self.sessions.upgrade() {
+            let message = ClientJsonRpcMessage::notification(cancelled);
+            sessions.local.accept_message(&self.session, message).await.ok();
+        }
+    }
+}
+
+/// The part of an event's id that identifies its stream.
+pub(super) fn stream_of(event: &str) -> Option<&str> {
+    event.split_once('/').map(|(_, stream)| stream)
+}
+
+/// An open stream of a session.
+pub(super) struct OpenStream(pub(super) Arc<Activity>);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.note_use();
+        self.0.streams.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_is_idle_since_the_end_of_its_last_stream() {
+        let (activity, time) = (Arc::new(Activity::default()), Duration::from_secs(5));
+        let stream = activity.open_stream();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(activity.idle_at(time), Some(Instant::now() + time));
+        drop(stream);
+        assert_eq!(activity.idle_at(time), Some(Instant::now() + time));
+        let ended = Instant::now();
+        tokio::time::advance(Duration::from_secs(3)).await;
+        assert_eq!(activity.idle_at(time), Some(ended + time));
+        activity.note_use();
+        assert_eq!(activity.idle_at(time), Some(ended + Duration::from_secs(8)));
+        assert_eq!(activity.idle_at(Duration::MAX), None);
+    }
+}

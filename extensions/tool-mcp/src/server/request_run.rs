@@ -1,0 +1,85 @@
+//! The run of a request, and its caller.
+
+#[cfg(feature = "http")]
+use std::sync::Arc;
+
+use rmcp::{RoleServer, model::LoggingLevel, service::RequestContext};
+use tool_runtime::{RunContext, call::CallId};
+
+use super::{call::is_modern, clients::ClientDescription, handler::RequestHandler};
+
+impl RequestHandler {
+    /// Creates the run of a request.
+    pub(super) fn run_of(&self, context: &RequestContext<RoleServer>) -> RunContext {
+        let run = RunContext::new()
+            .with_meta(context.meta.0.0.clone())
+            .with_client(self.client_description(context).client)
+            .with_cancellation(context.ct.clone());
+        #[cfg(feature = "http")]
+        if let (Some(parts), Some(facts)) = (http_parts(context), http_facts(context)) {
+            let mut run = run.provide_shared(facts.request_headers(parts));
+            // From 2026-07-28 on there is none, and the value of the header is not checked.
+            if let Some(session) = facts.session.as_ref().filter(|_| !is_modern(context)) {
+                run = run.with_session(session);
+            }
+            if let Some(identity) = &facts.identity {
+                run = run.with_user(&*identity.subject).provide_shared(Arc::clone(identity));
+            }
+            return run;
+        }
+        run.with_session(self.id.get_or_init(|| CallId::generate().to_string()))
+    }
+
+    /// Returns the client of a request as it describes itself: of a session, as it did at its start.
+    pub(super) fn client_description(&self, context: &RequestContext<RoleServer>) -> ClientDescription {
+        match is_modern(context) {
+            true => self.shared.clients.client_description(context),
+            false => self.client.get_or_init(|| ClientDescription::decode(context)).clone(),
+        }
+    }
+
+    /// Returns the identity of the caller; `None` without one, since the name that a client gives itself is none.
+    pub(super) fn subject_of<'a>(&self, context: &'a RequestContext<RoleServer>) -> Option<&'a str> {
+        #[cfg(feature = "http")]
+        let subject =
+            http_facts(context).and_then(|facts| facts.identity.as_ref()).map(|identity| &*identity.subject);
+        #[cfg(not(feature = "http"))]
+        let subject = {
+            let _ = context;
+            None
+        };
+        subject
+    }
+
+    /// Returns the caller that a sealed state is valid for: its identity, or else its name, which is no secret. Then, the state alone
+    /// tells it from others.
+    pub(super) fn holder_of(&self, context: &RequestContext<RoleServer>) -> String {
+        match self.subject_of(context) {
+            Some(subject) => format!("subject {subject}"),
+            None => format!("client {}", context.client_info().map(|info| info.name).unwrap_or_default()),
+        }
+    }
+
+    /// The least severity of the log lines that the client wants; `None` for none.
+    pub(super) fn log_level(
+        &self,
+        context: &RequestContext<RoleServer>,
+        is_modern: bool,
+    ) -> Option<LoggingLevel> {
+        match is_modern {
+            true => context.meta.log_level(),
+            false => Some(self.state.log_level()),
+        }
+    }
+}
+
+/// The HTTP request of a request, if there is one.
+#[cfg(feature = "http")]
+pub(super) fn http_facts(context: &RequestContext<RoleServer>) -> Option<&super::http::HttpRequestFacts> {
+    http_parts(context)?.extensions.get::<Arc<super::http::HttpRequestFacts>>().map(AsRef::as_ref)
+}
+
+#[cfg(feature = "http")]
+fn http_parts(context: &RequestContext<RoleServer>) -> Option<&http::request::Parts> {
+    context.extensions.get()
+}
