@@ -26,7 +26,7 @@ impl ListedTools {
         let mut listed = Self::default();
         for definition in tools.definitions() {
             if tools.get(definition.name().as_str()).is_some_and(|tool| !tool.is_external()) {
-                if names_headers(definition) {
+                if names_headers(&definition.input_schema().to_value()) {
                     listed.with_headers.insert(definition.name().to_string());
                 }
                 listed.tools.push(listed_tool(definition));
@@ -79,9 +79,15 @@ impl ListedTools {
     }
 }
 
-/// Returns `true` if the schema of the parameters may name headers.
-fn names_headers(definition: &ToolDefinition) -> bool {
-    definition.input_schema().to_value().to_string().contains("x-mcp-header")
+/// Returns `true` if a part of the schema of the parameters names a header.
+fn names_headers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(keywords) => {
+            keywords.contains_key("x-mcp-header") || keywords.values().any(names_headers)
+        }
+        Value::Array(schemas) => schemas.iter().any(names_headers),
+        _ => false,
+    }
 }
 
 /// Returns a tool as it is listed.
@@ -203,5 +209,15 @@ mod tests {
                 },
             })),
         );
+    }
+
+    #[test]
+    fn only_a_keyword_names_a_header() {
+        let region = json!({ "type": "string", "x-mcp-header": "Region" });
+        assert!(names_headers(&json!({ "type": "object", "properties": { "region": region } })));
+        assert!(names_headers(&json!({ "anyOf": [{ "properties": { "region": region } }] })));
+        for text in ["x-mcp-header", "sends \"x-mcp-header\": \"a\""] {
+            assert!(!names_headers(&json!({ "type": "object", "description": text, "enum": [text] })));
+        }
     }
 }
