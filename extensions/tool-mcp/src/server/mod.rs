@@ -25,6 +25,17 @@
 //! a diagnostic of [`McpServer::on_diagnostic`] and [`HttpServer::diagnostics`], and a line of the command `serve`. The server has its
 //! other tools all the same.
 //!
+//! # Messages that cannot be read
+//!
+//! | part | effect |
+//! | --- | --- |
+//! | a member of `params` | the JSON-RPC error -32602 with the id of the request, which names the member |
+//! | the message, its id or its method, or a list of messages | the JSON-RPC error -32700 or -32600, with the id if it can be read |
+//! | a part that nothing depends on, such as an icon of the client or a progress token | it is left out, and logged |
+//! | an empty list in the place of an object | it is an empty object |
+//! | a notification, or an answer to a question; over streams, also before the first request | it is left out, and logged; over HTTP, status 400 |
+//! | an id of a request that is not answered yet, or a second `initialize` | the JSON-RPC error -32600; the session stays as it is |
+//!
 //! # Callers over HTTP
 //!
 //! A server answers requests for this machine's own names only, and from its own pages; [`HttpConfig::hosts`] and
