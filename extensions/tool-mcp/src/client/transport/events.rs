@@ -16,7 +16,7 @@ use rmcp::{
 use sse_stream::Sse;
 use tokio::time::Instant;
 
-use super::reception::{Posted, Reception};
+use super::{awaited::Posted, reception::Reception};
 use crate::client::limits::ServerLimits;
 
 /// The maximum number of streams whose pauses are remembered; others have the lowest pause.

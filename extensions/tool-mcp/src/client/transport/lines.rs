@@ -13,7 +13,10 @@ use tokio::{
     sync::Mutex,
 };
 
-use super::reception::{MAX_HEAD_BYTES, Posted, Reception};
+use super::{
+    awaited::Posted,
+    reception::{MAX_HEAD_BYTES, Reception},
+};
 
 /// The maximum length of a line, in bytes: 16 MiB, as over HTTP.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;

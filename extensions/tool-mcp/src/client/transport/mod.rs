@@ -1,5 +1,7 @@
 //! Transports: a child process, streamable HTTP, HTTP with server-sent events.
 
+mod awaited;
+mod envelope;
 #[cfg(feature = "http")]
 mod event_lines;
 #[cfg(feature = "http")]

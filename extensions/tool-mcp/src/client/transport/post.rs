@@ -12,9 +12,10 @@ use rmcp::{
 };
 
 use super::{
+    awaited::Posted,
     events::{Events, Pauses},
     http::{Failure, Headers},
-    reception::{Posted, Reception},
+    reception::Reception,
 };
 
 const JSON: &str = "application/json";

@@ -11,135 +11,22 @@ use std::{
 
 use rmcp::{
     RoleClient,
-    model::{
-        ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId,
-        ServerResult,
-    },
+    model::{ClientNotification, ErrorData, JsonRpcMessage, RequestId},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
 };
 use serde_json::{Map, Value};
 
-use super::repair;
+use super::{
+    awaited::{Awaited, Posted},
+    envelope::{error_data, id_of, id_of_head, is_no_error, is_of_handshake, of_older_revision, open_id},
+    repair,
+};
 use crate::client::notices::Notices;
-
-/// The message of an error without one.
-const NO_MESSAGE: &str = "the server gave no message";
-
-/// The maximum length of a text that is made of a malformed part of an error.
-const MAX_ERROR_CHARS: usize = 2_000;
 
 /// The length of the beginning of an answer that names its request.
 pub(super) const MAX_HEAD_BYTES: usize = 1024;
 
 type Message = RxJsonRpcMessage<RoleClient>;
-
-/// The request that an answer belongs to.
-#[derive(Debug, Clone)]
-pub(super) enum Awaited {
-    Initialize,
-    Discover,
-    /// A call, with the name of the tool.
-    Call(String),
-    /// A page of a listing, with the member that has the items.
-    Page(&'static str),
-    Prompt,
-    /// The contents of a resource, with its URI.
-    Resource(String),
-    Completion,
-    Other,
-}
-
-impl Awaited {
-    fn by(request: &ClientRequest) -> Self {
-        match request {
-            ClientRequest::InitializeRequest(_) => Self::Initialize,
-            ClientRequest::DiscoverRequest(_) => Self::Discover,
-            ClientRequest::CallToolRequest(call) => Self::Call(call.params.name.to_string()),
-            ClientRequest::ListToolsRequest(_) => Self::Page("tools"),
-            ClientRequest::ListPromptsRequest(_) => Self::Page("prompts"),
-            ClientRequest::ListResourcesRequest(_) => Self::Page("resources"),
-            ClientRequest::ListResourceTemplatesRequest(_) => Self::Page("resourceTemplates"),
-            ClientRequest::GetPromptRequest(_) => Self::Prompt,
-            ClientRequest::ReadResourceRequest(read) => Self::Resource(read.params.uri.clone()),
-            ClientRequest::CompleteRequest(_) => Self::Completion,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns the name of the tool of a call.
-    fn tool(&self) -> Option<&str> {
-        match self {
-            Self::Call(tool) => Some(tool),
-            _ => None,
-        }
-    }
-
-    fn is_handshake(&self) -> bool {
-        matches!(self, Self::Initialize | Self::Discover)
-    }
-
-    /// Returns `true` if the SDK has read a result as one of this request.
-    fn is_answered_by(&self, result: &ServerResult) -> bool {
-        match self {
-            Self::Initialize => matches!(result, ServerResult::InitializeResult(_)),
-            Self::Discover => matches!(
-                result,
-                ServerResult::DiscoverResult(result) if result.supported_versions.contains(&ProtocolVersion::LATEST)
-            ),
-            Self::Page(member) => matches!(
-                (*member, result),
-                ("tools", ServerResult::ListToolsResult(_))
-                    | ("prompts", ServerResult::ListPromptsResult(_))
-                    | ("resources", ServerResult::ListResourcesResult(_))
-                    | ("resourceTemplates", ServerResult::ListResourceTemplatesResult(_))
-            ),
-            Self::Prompt => {
-                matches!(result, ServerResult::GetPromptResult(_) | ServerResult::InputRequiredResult(_))
-            }
-            Self::Resource(_) => {
-                matches!(result, ServerResult::ReadResourceResult(_) | ServerResult::InputRequiredResult(_))
-            }
-            Self::Completion => matches!(result, ServerResult::CompleteResult(_)),
-            Self::Call(_) => matches!(
-                result,
-                ServerResult::CallToolResult(_)
-                    | ServerResult::InputRequiredResult(_)
-                    | ServerResult::CreateTaskResult(_)
-            ),
-            Self::Other => true,
-        }
-    }
-}
-
-/// The request whose HTTP response has a text: an answer in it without a readable id belongs to that request.
-#[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "requests are posted over HTTP"))]
-pub(super) enum Posted<'a> {
-    /// The text is of a stream for all requests.
-    None,
-    /// The text is one of several of an event stream.
-    Event(&'a RequestId),
-    /// The text is the whole response.
-    Whole(&'a RequestId),
-}
-
-impl<'a> Posted<'a> {
-    fn id(self) -> Option<&'a RequestId> {
-        match self {
-            Self::Event(id) | Self::Whole(id) => Some(id),
-            Self::None => None,
-        }
-    }
-
-    /// Returns the request that an answer belongs to, whose id belongs to the open request `known`.
-    fn answered(self, is_named: bool, known: Option<RequestId>) -> Option<RequestId> {
-        match self {
-            Self::None => known,
-            Self::Event(id) if is_named => known.filter(|known| known == id),
-            Self::Event(id) | Self::Whole(id) => Some(id.clone()),
-        }
-    }
-}
 
 /// A text of a server as messages.
 #[derive(Default)]
@@ -392,112 +279,4 @@ impl Reception {
         }
         Message::response(repaired.result, id)
     }
-}
-
-/// Returns the error of `server/discover` after which the SDK goes on with `initialize`, if the server names older revisions
-/// only.
-fn of_older_revision(awaited: &Awaited, error: ErrorData) -> ErrorData {
-    let supported = error.data.as_ref().and_then(|data| data.get("supported")).and_then(Value::as_array);
-    let is_older = matches!(awaited, Awaited::Discover)
-        && error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
-        && supported.is_some_and(|revisions| repair::has_only_older_revisions(revisions));
-    if is_older { ErrorData::new(ErrorCode::METHOD_NOT_FOUND, error.message, error.data) } else { error }
-}
-
-/// Returns the id of an open request, which a server may send as a text.
-fn open_id(open: &HashMap<RequestId, Awaited>, id: &RequestId) -> Option<RequestId> {
-    if open.contains_key(id) {
-        return Some(id.clone());
-    }
-    match id {
-        RequestId::String(text) => {
-            let id = RequestId::Number(text.trim().parse().ok()?);
-            open.contains_key(&id).then_some(id)
-        }
-        RequestId::Number(_) => None,
-    }
-}
-
-/// Reads an id: a text, or a whole number in any notation.
-fn id_of(id: &Value) -> Option<RequestId> {
-    match id {
-        Value::String(text) => Some(RequestId::String(text.as_str().into())),
-        Value::Number(number) => {
-            let whole = number.as_i64().or_else(|| {
-                let number = number.as_f64().filter(|number| number.fract() == 0.0)?;
-                format!("{number:.0}").parse().ok()
-            });
-            whole.map(RequestId::Number)
-        }
-        _ => None,
-    }
-}
-
-/// Returns `true` if a message without an id may be the answer to the handshake.
-fn is_of_handshake(message: &Map<String, Value>) -> bool {
-    let result = message.get("result");
-    let describes_server = |result: &Value| {
-        ["protocolVersion", "supportedVersions"].iter().any(|member| result.get(member).is_some())
-    };
-    message.get("error").is_some_and(|error| !error.is_null()) || result.is_some_and(describes_server)
-}
-
-/// Returns `true` for an error beside a result that says there is none.
-fn is_no_error(error: &Value) -> bool {
-    match error {
-        Value::Bool(error) => !error,
-        Value::Number(error) => error.as_f64() == Some(0.0),
-        Value::String(error) => error.is_empty(),
-        Value::Array(error) => error.is_empty(),
-        Value::Object(error) => error.is_empty(),
-        Value::Null => true,
-    }
-}
-
-/// Reads the id in the beginning of an answer, if it comes before the result.
-fn id_of_head(head: &[u8]) -> Option<RequestId> {
-    let head = String::from_utf8_lossy(head);
-    let members = ["\"result\"", "\"error\""].iter().find_map(|member| head.split_once(member))?.0;
-    let message = format!("{}}}", members.trim_end().trim_end_matches(','));
-    serde_json::from_str::<Value>(&message).ok()?.get("id").and_then(id_of)
-}
-
-/// Reads an error, of which any part may be missing or malformed.
-fn error_data(error: Option<Value>, mut message: Map<String, Value>) -> ErrorData {
-    let shortened = |value: &Value| -> String {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        text.chars().take(MAX_ERROR_CHARS).collect()
-    };
-    let unknown = ErrorCode::INTERNAL_ERROR;
-    let mut error = match error {
-        Some(Value::Object(error)) => error,
-        Some(empty) if is_no_error(&empty) => return ErrorData::new(unknown, NO_MESSAGE, None),
-        Some(other) => return ErrorData::new(unknown, shortened(&other), None),
-        None => {
-            message.retain(|name, _| name != "jsonrpc" && name != "id");
-            let mut text = "the answer has neither a result nor an error".to_owned();
-            if !message.is_empty() {
-                text = format!("{text}: {}", shortened(&Value::Object(message)));
-            }
-            return ErrorData::new(unknown, text, None);
-        }
-    };
-    let code = error.remove("code").filter(|code| !code.is_null());
-    let number = code.as_ref().and_then(|code| match code {
-        Value::String(text) => text.trim().parse::<i32>().ok(),
-        code => {
-            let RequestId::Number(number) = id_of(code)? else { return None };
-            i32::try_from(number).ok()
-        }
-    });
-    let message = error.remove("message").filter(|message| !message.is_null());
-    let mut text = match (&message, error.is_empty()) {
-        (Some(message), _) => shortened(message),
-        (None, true) => NO_MESSAGE.to_owned(),
-        (None, false) => shortened(&Value::Object(error.clone())),
-    };
-    if let (Some(code), None) = (&code, number) {
-        text = format!("{text} (code {})", shortened(code));
-    }
-    ErrorData::new(number.map_or(unknown, ErrorCode), text, error.remove("data"))
 }

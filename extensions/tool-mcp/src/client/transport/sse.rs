@@ -15,9 +15,10 @@ use sse_stream::{Sse, SseStream};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{
+    awaited::Posted,
     event_lines::EventLines,
     http::{Headers, with_own},
-    reception::{Posted, Reception},
+    reception::Reception,
 };
 use crate::client::config::Endpoint;
 
