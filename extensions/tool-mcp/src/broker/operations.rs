@@ -295,14 +295,17 @@ fn problem(tools: &[RawTool], name: &str, arguments: &Map<String, Value>) -> Opt
 /// The result of a tool: its structured value if there is one, and otherwise its content.
 fn result_of(result: &CallToolResult) -> ToolOutput {
     let is_error = result.is_error == Some(true);
-    let mut value = match &result.structured_content {
+    // Serializers write `null` for a value that is not there.
+    let structured = result.structured_content.as_ref();
+    let structured = structured.filter(|value| !value.is_null() || result.content.is_empty());
+    let mut value = match structured {
         Some(value) => json!({ "structuredContent": value }),
         None => json!({ "content": result.content }),
     };
     if is_error {
         value["isError"] = true.into();
     }
-    let output = match &result.structured_content {
+    let output = match structured {
         Some(_) => ToolOutput::from(value.to_string()).with_structured(value),
         None => output(result).with_structured(value),
     };
