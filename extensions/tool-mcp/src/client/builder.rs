@@ -11,14 +11,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tool_runtime::{ToolContext, ToolError, pin::Pins};
 
 use super::{
+    call::{CallMeta, ToolCaller},
     changes::{Changes, Listener},
     config::ServerConfig,
+    connector::{Connector, Open, Streams},
+    definitions::DefinitionReader,
     error::ClientError,
     handler::{Answers, Question, ServerChange},
-    link::{Link, Open, Streams},
-    listing::Reading,
-    pins::Pinned,
+    notices::Notices,
+    pins::{CurrentPins, Pinned},
+    questions::Questions,
+    requests::RequestSender,
     set::McpToolSet,
+    shared_connection::SharedConnection,
 };
 
 /// A toolset before it connects; created by [`McpToolSet::builder`].
@@ -44,7 +49,7 @@ use super::{
 #[must_use = "a builder does nothing until it is built"]
 pub struct McpToolSetBuilder {
     config: ServerConfig,
-    reading: Reading,
+    definitions: DefinitionReader,
     answers: Answers,
     listener: Option<Box<Listener>>,
     open: Option<Arc<Open>>,
@@ -59,14 +64,34 @@ pub struct McpToolSetBuilder {
     oauth: Option<super::OAuth>,
 }
 
-/// Returns the metadata that is sent with a call.
-pub(super) type CallMeta = dyn Fn(&ToolContext) -> Map<String, Value> + Send + Sync;
+impl McpToolSet {
+    /// Connects to a server and lists its tools.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be started or reached, does not speak the protocol, or does not answer in time. The error names
+    /// the server.
+    pub async fn connect(config: ServerConfig) -> Result<Self, ClientError> {
+        Self::builder(config).connect().await
+    }
+
+    /// Creates the toolset of a server that is connected to when it is first listed or called.
+    #[must_use]
+    pub fn lazy(config: ServerConfig) -> Self {
+        Self::builder(config).lazy()
+    }
+
+    /// Creates a builder, for filters, answers to the server's questions, and headers of requests.
+    pub fn builder(config: ServerConfig) -> McpToolSetBuilder {
+        McpToolSetBuilder::new(config)
+    }
+}
 
 impl McpToolSetBuilder {
-    pub(super) fn new(config: ServerConfig) -> Self {
+    fn new(config: ServerConfig) -> Self {
         Self {
             config,
-            reading: Reading::default(),
+            definitions: DefinitionReader::default(),
             answers: Answers::default(),
             listener: None,
             open: None,
@@ -84,13 +109,13 @@ impl McpToolSetBuilder {
 
     /// Keeps the tools with these names at the server. Default: all tools.
     pub fn include<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.reading.include.get_or_insert_default().extend(names.into_iter().map(Into::into));
+        self.definitions.include.get_or_insert_default().extend(names.into_iter().map(Into::into));
         self
     }
 
     /// Leaves out the tools with these names at the server. Default: none.
     pub fn exclude<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.reading.exclude.extend(names.into_iter().map(Into::into));
+        self.definitions.exclude.extend(names.into_iter().map(Into::into));
         self
     }
 
@@ -99,7 +124,7 @@ impl McpToolSetBuilder {
     ///
     /// [`Metadata::conservative`]: tool_runtime::definition::Metadata::conservative
     pub fn conservative(mut self) -> Self {
-        self.reading.conservative = true;
+        self.definitions.conservative = true;
         self
     }
 
@@ -244,22 +269,29 @@ impl McpToolSetBuilder {
     /// Creates the toolset without connecting.
     #[must_use]
     pub fn lazy(self) -> McpToolSet {
-        let changes = Arc::new(Changes::new(self.listener));
-        let mut link = Link::new(self.config, self.reading, changes);
-        link.pin(self.pins.map(|pins| Pinned::new(pins, self.pins_warn)));
-        link.log_level = self.log_level;
-        link.answers = self.answers;
-        link.open = self.open;
-        link.protocol = self.protocol;
-        link.call_meta = self.meta;
-        #[cfg(feature = "http")]
-        {
-            link.headers = self.headers;
-        }
-        #[cfg(feature = "auth")]
-        {
-            link.authorized = self.oauth.map(|oauth| Arc::new(super::oauth::Authorized::new(oauth)));
-        }
-        McpToolSet::new(link)
+        let config = Arc::new(self.config);
+        let name: Arc<str> = config.name.as_str().into();
+        let notices = Arc::new(Notices::new(Arc::clone(&name)));
+        let connector = Connector {
+            open: self.open,
+            protocol: self.protocol,
+            answers: self.answers,
+            changes: Arc::new(Changes::new(self.listener)),
+            questions: Arc::new(Questions::new(config.limits, Arc::clone(&notices))),
+            notices,
+            #[cfg(feature = "http")]
+            headers: super::headers::HeaderSource::new(Arc::clone(&name), self.headers),
+            #[cfg(feature = "auth")]
+            authorized: self.oauth.map(|oauth| Arc::new(super::oauth::Authorized::new(oauth))),
+            name,
+            config,
+        };
+        McpToolSet::new(ToolCaller {
+            requests: RequestSender { connection: SharedConnection::new(connector) },
+            definitions: self.definitions,
+            pins: CurrentPins::new(self.pins.map(|pins| Pinned::new(pins, self.pins_warn))),
+            log_level: self.log_level,
+            call_meta: self.meta,
+        })
     }
 }

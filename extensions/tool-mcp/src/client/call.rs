@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, DEFAULT_MRTR_MAX_ROUNDS,
-    ErrorCode, InputRequiredResult, InputResponses, ServerResult,
+    LoggingLevel, ServerResult,
 };
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::Receiver;
@@ -13,9 +13,11 @@ use tool_runtime::ToolContext;
 use super::{
     config::Timeouts,
     connection::{Connection, Parts},
-    error::{Cause, ClientError},
-    link::Link,
+    definitions::DefinitionReader,
+    error::ClientError,
+    pins::CurrentPins,
     questions::Allowance,
+    requests::RequestSender,
     transport::{Report, Slot},
 };
 
@@ -31,13 +33,26 @@ pub(super) struct Call<'a> {
     pub(super) context: Option<&'a ToolContext>,
 }
 
-impl Link {
+/// Calls the tools of a server.
+pub(super) struct ToolCaller {
+    pub(super) requests: RequestSender,
+    pub(super) definitions: DefinitionReader,
+    pub(super) pins: CurrentPins,
+    pub(super) log_level: Option<LoggingLevel>,
+    pub(super) call_meta: Option<Arc<CallMeta>>,
+}
+
+/// Returns the metadata that is sent with a call.
+pub(super) type CallMeta = dyn Fn(&ToolContext) -> Map<String, Value> + Send + Sync;
+
+impl ToolCaller {
     /// Calls a tool: connects if necessary, and again as far as that is allowed.
     pub(super) async fn call(&self, call: Call<'_>) -> Result<CallToolResult, ClientError> {
-        self.admit(call.tool).await?;
-        let mut connection = self.connection().await?;
-        let allowance = Allowance::new(&self.config.limits);
-        let mut left = self.config.reconnect;
+        self.pins.check_tool(call.tool, &self.definitions, &self.requests).await?;
+        let (shared, config) = (&self.requests.connection, self.requests.config());
+        let mut connection = shared.get_or_connect().await?;
+        let allowance = Allowance::new(&config.limits);
+        let mut left = config.reconnect;
         loop {
             let error = match self.call_over(&connection, &call, &allowance).await {
                 Ok(result) => return Ok(result),
@@ -47,13 +62,13 @@ impl Link {
                 let may_repeat = call.repeatable || error.never_arrived();
                 if left > 0 && may_repeat {
                     left -= 1;
-                    tracing::info!(server = &*self.name, tool = call.tool, %error, "connecting again");
-                    connection = self.instead_of(&connection).await?;
+                    tracing::info!(server = self.requests.name(), tool = call.tool, %error, "connecting again");
+                    connection = shared.replacement_for(&connection).await?;
                     continue;
                 }
-                if self.config.reconnect > 0 {
+                if config.reconnect > 0 {
                     // The next call has a new connection.
-                    self.forget(&connection);
+                    shared.discard(&connection);
                 }
             }
             return Err(error);
@@ -69,52 +84,27 @@ impl Link {
         let mut params = CallToolRequestParams::new(call.tool.to_owned());
         params.arguments = Some(call.arguments.clone());
         for _ in 0..DEFAULT_MRTR_MAX_ROUNDS {
-            match self.round(connection, call, allowance, params.clone()).await? {
+            match self.send_round(connection, call, allowance, params.clone()).await? {
                 ServerResult::CallToolResult(result) => return Ok(result),
                 // A result without content.
                 ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
                     return Ok(CallToolResult::default());
                 }
-                ServerResult::InputRequiredResult(asked) => {
+                ServerResult::InputRequiredResult(required) => {
                     (params.input_responses, params.request_state) =
-                        self.answered(connection, asked, call.context, allowance).await?;
+                        self.requests.answer_questions(connection, required, call.context, allowance).await?;
                 }
                 ServerResult::CreateTaskResult(_) => {
-                    return Err(self.unusable("it is a task, which this client did not ask for"));
+                    return Err(self.requests.unusable("it is a task, which this client did not ask for"));
                 }
-                _ => return Err(self.unusable("it is no result of a tool")),
+                _ => return Err(self.requests.unusable("it is no result of a tool")),
             }
         }
-        Err(self.unusable(format!("it asked for input {DEFAULT_MRTR_MAX_ROUNDS} times")))
-    }
-
-    fn unusable(&self, message: impl Into<String>) -> ClientError {
-        ClientError::unusable(&self.name, message)
-    }
-
-    /// Answers the questions of a server, for the next round.
-    pub(super) async fn answered(
-        &self,
-        connection: &Connection,
-        asked: InputRequiredResult,
-        context: Option<&ToolContext>,
-        allowance: &Allowance,
-    ) -> Result<(Option<InputResponses>, Option<String>), ClientError> {
-        let questions = asked.input_requests.unwrap_or_default();
-        if questions.is_empty() && asked.request_state.is_none() {
-            return Err(self.unusable("it asks for input, and says not which"));
-        }
-        let answered = connection.handler.answer(questions, context, allowance).await;
-        let answers = answered.map_err(|error| match error.code {
-            // The question, and not the answer of the program.
-            ErrorCode::INVALID_REQUEST => self.unusable(error.message),
-            _ => self.error(Cause::Refused(error)),
-        })?;
-        Ok(((!answers.is_empty()).then_some(answers), asked.request_state))
+        Err(self.requests.unusable(format!("it asked for input {DEFAULT_MRTR_MAX_ROUNDS} times")))
     }
 
     /// Sends the request of one round, and passes reports on until its result is here.
-    async fn round(
+    async fn send_round(
         &self,
         connection: &Connection,
         call: &Call<'_>,
@@ -122,26 +112,43 @@ impl Link {
         params: CallToolRequestParams,
     ) -> Result<ServerResult, ClientError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let mut parts =
-            Parts { timeouts: self.timeouts(call.context), ..Parts::default() }.with_meta(call.meta.clone());
+        let mut parts = Parts { timeouts: self.timeouts_of(call.context), ..Parts::default() }
+            .with_meta(call.meta.clone());
         #[cfg(feature = "http")]
         {
-            parts.headers = self.request_headers(call.context).await?;
+            let headers = &self.requests.connection.connector.headers;
+            parts.headers = headers.request_headers(call.context).await?;
         }
         let (slot, reports) = Slot::new(call.context.cloned(), Arc::clone(allowance));
         parts.slot = Some(slot);
         let Some(context) = call.context else { return connection.request(request, parts).await };
-        reported(context, reports, connection.request(request, parts)).await
+        with_reports(context, reports, connection.request(request, parts)).await
+    }
+
+    /// Returns the metadata that is sent with a call: the trace, and what the program adds.
+    pub(super) fn meta_of(&self, cx: &ToolContext) -> Map<String, Value> {
+        #[cfg(feature = "opentelemetry")]
+        let mut meta = tool_runtime::trace_context();
+        #[cfg(not(feature = "opentelemetry"))]
+        let mut meta = Map::new();
+        if let Some(level) = self.log_level {
+            let level = serde_json::to_value(level).unwrap_or_default();
+            meta.insert("io.modelcontextprotocol/logLevel".to_owned(), level);
+        }
+        if let Some(more) = &self.call_meta {
+            meta.extend(more(cx));
+        }
+        meta
     }
 
     /// The timeout of a call: none if the run has a deadline.
-    fn timeouts(&self, context: Option<&ToolContext>) -> Option<Timeouts> {
-        context.and_then(ToolContext::deadline).is_none().then(|| self.config.timeouts())
+    fn timeouts_of(&self, context: Option<&ToolContext>) -> Option<Timeouts> {
+        context.and_then(ToolContext::deadline).is_none().then(|| self.requests.config().timeouts())
     }
 }
 
 /// Passes the reports on until `result` is here, and then those that came before it.
-async fn reported(
+async fn with_reports(
     context: &ToolContext,
     mut reports: Receiver<Report>,
     result: impl Future<Output = Result<ServerResult, ClientError>>,

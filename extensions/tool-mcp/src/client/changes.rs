@@ -34,8 +34,8 @@ impl Changes {
         self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).push(notifier);
     }
 
-    /// Takes a change in.
-    pub(super) fn happened(&self, change: ServerChange) {
+    /// Announces a change to the listener, and one of the tools to the toolboxes.
+    pub(super) fn announce(&self, change: ServerChange) {
         if change == ServerChange::Tools {
             self.version.fetch_add(1, Ordering::AcqRel);
             let notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -1,22 +1,15 @@
-//! The way to a server: at most one connection at a time, which all tools of the server share.
+//! Making a connection to a server.
 
-use std::{
-    io,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{io, sync::Arc};
 
 use rmcp::{
     RoleClient,
-    model::{LoggingLevel, ProtocolVersion},
+    model::ProtocolVersion,
     service::{ClientInitializeError, ClientLifecycleMode},
     transport::Transport as Carrier,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::OnceCell,
     task::JoinSet,
 };
 use tool_runtime::BoxFuture;
@@ -26,10 +19,8 @@ use super::{
     config::{ServerConfig, Transport},
     connection::{Connection, automatic},
     error::{Cause, ClientError},
-    handler::{Answers, Handler, ServerChange},
-    listing::Reading,
+    handler::{Answers, Handler},
     notices::Notices,
-    pins::Pinned,
     questions::Questions,
     transport::{Calls, LineTransport, Reception, Tail, spawn},
 };
@@ -40,123 +31,31 @@ pub(super) type Streams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite
 /// Opens the streams of a connection.
 pub(super) type Open = dyn Fn() -> BoxFuture<'static, io::Result<Streams>> + Send + Sync;
 
-/// The way to a server.
-pub(super) struct Link {
-    pub(super) config: ServerConfig,
+/// The parts of which a connection is made.
+pub(super) struct Connector {
+    pub(super) config: Arc<ServerConfig>,
+    /// The name of the server.
     pub(super) name: Arc<str>,
-    /// Opens the connection, in place of the configured transport.
+    /// Opens the streams of a connection, in place of the configured transport.
     pub(super) open: Option<Arc<Open>>,
     pub(super) protocol: Option<ProtocolVersion>,
     pub(super) answers: Answers,
     pub(super) changes: Arc<Changes>,
     pub(super) notices: Arc<Notices>,
-    questions: Arc<Questions>,
-    pub(super) reading: Reading,
-    pub(super) pinned: Mutex<Option<Arc<Pinned>>>,
-    pub(super) log_level: Option<LoggingLevel>,
-    pub(super) call_meta: Option<Arc<super::builder::CallMeta>>,
+    pub(super) questions: Arc<Questions>,
     #[cfg(feature = "http")]
-    pub(super) headers: Option<Arc<super::headers::Provide>>,
+    pub(super) headers: super::headers::HeaderSource,
     #[cfg(feature = "auth")]
     pub(super) authorized: Option<Arc<super::oauth::Authorized>>,
-    current: Mutex<Arc<Slot>>,
-    is_closed: AtomicBool,
-    was_connected: AtomicBool,
 }
 
-/// The place of one connection, or of the error of making it, which the first user fills for all that wait.
-type Slot = OnceCell<Result<Arc<Connection>, ClientError>>;
-
-impl Link {
-    pub(super) fn new(config: ServerConfig, reading: Reading, changes: Arc<Changes>) -> Self {
-        let name: Arc<str> = config.name.as_str().into();
-        let notices = Arc::new(Notices::new(Arc::clone(&name)));
-        Self {
-            questions: Arc::new(Questions::new(config.limits, Arc::clone(&notices))),
-            notices,
-            name,
-            config,
-            open: None,
-            protocol: None,
-            answers: Answers::default(),
-            changes,
-            reading,
-            pinned: Mutex::default(),
-            log_level: None,
-            call_meta: None,
-            #[cfg(feature = "http")]
-            headers: None,
-            #[cfg(feature = "auth")]
-            authorized: None,
-            current: Mutex::default(),
-            is_closed: AtomicBool::new(false),
-            was_connected: AtomicBool::new(false),
-        }
-    }
-
+impl Connector {
     pub(super) fn error(&self, cause: Cause) -> ClientError {
         ClientError::new(&self.name, cause)
     }
 
-    fn slot(&self) -> Arc<Slot> {
-        Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Returns the connection as it is, or connects if there was none yet.
-    pub(super) async fn connection(&self) -> Result<Arc<Connection>, ClientError> {
-        if self.is_closed.load(Ordering::Acquire) {
-            return Err(self.error(Cause::Closed));
-        }
-        let slot = self.slot();
-        let connection = match slot.get_or_init(|| self.connect()).await {
-            Ok(connection) => connection,
-            Err(error) => {
-                // The next user tries again.
-                self.replace(|current| Arc::ptr_eq(current, &slot));
-                return Err(error.clone());
-            }
-        };
-        // Closed while it was made: `close` did not see it.
-        if self.is_closed.load(Ordering::Acquire) {
-            connection.close().await;
-            return Err(self.error(Cause::Closed));
-        }
-        Ok(Arc::clone(connection))
-    }
-
-    /// Returns another connection than `lost`: the one that another call has made already, or a new one.
-    pub(super) async fn instead_of(&self, lost: &Arc<Connection>) -> Result<Arc<Connection>, ClientError> {
-        self.forget(lost);
-        self.connection().await
-    }
-
-    /// Gives up a connection, unless it is replaced already.
-    pub(super) fn forget(&self, lost: &Arc<Connection>) {
-        self.replace(|current| matches!(current.get(), Some(Ok(it)) if Arc::ptr_eq(it, lost)));
-    }
-
-    fn replace(&self, if_it_is: impl FnOnce(&Arc<Slot>) -> bool) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = if_it_is(&current).then(|| std::mem::take(&mut *current));
-        drop(current);
-        // A connection may end here, outside of the lock.
-        drop(before);
-    }
-
-    /// The connection, if there is one.
-    pub(super) fn existing(&self) -> Option<Arc<Connection>> {
-        self.slot().get()?.as_ref().ok().cloned()
-    }
-
-    /// Ends the connection; later calls fail.
-    pub(super) async fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
-        if let Some(connection) = self.existing() {
-            connection.close().await;
-        }
-    }
-
-    async fn connect(&self) -> Result<Arc<Connection>, ClientError> {
+    /// Connects, within the timeout of the configuration.
+    pub(super) async fn connect(&self) -> Result<Connection, ClientError> {
         self.config.validate().map_err(|error| self.error(Cause::Config(error.to_string())))?;
         let mode = match &self.protocol {
             None => automatic(),
@@ -165,14 +64,7 @@ impl Link {
         };
         let stderr = Tail::default();
         match tokio::time::timeout(self.config.timeout, self.dial(mode, &stderr)).await {
-            Ok(Ok(connection)) => {
-                if self.was_connected.swap(true, Ordering::AcqRel) {
-                    // Another process, maybe of another version.
-                    self.changes.happened(ServerChange::Tools);
-                }
-                Ok(Arc::new(connection))
-            }
-            Ok(Err(error)) => Err(error.after(&stderr)),
+            Ok(connected) => connected.map_err(|error| error.after(&stderr)),
             Err(_) => Err(self.error(Cause::TimedOut(self.config.timeout)).after(&stderr)),
         }
     }
@@ -200,7 +92,7 @@ impl Link {
             }
             #[cfg(feature = "http")]
             Transport::Http(endpoint) => {
-                let headers = self.connection_headers(endpoint).await?;
+                let headers = self.headers.connection_headers(endpoint).await?;
                 let client = super::transport::http::Client {
                     http: self.http_client()?,
                     #[cfg(feature = "auth")]
@@ -219,7 +111,7 @@ impl Link {
             }
             #[cfg(feature = "http")]
             Transport::Sse(endpoint) => {
-                let headers = self.connection_headers(endpoint).await?;
+                let headers = self.headers.connection_headers(endpoint).await?;
                 self.dial_sse(endpoint, headers).await
             }
             #[allow(unreachable_patterns, reason = "depends on the features")]
@@ -235,6 +127,11 @@ impl Link {
     fn may_be_older(&self, reception: &Reception) -> bool {
         self.protocol.as_ref().is_none_or(ProtocolVersion::has_initialize)
             && matches!(reception.refusal(), Some(400 | 404 | 405))
+    }
+
+    #[cfg(feature = "http")]
+    fn http_client(&self) -> Result<reqwest::Client, ClientError> {
+        super::transport::http::client().map_err(|error| self.error(Cause::Connect(error.to_string())))
     }
 
     /// Connects over HTTP with server-sent events, which only revisions with `initialize` have.
@@ -270,7 +167,7 @@ impl Link {
             questions: Arc::clone(&self.questions),
             changed: Arc::new({
                 let changes = Arc::clone(&self.changes);
-                move |change| changes.happened(change)
+                move |change| changes.announce(change)
             }),
         };
         // Boxed: the compiler cannot prove that the future of the SDK is `Send` for all lifetimes.

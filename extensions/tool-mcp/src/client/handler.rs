@@ -115,7 +115,7 @@ impl Handler {
     async fn admitted(&self, allowance: Option<&Allowance>) -> Result<SemaphorePermit<'_>, ErrorData> {
         match allowance {
             Some(allowance) => self.questions.admit_in_round(allowance).await,
-            None => self.questions.admit(&self.calls).await,
+            None => self.questions.admit(self.calls.take_question()).await,
         }
     }
 

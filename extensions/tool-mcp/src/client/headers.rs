@@ -8,8 +8,7 @@ use tool_runtime::{BoxFuture, ToolContext, ToolError};
 use super::{
     config::Endpoint,
     error::{Cause, ClientError},
-    link::Link,
-    transport::http::{Headers, RequestHeaders, client, headers_of},
+    transport::http::{Headers, RequestHeaders, headers_of},
 };
 
 /// An HTTP request before it is sent.
@@ -26,38 +25,45 @@ pub struct HeaderRequest<'a> {
 pub(super) type Provide =
     dyn for<'a> Fn(HeaderRequest<'a>) -> BoxFuture<'a, Result<HeaderMap, ToolError>> + Send + Sync;
 
-impl Link {
-    pub(super) fn http_client(&self) -> Result<reqwest::Client, ClientError> {
-        client().map_err(|error| self.error(Cause::Connect(error.to_string())))
+/// The headers that the program gives for each request to a server.
+pub(super) struct HeaderSource {
+    server: Arc<str>,
+    provide: Option<Arc<Provide>>,
+}
+
+impl HeaderSource {
+    pub(super) fn new(server: Arc<str>, provide: Option<Arc<Provide>>) -> Self {
+        Self { server, provide }
     }
 
-    /// The headers of each request of a connection.
+    /// Returns the headers of each request of a connection.
     pub(super) async fn connection_headers(&self, endpoint: &Endpoint) -> Result<Headers, ClientError> {
-        let mut headers =
-            headers_of(&endpoint.headers).map_err(|problem| self.error(Cause::Config(problem)))?;
+        let mut headers = headers_of(&endpoint.headers)
+            .map_err(|problem| ClientError::new(&self.server, Cause::Config(problem)))?;
         if let Some(RequestHeaders(own)) = self.request_headers(None).await? {
             headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
         Ok(headers)
     }
 
-    /// The headers of one request, if the program gives any.
+    /// Returns the headers of one request, if the program gives any.
     pub(super) async fn request_headers(
         &self,
         call: Option<&ToolContext>,
     ) -> Result<Option<RequestHeaders>, ClientError> {
-        let Some(provide) = &self.headers else { return Ok(None) };
-        let given = super::guard::awaited(|| provide(HeaderRequest { server: &self.name, call })).await;
-        let given = given.map_err(|error| self.error(Cause::Program(Box::new(error))))?;
-        if given.is_empty() {
+        let Some(provide) = &self.provide else { return Ok(None) };
+        let provided = super::guard::awaited(|| provide(HeaderRequest { server: &self.server, call })).await;
+        let headers =
+            provided.map_err(|error| ClientError::new(&self.server, Cause::Program(Box::new(error))))?;
+        if headers.is_empty() {
             return Ok(None);
         }
-        let headers = given.iter().map(|(name, value)| sensitive(name, value)).collect();
+        let headers = headers.iter().map(|(name, value)| sensitive_header(name, value)).collect();
         Ok(Some(RequestHeaders(Arc::new(headers))))
     }
 }
 
-fn sensitive(name: &HeaderName, value: &HeaderValue) -> (HeaderName, HeaderValue) {
+fn sensitive_header(name: &HeaderName, value: &HeaderValue) -> (HeaderName, HeaderValue) {
     let mut value = value.clone();
     value.set_sensitive(true);
     (name.clone(), value)

@@ -29,6 +29,8 @@ mod call;
 mod changes;
 mod config;
 mod connection;
+mod connector;
+mod definitions;
 mod error;
 #[cfg(feature = "server")]
 mod forward;
@@ -37,7 +39,6 @@ mod handler;
 #[cfg(feature = "http")]
 mod headers;
 mod limits;
-mod link;
 mod listing;
 mod notices;
 #[cfg(feature = "auth")]
@@ -46,9 +47,12 @@ mod offers;
 mod page;
 mod pins;
 mod questions;
+mod requests;
 mod servers;
 mod set;
+mod shared_connection;
 mod tool;
+mod tool_list;
 mod transport;
 
 #[cfg(feature = "cli")]

@@ -4,20 +4,17 @@ use std::sync::Arc;
 
 use rmcp::model::{
     ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, GetPromptRequest,
-    GetPromptRequestParams, GetPromptResult, InputResponses, LoggingLevel, Prompt, ReadResourceRequest,
+    GetPromptRequestParams, GetPromptResult, LoggingLevel, Prompt, ReadResourceRequest,
     ReadResourceRequestParams, ReadResourceResult, Resource, ResourceTemplate, ServerResult, SetLevelRequest,
     SetLevelRequestParams, SubscribeRequest, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequest,
     UnsubscribeRequestParams,
 };
 use serde_json::{Map, Value};
 
-use super::{
-    connection::Connection, error::ClientError, link::Link, questions::Allowance, set::McpToolSet,
-    transport::Slot,
-};
+use super::{connection::Connection, error::ClientError, requests::RoundAnswers, set::McpToolSet};
 
-/// The answers of the program to the questions of a round, and the state to return with them.
-type Answered = (Option<InputResponses>, Option<String>);
+/// The problem of a result that is none of its request.
+const OTHER_KIND: &str = "it is of another kind";
 
 /// Implements a listing of all pages.
 macro_rules! listing {
@@ -31,10 +28,10 @@ macro_rules! listing {
         ///
         /// If the server cannot be asked, or has no such list.
         pub async fn $name(&self) -> Result<Vec<$item>, ClientError> {
-            let link = self.link();
-            let listing = link.list_all::<$item>().await?;
+            let requests = self.requests();
+            let listing = requests.list_all::<$item>().await?;
             for diagnostic in listing.diagnostics {
-                link.notices.add(diagnostic);
+                requests.connection.connector.notices.add(diagnostic);
             }
             Ok(listing.items)
         }
@@ -67,17 +64,21 @@ impl McpToolSet {
         name: &str,
         arguments: Map<String, Value>,
     ) -> Result<GetPromptResult, ClientError> {
-        let link = self.link();
-        let request = |(responses, state): Answered| {
+        let requests = self.requests();
+        let request = |(responses, state): RoundAnswers| {
             let mut params = GetPromptRequestParams::new(name);
             params.arguments = (!arguments.is_empty()).then(|| arguments.clone());
             params.input_responses = responses;
             params.request_state = state;
             ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
         };
-        match link.again(|connection| link.in_rounds(connection, &request)).await? {
+        match requests
+            .connection
+            .with_reconnects(|connection| requests.send_in_rounds(connection, &request))
+            .await?
+        {
             ServerResult::GetPromptResult(prompt) => Ok(prompt),
-            _ => Err(unusable(link)),
+            _ => Err(requests.unusable(OTHER_KIND)),
         }
     }
 
@@ -87,16 +88,20 @@ impl McpToolSet {
     ///
     /// If the server cannot be asked, or has no such resource.
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, ClientError> {
-        let link = self.link();
-        let request = |(responses, state): Answered| {
+        let requests = self.requests();
+        let request = |(responses, state): RoundAnswers| {
             let mut params = ReadResourceRequestParams::new(uri);
             params.input_responses = responses;
             params.request_state = state;
             ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
         };
-        match link.again(|connection| link.in_rounds(connection, &request)).await? {
+        match requests
+            .connection
+            .with_reconnects(|connection| requests.send_in_rounds(connection, &request))
+            .await?
+        {
             ServerResult::ReadResourceResult(resource) => Ok(resource),
-            _ => Err(unusable(link)),
+            _ => Err(requests.unusable(OTHER_KIND)),
         }
     }
 
@@ -107,9 +112,9 @@ impl McpToolSet {
     /// If the server cannot be asked, or has no completions.
     pub async fn complete(&self, params: CompleteRequestParams) -> Result<CompleteResult, ClientError> {
         let request = || ClientRequest::CompleteRequest(CompleteRequest::new(params.clone()));
-        match self.asked(request).await? {
+        match self.send_repeatable(request).await? {
             ServerResult::CompleteResult(completions) => Ok(completions),
-            _ => Err(unusable(self.link())),
+            _ => Err(self.requests().unusable(OTHER_KIND)),
         }
     }
 
@@ -120,12 +125,12 @@ impl McpToolSet {
     ///
     /// If the server cannot be asked, or has no subscriptions.
     pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
-        let link = self.link();
-        let connection = link.connection().await?;
+        let requests = self.requests();
+        let connection = requests.connection.get_or_connect().await?;
         if connection.has_sessions() {
             let request =
                 ClientRequest::SubscribeRequest(SubscribeRequest::new(SubscribeRequestParams::new(uri)));
-            return link.ask(&connection, request).await.map(drop);
+            return requests.send(&connection, request).await.map(drop);
         }
         let filter = SubscriptionFilter::builder().resource_subscription(uri).build();
         connection.listen_to(uri, filter).await
@@ -137,14 +142,15 @@ impl McpToolSet {
     ///
     /// If the server cannot be asked.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
-        let link = self.link();
-        let connection = link.connection().await?;
+        let requests = self.requests();
+        let connection = requests.connection.get_or_connect().await?;
         if !connection.has_sessions() {
             connection.listen_no_more(uri);
             return Ok(());
         }
         let params = UnsubscribeRequestParams::new(uri);
-        link.ask(&connection, ClientRequest::UnsubscribeRequest(UnsubscribeRequest::new(params)))
+        requests
+            .send(&connection, ClientRequest::UnsubscribeRequest(UnsubscribeRequest::new(params)))
             .await
             .map(drop)
     }
@@ -158,41 +164,18 @@ impl McpToolSet {
     pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), ClientError> {
         let request =
             || ClientRequest::SetLevelRequest(SetLevelRequest::new(SetLevelRequestParams::new(level)));
-        self.asked(request).await.map(drop)
+        self.send_repeatable(request).await.map(drop)
     }
 
-    async fn asked(&self, request: impl Fn() -> ClientRequest) -> Result<ServerResult, ClientError> {
-        let link = self.link();
-        link.again(|connection| {
-            let request = request();
-            async move { link.ask(&connection, request).await }
-        })
-        .await
-    }
-}
-
-fn unusable(link: &Link) -> ClientError {
-    ClientError::unusable(&link.name, "it is of another kind")
-}
-
-impl Link {
-    /// Sends a request until its result asks for no more input.
-    async fn in_rounds(
+    async fn send_repeatable(
         &self,
-        connection: Arc<Connection>,
-        request: impl Fn(Answered) -> ClientRequest,
+        request: impl Fn() -> ClientRequest,
     ) -> Result<ServerResult, ClientError> {
-        let mut answered = (None, None);
-        let allowance = Allowance::new(&self.config.limits);
-        for _ in 0..rmcp::model::DEFAULT_MRTR_MAX_ROUNDS {
-            let (slot, _reports) = Slot::new(None, Arc::clone(&allowance));
-            match self.ask_with(&connection, request(answered), Some(slot)).await? {
-                ServerResult::InputRequiredResult(asked) => {
-                    answered = self.answered(&connection, asked, None, &allowance).await?;
-                }
-                result => return Ok(result),
-            }
-        }
-        Err(ClientError::unusable(&self.name, "it asks for input again and again"))
+        let requests = self.requests();
+        let send = |connection: Arc<Connection>| {
+            let request = request();
+            async move { requests.send(&connection, request).await }
+        };
+        requests.connection.with_reconnects(send).await
     }
 }

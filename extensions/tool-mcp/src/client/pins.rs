@@ -13,8 +13,9 @@ use tool_runtime::{
 };
 
 use super::{
+    definitions::DefinitionReader,
     error::{Cause, ClientError},
-    link::Link,
+    requests::RequestSender,
 };
 
 /// The pins of a server's tools, and the tools that differ from them.
@@ -94,34 +95,46 @@ impl Pinned {
     }
 }
 
-impl Link {
+/// The pins of a server's tools, which can be renewed.
+#[derive(Default)]
+pub(super) struct CurrentPins(Mutex<Option<Arc<Pinned>>>);
+
+impl CurrentPins {
+    pub(super) fn new(pinned: Option<Pinned>) -> Self {
+        Self(Mutex::new(pinned.map(Arc::new)))
+    }
+
+    /// Returns the pins, if there are any.
+    pub(super) fn pinned(&self) -> Option<Arc<Pinned>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn replace(&self, pinned: Pinned) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(pinned));
+    }
+
     /// Returns an error if the tool differs from its pin. Lists the tools again if the server announced a change of them.
-    pub(super) async fn admit(&self, raw: &str) -> Result<(), ClientError> {
-        let Some(pinned) = self.pinned() else { return Ok(()) };
-        if pinned.warns {
-            return Ok(());
-        }
-        let version = self.changes.version();
+    pub(super) async fn check_tool(
+        &self,
+        raw: &str,
+        definitions: &DefinitionReader,
+        requests: &RequestSender,
+    ) -> Result<(), ClientError> {
+        let Some(pinned) = self.pinned().filter(|pinned| !pinned.warns) else { return Ok(()) };
+        let connector = &requests.connection.connector;
+        let version = connector.changes.version();
         if !pinned.is_current(version) {
-            let listed = self.list().await?;
-            let definitions: Vec<_> = listed
+            let listing = requests.list_all().await?;
+            let definitions: Vec<_> = listing
                 .items
                 .iter()
-                .filter_map(|tool| Some(self.reading.definition(tool, &self.name).ok()?.0))
+                .filter_map(|tool| Some(definitions.definition(tool, requests.name()).ok()?.0))
                 .collect();
             pinned.compare(definitions.iter(), version);
         }
         match pinned.admits(raw) {
             true => Ok(()),
-            false => Err(self.error(Cause::Pinned(Escape::LINE.at_most(100).text(raw)))),
+            false => Err(connector.error(Cause::Pinned(Escape::LINE.at_most(100).text(raw)))),
         }
-    }
-
-    pub(super) fn pinned(&self) -> Option<Arc<Pinned>> {
-        self.pinned.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(super) fn pin(&self, pinned: Option<Pinned>) {
-        *self.pinned.lock().unwrap_or_else(PoisonError::into_inner) = pinned.map(Arc::new);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{
 use rmcp::ErrorData;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::{limits::ServerLimits, notices::Notices, transport::Calls};
+use super::{limits::ServerLimits, notices::Notices};
 
 /// The number of questions that a call has left.
 #[derive(Debug)]
@@ -65,9 +65,9 @@ impl Questions {
         }
     }
 
-    /// Admits a question that a server asks by itself.
-    pub(super) async fn admit(&self, calls: &Calls) -> Result<SemaphorePermit<'_>, ErrorData> {
-        match calls.take_question() {
+    /// Admits a question that a server asks by itself, for which the allowance of a call was taken or not.
+    pub(super) async fn admit(&self, taken: Result<(), Refusal>) -> Result<SemaphorePermit<'_>, ErrorData> {
+        match taken {
             Ok(()) => self.permit().await,
             Err(Refusal::NoneLeft) => Err(self.none_left()),
             Err(Refusal::NoCall) if self.limits.questions_outside_calls => {

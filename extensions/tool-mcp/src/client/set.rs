@@ -13,14 +13,15 @@ use tool_runtime::{
 };
 
 use super::{
-    builder::McpToolSetBuilder,
-    call::Call,
+    call::{Call, ToolCaller},
     config::ServerConfig,
+    connector::Connector,
     error::ClientError,
     handler::ServerChange,
-    link::Link,
     pins::Pinned,
-    tool::{RemoteTool, repeatable},
+    requests::RequestSender,
+    tool::repeatable,
+    tool_list::ToolList,
 };
 
 /// The tools of one server as tools of the program. Cheap to clone; clones share the connection.
@@ -61,53 +62,27 @@ pub struct McpToolSet {
 }
 
 struct Inner {
-    link: Arc<Link>,
-    listed: Mutex<Arc<Listed>>,
-}
-
-/// The tools as last listed.
-#[derive(Default)]
-struct Listed {
-    tools: Vec<Arc<RemoteTool>>,
-    diagnostics: Vec<Diagnostic>,
-    /// The number of changes before the listing; 0 if nothing was listed.
-    version: u64,
+    caller: Arc<ToolCaller>,
+    tools: Mutex<Arc<ToolList>>,
 }
 
 impl McpToolSet {
-    /// Connects to a server and lists its tools.
-    ///
-    /// # Errors
-    ///
-    /// If the server cannot be started or reached, does not speak the protocol, or does not answer in time. The error names
-    /// the server.
-    pub async fn connect(config: ServerConfig) -> Result<Self, ClientError> {
-        Self::builder(config).connect().await
+    pub(super) fn new(caller: ToolCaller) -> Self {
+        Self { inner: Arc::new(Inner { caller: Arc::new(caller), tools: Mutex::default() }) }
     }
 
-    /// Creates the toolset of a server that is connected to when it is first listed or called.
-    #[must_use]
-    pub fn lazy(config: ServerConfig) -> Self {
-        Self::builder(config).lazy()
+    pub(super) fn requests(&self) -> &RequestSender {
+        &self.inner.caller.requests
     }
 
-    /// Creates a builder, for filters, answers to the server's questions, and headers of requests.
-    pub fn builder(config: ServerConfig) -> McpToolSetBuilder {
-        McpToolSetBuilder::new(config)
-    }
-
-    pub(super) fn new(link: Link) -> Self {
-        Self { inner: Arc::new(Inner { link: Arc::new(link), listed: Mutex::default() }) }
-    }
-
-    pub(super) fn link(&self) -> &Link {
-        &self.inner.link
+    fn connector(&self) -> &Connector {
+        &self.requests().connection.connector
     }
 
     /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &ServerConfig {
-        &self.inner.link.config
+        self.requests().config()
     }
 
     /// Lists the tools of the server again, and replaces the list as a whole. Tools that were handed out keep their
@@ -117,8 +92,8 @@ impl McpToolSet {
     ///
     /// If the tools cannot be listed; the list is unchanged.
     pub async fn refresh(&self) -> Result<(), ClientError> {
-        self.inner.reconnected();
-        self.inner.list().await.map(drop)
+        self.requests().connection.discard_lost();
+        self.inner.list_tools().await.map(drop)
     }
 
     /// Lists the tools as the server defines them: all of them, by their names there. Asks the server.
@@ -127,24 +102,25 @@ impl McpToolSet {
     ///
     /// If the tools cannot be listed.
     pub async fn list(&self) -> Result<Vec<RawTool>, ClientError> {
-        Ok(self.inner.link.list().await?.items)
+        Ok(self.requests().list_all().await?.items)
     }
 
     /// Lists the tools that the filters keep and that are as they were pinned, with the diagnostics of the others. Asks the
     /// server.
     pub(crate) async fn list_admitted(&self) -> Result<(Vec<RawTool>, Vec<Diagnostic>), ClientError> {
-        let (link, version) = (&self.inner.link, self.inner.link.changes.version());
-        let mut listed = link.list().await?;
-        listed.items.retain(|tool| link.reading.keeps(&tool.name));
-        if let Some(pinned) = link.pinned() {
-            let definition = |tool: &RawTool| Some(link.reading.definition(tool, &link.name).ok()?.0);
+        let version = self.connector().changes.version();
+        let reader = &self.inner.caller.definitions;
+        let mut listing = self.requests().list_all::<RawTool>().await?;
+        listing.items.retain(|tool| reader.keeps(&tool.name));
+        if let Some(pinned) = self.inner.caller.pins.pinned() {
+            let definition = |tool: &RawTool| Some(reader.definition(tool, self.name()).ok()?.0);
             // A pin is of a definition.
-            listed.items.retain(|tool| pinned.warns() || definition(tool).is_some());
-            let definitions: Vec<_> = listed.items.iter().filter_map(definition).collect();
-            listed.diagnostics.extend(pinned.compare(definitions.iter(), version));
-            listed.items.retain(|tool| pinned.admits(&tool.name));
+            listing.items.retain(|tool| pinned.warns() || definition(tool).is_some());
+            let definitions: Vec<_> = listing.items.iter().filter_map(definition).collect();
+            listing.diagnostics.extend(pinned.compare(definitions.iter(), version));
+            listing.items.retain(|tool| pinned.admits(&tool.name));
         }
-        Ok((listed.items, listed.diagnostics))
+        Ok((listing.items, listing.diagnostics))
     }
 
     /// Calls a tool by its name at the server, and returns the result as received. Arguments are not validated here.
@@ -157,8 +133,8 @@ impl McpToolSet {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallToolResult, ClientError> {
-        let listed = self.inner.listed();
-        let known = listed.tools.iter().find(|it| it.raw().name == tool);
+        let list = self.inner.last_list();
+        let known = list.tools.iter().find(|it| it.raw().name == tool);
         let call = Call {
             tool,
             arguments,
@@ -166,7 +142,7 @@ impl McpToolSet {
             repeatable: known.is_some_and(|tool| repeatable(tool.raw())),
             context: None,
         };
-        self.inner.link.call(call).await
+        self.inner.caller.call(call).await
     }
 
     /// Calls a tool for a call of the program, which receives the reports and questions of the server.
@@ -176,9 +152,9 @@ impl McpToolSet {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<CallToolResult, ClientError> {
-        let link = self.link();
-        let call = Call { tool, arguments, meta: link.meta(cx), repeatable: false, context: Some(cx) };
-        link.call(call).await
+        let caller = &self.inner.caller;
+        let call = Call { tool, arguments, meta: caller.meta_of(cx), repeatable: false, context: Some(cx) };
+        caller.call(call).await
     }
 
     /// Returns the description that the server gives of itself. Connects if necessary.
@@ -187,10 +163,10 @@ impl McpToolSet {
     ///
     /// If there is no connection.
     pub async fn server_info(&self) -> Result<ServerPeerInfo, ClientError> {
-        let connection = self.inner.link.connection().await?;
+        let connection = self.requests().connection.get_or_connect().await?;
         let info = connection.server();
         info.map(|info| (*info).clone())
-            .ok_or_else(|| ClientError::unusable(&self.inner.link.name, "it does not describe itself"))
+            .ok_or_else(|| self.requests().unusable("it does not describe itself"))
     }
 
     /// Returns the diagnostics of the last listing (tools that are left out, renamed, or not as they were pinned), and those of
@@ -212,11 +188,11 @@ impl McpToolSet {
     /// | `question_refused` | warning | the server asked more questions than the [limits](super::ServerLimits) allow |
     /// | `unreadable_handshake` | warning | a part of the server's description of itself is malformed, and ignored |
     ///
-    /// Those of pins are warnings with [`pins_warn`](McpToolSetBuilder::pins_warn), and the tool is used.
+    /// Those of pins are warnings with [`pins_warn`](super::McpToolSetBuilder::pins_warn), and the tool is used.
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let mut diagnostics = self.inner.listed().diagnostics.clone();
-        diagnostics.extend(self.inner.link.notices.all());
+        let mut diagnostics = self.inner.last_list().diagnostics.clone();
+        diagnostics.extend(self.connector().notices.all());
         diagnostics
     }
 
@@ -226,103 +202,99 @@ impl McpToolSet {
     ///
     /// If the tools cannot be listed.
     pub async fn current_pins(&self) -> Result<Pins, ClientError> {
-        let link = &self.inner.link;
-        let listed = link.list().await?;
-        let definitions = listed.items.iter().filter(|tool| link.reading.keeps(&tool.name));
+        let reader = &self.inner.caller.definitions;
+        let listing = self.requests().list_all::<RawTool>().await?;
+        let definitions = listing.items.iter().filter(|tool| reader.keeps(&tool.name));
         let definitions: Vec<_> =
-            definitions.filter_map(|tool| Some(link.reading.definition(tool, &link.name).ok()?.0)).collect();
+            definitions.filter_map(|tool| Some(reader.definition(tool, self.name()).ok()?.0)).collect();
         Ok(Pins::of_definitions(&definitions))
     }
 
-    /// Sets or renews the pins: see [`McpToolSetBuilder::pins`].
+    /// Sets or renews the pins: see [`McpToolSetBuilder::pins`](super::McpToolSetBuilder::pins).
     pub fn set_pins(&self, pins: Pins) {
-        let warns = self.inner.link.pinned().is_some_and(|before| before.warns());
-        self.inner.link.pin(Some(Pinned::new(pins, warns)));
-        self.inner.link.changes.happened(ServerChange::Tools);
+        let current = &self.inner.caller.pins;
+        let warns = current.pinned().is_some_and(|before| before.warns());
+        current.replace(Pinned::new(pins, warns));
+        self.connector().changes.announce(ServerChange::Tools);
     }
 
     /// Ends the connection and waits for its end; a child process that does not end by itself is killed. Later calls fail,
     /// and further calls of this method have no effect.
     pub async fn close(&self) {
-        self.inner.link.close().await;
+        self.requests().connection.close().await;
     }
 }
 
 impl Inner {
-    fn listed(&self) -> Arc<Listed> {
-        Arc::clone(&self.listed.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Returns the tools as last listed.
+    fn last_list(&self) -> Arc<ToolList> {
+        Arc::clone(&self.tools.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives up a connection that was lost.
-    fn reconnected(&self) {
-        if let Some(connection) = self.link.existing().filter(|it| it.is_lost()) {
-            self.link.forget(&connection);
-        }
-    }
-
-    /// The tools as last listed, if the server announced no change since.
-    async fn current(&self) -> Result<Arc<Listed>, ClientError> {
-        let listed = self.listed();
-        match listed.version == self.link.changes.version() {
-            true => Ok(listed),
-            false => self.list().await,
+    /// Returns the tools as last listed, if the server announced no change since.
+    async fn current_list(&self) -> Result<Arc<ToolList>, ClientError> {
+        let list = self.last_list();
+        match list.version == self.caller.requests.connection.connector.changes.version() {
+            true => Ok(list),
+            false => self.list_tools().await,
         }
     }
 
-    async fn list(&self) -> Result<Arc<Listed>, ClientError> {
-        let (link, version) = (&self.link, self.link.changes.version());
-        let mut raw = link.list().await?;
-        let mut tools = link.reading.tools(&mut raw, &self.listed().tools, link);
-        if let Some(pinned) = link.pinned() {
-            raw.diagnostics.extend(pinned.compare(tools.iter().map(|tool| tool.definition()), version));
-            tools.retain(|tool| pinned.admits(&tool.raw().name));
+    async fn list_tools(&self) -> Result<Arc<ToolList>, ClientError> {
+        let requests = &self.caller.requests;
+        let version = requests.connection.connector.changes.version();
+        let listing = requests.list_all().await?;
+        let mut list = ToolList::read(listing, &self.last_list(), &self.caller, version);
+        if let Some(pinned) = self.caller.pins.pinned() {
+            list.diagnostics.extend(pinned.compare(list.tools.iter().map(|tool| tool.definition()), version));
+            list.tools.retain(|tool| pinned.admits(&tool.raw().name));
         }
-        for diagnostic in &raw.diagnostics {
-            tracing::warn!(server = &*link.name, "{diagnostic}");
+        for diagnostic in &list.diagnostics {
+            tracing::warn!(server = requests.name(), "{diagnostic}");
         }
-        let listed = Arc::new(Listed { tools, diagnostics: raw.diagnostics, version });
+        let list = Arc::new(list);
         let before = {
-            let mut current = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut current = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
             // A listing that another one overtook is older.
             match current.version > version {
-                true => return Ok(listed),
-                false => std::mem::replace(&mut *current, Arc::clone(&listed)),
+                true => return Ok(list),
+                false => std::mem::replace(&mut *current, Arc::clone(&list)),
             }
         };
         drop(before);
-        Ok(listed)
+        Ok(list)
     }
 }
 
 impl ToolSet for McpToolSet {
     fn name(&self) -> &str {
-        &self.inner.link.name
+        self.requests().name()
     }
 
     fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
         Box::pin(async move {
-            let listed = self.inner.current().await?;
-            Ok(listed.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect())
+            let list = self.inner.current_list().await?;
+            Ok(list.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect())
         })
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), ToolError>> {
         Box::pin(async move {
-            self.inner.link.close().await;
+            self.requests().connection.close().await;
             Ok(())
         })
     }
 
     fn attached(&self, notifier: ToolSetNotifier) {
-        self.inner.link.changes.add(notifier);
+        self.connector().changes.add(notifier);
     }
 }
 
 impl fmt::Debug for McpToolSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpToolSet")
-            .field("config", &self.inner.link.config)
-            .field("tools", &self.inner.listed().tools.len())
+            .field("config", self.config())
+            .field("tools", &self.inner.last_list().tools.len())
             .finish_non_exhaustive()
     }
 }

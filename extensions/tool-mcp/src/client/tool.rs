@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use rmcp::model::{CallToolResult, Tool as RawTool};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tool_runtime::{
     Content, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
     definition::Prepared,
     schema::{Arguments, SchemaProblem},
 };
 
-use super::{call::Call, link::Link};
+use super::call::{Call, ToolCaller};
 use crate::content;
 
 /// The ratio up to which a text that is longer than a structured value may be its JSON, indented.
@@ -22,7 +22,7 @@ pub(super) struct RemoteTool {
     definition: ToolDefinition,
     /// The problems of its schemas, whose keywords are ignored.
     schema_problems: Vec<SchemaProblem>,
-    link: Arc<Link>,
+    caller: Arc<ToolCaller>,
 }
 
 impl RemoteTool {
@@ -30,9 +30,9 @@ impl RemoteTool {
         raw: RawTool,
         definition: ToolDefinition,
         schema_problems: Vec<SchemaProblem>,
-        link: Arc<Link>,
+        caller: Arc<ToolCaller>,
     ) -> Self {
-        Self { raw, definition, schema_problems, link }
+        Self { raw, definition, schema_problems, caller }
     }
 
     pub(super) fn schema_problems(&self) -> &[SchemaProblem] {
@@ -52,11 +52,11 @@ impl RemoteTool {
         let call = Call {
             tool: &self.raw.name,
             arguments,
-            meta: self.link.meta(cx),
+            meta: self.caller.meta_of(cx),
             repeatable: repeatable(&self.raw),
             context: Some(cx),
         };
-        let result = self.link.call(call).await;
+        let result = self.caller.call(call).await;
         let is_harmless = metadata.is_read_only() || metadata.is_idempotent();
         if let Ok(result) = &result {
             self.note_undecodable(result);
@@ -74,7 +74,11 @@ impl RemoteTool {
     fn note_undecodable(&self, result: &CallToolResult) {
         for kind in result.content.iter().filter_map(content::undecodable_kind) {
             let problem = format!("the data of a block of the type `{kind}` is not base64");
-            self.link.notices.warn("unreadable_content", Some(&self.raw.name), &problem);
+            self.caller.requests.connection.connector.notices.warn(
+                "unreadable_content",
+                Some(&self.raw.name),
+                &problem,
+            );
         }
     }
 }
@@ -148,22 +152,4 @@ fn is_in_texts(value: &Value, json_bytes: usize, blocks: &[Content]) -> bool {
         .into_iter()
         .flatten()
         .any(|value| are_elements(value) || texts.iter().any(|text| is_text(value, text)))
-}
-
-impl Link {
-    /// The metadata that is sent with a call: the trace, and what the program adds.
-    pub(super) fn meta(&self, cx: &ToolContext) -> Map<String, Value> {
-        #[cfg(feature = "opentelemetry")]
-        let mut meta = tool_runtime::trace_context();
-        #[cfg(not(feature = "opentelemetry"))]
-        let mut meta = Map::new();
-        if let Some(level) = self.log_level {
-            let level = serde_json::to_value(level).unwrap_or_default();
-            meta.insert("io.modelcontextprotocol/logLevel".to_owned(), level);
-        }
-        if let Some(more) = &self.call_meta {
-            meta.extend(more(cx));
-        }
-        meta
-    }
 }

@@ -1,0 +1,139 @@
+//! The connection that all tools of a server share: at most one at a time.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::sync::OnceCell;
+
+use super::{
+    connection::Connection,
+    connector::Connector,
+    error::{Cause, ClientError},
+    handler::ServerChange,
+};
+
+/// The connection to a server, which is made when it is needed.
+pub(super) struct SharedConnection {
+    pub(super) connector: Connector,
+    current: Mutex<Arc<ConnectionCell>>,
+    is_closed: AtomicBool,
+    was_connected: AtomicBool,
+}
+
+/// One connection, or the error of making it, which the first user sets for all that wait.
+type ConnectionCell = OnceCell<Result<Arc<Connection>, ClientError>>;
+
+impl SharedConnection {
+    pub(super) fn new(connector: Connector) -> Self {
+        Self {
+            connector,
+            current: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            was_connected: AtomicBool::new(false),
+        }
+    }
+
+    fn current_cell(&self) -> Arc<ConnectionCell> {
+        Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the connection as it is, or connects if there was none yet.
+    pub(super) async fn get_or_connect(&self) -> Result<Arc<Connection>, ClientError> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(self.connector.error(Cause::Closed));
+        }
+        let cell = self.current_cell();
+        let connection = match cell.get_or_init(|| self.connect()).await {
+            Ok(connection) => connection,
+            Err(error) => {
+                // The next user tries again.
+                self.discard_if(|current| Arc::ptr_eq(current, &cell));
+                return Err(error.clone());
+            }
+        };
+        // Closed while it was made: `close` did not see it.
+        if self.is_closed.load(Ordering::Acquire) {
+            connection.close().await;
+            return Err(self.connector.error(Cause::Closed));
+        }
+        Ok(Arc::clone(connection))
+    }
+
+    async fn connect(&self) -> Result<Arc<Connection>, ClientError> {
+        let connection = self.connector.connect().await?;
+        if self.was_connected.swap(true, Ordering::AcqRel) {
+            // Another process, maybe of another version.
+            self.connector.changes.announce(ServerChange::Tools);
+        }
+        Ok(Arc::new(connection))
+    }
+
+    /// Returns another connection than `lost`: the one that another call has made already, or a new one.
+    pub(super) async fn replacement_for(
+        &self,
+        lost: &Arc<Connection>,
+    ) -> Result<Arc<Connection>, ClientError> {
+        self.discard(lost);
+        self.get_or_connect().await
+    }
+
+    /// Gives up a connection, unless it is replaced already.
+    pub(super) fn discard(&self, lost: &Arc<Connection>) {
+        self.discard_if(|current| matches!(current.get(), Some(Ok(it)) if Arc::ptr_eq(it, lost)));
+    }
+
+    /// Gives up the connection if it was lost.
+    pub(super) fn discard_lost(&self) {
+        if let Some(connection) = self.existing().filter(|it| it.is_lost()) {
+            self.discard(&connection);
+        }
+    }
+
+    fn discard_if(&self, is_discarded: impl FnOnce(&Arc<ConnectionCell>) -> bool) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = is_discarded(&current).then(|| std::mem::take(&mut *current));
+        drop(current);
+        // A connection may end here, outside of the lock.
+        drop(before);
+    }
+
+    /// Returns the connection, if there is one.
+    fn existing(&self) -> Option<Arc<Connection>> {
+        self.current_cell().get()?.as_ref().ok().cloned()
+    }
+
+    /// Ends the connection; later calls fail.
+    pub(super) async fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        if let Some(connection) = self.existing() {
+            connection.close().await;
+        }
+    }
+
+    /// Does an operation that may be repeated, over new connections as far as they are allowed.
+    pub(super) async fn with_reconnects<T, F: Future<Output = Result<T, ClientError>>>(
+        &self,
+        operation: impl Fn(Arc<Connection>) -> F,
+    ) -> Result<T, ClientError> {
+        let mut connection = self.get_or_connect().await?;
+        let allowed = self.connector.config.reconnect;
+        let mut left = allowed;
+        loop {
+            match operation(Arc::clone(&connection)).await {
+                Err(error) if error.is_loss() && left > 0 => {
+                    left -= 1;
+                    connection = self.replacement_for(&connection).await?;
+                }
+                Err(error) => {
+                    if error.is_loss() && allowed > 0 {
+                        self.discard(&connection);
+                    }
+                    return Err(error);
+                }
+                Ok(done) => return Ok(done),
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The tools of a server as last listed.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
+
+use rmcp::model::Tool as RawTool;
+use tool_runtime::{
+    Tool,
+    diagnostic::{Diagnostic, Severity},
+};
+
+use super::{
+    call::ToolCaller,
+    definitions::{about, malformed, peculiarities, unreadable_schema},
+    listing::Listing,
+    tool::RemoteTool,
+};
+
+/// The tools as last listed.
+#[derive(Default)]
+pub(super) struct ToolList {
+    pub(super) tools: Vec<Arc<RemoteTool>>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The number of changes before the listing; 0 if nothing was listed.
+    pub(super) version: u64,
+}
+
+impl ToolList {
+    /// Makes tools of a listing. Unchanged tools stay those of `before`.
+    pub(super) fn read(
+        mut raw: Listing<RawTool>,
+        before: &Self,
+        caller: &Arc<ToolCaller>,
+        version: u64,
+    ) -> Self {
+        let definitions = &caller.definitions;
+        let known: HashMap<&str, &Arc<RemoteTool>> =
+            before.tools.iter().map(|tool| (tool.raw().name.as_ref(), tool)).collect();
+        let mut names = HashMap::new();
+        let mut tools = Vec::new();
+        for tool in raw.items.iter().filter(|tool| definitions.keeps(&tool.name)) {
+            let made = match known.get(tool.name.as_ref()) {
+                Some(before) if before.raw() == tool => Ok(Arc::clone(before)),
+                _ => definitions.definition(tool, caller.requests.name()).map(|(definition, problems)| {
+                    Arc::new(RemoteTool::new(tool.clone(), definition, problems, Arc::clone(caller)))
+                }),
+            };
+            let made = match made {
+                Ok(made) => made,
+                Err(reason) => {
+                    raw.diagnostics.push(malformed(&tool.name, &reason));
+                    continue;
+                }
+            };
+            let name = made.definition().name().clone();
+            match names.entry(name) {
+                Entry::Occupied(taken) => {
+                    let problem =
+                        format!("another tool is named `{}`, and this one is left out", taken.key());
+                    raw.diagnostics.push(about(Severity::Error, "duplicate", &tool.name, &problem));
+                }
+                Entry::Vacant(free) => {
+                    free.insert(());
+                    raw.diagnostics.extend(unreadable_schema(tool, made.schema_problems()));
+                    raw.diagnostics.extend(peculiarities(tool, made.definition()));
+                    tools.push(made);
+                }
+            }
+        }
+        Self { tools, diagnostics: raw.diagnostics, version }
+    }
+}
