@@ -9,11 +9,11 @@ use tool_runtime::diagnostic::Diagnostic;
 
 /// The diagnostics of the last listing of each server.
 #[derive(Default)]
-pub(super) struct ServerDiagnostics(Mutex<BTreeMap<String, Vec<Diagnostic>>>);
+pub(super) struct ListingDiagnostics(Mutex<BTreeMap<String, Vec<Diagnostic>>>);
 
-impl ServerDiagnostics {
+impl ListingDiagnostics {
     /// Sets the diagnostics of a server, and logs those that are new.
-    pub(super) fn set(&self, server: &str, diagnostics: Vec<Diagnostic>) {
+    pub(super) fn replace(&self, server: &str, diagnostics: Vec<Diagnostic>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = all.insert(server.to_owned(), diagnostics.clone()).unwrap_or_default();
         drop(all);

@@ -67,29 +67,29 @@ pub enum Interception {
 }
 
 #[cfg(feature = "http")]
-type Headers = dyn for<'a> Fn(&'a BrokerTarget<'a>) -> BoxFuture<'a, Result<Option<http::HeaderMap>, ToolError>>
+type HeaderHook = dyn for<'a> Fn(&'a BrokerTarget<'a>) -> BoxFuture<'a, Result<Option<http::HeaderMap>, ToolError>>
     + Send
     + Sync;
-type Errors = dyn Fn(&BrokerTarget<'_>, &ClientError) -> Interception + Send + Sync;
-type Options =
+type ErrorHook = dyn Fn(&BrokerTarget<'_>, &ClientError) -> Interception + Send + Sync;
+type OptionsHook =
     dyn Fn(&BrokerTarget<'_>, McpToolSetBuilder) -> Result<McpToolSetBuilder, ToolError> + Send + Sync;
 
 /// The hooks of a broker.
 #[derive(Default)]
 pub(super) struct Hooks {
     #[cfg(feature = "http")]
-    pub(super) headers: Option<Box<Headers>>,
-    pub(super) errors: Option<Box<Errors>>,
-    pub(super) options: Option<Box<Options>>,
+    pub(super) headers: Option<Box<HeaderHook>>,
+    pub(super) errors: Option<Box<ErrorHook>>,
+    pub(super) options: Option<Box<OptionsHook>>,
 }
 
 impl Hooks {
     /// The error of an operation, as the model reads it.
-    pub(super) fn error(&self, target: &BrokerTarget<'_>, error: ClientError) -> ToolError {
+    pub(super) fn error_for_model(&self, target: &BrokerTarget<'_>, error: ClientError) -> ToolError {
         let Some(intercept) = self.errors.as_ref().filter(|_| target.url().is_some()) else {
             return error.into();
         };
-        match guarded(|| Ok(intercept(target, &error))) {
+        match catch_panic(|| Ok(intercept(target, &error))) {
             Ok(Interception::Unhandled) => error.into(),
             Ok(Interception::Handled) => ToolError::failed("the operation on the MCP server failed"),
             Ok(Interception::Replaced(error)) | Err(error) => error,
@@ -97,13 +97,13 @@ impl Hooks {
     }
 
     /// Adds the options of the program.
-    pub(super) fn options(
+    pub(super) fn apply_options(
         &self,
         target: &BrokerTarget<'_>,
         builder: McpToolSetBuilder,
     ) -> Result<McpToolSetBuilder, ToolError> {
         match &self.options {
-            Some(options) => guarded(|| options(target, builder)),
+            Some(options) => catch_panic(|| options(target, builder)),
             None => Ok(builder),
         }
     }
@@ -134,7 +134,7 @@ impl Hooks {
 }
 
 /// Calls code of the program; a panic is an error.
-fn guarded<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+fn catch_panic<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(code)).unwrap_or_else(|_| {
         Err(ToolError::new(tool_runtime::ErrorKind::Panicked, "a hook of the broker panicked"))
     })

@@ -60,7 +60,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 use tool_runtime::{BoxFuture, Tool, ToolError, ToolSet, context::ReadonlyContext, diagnostic::Diagnostic};
 
 pub use self::hooks::{BrokerPhase, BrokerTarget, Interception};
-use self::{diagnostics::ServerDiagnostics, hooks::Hooks, tools::BrokerTool};
+use self::{diagnostics::ListingDiagnostics, hooks::Hooks, tools::BrokerTool};
 use crate::client::{ConfigError, McpServers, McpToolSetBuilder, ServerConfig};
 
 /// Four tools for the tools of many servers; see [the module](self).
@@ -92,7 +92,7 @@ struct Settings {
     refused_headers: Vec<String>,
     time_limit: Option<Duration>,
     hooks: Hooks,
-    diagnostics: ServerDiagnostics,
+    diagnostics: ListingDiagnostics,
 }
 
 /// The headers that a model never sets.
@@ -124,7 +124,7 @@ impl McpBroker {
             refused_headers,
             time_limit: None,
             hooks: Hooks::default(),
-            diagnostics: ServerDiagnostics::default(),
+            diagnostics: ListingDiagnostics::default(),
         };
         McpBrokerBuilder { settings, error: None }
     }
@@ -265,7 +265,7 @@ impl McpBrokerBuilder {
             return Err(error);
         }
         let settings = Arc::new(self.settings);
-        let tools = BrokerTool::all(&settings)?;
+        let tools = BrokerTool::create_all(&settings)?;
         let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
         Ok(McpBroker { tools, settings })
     }

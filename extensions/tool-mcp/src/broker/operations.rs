@@ -12,22 +12,22 @@ use tool_runtime::{
 use super::{
     BrokerPhase, BrokerTarget, Settings,
     selector::{self, Selected},
-    signature::{required, signature},
+    signature::{required_properties, tool_signature},
 };
-use crate::client::{ClientError, Endpoint, McpToolSet, ServerConfig, Transport, output, shown_url};
+use crate::client::{ClientError, Endpoint, McpToolSet, ServerConfig, Transport, shown_url, tool_output};
 
 /// The time for which the answer of an operation waits for the end of its connection.
-const CLOSING: Duration = Duration::from_millis(250);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The arguments by which a model reaches a server that it selects by URL.
 #[derive(Default)]
-pub(super) struct Reach {
+pub(super) struct UrlAccess {
     pub(super) transport: Option<String>,
     pub(super) headers: Map<String, Value>,
 }
 
 /// A selected server.
-struct Reached<'a> {
+struct SelectedServer<'a> {
     settings: &'a Settings,
     selected: Selected<'a>,
     target: BrokerTarget<'a>,
@@ -51,17 +51,17 @@ impl Settings {
     pub(super) async fn list_tools(
         &self,
         selector: &str,
-        reach: Reach,
+        access: UrlAccess,
         cx: &ToolContext,
     ) -> Result<Value, ToolError> {
-        let reached = self.reach(selector, BrokerPhase::ListTools, reach, cx).await?;
-        let mut tools = reached.within(reached.list()).await?;
+        let selected_server = self.select_server(selector, BrokerPhase::ListTools, access, cx).await?;
+        let mut tools = selected_server.run_once(selected_server.list_admitted_tools()).await?;
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         let tools = tools.iter().map(|tool| {
             let mut listed = json!({
                 "name": tool.name,
-                "selector": selector::print(reached.selected, &tool.name, &self.servers),
-                "signature": signature(&tool.name, &tool.input_schema, tool.output_schema.as_deref()),
+                "selector": selector::print_selector(selected_server.selected, &tool.name, &self.servers),
+                "signature": tool_signature(&tool.name, &tool.input_schema, tool.output_schema.as_deref()),
                 "hasOutputSchema": tool.output_schema.is_some(),
             });
             if let Some(description) = &tool.description {
@@ -78,7 +78,7 @@ impl Settings {
         selector: &str,
         names: &[String],
         with_output: bool,
-        reach: Reach,
+        access: UrlAccess,
         cx: &ToolContext,
     ) -> Result<Value, ToolError> {
         let mut wanted: Vec<&str> = Vec::new();
@@ -93,8 +93,8 @@ impl Settings {
         if wanted.is_empty() {
             return Err(ToolError::bad_parameter("`tools` is empty; pass the names of the tools to inspect"));
         }
-        let reached = self.reach(selector, BrokerPhase::InspectTools, reach, cx).await?;
-        let tools = reached.within(reached.list()).await?;
+        let selected_server = self.select_server(selector, BrokerPhase::InspectTools, access, cx).await?;
+        let tools = selected_server.run_once(selected_server.list_admitted_tools()).await?;
         let find = |name: &str| tools.iter().find(|tool| tool.name == name);
         let missing: Vec<_> = wanted.iter().filter(|name| find(name).is_none()).collect();
         if !missing.is_empty() {
@@ -106,7 +106,7 @@ impl Settings {
         let tools = wanted.into_iter().filter_map(find).map(|tool| {
             let mut inspected = json!({
                 "name": tool.name,
-                "selector": selector::print(reached.selected, &tool.name, &self.servers),
+                "selector": selector::print_selector(selected_server.selected, &tool.name, &self.servers),
                 "inputSchema": *tool.input_schema,
             });
             if let Some(description) = &tool.description {
@@ -125,19 +125,20 @@ impl Settings {
         &self,
         selector: &str,
         arguments: Map<String, Value>,
-        reach: Reach,
+        access: UrlAccess,
         cx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let Some((selected, tool)) = selector::tool(selector, &self.servers) else {
+        let Some((selected, tool)) = selector::find_tool(selector, &self.servers) else {
             return Err(ToolError::not_found(format!(
                 "the selector `{selector}` names no tool of a known server; it is `server.tool`, \
                  as `mcp_list_tools` prints it"
             )));
         };
-        let reached = self.connect(selector, selected, Some(&tool), BrokerPhase::CallTool, reach, cx).await?;
-        let set = &reached.set;
-        let called = reached.within(async {
-            match problem(&reached.list().await?, &tool, &arguments) {
+        let selected_server =
+            self.prepare_server(selector, selected, Some(&tool), BrokerPhase::CallTool, access, cx).await?;
+        let set = &selected_server.set;
+        let called = selected_server.run_once(async {
+            match argument_problem(&selected_server.list_admitted_tools().await?, &tool, &arguments) {
                 Some(problem) => Ok(Err(problem)),
                 None => set.call_for(cx, &tool, arguments).await.map(Ok),
             }
@@ -145,33 +146,33 @@ impl Settings {
         called.await?.map(|result| result_of(&result))
     }
 
-    async fn reach<'a>(
+    async fn select_server<'a>(
         &'a self,
         selector: &'a str,
         phase: BrokerPhase,
-        reach: Reach,
+        access: UrlAccess,
         cx: &'a ToolContext,
-    ) -> Result<Reached<'a>, ToolError> {
-        let Some(selected) = selector::server(selector, &self.servers) else {
+    ) -> Result<SelectedServer<'a>, ToolError> {
+        let Some(selected) = selector::find_server(selector, &self.servers) else {
             let names: Vec<_> = self.servers.keys().map(|name| format!("`{name}`")).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(ToolError::not_found(format!(
                 "there is no server `{selector}`; known servers: {known}"
             )));
         };
-        self.connect(selector, selected, None, phase, reach, cx).await
+        self.prepare_server(selector, selected, None, phase, access, cx).await
     }
 
     /// Prepares the toolset of a server. Nothing is connected yet.
-    async fn connect<'a>(
+    async fn prepare_server<'a>(
         &'a self,
         selector: &'a str,
         selected: Selected<'a>,
         tool: Option<&'a str>,
         phase: BrokerPhase,
-        reach: Reach,
+        access: UrlAccess,
         cx: &'a ToolContext,
-    ) -> Result<Reached<'a>, ToolError> {
+    ) -> Result<SelectedServer<'a>, ToolError> {
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "headers are of HTTP"))]
         let (server, mut config) = match selected {
             Selected::Named(name) => {
@@ -181,29 +182,29 @@ impl Settings {
                     config.ok_or_else(|| ToolError::not_found(format!("there is no server `{name}`")))?,
                 )
             }
-            Selected::Url(url) => (None, self.chosen(url, reach)?),
+            Selected::Url(url) => (None, self.config_of_url(url, access)?),
         };
         let mut target = BrokerTarget { selector, server, tool, phase, config: config.clone(), call: cx };
         #[cfg(feature = "http")]
         self.hooks.add_headers(&target, &mut config).await?;
         target.config = config.clone();
-        let set = self.hooks.options(&target, McpToolSet::builder(config))?.lazy();
-        Ok(Reached { settings: self, selected, target, set })
+        let set = self.hooks.apply_options(&target, McpToolSet::builder(config))?.lazy();
+        Ok(SelectedServer { settings: self, selected, target, set })
     }
 
     /// The configuration of a server that the model selects by URL.
-    fn chosen(&self, url: &str, reach: Reach) -> Result<ServerConfig, ToolError> {
+    fn config_of_url(&self, url: &str, access: UrlAccess) -> Result<ServerConfig, ToolError> {
         if !self.allows_urls {
             return Err(ToolError::new(
                 tool_runtime::ErrorKind::Denied,
                 "servers cannot be selected by URL here; select one that `mcp_list_servers` lists",
             ));
         }
-        if let Some(problem) = unfit(url) {
+        if let Some(problem) = url_problem(url) {
             return Err(ToolError::bad_parameter(format!("the URL {problem}")));
         }
         let mut endpoint = Endpoint::new(url);
-        for (name, value) in reach.headers {
+        for (name, value) in access.headers {
             let refused = self.refused_headers.contains(&name.trim().to_ascii_lowercase());
             let Some(value) = value.as_str().filter(|_| !refused) else {
                 let reason = if refused { "may not be set" } else { "is not a string" };
@@ -211,7 +212,7 @@ impl Settings {
             };
             endpoint = endpoint.header(name, value);
         }
-        let transport = match reach.transport.as_deref().map(str::trim) {
+        let transport = match access.transport.as_deref().map(str::trim) {
             None | Some("" | "http" | "streamable" | "streamable_http") => Transport::Http(endpoint),
             Some("sse") => Transport::Sse(endpoint),
             Some(other) => {
@@ -227,7 +228,7 @@ impl Settings {
 }
 
 /// Returns the reason why a model may not choose `url`, if any.
-fn unfit(url: &str) -> Option<&'static str> {
+fn url_problem(url: &str) -> Option<&'static str> {
     // Parsers of URLs read a backslash as a slash, and leave out some of the others.
     if url.chars().any(|it| it == '\\' || it.is_control() || it.is_whitespace()) {
         return Some("has a backslash, a blank or a control character");
@@ -237,9 +238,9 @@ fn unfit(url: &str) -> Option<&'static str> {
     authority.is_some_and(|it| it.contains('@')).then_some("has a user or a password, which may not be set")
 }
 
-impl Reached<'_> {
+impl SelectedServer<'_> {
     /// Lists the tools of the server that may be used, and notes the others in the diagnostics of the broker.
-    async fn list(&self) -> Result<Vec<RawTool>, ClientError> {
+    async fn list_admitted_tools(&self) -> Result<Vec<RawTool>, ClientError> {
         let listed = self.set.list_admitted().await;
         let diagnostics = match &listed {
             Ok((_, diagnostics)) => diagnostics.clone(),
@@ -250,13 +251,13 @@ impl Reached<'_> {
         };
         // A server that a model chose is none of the program's.
         if let Some(server) = self.target.server {
-            self.settings.diagnostics.set(server, diagnostics);
+            self.settings.diagnostics.replace(server, diagnostics);
         }
         Ok(listed?.0)
     }
 
     /// Does an operation over a connection of its own, within the time limit.
-    async fn within<T>(
+    async fn run_once<T>(
         &self,
         operation: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, ToolError> {
@@ -266,9 +267,9 @@ impl Reached<'_> {
             Some(limit) => tokio::time::timeout(limit, operation).await.ok(),
         };
         // A process that does not end at once ends behind the answer.
-        let _ = tokio::time::timeout(CLOSING, self.set.close()).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.set.close()).await;
         match done {
-            Some(done) => done.map_err(|error| self.settings.hooks.error(&self.target, error)),
+            Some(done) => done.map_err(|error| self.settings.hooks.error_for_model(&self.target, error)),
             None => {
                 let message = format!("the operation took longer than {:?}", limit.unwrap_or_default());
                 Err(ToolError::new(tool_runtime::ErrorKind::TimedOut, message))
@@ -278,11 +279,11 @@ impl Reached<'_> {
 }
 
 /// Returns the reason why a tool cannot be called with these arguments.
-fn problem(tools: &[RawTool], name: &str, arguments: &Map<String, Value>) -> Option<ToolError> {
+fn argument_problem(tools: &[RawTool], name: &str, arguments: &Map<String, Value>) -> Option<ToolError> {
     let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
         return Some(ToolError::not_found(format!("the server has no tool `{name}`; list its tools first")));
     };
-    let missing: Vec<_> = required(&tool.input_schema)
+    let missing: Vec<_> = required_properties(&tool.input_schema)
         .filter(|name| !arguments.contains_key(*name))
         .map(|name| format!("`{name}`"))
         .collect();
@@ -307,7 +308,7 @@ fn result_of(result: &CallToolResult) -> ToolOutput {
     }
     let output = match structured {
         Some(_) => ToolOutput::from(value.to_string()).with_structured(value),
-        None => output(result).with_structured(value),
+        None => tool_output(result).with_structured(value),
     };
     if is_error { output.as_failure() } else { output }
 }

@@ -12,10 +12,13 @@ pub(super) enum Selected<'a> {
 }
 
 /// The part of a fragment that names a tool.
-const TOOL: &str = "tool=";
+const TOOL_PARAMETER: &str = "tool=";
 
 /// Returns the server that `selector` names; `None` if there is none.
-pub(super) fn server<'a, T>(selector: &'a str, servers: &'a BTreeMap<String, T>) -> Option<Selected<'a>> {
+pub(super) fn find_server<'a, T>(
+    selector: &'a str,
+    servers: &'a BTreeMap<String, T>,
+) -> Option<Selected<'a>> {
     let selector = selector.trim();
     match servers.get_key_value(selector) {
         Some((name, _)) => Some(Selected::Named(name)),
@@ -24,7 +27,7 @@ pub(super) fn server<'a, T>(selector: &'a str, servers: &'a BTreeMap<String, T>)
 }
 
 /// Returns the server and the tool that `selector` names; `None` if it names no tool.
-pub(super) fn tool<'a, T>(
+pub(super) fn find_tool<'a, T>(
     selector: &'a str,
     servers: &'a BTreeMap<String, T>,
 ) -> Option<(Selected<'a>, String)> {
@@ -50,15 +53,15 @@ pub(super) fn tool<'a, T>(
 }
 
 /// Returns the selector of a tool.
-pub(super) fn print<T>(selected: Selected<'_>, tool: &str, servers: &BTreeMap<String, T>) -> String {
+pub(super) fn print_selector<T>(selected: Selected<'_>, tool: &str, servers: &BTreeMap<String, T>) -> String {
     let (Selected::Named(server) | Selected::Url(server)) = selected;
     let plain = format!("{server}.{tool}");
     // The plain form may select another tool: of a server with a longer name, or of a URL that has a dot.
-    if self::tool(&plain, servers).is_some_and(|(read, name)| read == selected && name == tool) {
+    if find_tool(&plain, servers).is_some_and(|(read, name)| read == selected && name == tool) {
         return plain;
     }
     let separator = if server.contains('#') { '&' } else { '#' };
-    format!("{server}{separator}{TOOL}{}", encoded(tool))
+    format!("{server}{separator}{TOOL_PARAMETER}{}", encode_tool(tool))
 }
 
 pub(super) fn is_url(text: &str) -> bool {
@@ -70,15 +73,15 @@ pub(super) fn is_url(text: &str) -> bool {
 /// Splits `server#tool=tool` and `server#fragment&tool=tool`.
 fn by_fragment(selector: &str) -> Option<(&str, String)> {
     let fragment = selector.find('#')?;
-    let at = selector.rfind(TOOL)?;
+    let at = selector.rfind(TOOL_PARAMETER)?;
     let separator = at.checked_sub(1)?;
     let separates = match selector.as_bytes().get(separator)? {
         b'#' => separator == fragment,
         b'&' => separator > fragment,
         _ => false,
     };
-    let tool = selector.get(at + TOOL.len()..)?;
-    separates.then(|| Some((selector.get(..separator)?, decoded(tool)?))).flatten()
+    let tool = selector.get(at + TOOL_PARAMETER.len()..)?;
+    separates.then(|| Some((selector.get(..separator)?, decode_tool(tool)?))).flatten()
 }
 
 /// Splits `url.tool`, at the first dot of the last segment of the path.
@@ -95,7 +98,7 @@ fn by_dot(selector: &str) -> Option<(&str, &str)> {
 }
 
 /// Encodes what would end a selector, or be removed from its end.
-fn encoded(tool: &str) -> String {
+fn encode_tool(tool: &str) -> String {
     let mut text = String::with_capacity(tool.len());
     for byte in tool.bytes() {
         match byte {
@@ -109,11 +112,11 @@ fn encoded(tool: &str) -> String {
 }
 
 /// Decodes a tool; `None` if it is not UTF-8.
-fn decoded(text: &str) -> Option<String> {
+fn decode_tool(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let code = (byte == b'%').then(|| text_of(after.get(..2)?)).flatten();
+        let code = (byte == b'%').then(|| byte_of_digits(after.get(..2)?)).flatten();
         match code {
             Some(code) => {
                 bytes.push(code);
@@ -128,7 +131,7 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-fn text_of(digits: &[u8]) -> Option<u8> {
+fn byte_of_digits(digits: &[u8]) -> Option<u8> {
     digits.iter().all(u8::is_ascii_hexdigit).then_some(())?;
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
@@ -138,7 +141,7 @@ fn text_of(digits: &[u8]) -> Option<u8> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Selected, print, server, tool};
+    use super::{Selected, find_server, find_tool, print_selector};
 
     fn servers() -> BTreeMap<String, ()> {
         ["a", "a.b", "x#y"].into_iter().map(|name| (name.to_owned(), ())).collect()
@@ -148,16 +151,16 @@ mod tests {
     fn the_longest_name_of_a_server_wins() {
         let servers = servers();
         // N07
-        assert_eq!(tool("a.b.c", &servers), Some((Selected::Named("a.b"), "c".to_owned())));
-        assert_eq!(tool("a.c.d", &servers), Some((Selected::Named("a"), "c.d".to_owned())));
-        assert_eq!(tool("a#tool=b.c", &servers), Some((Selected::Named("a"), "b.c".to_owned())));
-        assert_eq!(tool(" a.b.c ", &servers), Some((Selected::Named("a.b"), "c".to_owned())));
+        assert_eq!(find_tool("a.b.c", &servers), Some((Selected::Named("a.b"), "c".to_owned())));
+        assert_eq!(find_tool("a.c.d", &servers), Some((Selected::Named("a"), "c.d".to_owned())));
+        assert_eq!(find_tool("a#tool=b.c", &servers), Some((Selected::Named("a"), "b.c".to_owned())));
+        assert_eq!(find_tool(" a.b.c ", &servers), Some((Selected::Named("a.b"), "c".to_owned())));
         for none in ["a", "a.", "b.c", "", ".", "a#tool="] {
-            assert_eq!(tool(none, &servers), None, "{none}");
+            assert_eq!(find_tool(none, &servers), None, "{none}");
         }
-        assert_eq!(server("a.b", &servers), Some(Selected::Named("a.b")));
-        assert_eq!(server("https://h/mcp", &servers), Some(Selected::Url("https://h/mcp")));
-        assert_eq!(server("ftp://h/mcp", &servers), None);
+        assert_eq!(find_server("a.b", &servers), Some(Selected::Named("a.b")));
+        assert_eq!(find_server("https://h/mcp", &servers), Some(Selected::Url("https://h/mcp")));
+        assert_eq!(find_server("ftp://h/mcp", &servers), None);
     }
 
     #[test]
@@ -165,10 +168,10 @@ mod tests {
         let servers = servers();
         // N07
         let url = Selected::Url("https://h.example/v1.2/mcp");
-        assert_eq!(tool("https://h.example/v1.2/mcp.x.y", &servers), Some((url, "x.y".to_owned())));
-        assert_eq!(tool("https://h.example/mcp#tool=x", &servers).unwrap().1, "x");
+        assert_eq!(find_tool("https://h.example/v1.2/mcp.x.y", &servers), Some((url, "x.y".to_owned())));
+        assert_eq!(find_tool("https://h.example/mcp#tool=x", &servers).unwrap().1, "x");
         for none in ["https://h.example", "https://h.example/", "https://h.example/mcp", "https://h/.x"] {
-            assert_eq!(tool(none, &servers), None, "{none}");
+            assert_eq!(find_tool(none, &servers), None, "{none}");
         }
     }
 
@@ -192,13 +195,13 @@ mod tests {
         let named = ["a", "a.b", "x#y"].map(Selected::Named);
         for selected in urls.into_iter().map(Selected::Url).chain(named) {
             for name in tools {
-                let printed = print(selected, name, &servers);
+                let printed = print_selector(selected, name, &servers);
                 // N08
-                assert_eq!(tool(&printed, &servers), Some((selected, name.to_owned())), "{printed}");
+                assert_eq!(find_tool(&printed, &servers), Some((selected, name.to_owned())), "{printed}");
             }
         }
-        assert_eq!(print(Selected::Url(urls[0]), "x.y", &servers), "https://h.example/mcp.x.y");
-        assert_eq!(print(Selected::Named("a"), "add", &servers), "a.add");
-        assert_eq!(print(Selected::Named("a"), "b.c", &servers), "a#tool=b.c");
+        assert_eq!(print_selector(Selected::Url(urls[0]), "x.y", &servers), "https://h.example/mcp.x.y");
+        assert_eq!(print_selector(Selected::Named("a"), "add", &servers), "a.add");
+        assert_eq!(print_selector(Selected::Named("a"), "b.c", &servers), "a#tool=b.c");
     }
 }

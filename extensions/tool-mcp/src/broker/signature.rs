@@ -5,17 +5,17 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 /// The most choices of one parameter that are written out.
-const CHOICES: usize = 8;
+const MAX_CHOICES: usize = 8;
 
 /// Returns the signature of a tool: `add(a: number, b: number)`. Required parameters come first, in the order of `required`,
 /// and then the optional ones, sorted, with `?`. The type of the result follows unless it is an object.
-pub(super) fn signature(
+pub(super) fn tool_signature(
     name: &str,
     input: &Map<String, Value>,
     output: Option<&Map<String, Value>>,
 ) -> String {
     let properties = input.get("properties").and_then(Value::as_object);
-    let required: Vec<&str> = required(input).collect();
+    let required: Vec<&str> = required_properties(input).collect();
     let known: HashSet<&str> = required.iter().copied().collect();
     let type_of =
         |name: &str| properties.and_then(|all| all.get(name)).map_or_else(|| "any".to_owned(), type_of);
@@ -34,7 +34,7 @@ pub(super) fn signature(
 }
 
 /// Returns the names of the required properties, without duplicates.
-pub(super) fn required(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
+pub(super) fn required_properties(schema: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let names = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut known = HashSet::new();
     names.iter().filter_map(Value::as_str).filter(move |name| known.insert(*name))
@@ -46,9 +46,9 @@ fn type_of(schema: &Value) -> String {
         return value.to_string();
     }
     if let Some(Value::Array(values)) = schema.get("enum")
-        && (1..=CHOICES).contains(&values.len())
+        && (1..=MAX_CHOICES).contains(&values.len())
     {
-        return joined(values.iter().map(Value::to_string));
+        return join_types(values.iter().map(Value::to_string));
     }
     match schema.get("type") {
         Some(Value::String(name)) if name == "array" => match schema.get("items") {
@@ -56,15 +56,15 @@ fn type_of(schema: &Value) -> String {
             None => "array<any>".to_owned(),
         },
         Some(Value::String(name)) => name.clone(),
-        Some(Value::Array(names)) => joined(names.iter().filter_map(Value::as_str).map(str::to_owned)),
+        Some(Value::Array(names)) => join_types(names.iter().filter_map(Value::as_str).map(str::to_owned)),
         _ => {
             let choices = ["anyOf", "oneOf"].into_iter().find_map(|key| schema.get(key)?.as_array());
-            choices.map_or_else(|| "any".to_owned(), |all| joined(all.iter().map(type_of)))
+            choices.map_or_else(|| "any".to_owned(), |all| join_types(all.iter().map(type_of)))
         }
     }
 }
 
-fn joined(types: impl Iterator<Item = String>) -> String {
+fn join_types(types: impl Iterator<Item = String>) -> String {
     let mut known = HashSet::new();
     let all: Vec<String> = types.filter(|name| known.insert(name.clone())).collect();
     if all.is_empty() { "any".to_owned() } else { all.join(" | ") }
@@ -75,11 +75,11 @@ fn joined(types: impl Iterator<Item = String>) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::signature;
+    use super::tool_signature;
 
     fn check(input: Value, output: Option<Value>, expected: &str) {
         let output = output.as_ref().map(|it| it.as_object().unwrap());
-        assert_eq!(signature("f", input.as_object().unwrap(), output), expected);
+        assert_eq!(tool_signature("f", input.as_object().unwrap(), output), expected);
     }
 
     #[test]

@@ -9,18 +9,18 @@ use tool_runtime::{
     schema::{Arguments, InputSchema, OutputSchema},
 };
 
-use super::{Settings, operations::Reach};
+use super::{Settings, operations::UrlAccess};
 use crate::client::ConfigError;
 
 /// One of the four tools.
 pub(super) struct BrokerTool {
-    kind: Kind,
+    kind: BrokerToolKind,
     definition: ToolDefinition,
     settings: Arc<Settings>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BrokerToolKind {
     ListServers,
     ListTools,
     InspectTools,
@@ -29,10 +29,15 @@ enum Kind {
 
 impl BrokerTool {
     /// Makes the four tools.
-    pub(super) fn all(settings: &Arc<Settings>) -> Result<Vec<Self>, ConfigError> {
-        let kinds = [Kind::ListServers, Kind::ListTools, Kind::InspectTools, Kind::Call];
-        let make = |kind: Kind| {
-            let definition = kind.definition(settings.allows_urls);
+    pub(super) fn create_all(settings: &Arc<Settings>) -> Result<Vec<Self>, ConfigError> {
+        let kinds = [
+            BrokerToolKind::ListServers,
+            BrokerToolKind::ListTools,
+            BrokerToolKind::InspectTools,
+            BrokerToolKind::Call,
+        ];
+        let make = |kind: BrokerToolKind| {
+            let definition = kind.tool_definition(settings.allows_urls);
             let definition = definition.map_err(|problem| ConfigError::new("broker", problem))?;
             Ok(Self { kind, definition, settings: Arc::clone(settings) })
         };
@@ -40,26 +45,31 @@ impl BrokerTool {
     }
 
     async fn run(&self, arguments: Map<String, Value>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let mut given = Given { arguments, tool: self.kind.name() };
-        let reach = Reach {
-            transport: given.take("transport")?.map(|value| value.as_str().unwrap_or_default().to_owned()),
-            headers: match given.take("headers")? {
+        let mut call_arguments = CallArguments { arguments, tool: self.kind.name() };
+        let access = UrlAccess {
+            transport: call_arguments
+                .take("transport")?
+                .map(|value| value.as_str().unwrap_or_default().to_owned()),
+            headers: match call_arguments.take("headers")? {
                 Some(Value::Object(headers)) => headers,
                 _ => Map::new(),
             },
         };
         let settings = &self.settings;
         let value = match self.kind {
-            Kind::ListServers => settings.list_servers(),
-            Kind::ListTools => settings.list_tools(&given.selector()?, reach, cx).await?,
-            Kind::InspectTools => {
-                let (selector, names) = (given.selector()?, given.names()?);
-                let with_output = given.take("include_output_schema")?.is_some_and(|it| it == true);
-                settings.inspect_tools(&selector, &names, with_output, reach, cx).await?
+            BrokerToolKind::ListServers => settings.list_servers(),
+            BrokerToolKind::ListTools => {
+                settings.list_tools(&call_arguments.take_selector()?, access, cx).await?
             }
-            Kind::Call => {
-                let (selector, arguments) = (given.selector()?, given.arguments()?);
-                return settings.call(&selector, arguments, reach, cx).await;
+            BrokerToolKind::InspectTools => {
+                let (selector, names) = (call_arguments.take_selector()?, call_arguments.take_names()?);
+                let with_output = call_arguments.take("include_output_schema")?.is_some_and(|it| it == true);
+                settings.inspect_tools(&selector, &names, with_output, access, cx).await?
+            }
+            BrokerToolKind::Call => {
+                let (selector, arguments) =
+                    (call_arguments.take_selector()?, call_arguments.take_arguments()?);
+                return settings.call(&selector, arguments, access, cx).await;
             }
         };
         ToolOutput::json(&value)
@@ -72,11 +82,11 @@ impl Tool for BrokerTool {
     }
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        let Value::Object(given) = arguments.to_value()? else {
+        let Value::Object(received) = arguments.to_value()? else {
             return Err(ToolError::bad_parameter("the arguments of a tool are an object"));
         };
-        self.kind.check(&given, self.settings.allows_urls)?;
-        Ok(Prepared::new(arguments, move |_, cx| Box::pin(self.run(given, cx))))
+        self.kind.check_arguments(&received, self.settings.allows_urls)?;
+        Ok(Prepared::new(arguments, move |_, cx| Box::pin(self.run(received, cx))))
     }
 
     /// The messages of `prepare` say how a call is written.
@@ -86,31 +96,31 @@ impl Tool for BrokerTool {
 }
 
 /// The arguments of a call.
-struct Given {
+struct CallArguments {
     arguments: Map<String, Value>,
     tool: &'static str,
 }
 
-impl Given {
+impl CallArguments {
     /// Takes a member; `null` is none.
     fn take(&mut self, name: &str) -> Result<Option<Value>, ToolError> {
         Ok(self.arguments.shift_remove(name).filter(|value| !value.is_null()))
     }
 
-    fn selector(&mut self) -> Result<String, ToolError> {
+    fn take_selector(&mut self) -> Result<String, ToolError> {
         match self.take("selector")? {
             Some(Value::String(selector)) if !selector.trim().is_empty() => Ok(selector.trim().to_owned()),
             _ => Err(ToolError::bad_parameter(format!("`{}` needs `selector`, a string", self.tool))),
         }
     }
 
-    fn names(&mut self) -> Result<Vec<String>, ToolError> {
+    fn take_names(&mut self) -> Result<Vec<String>, ToolError> {
         let wrong = || ToolError::bad_parameter("`tools` is a list of names of tools");
         let Some(Value::Array(names)) = self.take("tools")? else { return Err(wrong()) };
         names.into_iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
     }
 
-    fn arguments(&mut self) -> Result<Map<String, Value>, ToolError> {
+    fn take_arguments(&mut self) -> Result<Map<String, Value>, ToolError> {
         match self.arguments.shift_remove("arguments") {
             Some(Value::Object(arguments)) => Ok(arguments),
             _ => Err(ToolError::bad_parameter(
@@ -120,7 +130,7 @@ impl Given {
     }
 }
 
-impl Kind {
+impl BrokerToolKind {
     fn name(self) -> &'static str {
         match self {
             Self::ListServers => "mcp_list_servers",
@@ -131,7 +141,7 @@ impl Kind {
     }
 
     /// Returns the names of its parameters.
-    fn parameters(self, allows_urls: bool) -> Vec<&'static str> {
+    fn parameter_names(self, allows_urls: bool) -> Vec<&'static str> {
         let mut names = match self {
             Self::ListServers => return Vec::new(),
             Self::ListTools => vec!["selector"],
@@ -145,12 +155,12 @@ impl Kind {
     }
 
     /// Checks a call before it runs.
-    fn check(self, given: &Map<String, Value>, allows_urls: bool) -> Result<(), ToolError> {
-        let known = self.parameters(allows_urls);
+    fn check_arguments(self, received: &Map<String, Value>, allows_urls: bool) -> Result<(), ToolError> {
+        let known = self.parameter_names(allows_urls);
         // Without URLs, a transport or headers have no effect.
         let ignored = ["transport", "headers"];
         let unknown =
-            given.keys().find(|name| !known.contains(&name.as_str()) && !ignored.contains(&name.as_str()));
+            received.keys().find(|name| !known.contains(&name.as_str()) && !ignored.contains(&name.as_str()));
         if let Some(name) = unknown {
             let hint = match self {
                 Self::Call => "; the arguments of the tool belong into `arguments`",
@@ -161,23 +171,23 @@ impl Kind {
                 self.name()
             )));
         }
-        let mut given = Given { arguments: given.clone(), tool: self.name() };
+        let mut call_arguments = CallArguments { arguments: received.clone(), tool: self.name() };
         if self != Self::ListServers {
-            given.selector()?;
+            call_arguments.take_selector()?;
         }
         match self {
-            Self::InspectTools => given.names().map(drop),
-            Self::Call => given.arguments().map(drop),
+            Self::InspectTools => call_arguments.take_names().map(drop),
+            Self::Call => call_arguments.take_arguments().map(drop),
             Self::ListServers | Self::ListTools => Ok(()),
         }
     }
 
-    fn definition(self, allows_urls: bool) -> Result<ToolDefinition, String> {
-        let of = |error: &dyn std::error::Error| error.to_string();
+    fn tool_definition(self, allows_urls: bool) -> Result<ToolDefinition, String> {
+        let text_of = |error: &dyn std::error::Error| error.to_string();
         let properties: Map<String, Value> = self
-            .parameters(allows_urls)
+            .parameter_names(allows_urls)
             .into_iter()
-            .map(|name| (name.to_owned(), self.parameter(name, allows_urls)))
+            .map(|name| (name.to_owned(), self.parameter_schema(name, allows_urls)))
             .collect();
         let required: Vec<_> = properties
             .keys()
@@ -186,9 +196,9 @@ impl Kind {
         let input = json!({
             "type": "object", "properties": properties, "required": required, "additionalProperties": false,
         });
-        let input = InputSchema::new(input).map_err(|error| of(&error))?;
-        let output = OutputSchema::new(self.output()).map_err(|error| of(&error))?;
-        let name = ToolName::new(self.name()).map_err(|error| of(&error))?;
+        let input = InputSchema::new(input).map_err(|error| text_of(&error))?;
+        let output = OutputSchema::new(self.output_schema()).map_err(|error| text_of(&error))?;
+        let name = ToolName::new(self.name()).map_err(|error| text_of(&error))?;
         let read_only = (self == Self::ListServers).then_some(true);
         Ok(ToolDefinition::new(name, self.description(), input)
             .with_output_schema(output)
@@ -210,7 +220,7 @@ impl Kind {
         }
     }
 
-    fn parameter(self, name: &str, allows_urls: bool) -> Value {
+    fn parameter_schema(self, name: &str, allows_urls: bool) -> Value {
         let or_url = if allows_urls { ", or its http(s) URL" } else { "" };
         match name {
             "selector" if self == Self::Call => json!({
@@ -241,7 +251,7 @@ impl Kind {
         }
     }
 
-    fn output(self) -> Value {
+    fn output_schema(self) -> Value {
         let text = json!({ "type": "string" });
         let list = |name: &str, item: Value, required: &[&str]| {
             let item = json!({ "type": "object", "properties": item, "required": required });

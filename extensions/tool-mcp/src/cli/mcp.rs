@@ -88,21 +88,21 @@ impl Command for Mcp {
 
     fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
         match matches.subcommand() {
-            Some(("list", matches)) => list(program, matches),
-            Some(("call", matches)) => call(program, matches),
+            Some(("list", matches)) => list_tools(program, matches),
+            Some(("call", matches)) => call_tool(program, matches),
             _ => Err(Failure::usage("the command of `mcp` is missing")),
         }
     }
 }
 
 /// A required text of the command line.
-fn text<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
+fn text_argument<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
     matches.get_one::<String>(name).map(String::as_str).unwrap_or_default()
 }
 
-fn toolset(matches: &ArgMatches) -> Result<McpToolSet, Failure> {
+fn lazy_toolset(matches: &ArgMatches) -> Result<McpToolSet, Failure> {
     let file = matches.get_one::<String>("config").map(String::as_str);
-    let config = target::server(text(matches, "server"), file)?;
+    let config = target::server_config(text_argument(matches, "server"), file)?;
     let headers = matches.get_many::<String>("header").into_iter().flatten();
     let mut config = target::with_headers(config, headers)?;
     if let Some(seconds) = matches.get_one::<u64>("timeout") {
@@ -111,57 +111,61 @@ fn toolset(matches: &ArgMatches) -> Result<McpToolSet, Failure> {
     Ok(McpToolSet::lazy(config))
 }
 
-fn list(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
-    let set = toolset(matches)?;
+fn list_tools(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+    let set = lazy_toolset(matches)?;
     let tools = program.block_on(async {
         let tools = set.list().await;
         set.close().await;
         tools
     })?;
-    let tools = tools.map_err(failure)?;
+    let tools = tools.map_err(to_failure)?;
     if matches.get_flag("json") {
-        program.print_json(&pretty(&tools)?)?;
+        program.print_json(&pretty_json(&tools)?)?;
     } else if tools.is_empty() {
         program.print("There are no tools.\n")?;
     } else {
-        let rows = tools.iter().map(|tool| [tool.name.to_string(), summary(tool), hints(tool)]);
+        let rows = tools.iter().map(|tool| [tool.name.to_string(), first_paragraph(tool), hint_list(tool)]);
         program.print_table(["Tool", "Description", "Hints"], rows)?;
     }
     Ok(Exit::Done)
 }
 
-fn call(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
-    let given = program.read(text(matches, "arguments"))?;
-    let tool = text(matches, "tool");
-    let set = toolset(matches)?;
-    let arguments: Map<String, Value> = match serde_json::from_str(&given) {
+fn call_tool(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+    let received = program.read(text_argument(matches, "arguments"))?;
+    let tool = text_argument(matches, "tool");
+    let set = lazy_toolset(matches)?;
+    let arguments: Map<String, Value> = match serde_json::from_str(&received) {
         Ok(arguments) => arguments,
         Err(error) => {
-            let example = program.block_on(closing(&set, unfit(&set, tool, &Value::Null)))?;
-            let mut message =
-                format!("the arguments are not a JSON object: {error}\nreceived: {}", shortened(&given));
+            let example = program.block_on(with_close(&set, schema_violations(&set, tool, &Value::Null)))?;
+            let mut message = format!(
+                "the arguments are not a JSON object: {error}\nreceived: {}",
+                bounded_arguments(&received)
+            );
             message.extend(example.map(|(_, example)| example));
             return Err(Failure::quoting(Exit::Usage, message));
         }
     };
-    let (result, unfit) = program.block_on(closing(&set, async {
+    let (result, mismatch) = program.block_on(with_close(&set, async {
         let result = set.call_raw(tool, arguments.clone()).await;
         // The server may have refused the arguments in its own words.
-        let unfit = match &result {
-            Ok(result) if result.is_error == Some(true) => unfit(&set, tool, &Value::Object(arguments)).await,
+        let mismatch = match &result {
+            Ok(result) if result.is_error == Some(true) => {
+                schema_violations(&set, tool, &Value::Object(arguments)).await
+            }
             _ => None,
         };
-        (result, unfit)
+        (result, mismatch)
     }))?;
-    let result = result.map_err(failure)?;
+    let result = result.map_err(to_failure)?;
     match matches.get_flag("json") {
-        true => program.print_json(&pretty(&result)?)?,
-        false => program.print(&shown(&result)?)?,
+        true => program.print_json(&pretty_json(&result)?)?,
+        false => program.print(&result_text(&result)?)?,
     }
-    if let Some((violations, example)) = unfit.filter(|(violations, _)| !violations.is_empty()) {
+    if let Some((violations, example)) = mismatch.filter(|(violations, _)| !violations.is_empty()) {
         let message = format!(
             "the arguments do not fit the schema of `{tool}`: {violations}\nreceived: {}{example}",
-            shortened(&given)
+            bounded_arguments(&received)
         );
         program.note(&message);
     }
@@ -169,7 +173,7 @@ fn call(program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
 }
 
 /// Closes the connection after `operation`.
-async fn closing<T>(set: &McpToolSet, operation: impl Future<Output = T>) -> T {
+async fn with_close<T>(set: &McpToolSet, operation: impl Future<Output = T>) -> T {
     let done = operation.await;
     set.close().await;
     done
@@ -177,7 +181,7 @@ async fn closing<T>(set: &McpToolSet, operation: impl Future<Output = T>) -> T {
 
 /// Returns the violations of a tool's schema by `arguments`, and an example of arguments that fit; `None` if the server does not
 /// tell.
-async fn unfit(set: &McpToolSet, tool: &str, arguments: &Value) -> Option<(String, String)> {
+async fn schema_violations(set: &McpToolSet, tool: &str, arguments: &Value) -> Option<(String, String)> {
     let tools = set.list().await.ok()?;
     let tool = tools.into_iter().find(|it| it.name == tool)?;
     let schema = InputSchema::new(Value::Object((*tool.input_schema).clone())).ok()?;
@@ -187,16 +191,16 @@ async fn unfit(set: &McpToolSet, tool: &str, arguments: &Value) -> Option<(Strin
 }
 
 /// The beginning of the arguments as received.
-fn shortened(arguments: &str) -> String {
+fn bounded_arguments(arguments: &str) -> String {
     Escape::LINE.at_most(300).text(arguments.trim())
 }
 
-fn failure(error: ClientError) -> Failure {
+fn to_failure(error: ClientError) -> Failure {
     let exit = if error.kind() == ClientErrorKind::Config { Exit::Usage } else { Exit::Failed };
     Failure::quoting(exit, error.to_string())
 }
 
-fn pretty<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
+fn pretty_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|error| {
         Failure::new(Exit::Failed, format!("the answer cannot be written as JSON: {error}"))
     })?;
@@ -204,14 +208,14 @@ fn pretty<T: Serialize + ?Sized>(value: &T) -> Result<String, Failure> {
 }
 
 /// The first paragraph of a description, as one line.
-fn summary(tool: &Tool) -> String {
+fn first_paragraph(tool: &Tool) -> String {
     let description = tool.description.as_deref().unwrap_or_default();
     let first = description.trim().split("\n\n").next().unwrap_or_default();
     first.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The hints that a server gives of a tool.
-fn hints(tool: &Tool) -> String {
+fn hint_list(tool: &Tool) -> String {
     let Some(hints) = &tool.annotations else { return String::new() };
     let hints = [
         (hints.read_only_hint, "read-only"),
@@ -225,18 +229,18 @@ fn hints(tool: &Tool) -> String {
 }
 
 /// The text of a result: its blocks, or else its structured value.
-fn shown(result: &CallToolResult) -> Result<String, Failure> {
+fn result_text(result: &CallToolResult) -> Result<String, Failure> {
     if let (true, Some(value)) = (result.content.is_empty(), &result.structured_content) {
-        return pretty(value);
+        return pretty_json(value);
     }
-    let mut text = result.content.iter().map(block).collect::<Vec<_>>().join("\n");
+    let mut text = result.content.iter().map(block_text).collect::<Vec<_>>().join("\n");
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     Ok(text)
 }
 
-fn block(block: &ContentBlock) -> String {
+fn block_text(block: &ContentBlock) -> String {
     let bytes = |kind: &str, base64: &str, mime_type: Option<&str>| {
         let mime_type = mime_type.unwrap_or("application/octet-stream");
         let padding = base64.bytes().rev().take_while(|it| *it == b'=').count();

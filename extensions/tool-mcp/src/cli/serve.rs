@@ -11,7 +11,7 @@ use tool_cli::{
 use tool_runtime::CancellationToken;
 
 use crate::{
-    client::chain,
+    client::error_chain,
     server::{McpServer, ServeError},
 };
 
@@ -84,7 +84,7 @@ impl Command for Serve {
         let server = (self.configure)(server);
         let served = match matches.get_one::<String>("http") {
             Some(address) => {
-                if let Some(problem) = problem(address) {
+                if let Some(problem) = address_problem(address) {
                     return Err(Failure::quoting(Exit::Usage, problem));
                 }
                 let failed =
@@ -92,33 +92,33 @@ impl Command for Serve {
                 let listener = program.block_on(TcpListener::bind(address))?.map_err(failed)?;
                 let local = listener.local_addr().map_err(failed)?;
                 if !local.ip().is_loopback() {
-                    program.note(&format!("{local} {REACHABLE}"));
+                    program.note(&format!("{local} {REACHABLE_NOTE}"));
                 }
                 program.print(&format!("http://{local}/mcp\n"))?;
-                program.block_on(noting(program, diagnostics, serve_http(server, listener)))?
+                program.block_on(serve_with_notes(program, diagnostics, serve_http(server, listener)))?
             }
             None => {
                 if std::io::stdin().is_terminal() {
-                    program.note(TERMINAL);
+                    program.note(TERMINAL_NOTE);
                 }
-                program.block_on(noting(program, diagnostics, server.serve_stdio()))?
+                program.block_on(serve_with_notes(program, diagnostics, server.serve_stdio()))?
             }
         };
-        served.map_err(|error| Failure::quoting(Exit::Failed, chain(&error)))?;
+        served.map_err(|error| Failure::quoting(Exit::Failed, error_chain(&error)))?;
         Ok(Exit::Done)
     }
 }
 
 /// The note on a server that a person started.
-const TERMINAL: &str = "the standard input is a terminal: this command speaks the Model Context Protocol there, and is started by \
+const TERMINAL_NOTE: &str = "the standard input is a terminal: this command speaks the Model Context Protocol there, and is started by \
                         an MCP client. Ctrl-D ends it; `--http 127.0.0.1:3001` serves HTTP";
 
 /// The warning about an address.
-const REACHABLE: &str = "is reachable from other machines, and every request that names this machine `localhost` or \
+const REACHABLE_NOTE: &str = "is reachable from other machines, and every request that names this machine `localhost` or \
                          `127.0.0.1` is answered without authentication; prefer 127.0.0.1";
 
 /// The problem of an address without host or port, with the address that is meant.
-fn problem(address: &str) -> Option<String> {
+fn address_problem(address: &str) -> Option<String> {
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let bare = address.strip_prefix(':').unwrap_or(address);
     if is_port(bare) {
@@ -134,7 +134,7 @@ fn problem(address: &str) -> Option<String> {
 }
 
 /// Serves, and writes a note for each diagnostic.
-async fn noting(
+async fn serve_with_notes(
     program: &Program,
     mut diagnostics: UnboundedReceiver<String>,
     serving: impl Future<Output = Result<(), ServeError>>,

@@ -4,27 +4,27 @@ use std::path::Path;
 
 use tool_cli::{Exit, Failure};
 
-use crate::client::{Endpoint, McpServers, Process, ServerConfig, Transport, chain, shown_url};
+use crate::client::{Endpoint, McpServers, Process, ServerConfig, Transport, error_chain, shown_url};
 
 /// The file that is read without `--config`, if there is one.
-const DEFAULT: &str = ".mcp.json";
+const DEFAULT_FILE: &str = ".mcp.json";
 
 /// Returns the server `text`: a URL, a name in the file `config`, or a command line with its arguments.
-pub(super) fn server(text: &str, config: Option<&str>) -> Result<ServerConfig, Failure> {
+pub(super) fn server_config(text: &str, config: Option<&str>) -> Result<ServerConfig, Failure> {
     let is_word = !text.contains(char::is_whitespace);
     if text.contains("://") && is_word {
         // Named without the parts that may be secret: messages contain the name.
-        return checked(ServerConfig::new(shown_url(text), Endpoint::new(text)));
+        return validated(ServerConfig::new(shown_url(text), Endpoint::new(text)));
     }
     if is_word && lacks_scheme(text) {
         let message = format!("`{text}` has no scheme; a URL begins with `http://` or `https://`");
         return Err(Failure::quoting(Exit::Usage, message));
     }
-    if is_word && (config.is_some() || Path::new(DEFAULT).exists()) {
-        let servers = McpServers::from_file(config.unwrap_or(DEFAULT))
-            .map_err(|error| Failure::quoting(Exit::Usage, chain(&error)))?;
+    if is_word && (config.is_some() || Path::new(DEFAULT_FILE).exists()) {
+        let servers = McpServers::from_file(config.unwrap_or(DEFAULT_FILE))
+            .map_err(|error| Failure::quoting(Exit::Usage, error_chain(&error)))?;
         if servers.is_disabled(text) {
-            let file = config.unwrap_or(DEFAULT);
+            let file = config.unwrap_or(DEFAULT_FILE);
             let message =
                 format!("the server `{text}` is disabled in {file}; remove `disabled` from its entry");
             return Err(Failure::quoting(Exit::Usage, message));
@@ -34,13 +34,13 @@ pub(super) fn server(text: &str, config: Option<&str>) -> Result<ServerConfig, F
             return servers.config(text).map_err(|error| Failure::quoting(Exit::Usage, error.to_string()));
         }
     }
-    let mut words = words(text)?.into_iter();
+    let mut words = split_words(text)?.into_iter();
     let Some(command) = words.next() else {
         return Err(Failure::usage(
             "SERVER is empty; give a command line, a URL, or a name of the configuration",
         ));
     };
-    checked(ServerConfig::new(command.clone(), Process::new(command).args(words).inherit_env()))
+    validated(ServerConfig::new(command.clone(), Process::new(command).args(words).inherit_env()))
 }
 
 /// Adds headers as the command line has them: `Name: value`. No message contains a value.
@@ -73,14 +73,14 @@ fn lacks_scheme(text: &str) -> bool {
     is_port && !host.is_empty() || ["http", "http:", "https", "https:"].contains(&authority)
 }
 
-fn checked(config: ServerConfig) -> Result<ServerConfig, Failure> {
+fn validated(config: ServerConfig) -> Result<ServerConfig, Failure> {
     config.validate().map_err(|error| Failure::quoting(Exit::Usage, error.to_string()))?;
     Ok(config)
 }
 
 /// Splits a command line into words: quotation marks group, and a backslash takes the next character as it is, except
 /// between single quotation marks.
-fn words(text: &str) -> Result<Vec<String>, Failure> {
+fn split_words(text: &str) -> Result<Vec<String>, Failure> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -114,14 +114,14 @@ mod tests {
 
     #[test]
     fn a_url_is_an_endpoint_and_any_other_text_a_command_line() {
-        let config = server("http://127.0.0.1:3001/mcp", None).unwrap();
+        let config = server_config("http://127.0.0.1:3001/mcp", None).unwrap();
         assert!(matches!(config.transport, Transport::Http(it) if it.url == "http://127.0.0.1:3001/mcp"));
-        let config = server(r#"npx -y "a server" 'b\' c\ d "" http://x/"#, None).unwrap();
+        let config = server_config(r#"npx -y "a server" 'b\' c\ d "" http://x/"#, None).unwrap();
         let Transport::Stdio(process) = config.transport else { unreachable!() };
         assert_eq!(process.command, "npx");
         assert_eq!(process.args, ["-y", "a server", r"b\", "c d", "", "http://x/"]);
         for wrong in ["", " ", "a 'b", "a \\", "ftp://a/b"] {
-            assert!(server(wrong, None).is_err(), "{wrong}");
+            assert!(server_config(wrong, None).is_err(), "{wrong}");
         }
     }
 }

@@ -12,15 +12,15 @@ use tool_runtime::{ToolContext, ToolError, pin::Pins};
 
 use super::{
     call::{CallMeta, ToolCaller},
-    changes::{Changes, Listener},
+    changes::{AnnouncedChanges, ChangeListener},
     config::ServerConfig,
-    connector::{Connector, Open, Streams},
+    connector::{Connector, StreamOpener, StreamPair},
     definitions::DefinitionReader,
     error::ClientError,
-    handler::{Answers, Question, ServerChange},
+    handler::{Question, QuestionHandlers, ServerChange},
     notices::Notices,
     pins::{CurrentPins, Pinned},
-    questions::Questions,
+    questions::QuestionLimiter,
     requests::RequestSender,
     set::McpToolSet,
     shared_connection::SharedConnection,
@@ -50,16 +50,16 @@ use super::{
 pub struct McpToolSetBuilder {
     config: ServerConfig,
     definitions: DefinitionReader,
-    answers: Answers,
-    listener: Option<Box<Listener>>,
-    open: Option<Arc<Open>>,
+    answers: QuestionHandlers,
+    listener: Option<Box<ChangeListener>>,
+    open: Option<Arc<StreamOpener>>,
     protocol: Option<ProtocolVersion>,
     meta: Option<Arc<CallMeta>>,
     pins: Option<Pins>,
     pins_warn: bool,
     log_level: Option<LoggingLevel>,
     #[cfg(feature = "http")]
-    headers: Option<Arc<super::headers::Provide>>,
+    headers: Option<Arc<super::headers::HeaderProvider>>,
     #[cfg(feature = "auth")]
     oauth: Option<super::OAuth>,
 }
@@ -92,7 +92,7 @@ impl McpToolSetBuilder {
         Self {
             config,
             definitions: DefinitionReader::default(),
-            answers: Answers::default(),
+            answers: QuestionHandlers::default(),
             listener: None,
             open: None,
             protocol: None,
@@ -146,7 +146,7 @@ impl McpToolSetBuilder {
     where
         F: Future<Output = Result<ElicitResult, ToolError>> + Send + 'static,
     {
-        self.answers.elicitation = Some(super::handler::answering(answer));
+        self.answers.elicitation = Some(super::handler::question_handler(answer));
         self
     }
 
@@ -159,7 +159,7 @@ impl McpToolSetBuilder {
     where
         F: Future<Output = Result<CreateMessageResult, ToolError>> + Send + 'static,
     {
-        self.answers.sampling = Some(super::handler::answering(answer));
+        self.answers.sampling = Some(super::handler::question_handler(answer));
         self
     }
 
@@ -168,7 +168,7 @@ impl McpToolSetBuilder {
     where
         F: Future<Output = Result<Vec<Root>, ToolError>> + Send + 'static,
     {
-        self.answers.roots = Some(super::handler::answering(answer));
+        self.answers.roots = Some(super::handler::question_handler(answer));
         self
     }
 
@@ -248,7 +248,7 @@ impl McpToolSetBuilder {
             let opened = open();
             Box::pin(async move {
                 let (read, write) = opened.await?;
-                let streams: Streams = (Box::new(read), Box::new(write));
+                let streams: StreamPair = (Box::new(read), Box::new(write));
                 Ok(streams)
             })
         }));
@@ -276,8 +276,8 @@ impl McpToolSetBuilder {
             open: self.open,
             protocol: self.protocol,
             answers: self.answers,
-            changes: Arc::new(Changes::new(self.listener)),
-            questions: Arc::new(Questions::new(config.limits, Arc::clone(&notices))),
+            changes: Arc::new(AnnouncedChanges::new(self.listener)),
+            questions: Arc::new(QuestionLimiter::new(config.limits, Arc::clone(&notices))),
             notices,
             #[cfg(feature = "http")]
             headers: super::headers::HeaderSource::new(Arc::clone(&name), self.headers),

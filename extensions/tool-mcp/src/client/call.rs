@@ -12,17 +12,17 @@ use tool_runtime::ToolContext;
 
 use super::{
     config::Timeouts,
-    connection::{Connection, Parts},
+    connection::{Connection, RequestParts},
     definitions::DefinitionReader,
     error::ClientError,
     pins::CurrentPins,
-    questions::Allowance,
+    questions::QuestionAllowance,
     requests::RequestSender,
-    transport::{Report, Slot},
+    transport::{CallReport, CallSlot},
 };
 
 /// A call.
-pub(super) struct Call<'a> {
+pub(super) struct RemoteCall<'a> {
     /// The name of the tool at the server.
     pub(super) tool: &'a str,
     pub(super) arguments: Map<String, Value>,
@@ -47,11 +47,11 @@ pub(super) type CallMeta = dyn Fn(&ToolContext) -> Map<String, Value> + Send + S
 
 impl ToolCaller {
     /// Calls a tool: connects if necessary, and again as far as that is allowed.
-    pub(super) async fn call(&self, call: Call<'_>) -> Result<CallToolResult, ClientError> {
+    pub(super) async fn call(&self, call: RemoteCall<'_>) -> Result<CallToolResult, ClientError> {
         self.pins.check_tool(call.tool, &self.definitions, &self.requests).await?;
         let (shared, config) = (&self.requests.connection, self.requests.config());
         let mut connection = shared.get_or_connect().await?;
-        let allowance = Allowance::new(&config.limits);
+        let allowance = QuestionAllowance::new(&config.limits);
         let mut left = config.reconnect;
         loop {
             let error = match self.call_over(&connection, &call, &allowance).await {
@@ -78,8 +78,8 @@ impl ToolCaller {
     async fn call_over(
         &self,
         connection: &Arc<Connection>,
-        call: &Call<'_>,
-        allowance: &Arc<Allowance>,
+        call: &RemoteCall<'_>,
+        allowance: &Arc<QuestionAllowance>,
     ) -> Result<CallToolResult, ClientError> {
         let mut params = CallToolRequestParams::new(call.tool.to_owned());
         params.arguments = Some(call.arguments.clone());
@@ -95,34 +95,36 @@ impl ToolCaller {
                         self.requests.answer_questions(connection, required, call.context, allowance).await?;
                 }
                 ServerResult::CreateTaskResult(_) => {
-                    return Err(self.requests.unusable("it is a task, which this client did not ask for"));
+                    return Err(self
+                        .requests
+                        .unusable_answer("it is a task, which this client did not ask for"));
                 }
-                _ => return Err(self.requests.unusable("it is no result of a tool")),
+                _ => return Err(self.requests.unusable_answer("it is no result of a tool")),
             }
         }
-        Err(self.requests.unusable(format!("it asked for input {DEFAULT_MRTR_MAX_ROUNDS} times")))
+        Err(self.requests.unusable_answer(format!("it asked for input {DEFAULT_MRTR_MAX_ROUNDS} times")))
     }
 
     /// Sends the request of one round, and passes reports on until its result is here.
     async fn send_round(
         &self,
         connection: &Connection,
-        call: &Call<'_>,
-        allowance: &Arc<Allowance>,
+        call: &RemoteCall<'_>,
+        allowance: &Arc<QuestionAllowance>,
         params: CallToolRequestParams,
     ) -> Result<ServerResult, ClientError> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let mut parts = Parts { timeouts: self.timeouts_of(call.context), ..Parts::default() }
+        let mut parts = RequestParts { timeouts: self.timeouts_of(call.context), ..RequestParts::default() }
             .with_meta(call.meta.clone());
         #[cfg(feature = "http")]
         {
             let headers = &self.requests.connection.connector.headers;
             parts.headers = headers.request_headers(call.context).await?;
         }
-        let (slot, reports) = Slot::new(call.context.cloned(), Arc::clone(allowance));
+        let (slot, reports) = CallSlot::new(call.context.cloned(), Arc::clone(allowance));
         parts.slot = Some(slot);
-        let Some(context) = call.context else { return connection.request(request, parts).await };
-        with_reports(context, reports, connection.request(request, parts)).await
+        let Some(context) = call.context else { return connection.send_request(request, parts).await };
+        with_reports(context, reports, connection.send_request(request, parts)).await
     }
 
     /// Returns the metadata that is sent with a call: the trace, and what the program adds.
@@ -150,7 +152,7 @@ impl ToolCaller {
 /// Passes the reports on until `result` is here, and then those that came before it.
 async fn with_reports(
     context: &ToolContext,
-    mut reports: Receiver<Report>,
+    mut reports: Receiver<CallReport>,
     result: impl Future<Output = Result<ServerResult, ClientError>>,
 ) -> Result<ServerResult, ClientError> {
     let mut result = std::pin::pin!(result);
@@ -167,10 +169,10 @@ async fn with_reports(
     result
 }
 
-fn pass_on(context: &ToolContext, report: Report) {
+fn pass_on(context: &ToolContext, report: CallReport) {
     let passed = match report {
-        Report::Progress(progress) => context.progress(progress),
-        Report::Log(line) => context.log(line),
+        CallReport::Progress(progress) => context.progress(progress),
+        CallReport::Log(line) => context.log(line),
     };
     if let Err(error) = passed {
         tracing::debug!(%error, "a report of an MCP server was not delivered");

@@ -10,22 +10,22 @@ use tool_runtime::toolset::ToolSetNotifier;
 use super::handler::ServerChange;
 
 /// The changes that a server announced.
-pub(super) struct Changes {
+pub(super) struct AnnouncedChanges {
     /// From 1.
     version: AtomicU64,
     notifiers: Mutex<Vec<ToolSetNotifier>>,
-    listener: Option<Box<Listener>>,
+    listener: Option<Box<ChangeListener>>,
 }
 
-pub(super) type Listener = dyn Fn(ServerChange) + Send + Sync;
+pub(super) type ChangeListener = dyn Fn(ServerChange) + Send + Sync;
 
-impl Changes {
-    pub(super) fn new(listener: Option<Box<Listener>>) -> Self {
+impl AnnouncedChanges {
+    pub(super) fn new(listener: Option<Box<ChangeListener>>) -> Self {
         Self { version: AtomicU64::new(1), notifiers: Mutex::default(), listener }
     }
 
     /// Returns the number of changes of the tools.
-    pub(super) fn version(&self) -> u64 {
+    pub(super) fn tools_version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 

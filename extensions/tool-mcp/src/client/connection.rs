@@ -28,19 +28,19 @@ use tokio::{
 
 use super::{
     config::Timeouts,
-    error::{Cause, ClientError},
-    handler::{Handler, ServerChange},
-    transport::{Observed, Reception, Slot, Tail},
+    error::{ClientError, ErrorCause},
+    handler::{ConnectionHandler, ServerChange},
+    transport::{CallSlot, Observed, Reception, StderrTail},
 };
 
 /// A connection, which ends when it is closed or dropped.
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
-    service: Mutex<Option<RunningService<RoleClient, Arc<Handler>>>>,
-    pub(super) handler: Arc<Handler>,
+    service: Mutex<Option<RunningService<RoleClient, Arc<ConnectionHandler>>>>,
+    pub(super) handler: Arc<ConnectionHandler>,
     /// Takes the ids of abandoned requests, so that the server hears of it.
     abandoned: UnboundedSender<RequestId>,
-    stderr: Tail,
+    stderr: StderrTail,
     reception: Arc<Reception>,
     /// The server does not know the session any more.
     is_expired: AtomicBool,
@@ -52,15 +52,15 @@ pub(super) struct Connection {
 
 /// The parts of a request beside its parameters.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(super) struct RequestParts {
     pub(super) timeouts: Option<Timeouts>,
     pub(super) meta: Option<RequestMetaObject>,
-    pub(super) slot: Option<Slot>,
+    pub(super) slot: Option<CallSlot>,
     #[cfg(feature = "http")]
     pub(super) headers: Option<super::transport::http::RequestHeaders>,
 }
 
-impl Parts {
+impl RequestParts {
     pub(super) fn with_meta(mut self, meta: serde_json::Map<String, serde_json::Value>) -> Self {
         if !meta.is_empty() {
             self.meta = Some(RequestMetaObject(rmcp::model::MetaObject(meta)));
@@ -71,12 +71,12 @@ impl Parts {
 
 impl Connection {
     /// Starts the protocol over `transport`.
-    pub(super) async fn start<T: Transport<RoleClient> + 'static>(
+    pub(super) async fn start_protocol<T: Transport<RoleClient> + 'static>(
         transport: T,
-        handler: Handler,
+        handler: ConnectionHandler,
         reception: Arc<Reception>,
         mode: ClientLifecycleMode,
-        stderr: Tail,
+        stderr: StderrTail,
         mut tasks: JoinSet<()>,
     ) -> Result<Self, ClientInitializeError> {
         let handler = Arc::new(handler);
@@ -84,7 +84,7 @@ impl Connection {
         let service = match Arc::clone(&handler).serve_with_lifecycle(transport, mode).await {
             Ok(service) => service,
             Err(error) => {
-                stderr.settled().await;
+                stderr.wait_until_settled().await;
                 return Err(error);
             }
         };
@@ -98,7 +98,7 @@ impl Connection {
                 let _ = canceller.notify_cancelled(params).await;
             }
         });
-        if let Some(filter) = subscription(&peer) {
+        if let Some(filter) = change_subscription(&peer) {
             let (peer, handler) = (peer.clone(), Arc::clone(&handler));
             tasks.spawn(async move {
                 match peer.listen(filter).await {
@@ -116,20 +116,20 @@ impl Connection {
     }
 
     /// The description that the server gave of itself.
-    pub(super) fn server(&self) -> Option<Arc<ServerPeerInfo>> {
+    pub(super) fn server_info(&self) -> Option<Arc<ServerPeerInfo>> {
         self.peer.peer_info()
     }
 
     /// Returns `true` up to revision 2025-11-25.
     pub(super) fn has_sessions(&self) -> bool {
-        self.server().is_some_and(|info| info.protocol_version.has_initialize())
+        self.server_info().is_some_and(|info| info.protocol_version.has_initialize())
     }
 
     /// Listens to the changes of a resource.
     pub(super) async fn listen_to(&self, uri: &str, filter: SubscriptionFilter) -> Result<(), ClientError> {
         let subscription = match self.peer.listen(filter).await {
             Ok(subscription) => subscription,
-            Err(error) => return Err(self.failed(error).await),
+            Err(error) => return Err(self.request_error(error).await),
         };
         let handler = Arc::clone(&self.handler);
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,31 +155,31 @@ impl Connection {
     }
 
     /// Makes an error of a failed request.
-    pub(super) async fn failed(&self, error: ServiceError) -> ClientError {
+    pub(super) async fn request_error(&self, error: ServiceError) -> ClientError {
         let error = ClientError::of_request(&self.handler.server, error);
         if error.is_loss() {
-            self.stderr.settled().await;
+            self.stderr.wait_until_settled().await;
         }
         if error.is_expiry() {
             self.is_expired.store(true, Ordering::Release);
         }
-        error.after(&self.stderr)
+        error.with_process_end(&self.stderr)
     }
 
     /// Sends a request and returns its result. Dropping the future cancels the request.
-    pub(super) async fn request(
+    pub(super) async fn send_request(
         &self,
         mut request: ClientRequest,
-        parts: Parts,
+        parts: RequestParts,
     ) -> Result<ServerResult, ClientError> {
         let name = &self.handler.server;
         if self.is_expired.load(Ordering::Acquire) {
-            return Err(ClientError::new(name, Cause::SessionExpired));
+            return Err(ClientError::new(name, ErrorCause::SessionExpired));
         }
         if self.is_lost() {
             let message = "the server closed it".to_owned();
-            let lost = ClientError::new(name, Cause::Lost { message, never_sent: true });
-            return Err(lost.after(&self.stderr));
+            let lost = ClientError::new(name, ErrorCause::Lost { message, never_sent: true });
+            return Err(lost.with_process_end(&self.stderr));
         }
         if let Some(slot) = &parts.slot {
             request.extensions_mut().insert(slot.clone());
@@ -188,7 +188,8 @@ impl Connection {
         if let Some(headers) = parts.headers {
             request.extensions_mut().insert(headers);
         }
-        let mut waiting = Waiting { connection: self, id: None, sent: None, slot: parts.slot, token: None };
+        let mut waiting =
+            PendingRequest { connection: self, id: None, sent: None, slot: parts.slot, token: None };
         let mut options = PeerRequestOptions::no_options();
         options.meta = parts.meta;
         let sending = self.peer.send_request_with_option(request, options);
@@ -201,26 +202,26 @@ impl Connection {
         };
         let handle = match sent {
             Ok(handle) => handle,
-            Err(error) => return Err(self.failed(error).await),
+            Err(error) => return Err(self.request_error(error).await),
         };
         waiting.id = Some(handle.id.clone());
         waiting.sent = Some(handle.id.clone());
         waiting.token = Some(handle.progress_token.clone());
-        match self.answer(handle, parts.timeouts).await {
+        match self.await_answer(handle, parts.timeouts).await {
             // Its end, and the server hears of it.
-            Err(error @ ServiceError::Timeout { .. }) => Err(self.failed(error).await),
+            Err(error @ ServiceError::Timeout { .. }) => Err(self.request_error(error).await),
             answer => {
                 waiting.id = None;
                 match answer {
                     Ok(answer) => Ok(answer),
-                    Err(error) => Err(self.failed(error).await),
+                    Err(error) => Err(self.request_error(error).await),
                 }
             }
         }
     }
 
     /// Waits for the answer to a request.
-    async fn answer(
+    async fn await_answer(
         &self,
         handle: RequestHandle<RoleClient>,
         timeouts: Option<Timeouts>,
@@ -250,21 +251,21 @@ impl Connection {
 }
 
 /// A request that waits for its answer.
-struct Waiting<'a> {
+struct PendingRequest<'a> {
     connection: &'a Connection,
     /// `None` before it is sent, and once it is answered.
     id: Option<RequestId>,
     /// `None` before it is sent.
     sent: Option<RequestId>,
-    slot: Option<Slot>,
+    slot: Option<CallSlot>,
     token: Option<ProgressToken>,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
-        self.connection.handler.calls.end(self.slot.as_ref(), self.token.as_ref());
+        self.connection.handler.calls.end_request(self.slot.as_ref(), self.token.as_ref());
         if let Some(id) = &self.sent {
-            self.connection.reception.forget(id);
+            self.connection.reception.forget_request(id);
         }
         if let Some(id) = self.id.take() {
             let _ = self.connection.abandoned.send(id);
@@ -273,7 +274,7 @@ impl Drop for Waiting<'_> {
 }
 
 /// Returns the changes to listen for: from revision 2026-07-28 on, a server announces only those.
-fn subscription(peer: &Peer<RoleClient>) -> Option<SubscriptionFilter> {
+fn change_subscription(peer: &Peer<RoleClient>) -> Option<SubscriptionFilter> {
     let info = peer.peer_info()?;
     if info.protocol_version.has_initialize() {
         return None;
@@ -288,7 +289,7 @@ fn subscription(peer: &Peer<RoleClient>) -> Option<SubscriptionFilter> {
 }
 
 /// Passes the changes of a subscription on until it ends.
-async fn pass_on(mut subscription: Subscription, handler: &Handler) {
+async fn pass_on(mut subscription: Subscription, handler: &ConnectionHandler) {
     while let Ok(Some(change)) = subscription.next().await {
         (handler.changed)(match change {
             ServerNotification::ToolListChangedNotification(_) => ServerChange::Tools,
@@ -303,7 +304,7 @@ async fn pass_on(mut subscription: Subscription, handler: &Handler) {
 }
 
 /// Revision 2026-07-28 if the server speaks it, and otherwise `initialize` with the revision before.
-pub(super) fn automatic() -> ClientLifecycleMode {
+pub(super) fn automatic_lifecycle() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: Some(ProtocolVersion::V_2025_11_25),

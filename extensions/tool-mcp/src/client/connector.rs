@@ -15,21 +15,21 @@ use tokio::{
 use tool_runtime::BoxFuture;
 
 use super::{
-    changes::Changes,
+    changes::AnnouncedChanges,
     config::{ServerConfig, Transport},
-    connection::{Connection, automatic},
-    error::{Cause, ClientError},
-    handler::{Answers, Handler},
+    connection::{Connection, automatic_lifecycle},
+    error::{ClientError, ErrorCause},
+    handler::{ConnectionHandler, QuestionHandlers},
     notices::Notices,
-    questions::Questions,
-    transport::{Calls, LineTransport, Reception, Tail, spawn},
+    questions::QuestionLimiter,
+    transport::{LineTransport, Reception, StderrTail, WaitingCalls, spawn_process},
 };
 
 /// A pair of streams.
-pub(super) type Streams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
+pub(super) type StreamPair = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
 
 /// Opens the streams of a connection.
-pub(super) type Open = dyn Fn() -> BoxFuture<'static, io::Result<Streams>> + Send + Sync;
+pub(super) type StreamOpener = dyn Fn() -> BoxFuture<'static, io::Result<StreamPair>> + Send + Sync;
 
 /// The parts of which a connection is made.
 pub(super) struct Connector {
@@ -37,12 +37,12 @@ pub(super) struct Connector {
     /// The name of the server.
     pub(super) name: Arc<str>,
     /// Opens the streams of a connection, in place of the configured transport.
-    pub(super) open: Option<Arc<Open>>,
+    pub(super) open: Option<Arc<StreamOpener>>,
     pub(super) protocol: Option<ProtocolVersion>,
-    pub(super) answers: Answers,
-    pub(super) changes: Arc<Changes>,
+    pub(super) answers: QuestionHandlers,
+    pub(super) changes: Arc<AnnouncedChanges>,
     pub(super) notices: Arc<Notices>,
-    pub(super) questions: Arc<Questions>,
+    pub(super) questions: Arc<QuestionLimiter>,
     #[cfg(feature = "http")]
     pub(super) headers: super::headers::HeaderSource,
     #[cfg(feature = "auth")]
@@ -50,45 +50,54 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn error(&self, cause: Cause) -> ClientError {
+    pub(super) fn error(&self, cause: ErrorCause) -> ClientError {
         ClientError::new(&self.name, cause)
     }
 
     /// Connects, within the timeout of the configuration.
     pub(super) async fn connect(&self) -> Result<Connection, ClientError> {
-        self.config.validate().map_err(|error| self.error(Cause::Config(error.to_string())))?;
+        self.config.validate().map_err(|error| self.error(ErrorCause::Config(error.to_string())))?;
         let mode = match &self.protocol {
-            None => automatic(),
+            None => automatic_lifecycle(),
             Some(version) if version.has_initialize() => ClientLifecycleMode::Initialize,
             Some(version) => ClientLifecycleMode::Discover { preferred_versions: vec![version.clone()] },
         };
-        let stderr = Tail::default();
-        match tokio::time::timeout(self.config.timeout, self.dial(mode, &stderr)).await {
-            Ok(connected) => connected.map_err(|error| error.after(&stderr)),
-            Err(_) => Err(self.error(Cause::TimedOut(self.config.timeout)).after(&stderr)),
+        let stderr = StderrTail::default();
+        match tokio::time::timeout(self.config.timeout, self.connect_transport(mode, &stderr)).await {
+            Ok(connected) => connected.map_err(|error| error.with_process_end(&stderr)),
+            Err(_) => Err(self.error(ErrorCause::TimedOut(self.config.timeout)).with_process_end(&stderr)),
         }
     }
 
-    async fn dial(&self, mode: ClientLifecycleMode, stderr: &Tail) -> Result<Connection, ClientError> {
+    async fn connect_transport(
+        &self,
+        mode: ClientLifecycleMode,
+        stderr: &StderrTail,
+    ) -> Result<Connection, ClientError> {
         let reception = Arc::new(Reception::new(Arc::clone(&self.notices)));
         if let Some(open) = &self.open {
             let (read, write) =
-                open().await.map_err(|error| self.error(Cause::Connect(error.to_string())))?;
+                open().await.map_err(|error| self.error(ErrorCause::Connect(error.to_string())))?;
             let transport = LineTransport::new(read, write, Arc::clone(&reception));
-            return self.start(transport, &reception, mode, Tail::default(), JoinSet::new()).await;
+            return self
+                .start_protocol(transport, &reception, mode, StderrTail::default(), JoinSet::new())
+                .await;
         }
         match &self.config.transport {
             Transport::Stdio(process) => {
-                let started = spawn(process, stderr, Arc::clone(&reception)).map_err(|error| {
-                    self.error(Cause::Connect(format!("`{}` cannot be started: {error}", process.command)))
+                let started = spawn_process(process, stderr, Arc::clone(&reception)).map_err(|error| {
+                    self.error(ErrorCause::Connect(format!(
+                        "`{}` cannot be started: {error}",
+                        process.command
+                    )))
                 })?;
                 let mut tasks = JoinSet::new();
                 tasks.spawn(started.watching);
                 if let Some(errors) = started.stderr {
-                    let secrets = self.config.transport.secrets().map(str::to_owned).collect();
-                    tasks.spawn(stderr.draining(Arc::clone(&self.name), secrets, errors));
+                    let secrets = self.config.transport.secret_values().map(str::to_owned).collect();
+                    tasks.spawn(stderr.drain_task(Arc::clone(&self.name), secrets, errors));
                 }
-                self.start(started.transport, &reception, mode, stderr.clone(), tasks).await
+                self.start_protocol(started.transport, &reception, mode, stderr.clone(), tasks).await
             }
             #[cfg(feature = "http")]
             Transport::Http(endpoint) => {
@@ -98,13 +107,16 @@ impl Connector {
                     #[cfg(feature = "auth")]
                     authorized: self.authorized.clone(),
                     reception: Arc::clone(&reception),
-                    pauses: Arc::new(super::transport::http::Pauses::new(&self.config.limits)),
+                    pauses: Arc::new(super::transport::http::ReconnectPauses::new(&self.config.limits)),
                 };
-                let transport = super::transport::http::transport(client, endpoint, headers.clone());
-                match self.start(transport, &reception, mode, Tail::default(), JoinSet::new()).await {
+                let transport = super::transport::http::http_transport(client, endpoint, headers.clone());
+                match self
+                    .start_protocol(transport, &reception, mode, StderrTail::default(), JoinSet::new())
+                    .await
+                {
                     // A server from before streamable HTTP.
                     Err(error) if self.may_be_older(&reception) => {
-                        self.dial_sse(endpoint, headers).await.map_err(|_| error)
+                        self.connect_sse(endpoint, headers).await.map_err(|_| error)
                     }
                     started => started,
                 }
@@ -112,12 +124,12 @@ impl Connector {
             #[cfg(feature = "http")]
             Transport::Sse(endpoint) => {
                 let headers = self.headers.connection_headers(endpoint).await?;
-                self.dial_sse(endpoint, headers).await
+                self.connect_sse(endpoint, headers).await
             }
             #[allow(unreachable_patterns, reason = "depends on the features")]
             other => {
                 let message = format!("the transport `{}` is not supported by this build", other.name());
-                Err(self.error(Cause::Connect(message)))
+                Err(self.error(ErrorCause::Connect(message)))
             }
         }
     }
@@ -126,17 +138,18 @@ impl Connector {
     #[cfg(feature = "http")]
     fn may_be_older(&self, reception: &Reception) -> bool {
         self.protocol.as_ref().is_none_or(ProtocolVersion::has_initialize)
-            && matches!(reception.refusal(), Some(400 | 404 | 405))
+            && matches!(reception.handshake_refusal(), Some(400 | 404 | 405))
     }
 
     #[cfg(feature = "http")]
     fn http_client(&self) -> Result<reqwest::Client, ClientError> {
-        super::transport::http::client().map_err(|error| self.error(Cause::Connect(error.to_string())))
+        super::transport::http::http_client()
+            .map_err(|error| self.error(ErrorCause::Connect(error.to_string())))
     }
 
     /// Connects over HTTP with server-sent events, which only revisions with `initialize` have.
     #[cfg(feature = "http")]
-    async fn dial_sse(
+    async fn connect_sse(
         &self,
         endpoint: &super::config::Endpoint,
         headers: super::transport::http::Headers,
@@ -145,25 +158,25 @@ impl Connector {
         let client = self.http_client()?;
         let opened = super::transport::sse::connect(client, endpoint, headers, Arc::clone(&reception)).await;
         let transport =
-            opened.map_err(|failure| self.error(Cause::Connect(super::error::chain(&failure))))?;
+            opened.map_err(|failure| self.error(ErrorCause::Connect(super::error::error_chain(&failure))))?;
         let mode = ClientLifecycleMode::Initialize;
-        self.start(transport, &reception, mode, Tail::default(), JoinSet::new()).await
+        self.start_protocol(transport, &reception, mode, StderrTail::default(), JoinSet::new()).await
     }
 
-    async fn start<T: Carrier<RoleClient> + 'static>(
+    async fn start_protocol<T: Carrier<RoleClient> + 'static>(
         &self,
         transport: T,
         reception: &Arc<Reception>,
         mode: ClientLifecycleMode,
-        stderr: Tail,
+        stderr: StderrTail,
         tasks: JoinSet<()>,
     ) -> Result<Connection, ClientError> {
-        let handler = Handler {
+        let handler = ConnectionHandler {
             server: Arc::clone(&self.name),
             client_info: self.config.client_info.clone(),
             protocol: self.protocol.clone(),
             answers: self.answers.clone(),
-            calls: Arc::<Calls>::default(),
+            calls: Arc::<WaitingCalls>::default(),
             questions: Arc::clone(&self.questions),
             changed: Arc::new({
                 let changes = Arc::clone(&self.changes);
@@ -171,11 +184,17 @@ impl Connector {
             }),
         };
         // Boxed: the compiler cannot prove that the future of the SDK is `Send` for all lifetimes.
-        let started: BoxFuture<'static, _> =
-            Box::pin(Connection::start(transport, handler, Arc::clone(reception), mode, stderr, tasks));
+        let started: BoxFuture<'static, _> = Box::pin(Connection::start_protocol(
+            transport,
+            handler,
+            Arc::clone(reception),
+            mode,
+            stderr,
+            tasks,
+        ));
         let started = started.await;
-        started.map_err(|error: ClientInitializeError| match reception.failure() {
-            Some(reason) => self.error(Cause::Handshake(reason)),
+        started.map_err(|error: ClientInitializeError| match reception.handshake_failure() {
+            Some(reason) => self.error(ErrorCause::Handshake(reason)),
             None => ClientError::of_start(&self.name, &error),
         })
     }

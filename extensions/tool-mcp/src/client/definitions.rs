@@ -18,9 +18,9 @@ use crate::content;
 pub(super) const MAX_REASON_CHARS: usize = 300;
 
 /// A tool whose definition cannot be used.
-pub(super) fn malformed(tool: &str, reason: &str) -> Diagnostic {
+pub(super) fn malformed_diagnostic(tool: &str, reason: &str) -> Diagnostic {
     let reason = Escape::LINE.at_most(MAX_REASON_CHARS).text(reason);
-    about(
+    tool_diagnostic(
         Severity::Error,
         "malformed",
         tool,
@@ -28,13 +28,18 @@ pub(super) fn malformed(tool: &str, reason: &str) -> Diagnostic {
     )
 }
 
-pub(super) fn about(severity: Severity, code: &'static str, tool: &str, problem: &str) -> Diagnostic {
+pub(super) fn tool_diagnostic(
+    severity: Severity,
+    code: &'static str,
+    tool: &str,
+    problem: &str,
+) -> Diagnostic {
     let tool = Escape::LINE.at_most(100).text(tool);
     Diagnostic::new(severity, code, format!("the tool `{tool}`: {problem}")).of_tool(tool)
 }
 
 /// Returns the diagnostic of the keywords of a tool's schemas that cannot be read.
-pub(super) fn unreadable_schema(tool: &RawTool, problems: &[SchemaProblem]) -> Option<Diagnostic> {
+pub(super) fn schema_diagnostic(tool: &RawTool, problems: &[SchemaProblem]) -> Option<Diagnostic> {
     /// The maximum number of problems in a diagnostic.
     const MAX_PROBLEMS: usize = 5;
     let texts: Vec<_> = problems.iter().take(MAX_PROBLEMS).map(ToString::to_string).collect();
@@ -44,19 +49,28 @@ pub(super) fn unreadable_schema(tool: &RawTool, problems: &[SchemaProblem]) -> O
     };
     let texts = format!("{}{more}", texts.join("; "));
     let problem = format!("its schema has mistakes: {}", Escape::LINE.at_most(MAX_REASON_CHARS).text(&texts));
-    (!problems.is_empty()).then(|| about(Severity::Warning, "unreadable_schema", &tool.name, &problem))
+    (!problems.is_empty())
+        .then(|| tool_diagnostic(Severity::Warning, "unreadable_schema", &tool.name, &problem))
 }
 
 /// Returns the diagnostics of a tool that is used.
-pub(super) fn peculiarities(tool: &RawTool, definition: &ToolDefinition) -> impl Iterator<Item = Diagnostic> {
+pub(super) fn accepted_tool_diagnostics(
+    tool: &RawTool,
+    definition: &ToolDefinition,
+) -> impl Iterator<Item = Diagnostic> {
     let renamed = (definition.name().as_str() != tool.name).then(|| {
-        about(Severity::Note, "renamed", &tool.name, &format!("it is named `{}` here", definition.name()))
+        tool_diagnostic(
+            Severity::Note,
+            "renamed",
+            &tool.name,
+            &format!("it is named `{}` here", definition.name()),
+        )
     });
     let description = tool.description.as_deref().unwrap_or_default();
     let hides = |text: &str| Escape::LINES.text(text) != text.replace("\r\n", "\n").replace('\t', "        ");
     let hidden = (hides(&tool.name) || hides(definition.title()) || hides(description)).then(|| {
         let problem = "its name, title or description has characters that a person does not see";
-        about(Severity::Warning, "hidden_text", &tool.name, problem)
+        tool_diagnostic(Severity::Warning, "hidden_text", &tool.name, problem)
     });
     renamed.into_iter().chain(hidden)
 }
@@ -70,13 +84,13 @@ pub(super) struct DefinitionReader {
 }
 
 impl DefinitionReader {
-    pub(super) fn keeps(&self, raw: &str) -> bool {
+    pub(super) fn includes_tool(&self, raw: &str) -> bool {
         self.include.as_ref().is_none_or(|names| names.contains(raw)) && !self.exclude.contains(raw)
     }
 
     /// Makes a definition of a tool, and the problems of its schemas. Schemas stay as they are, but for keywords that cannot
     /// be read.
-    pub(super) fn definition(
+    pub(super) fn read_definition(
         &self,
         tool: &RawTool,
         server: &str,
@@ -89,7 +103,7 @@ impl DefinitionReader {
             Some(_) => tool.description.as_deref().unwrap_or_default().to_owned(),
         };
         let mut definition =
-            ToolDefinition::new(name, description, schema).with_metadata(self.metadata(tool));
+            ToolDefinition::new(name, description, schema).with_metadata(self.metadata_of(tool));
         let title =
             tool.title.as_ref().or_else(|| tool.annotations.as_ref().and_then(|hints| hints.title.as_ref()));
         if let Some(title) = title {
@@ -104,7 +118,7 @@ impl DefinitionReader {
         Ok((definition, problems))
     }
 
-    fn metadata(&self, tool: &RawTool) -> Metadata {
+    fn metadata_of(&self, tool: &RawTool) -> Metadata {
         let metadata = content::from_annotations(tool.annotations.as_ref());
         if self.conservative { metadata.conservative() } else { metadata }
     }

@@ -5,7 +5,7 @@ use std::{error::Error, fmt, time::Duration};
 use rmcp::{ErrorData, ServiceError, service::ClientInitializeError, transport::DynamicTransportError};
 use tool_runtime::{ErrorKind, ToolError, policy::Escape};
 
-use super::transport::Tail;
+use super::transport::StderrTail;
 
 /// The challenge in an error of the SDK, which has none without HTTP.
 macro_rules! challenge_of {
@@ -20,12 +20,12 @@ macro_rules! challenge_of {
 
 /// The error of an operation on a server. It names the server, and never shows its credentials.
 #[derive(Debug, Clone)]
-pub struct ClientError(Box<Inner>);
+pub struct ClientError(Box<ErrorDetails>);
 
 #[derive(Debug, Clone)]
-struct Inner {
+struct ErrorDetails {
     server: String,
-    cause: Cause,
+    cause: ErrorCause,
     /// The last lines that a child process wrote to its standard error.
     notes: Vec<String>,
 }
@@ -59,7 +59,7 @@ pub enum ClientErrorKind {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Cause {
+pub(super) enum ErrorCause {
     Config(String),
     Connect(String),
     /// The answer to the handshake cannot be used.
@@ -83,61 +83,71 @@ pub(super) enum Cause {
 }
 
 impl ClientError {
-    pub(super) fn new(server: &str, cause: Cause) -> Self {
-        Self(Box::new(Inner { server: server.to_owned(), cause, notes: Vec::new() }))
+    pub(super) fn new(server: &str, cause: ErrorCause) -> Self {
+        Self(Box::new(ErrorDetails { server: server.to_owned(), cause, notes: Vec::new() }))
     }
 
-    pub(super) fn unusable(server: &str, message: impl Into<String>) -> Self {
-        Self::new(server, Cause::Unusable(message.into()))
+    pub(super) fn unusable_answer(server: &str, message: impl Into<String>) -> Self {
+        Self::new(server, ErrorCause::Unusable(message.into()))
     }
 
     /// The error of a request.
     pub(super) fn of_request(server: &str, error: ServiceError) -> Self {
-        let challenge = challenge(error.is_authorization_required(), challenge_of!(error));
+        let challenge = authorization_challenge(error.is_authorization_required(), challenge_of!(error));
         let cause = match error {
-            _ if challenge.is_some() => Cause::Unauthorized(challenge.flatten()),
-            ServiceError::McpError(error) => Cause::Refused(error),
+            _ if challenge.is_some() => ErrorCause::Unauthorized(challenge.flatten()),
+            ServiceError::McpError(error) => ErrorCause::Refused(error),
             ServiceError::TransportSend(error) => of_transport(&error),
             ServiceError::TransportClosed => {
-                Cause::Lost { message: "the connection was closed".to_owned(), never_sent: false }
+                ErrorCause::Lost { message: "the connection was closed".to_owned(), never_sent: false }
             }
-            ServiceError::Timeout { timeout } => Cause::TimedOut(timeout),
-            ServiceError::Cancelled { .. } => Cause::Cancelled,
+            ServiceError::Timeout { timeout } => ErrorCause::TimedOut(timeout),
+            ServiceError::Cancelled { .. } => ErrorCause::Cancelled,
             ServiceError::UnexpectedResponse => {
-                Cause::Unusable("the answer is none to the request".to_owned())
+                ErrorCause::Unusable("the answer is none to the request".to_owned())
             }
-            other => Cause::Unusable(other.to_string()),
+            other => ErrorCause::Unusable(other.to_string()),
         };
         Self::new(server, cause)
     }
 
     /// The error of connecting.
     pub(super) fn of_start(server: &str, error: &ClientInitializeError) -> Self {
-        let challenge = challenge(error.is_authorization_required(), challenge_of!(error));
+        let challenge = authorization_challenge(error.is_authorization_required(), challenge_of!(error));
         let cause = match error {
-            _ if challenge.is_some() => Cause::Unauthorized(challenge.flatten()),
+            _ if challenge.is_some() => ErrorCause::Unauthorized(challenge.flatten()),
             ClientInitializeError::ConnectionClosed(_) => {
-                Cause::Connect("the server closed the connection before it answered".to_owned())
+                ErrorCause::Connect("the server closed the connection before it answered".to_owned())
             }
-            ClientInitializeError::JsonRpcError(error) => Cause::Refused(error.clone()),
-            ClientInitializeError::TransportError { error, .. } => Cause::Connect(explained(&*error.error)),
+            ClientInitializeError::JsonRpcError(error) => ErrorCause::Refused(error.clone()),
+            ClientInitializeError::TransportError { error, .. } => {
+                ErrorCause::Connect(explanation_of(&*error.error))
+            }
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
                 return Self::of_start(server, fallback);
             }
-            other => Cause::Handshake(other.to_string()),
+            other => ErrorCause::Handshake(other.to_string()),
         };
         Self::new(server, cause)
     }
 
     /// Adds the end of the server's process, and the last lines of its standard error, to an error of the connection.
-    pub(super) fn after(mut self, tail: &Tail) -> Self {
-        let ended = tail.status().map(|status| format!("its process has ended ({status})"));
+    pub(super) fn with_process_end(mut self, tail: &StderrTail) -> Self {
+        let ended = tail.exit_status().map(|status| format!("its process has ended ({status})"));
         match (&mut self.0.cause, ended) {
-            (Cause::Connect(message) | Cause::Lost { message, .. }, Some(ended)) => *message = ended,
-            (Cause::Connect(_) | Cause::Handshake(_) | Cause::Lost { .. } | Cause::TimedOut(_), _) => {}
+            (ErrorCause::Connect(message) | ErrorCause::Lost { message, .. }, Some(ended)) => {
+                *message = ended
+            }
+            (
+                ErrorCause::Connect(_)
+                | ErrorCause::Handshake(_)
+                | ErrorCause::Lost { .. }
+                | ErrorCause::TimedOut(_),
+                _,
+            ) => {}
             _ => return self,
         }
-        self.0.notes = tail.lines();
+        self.0.notes = tail.last_lines();
         self
     }
 
@@ -145,17 +155,17 @@ impl ClientError {
     #[must_use]
     pub fn kind(&self) -> ClientErrorKind {
         match &self.0.cause {
-            Cause::Config(_) => ClientErrorKind::Config,
-            Cause::Connect(_) | Cause::Handshake(_) => ClientErrorKind::Connect,
-            Cause::Lost { .. } | Cause::SessionExpired => ClientErrorKind::Lost,
-            Cause::Closed => ClientErrorKind::Closed,
-            Cause::TimedOut(_) => ClientErrorKind::TimedOut,
-            Cause::Cancelled => ClientErrorKind::Cancelled,
-            Cause::Unauthorized(_) => ClientErrorKind::Unauthorized,
-            Cause::Refused(_) => ClientErrorKind::Refused,
-            Cause::Unusable(_) => ClientErrorKind::Unusable,
-            Cause::Program(_) => ClientErrorKind::Program,
-            Cause::Pinned(_) => ClientErrorKind::Pinned,
+            ErrorCause::Config(_) => ClientErrorKind::Config,
+            ErrorCause::Connect(_) | ErrorCause::Handshake(_) => ClientErrorKind::Connect,
+            ErrorCause::Lost { .. } | ErrorCause::SessionExpired => ClientErrorKind::Lost,
+            ErrorCause::Closed => ClientErrorKind::Closed,
+            ErrorCause::TimedOut(_) => ClientErrorKind::TimedOut,
+            ErrorCause::Cancelled => ClientErrorKind::Cancelled,
+            ErrorCause::Unauthorized(_) => ClientErrorKind::Unauthorized,
+            ErrorCause::Refused(_) => ClientErrorKind::Refused,
+            ErrorCause::Unusable(_) => ClientErrorKind::Unusable,
+            ErrorCause::Program(_) => ClientErrorKind::Program,
+            ErrorCause::Pinned(_) => ClientErrorKind::Pinned,
         }
     }
 
@@ -169,7 +179,7 @@ impl ClientError {
     #[must_use]
     pub fn refusal(&self) -> Option<&ErrorData> {
         match &self.0.cause {
-            Cause::Refused(error) => Some(error),
+            ErrorCause::Refused(error) => Some(error),
             _ => None,
         }
     }
@@ -179,57 +189,57 @@ impl ClientError {
     #[must_use]
     pub fn challenge(&self) -> Option<&str> {
         match &self.0.cause {
-            Cause::Unauthorized(challenge) => challenge.as_deref(),
+            ErrorCause::Unauthorized(challenge) => challenge.as_deref(),
             _ => None,
         }
     }
 
     /// Returns `true` if the server does not know the session.
     pub(super) fn is_expiry(&self) -> bool {
-        matches!(&self.0.cause, Cause::SessionExpired)
+        matches!(&self.0.cause, ErrorCause::SessionExpired)
     }
 
     /// Returns `true` if another connection may help.
     pub(super) fn is_loss(&self) -> bool {
-        matches!(&self.0.cause, Cause::SessionExpired | Cause::Lost { .. })
+        matches!(&self.0.cause, ErrorCause::SessionExpired | ErrorCause::Lost { .. })
     }
 
     /// Returns `true` if the server cannot have processed the request.
     pub(super) fn never_arrived(&self) -> bool {
-        matches!(&self.0.cause, Cause::SessionExpired | Cause::Lost { never_sent: true, .. })
+        matches!(&self.0.cause, ErrorCause::SessionExpired | ErrorCause::Lost { never_sent: true, .. })
     }
 }
 
 /// Returns `Some` if the server requires an authorization, with its challenge.
-fn challenge(required: bool, challenge: Option<&str>) -> Option<Option<String>> {
+fn authorization_challenge(required: bool, challenge: Option<&str>) -> Option<Option<String>> {
     let is_refusal = required || challenge.is_some();
     is_refusal.then(|| challenge.filter(|challenge| !challenge.is_empty()).map(str::to_owned))
 }
 
 /// The error of sending a message over HTTP or a pipe.
-fn of_transport(error: &DynamicTransportError) -> Cause {
+fn of_transport(error: &DynamicTransportError) -> ErrorCause {
     let error: &(dyn Error + 'static) = &*error.error;
     if super::transport::is_session_expired(error) {
-        return Cause::SessionExpired;
+        return ErrorCause::SessionExpired;
     }
-    let message = explained(error);
-    match super::transport::loss(error) {
-        Some(never_sent) => Cause::Lost { message, never_sent },
-        None => Cause::Unusable(message),
+    let message = explanation_of(error);
+    match super::transport::connection_loss(error) {
+        Some(never_sent) => ErrorCause::Lost { message, never_sent },
+        None => ErrorCause::Unusable(message),
     }
 }
 
 /// The texts of an error and of those below it; of an answer that is none of the protocol, what to check.
-fn explained(error: &(dyn Error + 'static)) -> String {
+fn explanation_of(error: &(dyn Error + 'static)) -> String {
     #[cfg(feature = "http")]
-    if let Some(explained) = super::transport::explained(error) {
+    if let Some(explained) = super::transport::explanation_of(error) {
         return explained;
     }
-    chain(error)
+    error_chain(error)
 }
 
 /// The texts of an error and of those below it.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = source_of(error);
     while let Some(error) = next {
@@ -257,7 +267,7 @@ fn source_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 's
 }
 
 /// A text of a server, or one that may have a part of it.
-fn shown(text: &str) -> String {
+fn escaped(text: &str) -> String {
     Escape::LINES.at_most(4_000).text(text)
 }
 
@@ -265,34 +275,36 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = &self.0.server;
         match &self.0.cause {
-            Cause::Config(problem) => write!(f, "{problem}")?,
-            Cause::Connect(reason) | Cause::Handshake(reason) => {
-                write!(f, "cannot connect to the MCP server `{server}`: {}", shown(reason))?;
+            ErrorCause::Config(problem) => write!(f, "{problem}")?,
+            ErrorCause::Connect(reason) | ErrorCause::Handshake(reason) => {
+                write!(f, "cannot connect to the MCP server `{server}`: {}", escaped(reason))?;
             }
-            Cause::Lost { message, .. } => {
-                write!(f, "the connection to the MCP server `{server}` was lost: {}", shown(message))?;
+            ErrorCause::Lost { message, .. } => {
+                write!(f, "the connection to the MCP server `{server}` was lost: {}", escaped(message))?;
             }
-            Cause::SessionExpired => write!(f, "the session of the MCP server `{server}` has expired")?,
-            Cause::Closed => write!(f, "the toolset of the MCP server `{server}` is closed")?,
-            Cause::TimedOut(limit) => {
+            ErrorCause::SessionExpired => write!(f, "the session of the MCP server `{server}` has expired")?,
+            ErrorCause::Closed => write!(f, "the toolset of the MCP server `{server}` is closed")?,
+            ErrorCause::TimedOut(limit) => {
                 write!(f, "the MCP server `{server}` did not answer within {limit:?}")?;
             }
-            Cause::Cancelled => write!(f, "the request to the MCP server `{server}` was cancelled")?,
-            Cause::Unauthorized(_) => write!(f, "the MCP server `{server}` requires an authorization")?,
-            Cause::Refused(error) => write!(
+            ErrorCause::Cancelled => write!(f, "the request to the MCP server `{server}` was cancelled")?,
+            ErrorCause::Unauthorized(_) => write!(f, "the MCP server `{server}` requires an authorization")?,
+            ErrorCause::Refused(error) => write!(
                 f,
                 "the MCP server `{server}` answered with error {}: {}",
                 error.code.0,
-                shown(&error.message)
+                escaped(&error.message)
             )?,
-            Cause::Unusable(reason) => {
-                write!(f, "the answer of the MCP server `{server}` cannot be used: {}", shown(reason))?;
+            ErrorCause::Unusable(reason) => {
+                write!(f, "the answer of the MCP server `{server}` cannot be used: {}", escaped(reason))?;
             }
-            Cause::Pinned(tool) => write!(
+            ErrorCause::Pinned(tool) => write!(
                 f,
                 "the tool `{tool}` of the MCP server `{server}` is not as it was pinned; review the change, and renew its pin"
             )?,
-            Cause::Program(error) => write!(f, "request to the MCP server `{server}`: {}", error.reason())?,
+            ErrorCause::Program(error) => {
+                write!(f, "request to the MCP server `{server}`: {}", error.reason())?
+            }
         }
         if !self.0.notes.is_empty() {
             write!(f, "; its last output: {}", self.0.notes.join(" | "))?;
@@ -304,7 +316,7 @@ impl fmt::Display for ClientError {
 impl Error for ClientError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0.cause {
-            Cause::Program(error) => Some(&**error),
+            ErrorCause::Program(error) => Some(&**error),
             _ => None,
         }
     }
@@ -321,7 +333,7 @@ impl From<ClientError> for ToolError {
         };
         let retryable = error.never_arrived();
         match error.0.cause {
-            Cause::Program(error) => *error,
+            ErrorCause::Program(error) => *error,
             _ => Self::new(kind, error.to_string()).retryable(retryable),
         }
     }

@@ -19,27 +19,27 @@ impl McpToolSetBuilder {
     /// The server learns that all of them can be asked. If the client cannot, a form is declined, and other questions have
     /// an error as their answer. The client is not asked to open a URL: such a question is declined.
     pub fn forward_questions(self) -> Self {
-        self.on_elicitation(elicited).on_sampling(sampled).on_roots(listed)
+        self.on_elicitation(forward_elicitation).on_sampling(forward_sampling).on_roots(forward_roots)
     }
 }
 
-fn caller<P>(question: &Question<P>) -> Option<&Caller> {
+fn caller_of<P>(question: &Question<P>) -> Option<&Caller> {
     question.call.as_ref().and_then(ToolContext::get::<Caller>)
 }
 
 /// The name of a question: the same each time the body runs.
-fn name<P>(question: &Question<P>, params: &impl Serialize) -> String {
+fn question_name<P>(question: &Question<P>, params: &impl Serialize) -> String {
     let hash = ContentHash::of(params).to_string();
     format!("{}-{}", question.server, hash.get(..16).unwrap_or(&hash))
 }
 
-fn lacking(what: &str) -> ToolError {
+fn missing_capability(what: &str) -> ToolError {
     ToolError::failed(format!("the client that called has no {what}"))
 }
 
-async fn elicited(question: Question<ElicitRequestParams>) -> Result<ElicitResult, ToolError> {
+async fn forward_elicitation(question: Question<ElicitRequestParams>) -> Result<ElicitResult, ToolError> {
     let declined = || Ok(ElicitResult::new(ElicitationAction::Decline));
-    let Some(elicitation) = caller(&question).and_then(Caller::elicitation) else { return declined() };
+    let Some(elicitation) = caller_of(&question).and_then(Caller::elicitation) else { return declined() };
     let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = &question.params
     else {
         return declined();
@@ -47,7 +47,7 @@ async fn elicited(question: Question<ElicitRequestParams>) -> Result<ElicitResul
     let schema = serde_json::to_value(requested_schema)?;
     // The user knows this program, and not the server that it uses.
     let message = format!("The server `{}` asks: {}", question.server, Escape::LINES.text(message));
-    match elicitation.form(&name(&question, &question.params), &message, schema).await? {
+    match elicitation.form(&question_name(&question, &question.params), &message, schema).await? {
         Answer::Accepted(form) => {
             Ok(ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(form)))
         }
@@ -56,12 +56,15 @@ async fn elicited(question: Question<ElicitRequestParams>) -> Result<ElicitResul
     }
 }
 
-async fn sampled(question: Question<CreateMessageRequestParams>) -> Result<CreateMessageResult, ToolError> {
-    let sampling = caller(&question).and_then(Caller::sampling).ok_or_else(|| lacking("model"))?;
-    sampling.create(&name(&question, &question.params), question.params.clone()).await
+async fn forward_sampling(
+    question: Question<CreateMessageRequestParams>,
+) -> Result<CreateMessageResult, ToolError> {
+    let sampling =
+        caller_of(&question).and_then(Caller::sampling).ok_or_else(|| missing_capability("model"))?;
+    sampling.create(&question_name(&question, &question.params), question.params.clone()).await
 }
 
-async fn listed(question: Question<()>) -> Result<Vec<Root>, ToolError> {
-    let roots = caller(&question).and_then(Caller::roots).ok_or_else(|| lacking("folders"))?;
-    roots.list(&name(&question, &"roots")).await
+async fn forward_roots(question: Question<()>) -> Result<Vec<Root>, ToolError> {
+    let roots = caller_of(&question).and_then(Caller::roots).ok_or_else(|| missing_capability("folders"))?;
+    roots.list(&question_name(&question, &"roots")).await
 }

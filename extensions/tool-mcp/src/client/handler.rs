@@ -16,8 +16,8 @@ use tokio::sync::SemaphorePermit;
 use tool_runtime::{BoxFuture, ToolContext, ToolError};
 
 use super::{
-    questions::{Allowance, Questions},
-    transport::Calls,
+    questions::{QuestionAllowance, QuestionLimiter},
+    transport::WaitingCalls,
 };
 
 /// The maximum number of questions of one round, those about folders included: each costs an answer.
@@ -39,7 +39,7 @@ pub struct Question<P> {
 type Answering<P, R> = dyn Fn(Question<P>) -> BoxFuture<'static, Result<R, ToolError>> + Send + Sync;
 
 /// Makes an answer of a function of the program.
-pub(super) fn answering<P: Send + 'static, R: Send + 'static, F>(
+pub(super) fn question_handler<P: Send + 'static, R: Send + 'static, F>(
     answer: impl Fn(Question<P>) -> F + Send + Sync + 'static,
 ) -> Arc<Answering<P, R>>
 where
@@ -54,15 +54,15 @@ where
 
 /// The answers of the program to questions of servers.
 #[derive(Clone, Default)]
-pub(super) struct Answers {
+pub(super) struct QuestionHandlers {
     pub(super) elicitation: Option<Arc<Answering<ElicitRequestParams, ElicitResult>>>,
     pub(super) sampling: Option<Arc<Answering<CreateMessageRequestParams, CreateMessageResult>>>,
     pub(super) roots: Option<Arc<Answering<(), Vec<Root>>>>,
 }
 
-impl Answers {
+impl QuestionHandlers {
     /// The capabilities that the program has by its answers.
-    pub(super) fn capabilities(&self) -> ClientCapabilities {
+    pub(super) fn client_capabilities(&self) -> ClientCapabilities {
         let mut capabilities = ClientCapabilities::default();
         if self.elicitation.is_some() {
             capabilities.elicitation = Some(Default::default());
@@ -95,35 +95,38 @@ pub enum ServerChange {
 }
 
 /// One connection, as its server sees it.
-pub(super) struct Handler {
+pub(super) struct ConnectionHandler {
     pub(super) server: Arc<str>,
     pub(super) client_info: Implementation,
     /// The revision to ask for by `initialize`; `None` for the newest.
     pub(super) protocol: Option<ProtocolVersion>,
-    pub(super) answers: Answers,
-    pub(super) calls: Arc<Calls>,
-    pub(super) questions: Arc<Questions>,
+    pub(super) answers: QuestionHandlers,
+    pub(super) calls: Arc<WaitingCalls>,
+    pub(super) questions: Arc<QuestionLimiter>,
     pub(super) changed: Arc<dyn Fn(ServerChange) + Send + Sync>,
 }
 
-impl Handler {
-    fn question<P>(&self, params: P, call: Option<&ToolContext>) -> Question<P> {
+impl ConnectionHandler {
+    fn question_for<P>(&self, params: P, call: Option<&ToolContext>) -> Question<P> {
         Question { server: self.server.to_string(), params, call: call.cloned() }
     }
 
     /// Admits a question; `allowance` belongs to its call, if it ended a round.
-    async fn admitted(&self, allowance: Option<&Allowance>) -> Result<SemaphorePermit<'_>, ErrorData> {
+    async fn admit_question(
+        &self,
+        allowance: Option<&QuestionAllowance>,
+    ) -> Result<SemaphorePermit<'_>, ErrorData> {
         match allowance {
             Some(allowance) => self.questions.admit_in_round(allowance).await,
-            None => self.questions.admit(self.calls.take_question()).await,
+            None => self.questions.admit_request(self.calls.take_question()).await,
         }
     }
 
-    async fn elicit(
+    async fn answer_elicitation(
         &self,
         params: ElicitRequestParams,
         call: Option<&ToolContext>,
-        allowance: Option<&Allowance>,
+        allowance: Option<&QuestionAllowance>,
     ) -> Result<ElicitResult, ErrorData> {
         match &self.answers.elicitation {
             // The client does not declare that it opens pages.
@@ -131,33 +134,33 @@ impl Handler {
                 Err(ErrorData::invalid_params("the client supports questions by form only", None))
             }
             Some(answer) => {
-                let _permit = self.admitted(allowance).await?;
-                answer(self.question(params, call)).await.map_err(unanswered)
+                let _permit = self.admit_question(allowance).await?;
+                answer(self.question_for(params, call)).await.map_err(unanswered_error)
             }
             None => Ok(ElicitResult::new(ElicitationAction::Decline)),
         }
     }
 
-    async fn sample(
+    async fn answer_sampling(
         &self,
         params: CreateMessageRequestParams,
         call: Option<&ToolContext>,
-        allowance: Option<&Allowance>,
+        allowance: Option<&QuestionAllowance>,
     ) -> Result<CreateMessageResult, ErrorData> {
         match &self.answers.sampling {
             Some(answer) => {
-                let _permit = self.admitted(allowance).await?;
-                answer(self.question(params, call)).await.map_err(unanswered)
+                let _permit = self.admit_question(allowance).await?;
+                answer(self.question_for(params, call)).await.map_err(unanswered_error)
             }
             None => Err(ErrorData::method_not_found::<rmcp::model::CreateMessageRequestMethod>()),
         }
     }
 
-    async fn roots(&self, call: Option<&ToolContext>) -> Result<ListRootsResult, ErrorData> {
+    async fn answer_roots(&self, call: Option<&ToolContext>) -> Result<ListRootsResult, ErrorData> {
         match &self.answers.roots {
             Some(answer) => {
                 let _permit = self.questions.admit_roots()?;
-                Ok(ListRootsResult::new(answer(self.question((), call)).await.map_err(unanswered)?))
+                Ok(ListRootsResult::new(answer(self.question_for((), call)).await.map_err(unanswered_error)?))
             }
             None => Ok(ListRootsResult::default()),
         }
@@ -165,7 +168,7 @@ impl Handler {
 
     /// Answers a request of the server, which belongs to one of the calls that wait. It ends with the request, and with the
     /// last of these calls.
-    async fn during<T>(
+    async fn answer_during_calls<T>(
         &self,
         request: &RequestContext<RoleClient>,
         answer: impl AsyncFnOnce(Option<&ToolContext>) -> Result<T, ErrorData>,
@@ -185,11 +188,11 @@ impl Handler {
     }
 
     /// Answers the questions with which a server ended a round of a call.
-    pub(super) async fn answer(
+    pub(super) async fn answer_round(
         &self,
         questions: InputRequests,
         call: Option<&ToolContext>,
-        allowance: &Allowance,
+        allowance: &QuestionAllowance,
     ) -> Result<BTreeMap<String, Value>, ErrorData> {
         if questions.len() > MAX_QUESTIONS_PER_ROUND {
             return Err(self.questions.too_many_in_round(MAX_QUESTIONS_PER_ROUND));
@@ -198,12 +201,12 @@ impl Handler {
         for (name, question) in questions {
             let answer = match question {
                 InputRequest::Elicitation(it) => {
-                    serde_json::to_value(self.elicit(it.params, call, Some(allowance)).await?)
+                    serde_json::to_value(self.answer_elicitation(it.params, call, Some(allowance)).await?)
                 }
                 InputRequest::CreateMessage(it) => {
-                    serde_json::to_value(self.sample(it.params, call, Some(allowance)).await?)
+                    serde_json::to_value(self.answer_sampling(it.params, call, Some(allowance)).await?)
                 }
-                InputRequest::ListRoots(_) => serde_json::to_value(self.roots(call).await?),
+                InputRequest::ListRoots(_) => serde_json::to_value(self.answer_roots(call).await?),
                 _ => return Err(ErrorData::invalid_request("the question is of an unknown kind", None)),
             };
             let answer = answer.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
@@ -213,13 +216,13 @@ impl Handler {
     }
 }
 
-fn unanswered(error: ToolError) -> ErrorData {
+fn unanswered_error(error: ToolError) -> ErrorData {
     ErrorData::internal_error(error.feedback(), None)
 }
 
-impl ClientHandler for Handler {
+impl ClientHandler for ConnectionHandler {
     fn get_info(&self) -> ClientConfig {
-        let config = ClientConfig::new(self.answers.capabilities(), self.client_info.clone());
+        let config = ClientConfig::new(self.answers.client_capabilities(), self.client_info.clone());
         match &self.protocol {
             Some(version) => config.with_protocol_version(version.clone()),
             None => config,
@@ -231,7 +234,8 @@ impl ClientHandler for Handler {
         params: ElicitRequestParams,
         request: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        self.during(&request, async |call| self.elicit(params, call, None).await).await
+        self.answer_during_calls(&request, async |call| self.answer_elicitation(params, call, None).await)
+            .await
     }
 
     async fn create_message(
@@ -239,11 +243,11 @@ impl ClientHandler for Handler {
         params: CreateMessageRequestParams,
         request: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        self.during(&request, async |call| self.sample(params, call, None).await).await
+        self.answer_during_calls(&request, async |call| self.answer_sampling(params, call, None).await).await
     }
 
     async fn list_roots(&self, request: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        self.during(&request, async |call| self.roots(call).await).await
+        self.answer_during_calls(&request, async |call| self.answer_roots(call).await).await
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

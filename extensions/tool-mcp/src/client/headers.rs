@@ -7,7 +7,7 @@ use tool_runtime::{BoxFuture, ToolContext, ToolError};
 
 use super::{
     config::Endpoint,
-    error::{Cause, ClientError},
+    error::{ClientError, ErrorCause},
     transport::http::{Headers, RequestHeaders, headers_of},
 };
 
@@ -22,24 +22,24 @@ pub struct HeaderRequest<'a> {
 }
 
 /// Returns the headers of a request.
-pub(super) type Provide =
+pub(super) type HeaderProvider =
     dyn for<'a> Fn(HeaderRequest<'a>) -> BoxFuture<'a, Result<HeaderMap, ToolError>> + Send + Sync;
 
 /// The headers that the program gives for each request to a server.
 pub(super) struct HeaderSource {
     server: Arc<str>,
-    provide: Option<Arc<Provide>>,
+    provide: Option<Arc<HeaderProvider>>,
 }
 
 impl HeaderSource {
-    pub(super) fn new(server: Arc<str>, provide: Option<Arc<Provide>>) -> Self {
+    pub(super) fn new(server: Arc<str>, provide: Option<Arc<HeaderProvider>>) -> Self {
         Self { server, provide }
     }
 
     /// Returns the headers of each request of a connection.
     pub(super) async fn connection_headers(&self, endpoint: &Endpoint) -> Result<Headers, ClientError> {
         let mut headers = headers_of(&endpoint.headers)
-            .map_err(|problem| ClientError::new(&self.server, Cause::Config(problem)))?;
+            .map_err(|problem| ClientError::new(&self.server, ErrorCause::Config(problem)))?;
         if let Some(RequestHeaders(own)) = self.request_headers(None).await? {
             headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
@@ -54,7 +54,7 @@ impl HeaderSource {
         let Some(provide) = &self.provide else { return Ok(None) };
         let provided = super::guard::awaited(|| provide(HeaderRequest { server: &self.server, call })).await;
         let headers =
-            provided.map_err(|error| ClientError::new(&self.server, Cause::Program(Box::new(error))))?;
+            provided.map_err(|error| ClientError::new(&self.server, ErrorCause::Program(Box::new(error))))?;
         if headers.is_empty() {
             return Ok(None);
         }

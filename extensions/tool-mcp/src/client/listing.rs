@@ -14,9 +14,9 @@ use tool_runtime::{
 
 use super::{
     connection::Connection,
-    definitions::{MAX_REASON_CHARS, about, malformed},
-    error::{Cause, ClientError},
-    page::{Item, Page, Problem},
+    definitions::{MAX_REASON_CHARS, malformed_diagnostic, tool_diagnostic},
+    error::{ClientError, ErrorCause},
+    page::{ListedItem, Page, Problem},
     requests::RequestSender,
 };
 
@@ -35,36 +35,36 @@ impl<T> Default for Listing<T> {
     }
 }
 
-impl<T: Item> Listing<T> {
+impl<T: ListedItem> Listing<T> {
     fn add(&mut self, page: Page<T>) {
         self.items.extend(page.items);
         self.diagnostics.extend(page.problems.iter().map(|problem| match problem {
-            Problem::Item { name, reason } => malformed(name, reason),
+            Problem::ListedItem { name, reason } => malformed_diagnostic(name, reason),
             Problem::Members { name, members } => {
                 let members = members.join("`, `");
                 let problem = format!("its `{members}` cannot be read, and is ignored");
-                about(Severity::Warning, "unreadable_hint", name, &problem)
+                tool_diagnostic(Severity::Warning, "unreadable_hint", name, &problem)
             }
             Problem::Form { name, members } => {
                 let members = members.join("`, `");
                 let problem = format!(
                     "its `{members}` is not in the form of the protocol, and is read as far as it can be"
                 );
-                about(Severity::Warning, "unreadable_hint", name, &problem)
+                tool_diagnostic(Severity::Warning, "unreadable_hint", name, &problem)
             }
-            Problem::Cursor(cursor) => cut::<T>(&format!("its cursor is no text: {cursor}")),
+            Problem::Cursor(cursor) => cut_diagnostic::<T>(&format!("its cursor is no text: {cursor}")),
         }));
     }
 
     /// Adds the diagnostic of a listing of which a part is missing.
-    fn cut(mut self, reason: &str) -> Self {
-        self.diagnostics.push(cut::<T>(reason));
+    fn cut_short(mut self, reason: &str) -> Self {
+        self.diagnostics.push(cut_diagnostic::<T>(reason));
         self
     }
 }
 
 /// The diagnostic of a listing of which a part may be missing.
-fn cut<T: Item>(reason: &str) -> Diagnostic {
+fn cut_diagnostic<T: ListedItem>(reason: &str) -> Diagnostic {
     let reason = Escape::LINE.at_most(MAX_REASON_CHARS).text(reason);
     let message = format!("the list of {} ends early, and some may be missing: {reason}", T::MEMBER);
     Diagnostic::new(Severity::Warning, "listing_cut", message)
@@ -72,13 +72,13 @@ fn cut<T: Item>(reason: &str) -> Diagnostic {
 
 impl RequestSender {
     /// Lists all pages; again from the first page if the connection was lost. The time of the listing goes on.
-    pub(super) async fn list_all<T: Item>(&self) -> Result<Listing<T>, ClientError> {
+    pub(super) async fn list_all<T: ListedItem>(&self) -> Result<Listing<T>, ClientError> {
         let started = OnceLock::new();
         self.connection.with_reconnects(|connection| self.list_pages(connection, &started)).await
     }
 
     /// Reads all pages within the limits of a listing. What goes beyond is left out, with a diagnostic.
-    async fn list_pages<T: Item>(
+    async fn list_pages<T: ListedItem>(
         &self,
         connection: Arc<Connection>,
         started: &OnceLock<Instant>,
@@ -94,47 +94,52 @@ impl RequestSender {
             let answer = match tokio::time::timeout(time_left, self.send(&connection, request)).await {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(error)) if page_number == 0 || error.is_loss() => return Err(error),
-                Ok(Err(error)) => return Ok(listing.cut(&error.to_string())),
+                Ok(Err(error)) => return Ok(listing.cut_short(&error.to_string())),
                 Err(_) if page_number == 0 => {
-                    return Err(self.connection.connector.error(Cause::TimedOut(limits.listing_timeout)));
+                    return Err(self
+                        .connection
+                        .connector
+                        .error(ErrorCause::TimedOut(limits.listing_timeout)));
                 }
                 Err(_) => {
-                    return Ok(listing.cut(&format!("it takes longer than {:?}", limits.listing_timeout)));
+                    return Ok(
+                        listing.cut_short(&format!("it takes longer than {:?}", limits.listing_timeout))
+                    );
                 }
             };
-            let page = match Page::<T>::read(answer) {
+            let page = match Page::<T>::read_answer(answer) {
                 Some(page) => page,
                 None if page_number == 0 => {
-                    return Err(self.unusable(format!("it is no list of {}", T::MEMBER)));
+                    return Err(self.unusable_answer(format!("it is no list of {}", T::MEMBER)));
                 }
-                None => return Ok(listing.cut(&format!("a page is no list of {}", T::MEMBER))),
+                None => return Ok(listing.cut_short(&format!("a page is no list of {}", T::MEMBER))),
             };
             bytes = bytes.saturating_add(page.bytes);
             if bytes > limits.max_listing_bytes {
                 let reason =
                     format!("it is larger than {} bytes (`max_listing_bytes`)", limits.max_listing_bytes);
                 if page_number == 0 {
-                    return Err(self.unusable(reason));
+                    return Err(self.unusable_answer(reason));
                 }
-                return Ok(listing.cut(&reason));
+                return Ok(listing.cut_short(&reason));
             }
             let next = page.next.clone();
             if !page.items.is_empty() && listing.items.ends_with(&page.items) {
-                return Ok(listing.cut("its pages repeat: a page comes again"));
+                return Ok(listing.cut_short("its pages repeat: a page comes again"));
             }
             listing.add(page);
             if listing.items.len() + listing.diagnostics.len() > T::MAX_ITEMS {
                 listing.items.truncate(T::MAX_ITEMS);
-                return Ok(listing.cut(&format!("it has more than {} items", T::MAX_ITEMS)));
+                return Ok(listing.cut_short(&format!("it has more than {} items", T::MAX_ITEMS)));
             }
             match next {
                 None => return Ok(listing),
                 Some(next) if !cursors.insert(next.clone()) => {
-                    return Ok(listing.cut("its pages repeat: a cursor comes again"));
+                    return Ok(listing.cut_short("its pages repeat: a cursor comes again"));
                 }
                 next => cursor = next,
             }
         }
-        Ok(listing.cut(&format!("it has more than {MAX_PAGES} pages")))
+        Ok(listing.cut_short(&format!("it has more than {MAX_PAGES} pages")))
     }
 }

@@ -56,7 +56,7 @@ mod tool_list;
 mod transport;
 
 #[cfg(feature = "cli")]
-pub(crate) use self::error::chain;
+pub(crate) use self::error::error_chain;
 #[cfg(feature = "http")]
 pub(crate) use self::guard::awaited;
 #[cfg(feature = "http")]
@@ -74,4 +74,4 @@ pub use self::{
     servers::{McpServers, ServersError},
     set::McpToolSet,
 };
-pub(crate) use self::{config::shown_url, tool::output};
+pub(crate) use self::{config::shown_url, tool::tool_output};

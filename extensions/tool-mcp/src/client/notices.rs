@@ -29,7 +29,7 @@ impl Notices {
     }
 
     /// Adds a warning about an answer; `tool` is the name of the tool that it belongs to.
-    pub(super) fn warn(&self, code: &'static str, tool: Option<&str>, problem: &str) {
+    pub(super) fn add_warning(&self, code: &'static str, tool: Option<&str>, problem: &str) {
         let problem = Escape::LINE.at_most(MAX_PROBLEM_CHARS).text(problem);
         let mut diagnostic = Diagnostic::new(Severity::Warning, code, problem);
         if let Some(tool) = tool {
@@ -51,7 +51,7 @@ impl Notices {
     }
 
     /// Returns the diagnostics.
-    pub(super) fn all(&self) -> Vec<Diagnostic> {
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         self.diagnostics.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }

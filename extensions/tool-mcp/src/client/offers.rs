@@ -78,7 +78,7 @@ impl McpToolSet {
             .await?
         {
             ServerResult::GetPromptResult(prompt) => Ok(prompt),
-            _ => Err(requests.unusable(OTHER_KIND)),
+            _ => Err(requests.unusable_answer(OTHER_KIND)),
         }
     }
 
@@ -101,7 +101,7 @@ impl McpToolSet {
             .await?
         {
             ServerResult::ReadResourceResult(resource) => Ok(resource),
-            _ => Err(requests.unusable(OTHER_KIND)),
+            _ => Err(requests.unusable_answer(OTHER_KIND)),
         }
     }
 
@@ -114,7 +114,7 @@ impl McpToolSet {
         let request = || ClientRequest::CompleteRequest(CompleteRequest::new(params.clone()));
         match self.send_repeatable(request).await? {
             ServerResult::CompleteResult(completions) => Ok(completions),
-            _ => Err(self.requests().unusable(OTHER_KIND)),
+            _ => Err(self.requests().unusable_answer(OTHER_KIND)),
         }
     }
 

@@ -22,7 +22,7 @@ const MAX_NAMED_PARTS: usize = 10;
 const MAX_PROBLEM_CHARS: usize = 300;
 
 /// An item of a listing.
-pub(super) trait Item: DeserializeOwned + Serialize + PartialEq {
+pub(super) trait ListedItem: DeserializeOwned + Serialize + PartialEq {
     /// The member of a page that has the items.
     const MEMBER: &'static str;
     /// The members without which an item is of no use.
@@ -38,14 +38,14 @@ pub(super) trait Item: DeserializeOwned + Serialize + PartialEq {
 
     /// Adds the defaults of members that a server left out. Returns the names of the members that it read although they
     /// are not in the form of the protocol.
-    fn complete(_: &mut Map<String, Value>) -> Vec<String> {
+    fn complete_members(_: &mut Map<String, Value>) -> Vec<String> {
         Vec::new()
     }
 }
 
 macro_rules! item {
     ($item:ty, $member:literal, [$($required:literal),*], $request:ident, $result:ident . $items:ident $($more:tt)*) => {
-        impl Item for $item {
+        impl ListedItem for $item {
             const MEMBER: &'static str = $member;
             const REQUIRED: &'static [&'static str] = &[$($required),*];
 
@@ -68,7 +68,7 @@ macro_rules! item {
 item! { RawTool, "tools", ["name", "inputSchema"], ListToolsRequest, ListToolsResult.tools
     const MAX_ITEMS: usize = 10_000;
 
-    fn complete(tool: &mut Map<String, Value>) -> Vec<String> {
+    fn complete_members(tool: &mut Map<String, Value>) -> Vec<String> {
         let (schema, member) = input_schema(tool);
         tool.insert("inputSchema".to_owned(), schema);
         member.into_iter().map(str::to_owned).collect()
@@ -76,13 +76,13 @@ item! { RawTool, "tools", ["name", "inputSchema"], ListToolsRequest, ListToolsRe
 }
 item! { Prompt, "prompts", ["name"], ListPromptsRequest, ListPromptsResult.prompts }
 item! { Resource, "resources", ["uri", "name"], ListResourcesRequest, ListResourcesResult.resources
-    fn complete(resource: &mut Map<String, Value>) -> Vec<String> {
+    fn complete_members(resource: &mut Map<String, Value>) -> Vec<String> {
         name_by(resource, "uri")
     }
 }
 item! { ResourceTemplate, "resourceTemplates", ["uriTemplate", "name"],
     ListResourceTemplatesRequest, ListResourceTemplatesResult.resource_templates
-    fn complete(template: &mut Map<String, Value>) -> Vec<String> {
+    fn complete_members(template: &mut Map<String, Value>) -> Vec<String> {
         name_by(template, "uriTemplate")
     }
 }
@@ -134,7 +134,7 @@ pub(super) struct Page<T> {
 /// A part of a page that cannot be read.
 pub(super) enum Problem {
     /// An item, by its name: it is left out.
-    Item { name: String, reason: String },
+    ListedItem { name: String, reason: String },
     /// Members of an item, which are ignored.
     Members { name: String, members: Vec<String> },
     /// Members of an item that are not in the form of the protocol, but were read.
@@ -143,9 +143,9 @@ pub(super) enum Problem {
     Cursor(String),
 }
 
-impl<T: Item> Page<T> {
+impl<T: ListedItem> Page<T> {
     /// Reads a page; `None` if the answer is none.
-    pub(super) fn read(answer: ServerResult) -> Option<Self> {
+    pub(super) fn read_answer(answer: ServerResult) -> Option<Self> {
         if let ServerResult::CustomResult(value) = answer {
             return Self::read_parts(value.0);
         }
@@ -161,7 +161,7 @@ impl<T: Item> Page<T> {
         match value.get("nextCursor") {
             None | Some(Value::Null) => {}
             Some(Value::String(cursor)) => page.next = Some(cursor.clone()),
-            Some(other) => page.problems.push(Problem::Cursor(bounded(&other.to_string()))),
+            Some(other) => page.problems.push(Problem::Cursor(bounded_text(&other.to_string()))),
         }
         for item in received {
             // What goes beyond is not used: the listing ends.
@@ -175,36 +175,36 @@ impl<T: Item> Page<T> {
 
     fn add(&mut self, mut item: Value) {
         let other_form = match &mut item {
-            Value::Object(members) => T::complete(members),
+            Value::Object(members) => T::complete_members(members),
             _ => Vec::new(),
         };
-        let name = bounded(item.get("name").and_then(Value::as_str).unwrap_or("without a name"));
+        let name = bounded_text(item.get("name").and_then(Value::as_str).unwrap_or("without a name"));
         if !other_form.is_empty() {
             self.problems.push(Problem::Form { name: name.clone(), members: other_form });
         }
         let reason = match T::deserialize(&item) {
             Ok(item) => return self.items.push(item),
-            Err(error) => bounded(&error.to_string()),
+            Err(error) => bounded_text(&error.to_string()),
         };
-        match reduced::<T>(item) {
+        match read_reduced::<T>(item) {
             Some((item, members)) => {
                 self.problems.push(Problem::Members { name, members });
                 self.items.push(item);
             }
-            None => self.problems.push(Problem::Item { name, reason }),
+            None => self.problems.push(Problem::ListedItem { name, reason }),
         }
     }
 }
 
 /// Reads an item without the parts that cannot be read, and returns the paths of these.
-fn reduced<T: Item>(item: Value) -> Option<(T, Vec<String>)> {
+fn read_reduced<T: ListedItem>(item: Value) -> Option<(T, Vec<String>)> {
     let Value::Object(members) = item else { return None };
     let (mut read, other): (Map<_, _>, Map<_, _>) =
         members.into_iter().partition(|(name, _)| T::REQUIRED.contains(&name.as_str()));
     let mut parts = PartReader { ignored: Vec::new(), parts_left: MAX_PARTS };
     for (name, value) in other {
-        let read_part = |part: &Value| is_readable::<T>(&name, part.clone());
-        if let Some(part) = parts.read(&name, value, &read_part) {
+        let is_readable = |part: &Value| is_readable::<T>(&name, part.clone());
+        if let Some(part) = parts.read_part(&name, value, &is_readable) {
             read.insert(name, part);
         }
     }
@@ -212,7 +212,7 @@ fn reduced<T: Item>(item: Value) -> Option<(T, Vec<String>)> {
 }
 
 /// Returns `true` if an item with this member, and nothing else that can fail, is readable.
-fn is_readable<T: Item>(name: &str, value: Value) -> bool {
+fn is_readable<T: ListedItem>(name: &str, value: Value) -> bool {
     let placeholder = |required: &str| if required == "inputSchema" { json!({}) } else { json!("x") };
     let mut item: Map<_, _> =
         T::REQUIRED.iter().map(|required| ((*required).to_owned(), placeholder(required))).collect();
@@ -229,9 +229,9 @@ struct PartReader {
 
 impl PartReader {
     /// Returns what is readable of a value; `path` is its place, and `is_readable` tries a value in its place.
-    fn read(&mut self, path: &str, value: Value, is_readable: &dyn Fn(&Value) -> bool) -> Option<Value> {
+    fn read_part(&mut self, path: &str, value: Value, is_readable: &dyn Fn(&Value) -> bool) -> Option<Value> {
         let Some(parts_left) = self.parts_left.checked_sub(1) else {
-            self.ignore(path);
+            self.ignore_part(path);
             return None;
         };
         self.parts_left = parts_left;
@@ -244,12 +244,12 @@ impl PartReader {
                 let mut read = Vec::new();
                 for (index, element) in elements.into_iter().enumerate() {
                     let is_readable = |element: &Value| is_readable(&json!([element]));
-                    read.extend(self.read(&format!("{path}[{index}]"), element, &is_readable));
+                    read.extend(self.read_part(&format!("{path}[{index}]"), element, &is_readable));
                 }
                 Some(read.into())
             }
             _ => {
-                self.ignore(path);
+                self.ignore_part(path);
                 None
             }
         }
@@ -266,7 +266,7 @@ impl PartReader {
         let mut read = match [required, Map::new()].into_iter().find(|it| is_readable(&it.clone().into())) {
             Some(required) => required,
             None => {
-                self.ignore(path);
+                self.ignore_part(path);
                 return None;
             }
         };
@@ -277,22 +277,22 @@ impl PartReader {
                 members.insert(name.clone(), value.clone());
                 is_readable(&members.into())
             };
-            if let Some(value) = self.read(&format!("{path}.{name}"), value, &is_readable) {
+            if let Some(value) = self.read_part(&format!("{path}.{name}"), value, &is_readable) {
                 read.insert(name.clone(), value);
             }
         }
         Some(read.into())
     }
 
-    fn ignore(&mut self, path: &str) {
+    fn ignore_part(&mut self, path: &str) {
         if self.ignored.len() < MAX_NAMED_PARTS {
-            self.ignored.push(bounded(path));
+            self.ignored.push(bounded_text(path));
         }
     }
 }
 
 /// Shortens a text of a server within a problem.
-fn bounded(text: &str) -> String {
+fn bounded_text(text: &str) -> String {
     text.chars().take(MAX_PROBLEM_CHARS).collect()
 }
 

@@ -14,7 +14,7 @@ use tool_runtime::{
 
 use super::{
     definitions::DefinitionReader,
-    error::{Cause, ClientError},
+    error::{ClientError, ErrorCause},
     requests::RequestSender,
 };
 
@@ -39,12 +39,12 @@ impl Pinned {
         Self { pins, warns, differing: Mutex::default() }
     }
 
-    pub(super) fn warns(&self) -> bool {
+    pub(super) fn only_warns(&self) -> bool {
         self.warns
     }
 
     /// Compares the tools of a listing, and returns a diagnostic for each that differs.
-    pub(super) fn compare<'a>(
+    pub(super) fn compare_definitions<'a>(
         &self,
         definitions: impl Iterator<Item = &'a ToolDefinition> + Clone,
         version: u64,
@@ -62,14 +62,14 @@ impl Pinned {
                 tools.insert((*raw).to_owned(), change.clone());
             }
         }
-        let mut diagnostics: Vec<_> = tools.values().map(|change| self.diagnostic(change)).collect();
+        let mut diagnostics: Vec<_> = tools.values().map(|change| self.change_diagnostic(change)).collect();
         diagnostics.sort_by(|one, other| one.location.tool.cmp(&other.location.tool));
         let differing = Differing { version, tools: Arc::new(tools) };
         *self.differing.lock().unwrap_or_else(PoisonError::into_inner) = Some(differing);
         diagnostics
     }
 
-    fn diagnostic(&self, change: &Change) -> Diagnostic {
+    fn change_diagnostic(&self, change: &Change) -> Diagnostic {
         let (severity, code) = match (self.warns, change.kind) {
             (true, ChangeKind::Added) => (Severity::Warning, "not_pinned"),
             (false, ChangeKind::Added) => (Severity::Error, "not_pinned"),
@@ -84,7 +84,7 @@ impl Pinned {
     }
 
     /// Returns `true` if a tool may be used; `raw` is its name at the server.
-    pub(super) fn admits(&self, raw: &str) -> bool {
+    pub(super) fn admits_tool(&self, raw: &str) -> bool {
         let differing = self.differing.lock().unwrap_or_else(PoisonError::into_inner);
         self.warns || differing.as_ref().is_some_and(|it| !it.tools.contains_key(raw))
     }
@@ -105,7 +105,7 @@ impl CurrentPins {
     }
 
     /// Returns the pins, if there are any.
-    pub(super) fn pinned(&self) -> Option<Arc<Pinned>> {
+    pub(super) fn get(&self) -> Option<Arc<Pinned>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -120,21 +120,21 @@ impl CurrentPins {
         definitions: &DefinitionReader,
         requests: &RequestSender,
     ) -> Result<(), ClientError> {
-        let Some(pinned) = self.pinned().filter(|pinned| !pinned.warns) else { return Ok(()) };
+        let Some(pinned) = self.get().filter(|pinned| !pinned.warns) else { return Ok(()) };
         let connector = &requests.connection.connector;
-        let version = connector.changes.version();
+        let version = connector.changes.tools_version();
         if !pinned.is_current(version) {
             let listing = requests.list_all().await?;
             let definitions: Vec<_> = listing
                 .items
                 .iter()
-                .filter_map(|tool| Some(definitions.definition(tool, requests.name()).ok()?.0))
+                .filter_map(|tool| Some(definitions.read_definition(tool, requests.name()).ok()?.0))
                 .collect();
-            pinned.compare(definitions.iter(), version);
+            pinned.compare_definitions(definitions.iter(), version);
         }
-        match pinned.admits(raw) {
+        match pinned.admits_tool(raw) {
             true => Ok(()),
-            false => Err(connector.error(Cause::Pinned(Escape::LINE.at_most(100).text(raw)))),
+            false => Err(connector.error(ErrorCause::Pinned(Escape::LINE.at_most(100).text(raw)))),
         }
     }
 }

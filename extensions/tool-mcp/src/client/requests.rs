@@ -9,11 +9,11 @@ use tool_runtime::ToolContext;
 
 use super::{
     config::ServerConfig,
-    connection::{Connection, Parts},
-    error::{Cause, ClientError},
-    questions::Allowance,
+    connection::{Connection, RequestParts},
+    error::{ClientError, ErrorCause},
+    questions::QuestionAllowance,
     shared_connection::SharedConnection,
-    transport::Slot,
+    transport::CallSlot,
 };
 
 /// The answers of the program to the questions of a round, and the state to return with them.
@@ -48,15 +48,16 @@ impl RequestSender {
         &self,
         connection: &Connection,
         request: ClientRequest,
-        slot: Option<Slot>,
+        slot: Option<CallSlot>,
     ) -> Result<ServerResult, ClientError> {
         #[cfg_attr(not(feature = "http"), expect(unused_mut, reason = "headers are of HTTP"))]
-        let mut parts = Parts { timeouts: Some(self.config().timeouts()), slot, ..Parts::default() };
+        let mut parts =
+            RequestParts { timeouts: Some(self.config().timeouts()), slot, ..RequestParts::default() };
         #[cfg(feature = "http")]
         {
             parts.headers = self.connection.connector.headers.request_headers(None).await?;
         }
-        connection.request(request, parts).await
+        connection.send_request(request, parts).await
     }
 
     /// Sends a request until its result asks for no more input.
@@ -66,9 +67,9 @@ impl RequestSender {
         request: impl Fn(RoundAnswers) -> ClientRequest,
     ) -> Result<ServerResult, ClientError> {
         let mut answers = (None, None);
-        let allowance = Allowance::new(&self.config().limits);
+        let allowance = QuestionAllowance::new(&self.config().limits);
         for _ in 0..DEFAULT_MRTR_MAX_ROUNDS {
-            let (slot, _reports) = Slot::new(None, Arc::clone(&allowance));
+            let (slot, _reports) = CallSlot::new(None, Arc::clone(&allowance));
             match self.send_with_slot(&connection, request(answers), Some(slot)).await? {
                 ServerResult::InputRequiredResult(required) => {
                     answers = self.answer_questions(&connection, required, None, &allowance).await?;
@@ -76,11 +77,11 @@ impl RequestSender {
                 result => return Ok(result),
             }
         }
-        Err(self.unusable("it asks for input again and again"))
+        Err(self.unusable_answer("it asks for input again and again"))
     }
 
-    pub(super) fn unusable(&self, message: impl Into<String>) -> ClientError {
-        ClientError::unusable(self.name(), message)
+    pub(super) fn unusable_answer(&self, message: impl Into<String>) -> ClientError {
+        ClientError::unusable_answer(self.name(), message)
     }
 
     /// Answers the questions of a server, for the next round.
@@ -89,17 +90,17 @@ impl RequestSender {
         connection: &Connection,
         required: InputRequiredResult,
         context: Option<&ToolContext>,
-        allowance: &Allowance,
+        allowance: &QuestionAllowance,
     ) -> Result<(Option<InputResponses>, Option<String>), ClientError> {
         let questions = required.input_requests.unwrap_or_default();
         if questions.is_empty() && required.request_state.is_none() {
-            return Err(self.unusable("it asks for input, and says not which"));
+            return Err(self.unusable_answer("it asks for input, and says not which"));
         }
-        let answers = connection.handler.answer(questions, context, allowance).await;
+        let answers = connection.handler.answer_round(questions, context, allowance).await;
         let answers = answers.map_err(|error| match error.code {
             // The question, and not the answer of the program.
-            ErrorCode::INVALID_REQUEST => self.unusable(error.message),
-            _ => self.connection.connector.error(Cause::Refused(error)),
+            ErrorCode::INVALID_REQUEST => self.unusable_answer(error.message),
+            _ => self.connection.connector.error(ErrorCause::Refused(error)),
         })?;
         Ok(((!answers.is_empty()).then_some(answers), required.request_state))
     }

@@ -14,7 +14,7 @@ use tool_runtime::{
 
 use super::{
     McpToolSet, McpToolSetBuilder,
-    config::{ConfigError, ServerConfig, Wire},
+    config::{ConfigDocument, ConfigError, ServerConfig},
 };
 
 /// The servers of an `mcpServers` file.
@@ -65,7 +65,7 @@ impl McpServers {
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ServersError> {
         let path = path.as_ref();
         let of_file = |cause| ServersError { file: path.display().to_string(), cause };
-        let text = std::fs::read_to_string(path).map_err(|error| of_file(Cause::Io(error)))?;
+        let text = std::fs::read_to_string(path).map_err(|error| of_file(ErrorCause::Io(error)))?;
         Self::parse(&text).map_err(|error| of_file(error.cause))
     }
 
@@ -80,17 +80,18 @@ impl McpServers {
         let file: File = serde_json::from_str(text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
             let problem = error.to_string();
-            invalid(Cause::Json(match error.is_data() {
+            invalid(ErrorCause::Json(match error.is_data() {
                 true if problem.starts_with(SERVER) => problem,
                 true => format!("no object of servers at {place}"),
                 false => format!("not valid JSON at {place}"),
             }))
         })?;
         let Some(Named(entries)) = file.mcp_servers.or(file.servers) else {
-            return Err(invalid(Cause::None));
+            return Err(invalid(ErrorCause::None));
         };
         let mut diagnostics = Vec::new();
-        let servers = entries.into_iter().map(|(name, entry)| Server::read(name, entry, &mut diagnostics));
+        let servers =
+            entries.into_iter().map(|(name, entry)| Server::read_entry(name, entry, &mut diagnostics));
         Ok(Self { servers: servers.collect(), diagnostics })
     }
 
@@ -157,7 +158,7 @@ impl McpServers {
 }
 
 impl Server {
-    fn read(name: String, entry: Value, diagnostics: &mut Vec<Diagnostic>) -> Self {
+    fn read_entry(name: String, entry: Value, diagnostics: &mut Vec<Diagnostic>) -> Self {
         let shown = Escape::LINE.at_most(100).text(&name);
         let Value::Object(mut entry) = entry else {
             let error = ConfigError::new(&shown, "it is not an object");
@@ -167,29 +168,33 @@ impl Server {
         let disabled = entry.remove("disabled").is_some_and(|value| value == true);
         let enabled = entry.remove("enabled").is_none_or(|value| value != false);
         let unknown: Vec<_> =
-            entry.keys().filter(|key| !Wire::KEYS.contains(&key.as_str())).cloned().collect();
+            entry.keys().filter(|key| !ConfigDocument::KEYS.contains(&key.as_str())).cloned().collect();
         for key in unknown {
             entry.shift_remove(&key);
             let key = Escape::LINE.at_most(100).text(&key);
             let message = format!("the member `{key}` of the server `{shown}` is unknown, and has no effect");
             diagnostics.push(Diagnostic::new(Severity::Warning, "unknown_member", message));
         }
-        let config = Self::config(&name, &shown, entry);
+        let config = Self::entry_config(&name, &shown, entry);
         if let Err(error) = &config {
             diagnostics.push(Diagnostic::new(Severity::Error, "invalid_server", error.to_string()));
         }
         Self { name, disabled: disabled || !enabled, config }
     }
 
-    fn config(name: &str, shown: &str, mut entry: Map<String, Value>) -> Result<ServerConfig, ConfigError> {
+    fn entry_config(
+        name: &str,
+        shown: &str,
+        mut entry: Map<String, Value>,
+    ) -> Result<ServerConfig, ConfigError> {
         entry.insert("name".to_owned(), name.into());
         // The messages of `serde` may show values.
         for (key, value) in &entry {
-            Wire::check(key, value).map_err(|problem| ConfigError::new(shown, problem))?;
+            ConfigDocument::check_member(key, value).map_err(|problem| ConfigError::new(shown, problem))?;
         }
-        let wire: Wire = serde_json::from_value(Value::Object(entry))
+        let wire: ConfigDocument = serde_json::from_value(Value::Object(entry))
             .map_err(|_| ConfigError::new(shown, "a member is of the wrong type, or there by two names"))?;
-        ServerConfig::unchecked(wire)
+        ServerConfig::without_validation(wire)
     }
 }
 
@@ -242,11 +247,11 @@ impl<'de> Deserialize<'de> for Named {
 pub struct ServersError {
     /// Empty for a text.
     file: String,
-    cause: Cause,
+    cause: ErrorCause,
 }
 
 #[derive(Debug)]
-enum Cause {
+enum ErrorCause {
     Io(io::Error),
     Json(String),
     None,
@@ -258,9 +263,9 @@ impl fmt::Display for ServersError {
             write!(f, "`{}`: ", self.file)?;
         }
         match &self.cause {
-            Cause::Io(_) => f.write_str("the servers cannot be read"),
-            Cause::Json(problem) => write!(f, "the servers cannot be read: {problem}"),
-            Cause::None => f.write_str("there is no member `mcpServers`"),
+            ErrorCause::Io(_) => f.write_str("the servers cannot be read"),
+            ErrorCause::Json(problem) => write!(f, "the servers cannot be read: {problem}"),
+            ErrorCause::None => f.write_str("there is no member `mcpServers`"),
         }
     }
 }
@@ -268,8 +273,8 @@ impl fmt::Display for ServersError {
 impl std::error::Error for ServersError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.cause {
-            Cause::Io(error) => Some(error),
-            Cause::Json(_) | Cause::None => None,
+            ErrorCause::Io(error) => Some(error),
+            ErrorCause::Json(_) | ErrorCause::None => None,
         }
     }
 }

@@ -13,14 +13,14 @@ use tool_runtime::{
 };
 
 use super::{
-    call::{Call, ToolCaller},
+    call::{RemoteCall, ToolCaller},
     config::ServerConfig,
     connector::Connector,
     error::ClientError,
     handler::ServerChange,
     pins::Pinned,
     requests::RequestSender,
-    tool::repeatable,
+    tool::is_repeatable,
     tool_list::ToolList,
 };
 
@@ -58,17 +58,17 @@ use super::{
 /// ```
 #[derive(Clone)]
 pub struct McpToolSet {
-    inner: Arc<Inner>,
+    inner: Arc<ToolSetState>,
 }
 
-struct Inner {
+struct ToolSetState {
     caller: Arc<ToolCaller>,
     tools: Mutex<Arc<ToolList>>,
 }
 
 impl McpToolSet {
     pub(super) fn new(caller: ToolCaller) -> Self {
-        Self { inner: Arc::new(Inner { caller: Arc::new(caller), tools: Mutex::default() }) }
+        Self { inner: Arc::new(ToolSetState { caller: Arc::new(caller), tools: Mutex::default() }) }
     }
 
     pub(super) fn requests(&self) -> &RequestSender {
@@ -108,17 +108,17 @@ impl McpToolSet {
     /// Lists the tools that the filters keep and that are as they were pinned, with the diagnostics of the others. Asks the
     /// server.
     pub(crate) async fn list_admitted(&self) -> Result<(Vec<RawTool>, Vec<Diagnostic>), ClientError> {
-        let version = self.connector().changes.version();
+        let version = self.connector().changes.tools_version();
         let reader = &self.inner.caller.definitions;
         let mut listing = self.requests().list_all::<RawTool>().await?;
-        listing.items.retain(|tool| reader.keeps(&tool.name));
-        if let Some(pinned) = self.inner.caller.pins.pinned() {
-            let definition = |tool: &RawTool| Some(reader.definition(tool, self.name()).ok()?.0);
+        listing.items.retain(|tool| reader.includes_tool(&tool.name));
+        if let Some(pinned) = self.inner.caller.pins.get() {
+            let definition = |tool: &RawTool| Some(reader.read_definition(tool, self.name()).ok()?.0);
             // A pin is of a definition.
-            listing.items.retain(|tool| pinned.warns() || definition(tool).is_some());
+            listing.items.retain(|tool| pinned.only_warns() || definition(tool).is_some());
             let definitions: Vec<_> = listing.items.iter().filter_map(definition).collect();
-            listing.diagnostics.extend(pinned.compare(definitions.iter(), version));
-            listing.items.retain(|tool| pinned.admits(&tool.name));
+            listing.diagnostics.extend(pinned.compare_definitions(definitions.iter(), version));
+            listing.items.retain(|tool| pinned.admits_tool(&tool.name));
         }
         Ok((listing.items, listing.diagnostics))
     }
@@ -134,12 +134,12 @@ impl McpToolSet {
         arguments: Map<String, Value>,
     ) -> Result<CallToolResult, ClientError> {
         let list = self.inner.last_list();
-        let known = list.tools.iter().find(|it| it.raw().name == tool);
-        let call = Call {
+        let known = list.tools.iter().find(|it| it.raw_definition().name == tool);
+        let call = RemoteCall {
             tool,
             arguments,
             meta: Map::new(),
-            repeatable: known.is_some_and(|tool| repeatable(tool.raw())),
+            repeatable: known.is_some_and(|tool| is_repeatable(tool.raw_definition())),
             context: None,
         };
         self.inner.caller.call(call).await
@@ -153,7 +153,8 @@ impl McpToolSet {
         arguments: Map<String, Value>,
     ) -> Result<CallToolResult, ClientError> {
         let caller = &self.inner.caller;
-        let call = Call { tool, arguments, meta: caller.meta_of(cx), repeatable: false, context: Some(cx) };
+        let call =
+            RemoteCall { tool, arguments, meta: caller.meta_of(cx), repeatable: false, context: Some(cx) };
         caller.call(call).await
     }
 
@@ -164,9 +165,9 @@ impl McpToolSet {
     /// If there is no connection.
     pub async fn server_info(&self) -> Result<ServerPeerInfo, ClientError> {
         let connection = self.requests().connection.get_or_connect().await?;
-        let info = connection.server();
+        let info = connection.server_info();
         info.map(|info| (*info).clone())
-            .ok_or_else(|| self.requests().unusable("it does not describe itself"))
+            .ok_or_else(|| self.requests().unusable_answer("it does not describe itself"))
     }
 
     /// Returns the diagnostics of the last listing (tools that are left out, renamed, or not as they were pinned), and those of
@@ -192,7 +193,7 @@ impl McpToolSet {
     #[must_use]
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut diagnostics = self.inner.last_list().diagnostics.clone();
-        diagnostics.extend(self.connector().notices.all());
+        diagnostics.extend(self.connector().notices.diagnostics());
         diagnostics
     }
 
@@ -204,16 +205,16 @@ impl McpToolSet {
     pub async fn current_pins(&self) -> Result<Pins, ClientError> {
         let reader = &self.inner.caller.definitions;
         let listing = self.requests().list_all::<RawTool>().await?;
-        let definitions = listing.items.iter().filter(|tool| reader.keeps(&tool.name));
+        let definitions = listing.items.iter().filter(|tool| reader.includes_tool(&tool.name));
         let definitions: Vec<_> =
-            definitions.filter_map(|tool| Some(reader.definition(tool, self.name()).ok()?.0)).collect();
+            definitions.filter_map(|tool| Some(reader.read_definition(tool, self.name()).ok()?.0)).collect();
         Ok(Pins::of_definitions(&definitions))
     }
 
     /// Sets or renews the pins: see [`McpToolSetBuilder::pins`](super::McpToolSetBuilder::pins).
     pub fn set_pins(&self, pins: Pins) {
         let current = &self.inner.caller.pins;
-        let warns = current.pinned().is_some_and(|before| before.warns());
+        let warns = current.get().is_some_and(|before| before.only_warns());
         current.replace(Pinned::new(pins, warns));
         self.connector().changes.announce(ServerChange::Tools);
     }
@@ -225,7 +226,7 @@ impl McpToolSet {
     }
 }
 
-impl Inner {
+impl ToolSetState {
     /// Returns the tools as last listed.
     fn last_list(&self) -> Arc<ToolList> {
         Arc::clone(&self.tools.lock().unwrap_or_else(PoisonError::into_inner))
@@ -234,7 +235,7 @@ impl Inner {
     /// Returns the tools as last listed, if the server announced no change since.
     async fn current_list(&self) -> Result<Arc<ToolList>, ClientError> {
         let list = self.last_list();
-        match list.version == self.caller.requests.connection.connector.changes.version() {
+        match list.version == self.caller.requests.connection.connector.changes.tools_version() {
             true => Ok(list),
             false => self.list_tools().await,
         }
@@ -242,12 +243,13 @@ impl Inner {
 
     async fn list_tools(&self) -> Result<Arc<ToolList>, ClientError> {
         let requests = &self.caller.requests;
-        let version = requests.connection.connector.changes.version();
+        let version = requests.connection.connector.changes.tools_version();
         let listing = requests.list_all().await?;
         let mut list = ToolList::read(listing, &self.last_list(), &self.caller, version);
-        if let Some(pinned) = self.caller.pins.pinned() {
-            list.diagnostics.extend(pinned.compare(list.tools.iter().map(|tool| tool.definition()), version));
-            list.tools.retain(|tool| pinned.admits(&tool.raw().name));
+        if let Some(pinned) = self.caller.pins.get() {
+            list.diagnostics
+                .extend(pinned.compare_definitions(list.tools.iter().map(|tool| tool.definition()), version));
+            list.tools.retain(|tool| pinned.admits_tool(&tool.raw_definition().name));
         }
         for diagnostic in &list.diagnostics {
             tracing::warn!(server = requests.name(), "{diagnostic}");

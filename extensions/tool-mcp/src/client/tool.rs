@@ -10,7 +10,7 @@ use tool_runtime::{
     schema::{Arguments, SchemaProblem},
 };
 
-use super::call::{Call, ToolCaller};
+use super::call::{RemoteCall, ToolCaller};
 use crate::content;
 
 /// The ratio up to which a text that is longer than a structured value may be its JSON, indented.
@@ -40,7 +40,7 @@ impl RemoteTool {
     }
 
     /// The definition as the server sent it.
-    pub(super) fn raw(&self) -> &RawTool {
+    pub(super) fn raw_definition(&self) -> &RawTool {
         &self.raw
     }
 
@@ -49,11 +49,11 @@ impl RemoteTool {
             return Err(ToolError::bad_parameter("the arguments of a tool are an object"));
         };
         let metadata = self.definition.metadata();
-        let call = Call {
+        let call = RemoteCall {
             tool: &self.raw.name,
             arguments,
             meta: self.caller.meta_of(cx),
-            repeatable: repeatable(&self.raw),
+            repeatable: is_repeatable(&self.raw),
             context: Some(cx),
         };
         let result = self.caller.call(call).await;
@@ -61,7 +61,7 @@ impl RemoteTool {
         if let Ok(result) = &result {
             self.note_undecodable(result);
         }
-        result.map(|result| output(&result)).map_err(|error| {
+        result.map(|result| tool_output(&result)).map_err(|error| {
             let is_loss = error.is_loss();
             let error = ToolError::from(error);
             if is_loss && is_harmless { error.retryable(true) } else { error }
@@ -74,7 +74,7 @@ impl RemoteTool {
     fn note_undecodable(&self, result: &CallToolResult) {
         for kind in result.content.iter().filter_map(content::undecodable_kind) {
             let problem = format!("the data of a block of the type `{kind}` is not base64");
-            self.caller.requests.connection.connector.notices.warn(
+            self.caller.requests.connection.connector.notices.add_warning(
                 "unreadable_content",
                 Some(&self.raw.name),
                 &problem,
@@ -84,7 +84,7 @@ impl RemoteTool {
 }
 
 /// Returns `true` if the server says that a repeated call does no more than one.
-pub(super) fn repeatable(tool: &RawTool) -> bool {
+pub(super) fn is_repeatable(tool: &RawTool) -> bool {
     tool.annotations
         .as_ref()
         .is_some_and(|hints| hints.read_only_hint == Some(true) || hints.idempotent_hint == Some(true))
@@ -104,7 +104,7 @@ impl Tool for RemoteTool {
 
 /// A result of a server as an output: its content, its structured value and its metadata. The model reads the structured
 /// value first, and once: it is added as text unless the texts of the server have it already.
-pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
+pub(crate) fn tool_output(result: &CallToolResult) -> ToolOutput {
     let mut blocks: Vec<Content> = result.content.iter().map(content::from_block).collect();
     let is_error = result.is_error == Some(true);
     if is_error && blocks.is_empty() && result.structured_content.is_none() {

@@ -13,7 +13,7 @@ use tool_runtime::{
 
 use super::{
     call::ToolCaller,
-    definitions::{about, malformed, peculiarities, unreadable_schema},
+    definitions::{accepted_tool_diagnostics, malformed_diagnostic, schema_diagnostic, tool_diagnostic},
     listing::Listing,
     tool::RemoteTool,
 };
@@ -37,20 +37,22 @@ impl ToolList {
     ) -> Self {
         let definitions = &caller.definitions;
         let known: HashMap<&str, &Arc<RemoteTool>> =
-            before.tools.iter().map(|tool| (tool.raw().name.as_ref(), tool)).collect();
+            before.tools.iter().map(|tool| (tool.raw_definition().name.as_ref(), tool)).collect();
         let mut names = HashMap::new();
         let mut tools = Vec::new();
-        for tool in raw.items.iter().filter(|tool| definitions.keeps(&tool.name)) {
+        for tool in raw.items.iter().filter(|tool| definitions.includes_tool(&tool.name)) {
             let made = match known.get(tool.name.as_ref()) {
-                Some(before) if before.raw() == tool => Ok(Arc::clone(before)),
-                _ => definitions.definition(tool, caller.requests.name()).map(|(definition, problems)| {
-                    Arc::new(RemoteTool::new(tool.clone(), definition, problems, Arc::clone(caller)))
-                }),
+                Some(before) if before.raw_definition() == tool => Ok(Arc::clone(before)),
+                _ => {
+                    definitions.read_definition(tool, caller.requests.name()).map(|(definition, problems)| {
+                        Arc::new(RemoteTool::new(tool.clone(), definition, problems, Arc::clone(caller)))
+                    })
+                }
             };
             let made = match made {
                 Ok(made) => made,
                 Err(reason) => {
-                    raw.diagnostics.push(malformed(&tool.name, &reason));
+                    raw.diagnostics.push(malformed_diagnostic(&tool.name, &reason));
                     continue;
                 }
             };
@@ -59,12 +61,12 @@ impl ToolList {
                 Entry::Occupied(taken) => {
                     let problem =
                         format!("another tool is named `{}`, and this one is left out", taken.key());
-                    raw.diagnostics.push(about(Severity::Error, "duplicate", &tool.name, &problem));
+                    raw.diagnostics.push(tool_diagnostic(Severity::Error, "duplicate", &tool.name, &problem));
                 }
                 Entry::Vacant(free) => {
                     free.insert(());
-                    raw.diagnostics.extend(unreadable_schema(tool, made.schema_problems()));
-                    raw.diagnostics.extend(peculiarities(tool, made.definition()));
+                    raw.diagnostics.extend(schema_diagnostic(tool, made.schema_problems()));
+                    raw.diagnostics.extend(accepted_tool_diagnostics(tool, made.definition()));
                     tools.push(made);
                 }
             }

@@ -29,7 +29,7 @@ impl ServerConfig {
     pub fn expanded(mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let name = self.name.clone();
         let replace = |text: &mut String| -> Result<(), ConfigError> {
-            *text = expanded(text, &lookup).map_err(|problem| ConfigError::new(&name, problem))?;
+            *text = expand_variables(text, &lookup).map_err(|problem| ConfigError::new(&name, problem))?;
             Ok(())
         };
         match &mut self.transport {
@@ -54,7 +54,7 @@ impl ServerConfig {
     }
 }
 
-fn expanded(text: &str, lookup: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
+fn expand_variables(text: &str, lookup: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

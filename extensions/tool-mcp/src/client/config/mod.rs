@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 use rmcp::model::Implementation;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::wire::Wire;
+pub(crate) use self::wire::ConfigDocument;
 use super::limits::ServerLimits;
 
 /// The default [timeout](ServerConfig::timeout): 30 seconds.
@@ -38,7 +38,7 @@ pub const DEFAULT_TOTAL_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Wire", into = "Wire")]
+#[serde(try_from = "ConfigDocument", into = "ConfigDocument")]
 #[non_exhaustive]
 pub struct ServerConfig {
     /// The name of the server in this program: the name of its toolset.
@@ -92,7 +92,7 @@ impl Transport {
     }
 
     /// Returns the secrets of the configuration, which are redacted in texts.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn secret_values(&self) -> impl Iterator<Item = &str> {
         let values = match self {
             Self::Stdio(process) => process.env.values(),
             Self::Http(endpoint) | Self::Sse(endpoint) => endpoint.headers.values(),

@@ -15,7 +15,7 @@ use crate::client::limits::ServerLimits;
 /// The members of a configuration.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub(crate) struct Wire {
+pub(crate) struct ConfigDocument {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) name: String,
     #[serde(rename = "type", alias = "transport", skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ pub(crate) struct Wire {
     limits: Option<ServerLimits>,
 }
 
-impl Wire {
+impl ConfigDocument {
     /// The members that a configuration has.
     pub(crate) const KEYS: [&str; 18] = [
         "name",
@@ -74,7 +74,7 @@ impl Wire {
     ];
 
     /// Checks the type of a member. The problem does not show the value.
-    pub(crate) fn check(key: &str, value: &Value) -> Result<(), String> {
+    pub(crate) fn check_member(key: &str, value: &Value) -> Result<(), String> {
         let is_right = match key {
             "args" => value.as_array().is_some_and(|items| items.iter().all(Value::is_string)),
             "env" | "headers" => value.as_object().is_some_and(|map| map.values().all(Value::is_string)),
@@ -98,7 +98,7 @@ impl Wire {
         if is_right { Ok(()) } else { Err(format!("`{key}` must be {expected}")) }
     }
 
-    fn transport(&mut self) -> Result<Transport, String> {
+    fn take_transport(&mut self) -> Result<Transport, String> {
         let kind = self.kind.as_deref().map(str::trim).filter(|kind| !kind.is_empty());
         let kind = match (kind, &self.command, &self.url) {
             (Some("stdio"), ..) | (None, Some(_), None) => "stdio",
@@ -116,13 +116,13 @@ impl Wire {
             (None, None, None) => return Err("`command` or `url` is missing".to_owned()),
         };
         match kind {
-            "stdio" => self.process().map(Transport::Stdio),
-            "sse" => self.endpoint().map(Transport::Sse),
-            _ => self.endpoint().map(Transport::Http),
+            "stdio" => self.take_process().map(Transport::Stdio),
+            "sse" => self.take_endpoint().map(Transport::Sse),
+            _ => self.take_endpoint().map(Transport::Http),
         }
     }
 
-    fn process(&mut self) -> Result<Process, String> {
+    fn take_process(&mut self) -> Result<Process, String> {
         if self.url.is_some() || !self.headers.is_empty() {
             return Err("a `stdio` server has neither `url` nor `headers`".to_owned());
         }
@@ -135,7 +135,7 @@ impl Wire {
         })
     }
 
-    fn endpoint(&mut self) -> Result<Endpoint, String> {
+    fn take_endpoint(&mut self) -> Result<Endpoint, String> {
         let is_process = self.command.is_some() || !self.args.is_empty() || !self.env.is_empty();
         if is_process || self.cwd.is_some() || self.inherit_env {
             return Err(
@@ -147,11 +147,11 @@ impl Wire {
     }
 }
 
-impl TryFrom<Wire> for ServerConfig {
+impl TryFrom<ConfigDocument> for ServerConfig {
     type Error = ConfigError;
 
-    fn try_from(wire: Wire) -> Result<Self, ConfigError> {
-        let config = Self::unchecked(wire)?;
+    fn try_from(wire: ConfigDocument) -> Result<Self, ConfigError> {
+        let config = Self::without_validation(wire)?;
         config.validate()?;
         Ok(config)
     }
@@ -159,9 +159,9 @@ impl TryFrom<Wire> for ServerConfig {
 
 impl ServerConfig {
     /// Makes a configuration whose values may have variables.
-    pub(crate) fn unchecked(mut wire: Wire) -> Result<Self, ConfigError> {
+    pub(crate) fn without_validation(mut wire: ConfigDocument) -> Result<Self, ConfigError> {
         let name = std::mem::take(&mut wire.name).trim().to_owned();
-        let transport = wire.transport().map_err(|problem| ConfigError::new(&name, problem))?;
+        let transport = wire.take_transport().map_err(|problem| ConfigError::new(&name, problem))?;
         let time = |member: &str, millis: Option<i64>, default| match millis.map(u64::try_from) {
             None => Ok(default),
             Some(Ok(millis)) => Ok(Duration::from_millis(millis)),
@@ -182,7 +182,7 @@ impl ServerConfig {
     }
 }
 
-impl From<ServerConfig> for Wire {
+impl From<ServerConfig> for ConfigDocument {
     fn from(config: ServerConfig) -> Self {
         let kind = Some(config.transport.name().to_owned());
         let millis = |time: Duration, default: Duration| {

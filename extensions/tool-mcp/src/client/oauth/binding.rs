@@ -6,7 +6,7 @@ use rmcp::transport::auth::{AuthError, AuthorizationMetadata};
 
 /// The binding of an authorization to authorization servers.
 #[derive(Debug, Clone)]
-pub(super) struct Binding {
+pub(super) struct IssuerBinding {
     /// The URL of the MCP server.
     server: Url,
     /// The issuer that the program names.
@@ -15,12 +15,12 @@ pub(super) struct Binding {
     is_registered: bool,
 }
 
-impl Binding {
+impl IssuerBinding {
     pub(super) fn new(server: Url, issuer: Option<String>, is_registered: bool) -> Self {
         Self { server, issuer, is_registered }
     }
 
-    pub(super) fn server(&self) -> &Url {
+    pub(super) fn server_url(&self) -> &Url {
         &self.server
     }
 
@@ -43,11 +43,13 @@ impl Binding {
             ),
             None => return self.check_scheme("issuer", named),
         };
-        Err(refused(format!("the server names the authorization server `{named}`, but {problem}")))
+        Err(authorization_error(format!(
+            "the server names the authorization server `{named}`, but {problem}"
+        )))
     }
 
     /// Returns `true` for the issuer that the program names, and for the origin of the server: neither is the server's word.
-    pub(super) fn trusts(&self, issuer: Option<&str>) -> bool {
+    pub(super) fn trusts_issuer(&self, issuer: Option<&str>) -> bool {
         Self { is_registered: true, ..self.clone() }.check_issuer(issuer).is_ok()
     }
 
@@ -65,7 +67,7 @@ impl Binding {
             let Some(endpoint) = endpoint else { continue };
             self.check_scheme(name, endpoint)?;
             if self.issuer.is_none() && Url::parse(endpoint)?.origin() != origin {
-                return Err(refused(format!(
+                return Err(authorization_error(format!(
                     "the `{name}` of the authorization server `{issuer}` is `{endpoint}`, of another origin; if that is \
                      right, name the authorization server by `OAuth::issuer`"
                 )));
@@ -79,9 +81,9 @@ impl Binding {
         let scheme = Url::parse(url)?.scheme().to_owned();
         match scheme == "https" || (scheme == "http" && self.server.scheme() == "http") {
             true => Ok(()),
-            false => {
-                Err(refused(format!("the {name} `{url}` of the authorization server is no `https` URL")))
-            }
+            false => Err(authorization_error(format!(
+                "the {name} `{url}` of the authorization server is no `https` URL"
+            ))),
         }
     }
 }
@@ -95,7 +97,7 @@ pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
     without_root(one) == without_root(other)
 }
 
-pub(super) fn refused(reason: String) -> AuthError {
+pub(super) fn authorization_error(reason: String) -> AuthError {
     AuthError::AuthorizationFailed(reason)
 }
 
@@ -104,13 +106,13 @@ pub(super) fn refused(reason: String) -> AuthError {
 mod tests {
     use super::*;
 
-    fn binding(server: &str, issuer: Option<&str>, is_registered: bool) -> Binding {
-        Binding::new(Url::parse(server).unwrap(), issuer.map(str::to_owned), is_registered)
+    fn binding(server: &str, issuer: Option<&str>, is_registered: bool) -> IssuerBinding {
+        IssuerBinding::new(Url::parse(server).unwrap(), issuer.map(str::to_owned), is_registered)
     }
 
     #[test]
     fn credentials_go_to_the_issuer_they_are_bound_to() {
-        let check = |binding: &Binding, issuer: Option<&str>, expected: bool| {
+        let check = |binding: &IssuerBinding, issuer: Option<&str>, expected: bool| {
             assert_eq!(binding.check_issuer(issuer).is_ok(), expected, "{binding:?} {issuer:?}");
         };
         let named = binding("https://s.example/mcp", Some("https://auth.example"), true);

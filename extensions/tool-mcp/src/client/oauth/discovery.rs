@@ -1,12 +1,12 @@
 //! Discovery of the authorization server: metadata of the protected resource (RFC 9728), and of the authorization server (RFC
-//! 8414, OpenID Connect). Nothing that is read here is believed before the [`Binding`] has checked it.
+//! 8414, OpenID Connect). Nothing that is read here is believed before the [`IssuerBinding`] has checked it.
 
 use reqwest::Url;
 use rmcp::transport::auth::{AuthError, AuthorizationMetadata, WWWAuthenticateParams};
 use serde_json::{Map, Value};
 
 use super::{
-    binding::{Binding, is_same_issuer, refused},
+    binding::{IssuerBinding, authorization_error, is_same_issuer},
     http::HttpClient,
     wire::json_of,
 };
@@ -19,7 +19,7 @@ const OPENID_PATH: &str = "/.well-known/openid-configuration";
 const MAX_ISSUERS: usize = 8;
 
 /// The authorization server of an MCP server.
-pub(super) struct Discovered {
+pub(super) struct AuthorizationServer {
     pub(super) metadata: AuthorizationMetadata,
     /// The identifier of the MCP server in requests for tokens, as its metadata has it.
     pub(super) resource: String,
@@ -29,7 +29,7 @@ pub(super) struct Discovered {
 
 /// The metadata of a protected resource.
 #[derive(Default)]
-struct Resource {
+struct ResourceMetadata {
     resource: Option<String>,
     issuers: Vec<String>,
     scopes: Vec<String>,
@@ -38,20 +38,20 @@ struct Resource {
 /// A discovery at one MCP server.
 pub(super) struct Discovery<'a> {
     pub(super) http: &'a HttpClient,
-    pub(super) binding: &'a Binding,
+    pub(super) binding: &'a IssuerBinding,
     /// Other origins that may have metadata of the protected resource.
     pub(super) metadata_origins: &'a [String],
 }
 
 impl Discovery<'_> {
     /// Finds the authorization server, starting from the challenge of the MCP server.
-    pub(super) async fn run(&self, challenge: &str) -> Result<Discovered, AuthError> {
-        let server = self.binding.server();
+    pub(super) async fn run(&self, challenge: &str) -> Result<AuthorizationServer, AuthError> {
+        let server = self.binding.server_url();
         let params = WWWAuthenticateParams::parse(challenge, server);
-        let mut scopes = params.scope.as_deref().map(words).unwrap_or_default();
-        let resource = self.resource(params.resource_metadata_url).await?;
+        let mut scopes = params.scope.as_deref().map(split_words).unwrap_or_default();
+        let resource = self.resource_metadata(params.resource_metadata_url).await?;
         let metadata = match resource.issuers.as_slice() {
-            [] => self.without_issuers().await?,
+            [] => self.metadata_without_issuers().await?,
             issuers => self.of_issuers(issuers).await?,
         };
         let issuer = metadata.issuer.as_deref();
@@ -63,23 +63,25 @@ impl Discovery<'_> {
             }
         }
         let resource = resource.resource.unwrap_or_else(|| server.to_string());
-        Ok(Discovered { metadata, resource, scopes })
+        Ok(AuthorizationServer { metadata, resource, scopes })
     }
 
     /// Reads the metadata of an issuer that the binding permits.
     pub(super) async fn of_issuer(&self, issuer: Option<&str>) -> Result<AuthorizationMetadata, AuthError> {
         self.binding.check_issuer(issuer)?;
         let metadata = match issuer {
-            Some(issuer) => self.metadata(issuer).await?.ok_or_else(|| no_metadata(&[issuer.to_owned()]))?,
-            None => endpoints_by_default(self.binding.server()),
+            Some(issuer) => {
+                self.issuer_metadata(issuer).await?.ok_or_else(|| no_metadata(&[issuer.to_owned()]))?
+            }
+            None => endpoints_by_default(self.binding.server_url()),
         };
         self.binding.check_endpoints(&metadata)?;
         Ok(metadata)
     }
 
     /// Reads the metadata of the protected resource, at another origin only if it is allowed.
-    async fn resource(&self, advertised: Option<Url>) -> Result<Resource, AuthError> {
-        let server = self.binding.server();
+    async fn resource_metadata(&self, advertised: Option<Url>) -> Result<ResourceMetadata, AuthError> {
+        let server = self.binding.server_url();
         let is_permitted = |url: &Url| {
             url.origin() == server.origin()
                 || self.metadata_origins.contains(&url.origin().ascii_serialization())
@@ -87,14 +89,15 @@ impl Discovery<'_> {
         let foreign = advertised.as_ref().filter(|url| !is_permitted(url)).cloned();
         let advertised = advertised.filter(is_permitted);
         if let Some(url) = &advertised
-            && let Some(document) = self.document(url).await?
+            && let Some(document) = self.fetch_document(url).await?
         {
             let resource = self.read_resource(&document);
-            return resource.map_err(|problem| refused(format!("the metadata at `{url}` {problem}")));
+            return resource
+                .map_err(|problem| authorization_error(format!("the metadata at `{url}` {problem}")));
         }
         let mut failure = None;
         for url in well_known(server, &[RESOURCE_PATH], true) {
-            match self.document(&url).await {
+            match self.fetch_document(&url).await {
                 Ok(Some(document)) => match self.read_resource(&document) {
                     Ok(resource) => return Ok(resource),
                     Err(problem) => tracing::debug!(%url, problem, "metadata of an MCP server is not used"),
@@ -105,17 +108,17 @@ impl Discovery<'_> {
         }
         match (failure, foreign) {
             (Some(error), _) => Err(error),
-            (None, Some(url)) => Err(refused(format!(
+            (None, Some(url)) => Err(authorization_error(format!(
                 "the server names metadata of another origin, `{url}`, which is not read; if that is right, allow it by \
                  `OAuth::allow_metadata_origin`"
             ))),
-            (None, None) => Ok(Resource::default()),
+            (None, None) => Ok(ResourceMetadata::default()),
         }
     }
 
     /// Reads the metadata of the protected resource, which describes this server.
-    fn read_resource(&self, document: &Map<String, Value>) -> Result<Resource, &'static str> {
-        let mut issuers = document.get("authorization_servers").map(texts).unwrap_or_default();
+    fn read_resource(&self, document: &Map<String, Value>) -> Result<ResourceMetadata, &'static str> {
+        let mut issuers = document.get("authorization_servers").map(text_list).unwrap_or_default();
         issuers.extend(document.get("authorization_server").and_then(Value::as_str).map(str::to_owned));
         let resource = document.get("resource").and_then(Value::as_str);
         if resource.is_none() && issuers.is_empty() {
@@ -123,11 +126,11 @@ impl Discovery<'_> {
         }
         let resource = resource.ok_or("names no `resource`")?;
         let url = Url::parse(resource).map_err(|_| "has a `resource` that is no URL")?;
-        if !is_part_of(self.binding.server(), &url) {
+        if !is_part_of(self.binding.server_url(), &url) {
             return Err("describes another `resource`");
         }
-        let scopes = document.get("scopes_supported").map(texts).unwrap_or_default();
-        Ok(Resource { resource: Some(resource.to_owned()), issuers, scopes })
+        let scopes = document.get("scopes_supported").map(text_list).unwrap_or_default();
+        Ok(ResourceMetadata { resource: Some(resource.to_owned()), issuers, scopes })
     }
 
     /// Reads the metadata of the first permitted issuer that has any.
@@ -137,10 +140,10 @@ impl Discovery<'_> {
             let issuer = match Url::parse(issuer) {
                 Ok(url) => issuer_of_metadata(&url).map_or_else(|| issuer.clone(), String::from),
                 // A path at the server.
-                Err(_) => self.binding.server().join(issuer)?.into(),
+                Err(_) => self.binding.server_url().join(issuer)?.into(),
             };
             let read = match self.binding.check_issuer(Some(&issuer)) {
-                Ok(()) => self.metadata(&issuer).await,
+                Ok(()) => self.issuer_metadata(&issuer).await,
                 Err(error) => Err(error),
             };
             match read {
@@ -153,22 +156,22 @@ impl Discovery<'_> {
     }
 
     /// Reads the metadata for a server that names no authorization server: of the named issuer, or of its own origin.
-    async fn without_issuers(&self) -> Result<AuthorizationMetadata, AuthError> {
+    async fn metadata_without_issuers(&self) -> Result<AuthorizationMetadata, AuthError> {
         if let Some(issuer) = self.binding.named_issuer() {
             return self.of_issuer(Some(issuer)).await;
         }
-        let server = self.binding.server();
-        let found = self.metadata(server.as_str()).await?;
+        let server = self.binding.server_url();
+        let found = self.issuer_metadata(server.as_str()).await?;
         Ok(found.unwrap_or_else(|| endpoints_by_default(server)))
     }
 
     /// Reads the metadata that an issuer has at its well-known URLs. `None` if it has none.
-    async fn metadata(&self, issuer: &str) -> Result<Option<AuthorizationMetadata>, AuthError> {
+    async fn issuer_metadata(&self, issuer: &str) -> Result<Option<AuthorizationMetadata>, AuthError> {
         let base = Url::parse(issuer)?;
-        let is_server = issuer == self.binding.server().as_str();
+        let is_server = issuer == self.binding.server_url().as_str();
         let mut failure = None;
         for (url, path) in issuer_urls(&base) {
-            let document = match self.document(&url).await {
+            let document = match self.fetch_document(&url).await {
                 Ok(document) => document,
                 Err(error) => {
                     failure = failure.or(Some(error));
@@ -177,7 +180,7 @@ impl Discovery<'_> {
             };
             let Some(metadata) = document.and_then(read_metadata) else { continue };
             let expected = match is_server {
-                true => at(&base, &path).to_string(),
+                true => url_at_path(&base, &path).to_string(),
                 false => issuer.to_owned(),
             };
             match metadata.issuer.clone() {
@@ -199,7 +202,7 @@ impl Discovery<'_> {
     }
 
     /// Reads a document; `None` if there is no JSON object.
-    async fn document(&self, url: &Url) -> Result<Option<Map<String, Value>>, AuthError> {
+    async fn fetch_document(&self, url: &Url) -> Result<Option<Map<String, Value>>, AuthError> {
         let response = self.http.get(url).await?;
         let status = response.status();
         if status.is_server_error() || [408, 425, 429].contains(&status.as_u16()) {
@@ -221,7 +224,7 @@ fn read_metadata(mut document: Map<String, Value>) -> Option<AuthorizationMetada
     let lists = ["scopes_supported", "response_types_supported", "code_challenge_methods_supported"];
     for name in lists {
         if let Some(value) = document.get_mut(name) {
-            match texts(value) {
+            match text_list(value) {
                 list if list.is_empty() && !value.is_array() => *value = Value::Null,
                 list => *value = list.into(),
             }
@@ -235,15 +238,15 @@ fn read_metadata(mut document: Map<String, Value>) -> Option<AuthorizationMetada
 /// Returns the endpoints of a server without metadata, of revision 2025-03-26.
 fn endpoints_by_default(server: &Url) -> AuthorizationMetadata {
     let mut metadata = AuthorizationMetadata::default();
-    metadata.authorization_endpoint = at(server, "/authorize").into();
-    metadata.token_endpoint = at(server, "/token").into();
-    metadata.registration_endpoint = Some(at(server, "/register").into());
+    metadata.authorization_endpoint = url_at_path(server, "/authorize").into();
+    metadata.token_endpoint = url_at_path(server, "/token").into();
+    metadata.registration_endpoint = Some(url_at_path(server, "/register").into());
     metadata
 }
 
 fn no_metadata(issuers: &[String]) -> AuthError {
     let issuers: Vec<_> = issuers.iter().take(MAX_ISSUERS).map(|issuer| format!("`{issuer}`")).collect();
-    refused(format!("the authorization server {} has no metadata", issuers.join(", ")))
+    authorization_error(format!("the authorization server {} has no metadata", issuers.join(", ")))
 }
 
 /// Returns the URLs of metadata for `base`, with a path in front of its own path, behind it if `appends`, and without it.
@@ -252,13 +255,13 @@ fn well_known(base: &Url, paths: &[&str], appends: bool) -> Vec<Url> {
     let mut urls = Vec::new();
     if !own.is_empty() {
         for path in paths {
-            urls.push(at(base, &format!("{path}/{own}")));
+            urls.push(url_at_path(base, &format!("{path}/{own}")));
         }
         if let Some(path) = paths.last().filter(|_| appends) {
-            urls.push(at(base, &format!("/{own}{path}")));
+            urls.push(url_at_path(base, &format!("/{own}{path}")));
         }
     }
-    urls.extend(paths.iter().map(|path| at(base, path)));
+    urls.extend(paths.iter().map(|path| url_at_path(base, path)));
     urls
 }
 
@@ -279,10 +282,10 @@ fn issuer_of_metadata(url: &Url) -> Option<Url> {
     let path = url.path();
     let own = [OAUTH_PATH, OPENID_PATH].iter().find_map(|known| path.strip_prefix(known));
     let own = own.filter(|own| own.is_empty() || own.starts_with('/'));
-    own.or_else(|| path.strip_suffix(OPENID_PATH)).map(|own| at(url, own))
+    own.or_else(|| path.strip_suffix(OPENID_PATH)).map(|own| url_at_path(url, own))
 }
 
-fn at(base: &Url, path: &str) -> Url {
+fn url_at_path(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_query(None);
     url.set_fragment(None);
@@ -298,7 +301,7 @@ fn is_part_of(server: &Url, resource: &Url) -> bool {
 }
 
 /// Returns the texts of a list, or the words of a text.
-fn texts(value: &Value) -> Vec<String> {
+fn text_list(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => {
             // A list of descriptions, where one of names belongs.
@@ -306,11 +309,11 @@ fn texts(value: &Value) -> Vec<String> {
                 |item: &Value| item.as_str().or_else(|| item.get("issuer")?.as_str()).map(str::to_owned);
             items.iter().filter_map(name).collect()
         }
-        Value::String(text) => words(text),
+        Value::String(text) => split_words(text),
         _ => Vec::new(),
     }
 }
 
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }

@@ -17,7 +17,7 @@ use rmcp::transport::auth::{
 use tokio::time::Instant;
 use tool_http::{AddressPolicy, HttpBody, HttpError, HttpErrorKind, read_body};
 
-use super::wire::{Answer, registration_answer, token_answer};
+use super::wire::{EndpointAnswer, registration_answer, token_answer};
 
 /// The time for one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -119,7 +119,10 @@ impl EndpointClient {
         }
     }
 
-    async fn exchange(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
+    async fn send_to_endpoint(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<Response<Vec<u8>>, OAuthHttpClientError> {
         let mut request = reqwest::Request::try_from(request)?;
         let url = request.url().as_str();
         let (is_token, is_registration) = (url == self.token, self.registration.as_deref() == Some(url));
@@ -138,12 +141,12 @@ impl EndpointClient {
             *request.body_mut() = Some(form.into());
         }
         let secrets = secrets_of(&request);
-        let response = self.http.send(request).await?;
+        let response = self.http.send_bounded(request).await?;
         let (mut head, body) = response.into_parts();
-        let answer = Answer { status: head.status.as_u16(), body };
+        let answer = EndpointAnswer { status: head.status.as_u16(), body };
         // A server may have both at one URL.
         let answer = match is_form {
-            true => token_answer(&answer, is_refresh).without(&secrets),
+            true => token_answer(&answer, is_refresh).without_secrets(&secrets),
             false => registration_answer(answer, &self.redirect_uri),
         };
         head.status = ::http::StatusCode::from_u16(answer.status)?;
@@ -206,6 +209,6 @@ pub(super) fn page_with_resource(page: &Url, resource: &str) -> Url {
 
 impl OAuthHttpClient for EndpointClient {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        Box::pin(self.exchange(request.request))
+        Box::pin(self.send_to_endpoint(request.request))
     }
 }

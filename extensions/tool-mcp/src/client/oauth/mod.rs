@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 use tool_runtime::{BoxFuture, ToolError};
 
 use self::{
-    binding::Binding,
+    binding::IssuerBinding,
     discovery::Discovery,
     http::{EndpointClient, HttpClient},
     store::BoundStore,
@@ -91,11 +91,11 @@ pub struct OAuth {
     issuer: Option<String>,
     metadata_origins: Vec<String>,
     store: Arc<dyn CredentialStore>,
-    open: Arc<Open>,
+    open: Arc<PageOpener>,
 }
 
 /// Shows a URL to the user, and returns the URL that the browser is redirected to.
-type Open = dyn Fn(String) -> BoxFuture<'static, Result<String, ToolError>> + Send + Sync;
+type PageOpener = dyn Fn(String) -> BoxFuture<'static, Result<String, ToolError>> + Send + Sync;
 
 impl OAuth {
     /// Creates an authorization. `open` shows the URL of the authorization server to the user, and returns the URL with
@@ -194,13 +194,13 @@ impl fmt::Debug for OAuth {
 /// The authorization at one server.
 pub(super) struct Authorized {
     oauth: OAuth,
-    manager: Mutex<Option<Manager>>,
+    manager: Mutex<Option<TokenManager>>,
     /// The program knows that its store has tokens that are not used.
     has_warned: Arc<AtomicBool>,
 }
 
 /// The manager of the SDK, with the identifier of the server in its requests.
-struct Manager {
+struct TokenManager {
     inner: AuthorizationManager,
     resource: String,
 }
@@ -210,53 +210,56 @@ impl Authorized {
         Self { oauth, manager: Mutex::default(), has_warned: Arc::default() }
     }
 
-    fn binding(&self, server: &Url) -> Binding {
+    fn binding_for(&self, server: &Url) -> IssuerBinding {
         let is_registered = self.oauth.request.client_id.is_some();
-        Binding::new(server.clone(), self.oauth.issuer.clone(), is_registered)
+        IssuerBinding::new(server.clone(), self.oauth.issuer.clone(), is_registered)
     }
 
-    fn store(&self, binding: &Binding) -> BoundStore {
+    fn bound_store(&self, binding: &IssuerBinding) -> BoundStore {
         let client_id = self.oauth.request.client_id.clone();
         let has_warned = Arc::clone(&self.has_warned);
         BoundStore::new(Arc::clone(&self.oauth.store), binding.clone(), client_id, has_warned)
     }
 
-    fn discovery<'a>(&'a self, http: &'a HttpClient, binding: &'a Binding) -> Discovery<'a> {
+    fn discovery_for<'a>(&'a self, http: &'a HttpClient, binding: &'a IssuerBinding) -> Discovery<'a> {
         Discovery { http, binding, metadata_origins: &self.oauth.metadata_origins }
     }
 
     /// Creates a manager that sends credentials to the endpoints of `metadata` only.
-    async fn manager(
+    async fn create_manager(
         &self,
         http: HttpClient,
-        binding: &Binding,
+        binding: &IssuerBinding,
         resource: String,
         metadata: AuthorizationMetadata,
-    ) -> Result<Manager, AuthError> {
+    ) -> Result<TokenManager, AuthError> {
         let client = EndpointClient::new(http, &metadata, &self.oauth.request.redirect_uri, &resource);
-        let server = binding.server().clone();
+        let server = binding.server_url().clone();
         let mut manager = AuthorizationManager::new_with_oauth_http_client(server, Arc::new(client)).await?;
-        manager
-            .set_credential_store(self.store(binding).of_issuer(metadata.issuer.clone(), resource.clone()));
+        manager.set_credential_store(
+            self.bound_store(binding).of_issuer(metadata.issuer.clone(), resource.clone()),
+        );
         manager.set_metadata(metadata);
-        Ok(Manager { inner: manager, resource })
+        Ok(TokenManager { inner: manager, resource })
     }
 
     /// Returns the token for the server `url`, refreshed if necessary; `None` if the user has to authorize the program.
-    pub(super) async fn token(&self, url: &str) -> Result<Option<String>, AuthError> {
+    pub(super) async fn token_for(&self, url: &str) -> Result<Option<String>, AuthError> {
         let mut current = self.manager.lock().await;
         self.current_token(&mut current, &server_url(url)?).await
     }
 
     async fn current_token(
         &self,
-        current: &mut Option<Manager>,
+        current: &mut Option<TokenManager>,
         server: &Url,
     ) -> Result<Option<String>, AuthError> {
         if current.is_none() {
-            let binding = self.binding(server);
-            let Some(stored) = self.store(&binding).credentials().await? else { return Ok(None) };
-            match Stored::read(&stored) {
+            let binding = self.binding_for(server);
+            let Some(stored) = self.bound_store(&binding).stored_credentials().await? else {
+                return Ok(None);
+            };
+            match StoredToken::read(&stored) {
                 None => return Ok(None),
                 Some(token) if !token.expires_soon => return Ok(Some(token.access_token)),
                 Some(token) if !token.is_refreshable => return Ok(None),
@@ -278,13 +281,13 @@ impl Authorized {
     /// Creates a manager that refreshes stored tokens at the issuer that they are from.
     async fn stored_manager(
         &self,
-        binding: &Binding,
+        binding: &IssuerBinding,
         stored: &StoredCredentials,
-    ) -> Result<Manager, AuthError> {
-        let http = HttpClient::new(binding.server(), self.oauth.allow_private_addresses)?;
-        let metadata = self.discovery(&http, binding).of_issuer(stored.issuer.as_deref()).await?;
-        let resource = store::resource_of(stored).unwrap_or_else(|| binding.server().to_string());
-        let mut manager = self.manager(http, binding, resource, metadata).await?;
+    ) -> Result<TokenManager, AuthError> {
+        let http = HttpClient::new(binding.server_url(), self.oauth.allow_private_addresses)?;
+        let metadata = self.discovery_for(&http, binding).of_issuer(stored.issuer.as_deref()).await?;
+        let resource = store::resource_of(stored).unwrap_or_else(|| binding.server_url().to_string());
+        let mut manager = self.create_manager(http, binding, resource, metadata).await?;
         let request = &self.oauth.request;
         let mut client = OAuthClientConfig::new(&stored.client_id, &request.redirect_uri);
         if let Some(secret) = request.client_secret.as_ref().filter(|_| request.client_id.is_some()) {
@@ -295,7 +298,7 @@ impl Authorized {
     }
 
     /// Lets the user authorize the program after the server refused the token `refused`; returns the new token.
-    pub(super) async fn authorize(
+    pub(super) async fn authorize_program(
         &self,
         url: &str,
         refused: Option<&str>,
@@ -313,39 +316,39 @@ impl Authorized {
         if let (Some(manager), true) = (&*current, params.is_insufficient_scope()) {
             let page =
                 manager.inner.request_scope_upgrade(params.scope.as_deref().unwrap_or_default()).await?;
-            return self.exchange(manager, page).await;
+            return self.exchange_code(manager, page).await;
         }
-        let binding = self.binding(&server);
+        let binding = self.binding_for(&server);
         let http = HttpClient::new(&server, self.oauth.allow_private_addresses)?;
-        let discovered = self.discovery(&http, &binding).run(challenge).await?;
-        let manager = self.manager(http, &binding, discovered.resource, discovered.metadata).await?;
+        let discovered = self.discovery_for(&http, &binding).run(challenge).await?;
+        let manager = self.create_manager(http, &binding, discovered.resource, discovered.metadata).await?;
         let mut request = self.oauth.request.clone();
         if request.scopes.is_empty() {
             request.scopes = discovered.scopes;
         }
-        let Manager { inner, resource } = manager;
+        let TokenManager { inner, resource } = manager;
         let session = AuthorizationSession::new(inner, request).await.map_err(|(_, error)| error)?;
         let page = session.get_authorization_url().to_owned();
-        let manager = Manager { inner: session.auth_manager, resource };
-        let token = self.exchange(&manager, page).await?;
+        let manager = TokenManager { inner: session.auth_manager, resource };
+        let token = self.exchange_code(&manager, page).await?;
         *current = Some(manager);
         Ok(token)
     }
 
     /// Lets the user authorize the program at `page`, and exchanges the code for a token.
-    async fn exchange(&self, manager: &Manager, page: String) -> Result<String, AuthError> {
+    async fn exchange_code(&self, manager: &TokenManager, page: String) -> Result<String, AuthError> {
         let page = http::page_with_resource(&Url::parse(&page)?, &manager.resource).to_string();
-        let state = parameter(&page, "state");
-        let redirected = self.open(page).await?;
-        if let Some(error) = parameter(&redirected, "error").filter(|error| !error.is_empty()) {
-            let description = parameter(&redirected, "error_description").unwrap_or_default();
-            let reason = wire::described(&error, &description);
-            return Err(binding::refused(format!("the authorization server answered {reason}")));
+        let state = url_parameter(&page, "state");
+        let redirected = self.open_page(page).await?;
+        if let Some(error) = url_parameter(&redirected, "error").filter(|error| !error.is_empty()) {
+            let description = url_parameter(&redirected, "error_description").unwrap_or_default();
+            let reason = wire::describe_error(&error, &description);
+            return Err(binding::authorization_error(format!("the authorization server answered {reason}")));
         }
         let callback = AuthorizationCallback::from_redirect_url(&redirected)?;
         if state.is_some_and(|state| state != callback.csrf_token) {
             let reason = "the redirect belongs to another authorization: its `state` differs";
-            return Err(binding::refused(reason.to_owned()));
+            return Err(binding::authorization_error(reason.to_owned()));
         }
         let AuthorizationCallback { code, csrf_token, issuer, .. } = callback;
         let manager = &manager.inner;
@@ -353,7 +356,7 @@ impl Authorized {
         manager.get_access_token().await
     }
 
-    async fn open(&self, page: String) -> Result<String, AuthError> {
+    async fn open_page(&self, page: String) -> Result<String, AuthError> {
         // The server chooses the page; what opens it may run programs for other schemes.
         let is_page = Url::parse(&page).is_ok_and(|url| ["http", "https"].contains(&url.scheme()));
         if !is_page {
@@ -369,13 +372,13 @@ impl Authorized {
 }
 
 /// A stored token, as far as it decides about a refresh.
-struct Stored {
+struct StoredToken {
     access_token: String,
     expires_soon: bool,
     is_refreshable: bool,
 }
 
-impl Stored {
+impl StoredToken {
     fn read(stored: &StoredCredentials) -> Option<Self> {
         let token = serde_json::to_value(stored.token_response.as_ref()?).ok()?;
         let lifetime = token["expires_in"].as_u64();
@@ -397,7 +400,7 @@ fn server_url(url: &str) -> Result<Url, AuthError> {
 }
 
 /// Returns a parameter of a URL, of its query or else of its fragment.
-fn parameter(url: &str, name: &str) -> Option<String> {
+fn url_parameter(url: &str, name: &str) -> Option<String> {
     let url = Url::parse(url).ok()?;
     let mut fragment = url.clone();
     fragment.set_query(url.fragment());

@@ -12,7 +12,7 @@ use std::{
 use reqwest::Url;
 use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
 
-use super::binding::{Binding, is_same_issuer};
+use super::binding::{IssuerBinding, is_same_issuer};
 
 /// The member of stored tokens with the server that they are for.
 const SERVER_MEMBER: &str = "mcp_server";
@@ -24,7 +24,7 @@ const RESOURCE_MEMBER: &str = "mcp_resource";
 #[derive(Clone)]
 pub(super) struct BoundStore {
     store: Arc<dyn CredentialStore>,
-    binding: Binding,
+    binding: IssuerBinding,
     client_id: Option<String>,
     /// The issuer of the tokens, once it is known.
     issuer: Option<Option<String>>,
@@ -35,7 +35,7 @@ pub(super) struct BoundStore {
 impl BoundStore {
     pub(super) fn new(
         store: Arc<dyn CredentialStore>,
-        binding: Binding,
+        binding: IssuerBinding,
         client_id: Option<String>,
         has_warned: Arc<AtomicBool>,
     ) -> Self {
@@ -48,17 +48,17 @@ impl BoundStore {
     }
 
     /// Returns the stored tokens, if they belong to the server, the client and an issuer that may receive them.
-    pub(super) async fn credentials(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let stored = self.store.load().await?.filter(|stored| self.owns(stored));
+    pub(super) async fn stored_credentials(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let stored = self.store.load().await?.filter(|stored| self.owns_credentials(stored));
         Ok(stored)
     }
 
-    fn owns(&self, stored: &StoredCredentials) -> bool {
+    fn owns_credentials(&self, stored: &StoredCredentials) -> bool {
         let token = stored.token_response.as_ref();
         let server = token.and_then(|token| token.extra_fields().0.get(SERVER_MEMBER));
         let is_of_server = match server {
-            Some(server) => *server == server_of(self.binding.server()),
-            None => self.binding.trusts(stored.issuer.as_deref()),
+            Some(server) => *server == server_of(self.binding.server_url()),
+            None => self.binding.trusts_issuer(stored.issuer.as_deref()),
         };
         let is_of_client = self.client_id.as_ref().is_none_or(|id| *id == stored.client_id);
         let is_of_issuer = self.binding.check_issuer(stored.issuer.as_deref()).is_ok()
@@ -94,25 +94,25 @@ fn server_of(url: &Url) -> String {
     url.into()
 }
 
-type Stored<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
+type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, AuthError>> + Send + 'a>>;
 
 impl CredentialStore for BoundStore {
-    fn load<'s, 'a>(&'s self) -> Stored<'a, Option<StoredCredentials>>
+    fn load<'s, 'a>(&'s self) -> StoreFuture<'a, Option<StoredCredentials>>
     where
         's: 'a,
         Self: 'a,
     {
-        Box::pin(self.credentials())
+        Box::pin(self.stored_credentials())
     }
 
-    fn save<'s, 'a>(&'s self, mut credentials: StoredCredentials) -> Stored<'a, ()>
+    fn save<'s, 'a>(&'s self, mut credentials: StoredCredentials) -> StoreFuture<'a, ()>
     where
         's: 'a,
         Self: 'a,
     {
         if let Some(token) = &mut credentials.token_response {
             let mut members = token.extra_fields().clone();
-            members.0.insert(SERVER_MEMBER.to_owned(), server_of(self.binding.server()).into());
+            members.0.insert(SERVER_MEMBER.to_owned(), server_of(self.binding.server_url()).into());
             let resource =
                 self.resource.clone().map(|resource| (RESOURCE_MEMBER.to_owned(), resource.into()));
             members.0.extend(resource);
@@ -121,7 +121,7 @@ impl CredentialStore for BoundStore {
         self.store.save(credentials)
     }
 
-    fn clear<'s, 'a>(&'s self) -> Stored<'a, ()>
+    fn clear<'s, 'a>(&'s self) -> StoreFuture<'a, ()>
     where
         's: 'a,
         Self: 'a,
@@ -129,7 +129,7 @@ impl CredentialStore for BoundStore {
         self.store.clear()
     }
 
-    fn on_refresh_token_rejected<'s, 'c, 'a>(&'s self, rejected: &'c StoredCredentials) -> Stored<'a, ()>
+    fn on_refresh_token_rejected<'s, 'c, 'a>(&'s self, rejected: &'c StoredCredentials) -> StoreFuture<'a, ()>
     where
         's: 'a,
         'c: 'a,
@@ -138,7 +138,7 @@ impl CredentialStore for BoundStore {
         self.store.on_refresh_token_rejected(rejected)
     }
 
-    fn acquire_refresh_guard<'s, 'a>(&'s self) -> Stored<'a, Option<CredentialRefreshGuard>>
+    fn acquire_refresh_guard<'s, 'a>(&'s self) -> StoreFuture<'a, Option<CredentialRefreshGuard>>
     where
         's: 'a,
         Self: 'a,

@@ -15,14 +15,14 @@ const REJECTIONS: [&str; 5] =
     ["invalid_grant", "invalid_client", "unauthorized_client", "bad_refresh_token", "expired_token"];
 
 /// An answer of an endpoint.
-pub(super) struct Answer {
+pub(super) struct EndpointAnswer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
 }
 
-impl Answer {
+impl EndpointAnswer {
     /// Removes secrets of the request from the text of an error.
-    pub(super) fn without(self, secrets: &[String]) -> Self {
+    pub(super) fn without_secrets(self, secrets: &[String]) -> Self {
         if self.status < 400 {
             return self;
         }
@@ -39,34 +39,34 @@ impl Answer {
 }
 
 /// Reads the answer of a token endpoint.
-pub(super) fn token_answer(answer: &Answer, is_refresh: bool) -> Answer {
+pub(super) fn token_answer(answer: &EndpointAnswer, is_refresh: bool) -> EndpointAnswer {
     let members = members_of(&answer.body);
     let error = members.as_ref().and_then(reason_of);
     if let Some((error, description)) = error {
-        return refusal(&error, &description, is_refresh);
+        return refusal_answer(&error, &description, is_refresh);
     }
     let is_success = (200..300).contains(&answer.status);
     match members {
         Some(members) if is_success && is_text(members.get("access_token")) => {
-            Answer { status: 200, body: token_of(members).to_string().into_bytes() }
+            EndpointAnswer { status: 200, body: token_of(members).to_string().into_bytes() }
         }
         _ => {
             let text = String::from_utf8_lossy(&answer.body);
             let problem = if is_success { "the answer has no `access_token`" } else { "no error is named" };
             let description = format!("{problem} (HTTP {}): {}", answer.status, text.trim());
-            refusal("invalid_answer", &description, false)
+            refusal_answer("invalid_answer", &description, false)
         }
     }
 }
 
 /// Reads the answer of a registration endpoint. `redirect_uri` is the registered one.
-pub(super) fn registration_answer(answer: Answer, redirect_uri: &str) -> Answer {
+pub(super) fn registration_answer(answer: EndpointAnswer, redirect_uri: &str) -> EndpointAnswer {
     if !(200..300).contains(&answer.status) {
         return answer;
     }
     let Some(mut members) = members_of(&answer.body) else { return answer };
     if let Some((error, description)) = reason_of(&members) {
-        return refusal(&error, &description, false);
+        return refusal_answer(&error, &description, false);
     }
     if let Some(Value::Number(id)) = members.get("client_id") {
         let id = id.to_string();
@@ -74,7 +74,7 @@ pub(super) fn registration_answer(answer: Answer, redirect_uri: &str) -> Answer 
     }
     keep_texts(&mut members, &["client_secret", "client_name"]);
     members.insert("redirect_uris".to_owned(), json!([redirect_uri]));
-    Answer { status: answer.status, body: Value::Object(members).to_string().into_bytes() }
+    EndpointAnswer { status: answer.status, body: Value::Object(members).to_string().into_bytes() }
 }
 
 /// Returns the reason that an answer gives, with its description.
@@ -89,7 +89,7 @@ fn reason_of(members: &Map<String, Value>) -> Option<(String, String)> {
 }
 
 /// Describes the error that an authorization server or its redirect names.
-pub(super) fn described(error: &str, description: &str) -> String {
+pub(super) fn describe_error(error: &str, description: &str) -> String {
     let text = match description.trim() {
         "" => error.to_owned(),
         description => format!("{error}: {description}"),
@@ -100,20 +100,20 @@ pub(super) fn described(error: &str, description: &str) -> String {
     }
 }
 
-fn refusal(error: &str, description: &str, is_refresh: bool) -> Answer {
+fn refusal_answer(error: &str, description: &str, is_refresh: bool) -> EndpointAnswer {
     let description = match is_refresh && REJECTIONS.contains(&error) {
-        true => return json_answer("invalid_grant", &described(error, description)),
-        false => described(description, ""),
+        true => return json_answer("invalid_grant", &describe_error(error, description)),
+        false => describe_error(description, ""),
     };
     json_answer(error, &description)
 }
 
-fn json_answer(error: &str, description: &str) -> Answer {
-    let mut body = json!({ "error": described(error, "") });
+fn json_answer(error: &str, description: &str) -> EndpointAnswer {
+    let mut body = json!({ "error": describe_error(error, "") });
     if !description.is_empty() {
         body["error_description"] = description.into();
     }
-    Answer { status: 400, body: body.to_string().into_bytes() }
+    EndpointAnswer { status: 400, body: body.to_string().into_bytes() }
 }
 
 /// Reads JSON, also behind a byte order mark.
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     fn token(status: u16, body: &str) -> (u16, Value) {
-        let answer = token_answer(&Answer { status, body: body.into() }, false);
+        let answer = token_answer(&EndpointAnswer { status, body: body.into() }, false);
         (answer.status, serde_json::from_slice(&answer.body).unwrap())
     }
 
@@ -243,7 +243,7 @@ mod tests {
         for name in ["client_secret", "client_name", "redirect_uris", "scope", "client_secret_expires_at"] {
             for value in &values {
                 let body = json!({ "client_id": "c", name: value }).to_string().into_bytes();
-                let read = registration_answer(Answer { status: 201, body }, "u").body;
+                let read = registration_answer(EndpointAnswer { status: 201, body }, "u").body;
                 let read = serde_json::from_slice::<ClientRegistrationResponse>(&read);
                 assert!(read.is_ok(), "{name}: {value}: {read:?}");
             }
@@ -274,7 +274,8 @@ mod tests {
         let check = |error: &str, expected: &str| {
             let body = json!({ "error": error }).to_string().into_bytes();
             let read: Value =
-                serde_json::from_slice(&token_answer(&Answer { status: 200, body }, true).body).unwrap();
+                serde_json::from_slice(&token_answer(&EndpointAnswer { status: 200, body }, true).body)
+                    .unwrap();
             assert_eq!(read["error"], expected);
         };
         check("bad_refresh_token", "invalid_grant");
@@ -285,7 +286,7 @@ mod tests {
     #[test]
     fn a_registration_needs_an_id_alone() {
         let check = |body: Value, expected: Value| {
-            let answer = Answer { status: 200, body: body.to_string().into_bytes() };
+            let answer = EndpointAnswer { status: 200, body: body.to_string().into_bytes() };
             let read: Value = serde_json::from_slice(&registration_answer(answer, "u").body).unwrap();
             assert_eq!(read, expected);
         };

@@ -4,7 +4,7 @@ use rmcp::model::{ClientRequest, ProtocolVersion, RequestId, ServerResult};
 
 /// The request that an answer belongs to.
 #[derive(Debug, Clone)]
-pub(super) enum Awaited {
+pub(super) enum AwaitedAnswer {
     Initialize,
     Discover,
     /// A call, with the name of the tool.
@@ -18,8 +18,8 @@ pub(super) enum Awaited {
     Other,
 }
 
-impl Awaited {
-    pub(super) fn by(request: &ClientRequest) -> Self {
+impl AwaitedAnswer {
+    pub(super) fn of_request(request: &ClientRequest) -> Self {
         match request {
             ClientRequest::InitializeRequest(_) => Self::Initialize,
             ClientRequest::DiscoverRequest(_) => Self::Discover,
@@ -36,7 +36,7 @@ impl Awaited {
     }
 
     /// Returns the name of the tool of a call.
-    pub(super) fn tool(&self) -> Option<&str> {
+    pub(super) fn tool_name(&self) -> Option<&str> {
         match self {
             Self::Call(tool) => Some(tool),
             _ => None,
@@ -83,7 +83,7 @@ impl Awaited {
 /// The request whose HTTP response has a text: an answer in it without a readable id belongs to that request.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "requests are posted over HTTP"))]
-pub(super) enum Posted<'a> {
+pub(super) enum PostedRequest<'a> {
     /// The text is of a stream for all requests.
     None,
     /// The text is one of several of an event stream.
@@ -92,7 +92,7 @@ pub(super) enum Posted<'a> {
     Whole(&'a RequestId),
 }
 
-impl<'a> Posted<'a> {
+impl<'a> PostedRequest<'a> {
     pub(super) fn id(self) -> Option<&'a RequestId> {
         match self {
             Self::Event(id) | Self::Whole(id) => Some(id),
@@ -101,7 +101,7 @@ impl<'a> Posted<'a> {
     }
 
     /// Returns the request that an answer belongs to, whose id belongs to the open request `known`.
-    pub(super) fn answered(self, is_named: bool, known: Option<RequestId>) -> Option<RequestId> {
+    pub(super) fn answered_id(self, is_named: bool, known: Option<RequestId>) -> Option<RequestId> {
         match self {
             Self::None => known,
             Self::Event(id) if is_named => known.filter(|known| known == id),

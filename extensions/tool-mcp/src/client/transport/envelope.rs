@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::{Map, Value};
 
-use super::{awaited::Awaited, repair};
+use super::{awaited::AwaitedAnswer, repair};
 
 /// The message of an error without one.
 const NO_MESSAGE: &str = "the server gave no message";
@@ -15,16 +15,16 @@ const MAX_ERROR_CHARS: usize = 2_000;
 
 /// Returns the error of `server/discover` after which the SDK goes on with `initialize`, if the server names older revisions
 /// only.
-pub(super) fn of_older_revision(awaited: &Awaited, error: ErrorData) -> ErrorData {
+pub(super) fn of_older_revision(awaited: &AwaitedAnswer, error: ErrorData) -> ErrorData {
     let supported = error.data.as_ref().and_then(|data| data.get("supported")).and_then(Value::as_array);
-    let is_older = matches!(awaited, Awaited::Discover)
+    let is_older = matches!(awaited, AwaitedAnswer::Discover)
         && error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
         && supported.is_some_and(|revisions| repair::has_only_older_revisions(revisions));
     if is_older { ErrorData::new(ErrorCode::METHOD_NOT_FOUND, error.message, error.data) } else { error }
 }
 
 /// Returns the id of an open request, which a server may send as a text.
-pub(super) fn open_id(open: &HashMap<RequestId, Awaited>, id: &RequestId) -> Option<RequestId> {
+pub(super) fn open_id(open: &HashMap<RequestId, AwaitedAnswer>, id: &RequestId) -> Option<RequestId> {
     if open.contains_key(id) {
         return Some(id.clone());
     }

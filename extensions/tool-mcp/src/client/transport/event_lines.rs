@@ -44,7 +44,7 @@ impl<S> EventLines<S> {
     }
 
     /// Reads a part of the body; `None` if an event is too large.
-    fn read(&mut self, mut part: &[u8]) -> Option<Vec<u8>> {
+    fn read_part(&mut self, mut part: &[u8]) -> Option<Vec<u8>> {
         let mut lines = Vec::new();
         while let Some(&first) = part.first() {
             if std::mem::take(&mut self.follows_return) && first == b'\n' {
@@ -74,7 +74,7 @@ impl<S> EventLines<S> {
         if text.is_empty() {
             self.event_bytes = 0;
             lines.push(b'\n');
-        } else if let Some((name, value)) = field(text) {
+        } else if let Some((name, value)) = parse_field(text) {
             self.event_bytes += text.len() + 1;
             for part in [name, b": ", value, b"\n"] {
                 lines.extend_from_slice(part);
@@ -83,7 +83,7 @@ impl<S> EventLines<S> {
     }
 
     /// Ends the last line and the last event.
-    fn end(&mut self) -> Vec<u8> {
+    fn end_stream(&mut self) -> Vec<u8> {
         self.has_ended = true;
         let mut lines = Vec::new();
         if !self.line.is_empty() {
@@ -95,7 +95,7 @@ impl<S> EventLines<S> {
 }
 
 /// Returns the name and the value of a field; `None` for a comment, and for a field that has no meaning.
-fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+fn parse_field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let (name, value) = match line.iter().position(|&byte| byte == b':') {
         Some(colon) => (&line[..colon], &line[colon + 1..]),
         None => (line, &b""[..]),
@@ -123,7 +123,7 @@ impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for EventLines<S> {
                 return Poll::Ready(None);
             }
             return Poll::Ready(Some(match ready!(self.stream.as_mut().poll_next(task)) {
-                Some(Ok(part)) => match self.read(&part) {
+                Some(Ok(part)) => match self.read_part(&part) {
                     Some(lines) if lines.is_empty() => continue,
                     Some(lines) => Ok(lines.into()),
                     None => {
@@ -135,7 +135,7 @@ impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for EventLines<S> {
                     self.has_ended = true;
                     Err(io::Error::other(error.without_url()))
                 }
-                None => Ok(self.end().into()),
+                None => Ok(self.end_stream().into()),
             }));
         }
     }
@@ -150,9 +150,9 @@ mod tests {
         let mut lines = EventLines::new((), 1_000);
         let mut read = Vec::new();
         for part in body.as_bytes().chunks(part_bytes) {
-            read.extend(lines.read(part).unwrap_or_default());
+            read.extend(lines.read_part(part).unwrap_or_default());
         }
-        read.extend(lines.end());
+        read.extend(lines.end_stream());
         String::from_utf8_lossy(&read).into_owned()
     }
 
@@ -177,11 +177,11 @@ mod tests {
         let mut lines = EventLines::new((), 100);
         let comment = format!(": {}\n", "x".repeat(90));
         for _ in 0..100 {
-            assert_eq!(lines.read(comment.as_bytes()), Some(Vec::new()));
+            assert_eq!(lines.read_part(comment.as_bytes()), Some(Vec::new()));
         }
         let data = format!("data: {}\n", "x".repeat(60));
-        assert!(lines.read(data.as_bytes()).is_some());
-        assert_eq!(lines.read(data.as_bytes()), None);
-        assert_eq!(EventLines::new((), 100).read(&[b'x'; 101]), None);
+        assert!(lines.read_part(data.as_bytes()).is_some());
+        assert_eq!(lines.read_part(data.as_bytes()), None);
+        assert_eq!(EventLines::new((), 100).read_part(&[b'x'; 101]), None);
     }
 }

@@ -16,30 +16,30 @@ use rmcp::{
 use sse_stream::Sse;
 use tokio::time::Instant;
 
-use super::{awaited::Posted, reception::Reception};
+use super::{awaited::PostedRequest, reception::Reception};
 use crate::client::limits::ServerLimits;
 
 /// The maximum number of streams whose pauses are remembered; others have the lowest pause.
 const MAX_STREAMS: usize = 1_024;
 
 /// The pauses before streams are opened again, by the id of the last event of a stream.
-pub(in crate::client) struct Pauses {
+pub(in crate::client) struct ReconnectPauses {
     min: Duration,
     max: Duration,
     stable_after: Duration,
-    next: Mutex<HashMap<Option<String>, Pause>>,
+    next: Mutex<HashMap<Option<String>, ReconnectPause>>,
 }
 
 /// The pause before the next connection of a stream.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Pause {
+pub(super) struct ReconnectPause {
     /// The pause by the number of reconnections, which doubles.
     backoff: Duration,
     /// The pause that the server asks for.
     retry: Duration,
 }
 
-impl Pauses {
+impl ReconnectPauses {
     pub(in crate::client) fn new(limits: &ServerLimits) -> Self {
         let (min, stable_after) = (limits.min_reconnect_pause, limits.stable_after);
         Self { min, max: limits.max_reconnect_pause.max(min), stable_after, next: Mutex::default() }
@@ -47,23 +47,23 @@ impl Pauses {
 
     /// Waits until a stream may be opened, and returns its pause; `last` is the id of its last event. The first stream
     /// is opened at once.
-    pub(super) async fn wait(&self, last: Option<&str>) -> Pause {
+    pub(super) async fn wait_before(&self, last: Option<&str>) -> ReconnectPause {
         let key = last.map(str::to_owned);
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
         let pause = match next {
             Some(pause) => pause,
-            None if last.is_none() => Pause::default(),
-            None => Pause { backoff: self.min, retry: Duration::ZERO },
+            None if last.is_none() => ReconnectPause::default(),
+            None => ReconnectPause { backoff: self.min, retry: Duration::ZERO },
         };
         tokio::time::sleep(pause.backoff.max(pause.retry.min(self.max))).await;
         pause
     }
 
     /// Takes note of the end of a stream that was opened after `pause`, and was open for `duration`.
-    pub(super) fn ended(
+    pub(super) fn note_end(
         &self,
         last: Option<&str>,
-        pause: Pause,
+        pause: ReconnectPause,
         duration: Duration,
         retry: Option<Duration>,
     ) {
@@ -75,16 +75,16 @@ impl Pauses {
         if next.len() >= MAX_STREAMS {
             next.retain(|last, _| last.is_none());
         }
-        next.insert(last.map(str::to_owned), Pause { backoff, retry: retry.unwrap_or(pause.retry) });
+        next.insert(last.map(str::to_owned), ReconnectPause { backoff, retry: retry.unwrap_or(pause.retry) });
     }
 }
 
 /// The events of one connection.
-pub(super) struct Events {
+pub(super) struct MessageEvents {
     events: BoxStream<'static, Result<Sse, SseError>>,
     reception: Arc<Reception>,
-    pauses: Arc<Pauses>,
-    pause: Pause,
+    pauses: Arc<ReconnectPauses>,
+    pause: ReconnectPause,
     opened: Instant,
     /// The request whose response this is.
     post: Option<RequestId>,
@@ -95,21 +95,21 @@ pub(super) struct Events {
     waiting: VecDeque<Sse>,
 }
 
-impl Events {
+impl MessageEvents {
     /// Wraps the stream that answers the request `post`.
     pub(super) fn of_post(
         events: BoxStream<'static, Result<Sse, SseError>>,
         reception: Arc<Reception>,
-        pauses: Arc<Pauses>,
+        pauses: Arc<ReconnectPauses>,
         post: Option<RequestId>,
     ) -> Self {
         let (opened, waiting) = (Instant::now(), VecDeque::new());
-        let (last, retry, pause, is_answered) = (None, None, Pause::default(), false);
+        let (last, retry, pause, is_answered) = (None, None, ReconnectPause::default(), false);
         Self { events, reception, pauses, pause, opened, post, last, retry, is_answered, waiting }
     }
 
     /// Wraps a stream that was opened after `pause`, and goes on after the event `last`.
-    pub(super) fn after(self, pause: Pause, last: Option<String>) -> Self {
+    pub(super) fn reopened_after(self, pause: ReconnectPause, last: Option<String>) -> Self {
         Self { pause, last, ..self }
     }
 
@@ -125,8 +125,8 @@ impl Events {
         let Some(data) = event.data.take().filter(|data| is_message && !data.trim().is_empty()) else {
             return event;
         };
-        let post = self.post.as_ref().map_or(Posted::None, Posted::Event);
-        let received = self.reception.read(data.as_bytes(), post);
+        let post = self.post.as_ref().map_or(PostedRequest::None, PostedRequest::Event);
+        let received = self.reception.read_text(data.as_bytes(), post);
         self.is_answered |= self.post.is_some()
             && received
                 .messages
@@ -143,15 +143,15 @@ impl Events {
         event
     }
 
-    fn end(&mut self) {
+    fn note_stream_end(&mut self) {
         // A response without an id of an event is not opened again.
         if !self.is_answered && (self.post.is_none() || self.last.is_some()) {
-            self.pauses.ended(self.last.as_deref(), self.pause, self.opened.elapsed(), self.retry);
+            self.pauses.note_end(self.last.as_deref(), self.pause, self.opened.elapsed(), self.retry);
         }
     }
 }
 
-impl Stream for Events {
+impl Stream for MessageEvents {
     type Item = Result<Sse, SseError>;
 
     fn poll_next(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -161,7 +161,7 @@ impl Stream for Events {
         Poll::Ready(match ready!(self.events.as_mut().poll_next(task)) {
             Some(Ok(event)) => Some(Ok(self.take(event))),
             end => {
-                self.end();
+                self.note_stream_end();
                 end
             }
         })
@@ -173,36 +173,36 @@ mod tests {
     use super::*;
 
     /// Waits as a reconnection does, and returns the pause in whole seconds.
-    async fn reconnect(pauses: &Pauses, last: Option<&str>) -> (Pause, u64) {
+    async fn reconnect(pauses: &ReconnectPauses, last: Option<&str>) -> (ReconnectPause, u64) {
         let started = Instant::now();
-        let pause = pauses.wait(last).await;
+        let pause = pauses.wait_before(last).await;
         (pause, started.elapsed().as_secs())
     }
 
     #[tokio::test(start_paused = true)]
     async fn pauses_double_up_to_the_highest_and_start_again_after_a_stream_that_held() {
-        let pauses = Pauses::new(&ServerLimits::default());
+        let pauses = ReconnectPauses::new(&ServerLimits::default());
         let (mut pause, first) = reconnect(&pauses, None).await;
         assert_eq!(first, 0);
         let mut waited = Vec::new();
         for number in 0..8 {
             // The server asks for no pause, and names each event anew.
             let last = number.to_string();
-            pauses.ended(Some(&last), pause, Duration::from_secs(59), Some(Duration::ZERO));
+            pauses.note_end(Some(&last), pause, Duration::from_secs(59), Some(Duration::ZERO));
             let (next, seconds) = reconnect(&pauses, Some(&last)).await;
             (pause, waited) = (next, [waited, vec![seconds]].concat());
         }
         assert_eq!(waited, [1, 2, 4, 8, 16, 32, 60, 60]);
-        pauses.ended(None, pause, Duration::from_secs(60), None);
+        pauses.note_end(None, pause, Duration::from_secs(60), None);
         assert_eq!(reconnect(&pauses, None).await.1, 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_pause_of_a_server_applies_between_the_lowest_and_the_highest() {
-        let pauses = Pauses::new(&ServerLimits::default());
+        let pauses = ReconnectPauses::new(&ServerLimits::default());
         for (retry, expected) in [(0, 1), (500, 1), (30_000, 30), (u64::MAX, 60)] {
             let retry = Some(Duration::from_millis(retry));
-            pauses.ended(None, Pause::default(), Duration::ZERO, retry);
+            pauses.note_end(None, ReconnectPause::default(), Duration::ZERO, retry);
             assert_eq!(reconnect(&pauses, None).await.1, expected);
         }
         // The pause of a stream that is not known is the lowest.

@@ -16,9 +16,9 @@ use rmcp::{
 };
 use sse_stream::Sse;
 
-pub(in crate::client) use super::events::Pauses;
+pub(in crate::client) use super::events::ReconnectPauses;
 use super::{
-    events::Events,
+    events::MessageEvents,
     post::{HttpRefusal, Post},
     reception::Reception,
     sse::SseFailure,
@@ -36,7 +36,11 @@ pub(in crate::client) struct RequestHeaders(pub(in crate::client) Arc<Headers>);
 pub(in crate::client) type HttpTransport = StreamableHttpClientTransport<Client>;
 
 /// Creates the transport; `headers` are those of each request.
-pub(in crate::client) fn transport(client: Client, endpoint: &Endpoint, headers: Headers) -> HttpTransport {
+pub(in crate::client) fn http_transport(
+    client: Client,
+    endpoint: &Endpoint,
+    headers: Headers,
+) -> HttpTransport {
     let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str());
     // The pauses are those of the client, which knows how long a stream was open.
     let mut at_once = FixedInterval::default();
@@ -54,11 +58,14 @@ pub(in crate::client) fn transport(client: Client, endpoint: &Endpoint, headers:
 pub(in crate::client) fn headers_of<'a>(
     headers: impl IntoIterator<Item = (&'a String, &'a String)>,
 ) -> Result<Headers, String> {
-    headers.into_iter().map(|(name, value)| header(name, value)).collect()
+    headers.into_iter().map(|(name, value)| checked_header(name, value)).collect()
 }
 
 /// Validates one header. The error does not show the value.
-pub(in crate::client) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
+pub(in crate::client) fn checked_header(
+    name: &str,
+    value: &str,
+) -> Result<(HeaderName, HeaderValue), String> {
     let header = HeaderName::try_from(name).map_err(|_| format!("the header name `{name}` is invalid"))?;
     if ["accept", "content-type", "last-event-id", "mcp-session-id"].contains(&header.as_str()) {
         return Err(format!("the header `{name}` is set by the protocol"));
@@ -70,7 +77,7 @@ pub(in crate::client) fn header(name: &str, value: &str) -> Result<(HeaderName, 
 }
 
 /// Creates the client of a connection. Redirects are not followed: they would take credentials to another host.
-pub(in crate::client) fn client() -> Result<reqwest::Client, reqwest::Error> {
+pub(in crate::client) fn http_client() -> Result<reqwest::Client, reqwest::Error> {
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
     builder.dns_resolver(Arc::new(Resolver)).build()
 }
@@ -107,59 +114,61 @@ pub(in crate::client) struct Client {
     #[cfg(feature = "auth")]
     pub(in crate::client) authorized: Option<Arc<crate::client::oauth::Authorized>>,
     pub(in crate::client) reception: Arc<Reception>,
-    pub(in crate::client) pauses: Arc<Pauses>,
+    pub(in crate::client) pauses: Arc<ReconnectPauses>,
 }
 
 impl Client {
     /// Sends a request with the token of the authorization, and again each time the user authorized the program anew.
     #[cfg(feature = "auth")]
-    async fn send<T, F>(
+    async fn send_authorized<T, F>(
         &self,
         uri: &str,
         auth_header: Option<String>,
         send: impl Fn(Option<String>) -> F,
-    ) -> Result<T, Failure>
+    ) -> Result<T, HttpFailure>
     where
-        F: Future<Output = Result<T, Failure>>,
+        F: Future<Output = Result<T, HttpFailure>>,
     {
         use crate::client::oauth::MAX_ATTEMPTS;
 
-        let Some(authorized) = &self.authorized else { return send(auth_header).await.map_err(prepared) };
-        let mut token = authorized.token(uri).await?;
+        let Some(authorized) = &self.authorized else {
+            return send(auth_header).await.map_err(sanitized_failure);
+        };
+        let mut token = authorized.token_for(uri).await?;
         let mut attempts = 0;
         loop {
             let failure = match send(token.clone()).await {
                 Ok(sent) => return Ok(sent),
-                Err(failure) => prepared(failure),
+                Err(failure) => sanitized_failure(failure),
             };
             let Some(challenge) = failure.auth_challenge().filter(|_| attempts < MAX_ATTEMPTS) else {
                 return Err(failure);
             };
             attempts += 1;
-            token = Some(authorized.authorize(uri, token.as_deref(), challenge).await?);
+            token = Some(authorized.authorize_program(uri, token.as_deref(), challenge).await?);
         }
     }
 
     /// Sends a request.
     #[cfg(not(feature = "auth"))]
-    async fn send<T, F>(
+    async fn send_authorized<T, F>(
         &self,
         _: &str,
         auth_header: Option<String>,
         send: impl Fn(Option<String>) -> F,
-    ) -> Result<T, Failure>
+    ) -> Result<T, HttpFailure>
     where
-        F: Future<Output = Result<T, Failure>>,
+        F: Future<Output = Result<T, HttpFailure>>,
     {
-        send(auth_header).await.map_err(prepared)
+        send(auth_header).await.map_err(sanitized_failure)
     }
 }
 
-pub(super) type Failure = StreamableHttpError<reqwest::Error>;
+pub(super) type HttpFailure = StreamableHttpError<reqwest::Error>;
 
 /// Removes the URL from an error, whose query may have credentials, and reads a refusal without a challenge as an empty
 /// challenge.
-fn prepared(error: Failure) -> Failure {
+fn sanitized_failure(error: HttpFailure) -> HttpFailure {
     match error {
         StreamableHttpError::Client(error) if error.status() == Some(StatusCode::UNAUTHORIZED) => {
             StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))
@@ -189,7 +198,7 @@ impl StreamableHttpClient for Client {
         session: Option<Arc<str>>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+    ) -> Result<StreamableHttpPostResponse, HttpFailure> {
         let limits = StreamableHttpResponseLimits::default();
         self.post_message_with_response_limits(uri, message, session, token, headers, limits).await
     }
@@ -202,14 +211,14 @@ impl StreamableHttpClient for Client {
         token: Option<String>,
         headers: Headers,
         limits: StreamableHttpResponseLimits,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+    ) -> Result<StreamableHttpPostResponse, HttpFailure> {
         let headers = with_own(headers, &message);
         let send = |token| {
             let (message, session, headers) = (&message, session.as_deref(), &headers);
             let post = Post { uri: &uri, message, session, token, headers, limits };
             post.send(&self.http, &self.reception, &self.pauses)
         };
-        self.send(&uri, token, send).await
+        self.send_authorized(&uri, token, send).await
     }
 
     async fn delete_session(
@@ -218,10 +227,10 @@ impl StreamableHttpClient for Client {
         session: Arc<str>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), HttpFailure> {
         let send =
             |token| self.http.delete_session(Arc::clone(&uri), Arc::clone(&session), token, headers.clone());
-        self.send(&uri, token, send).await
+        self.send_authorized(&uri, token, send).await
     }
 
     async fn get_stream(
@@ -231,7 +240,7 @@ impl StreamableHttpClient for Client {
         last: Option<String>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<EventStream, Failure> {
+    ) -> Result<EventStream, HttpFailure> {
         let size = StreamableHttpResponseLimits::default().max_sse_event_size;
         self.get_stream_with_max_sse_event_size(uri, session, last, token, headers, size).await
     }
@@ -244,19 +253,21 @@ impl StreamableHttpClient for Client {
         token: Option<String>,
         headers: Headers,
         size: usize,
-    ) -> Result<EventStream, Failure> {
-        let pause = self.pauses.wait(last.as_deref()).await;
+    ) -> Result<EventStream, HttpFailure> {
+        let pause = self.pauses.wait_before(last.as_deref()).await;
         let send = |token| {
             let (uri, session, last) = (Arc::clone(&uri), session.clone(), last.clone());
             self.http.get_stream_with_max_sse_event_size(uri, session, last, token, headers.clone(), size)
         };
-        match self.send(&uri, token, send).await {
+        match self.send_authorized(&uri, token, send).await {
             Ok(events) => {
                 let (reception, pauses) = (Arc::clone(&self.reception), Arc::clone(&self.pauses));
-                Ok(Box::pin(Events::of_post(events, reception, pauses, None).after(pause, last)))
+                Ok(Box::pin(
+                    MessageEvents::of_post(events, reception, pauses, None).reopened_after(pause, last),
+                ))
             }
             Err(failure) => {
-                self.pauses.ended(last.as_deref(), pause, Duration::ZERO, None);
+                self.pauses.note_end(last.as_deref(), pause, Duration::ZERO, None);
                 Err(failure)
             }
         }
@@ -273,9 +284,9 @@ pub(super) fn bounded_events(response: reqwest::Response, max_event_bytes: usize
 }
 
 /// Returns the text for an answer that no server of the protocol gives.
-pub(super) fn explained(error: &(dyn Error + 'static)) -> Option<String> {
+pub(super) fn explanation_of(error: &(dyn Error + 'static)) -> Option<String> {
     const PATH: &str = "check the path of the URL, which is often `/mcp`";
-    match error.downcast_ref::<Failure>()? {
+    match error.downcast_ref::<HttpFailure>()? {
         StreamableHttpError::UnexpectedContentType(kind) => {
             let kind = kind.as_deref().map_or("no content type".to_owned(), |kind| format!("`{kind}`"));
             Some(format!("the answer has {kind} in place of JSON or an event stream; {PATH}"))
@@ -288,7 +299,7 @@ pub(super) fn explained(error: &(dyn Error + 'static)) -> Option<String> {
 }
 
 /// Returns the refusal that an error is.
-fn refusal_of(failure: &Failure) -> Option<&HttpRefusal> {
+fn refusal_of(failure: &HttpFailure) -> Option<&HttpRefusal> {
     match failure {
         StreamableHttpError::Io(error) => error.get_ref()?.downcast_ref(),
         _ => None,
@@ -297,15 +308,15 @@ fn refusal_of(failure: &Failure) -> Option<&HttpRefusal> {
 
 /// Returns `true` if the server does not know the session.
 pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
-    matches!(error.downcast_ref::<Failure>(), Some(StreamableHttpError::SessionExpired))
+    matches!(error.downcast_ref::<HttpFailure>(), Some(StreamableHttpError::SessionExpired))
 }
 
 /// Returns `Some` for an error of HTTP: `Some(Some(never_sent))` if the connection is lost.
-pub(super) fn loss(error: &(dyn Error + 'static)) -> Option<Option<bool>> {
+pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<Option<bool>> {
     if let Some(failure) = error.downcast_ref::<SseFailure>() {
-        return Some(failure.loss());
+        return Some(failure.connection_loss());
     }
-    let failure = error.downcast_ref::<Failure>()?;
+    let failure = error.downcast_ref::<HttpFailure>()?;
     Some(match failure {
         StreamableHttpError::SessionExpired => Some(true),
         StreamableHttpError::Client(error) => loss_of(error),
@@ -328,19 +339,19 @@ pub(super) fn loss_of(error: &reqwest::Error) -> Option<bool> {
 
 /// Returns `false` if the name of the host is unknown: connecting again does not help.
 fn is_reachable_host(error: &reqwest::Error) -> bool {
-    !super::below(error).any(|error| error.is::<UnknownHost>())
+    !super::error_sources(error).any(|error| error.is::<UnknownHost>())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{client, loss_of};
+    use super::{http_client, loss_of};
 
     #[tokio::test]
     async fn only_a_host_with_an_address_is_worth_another_connection() -> Result<(), reqwest::Error> {
         // Longer than a name may be: no resolver asks the network for it.
-        let unknown = client()?.get(format!("http://{}.invalid/", "a".repeat(64))).send().await;
+        let unknown = http_client()?.get(format!("http://{}.invalid/", "a".repeat(64))).send().await;
         assert_eq!(unknown.as_ref().err().map(loss_of), Some(None));
-        let refused = client()?.get("http://127.0.0.1:1/").send().await;
+        let refused = http_client()?.get("http://127.0.0.1:1/").send().await;
         assert_eq!(refused.as_ref().err().map(loss_of), Some(Some(true)));
         Ok(())
     }

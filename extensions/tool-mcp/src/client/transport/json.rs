@@ -7,15 +7,15 @@ use serde_json::Value;
 /// Reads JSON, also with what serializers of other languages write although JSON does not have it: `NaN` and `Infinity`,
 /// numbers out of range (read as `null`), halves of surrogate pairs, bytes that are not UTF-8 (read as U+FFFD), and
 /// control characters in texts.
-pub(super) fn read(text: &[u8]) -> Result<Value, serde_json::Error> {
+pub(super) fn read_lenient(text: &[u8]) -> Result<Value, serde_json::Error> {
     let error = match serde_json::from_slice(text) {
         Ok(value) => return Ok(value),
         Err(error) => error,
     };
-    serde_json::from_str(&corrected(&String::from_utf8_lossy(text))).map_err(|_| error)
+    serde_json::from_str(&corrected_json(&String::from_utf8_lossy(text))).map_err(|_| error)
 }
 
-fn corrected(text: &str) -> String {
+fn corrected_json(text: &str) -> String {
     let mut corrected = String::with_capacity(text.len());
     let mut characters = text.char_indices().peekable();
     let mut is_in_text = false;
@@ -25,7 +25,7 @@ fn corrected(text: &str) -> String {
                 is_in_text = !is_in_text;
                 corrected.push('"');
             }
-            '\\' if is_in_text => corrected.push_str(&escape(text, start, &mut characters)),
+            '\\' if is_in_text => corrected.push_str(&corrected_escape(text, start, &mut characters)),
             control if is_in_text && control.is_ascii_control() => {
                 corrected.push_str(&format!("\\u{:04x}", u32::from(control)));
             }
@@ -35,7 +35,7 @@ fn corrected(text: &str) -> String {
                 while let Some((at, part)) = characters.next_if(|(_, it)| is_part(*it)) {
                     end = at + part.len_utf8();
                 }
-                corrected.push_str(word(&text[start..end]));
+                corrected.push_str(corrected_word(&text[start..end]));
             }
             other => corrected.push(other),
         }
@@ -44,7 +44,7 @@ fn corrected(text: &str) -> String {
 }
 
 /// Returns a word outside of texts; `null` for a number that JSON does not have.
-fn word(word: &str) -> &str {
+fn corrected_word(word: &str) -> &str {
     match word.parse::<f64>() {
         Ok(number) if !number.is_finite() => "null",
         _ => word,
@@ -52,7 +52,7 @@ fn word(word: &str) -> &str {
 }
 
 /// Reads an escape that begins at `start`. A half of a surrogate pair is U+FFFD.
-fn escape(text: &str, start: usize, characters: &mut Peekable<CharIndices<'_>>) -> String {
+fn corrected_escape(text: &str, start: usize, characters: &mut Peekable<CharIndices<'_>>) -> String {
     let unit = |start: usize| {
         let digits = text.get(start..start + 6)?.strip_prefix("\\u")?;
         u32::from_str_radix(digits, 16).ok()

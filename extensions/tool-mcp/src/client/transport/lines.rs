@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{
-    awaited::Posted,
+    awaited::PostedRequest,
     reception::{MAX_HEAD_BYTES, Reception},
 };
 
@@ -32,7 +32,7 @@ pub(in crate::client) struct LineTransport<R, W> {
     /// `true` until the end of a line that is too long.
     is_discarding: bool,
     received: VecDeque<RxJsonRpcMessage<RoleClient>>,
-    write: Arc<Mutex<Writer<W>>>,
+    write: Arc<Mutex<LineWriter<W>>>,
     reception: Arc<Reception>,
 }
 
@@ -43,13 +43,13 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
             line: Vec::new(),
             is_discarding: false,
             received: VecDeque::new(),
-            write: Arc::new(Mutex::new(Writer { stream: Some(write), pending: Vec::new() })),
+            write: Arc::new(Mutex::new(LineWriter { stream: Some(write), pending: Vec::new() })),
             reception,
         }
     }
 
     /// Answers a malformed request of the server, unless the server does not read its answers.
-    fn refuse(&self, id: RequestId)
+    fn refuse_request(&self, id: RequestId)
     where
         W: AsyncWrite + Send + Unpin + 'static,
     {
@@ -86,7 +86,7 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
             if !std::mem::take(&mut self.is_discarding) {
                 return Ok(true);
             }
-            self.received.extend(self.reception.discard(&self.line, MAX_LINE_BYTES));
+            self.received.extend(self.reception.answer_oversized(&self.line, MAX_LINE_BYTES));
             self.line.clear();
             if !self.received.is_empty() {
                 return Ok(true);
@@ -96,13 +96,13 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
 }
 
 /// The stream to a server, and what it has not taken yet: a message whose sender gave up is written to its end.
-struct Writer<W> {
+struct LineWriter<W> {
     /// `None` once it is closed.
     stream: Option<W>,
     pending: Vec<u8>,
 }
 
-impl<W: AsyncWrite + Unpin> Writer<W> {
+impl<W: AsyncWrite + Unpin> LineWriter<W> {
     /// Adds a message with the end of its line.
     fn add(&mut self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
         let line = serde_json::to_vec(message)?;
@@ -114,7 +114,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     /// Writes what is pending. If this is cancelled, the next call goes on.
     async fn flush(&mut self) -> io::Result<()> {
         let stream = self.stream.as_mut().ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?;
-        let mut written = Written { pending: &mut self.pending, bytes: 0 };
+        let mut written = WrittenBytes { pending: &mut self.pending, bytes: 0 };
         while written.bytes < written.pending.len() {
             match stream.write(&written.pending[written.bytes..]).await? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
@@ -127,12 +127,12 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
 }
 
 /// Removes what was written when it is dropped.
-struct Written<'a> {
+struct WrittenBytes<'a> {
     pending: &'a mut Vec<u8>,
     bytes: usize,
 }
 
-impl Drop for Written<'_> {
+impl Drop for WrittenBytes<'_> {
     fn drop(&mut self) {
         self.pending.drain(..self.bytes);
         self.pending.shrink_to(KEPT_LINE_BYTES);
@@ -150,7 +150,7 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        self.reception.sent(&message);
+        self.reception.note_sent(&message);
         let write = Arc::clone(&self.write);
         async move {
             let mut write = write.lock().await;
@@ -176,9 +176,9 @@ where
             }
             let line = self.line.trim_ascii();
             if !line.is_empty() {
-                let received = self.reception.read(line, Posted::None);
+                let received = self.reception.read_text(line, PostedRequest::None);
                 self.received.extend(received.messages);
-                received.malformed_requests.into_iter().for_each(|id| self.refuse(id));
+                received.malformed_requests.into_iter().for_each(|id| self.refuse_request(id));
             }
             self.line.clear();
             self.line.shrink_to(KEPT_LINE_BYTES);

@@ -24,16 +24,16 @@ use std::{error::Error, io};
 
 pub(super) use self::{
     lines::LineTransport,
-    observed::{Calls, Observed, Report, Slot},
-    process::spawn,
+    observed::{CallReport, CallSlot, Observed, WaitingCalls},
+    process::spawn_process,
     reception::Reception,
-    stderr::Tail,
+    stderr::StderrTail,
 };
 
 /// Returns `true` if the server answered that it does not know the session.
 pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
     #[cfg(feature = "http")]
-    if below(error).any(http::is_session_expired) {
+    if error_sources(error).any(http::is_session_expired) {
         return true;
     }
     let _ = error;
@@ -41,9 +41,9 @@ pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// Returns `Some` if the connection is lost, with `true` if the message cannot have been sent.
-pub(super) fn loss(error: &(dyn Error + 'static)) -> Option<bool> {
+pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<bool> {
     #[cfg(feature = "http")]
-    if let Some(loss) = below(error).find_map(http::loss) {
+    if let Some(loss) = error_sources(error).find_map(http::connection_loss) {
         return loss;
     }
     let refused = |kind| match kind {
@@ -54,15 +54,17 @@ pub(super) fn loss(error: &(dyn Error + 'static)) -> Option<bool> {
         | io::ErrorKind::UnexpectedEof => Some(false),
         _ => None,
     };
-    below(error).filter_map(|error| error.downcast_ref::<io::Error>()).find_map(|error| refused(error.kind()))
+    error_sources(error)
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .find_map(|error| refused(error.kind()))
 }
 
 /// Returns the text for an answer over HTTP that no server of the protocol gives.
 #[cfg(feature = "http")]
-pub(super) fn explained(error: &(dyn Error + 'static)) -> Option<String> {
-    below(error).find_map(http::explained)
+pub(super) fn explanation_of(error: &(dyn Error + 'static)) -> Option<String> {
+    error_sources(error).find_map(http::explanation_of)
 }
 
-fn below<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+fn error_sources<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }

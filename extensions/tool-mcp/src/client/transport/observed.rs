@@ -24,76 +24,76 @@ use tool_runtime::{
     context::{LogLevel, LogLine, Progress},
 };
 
-use crate::client::questions::{Allowance, Refusal};
+use crate::client::questions::{QuestionAllowance, QuestionRefusal};
 
 /// A report of a server about a call.
-pub(in crate::client) enum Report {
+pub(in crate::client) enum CallReport {
     Progress(Progress),
     Log(LogLine),
 }
 
 /// A call that waits for its result. As an extension of its request, it never leaves the process.
 #[derive(Clone)]
-pub(in crate::client) struct Slot {
-    reports: mpsc::Sender<Report>,
+pub(in crate::client) struct CallSlot {
+    reports: mpsc::Sender<CallReport>,
     /// The context of the call, for questions of the server; `None` outside a run.
     context: Option<ToolContext>,
     /// The questions that the call has left.
-    allowance: Arc<Allowance>,
-    /// Cancelled once the call no longer waits. Read and set under the lock of [`Calls`]: the request may be sent later.
+    allowance: Arc<QuestionAllowance>,
+    /// Cancelled once the call no longer waits. Read and set under the lock of [`WaitingCalls`]: the request may be sent later.
     over: CancellationToken,
 }
 
 /// The number of reports that wait for a call to take them. Progress beyond is dropped: a newer report follows.
-const WAITING: usize = 256;
+const MAX_WAITING_REPORTS: usize = 256;
 
-impl Slot {
+impl CallSlot {
     pub(in crate::client) fn new(
         context: Option<ToolContext>,
-        allowance: Arc<Allowance>,
-    ) -> (Self, mpsc::Receiver<Report>) {
-        let (reports, received) = mpsc::channel(WAITING);
+        allowance: Arc<QuestionAllowance>,
+    ) -> (Self, mpsc::Receiver<CallReport>) {
+        let (reports, received) = mpsc::channel(MAX_WAITING_REPORTS);
         (Self { reports, context, allowance, over: CancellationToken::new() }, received)
     }
 }
 
 /// The calls of a connection that wait for their results.
 #[derive(Default)]
-pub(in crate::client) struct Calls {
-    slots: Mutex<HashMap<ProgressToken, Slot>>,
+pub(in crate::client) struct WaitingCalls {
+    slots: Mutex<HashMap<ProgressToken, CallSlot>>,
     /// The requests whose timeout progress starts anew.
     waiting: Mutex<HashMap<ProgressToken, Arc<Notify>>>,
 }
 
-impl Calls {
-    fn lock(&self) -> MutexGuard<'_, HashMap<ProgressToken, Slot>> {
+impl WaitingCalls {
+    fn lock_slots(&self) -> MutexGuard<'_, HashMap<ProgressToken, CallSlot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<ProgressToken, Arc<Notify>>> {
+    fn lock_signals(&self) -> MutexGuard<'_, HashMap<ProgressToken, Arc<Notify>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the signal of a request's progress, until the request ends.
     pub(in crate::client) fn progress_of(&self, token: &ProgressToken) -> Arc<Notify> {
-        Arc::clone(self.waiting().entry(token.clone()).or_default())
+        Arc::clone(self.lock_signals().entry(token.clone()).or_default())
     }
 
     /// Adds a call, unless it is over.
-    fn add(&self, token: ProgressToken, slot: &Slot) {
-        let mut calls = self.lock();
+    fn add(&self, token: ProgressToken, slot: &CallSlot) {
+        let mut calls = self.lock_slots();
         if !slot.over.is_cancelled() {
             calls.insert(token, slot.clone());
         }
     }
 
     /// Ends a request, of a call that has a `slot`; `token` is `None` if it was not sent.
-    pub(in crate::client) fn end(&self, slot: Option<&Slot>, token: Option<&ProgressToken>) {
+    pub(in crate::client) fn end_request(&self, slot: Option<&CallSlot>, token: Option<&ProgressToken>) {
         if let Some(token) = token {
-            self.waiting().remove(token);
+            self.lock_signals().remove(token);
         }
         let Some(slot) = slot else { return };
-        let mut calls = self.lock();
+        let mut calls = self.lock_slots();
         slot.over.cancel();
         let removed = token.and_then(|token| calls.remove(token));
         drop(calls);
@@ -102,47 +102,48 @@ impl Calls {
 
     /// The context of the call that waits, if it is the only one, and the ends of all that wait.
     pub(in crate::client) fn possible_askers(&self) -> (Option<ToolContext>, Vec<CancellationToken>) {
-        let calls = self.lock();
+        let calls = self.lock_slots();
         let context =
             calls.values().next().filter(|_| calls.len() == 1).and_then(|slot| slot.context.clone());
         (context, calls.values().map(|slot| slot.over.clone()).collect())
     }
 
     /// Takes a question of the call that has most of them left: a question does not say which call it belongs to.
-    pub(in crate::client) fn take_question(&self) -> Result<(), Refusal> {
-        let calls = self.lock();
-        let Some(slot) = calls.values().max_by_key(|slot| slot.allowance.left()) else {
-            return Err(Refusal::NoCall);
+    pub(in crate::client) fn take_question(&self) -> Result<(), QuestionRefusal> {
+        let calls = self.lock_slots();
+        let Some(slot) = calls.values().max_by_key(|slot| slot.allowance.questions_left()) else {
+            return Err(QuestionRefusal::NoCall);
         };
-        if slot.allowance.take() { Ok(()) } else { Err(Refusal::NoneLeft) }
+        if slot.allowance.take() { Ok(()) } else { Err(QuestionRefusal::NoneLeft) }
     }
 
-    fn progress(&self, report: &ProgressNotificationParam) {
-        if let Some(waiting) = self.waiting().get(&report.progress_token) {
+    fn deliver_progress(&self, report: &ProgressNotificationParam) {
+        if let Some(waiting) = self.lock_signals().get(&report.progress_token) {
             waiting.notify_one();
         }
-        let Some(reports) = self.lock().get(&report.progress_token).map(|slot| slot.reports.clone()) else {
+        let Some(reports) = self.lock_slots().get(&report.progress_token).map(|slot| slot.reports.clone())
+        else {
             return;
         };
         let mut progress = Progress::new(report.progress);
         progress.total = report.total;
         progress.message.clone_from(&report.message);
-        if reports.try_send(Report::Progress(progress)).is_err() {
+        if reports.try_send(CallReport::Progress(progress)).is_err() {
             tracing::debug!("a progress report of an MCP server was dropped: its call has too many");
         }
     }
 
     /// Gives a log line to the only call that waits. The protocol does not say which call a line belongs to.
-    fn log(&self, server: &str, message: &LoggingMessageNotificationParam) {
+    fn deliver_log(&self, server: &str, message: &LoggingMessageNotificationParam) {
         let line = line_of(message);
         let reports = {
-            let calls = self.lock();
+            let calls = self.lock_slots();
             let mut all = calls.values();
             all.next().filter(|_| calls.len() == 1).map(|slot| slot.reports.clone())
         };
-        match reports.map(|reports| reports.try_send(Report::Log(line.clone()))) {
+        match reports.map(|reports| reports.try_send(CallReport::Log(line.clone()))) {
             Some(Ok(())) => {}
-            _ => trace(server, message.logger.as_deref(), &line),
+            _ => trace_line(server, message.logger.as_deref(), &line),
         }
     }
 }
@@ -173,7 +174,7 @@ fn line_of(message: &LoggingMessageNotificationParam) -> LogLine {
     }
 }
 
-fn trace(server: &str, logger: Option<&str>, line: &LogLine) {
+fn trace_line(server: &str, logger: Option<&str>, line: &LogLine) {
     let data = (!line.data.is_null()).then(|| tracing::field::display(&line.data));
     macro_rules! event {
         ($level:expr) => {
@@ -192,11 +193,11 @@ fn trace(server: &str, logger: Option<&str>, line: &LogLine) {
 pub(in crate::client) struct Observed<T> {
     transport: T,
     server: Arc<str>,
-    calls: Arc<Calls>,
+    calls: Arc<WaitingCalls>,
 }
 
 impl<T> Observed<T> {
-    pub(in crate::client) fn new(transport: T, server: Arc<str>, calls: Arc<Calls>) -> Self {
+    pub(in crate::client) fn new(transport: T, server: Arc<str>, calls: Arc<WaitingCalls>) -> Self {
         Self { transport, server, calls }
     }
 }
@@ -209,7 +210,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Observed<T> {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
         if let JsonRpcMessage::Request(request) = &message
-            && let Some(slot) = request.request.extensions().get::<Slot>()
+            && let Some(slot) = request.request.extensions().get::<CallSlot>()
             && let Some(token) = request.request.get_meta().get_progress_token()
         {
             self.calls.add(token, slot);
@@ -221,9 +222,11 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Observed<T> {
         let message = self.transport.receive().await?;
         if let JsonRpcMessage::Notification(notification) = &message {
             match &notification.notification {
-                ServerNotification::ProgressNotification(report) => self.calls.progress(&report.params),
+                ServerNotification::ProgressNotification(report) => {
+                    self.calls.deliver_progress(&report.params)
+                }
                 ServerNotification::LoggingMessageNotification(line) => {
-                    self.calls.log(&self.server, &line.params);
+                    self.calls.deliver_log(&self.server, &line.params);
                 }
                 _ => {}
             }

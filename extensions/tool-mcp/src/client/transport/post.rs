@@ -12,9 +12,9 @@ use rmcp::{
 };
 
 use super::{
-    awaited::Posted,
-    events::{Events, Pauses},
-    http::{Failure, Headers},
+    awaited::PostedRequest,
+    events::{MessageEvents, ReconnectPauses},
+    http::{Headers, HttpFailure},
     reception::Reception,
 };
 
@@ -66,9 +66,9 @@ impl Post<'_> {
         self,
         client: &reqwest::Client,
         reception: &Arc<Reception>,
-        pauses: &Arc<Pauses>,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
-        reception.sent(self.message);
+        pauses: &Arc<ReconnectPauses>,
+    ) -> Result<StreamableHttpPostResponse, HttpFailure> {
+        reception.note_sent(self.message);
         let mut open = OpenRequest { reception, id: self.id() };
         let posted = self.send_message(client, reception, pauses).await;
         if matches!(posted, Ok(StreamableHttpPostResponse::Sse(..) | StreamableHttpPostResponse::Accepted)) {
@@ -82,8 +82,8 @@ impl Post<'_> {
         &self,
         client: &reqwest::Client,
         reception: &Arc<Reception>,
-        pauses: &Arc<Pauses>,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+        pauses: &Arc<ReconnectPauses>,
+    ) -> Result<StreamableHttpPostResponse, HttpFailure> {
         let mut request = client.post(self.uri).header(header::ACCEPT, format!("{EVENT_STREAM}, {JSON}"));
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
@@ -99,7 +99,7 @@ impl Post<'_> {
         if let Some(id) = self.id() {
             reception.take_status(id, status.as_u16());
         }
-        challenged(&response)?;
+        check_challenge(&response)?;
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
@@ -107,29 +107,33 @@ impl Post<'_> {
             return Err(StreamableHttpError::SessionExpired);
         }
         match status.is_success() {
-            true => self.read(response, reception, pauses).await,
-            false => self.refused(response, reception).await,
+            true => self.read_response(response, reception, pauses).await,
+            false => self.read_refusal(response, reception).await,
         }
     }
 
     /// Reads a successful response.
-    async fn read(
+    async fn read_response(
         &self,
         response: Response,
         reception: &Arc<Reception>,
-        pauses: &Arc<Pauses>,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+        pauses: &Arc<ReconnectPauses>,
+    ) -> Result<StreamableHttpPostResponse, HttpFailure> {
         let session = session_of(&response);
         let Some(id) = self.id() else {
             // The message has no answer: whatever the body is, it was accepted.
             return Ok(StreamableHttpPostResponse::Accepted);
         };
         let content_type = content_type(&response);
-        match content_type.as_deref().map(essence) {
+        match content_type.as_deref().map(media_type_essence) {
             Some(kind) if kind == EVENT_STREAM => {
                 let events = super::http::bounded_events(response, self.limits.max_sse_event_size);
-                let events =
-                    Events::of_post(events, Arc::clone(reception), Arc::clone(pauses), Some(id.clone()));
+                let events = MessageEvents::of_post(
+                    events,
+                    Arc::clone(reception),
+                    Arc::clone(pauses),
+                    Some(id.clone()),
+                );
                 Ok(StreamableHttpPostResponse::Sse(Box::pin(events), session))
             }
             Some(kind) if kind == JSON || kind.ends_with("+json") => {
@@ -138,7 +142,7 @@ impl Post<'_> {
                     Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
                     None => Err(StreamableHttpError::UnexpectedServerResponse(Cow::Owned(format!(
                         "the response has no answer to the request: {}",
-                        preview(&body)
+                        body_preview(&body)
                     )))),
                 }
             }
@@ -153,14 +157,14 @@ impl Post<'_> {
     }
 
     /// Reads a response that refuses the request: an error of the protocol, or a text.
-    async fn refused(
+    async fn read_refusal(
         &self,
         response: Response,
         reception: &Reception,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+    ) -> Result<StreamableHttpPostResponse, HttpFailure> {
         let (status, session) = (response.status(), session_of(&response));
         let is_forbidden = status == StatusCode::FORBIDDEN;
-        let is_json = content_type(&response).is_some_and(|kind| essence(&kind).ends_with("json"));
+        let is_json = content_type(&response).is_some_and(|kind| media_type_essence(&kind).ends_with("json"));
         let limit = match is_json {
             true => self.limits.max_json_response_size,
             false => self.limits.max_error_response_size,
@@ -200,7 +204,7 @@ impl Post<'_> {
 }
 
 /// Returns an error if the server demands an authorization, and says which.
-fn challenged(response: &Response) -> Result<(), Failure> {
+fn check_challenge(response: &Response) -> Result<(), HttpFailure> {
     let status = response.status();
     if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return Ok(());
@@ -242,19 +246,19 @@ struct OpenRequest<'a> {
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            self.reception.forget(id);
+            self.reception.forget_request(id);
         }
     }
 }
 
 /// Returns `true` if a body has an error of the protocol, in whatever form.
 fn has_error(body: &[u8]) -> bool {
-    super::json::read(body).is_ok_and(|body| body.get("error").is_some_and(|error| !error.is_null()))
+    super::json::read_lenient(body).is_ok_and(|body| body.get("error").is_some_and(|error| !error.is_null()))
 }
 
 /// Returns the answer to a request in a body.
 fn answer_in(reception: &Reception, body: &[u8], id: &RequestId) -> Option<ServerJsonRpcMessage> {
-    let messages = reception.read(body, Posted::Whole(id)).messages;
+    let messages = reception.read_text(body, PostedRequest::Whole(id)).messages;
     let is_answer =
         |it: &ServerJsonRpcMessage| matches!(it, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
     messages.into_iter().find(is_answer)
@@ -272,12 +276,12 @@ fn content_type(response: &Response) -> Option<String> {
 }
 
 /// Returns a media type without its parameters.
-fn essence(media_type: &str) -> String {
+fn media_type_essence(media_type: &str) -> String {
     media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// Reads a whole body.
-async fn body_of(mut response: Response, max_size: usize) -> Result<Vec<u8>, Failure> {
+async fn body_of(mut response: Response, max_size: usize) -> Result<Vec<u8>, HttpFailure> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > max_size {
@@ -289,7 +293,7 @@ async fn body_of(mut response: Response, max_size: usize) -> Result<Vec<u8>, Fai
 }
 
 /// Reads a body of another type, if it begins as a JSON object does.
-async fn json_of(mut response: Response, max_size: usize) -> Result<Option<Vec<u8>>, Failure> {
+async fn json_of(mut response: Response, max_size: usize) -> Result<Option<Vec<u8>>, HttpFailure> {
     let Some(first) = response.chunk().await? else { return Ok(None) };
     if !first.trim_ascii_start().starts_with(b"{") {
         return Ok(None);
@@ -312,7 +316,7 @@ async fn beginning_of(mut response: Response, max_size: usize) -> Vec<u8> {
 }
 
 /// Returns the beginning of a body, as a text.
-fn preview(body: &[u8]) -> String {
+fn body_preview(body: &[u8]) -> String {
     match String::from_utf8_lossy(body).trim() {
         "" => "it is empty".to_owned(),
         text => text.chars().take(MAX_PREVIEW_CHARS).collect(),

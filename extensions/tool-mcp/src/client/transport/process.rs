@@ -19,15 +19,15 @@ use tool_runtime::BoxFuture;
 use super::{
     lines::LineTransport,
     reception::Reception,
-    stderr::{Tail, Watching},
+    stderr::{ProcessPart, StderrTail},
 };
 use crate::client::config::Process;
 
 /// The variables that each child gets, as the official SDKs pass them on.
 #[cfg(not(windows))]
-const INHERITED: &[&str] = &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+const INHERITED_VARIABLES: &[&str] = &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 #[cfg(windows)]
-const INHERITED: &[&str] = &[
+const INHERITED_VARIABLES: &[&str] = &[
     "APPDATA",
     "HOMEDRIVE",
     "HOMEPATH",
@@ -43,10 +43,10 @@ const INHERITED: &[&str] = &[
 ];
 
 /// The time that a process has to end by itself after its standard input was closed, and again after `SIGTERM`.
-const ENDING: Duration = Duration::from_secs(3);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A process that was started.
-pub(in crate::client) struct Started {
+pub(in crate::client) struct StartedProcess {
     pub(in crate::client) transport: ProcessTransport,
     pub(in crate::client) stderr: Option<ChildStderr>,
     /// Waits for the end of the process, and kills it when it is dropped.
@@ -54,16 +54,16 @@ pub(in crate::client) struct Started {
 }
 
 /// Starts the process. `tail` takes note of its end.
-pub(in crate::client) fn spawn(
+pub(in crate::client) fn spawn_process(
     process: &Process,
-    tail: &Tail,
+    tail: &StderrTail,
     reception: Arc<Reception>,
-) -> io::Result<Started> {
+) -> io::Result<StartedProcess> {
     let mut command = Command::new(&process.command);
     command.args(&process.args).kill_on_drop(true);
     if !process.inherit_env {
         command.env_clear();
-        command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.envs(INHERITED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     }
     command.envs(&process.env);
     if let Some(directory) = &process.cwd {
@@ -76,10 +76,11 @@ pub(in crate::client) fn spawn(
     let (output, input) = (child.stdout.take().ok_or_else(missing)?, child.stdin.take().ok_or_else(missing)?);
     let stderr = child.stderr.take();
     let (closed, ended) = (CancellationToken::new(), CancellationToken::new());
-    let watched = Watched { group: Group::of(child.id()), child, ended: ended.clone().drop_guard() };
-    let watching = Box::pin(watched.watch(closed.clone(), tail.clone().watching()));
+    let watched =
+        WatchedProcess { group: ProcessGroup::of(child.id()), child, ended: ended.clone().drop_guard() };
+    let watching = Box::pin(watched.watch_end(closed.clone(), tail.clone().watch_part()));
     let transport = LineTransport::new(output, input, reception);
-    Ok(Started { transport: ProcessTransport { transport, closed, ended }, stderr, watching })
+    Ok(StartedProcess { transport: ProcessTransport { transport, closed, ended }, stderr, watching })
 }
 
 /// The streams of a child process.
@@ -115,32 +116,32 @@ impl Transport<RoleClient> for ProcessTransport {
 }
 
 /// A process with the processes that it started, which end with it.
-struct Watched {
-    group: Group,
+struct WatchedProcess {
+    group: ProcessGroup,
     child: Child,
     ended: DropGuard,
 }
 
-impl Watched {
+impl WatchedProcess {
     /// Waits for the end of the process. When its standard input was `closed`, it is ended, if it does not end by itself.
-    async fn watch(mut self, closed: CancellationToken, tail: Watching) {
+    async fn watch_end(mut self, closed: CancellationToken, tail: ProcessPart) {
         let ended = tokio::select! {
             ended = self.child.wait() => ended.ok(),
-            () = closed.cancelled() => self.end().await,
+            () = closed.cancelled() => self.end_process().await,
         };
         self.group.kill();
         if let Some(status) = ended {
-            tail.ended(status);
+            tail.note_exit(status);
         }
         drop(self.ended);
     }
 
-    async fn end(&mut self) -> Option<ExitStatus> {
-        if let Ok(ended) = tokio::time::timeout(ENDING, self.child.wait()).await {
+    async fn end_process(&mut self) -> Option<ExitStatus> {
+        if let Ok(ended) = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await {
             return ended.ok();
         }
         if self.group.terminate()
-            && let Ok(ended) = tokio::time::timeout(ENDING, self.child.wait()).await
+            && let Ok(ended) = tokio::time::timeout(EXIT_TIMEOUT, self.child.wait()).await
         {
             return ended.ok();
         }
@@ -150,12 +151,12 @@ impl Watched {
 }
 
 /// The process group of a child, which is killed when this is dropped.
-struct Group {
+struct ProcessGroup {
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
 }
 
-impl Group {
+impl ProcessGroup {
     #[cfg(unix)]
     fn of(child: Option<u32>) -> Self {
         let id = child.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
@@ -186,7 +187,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
     }

@@ -17,7 +17,7 @@ use rmcp::{
 use serde_json::{Map, Value};
 
 use super::{
-    awaited::{Awaited, Posted},
+    awaited::{AwaitedAnswer, PostedRequest},
     envelope::{error_data, id_of, id_of_head, is_no_error, is_of_handshake, of_older_revision, open_id},
     repair,
 };
@@ -30,7 +30,7 @@ type Message = RxJsonRpcMessage<RoleClient>;
 
 /// A text of a server as messages.
 #[derive(Default)]
-pub(super) struct Received {
+pub(super) struct ReceivedMessages {
     pub(super) messages: Vec<Message>,
     /// `true` if the SDK reads the text as it is.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "event streams are of HTTP"))]
@@ -42,7 +42,7 @@ pub(super) struct Received {
 /// The reader of the messages of one connection, which knows the requests that are not answered yet.
 pub(in crate::client) struct Reception {
     notices: Arc<Notices>,
-    open: Mutex<HashMap<RequestId, Awaited>>,
+    open: Mutex<HashMap<RequestId, AwaitedAnswer>>,
     /// The reason why the answer to the handshake cannot be used.
     failure: Mutex<Option<String>>,
     /// The HTTP status by which the last request of the handshake was refused.
@@ -61,40 +61,40 @@ impl Reception {
         }
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<RequestId, Awaited>> {
+    fn lock_open(&self) -> MutexGuard<'_, HashMap<RequestId, AwaitedAnswer>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the reason why the answer to the handshake cannot be used.
-    pub(in crate::client) fn failure(&self) -> Option<String> {
+    pub(in crate::client) fn handshake_failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the HTTP status by which the last request of the handshake was refused.
     #[cfg(feature = "http")]
-    pub(in crate::client) fn refusal(&self) -> Option<u16> {
+    pub(in crate::client) fn handshake_refusal(&self) -> Option<u16> {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes note of the HTTP status of the answer to a request, if that is one of the handshake.
     #[cfg(feature = "http")]
     pub(super) fn take_status(&self, id: &RequestId, status: u16) {
-        if self.open().get(id).is_some_and(Awaited::is_handshake) {
+        if self.lock_open().get(id).is_some_and(AwaitedAnswer::is_handshake) {
             *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = (status >= 400).then_some(status);
         }
     }
 
     /// Takes note of a message that is sent.
-    pub(super) fn sent(&self, message: &TxJsonRpcMessage<RoleClient>) {
+    pub(super) fn note_sent(&self, message: &TxJsonRpcMessage<RoleClient>) {
         match message {
             JsonRpcMessage::Request(request) => {
-                self.open().insert(request.id.clone(), Awaited::by(&request.request));
+                self.lock_open().insert(request.id.clone(), AwaitedAnswer::of_request(&request.request));
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.open().remove(id);
+                    self.lock_open().remove(id);
                 }
             }
             _ => {}
@@ -102,16 +102,16 @@ impl Reception {
     }
 
     /// Gives up a request that was not sent, or has no answer.
-    pub(in crate::client) fn forget(&self, id: &RequestId) {
-        self.open().remove(id);
+    pub(in crate::client) fn forget_request(&self, id: &RequestId) {
+        self.lock_open().remove(id);
     }
 
     /// Answers the request of an answer that is too long; `head` is the beginning of the answer.
-    pub(super) fn discard(&self, head: &[u8], max_bytes: usize) -> Option<Message> {
+    pub(super) fn answer_oversized(&self, head: &[u8], max_bytes: usize) -> Option<Message> {
         let answer = self.answer_of_head(head, &format!("is larger than {max_bytes} bytes"));
         if answer.is_none() {
             let problem = format!("a message of more than {max_bytes} bytes was discarded");
-            self.notices.warn("unreadable_answer", None, &problem);
+            self.notices.add_warning("unreadable_answer", None, &problem);
         }
         answer
     }
@@ -119,27 +119,31 @@ impl Reception {
     /// Answers the request that the beginning of an answer names, where the rest cannot be read.
     fn answer_of_head(&self, text: &[u8], problem: &str) -> Option<Message> {
         let head = &text[..text.len().min(MAX_HEAD_BYTES)];
-        let id = id_of_head(head).and_then(|id| open_id(&self.open(), &id))?;
-        let awaited = self.open().remove(&id)?;
-        self.notices.warn("unreadable_answer", awaited.tool(), &format!("an answer {problem}"));
+        let id = id_of_head(head).and_then(|id| open_id(&self.lock_open(), &id))?;
+        let awaited = self.lock_open().remove(&id)?;
+        self.notices.add_warning("unreadable_answer", awaited.tool_name(), &format!("an answer {problem}"));
         let reason = format!("the request was processed, but its answer {problem}");
         Some(Message::error(ErrorData::internal_error(reason, None), Some(id)))
     }
 
     /// Reads a text.
-    pub(super) fn read(&self, text: &[u8], post: Posted<'_>) -> Received {
+    pub(super) fn read_text(&self, text: &[u8], post: PostedRequest<'_>) -> ReceivedMessages {
         let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         if let Ok(message) = serde_json::from_slice::<Message>(text)
             && self.is_usable(&message, post)
         {
-            return Received { messages: vec![message], is_verbatim: true, malformed_requests: Vec::new() };
+            return ReceivedMessages {
+                messages: vec![message],
+                is_verbatim: true,
+                malformed_requests: Vec::new(),
+            };
         }
-        let mut received = Received::default();
-        match super::json::read(text) {
+        let mut received = ReceivedMessages::default();
+        match super::json::read_lenient(text) {
             Ok(Value::Array(batch)) => {
-                batch.into_iter().for_each(|message| self.read_value(message, post, &mut received));
+                batch.into_iter().for_each(|message| self.read_message(message, post, &mut received));
             }
-            Ok(message) => self.read_value(message, post, &mut received),
+            Ok(message) => self.read_message(message, post, &mut received),
             Err(error) => {
                 tracing::debug!(%error, "a text of an MCP server is no JSON");
                 received.messages.extend(self.answer_of_head(text, &format!("cannot be read: {error}")));
@@ -149,29 +153,29 @@ impl Reception {
     }
 
     /// Returns `true` for a message that is used as the SDK reads it; the request that it answers is no longer open.
-    fn is_usable(&self, message: &Message, post: Posted<'_>) -> bool {
+    fn is_usable(&self, message: &Message, post: PostedRequest<'_>) -> bool {
         match message {
             JsonRpcMessage::Response(response) => {
-                let mut open = self.open();
+                let mut open = self.lock_open();
                 let Some(id) = open_id(&open, &response.id) else { return false };
                 let is_usable = post.id().is_none_or(|post| *post == id)
                     && open.get(&id).is_some_and(|awaited| awaited.is_answered_by(&response.result));
                 is_usable && open.remove(&id).is_some()
             }
             JsonRpcMessage::Error(error) => {
-                let mut open = self.open();
+                let mut open = self.lock_open();
                 let id = error.id.as_ref().and_then(|id| open_id(&open, id));
-                let is_discover = |id: &RequestId| matches!(open.get(id), Some(Awaited::Discover));
+                let is_discover = |id: &RequestId| matches!(open.get(id), Some(AwaitedAnswer::Discover));
                 id.filter(|id| !is_discover(id) && post.id().is_none_or(|post| post == id))
                     .is_some_and(|id| open.remove(&id).is_some())
             }
             // A request of this client may have the same id: then it may be an answer to it.
-            JsonRpcMessage::Request(request) => open_id(&self.open(), &request.id).is_none(),
+            JsonRpcMessage::Request(request) => open_id(&self.lock_open(), &request.id).is_none(),
             JsonRpcMessage::Notification(_) => true,
         }
     }
 
-    fn read_value(&self, message: Value, post: Posted<'_>, received: &mut Received) {
+    fn read_message(&self, message: Value, post: PostedRequest<'_>, received: &mut ReceivedMessages) {
         let Value::Object(mut message) = message else {
             tracing::debug!("a text of an MCP server is no message");
             return;
@@ -190,23 +194,27 @@ impl Reception {
             }
             return;
         }
-        let Some((id, awaited)) = self.answered(&message, post) else {
+        let Some((id, awaited)) = self.take_answered(&message, post) else {
             tracing::debug!("a message of an MCP server answers no open request");
             return;
         };
-        received.messages.push(self.answer(id, &awaited, message));
+        received.messages.push(self.make_answer(id, &awaited, message));
     }
 
     /// Returns `true` for an answer to an open request that repeats the method of the request.
     fn is_answer_with_method(&self, message: &Map<String, Value>) -> bool {
         let has_answer = message.contains_key("result") || message.contains_key("error");
         let id = message.get("id").and_then(id_of).filter(|_| has_answer);
-        id.is_some_and(|id| open_id(&self.open(), &id).is_some())
+        id.is_some_and(|id| open_id(&self.lock_open(), &id).is_some())
     }
 
     /// Returns the open request that a message answers, which is no longer open then.
-    fn answered(&self, message: &Map<String, Value>, post: Posted<'_>) -> Option<(RequestId, Awaited)> {
-        let mut open = self.open();
+    fn take_answered(
+        &self,
+        message: &Map<String, Value>,
+        post: PostedRequest<'_>,
+    ) -> Option<(RequestId, AwaitedAnswer)> {
+        let mut open = self.lock_open();
         let named = message.get("id").and_then(id_of);
         let is_named = named.is_some();
         let is_answer = message.contains_key("result") || message.contains_key("error");
@@ -218,21 +226,26 @@ impl Reception {
             }
             None => None,
         };
-        if !is_named && !is_answer && !matches!(post, Posted::Whole(_)) {
+        if !is_named && !is_answer && !matches!(post, PostedRequest::Whole(_)) {
             return None;
         }
-        let id = post.answered(is_named, known)?;
+        let id = post.answered_id(is_named, known)?;
         let awaited = open.remove(&id)?;
         Some((id, awaited))
     }
 
-    fn answer(&self, id: RequestId, awaited: &Awaited, mut message: Map<String, Value>) -> Message {
+    fn make_answer(
+        &self,
+        id: RequestId,
+        awaited: &AwaitedAnswer,
+        mut message: Map<String, Value>,
+    ) -> Message {
         let mut error = message.remove("error").filter(|error| !error.is_null());
         let result = message.remove("result");
-        let tool = awaited.tool();
+        let tool = awaited.tool_name();
         if result.as_ref().is_some_and(|result| !result.is_null()) && error.as_ref().is_some_and(is_no_error)
         {
-            self.notices.warn(
+            self.notices.add_warning(
                 "unreadable_answer",
                 tool,
                 "a result has an empty `error` beside it, which is ignored",
@@ -244,7 +257,7 @@ impl Reception {
                 return Message::error(of_older_revision(awaited, error), Some(id));
             }
             let error = error_data(error, message);
-            self.notices.warn(
+            self.notices.add_warning(
                 "unreadable_answer",
                 tool,
                 &format!("an error is malformed: {}", error.message),
@@ -252,24 +265,25 @@ impl Reception {
             return Message::error(error, Some(id));
         };
         let repaired = match awaited {
-            Awaited::Initialize => repair::initialize(result),
-            Awaited::Discover => repair::discover(result),
-            Awaited::Call(_) => repair::call(result),
-            Awaited::Page(_) => repair::page(result),
-            Awaited::Prompt => repair::prompt(result),
-            Awaited::Resource(uri) => repair::resource(result, uri),
-            Awaited::Completion => repair::completion(result),
-            Awaited::Other => repair::other(result),
+            AwaitedAnswer::Initialize => repair::initialize_result(result),
+            AwaitedAnswer::Discover => repair::discover_result(result),
+            AwaitedAnswer::Call(_) => repair::call_result(result),
+            AwaitedAnswer::Page(_) => repair::page_result(result),
+            AwaitedAnswer::Prompt => repair::prompt_result(result),
+            AwaitedAnswer::Resource(uri) => repair::resource_result(result, uri),
+            AwaitedAnswer::Completion => repair::completion_result(result),
+            AwaitedAnswer::Other => repair::other_result(result),
         };
         let code = match awaited {
-            Awaited::Call(_) | Awaited::Prompt | Awaited::Resource(_) | Awaited::Completion => {
-                "unreadable_content"
-            }
-            Awaited::Initialize | Awaited::Discover => "unreadable_handshake",
-            Awaited::Page(_) | Awaited::Other => "unreadable_answer",
+            AwaitedAnswer::Call(_)
+            | AwaitedAnswer::Prompt
+            | AwaitedAnswer::Resource(_)
+            | AwaitedAnswer::Completion => "unreadable_content",
+            AwaitedAnswer::Initialize | AwaitedAnswer::Discover => "unreadable_handshake",
+            AwaitedAnswer::Page(_) | AwaitedAnswer::Other => "unreadable_answer",
         };
         for problem in &repaired.problems {
-            self.notices.warn(code, tool, problem);
+            self.notices.add_warning(code, tool, problem);
         }
         if let Some(failure) = repaired.failure {
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);

@@ -15,7 +15,7 @@ use sse_stream::{Sse, SseStream};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{
-    awaited::Posted,
+    awaited::PostedRequest,
     event_lines::EventLines,
     http::{Headers, with_own},
     reception::Reception,
@@ -23,10 +23,10 @@ use super::{
 use crate::client::config::Endpoint;
 
 /// The largest event, in bytes: 16 MiB, as over streamable HTTP.
-const MAX_EVENT: usize = 16 * 1024 * 1024;
+const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// The most bytes of an explanation of a server.
-const EXPLANATION: usize = 2_000;
+const MAX_EXPLANATION_BYTES: usize = 2_000;
 
 /// The transport to an endpoint.
 pub(in crate::client) struct SseTransport {
@@ -87,7 +87,7 @@ impl From<reqwest::Error> for SseFailure {
 
 impl SseFailure {
     /// Returns `Some` if the connection is lost, with `true` if the message cannot have been sent.
-    pub(super) fn loss(&self) -> Option<bool> {
+    pub(super) fn connection_loss(&self) -> Option<bool> {
         match self {
             Self::Http(error) => super::http::loss_of(error),
             Self::Status(404, _) => Some(true),
@@ -109,10 +109,10 @@ pub(in crate::client) async fn connect(
     for (name, value) in &headers {
         request = request.header(name, value);
     }
-    let response = accepted(request.send().await?).await?;
-    let mut events = SseStream::from_byte_stream(EventLines::new(response.bytes_stream(), MAX_EVENT));
+    let response = check_status(request.send().await?).await?;
+    let mut events = SseStream::from_byte_stream(EventLines::new(response.bytes_stream(), MAX_EVENT_BYTES));
     let url = loop {
-        let Some(Ok(event)) = next(&mut events).await else { return Err(SseFailure::Ended) };
+        let Some(Ok(event)) = next_event(&mut events).await else { return Err(SseFailure::Ended) };
         if event.event.as_deref() == Some("endpoint") {
             break endpoint_of(&base, event.data.as_deref().unwrap_or_default().trim())?;
         }
@@ -120,7 +120,7 @@ pub(in crate::client) async fn connect(
     let (sender, messages) = mpsc::channel(16);
     let reading = Arc::clone(&reception);
     let reader = tokio::spawn(async move {
-        while let Some(Ok(event)) = next(&mut events).await {
+        while let Some(Ok(event)) = next_event(&mut events).await {
             for message in messages_of(&event, &reading) {
                 if sender.send(message).await.is_err() {
                     return;
@@ -144,17 +144,17 @@ fn endpoint_of(base: &Url, named: &str) -> Result<Url, SseFailure> {
 fn messages_of(event: &Sse, reception: &Reception) -> Vec<RxJsonRpcMessage<RoleClient>> {
     let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
     match event.data.as_deref().filter(|data| is_message && !data.trim().is_empty()) {
-        Some(data) => reception.read(data.as_bytes(), Posted::None).messages,
+        Some(data) => reception.read_text(data.as_bytes(), PostedRequest::None).messages,
         None => Vec::new(),
     }
 }
 
-async fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
+async fn next_event<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
     std::future::poll_fn(|task| Pin::new(&mut *stream).poll_next(task)).await
 }
 
 /// Returns a successful response; another one is an error with the server's explanation.
-async fn accepted(mut response: reqwest::Response) -> Result<reqwest::Response, SseFailure> {
+async fn check_status(mut response: reqwest::Response) -> Result<reqwest::Response, SseFailure> {
     let status = response.status();
     if status.is_success() {
         return Ok(response);
@@ -162,8 +162,8 @@ async fn accepted(mut response: reqwest::Response) -> Result<reqwest::Response, 
     let mut text = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         text.extend_from_slice(&chunk);
-        if text.len() >= EXPLANATION {
-            text.truncate(EXPLANATION);
+        if text.len() >= MAX_EXPLANATION_BYTES {
+            text.truncate(MAX_EXPLANATION_BYTES);
             break;
         }
     }
@@ -177,7 +177,7 @@ impl Transport<RoleClient> for SseTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), SseFailure>> + Send + 'static {
-        self.reception.sent(&message);
+        self.reception.note_sent(&message);
         let headers = match &message {
             JsonRpcMessage::Request(_) => with_own((*self.headers).clone(), &message),
             _ => (*self.headers).clone(),
@@ -187,7 +187,7 @@ impl Transport<RoleClient> for SseTransport {
             request = request.header(name, value);
         }
         async move {
-            accepted(request.json(&message).send().await?).await?;
+            check_status(request.json(&message).send().await?).await?;
             Ok(())
         }
     }

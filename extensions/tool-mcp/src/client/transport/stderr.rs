@@ -14,20 +14,20 @@ use tokio::{
 use tool_runtime::policy::Escape;
 
 /// The number of lines that are kept, and of characters in each.
-const LINES: usize = 10;
-const CHARACTERS: usize = 500;
+const MAX_LINES: usize = 10;
+const MAX_LINE_CHARS: usize = 500;
 /// The bytes of a line that are read.
-const LINE: usize = 4 * CHARACTERS;
+const MAX_LINE_BYTES: usize = 4 * MAX_LINE_CHARS;
 
 /// The time that the last words of a process may take after its connection was lost.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The last lines of a standard error, and the end of its process.
 #[derive(Clone, Default)]
-pub(in crate::client) struct Tail(Arc<Shared>);
+pub(in crate::client) struct StderrTail(Arc<StderrState>);
 
 #[derive(Default)]
-struct Shared {
+struct StderrState {
     lines: Mutex<VecDeque<String>>,
     /// The number of things that a process has not finished: writing, and running.
     open: watch::Sender<usize>,
@@ -35,38 +35,38 @@ struct Shared {
 }
 
 /// A part of a process's life, until it is dropped.
-pub(in crate::client) struct Watching(Tail);
+pub(in crate::client) struct ProcessPart(StderrTail);
 
-impl Watching {
+impl ProcessPart {
     /// Notes that the process has ended.
-    pub(in crate::client) fn ended(&self, status: ExitStatus) {
+    pub(in crate::client) fn note_exit(&self, status: ExitStatus) {
         self.0.0.status.set(status.to_string()).ok();
     }
 }
 
-impl Drop for Watching {
+impl Drop for ProcessPart {
     fn drop(&mut self) {
         self.0.0.open.send_modify(|open| *open -= 1);
     }
 }
 
-impl Tail {
+impl StderrTail {
     /// Returns a task that reads `stderr` to its end, so that the process never waits for a reader.
-    pub(in crate::client) fn draining(
+    pub(in crate::client) fn drain_task(
         &self,
         server: Arc<str>,
         secrets: Vec<String>,
         stderr: impl AsyncRead + Send + Unpin + 'static,
     ) -> impl Future<Output = ()> + Send + 'static {
         let secrets = lines_of(&secrets);
-        let writing = self.watching();
+        let writing = self.watch_part();
         async move { writing.0.drain(&server, &secrets, stderr).await }
     }
 
     /// Counts a part of the process's life.
-    pub(in crate::client) fn watching(&self) -> Watching {
+    pub(in crate::client) fn watch_part(&self) -> ProcessPart {
         self.0.open.send_modify(|open| *open += 1);
-        Watching(self.clone())
+        ProcessPart(self.clone())
     }
 
     async fn drain(&self, server: &str, secrets: &[String], mut stderr: impl AsyncRead + Unpin) {
@@ -77,7 +77,7 @@ impl Tail {
                 match byte {
                     b'\n' => self.push(server, secrets, std::mem::take(&mut line)),
                     // A line beyond the limit is cut.
-                    byte if line.len() < LINE => line.push(byte),
+                    byte if line.len() < MAX_LINE_BYTES => line.push(byte),
                     _ => {}
                 }
             }
@@ -86,7 +86,7 @@ impl Tail {
     }
 
     fn push(&self, server: &str, secrets: &[String], line: Vec<u8>) {
-        let is_cut = line.len() == LINE;
+        let is_cut = line.len() == MAX_LINE_BYTES;
         let mut line = String::from_utf8_lossy(&line).trim_end().to_owned();
         if line.is_empty() {
             return;
@@ -97,28 +97,28 @@ impl Tail {
         if is_cut {
             secrets.iter().for_each(|secret| remove_begun(&mut line, secret));
         }
-        let line = Escape::LINE.at_most(CHARACTERS).text(&line);
+        let line = Escape::LINE.at_most(MAX_LINE_CHARS).text(&line);
         tracing::debug!(target: "tool_mcp::stderr", server, "{line}");
         let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == LINES {
+        if lines.len() == MAX_LINES {
             lines.pop_front();
         }
         lines.push_back(line);
     }
 
     /// Waits for the end of a process that closed its connection, and of what it writes.
-    pub(in crate::client) async fn settled(&self) {
+    pub(in crate::client) async fn wait_until_settled(&self) {
         let mut open = self.0.open.subscribe();
-        let _ = tokio::time::timeout(LAST_WORDS, open.wait_for(|open| *open == 0)).await;
+        let _ = tokio::time::timeout(LAST_OUTPUT_TIMEOUT, open.wait_for(|open| *open == 0)).await;
     }
 
     /// The exit status of the process, if it has ended.
-    pub(in crate::client) fn status(&self) -> Option<&str> {
+    pub(in crate::client) fn exit_status(&self) -> Option<&str> {
         self.0.status.get().map(String::as_str)
     }
 
     /// The last lines.
-    pub(in crate::client) fn lines(&self) -> Vec<String> {
+    pub(in crate::client) fn last_lines(&self) -> Vec<String> {
         self.0.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
@@ -147,13 +147,13 @@ mod tests {
 
     #[test]
     fn no_part_of_a_secret_is_kept() {
-        let tail = Tail::default();
+        let tail = StderrTail::default();
         let long = "s3cr".repeat(175);
         let secrets = lines_of(&["abcd".to_owned(), "abcdefgh\nsecond-line".to_owned(), long.clone()]);
-        for line in ["x abcdefgh", "x second-line", &long.repeat(3)[..LINE], "plain"] {
+        for line in ["x abcdefgh", "x second-line", &long.repeat(3)[..MAX_LINE_BYTES], "plain"] {
             tail.push("server", &secrets, line.as_bytes().to_vec());
         }
         // M10
-        assert_eq!(tail.lines(), ["x [redacted]", "x [redacted]", "[redacted][redacted]", "plain"]);
+        assert_eq!(tail.last_lines(), ["x [redacted]", "x [redacted]", "[redacted][redacted]", "plain"]);
     }
 }

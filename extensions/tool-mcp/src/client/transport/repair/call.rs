@@ -3,13 +3,13 @@
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData, ServerResult};
 use serde_json::Value;
 
-use super::{MAX_PROBLEMS, Repaired, as_text, bounded, note};
+use super::{MAX_PROBLEMS, RepairedResult, add_problem, bounded_text, json_block};
 
 /// The maximum number of blocks that are their JSON: further ones are counted.
 const MAX_JSON_BLOCKS: usize = 100;
 
 /// Reads a result of a tool block by block: the server has done the work, so that each result counts as one.
-pub(in super::super) fn call(result: Value) -> Repaired {
+pub(in super::super) fn call_result(result: Value) -> RepairedResult {
     let mut problems = Vec::new();
     let mut read = CallToolResult::default();
     match result {
@@ -20,12 +20,12 @@ pub(in super::super) fn call(result: Value) -> Repaired {
                 && let Ok(result @ (ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_))) =
                     serde_json::from_value(Value::Object(members.clone()))
             {
-                return Repaired::read(result, problems);
+                return RepairedResult::new(result, problems);
             }
             if !is_result && members.get("resultType").is_some_and(|kind| kind == "input_required") {
                 // The call is not over: it is no result that has malformed members.
                 let reason = "the server asks for input in a form that cannot be read";
-                return Repaired::refused(members.into(), ErrorData::internal_error(reason, None));
+                return RepairedResult::with_error(members.into(), ErrorData::internal_error(reason, None));
             }
             read.is_error = members.remove("isError").and_then(|flag| is_error(&flag, &mut problems));
             read.structured_content = members.remove("structuredContent").filter(|value| !value.is_null());
@@ -36,19 +36,19 @@ pub(in super::super) fn call(result: Value) -> Repaired {
             }
             members.remove("resultType");
             if is_result {
-                read.content = blocks(members.remove("content").unwrap_or_default(), &mut problems);
+                read.content = read_blocks(members.remove("content").unwrap_or_default(), &mut problems);
             } else if !members.is_empty() {
                 problems.push("the result has no `content`".to_owned());
-                read.content.push(as_text(&Value::Object(members)));
+                read.content.push(json_block(&Value::Object(members)));
             }
         }
         other => {
             problems.push("the result is no object".to_owned());
-            read.content = blocks(other, &mut problems);
+            read.content = read_blocks(other, &mut problems);
         }
     }
     problems.truncate(MAX_PROBLEMS);
-    Repaired::read(ServerResult::CallToolResult(read), problems)
+    RepairedResult::new(ServerResult::CallToolResult(read), problems)
 }
 
 /// Reads the flag of a failure. A flag that is set to anything but a negation is set.
@@ -56,7 +56,7 @@ fn is_error(flag: &Value, problems: &mut Vec<String>) -> Option<bool> {
     match flag {
         Value::Bool(flag) => return Some(*flag),
         Value::Null => return None,
-        _ => problems.push(format!("`isError` is no boolean: {}", bounded(&flag.to_string()))),
+        _ => problems.push(format!("`isError` is no boolean: {}", bounded_text(&flag.to_string()))),
     }
     Some(match flag {
         Value::Number(number) => number.as_f64() != Some(0.0),
@@ -65,24 +65,24 @@ fn is_error(flag: &Value, problems: &mut Vec<String>) -> Option<bool> {
     })
 }
 
-pub(super) fn blocks(content: Value, problems: &mut Vec<String>) -> Vec<ContentBlock> {
+pub(super) fn read_blocks(content: Value, problems: &mut Vec<String>) -> Vec<ContentBlock> {
     let list = match content {
         Value::Null => return Vec::new(),
         Value::Array(list) => list,
         other => {
-            note(problems, "`content` is no list");
+            add_problem(problems, "`content` is no list");
             vec![other]
         }
     };
     let mut blocks = Vec::new();
     let (mut json_blocks, mut left_out) = (0_usize, 0_usize);
     for received in list {
-        match block(received, problems) {
+        match read_block(received, problems) {
             Ok(block) => blocks.push(block),
             Err(_) if json_blocks >= MAX_JSON_BLOCKS => left_out += 1,
             Err(original) => {
                 json_blocks += 1;
-                blocks.push(as_text(&original));
+                blocks.push(json_block(&original));
             }
         }
     }
@@ -93,15 +93,15 @@ pub(super) fn blocks(content: Value, problems: &mut Vec<String>) -> Vec<ContentB
 }
 
 /// Reads a block, or returns one that cannot be read.
-pub(super) fn block(block: Value, problems: &mut Vec<String>) -> Result<ContentBlock, Value> {
+pub(super) fn read_block(block: Value, problems: &mut Vec<String>) -> Result<ContentBlock, Value> {
     let mut members = match block {
         Value::Object(members) => members,
         Value::String(text) if !text.is_empty() => {
-            note(problems, "a block is a text");
+            add_problem(problems, "a block is a text");
             return Ok(ContentBlock::text(text));
         }
         other => {
-            note(problems, "a block is no object");
+            add_problem(problems, "a block is no object");
             return Err(other);
         }
     };
@@ -127,13 +127,16 @@ pub(super) fn block(block: Value, problems: &mut Vec<String>) -> Result<ContentB
     }
     match serde_json::from_value(Value::Object(members)) {
         Ok(block) => {
-            note(problems, &format!("a block of the type {} has malformed members", bounded(&kind)));
+            add_problem(
+                problems,
+                &format!("a block of the type {} has malformed members", bounded_text(&kind)),
+            );
             Ok(block)
         }
         Err(_) => {
-            note(
+            add_problem(
                 problems,
-                &format!("a block of the type {} cannot be read, and is its JSON", bounded(&kind)),
+                &format!("a block of the type {} cannot be read, and is its JSON", bounded_text(&kind)),
             );
             Err(original)
         }

@@ -6,36 +6,36 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{MAX_PROBLEMS, Repaired, bounded, note};
+use super::{MAX_PROBLEMS, RepairedResult, add_problem, bounded_text};
 
 /// Reads the answer to `initialize`. The revision is required, and nothing else.
-pub(in super::super) fn initialize(result: Value) -> Repaired {
+pub(in super::super) fn initialize_result(result: Value) -> RepairedResult {
     let Value::Object(mut members) = result else {
-        return Repaired::unreadable(result, "the answer to `initialize` is no object".to_owned());
+        return RepairedResult::with_failure(result, "the answer to `initialize` is no object".to_owned());
     };
     let mut problems = Vec::new();
-    description(&mut members, &mut problems);
+    repair_description(&mut members, &mut problems);
     let info = members.remove("serverInfo");
     let info = match info.clone().map(serde_json::from_value::<Implementation>) {
         Some(Ok(info)) => info,
         _ => {
             problems.push("`serverInfo` is incomplete or malformed".to_owned());
-            implementation(info.as_ref())
+            read_implementation(info.as_ref())
         }
     };
     members.insert("serverInfo".to_owned(), serde_json::to_value(info).unwrap_or_default());
     let result = Value::Object(members);
     match serde_json::from_value::<InitializeResult>(result.clone()) {
-        Ok(read) => Repaired::read(ServerResult::InitializeResult(read), problems),
+        Ok(read) => RepairedResult::new(ServerResult::InitializeResult(read), problems),
         Err(error) => {
-            Repaired::unreadable(result, format!("the answer to `initialize` is malformed: {error}"))
+            RepairedResult::with_failure(result, format!("the answer to `initialize` is malformed: {error}"))
         }
     }
 }
 
 /// Reads the answer to `server/discover`. The revisions are required, and nothing else. A result without them is an error
 /// after which the SDK goes on with `initialize`: the server is from before the revision that has this request.
-pub(in super::super) fn discover(result: Value) -> Repaired {
+pub(in super::super) fn discover_result(result: Value) -> RepairedResult {
     let (mut problems, mut revisions) = (Vec::new(), Vec::new());
     match result.get("supportedVersions") {
         Some(Value::Array(received)) => {
@@ -46,15 +46,15 @@ pub(in super::super) fn discover(result: Value) -> Repaired {
     }
     if revisions.is_empty() || has_only_older_revisions(&revisions) {
         let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "the server has no `server/discover`", None);
-        return Repaired::refused(result, error);
+        return RepairedResult::with_error(result, error);
     }
     let revisions = Value::Array(revisions);
-    let Value::Object(mut members) = result else { return super::other(result) };
+    let Value::Object(mut members) = result else { return super::other_result(result) };
     if members.get("supportedVersions") != Some(&revisions) {
         problems.push("`supportedVersions` is no list of texts".to_owned());
         members.insert("supportedVersions".to_owned(), revisions);
     }
-    description(&mut members, &mut problems);
+    repair_description(&mut members, &mut problems);
     for (name, default) in
         [("resultType", json!("complete")), ("ttlMs", json!(0)), ("cacheScope", json!("private"))]
     {
@@ -69,15 +69,16 @@ pub(in super::super) fn discover(result: Value) -> Repaired {
     }
     let result = Value::Object(members);
     match serde_json::from_value::<DiscoverResult>(result.clone()) {
-        Ok(read) => Repaired::read(ServerResult::DiscoverResult(read), problems),
-        Err(error) => {
-            Repaired::unreadable(result, format!("the answer to `server/discover` is malformed: {error}"))
-        }
+        Ok(read) => RepairedResult::new(ServerResult::DiscoverResult(read), problems),
+        Err(error) => RepairedResult::with_failure(
+            result,
+            format!("the answer to `server/discover` is malformed: {error}"),
+        ),
     }
 }
 
 /// Removes what cannot be read of the capabilities, the instructions and the metadata of a server.
-fn description(members: &mut Map<String, Value>, problems: &mut Vec<String>) {
+fn repair_description(members: &mut Map<String, Value>, problems: &mut Vec<String>) {
     let capabilities = match members.remove("capabilities") {
         Some(Value::Object(capabilities)) => capabilities,
         other => {
@@ -97,7 +98,7 @@ fn description(members: &mut Map<String, Value>, problems: &mut Vec<String>) {
             continue;
         }
         if !is_readable(&value) {
-            note(problems, &format!("the capability `{}` is malformed", bounded(&name)));
+            add_problem(problems, &format!("the capability `{}` is malformed", bounded_text(&name)));
         }
         let members = match &value {
             Value::Object(members) => members.clone(),
@@ -129,7 +130,7 @@ fn description(members: &mut Map<String, Value>, problems: &mut Vec<String>) {
 }
 
 /// Reads the texts of an incomplete description.
-fn implementation(info: Option<&Value>) -> Implementation {
+fn read_implementation(info: Option<&Value>) -> Implementation {
     let text = |name: &str| info.and_then(|info| info.get(name)).and_then(Value::as_str).map(str::to_owned);
     let mut read = Implementation::new(
         text("name").unwrap_or_else(|| "unknown".to_owned()),

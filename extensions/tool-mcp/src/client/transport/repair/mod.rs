@@ -8,9 +8,9 @@ use rmcp::model::{ContentBlock, CustomResult, ErrorData, ServerResult};
 use serde_json::{Value, json};
 
 pub(super) use self::{
-    call::call,
-    handshake::{discover, has_only_older_revisions, initialize},
-    offers::{completion, prompt, resource},
+    call::call_result,
+    handshake::{discover_result, has_only_older_revisions, initialize_result},
+    offers::{completion_result, prompt_result, resource_result},
 };
 
 /// The maximum length of the JSON of a block that cannot be read, in characters.
@@ -19,7 +19,7 @@ const MAX_BLOCK_CHARS: usize = 4_000;
 const MAX_PROBLEMS: usize = 20;
 
 /// A result as far as it could be read.
-pub(super) struct Repaired {
+pub(super) struct RepairedResult {
     pub(super) result: ServerResult,
     /// The parts that could not be read.
     pub(super) problems: Vec<String>,
@@ -29,25 +29,25 @@ pub(super) struct Repaired {
     pub(super) error: Option<ErrorData>,
 }
 
-impl Repaired {
-    fn read(result: ServerResult, problems: Vec<String>) -> Self {
+impl RepairedResult {
+    fn new(result: ServerResult, problems: Vec<String>) -> Self {
         Self { result, problems, failure: None, error: None }
     }
 
-    fn unreadable(result: Value, reason: String) -> Self {
+    fn with_failure(result: Value, reason: String) -> Self {
         let result = ServerResult::CustomResult(CustomResult(result));
-        Self { failure: Some(reason), ..Self::read(result, Vec::new()) }
+        Self { failure: Some(reason), ..Self::new(result, Vec::new()) }
     }
 
     /// An error in place of a result that is not of the request.
-    fn refused(result: Value, error: ErrorData) -> Self {
+    fn with_error(result: Value, error: ErrorData) -> Self {
         let result = ServerResult::CustomResult(CustomResult(result));
-        Self { error: Some(error), ..Self::read(result, Vec::new()) }
+        Self { error: Some(error), ..Self::new(result, Vec::new()) }
     }
 }
 
 /// Reads a result of which nothing is required.
-pub(super) fn other(result: Value) -> Repaired {
+pub(super) fn other_result(result: Value) -> RepairedResult {
     let (result, problem) = match result {
         Value::Object(_) => (result, None),
         Value::Null => (json!({}), Some("the result is `null`")),
@@ -55,29 +55,29 @@ pub(super) fn other(result: Value) -> Repaired {
     };
     let result = serde_json::from_value(result.clone())
         .unwrap_or_else(|_| ServerResult::CustomResult(CustomResult(result)));
-    Repaired::read(result, problem.into_iter().map(str::to_owned).collect())
+    RepairedResult::new(result, problem.into_iter().map(str::to_owned).collect())
 }
 
 /// Leaves a page of a listing as it is: its items are read one by one.
-pub(super) fn page(result: Value) -> Repaired {
+pub(super) fn page_result(result: Value) -> RepairedResult {
     match result {
-        Value::Object(_) => Repaired::read(ServerResult::CustomResult(CustomResult(result)), Vec::new()),
-        result => other(result),
+        Value::Object(_) => RepairedResult::new(ServerResult::CustomResult(CustomResult(result)), Vec::new()),
+        result => other_result(result),
     }
 }
 
-fn note(problems: &mut Vec<String>, problem: &str) {
+fn add_problem(problems: &mut Vec<String>, problem: &str) {
     if problems.len() < MAX_PROBLEMS && !problems.iter().any(|it| it == problem) {
         problems.push(problem.to_owned());
     }
 }
 
 /// Shortens a text of a server within a problem.
-fn bounded(text: &str) -> String {
+fn bounded_text(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
-fn as_text(value: &Value) -> ContentBlock {
+fn json_block(value: &Value) -> ContentBlock {
     ContentBlock::text(json_text(value))
 }
 

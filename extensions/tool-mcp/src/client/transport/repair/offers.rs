@@ -8,26 +8,26 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    Repaired, as_text, bounded,
-    call::{block, blocks},
-    json_text, note, other,
+    RepairedResult, add_problem, bounded_text,
+    call::{read_block, read_blocks},
+    json_block, json_text, other_result,
 };
 
 /// Reads a prompt message by message.
-pub(in super::super) fn prompt(result: Value) -> Repaired {
+pub(in super::super) fn prompt_result(result: Value) -> RepairedResult {
     let mut members = match members_with(result, "messages") {
         Ok(members) => members,
         Err(repaired) => return repaired,
     };
     let mut problems = Vec::new();
     let mut messages = Vec::new();
-    for message in list(members.remove("messages"), "messages", &mut problems) {
+    for message in list_items(members.remove("messages"), "messages", &mut problems) {
         read_message(message, &mut messages, &mut problems);
     }
     let mut read = GetPromptResult::new(messages);
     read.description = member_of(&mut members, "description", &mut problems);
     read.meta = member_of(&mut members, "_meta", &mut problems);
-    Repaired::read(ServerResult::GetPromptResult(read), problems)
+    RepairedResult::new(ServerResult::GetPromptResult(read), problems)
 }
 
 /// Reads a message, of which each block is a message of its own.
@@ -35,44 +35,44 @@ fn read_message(message: Value, messages: &mut Vec<PromptMessage>, problems: &mu
     let mut members = match message {
         Value::Object(members) if members.contains_key("content") => members,
         other => {
-            note(problems, "a message has no `content`, and is its JSON");
+            add_problem(problems, "a message has no `content`, and is its JSON");
             let content = match other {
                 Value::String(text) => ContentBlock::text(text),
-                other => as_text(&other),
+                other => json_block(&other),
             };
             return messages.push(PromptMessage::new(Role::User, content));
         }
     };
     let role = members.remove("role").unwrap_or_default();
     let role = serde_json::from_value(role.clone()).unwrap_or_else(|_| {
-        note(
+        add_problem(
             problems,
-            &format!("a message has the role {}, and is one of the user", bounded(&role.to_string())),
+            &format!("a message has the role {}, and is one of the user", bounded_text(&role.to_string())),
         );
         Role::User
     });
     let content = match members.remove("content").unwrap_or_default() {
         content @ Value::Array(_) => {
-            note(problems, "the `content` of a message is a list");
-            blocks(content, problems)
+            add_problem(problems, "the `content` of a message is a list");
+            read_blocks(content, problems)
         }
-        content => vec![block(content, problems).unwrap_or_else(|original| as_text(&original))],
+        content => vec![read_block(content, problems).unwrap_or_else(|original| json_block(&original))],
     };
     messages.extend(content.into_iter().map(|block| PromptMessage::new(role.clone(), block)));
 }
 
 /// Reads the contents of a resource document by document; `uri` is the one that was asked for.
-pub(in super::super) fn resource(result: Value, uri: &str) -> Repaired {
+pub(in super::super) fn resource_result(result: Value, uri: &str) -> RepairedResult {
     let mut members = match members_with(result, "contents") {
         Ok(members) => members,
         Err(repaired) => return repaired,
     };
     let mut problems = Vec::new();
-    let contents = list(members.remove("contents"), "contents", &mut problems);
+    let contents = list_items(members.remove("contents"), "contents", &mut problems);
     let contents = contents.into_iter().map(|document| read_document(document, uri, &mut problems)).collect();
     let mut read = ReadResourceResult::new(contents);
     read.meta = member_of(&mut members, "_meta", &mut problems);
-    Repaired::read(ServerResult::ReadResourceResult(read), problems)
+    RepairedResult::new(ServerResult::ReadResourceResult(read), problems)
 }
 
 /// Reads a document. One without a readable body is its JSON, as text.
@@ -81,7 +81,7 @@ fn read_document(document: Value, uri: &str, problems: &mut Vec<String>) -> Reso
         return read;
     }
     let Value::Object(mut members) = document else {
-        note(problems, "a document is no object, and is its JSON");
+        add_problem(problems, "a document is no object, and is its JSON");
         return ResourceContents::text(json_text(&document), uri);
     };
     let original = Value::Object(members.clone());
@@ -91,12 +91,12 @@ fn read_document(document: Value, uri: &str, problems: &mut Vec<String>) -> Reso
         (Some(Value::String(text)), _) => ResourceContents::text(text, own_uri),
         (_, Some(Value::String(blob))) => ResourceContents::blob(blob, own_uri),
         (text, _) => {
-            note(problems, "a document has neither a `text` nor a `blob`, and is its JSON");
+            add_problem(problems, "a document has neither a `text` nor a `blob`, and is its JSON");
             let body = text.filter(|text| !text.is_null()).unwrap_or(original);
             ResourceContents::text(json_text(&body), own_uri)
         }
     };
-    note(problems, "a document has malformed members");
+    add_problem(problems, "a document has malformed members");
     match mime_type {
         Some(mime_type) => contents.with_mime_type(mime_type),
         None => contents,
@@ -104,7 +104,7 @@ fn read_document(document: Value, uri: &str, problems: &mut Vec<String>) -> Reso
 }
 
 /// Reads completions value by value.
-pub(in super::super) fn completion(result: Value) -> Repaired {
+pub(in super::super) fn completion_result(result: Value) -> RepairedResult {
     let mut members = match members_with(result, "completion") {
         Ok(members) => members,
         Err(repaired) => return repaired,
@@ -113,42 +113,45 @@ pub(in super::super) fn completion(result: Value) -> Repaired {
     let mut completion = match members.remove("completion") {
         Some(Value::Object(completion)) => completion,
         values => {
-            note(&mut problems, "`completion` is no object");
+            add_problem(&mut problems, "`completion` is no object");
             Map::from_iter([("values".to_owned(), values.unwrap_or_default())])
         }
     };
     let mut read = CompletionInfo::default();
-    for value in list(completion.remove("values"), "values", &mut problems) {
+    for value in list_items(completion.remove("values"), "values", &mut problems) {
         match value {
             Value::String(value) => read.values.push(value),
-            other => note(&mut problems, &format!("a value is no text: {}", bounded(&other.to_string()))),
+            other => add_problem(
+                &mut problems,
+                &format!("a value is no text: {}", bounded_text(&other.to_string())),
+            ),
         }
     }
     read.total = member_of(&mut completion, "total", &mut problems);
     read.has_more = member_of(&mut completion, "hasMore", &mut problems);
     let mut result = CompleteResult::new(read);
     result.meta = member_of(&mut members, "_meta", &mut problems);
-    Repaired::read(ServerResult::CompleteResult(result), problems)
+    RepairedResult::new(ServerResult::CompleteResult(result), problems)
 }
 
 /// Returns the members of a result that has `required`; another result is read as a whole.
-fn members_with(result: Value, required: &str) -> Result<Map<String, Value>, Repaired> {
+fn members_with(result: Value, required: &str) -> Result<Map<String, Value>, RepairedResult> {
     match result {
         Value::Object(members) if members.contains_key(required) => Ok(members),
-        result => Err(other(result)),
+        result => Err(other_result(result)),
     }
 }
 
 /// Returns the items of a list. A single item is a list of one.
-fn list(value: Option<Value>, name: &str, problems: &mut Vec<String>) -> Vec<Value> {
+fn list_items(value: Option<Value>, name: &str, problems: &mut Vec<String>) -> Vec<Value> {
     match value {
         Some(Value::Array(items)) => items,
         None | Some(Value::Null) => {
-            note(problems, &format!("`{name}` is missing"));
+            add_problem(problems, &format!("`{name}` is missing"));
             Vec::new()
         }
         Some(item) => {
-            note(problems, &format!("`{name}` is no list"));
+            add_problem(problems, &format!("`{name}` is no list"));
             vec![item]
         }
     }
@@ -163,7 +166,7 @@ fn member_of<T: DeserializeOwned>(
     let value = members.remove(name).filter(|value| !value.is_null())?;
     let read = serde_json::from_value(value).ok();
     if read.is_none() {
-        note(problems, &format!("`{name}` is malformed"));
+        add_problem(problems, &format!("`{name}` is malformed"));
     }
     read
 }
