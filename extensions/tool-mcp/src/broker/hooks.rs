@@ -121,12 +121,12 @@ impl Hooks {
         else {
             return Ok(());
         };
-        let given = crate::client::awaited(|| provide(target)).await?;
-        for (name, value) in &given.unwrap_or_default() {
+        let provided = crate::client::awaited(|| provide(target)).await?;
+        for (name, value) in &provided.unwrap_or_default() {
             let value = value.to_str().map_err(|_| {
                 ToolError::internal(format!("the value of the header `{name}` is not visible ASCII"))
             })?;
-            endpoint.headers.retain(|given, _| !given.eq_ignore_ascii_case(name.as_str()));
+            endpoint.headers.retain(|configured, _| !configured.eq_ignore_ascii_case(name.as_str()));
             endpoint.headers.insert(name.to_string(), value.to_owned());
         }
         Ok(())

@@ -58,16 +58,16 @@ impl Settings {
         let mut tools = selected_server.run_once(selected_server.list_admitted_tools()).await?;
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         let tools = tools.iter().map(|tool| {
-            let mut listed = json!({
+            let mut entry = json!({
                 "name": tool.name,
                 "selector": selector::print_selector(selected_server.selected, &tool.name, &self.servers),
                 "signature": tool_signature(&tool.name, &tool.input_schema, tool.output_schema.as_deref()),
                 "hasOutputSchema": tool.output_schema.is_some(),
             });
             if let Some(description) = &tool.description {
-                listed["description"] = Value::from(&**description);
+                entry["description"] = Value::from(&**description);
             }
-            listed
+            entry
         });
         Ok(json!({ "tools": tools.collect::<Vec<_>>() }))
     }
@@ -241,8 +241,8 @@ fn url_problem(url: &str) -> Option<&'static str> {
 impl SelectedServer<'_> {
     /// Lists the tools of the server that may be used, and notes the others in the diagnostics of the broker.
     async fn list_admitted_tools(&self) -> Result<Vec<RawTool>, ClientError> {
-        let listed = self.set.list_admitted().await;
-        let diagnostics = match &listed {
+        let listing = self.set.list_admitted().await;
+        let diagnostics = match &listing {
             Ok((_, diagnostics)) => diagnostics.clone(),
             Err(error) => {
                 let message = format!("the tools of the server could not be listed: {error}");
@@ -253,7 +253,7 @@ impl SelectedServer<'_> {
         if let Some(server) = self.target.server {
             self.settings.diagnostics.replace(server, diagnostics);
         }
-        Ok(listed?.0)
+        Ok(listing?.0)
     }
 
     /// Does an operation over a connection of its own, within the time limit.

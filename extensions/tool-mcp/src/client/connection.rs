@@ -28,7 +28,7 @@ use tokio::{
 
 use super::{
     config::Timeouts,
-    error::{ClientError, ErrorCause},
+    error::{ClientError, ClientErrorCause},
     handler::{ConnectionHandler, ServerChange},
     transport::{CallSlot, Observed, Reception, StderrTail},
 };
@@ -174,11 +174,11 @@ impl Connection {
     ) -> Result<ServerResult, ClientError> {
         let name = &self.handler.server;
         if self.is_expired.load(Ordering::Acquire) {
-            return Err(ClientError::new(name, ErrorCause::SessionExpired));
+            return Err(ClientError::new(name, ClientErrorCause::SessionExpired));
         }
         if self.is_lost() {
             let message = "the server closed it".to_owned();
-            let lost = ClientError::new(name, ErrorCause::Lost { message, never_sent: true });
+            let lost = ClientError::new(name, ClientErrorCause::Lost { message, never_sent: true });
             return Err(lost.with_process_end(&self.stderr));
         }
         if let Some(slot) = &parts.slot {

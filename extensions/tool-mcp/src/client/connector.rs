@@ -18,7 +18,7 @@ use super::{
     changes::AnnouncedChanges,
     config::{ServerConfig, Transport},
     connection::{Connection, automatic_lifecycle},
-    error::{ClientError, ErrorCause},
+    error::{ClientError, ClientErrorCause},
     handler::{ConnectionHandler, QuestionHandlers},
     notices::Notices,
     questions::QuestionLimiter,
@@ -50,13 +50,13 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn error(&self, cause: ErrorCause) -> ClientError {
+    pub(super) fn error(&self, cause: ClientErrorCause) -> ClientError {
         ClientError::new(&self.name, cause)
     }
 
     /// Connects, within the timeout of the configuration.
     pub(super) async fn connect(&self) -> Result<Connection, ClientError> {
-        self.config.validate().map_err(|error| self.error(ErrorCause::Config(error.to_string())))?;
+        self.config.validate().map_err(|error| self.error(ClientErrorCause::Config(error.to_string())))?;
         let mode = match &self.protocol {
             None => automatic_lifecycle(),
             Some(version) if version.has_initialize() => ClientLifecycleMode::Initialize,
@@ -65,7 +65,9 @@ impl Connector {
         let stderr = StderrTail::default();
         match tokio::time::timeout(self.config.timeout, self.connect_transport(mode, &stderr)).await {
             Ok(connected) => connected.map_err(|error| error.with_process_end(&stderr)),
-            Err(_) => Err(self.error(ErrorCause::TimedOut(self.config.timeout)).with_process_end(&stderr)),
+            Err(_) => {
+                Err(self.error(ClientErrorCause::TimedOut(self.config.timeout)).with_process_end(&stderr))
+            }
         }
     }
 
@@ -77,7 +79,7 @@ impl Connector {
         let reception = Arc::new(Reception::new(Arc::clone(&self.notices)));
         if let Some(open) = &self.open {
             let (read, write) =
-                open().await.map_err(|error| self.error(ErrorCause::Connect(error.to_string())))?;
+                open().await.map_err(|error| self.error(ClientErrorCause::Connect(error.to_string())))?;
             let transport = LineTransport::new(read, write, Arc::clone(&reception));
             return self
                 .start_protocol(transport, &reception, mode, StderrTail::default(), JoinSet::new())
@@ -86,7 +88,7 @@ impl Connector {
         match &self.config.transport {
             Transport::Stdio(process) => {
                 let started = spawn_process(process, stderr, Arc::clone(&reception)).map_err(|error| {
-                    self.error(ErrorCause::Connect(format!(
+                    self.error(ClientErrorCause::Connect(format!(
                         "`{}` cannot be started: {error}",
                         process.command
                     )))
@@ -129,7 +131,7 @@ impl Connector {
             #[allow(unreachable_patterns, reason = "depends on the features")]
             other => {
                 let message = format!("the transport `{}` is not supported by this build", other.name());
-                Err(self.error(ErrorCause::Connect(message)))
+                Err(self.error(ClientErrorCause::Connect(message)))
             }
         }
     }
@@ -144,7 +146,7 @@ impl Connector {
     #[cfg(feature = "http")]
     fn http_client(&self) -> Result<reqwest::Client, ClientError> {
         super::transport::http::http_client()
-            .map_err(|error| self.error(ErrorCause::Connect(error.to_string())))
+            .map_err(|error| self.error(ClientErrorCause::Connect(error.to_string())))
     }
 
     /// Connects over HTTP with server-sent events, which only revisions with `initialize` have.
@@ -157,8 +159,8 @@ impl Connector {
         let reception = Arc::new(Reception::new(Arc::clone(&self.notices)));
         let client = self.http_client()?;
         let opened = super::transport::sse::connect(client, endpoint, headers, Arc::clone(&reception)).await;
-        let transport =
-            opened.map_err(|failure| self.error(ErrorCause::Connect(super::error::error_chain(&failure))))?;
+        let transport = opened
+            .map_err(|failure| self.error(ClientErrorCause::Connect(super::error::error_chain(&failure))))?;
         let mode = ClientLifecycleMode::Initialize;
         self.start_protocol(transport, &reception, mode, StderrTail::default(), JoinSet::new()).await
     }
@@ -194,7 +196,7 @@ impl Connector {
         ));
         let started = started.await;
         started.map_err(|error: ClientInitializeError| match reception.handshake_failure() {
-            Some(reason) => self.error(ErrorCause::Handshake(reason)),
+            Some(reason) => self.error(ClientErrorCause::Handshake(reason)),
             None => ClientError::of_start(&self.name, &error),
         })
     }

@@ -25,7 +25,7 @@ pub struct ClientError(Box<ErrorDetails>);
 #[derive(Debug, Clone)]
 struct ErrorDetails {
     server: String,
-    cause: ErrorCause,
+    cause: ClientErrorCause,
     /// The last lines that a child process wrote to its standard error.
     notes: Vec<String>,
 }
@@ -59,7 +59,7 @@ pub enum ClientErrorKind {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum ErrorCause {
+pub(super) enum ClientErrorCause {
     Config(String),
     Connect(String),
     /// The answer to the handshake cannot be used.
@@ -83,30 +83,30 @@ pub(super) enum ErrorCause {
 }
 
 impl ClientError {
-    pub(super) fn new(server: &str, cause: ErrorCause) -> Self {
+    pub(super) fn new(server: &str, cause: ClientErrorCause) -> Self {
         Self(Box::new(ErrorDetails { server: server.to_owned(), cause, notes: Vec::new() }))
     }
 
     pub(super) fn unusable_answer(server: &str, message: impl Into<String>) -> Self {
-        Self::new(server, ErrorCause::Unusable(message.into()))
+        Self::new(server, ClientErrorCause::Unusable(message.into()))
     }
 
     /// The error of a request.
     pub(super) fn of_request(server: &str, error: ServiceError) -> Self {
         let challenge = authorization_challenge(error.is_authorization_required(), challenge_of!(error));
         let cause = match error {
-            _ if challenge.is_some() => ErrorCause::Unauthorized(challenge.flatten()),
-            ServiceError::McpError(error) => ErrorCause::Refused(error),
+            _ if challenge.is_some() => ClientErrorCause::Unauthorized(challenge.flatten()),
+            ServiceError::McpError(error) => ClientErrorCause::Refused(error),
             ServiceError::TransportSend(error) => of_transport(&error),
             ServiceError::TransportClosed => {
-                ErrorCause::Lost { message: "the connection was closed".to_owned(), never_sent: false }
+                ClientErrorCause::Lost { message: "the connection was closed".to_owned(), never_sent: false }
             }
-            ServiceError::Timeout { timeout } => ErrorCause::TimedOut(timeout),
-            ServiceError::Cancelled { .. } => ErrorCause::Cancelled,
+            ServiceError::Timeout { timeout } => ClientErrorCause::TimedOut(timeout),
+            ServiceError::Cancelled { .. } => ClientErrorCause::Cancelled,
             ServiceError::UnexpectedResponse => {
-                ErrorCause::Unusable("the answer is none to the request".to_owned())
+                ClientErrorCause::Unusable("the answer is none to the request".to_owned())
             }
-            other => ErrorCause::Unusable(other.to_string()),
+            other => ClientErrorCause::Unusable(other.to_string()),
         };
         Self::new(server, cause)
     }
@@ -115,18 +115,18 @@ impl ClientError {
     pub(super) fn of_start(server: &str, error: &ClientInitializeError) -> Self {
         let challenge = authorization_challenge(error.is_authorization_required(), challenge_of!(error));
         let cause = match error {
-            _ if challenge.is_some() => ErrorCause::Unauthorized(challenge.flatten()),
+            _ if challenge.is_some() => ClientErrorCause::Unauthorized(challenge.flatten()),
             ClientInitializeError::ConnectionClosed(_) => {
-                ErrorCause::Connect("the server closed the connection before it answered".to_owned())
+                ClientErrorCause::Connect("the server closed the connection before it answered".to_owned())
             }
-            ClientInitializeError::JsonRpcError(error) => ErrorCause::Refused(error.clone()),
+            ClientInitializeError::JsonRpcError(error) => ClientErrorCause::Refused(error.clone()),
             ClientInitializeError::TransportError { error, .. } => {
-                ErrorCause::Connect(explanation_of(&*error.error))
+                ClientErrorCause::Connect(explanation_of(&*error.error))
             }
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
                 return Self::of_start(server, fallback);
             }
-            other => ErrorCause::Handshake(other.to_string()),
+            other => ClientErrorCause::Handshake(other.to_string()),
         };
         Self::new(server, cause)
     }
@@ -135,14 +135,14 @@ impl ClientError {
     pub(super) fn with_process_end(mut self, tail: &StderrTail) -> Self {
         let ended = tail.exit_status().map(|status| format!("its process has ended ({status})"));
         match (&mut self.0.cause, ended) {
-            (ErrorCause::Connect(message) | ErrorCause::Lost { message, .. }, Some(ended)) => {
+            (ClientErrorCause::Connect(message) | ClientErrorCause::Lost { message, .. }, Some(ended)) => {
                 *message = ended
             }
             (
-                ErrorCause::Connect(_)
-                | ErrorCause::Handshake(_)
-                | ErrorCause::Lost { .. }
-                | ErrorCause::TimedOut(_),
+                ClientErrorCause::Connect(_)
+                | ClientErrorCause::Handshake(_)
+                | ClientErrorCause::Lost { .. }
+                | ClientErrorCause::TimedOut(_),
                 _,
             ) => {}
             _ => return self,
@@ -155,17 +155,17 @@ impl ClientError {
     #[must_use]
     pub fn kind(&self) -> ClientErrorKind {
         match &self.0.cause {
-            ErrorCause::Config(_) => ClientErrorKind::Config,
-            ErrorCause::Connect(_) | ErrorCause::Handshake(_) => ClientErrorKind::Connect,
-            ErrorCause::Lost { .. } | ErrorCause::SessionExpired => ClientErrorKind::Lost,
-            ErrorCause::Closed => ClientErrorKind::Closed,
-            ErrorCause::TimedOut(_) => ClientErrorKind::TimedOut,
-            ErrorCause::Cancelled => ClientErrorKind::Cancelled,
-            ErrorCause::Unauthorized(_) => ClientErrorKind::Unauthorized,
-            ErrorCause::Refused(_) => ClientErrorKind::Refused,
-            ErrorCause::Unusable(_) => ClientErrorKind::Unusable,
-            ErrorCause::Program(_) => ClientErrorKind::Program,
-            ErrorCause::Pinned(_) => ClientErrorKind::Pinned,
+            ClientErrorCause::Config(_) => ClientErrorKind::Config,
+            ClientErrorCause::Connect(_) | ClientErrorCause::Handshake(_) => ClientErrorKind::Connect,
+            ClientErrorCause::Lost { .. } | ClientErrorCause::SessionExpired => ClientErrorKind::Lost,
+            ClientErrorCause::Closed => ClientErrorKind::Closed,
+            ClientErrorCause::TimedOut(_) => ClientErrorKind::TimedOut,
+            ClientErrorCause::Cancelled => ClientErrorKind::Cancelled,
+            ClientErrorCause::Unauthorized(_) => ClientErrorKind::Unauthorized,
+            ClientErrorCause::Refused(_) => ClientErrorKind::Refused,
+            ClientErrorCause::Unusable(_) => ClientErrorKind::Unusable,
+            ClientErrorCause::Program(_) => ClientErrorKind::Program,
+            ClientErrorCause::Pinned(_) => ClientErrorKind::Pinned,
         }
     }
 
@@ -179,7 +179,7 @@ impl ClientError {
     #[must_use]
     pub fn refusal(&self) -> Option<&ErrorData> {
         match &self.0.cause {
-            ErrorCause::Refused(error) => Some(error),
+            ClientErrorCause::Refused(error) => Some(error),
             _ => None,
         }
     }
@@ -189,24 +189,27 @@ impl ClientError {
     #[must_use]
     pub fn challenge(&self) -> Option<&str> {
         match &self.0.cause {
-            ErrorCause::Unauthorized(challenge) => challenge.as_deref(),
+            ClientErrorCause::Unauthorized(challenge) => challenge.as_deref(),
             _ => None,
         }
     }
 
     /// Returns `true` if the server does not know the session.
     pub(super) fn is_expiry(&self) -> bool {
-        matches!(&self.0.cause, ErrorCause::SessionExpired)
+        matches!(&self.0.cause, ClientErrorCause::SessionExpired)
     }
 
     /// Returns `true` if another connection may help.
     pub(super) fn is_loss(&self) -> bool {
-        matches!(&self.0.cause, ErrorCause::SessionExpired | ErrorCause::Lost { .. })
+        matches!(&self.0.cause, ClientErrorCause::SessionExpired | ClientErrorCause::Lost { .. })
     }
 
     /// Returns `true` if the server cannot have processed the request.
     pub(super) fn never_arrived(&self) -> bool {
-        matches!(&self.0.cause, ErrorCause::SessionExpired | ErrorCause::Lost { never_sent: true, .. })
+        matches!(
+            &self.0.cause,
+            ClientErrorCause::SessionExpired | ClientErrorCause::Lost { never_sent: true, .. }
+        )
     }
 }
 
@@ -217,15 +220,15 @@ fn authorization_challenge(required: bool, challenge: Option<&str>) -> Option<Op
 }
 
 /// The error of sending a message over HTTP or a pipe.
-fn of_transport(error: &DynamicTransportError) -> ErrorCause {
+fn of_transport(error: &DynamicTransportError) -> ClientErrorCause {
     let error: &(dyn Error + 'static) = &*error.error;
     if super::transport::is_session_expired(error) {
-        return ErrorCause::SessionExpired;
+        return ClientErrorCause::SessionExpired;
     }
     let message = explanation_of(error);
     match super::transport::connection_loss(error) {
-        Some(never_sent) => ErrorCause::Lost { message, never_sent },
-        None => ErrorCause::Unusable(message),
+        Some(never_sent) => ClientErrorCause::Lost { message, never_sent },
+        None => ClientErrorCause::Unusable(message),
     }
 }
 
@@ -275,34 +278,40 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = &self.0.server;
         match &self.0.cause {
-            ErrorCause::Config(problem) => write!(f, "{problem}")?,
-            ErrorCause::Connect(reason) | ErrorCause::Handshake(reason) => {
+            ClientErrorCause::Config(problem) => write!(f, "{problem}")?,
+            ClientErrorCause::Connect(reason) | ClientErrorCause::Handshake(reason) => {
                 write!(f, "cannot connect to the MCP server `{server}`: {}", escaped(reason))?;
             }
-            ErrorCause::Lost { message, .. } => {
+            ClientErrorCause::Lost { message, .. } => {
                 write!(f, "the connection to the MCP server `{server}` was lost: {}", escaped(message))?;
             }
-            ErrorCause::SessionExpired => write!(f, "the session of the MCP server `{server}` has expired")?,
-            ErrorCause::Closed => write!(f, "the toolset of the MCP server `{server}` is closed")?,
-            ErrorCause::TimedOut(limit) => {
+            ClientErrorCause::SessionExpired => {
+                write!(f, "the session of the MCP server `{server}` has expired")?
+            }
+            ClientErrorCause::Closed => write!(f, "the toolset of the MCP server `{server}` is closed")?,
+            ClientErrorCause::TimedOut(limit) => {
                 write!(f, "the MCP server `{server}` did not answer within {limit:?}")?;
             }
-            ErrorCause::Cancelled => write!(f, "the request to the MCP server `{server}` was cancelled")?,
-            ErrorCause::Unauthorized(_) => write!(f, "the MCP server `{server}` requires an authorization")?,
-            ErrorCause::Refused(error) => write!(
+            ClientErrorCause::Cancelled => {
+                write!(f, "the request to the MCP server `{server}` was cancelled")?
+            }
+            ClientErrorCause::Unauthorized(_) => {
+                write!(f, "the MCP server `{server}` requires an authorization")?
+            }
+            ClientErrorCause::Refused(error) => write!(
                 f,
                 "the MCP server `{server}` answered with error {}: {}",
                 error.code.0,
                 escaped(&error.message)
             )?,
-            ErrorCause::Unusable(reason) => {
+            ClientErrorCause::Unusable(reason) => {
                 write!(f, "the answer of the MCP server `{server}` cannot be used: {}", escaped(reason))?;
             }
-            ErrorCause::Pinned(tool) => write!(
+            ClientErrorCause::Pinned(tool) => write!(
                 f,
                 "the tool `{tool}` of the MCP server `{server}` is not as it was pinned; review the change, and renew its pin"
             )?,
-            ErrorCause::Program(error) => {
+            ClientErrorCause::Program(error) => {
                 write!(f, "request to the MCP server `{server}`: {}", error.reason())?
             }
         }
@@ -316,7 +325,7 @@ impl fmt::Display for ClientError {
 impl Error for ClientError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0.cause {
-            ErrorCause::Program(error) => Some(&**error),
+            ClientErrorCause::Program(error) => Some(&**error),
             _ => None,
         }
     }
@@ -333,7 +342,7 @@ impl From<ClientError> for ToolError {
         };
         let retryable = error.never_arrived();
         match error.0.cause {
-            ErrorCause::Program(error) => *error,
+            ClientErrorCause::Program(error) => *error,
             _ => Self::new(kind, error.to_string()).retryable(retryable),
         }
     }

@@ -181,7 +181,7 @@ impl ConnectionHandler {
         };
         let ended = || Err(ErrorData::internal_error("the call that asks has ended", None));
         tokio::select! {
-            answered = answer(call.as_ref()) => answered,
+            answer = answer(call.as_ref()) => answer,
             () = request.ct.cancelled() => ended(),
             () = all_ended, if !ends.is_empty() => ended(),
         }

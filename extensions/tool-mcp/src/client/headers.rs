@@ -7,7 +7,7 @@ use tool_runtime::{BoxFuture, ToolContext, ToolError};
 
 use super::{
     config::Endpoint,
-    error::{ClientError, ErrorCause},
+    error::{ClientError, ClientErrorCause},
     transport::http::{Headers, RequestHeaders, headers_of},
 };
 
@@ -39,7 +39,7 @@ impl HeaderSource {
     /// Returns the headers of each request of a connection.
     pub(super) async fn connection_headers(&self, endpoint: &Endpoint) -> Result<Headers, ClientError> {
         let mut headers = headers_of(&endpoint.headers)
-            .map_err(|problem| ClientError::new(&self.server, ErrorCause::Config(problem)))?;
+            .map_err(|problem| ClientError::new(&self.server, ClientErrorCause::Config(problem)))?;
         if let Some(RequestHeaders(own)) = self.request_headers(None).await? {
             headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
         }
@@ -53,8 +53,8 @@ impl HeaderSource {
     ) -> Result<Option<RequestHeaders>, ClientError> {
         let Some(provide) = &self.provide else { return Ok(None) };
         let provided = super::guard::awaited(|| provide(HeaderRequest { server: &self.server, call })).await;
-        let headers =
-            provided.map_err(|error| ClientError::new(&self.server, ErrorCause::Program(Box::new(error))))?;
+        let headers = provided
+            .map_err(|error| ClientError::new(&self.server, ClientErrorCause::Program(Box::new(error))))?;
         if headers.is_empty() {
             return Ok(None);
         }

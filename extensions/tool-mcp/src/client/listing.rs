@@ -15,7 +15,7 @@ use tool_runtime::{
 use super::{
     connection::Connection,
     definitions::{MAX_REASON_CHARS, malformed_diagnostic, tool_diagnostic},
-    error::{ClientError, ErrorCause},
+    error::{ClientError, ClientErrorCause},
     page::{ListedItem, Page, Problem},
     requests::RequestSender,
 };
@@ -99,7 +99,7 @@ impl RequestSender {
                     return Err(self
                         .connection
                         .connector
-                        .error(ErrorCause::TimedOut(limits.listing_timeout)));
+                        .error(ClientErrorCause::TimedOut(limits.listing_timeout)));
                 }
                 Err(_) => {
                     return Ok(

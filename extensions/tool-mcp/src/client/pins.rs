@@ -14,7 +14,7 @@ use tool_runtime::{
 
 use super::{
     definitions::DefinitionReader,
-    error::{ClientError, ErrorCause},
+    error::{ClientError, ClientErrorCause},
     requests::RequestSender,
 };
 
@@ -134,7 +134,7 @@ impl CurrentPins {
         }
         match pinned.admits_tool(raw) {
             true => Ok(()),
-            false => Err(connector.error(ErrorCause::Pinned(Escape::LINE.at_most(100).text(raw)))),
+            false => Err(connector.error(ClientErrorCause::Pinned(Escape::LINE.at_most(100).text(raw)))),
         }
     }
 }

@@ -10,7 +10,7 @@ use tool_runtime::ToolContext;
 use super::{
     config::ServerConfig,
     connection::{Connection, RequestParts},
-    error::{ClientError, ErrorCause},
+    error::{ClientError, ClientErrorCause},
     questions::QuestionAllowance,
     shared_connection::SharedConnection,
     transport::CallSlot,
@@ -100,7 +100,7 @@ impl RequestSender {
         let answers = answers.map_err(|error| match error.code {
             // The question, and not the answer of the program.
             ErrorCode::INVALID_REQUEST => self.unusable_answer(error.message),
-            _ => self.connection.connector.error(ErrorCause::Refused(error)),
+            _ => self.connection.connector.error(ClientErrorCause::Refused(error)),
         })?;
         Ok(((!answers.is_empty()).then_some(answers), required.request_state))
     }

@@ -65,7 +65,7 @@ impl McpServers {
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ServersError> {
         let path = path.as_ref();
         let of_file = |cause| ServersError { file: path.display().to_string(), cause };
-        let text = std::fs::read_to_string(path).map_err(|error| of_file(ErrorCause::Io(error)))?;
+        let text = std::fs::read_to_string(path).map_err(|error| of_file(ServersErrorCause::Io(error)))?;
         Self::parse(&text).map_err(|error| of_file(error.cause))
     }
 
@@ -80,14 +80,14 @@ impl McpServers {
         let file: File = serde_json::from_str(text).map_err(|error| {
             let place = format!("line {}, column {}", error.line(), error.column());
             let problem = error.to_string();
-            invalid(ErrorCause::Json(match error.is_data() {
+            invalid(ServersErrorCause::Json(match error.is_data() {
                 true if problem.starts_with(SERVER) => problem,
                 true => format!("no object of servers at {place}"),
                 false => format!("not valid JSON at {place}"),
             }))
         })?;
         let Some(Named(entries)) = file.mcp_servers.or(file.servers) else {
-            return Err(invalid(ErrorCause::None));
+            return Err(invalid(ServersErrorCause::None));
         };
         let mut diagnostics = Vec::new();
         let servers =
@@ -192,9 +192,9 @@ impl Server {
         for (key, value) in &entry {
             ConfigDocument::check_member(key, value).map_err(|problem| ConfigError::new(shown, problem))?;
         }
-        let wire: ConfigDocument = serde_json::from_value(Value::Object(entry))
+        let document: ConfigDocument = serde_json::from_value(Value::Object(entry))
             .map_err(|_| ConfigError::new(shown, "a member is of the wrong type, or there by two names"))?;
-        ServerConfig::without_validation(wire)
+        ServerConfig::without_validation(document)
     }
 }
 
@@ -247,11 +247,11 @@ impl<'de> Deserialize<'de> for Named {
 pub struct ServersError {
     /// Empty for a text.
     file: String,
-    cause: ErrorCause,
+    cause: ServersErrorCause,
 }
 
 #[derive(Debug)]
-enum ErrorCause {
+enum ServersErrorCause {
     Io(io::Error),
     Json(String),
     None,
@@ -263,9 +263,9 @@ impl fmt::Display for ServersError {
             write!(f, "`{}`: ", self.file)?;
         }
         match &self.cause {
-            ErrorCause::Io(_) => f.write_str("the servers cannot be read"),
-            ErrorCause::Json(problem) => write!(f, "the servers cannot be read: {problem}"),
-            ErrorCause::None => f.write_str("there is no member `mcpServers`"),
+            ServersErrorCause::Io(_) => f.write_str("the servers cannot be read"),
+            ServersErrorCause::Json(problem) => write!(f, "the servers cannot be read: {problem}"),
+            ServersErrorCause::None => f.write_str("there is no member `mcpServers`"),
         }
     }
 }
@@ -273,8 +273,8 @@ impl fmt::Display for ServersError {
 impl std::error::Error for ServersError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.cause {
-            ErrorCause::Io(error) => Some(error),
-            ErrorCause::Json(_) | ErrorCause::None => None,
+            ServersErrorCause::Io(error) => Some(error),
+            ServersErrorCause::Json(_) | ServersErrorCause::None => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use super::{
     connection::Connection,
     connector::Connector,
-    error::{ClientError, ErrorCause},
+    error::{ClientError, ClientErrorCause},
     handler::ServerChange,
 };
 
@@ -42,7 +42,7 @@ impl SharedConnection {
     /// Returns the connection as it is, or connects if there was none yet.
     pub(super) async fn get_or_connect(&self) -> Result<Arc<Connection>, ClientError> {
         if self.is_closed.load(Ordering::Acquire) {
-            return Err(self.connector.error(ErrorCause::Closed));
+            return Err(self.connector.error(ClientErrorCause::Closed));
         }
         let cell = self.current_cell();
         let connection = match cell.get_or_init(|| self.connect()).await {
@@ -56,7 +56,7 @@ impl SharedConnection {
         // Closed while it was made: `close` did not see it.
         if self.is_closed.load(Ordering::Acquire) {
             connection.close().await;
-            return Err(self.connector.error(ErrorCause::Closed));
+            return Err(self.connector.error(ClientErrorCause::Closed));
         }
         Ok(Arc::clone(connection))
     }

@@ -41,7 +41,7 @@ impl ToolList {
         let mut names = HashMap::new();
         let mut tools = Vec::new();
         for tool in raw.items.iter().filter(|tool| definitions.includes_tool(&tool.name)) {
-            let made = match known.get(tool.name.as_ref()) {
+            let remote_tool = match known.get(tool.name.as_ref()) {
                 Some(before) if before.raw_definition() == tool => Ok(Arc::clone(before)),
                 _ => {
                     definitions.read_definition(tool, caller.requests.name()).map(|(definition, problems)| {
@@ -49,14 +49,14 @@ impl ToolList {
                     })
                 }
             };
-            let made = match made {
-                Ok(made) => made,
+            let remote_tool = match remote_tool {
+                Ok(remote_tool) => remote_tool,
                 Err(reason) => {
                     raw.diagnostics.push(malformed_diagnostic(&tool.name, &reason));
                     continue;
                 }
             };
-            let name = made.definition().name().clone();
+            let name = remote_tool.definition().name().clone();
             match names.entry(name) {
                 Entry::Occupied(taken) => {
                     let problem =
@@ -65,9 +65,9 @@ impl ToolList {
                 }
                 Entry::Vacant(free) => {
                     free.insert(());
-                    raw.diagnostics.extend(schema_diagnostic(tool, made.schema_problems()));
-                    raw.diagnostics.extend(accepted_tool_diagnostics(tool, made.definition()));
-                    tools.push(made);
+                    raw.diagnostics.extend(schema_diagnostic(tool, remote_tool.schema_problems()));
+                    raw.diagnostics.extend(accepted_tool_diagnostics(tool, remote_tool.definition()));
+                    tools.push(remote_tool);
                 }
             }
         }

@@ -316,8 +316,8 @@ pub(crate) fn checked_url(url: &str) -> Result<(), &'static str> {
 /// Returns a URL without what may be secret: user, password, query and fragment.
 pub(crate) fn shown_url(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
-    let (kept, rest) = url.split_at(end);
-    let shown = match kept.split_once("://") {
+    let (prefix, rest) = url.split_at(end);
+    let shown = match prefix.split_once("://") {
         Some((scheme, after)) => {
             let (authority, path) = match after.find('/') {
                 Some(at) => after.split_at(at),
@@ -326,7 +326,7 @@ pub(crate) fn shown_url(url: &str) -> String {
             let host = authority.rsplit('@').next().unwrap_or_default();
             format!("{scheme}://{host}{path}")
         }
-        None => kept.to_owned(),
+        None => prefix.to_owned(),
     };
     if rest.is_empty() { shown } else { format!("{shown}?…") }
 }

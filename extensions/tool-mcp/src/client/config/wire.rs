@@ -150,8 +150,8 @@ impl ConfigDocument {
 impl TryFrom<ConfigDocument> for ServerConfig {
     type Error = ConfigError;
 
-    fn try_from(wire: ConfigDocument) -> Result<Self, ConfigError> {
-        let config = Self::without_validation(wire)?;
+    fn try_from(document: ConfigDocument) -> Result<Self, ConfigError> {
+        let config = Self::without_validation(document)?;
         config.validate()?;
         Ok(config)
     }
@@ -159,25 +159,25 @@ impl TryFrom<ConfigDocument> for ServerConfig {
 
 impl ServerConfig {
     /// Makes a configuration whose values may have variables.
-    pub(crate) fn without_validation(mut wire: ConfigDocument) -> Result<Self, ConfigError> {
-        let name = std::mem::take(&mut wire.name).trim().to_owned();
-        let transport = wire.take_transport().map_err(|problem| ConfigError::new(&name, problem))?;
+    pub(crate) fn without_validation(mut document: ConfigDocument) -> Result<Self, ConfigError> {
+        let name = std::mem::take(&mut document.name).trim().to_owned();
+        let transport = document.take_transport().map_err(|problem| ConfigError::new(&name, problem))?;
         let time = |member: &str, millis: Option<i64>, default| match millis.map(u64::try_from) {
             None => Ok(default),
             Some(Ok(millis)) => Ok(Duration::from_millis(millis)),
             Some(Err(_)) => Err(ConfigError::new(&name, format!("`{member}` is negative"))),
         };
-        let timeout = time("timeout", wire.timeout, DEFAULT_TIMEOUT)?;
-        let total_timeout = time("totalTimeout", wire.total_timeout, DEFAULT_TOTAL_TIMEOUT)?;
+        let timeout = time("timeout", document.timeout, DEFAULT_TIMEOUT)?;
+        let total_timeout = time("totalTimeout", document.total_timeout, DEFAULT_TOTAL_TIMEOUT)?;
         Ok(Self {
             name,
             transport,
-            description: wire.description,
+            description: document.description,
             timeout,
             total_timeout,
-            client_info: wire.client_info.unwrap_or_else(default_client),
-            reconnect: wire.reconnect.unwrap_or(0).min(Self::MAX_RECONNECT),
-            limits: wire.limits.unwrap_or_default(),
+            client_info: document.client_info.unwrap_or_else(default_client),
+            reconnect: document.reconnect.unwrap_or(0).min(Self::MAX_RECONNECT),
+            limits: document.limits.unwrap_or_default(),
         })
     }
 }
@@ -188,7 +188,7 @@ impl From<ServerConfig> for ConfigDocument {
         let millis = |time: Duration, default: Duration| {
             (time != default).then(|| i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
         };
-        let wire = Self {
+        let document = Self {
             name: config.name,
             kind,
             description: config.description,
@@ -201,10 +201,10 @@ impl From<ServerConfig> for ConfigDocument {
         };
         match config.transport {
             Transport::Stdio(Process { command, args, env, cwd, inherit_env }) => {
-                Self { command: Some(command), args, env, cwd, inherit_env, ..wire }
+                Self { command: Some(command), args, env, cwd, inherit_env, ..document }
             }
             Transport::Http(Endpoint { url, headers }) | Transport::Sse(Endpoint { url, headers }) => {
-                Self { url: Some(url), headers, ..wire }
+                Self { url: Some(url), headers, ..document }
             }
         }
     }

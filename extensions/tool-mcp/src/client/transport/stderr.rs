@@ -135,9 +135,9 @@ fn lines_of(secrets: &[String]) -> Vec<String> {
 fn remove_begun(line: &mut String, secret: &str) {
     let whole = line.trim_end_matches(char::REPLACEMENT_CHARACTER);
     let begun = |length: usize| whole.strip_suffix(secret.get(..length)?);
-    if let Some(kept) = (1..secret.len()).rev().find_map(begun) {
-        let kept = kept.len();
-        line.truncate(kept);
+    if let Some(remaining) = (1..secret.len()).rev().find_map(begun) {
+        let remaining = remaining.len();
+        line.truncate(remaining);
     }
 }
 
