@@ -33,7 +33,7 @@ mod connector;
 mod definitions;
 mod error;
 #[cfg(feature = "server")]
-mod forward;
+mod forwarded_questions;
 mod guard;
 mod handler;
 #[cfg(feature = "http")]
@@ -43,9 +43,9 @@ mod listing;
 mod notices;
 #[cfg(feature = "auth")]
 mod oauth;
-mod offers;
 mod page;
 mod pins;
+mod prompts_and_resources;
 mod questions;
 mod requests;
 mod servers;

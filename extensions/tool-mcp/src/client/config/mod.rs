@@ -1,14 +1,14 @@
 //! The configuration of one server.
 
+mod document;
 mod expand;
-mod wire;
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 use rmcp::model::Implementation;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::wire::ConfigDocument;
+pub(crate) use self::document::ConfigDocument;
 use super::limits::ServerLimits;
 
 /// The default [timeout](ServerConfig::timeout): 30 seconds.

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{
     binding::{IssuerBinding, authorization_error, is_same_issuer},
+    endpoint_answers::json_of,
     http::HttpClient,
-    wire::json_of,
 };
 
 const RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource";

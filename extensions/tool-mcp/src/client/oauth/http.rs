@@ -17,7 +17,7 @@ use rmcp::transport::auth::{
 use tokio::time::Instant;
 use tool_http::{AddressPolicy, HttpBody, HttpError, HttpErrorKind, read_body};
 
-use super::wire::{EndpointAnswer, registration_answer, token_answer};
+use super::endpoint_answers::{EndpointAnswer, registration_answer, token_answer};
 
 /// The time for one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);

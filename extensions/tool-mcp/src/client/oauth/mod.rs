@@ -2,9 +2,9 @@
 
 mod binding;
 mod discovery;
+mod endpoint_answers;
 mod http;
 mod store;
-mod wire;
 
 use std::{
     fmt,
@@ -342,7 +342,7 @@ impl Authorized {
         let redirected = self.open_page(page).await?;
         if let Some(error) = url_parameter(&redirected, "error").filter(|error| !error.is_empty()) {
             let description = url_parameter(&redirected, "error_description").unwrap_or_default();
-            let reason = wire::describe_error(&error, &description);
+            let reason = endpoint_answers::describe_error(&error, &description);
             return Err(binding::authorization_error(format!("the authorization server answered {reason}")));
         }
         let callback = AuthorizationCallback::from_redirect_url(&redirected)?;

@@ -10,7 +10,6 @@ mod events;
 pub(super) mod http;
 mod json;
 mod lines;
-mod observed;
 #[cfg(feature = "http")]
 mod post;
 mod process;
@@ -19,15 +18,16 @@ mod repair;
 #[cfg(feature = "http")]
 pub(super) mod sse;
 mod stderr;
+mod waiting_calls;
 
 use std::{error::Error, io};
 
 pub(super) use self::{
     lines::LineTransport,
-    observed::{CallReport, CallSlot, Observed, WaitingCalls},
     process::spawn_process,
     reception::Reception,
     stderr::StderrTail,
+    waiting_calls::{CallReport, CallSlot, Observed, WaitingCalls},
 };
 
 /// Returns `true` if the server answered that it does not know the session.

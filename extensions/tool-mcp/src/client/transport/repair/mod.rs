@@ -2,7 +2,7 @@
 
 mod call;
 mod handshake;
-mod offers;
+mod prompts_and_resources;
 
 use rmcp::model::{ContentBlock, CustomResult, ErrorData, ServerResult};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(super) use self::{
     call::call_result,
     handshake::{discover_result, has_only_older_revisions, initialize_result},
-    offers::{completion_result, prompt_result, resource_result},
+    prompts_and_resources::{completion_result, prompt_result, resource_result},
 };
 
 /// The maximum length of the JSON of a block that cannot be read, in characters.
