@@ -15,7 +15,7 @@ mod wire;
 use std::{borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
 use serde_json::Value;
-use tool_schema::__private::{Example, Guarded};
+use tool_schema::{__private::Example, guard::Guarded};
 
 pub use self::{
     convert::{IntoToolError, OrToolError},

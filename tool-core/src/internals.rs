@@ -2,7 +2,7 @@
 //!
 //! What expansions use is in [`__private`](crate::__private).
 
-pub use tool_schema::__private::{FormatVersion, Guarded, caught, discard, present};
+pub use tool_schema::__private::{FormatVersion, present};
 
 pub use crate::{
     context::{Attributes, current_grace, within_call, within_grace},

@@ -23,6 +23,8 @@ mod request;
 mod state;
 
 pub use futures_core::Stream;
+#[doc(inline)]
+pub use tool_schema::guard;
 pub use tool_schema::{
     ArgumentError, Arguments, Correction, CorrectionRule, InputSchema, IntoArguments, Names, OutputSchema,
     Plan, SchemaError, SchemaProblem, Violation, Violations, closest, nearest,

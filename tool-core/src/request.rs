@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use tool_schema::__private::Guarded;
+use tool_schema::guard::Guarded;
 
 use crate::{BoxFuture, RunContext, ToolError};
 

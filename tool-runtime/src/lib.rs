@@ -133,7 +133,7 @@ mod millis;
 #[cfg(feature = "executor")]
 pub mod open_calls;
 pub mod output;
-mod panic_barrier;
+mod panics;
 #[cfg(feature = "pins")]
 pub mod pin;
 pub mod policy;
@@ -156,7 +156,7 @@ pub use tokio_util::sync::CancellationToken;
 #[doc(inline)]
 pub use tool_core::{
     BoxFuture, Content, ErrorKind, IntoToolError, OrToolError, Run, RunContext, State, Tool, ToolContext,
-    ToolDefinition, ToolError, ToolName, ToolOutput,
+    ToolDefinition, ToolError, ToolName, ToolOutput, guard,
 };
 #[doc = include_str!("docs/tool.md")]
 pub use tool_macros::tool;
@@ -255,7 +255,6 @@ macro_rules! link {
 pub mod __private {
     // The panic barrier, for the extensions.
     pub use tool_core::__private::*;
-    pub use tool_core::internals::{Guarded, caught, discard};
 
     pub use crate::{
         blocking::blocking,

@@ -8,7 +8,6 @@ pub use crate::{
         plan::{Checked, Object, Refusal, Take},
     },
     foreign::Foreign,
-    guarded::{Guarded, caught, discard},
     pointer::push_step,
     schema::{
         ALIASES, Closing, Example, FILLS, Flat, Given, Limits, Plain, Purpose, ResolvedPointer, Row,

@@ -5,7 +5,7 @@
 mod arguments;
 #[cfg_attr(not(feature = "foreign-schemas"), path = "no_foreign.rs")]
 mod foreign;
-mod guarded;
+pub mod guard;
 mod nearest;
 mod pointer;
 mod repair;

@@ -91,7 +91,6 @@ mod agent;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod event_stream;
-mod guard;
 /// The examples of the guide about agents.
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/agents.md")]

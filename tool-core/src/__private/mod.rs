@@ -36,7 +36,8 @@ pub use self::{
     errors::{Fallible, retried, worth_retrying},
     injected::{InjectedByValue, MayBeProvided, OwnedItems, Refused, SharedArgument, TheContext, TheState},
     invocation::{
-        Boxed, Call, Invocation, OwnedCall, Slots, Start, Used, Using, allow, boxed, guarded, invocation, never,
+        Boxed, Call, Invocation, OwnedCall, Slots, Start, Used, Using, allow, boxed, guarded, invocation,
+        never,
     },
     outcome::{Ending, Tag, conclude, conclude_sync, json},
     request_additions::{Added, AddedLater},
@@ -51,10 +52,8 @@ pub(crate) use self::{
 };
 pub use crate::{
     Dependency, FunctionTool, Method, Permission, Registration, Retry, Run, SourceLocation, StaticToolSet,
-    ToolContext, ToolError,
-    merged, outcome, outcome_sync,
-    registration::DeclaredToolset,
-    retried, site, takes_its_parameters_by_reference, to_json,
+    ToolContext, ToolError, merged, outcome, outcome_sync, registration::DeclaredToolset, retried, site,
+    takes_its_parameters_by_reference, to_json,
 };
 
 /// A JSON object.
@@ -63,6 +62,7 @@ pub type Map = serde_json::Map<String, serde_json::Value>;
 /// The traits used by expansions for method resolution; imported as a whole.
 pub mod probe {
     pub use super::{
-        check_parameter::traits::*, errors::traits::*, items::traits::*, outcome::traits::*, type_probe::traits::*,
+        check_parameter::traits::*, errors::traits::*, items::traits::*, outcome::traits::*,
+        type_probe::traits::*,
     };
 }

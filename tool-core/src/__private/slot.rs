@@ -6,9 +6,7 @@
 use std::{any::TypeId, mem::discriminant};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{
-    de::{DeserializeOwned, DeserializeSeed, Error as _},
-};
+use serde::de::{DeserializeOwned, DeserializeSeed, Error as _};
 use serde_json::Value;
 use tool_schema::__private::{Checked, Plain, Refusal, without_null};
 
@@ -43,7 +41,10 @@ pub struct Argued {
 }
 
 impl Argued {
-    pub(super) fn required(schema: fn(&mut SchemaGenerator) -> Schema, plain: Option<&'static Plain>) -> Self {
+    pub(super) fn required(
+        schema: fn(&mut SchemaGenerator) -> Schema,
+        plain: Option<&'static Plain>,
+    ) -> Self {
         Self { schema, plain, optional: false, default: None, fills: None }
     }
 }

@@ -19,7 +19,7 @@ use std::{
 };
 
 use super::{ErrorKind, ToolError, from::is_transient};
-use crate::ArgumentError;
+use crate::{ArgumentError, guard::Panic};
 
 /// An error that `?` converts into a [`ToolError`]: a text, a boxed error, or an error of the standard library or
 /// `serde_json`. Any other error is converted by [`or_tool_error`](OrToolError::or_tool_error).
@@ -67,6 +67,13 @@ impl IntoToolError for Box<dyn Error + Send + Sync> {
 }
 
 /// An error that is not `Send` contributes its text and cannot be kept as source.
+impl IntoToolError for Panic {
+    #[cold]
+    fn into_tool_error(self) -> ToolError {
+        ToolError::new(ErrorKind::Panicked, self.into_message())
+    }
+}
+
 impl IntoToolError for Box<dyn Error> {
     fn into_tool_error(self) -> ToolError {
         match self.downcast::<ToolError>() {

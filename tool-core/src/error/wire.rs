@@ -4,7 +4,10 @@ use std::{error::Error, fmt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use tool_schema::__private::{FormatVersion, caught, present};
+use tool_schema::{
+    __private::{FormatVersion, present},
+    guard::catch,
+};
 
 use super::{ErrorKind, Source, ToolError};
 use crate::{Content, ToolName, Violation, Violations};
@@ -105,7 +108,7 @@ impl Source {
             let chain = std::iter::successors(below, |error: &&(dyn Error + 'static)| Error::source(*error));
             chain.map(ToString::to_string).take(SOURCES - 1).collect()
         };
-        let mut texts: Vec<String> = caught(below).unwrap_or_default();
+        let mut texts: Vec<String> = catch(below).unwrap_or_default();
         texts.insert(0, self.text.to_string());
         texts
     }

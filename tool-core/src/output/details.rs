@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use tool_schema::__private::{Guarded, caught};
+use tool_schema::guard::{Guarded, catch};
 
 /// The details of an output.
 #[derive(Clone)]
@@ -23,8 +23,8 @@ impl Details {
     pub(super) fn later(make: impl FnOnce() -> Value + Send + 'static) -> Self {
         let mut make = Guarded::new(make);
         let made = move || {
-            let made = make.take().map_or(Ok(Value::Null), caught);
-            made.unwrap_or_else(|message| json!({ "error": format!("the details panicked: {message}") }))
+            let made = make.take().map_or(Ok(Value::Null), catch);
+            made.unwrap_or_else(|panic| json!({ "error": format!("the details {panic}") }))
         };
         Self::Later(Arc::new(LazyLock::new(Box::new(made))))
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_core::Stream;
-use tool_schema::__private::{Corrections, Guarded};
+use tool_schema::{__private::Corrections, guard::Guarded};
 
 use super::{BoxFuture, Checks};
 use crate::{

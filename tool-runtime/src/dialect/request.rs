@@ -8,7 +8,7 @@ use tool_core::{
 };
 
 use super::{BoundTools, DialectError, RequestBody};
-use crate::{Registry, panic_barrier::guarded};
+use crate::{Registry, panics::run_component};
 
 /// An error of [`BoundTools::build_request`].
 #[derive(Debug, Clone)]
@@ -227,14 +227,14 @@ async fn ask<'n>(
     wire_name: impl Fn(&'n str) -> Cow<'n, str>,
 ) -> Result<(), RequestError> {
     for hook in registry.request_hooks() {
-        let asked = guarded("it", || hook.asked(request.clone())).await.and_then(|result| result);
+        let asked = run_component("it", || hook.asked(request.clone())).await.and_then(|result| result);
         asked.map_err(|error| RequestError::Hook { hook: hook.name().to_owned(), error })?;
     }
     for entry in registry.entries() {
         let name = entry.definition().name();
         let of_tool = request.of_tool(wire_name(name));
         let add = || -> BoxFuture<'_, _> { entry.tool().on_request(of_tool) };
-        let asked = guarded("it", add).await.and_then(|result| result);
+        let asked = run_component("it", add).await.and_then(|result| result);
         asked.map_err(|error| RequestError::Tool { tool: name.to_string(), error })?;
     }
     Ok(())

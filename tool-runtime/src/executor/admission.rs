@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_core::{ErrorKind, Permission, RunContext, ToolContext, ToolDefinition, ToolError};
 
 use super::{Inner, event_sink::HOOK};
-use crate::{ToolCall, hook::CallView, panic_barrier::shielded, registry::Entry};
+use crate::{ToolCall, hook::CallView, panics::run_in_call, registry::Entry};
 
 /// Returns `true` if a call is left to the caller, by its tool or by the executor.
 pub(super) fn is_external(
@@ -43,7 +43,7 @@ pub(super) async fn admit(
 ) -> Result<(), ToolError> {
     let view = CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx, run };
     for hook in executor.settings.all_hooks() {
-        let is_let_in = shielded(&call.id, HOOK, || hook.dynamic().admit(&view)).await;
+        let is_let_in = run_in_call(&call.id, HOOK, || hook.dynamic().admit(&view)).await;
         if !is_let_in.map_err(|panic| executor.settings.panic_of_hook(panic))? {
             return Err(ToolError::new(ErrorKind::Denied, "the call was not admitted"));
         }

@@ -19,7 +19,7 @@ use super::{
     steering::{Steer, Steering},
     stop::Stop,
 };
-use crate::{CallOutcome, ToolCall, event::ToolEvent, panic_barrier::Guarded, registry::Entry, telemetry};
+use crate::{CallOutcome, ToolCall, event::ToolEvent, guard::Guarded, registry::Entry, telemetry};
 
 /// A batch of calls, configured before it is run. Created by [`Executor::batch`].
 ///

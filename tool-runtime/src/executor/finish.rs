@@ -20,7 +20,7 @@ use crate::{
     event::EventKind,
     hook::CallView,
     open_calls::OpenKind,
-    panic_barrier::shielded,
+    panics::run_in_call,
     policy::ApprovalRequest,
 };
 
@@ -224,7 +224,7 @@ impl Finishing<'_> {
                 let Some(error) = result.outcome.as_ref().err().filter(|error| !error.is_stop()) else {
                     break;
                 };
-                let decision = shielded(id, HOOK, || hook.dynamic().recover(&view, error)).await;
+                let decision = run_in_call(id, HOOK, || hook.dynamic().recover(&view, error)).await;
                 match decision.map_err(|panic| settings.panic_of_hook(panic)).and_then(|decision| decision) {
                     Ok(None) => {}
                     Ok(Some(output)) => result.outcome = Ok(output),
@@ -239,7 +239,7 @@ impl Finishing<'_> {
             || by == AnsweredBy::Hook && settings.after_answers
         {
             for hook in settings.all_hooks() {
-                let decision = shielded(id, HOOK, || hook.dynamic().after(&view, result)).await;
+                let decision = run_in_call(id, HOOK, || hook.dynamic().after(&view, result)).await;
                 match decision.map_err(|panic| settings.panic_of_hook(panic)).and_then(|decision| decision) {
                     Ok(ControlFlow::Continue(())) => {}
                     Ok(ControlFlow::Break(())) => break,
@@ -281,7 +281,8 @@ impl Finishing<'_> {
         let _turn = self.around.outlet.turn().await;
         for hook in self.executor.settings.all_hooks() {
             // The call is over; a panic no longer affects it.
-            if let Err(error) = shielded(&self.call.id, HOOK, || hook.dynamic().finished(&view, result)).await
+            if let Err(error) =
+                run_in_call(&self.call.id, HOOK, || hook.dynamic().finished(&view, result)).await
             {
                 report_panic(&view, hook, "finished", &error);
                 self.around.stop_by(&self.executor.settings.panic_of_hook(error), &self.call.name);

@@ -9,7 +9,7 @@ use tokio::{
 use tool_core::{ErrorKind, Metadata, Prepared, ToolContext, ToolError, ToolOutput};
 
 use super::{reports::CallReports, settings::Settings};
-use crate::{panic_barrier::caught, registry::Entry};
+use crate::{guard::catch, registry::Entry};
 
 /// The total timeout and the idle timeout of an attempt.
 #[derive(Debug, Clone, Copy)]
@@ -103,5 +103,5 @@ pub(super) async fn waited(pause: Duration) -> bool {
 
 /// Returns `true` if the runtime has a timer. There is no query for this, and a timer panics without one.
 pub(super) fn keeps_time() -> bool {
-    Handle::try_current().is_ok() && caught(|| drop(Box::pin(sleep(Duration::ZERO)))).is_ok()
+    Handle::try_current().is_ok() && catch(|| drop(Box::pin(sleep(Duration::ZERO)))).is_ok()
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     ToolCall,
-    panic_barrier::shielded,
+    panics::run_in_call,
     policy::{Approval, ApprovalRequest, BoxApprover, Permits, RetryInfo, RetryPolicy, pause_after, pauses},
     registry::Entry,
     telemetry,
@@ -332,7 +332,7 @@ impl Again<'_> {
         match RetryPolicy::rule_of(self.scope.executor.settings.retry.as_ref()) {
             None => Ok(info.is_transient()),
             Some(rule) => {
-                shielded(info.id, "it", || rule.dynamic().again(&info)).await.and_then(|decision| decision)
+                run_in_call(info.id, "it", || rule.dynamic().again(&info)).await.and_then(|decision| decision)
             }
         }
     }

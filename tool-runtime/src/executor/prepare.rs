@@ -17,8 +17,9 @@ use super::{
 };
 use crate::{
     ToolCall,
+    guard::catch,
     hook::{Before, BeforeCall},
-    panic_barrier::{caught, panic_of, shielded},
+    panics::{component_panic, run_in_call},
     policy::{ApprovalRequest, RetryPolicy},
     registry::Entry,
 };
@@ -130,12 +131,12 @@ pub(super) async fn prepare<'a>(
         return Step::stopped(stop);
     }
     if let Some(entry) = entry {
-        match caught(|| is_external(executor, call, entry, around.run())) {
+        match catch(|| is_external(executor, call, entry, around.run())) {
             Ok(true) => return Step::External,
             Ok(false) => {}
-            Err(message) => {
+            Err(panic) => {
                 around.started(&asked).await;
-                let error = panic_of("the selection of external calls", &message);
+                let error = component_panic("the selection of external calls", &panic);
                 return Step::answered(AnsweredBy::Executor, Err(error));
             }
         }
@@ -238,7 +239,7 @@ impl<'a> Preparing<'a, '_> {
                 arguments: self.prepared.arguments(),
                 rewritten: None,
             };
-            let decision = shielded(&self.call.id, HOOK, || hook.dynamic().before(&mut before)).await;
+            let decision = run_in_call(&self.call.id, HOOK, || hook.dynamic().before(&mut before)).await;
             let decision = decision
                 .map_err(|panic| self.executor.settings.panic_of_hook(panic))
                 .and_then(|decision| decision);

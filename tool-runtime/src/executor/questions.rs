@@ -15,7 +15,7 @@ use super::{Inner, open::OpenCalls, shown::shown};
 use crate::{
     ToolCall, millis,
     open_calls::{Message, addressed},
-    panic_barrier::shielded,
+    panics::run_in_call,
     policy::{Approval, ApprovalCause, ApprovalHandle, ApprovalRequest, BoxApprover, Question},
 };
 
@@ -131,8 +131,9 @@ pub(super) async fn asked(
     run: Option<&Arc<RunContext>>,
 ) -> (Box<ApprovalRequest>, Result<Approval, ToolError>) {
     let handle = ApprovalHandle::new(request, definition, run);
-    let decision =
-        shielded(id, "the approver", || approver.dynamic().ask(&handle)).await.and_then(|decision| decision);
+    let decision = run_in_call(id, "the approver", || approver.dynamic().ask(&handle))
+        .await
+        .and_then(|decision| decision);
     (handle.into_request(), decision)
 }
 

@@ -24,11 +24,7 @@ use super::{
     stop::Stop,
 };
 use crate::{
-    CallOutcome,
-    panic_barrier::{Barrier, caught},
-    policy::RetryPolicy,
-    registry::Entry,
-    telemetry,
+    CallOutcome, guard::catch, panics::GuardedCall, policy::RetryPolicy, registry::Entry, telemetry,
 };
 
 /// Returns `true` if `asked` can take the fast path.
@@ -40,7 +36,7 @@ pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'
         !metadata.permission
             && metadata.confirmation == Confirmation::Never
             // A panic of the tool here is reported on the regular path.
-            && caught(|| !entry.tool().is_external()).unwrap_or(false)
+            && catch(|| !entry.tool().is_external()).unwrap_or(false)
             && Patience::new(settings, metadata).is_endless()
             && RetryPolicy::of(settings.retry.as_ref(), entry).is_none()
             && !executor.limits.concerns(definition.name().as_str())
@@ -161,7 +157,7 @@ struct Quiet<'a> {
     entry: &'a Entry,
     place: &'a CallPosition,
     around: &'a CallScope,
-    running: WithCallId<Barrier<'a, ToolOutput>>,
+    running: WithCallId<GuardedCall<'a, ToolOutput>>,
 }
 
 impl Future for Quiet<'_> {

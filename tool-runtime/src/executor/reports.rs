@@ -25,7 +25,7 @@ use super::{
 use crate::{
     event::{EventKind, ToolEvent},
     hook::{BoxHook, CallView},
-    panic_barrier::shielded,
+    panics::run_in_call,
 };
 
 /// The reports of one call. Reports after its end are discarded.
@@ -238,7 +238,7 @@ impl CallReports {
         let turn = self.outlet.turn().await;
         for hook in self.hooks() {
             // If a hook panics, the update is suppressed.
-            let is_shown = shielded(self.id(), HOOK, || hook.dynamic().before_update(view, text)).await;
+            let is_shown = run_in_call(self.id(), HOOK, || hook.dynamic().before_update(view, text)).await;
             if !is_shown.map_err(|panic| self.hook_panicked(panic)).unwrap_or(false) {
                 return None;
             }
@@ -274,7 +274,8 @@ impl CallReports {
         let _turn = self.outlet.turn().await;
         for hook in self.hooks() {
             // The update was shown; a panic after that does not change it.
-            if let Err(error) = shielded(self.id(), HOOK, || hook.dynamic().after_update(&view, &text)).await
+            if let Err(error) =
+                run_in_call(self.id(), HOOK, || hook.dynamic().after_update(&view, &text)).await
             {
                 report_panic(&view, hook, "after_update", &error);
                 self.hook_panicked(error);

@@ -9,7 +9,7 @@ use std::{
 use tool_core::BoxFuture;
 
 use super::{scope::CallScope, stop::Stop};
-use crate::panic_barrier::{Guarded, Shield, caught};
+use crate::guard::{Guarded, Panic, catch};
 
 /// Polls for messages between the calls of a batch, such as one that the user wrote meanwhile, and keeps them for the
 /// caller. Cheap to clone; clones share their messages.
@@ -90,16 +90,16 @@ impl<M> Inner<M> {
 
 /// The object-safe form of [`Steering`], for messages of any type.
 pub(super) trait Steer: Send + Sync {
-    /// Returns `true` if there is a message. An error is the message of a panic.
-    fn ask(&self) -> BoxFuture<'_, Result<bool, String>>;
+    /// Returns `true` if there is a message.
+    fn ask(&self) -> BoxFuture<'_, Result<bool, Panic>>;
 }
 
 impl<M: Send + 'static> Steer for Steering<M> {
-    fn ask(&self) -> BoxFuture<'_, Result<bool, String>> {
+    fn ask(&self) -> BoxFuture<'_, Result<bool, Panic>> {
         Box::pin(async move {
             let has_message = || !self.0.lock().is_empty();
             let Some(ask) = self.0.ask.get().filter(|_| !has_message()) else { return Ok(has_message()) };
-            if let Some(message) = Shield::new(caught(ask)?).await? {
+            if let Some(message) = Guarded::new(catch(ask)?).await? {
                 self.0.lock().push(message);
             }
             Ok(has_message())
@@ -113,9 +113,9 @@ impl CallScope {
         match self.unless_stopped(steering.ask()).await {
             Ok(Ok(false)) => None,
             Ok(Ok(true)) => Some(Stop::Steered),
-            Ok(Err(message)) => {
-                tracing::error!(message, "the steering of a batch panicked");
-                Some(Stop::Unclear(message))
+            Ok(Err(panic)) => {
+                tracing::error!(message = panic.message(), "the steering of a batch panicked");
+                Some(Stop::Unclear(panic))
             }
             Err(stop) => Some(stop),
         }

@@ -8,7 +8,7 @@ use super::{
     scope::CallScope,
     settings::Settings,
 };
-use crate::{CallOutcome, ToolResult};
+use crate::{CallOutcome, ToolResult, guard::Panic};
 
 /// Returns the error by which a call of a batch [stopped](ToolError::stop) the run; `None` if none did. An agent loop
 /// calls this function after each batch, and ends if it returns an error.
@@ -52,8 +52,8 @@ pub(super) enum Stop {
     Steered,
     /// The run was stopped by this error.
     Ended(ToolError),
-    /// The steering or another deciding function panicked, with this message.
-    Unclear(String),
+    /// The steering panicked.
+    Unclear(Panic),
 }
 
 impl Stop {
@@ -70,9 +70,8 @@ impl Stop {
             Self::Ended(stop) => {
                 ToolError::new(ErrorKind::Skipped, prefixed("the run was stopped", &stop.reason()))
             }
-            Self::Unclear(message) => {
-                let message = format!("the steering of the batch panicked: {message}");
-                ToolError::new(ErrorKind::Skipped, message)
+            Self::Unclear(panic) => {
+                ToolError::new(ErrorKind::Skipped, format!("the steering of the batch {panic}"))
             }
         }
     }

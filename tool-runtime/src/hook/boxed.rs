@@ -8,7 +8,7 @@ use std::{
 use tool_core::{BoxFuture, ToolError, ToolOutput};
 
 use super::{Before, BeforeCall, CallView, Hook};
-use crate::{ToolResult, panic_barrier::Kept};
+use crate::{ToolResult, guard::GuardedArc};
 
 /// A hook of any type, for one that is chosen at run time. Cheap to clone.
 ///
@@ -24,7 +24,7 @@ use crate::{ToolResult, panic_barrier::Kept};
 /// ```
 #[derive(Clone)]
 pub struct BoxHook {
-    hook: Kept<dyn DynHook>,
+    hook: GuardedArc<dyn DynHook>,
     /// The name of the hook's type, for logs.
     name: &'static str,
 }
@@ -34,7 +34,7 @@ impl BoxHook {
     pub fn new<H: Hook + 'static>(hook: H) -> Self {
         match (&hook as &dyn Any).downcast_ref::<Self>() {
             Some(boxed) => boxed.clone(),
-            None => Self { hook: Kept::new(Arc::new(hook)), name: type_name::<H>() },
+            None => Self { hook: GuardedArc::new(Arc::new(hook)), name: type_name::<H>() },
         }
     }
 

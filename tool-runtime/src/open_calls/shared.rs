@@ -11,8 +11,9 @@ use tool_core::{BoxFuture, CallAddress, ToolError};
 
 use super::{MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, ProgramKey};
 use crate::{
+    guard::{Guarded, catch},
     millis,
-    panic_barrier::{Guarded, caught, guarded},
+    panics::run_component,
 };
 
 /// A handle to an [`OpenCallStore`] of any type; clones share the store. Executors with clones of one handle can answer
@@ -48,7 +49,7 @@ impl SharedOpenCalls {
     #[must_use]
     pub fn new(store: impl OpenCallStore + 'static) -> Self {
         // A store that panics here is treated as one that outlives the process, which is the stricter case.
-        let outlives_process = caught(|| store.outlives_process()).unwrap_or(true);
+        let outlives_process = catch(|| store.outlives_process()).unwrap_or(true);
         let inner = Shared {
             store: Guarded::new(Box::new(store)),
             outlives_process,
@@ -84,22 +85,22 @@ impl SharedOpenCalls {
 
     pub(crate) async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
         let store = self.store()?;
-        flat(guarded(WHO, || store.put(record)).await)
+        flat(run_component(WHO, || store.put(record)).await)
     }
 
     pub(crate) async fn get(&self, address: &CallAddress) -> Result<Option<OpenRecord>, OpenStoreError> {
         let store = self.store()?;
-        flat(guarded(WHO, || store.get(address)).await)
+        flat(run_component(WHO, || store.get(address)).await)
     }
 
     pub(crate) async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
         let store = self.store()?;
-        flat(guarded(WHO, || store.list(filter)).await)
+        flat(run_component(WHO, || store.list(filter)).await)
     }
 
     pub(crate) async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
         let store = self.store()?;
-        flat(guarded(WHO, || store.consume(record)).await)
+        flat(run_component(WHO, || store.consume(record)).await)
     }
 }
 

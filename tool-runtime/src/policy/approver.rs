@@ -5,7 +5,7 @@ use std::{fmt, future::Future, ops::Deref, sync::Arc};
 use tool_core::{BoxFuture, RunContext, ToolDefinition, ToolError};
 
 use super::{Approval, ApprovalRequest, boxed};
-use crate::panic_barrier::Kept;
+use crate::guard::GuardedArc;
 
 /// Decides on calls that require an approval, for example by asking a person, while the batch waits.
 ///
@@ -166,7 +166,7 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct BoxApprover(Kept<dyn DynApprover>);
+pub struct BoxApprover(GuardedArc<dyn DynApprover>);
 
 /// The object-safe form of [`Approver`].
 pub(crate) trait DynApprover: Send + Sync {

@@ -8,7 +8,7 @@ macro_rules! boxed {
             pub fn new($value: impl $trait + 'static) -> Self {
                 match (&$value as &dyn ::std::any::Any).downcast_ref::<Self>() {
                     Some(boxed) => boxed.clone(),
-                    None => Self($crate::panic_barrier::Kept::new(::std::sync::Arc::new($value))),
+                    None => Self($crate::guard::GuardedArc::new(::std::sync::Arc::new($value))),
                 }
             }
 

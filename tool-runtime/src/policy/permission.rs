@@ -6,7 +6,7 @@ use tool_core::{
 };
 
 use super::boxed;
-use crate::{hook::CallHandle, panic_barrier::Kept};
+use crate::{guard::GuardedArc, hook::CallHandle};
 
 /// A call to be permitted. Its arguments are valid, and the same that would run.
 #[non_exhaustive]
@@ -175,7 +175,7 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct BoxPolicy(Kept<dyn DynPolicy>);
+pub struct BoxPolicy(GuardedArc<dyn DynPolicy>);
 
 /// The object-safe form of [`PermissionPolicy`].
 pub(crate) trait DynPolicy: Send + Sync {

@@ -5,7 +5,7 @@ use std::{fmt, future::Future, ops::Deref, sync::Arc};
 use tool_core::{Arguments, BoxFuture, CallId, ErrorKind, RunContext, ToolContext, ToolError, ToolOutput};
 
 use super::boxed;
-use crate::{hook::CallHandle, panic_barrier::Kept};
+use crate::{guard::GuardedArc, hook::CallHandle};
 
 /// Decides which failures are retried.
 ///
@@ -217,7 +217,7 @@ where
 
 /// A retry rule of any type, for one that is chosen at run time. Cheap to clone.
 #[derive(Clone)]
-pub struct BoxRetryRule(Kept<dyn DynRule>);
+pub struct BoxRetryRule(GuardedArc<dyn DynRule>);
 
 /// The object-safe form of [`RetryRule`].
 pub(crate) trait DynRule: Send + Sync {

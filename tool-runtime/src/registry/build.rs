@@ -11,7 +11,7 @@ use super::{
     reserved::refuse_output_tool,
     source::{Given, Source},
 };
-use crate::{arguments::Repair, panic_barrier::discard};
+use crate::{arguments::Repair, guard::discard};
 
 /// Collects tools and their provided values, and builds a [`Registry`].
 #[must_use = "a builder does nothing until `build` is called"]

@@ -12,7 +12,8 @@ use tool_core::{
 use super::{AvailableTools, BuildDiagnostic, Check, Guard};
 use crate::{
     arguments::{self, Foreign, Lenience, Repair, Validator},
-    panic_barrier::{Barrier, Guarded, barrier, caught, panicked},
+    guard::{Guarded, Panic, catch},
+    panics::{GuardedCall, catch_result},
 };
 
 /// The definition of a tool and its other constant properties, read once.
@@ -33,7 +34,7 @@ impl Facts {
     ///
     /// Returns the message of a panic.
     pub(crate) fn of(tool: &dyn Tool) -> Result<Self, String> {
-        caught(|| Self {
+        catch(|| Self {
             definition: tool.definition().clone(),
             needs: tool.needs().to_vec(),
             site: tool.site(),
@@ -41,6 +42,7 @@ impl Facts {
             retries_blindly: tool.retries_blindly(),
             holds_arguments: tool.holds_arguments(),
         })
+        .map_err(Panic::into_message)
     }
 
     /// Adds a diagnostic for each value that the tool needs and that is not provided.
@@ -190,7 +192,7 @@ impl Entry {
     /// Validates and coerces the arguments, without decoding or running.
     pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
         let (definition, foreign, lenience) = (self.definition(), self.foreign.as_deref(), self.lenience);
-        let fitting = barrier(|| arguments::fit(&*self.tool, definition, foreign, arguments, lenience));
+        let fitting = catch_result(|| arguments::fit(&*self.tool, definition, foreign, arguments, lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -222,7 +224,7 @@ impl Entry {
 
     /// The first half of a call: validates without running.
     pub(crate) fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        barrier(|| self.tool.prepare(self.ready(arguments)?))
+        catch_result(|| self.tool.prepare(self.ready(arguments)?))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -239,7 +241,7 @@ impl Entry {
 
     /// The first half of a call from a canonical text: nothing is rewritten or coerced again.
     pub(crate) fn prepare_again<'a>(&'a self, canonical: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        barrier(|| self.tool.prepare(canonical.lenient(false)))
+        catch_result(|| self.tool.prepare(canonical.lenient(false)))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -254,19 +256,19 @@ impl Entry {
         &'a self,
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
-    ) -> Result<WithCallId<Barrier<'a, ToolOutput>>, ToolError> {
-        let running = barrier(|| self.tool.start(self.ready(arguments)?, cx))
+    ) -> Result<WithCallId<GuardedCall<'a, ToolOutput>>, ToolError> {
+        let running = catch_result(|| self.tool.start(self.ready(arguments)?, cx))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))?;
-        Ok(WithCallId::new(cx.call_id().clone(), Barrier::new(running)))
+        Ok(WithCallId::new(cx.call_id().clone(), GuardedCall::new(running)))
     }
 
     /// The second half of one attempt, without timeout and without validation of the result.
     pub(crate) fn run<'a>(
         prepared: Prepared<'a>,
         cx: &'a ToolContext,
-    ) -> Result<WithCallId<Barrier<'a, ToolOutput>>, ToolError> {
-        let running = barrier(|| Ok(prepared.run(cx)))?;
-        Ok(WithCallId::new(cx.call_id().clone(), Barrier::new(running)))
+    ) -> Result<WithCallId<GuardedCall<'a, ToolOutput>>, ToolError> {
+        let running = catch_result(|| Ok(prepared.run(cx)))?;
+        Ok(WithCallId::new(cx.call_id().clone(), GuardedCall::new(running)))
     }
 
     /// Validates `arguments` and runs the call when the future is first polled; a panic in either is an error
@@ -283,7 +285,7 @@ impl Entry {
             let mut answer = None;
             let step = || -> Result<(), ToolError> {
                 if let Some(arguments) = arguments.take() {
-                    running.put(self.start(arguments, cx, guard)?);
+                    running.set(self.start(arguments, cx, guard)?);
                 }
                 let polled = running.get_mut().ok_or_else(over)?.as_mut();
                 if let Poll::Ready(result) = within_call(cx.call_id().clone(), || polled.poll(task)) {
@@ -292,13 +294,13 @@ impl Entry {
                 }
                 Ok(())
             };
-            let step = caught(step);
+            let step = catch(step);
             let result = match (answer, step) {
                 // A panic of the body's `Drop` does not discard the result.
                 (Some(result), _) => result,
                 (None, Ok(Ok(()))) => return Poll::Pending,
                 (None, Ok(Err(error))) => Err(error),
-                (None, Err(message)) => Err(panicked(message)),
+                (None, Err(panic)) => Err(panic.into()),
             };
             Poll::Ready(self.hold(cx, result))
         })
@@ -399,8 +401,8 @@ fn unfit(facts: &Facts, misfit: &Misfit) -> BuildDiagnostic {
 /// Runs the future with the timeout `limit`.
 async fn within(limit: Duration, running: BoxFuture<'_>) -> Result<ToolOutput, ToolError> {
     // There is no way to test for an enabled timer: without one, creating a timer panics.
-    let running = Barrier::new(running);
-    let timed = Handle::try_current().ok().and_then(|_| caught(|| timeout(limit, running)).ok());
+    let running = GuardedCall::new(running);
+    let timed = Handle::try_current().ok().and_then(|_| catch(|| timeout(limit, running)).ok());
     let Some(timed) = timed else {
         let message = "it has a `timeout`, but there is no tokio runtime with a timer; \
                        call it within `#[tokio::main]`, or build the runtime with `enable_all`";

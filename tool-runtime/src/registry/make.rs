@@ -11,7 +11,7 @@ use super::{
     BuildDiagnostic, BuildError, OUTPUT_TOOL, Registry, RegistryBuilder, Terms, entry, reserved::refuse_tool,
     source::Source,
 };
-use crate::{arguments::Lenience, panic_barrier::caught};
+use crate::{arguments::Lenience, guard::catch};
 
 /// Determines if missing provided values are problems.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,11 +75,12 @@ impl RegistryBuilder {
                 continue;
             };
             let values = (values == Values::Required).then_some((&provided, &*per_run));
-            let outcome = caught(|| made(&name, source, values, lenience, &mut diagnostics));
+            let outcome = catch(|| made(&name, source, values, lenience, &mut diagnostics));
             match outcome {
                 Ok(entry) => entries.extend(entry),
-                Err(message) => {
-                    diagnostics.push(BuildDiagnostic::Panicked { tool: name, site: source.site(), message });
+                Err(panic) => {
+                    let (site, message) = (source.site(), panic.into_message());
+                    diagnostics.push(BuildDiagnostic::Panicked { tool: name, site, message });
                 }
             }
         }

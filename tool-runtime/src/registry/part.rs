@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     arguments::{Lenience, Repair},
-    panic_barrier::caught,
+    guard::catch,
     toolset::NamedTools,
 };
 
@@ -159,11 +159,12 @@ impl Registry {
         let (name, site) = (facts.definition.name().clone(), facts.site);
         let mut diagnostics = Vec::new();
         let lenience = self.inner.terms.lenience;
-        match caught(|| Entry::new(Arc::clone(tool), facts, lenience, &mut diagnostics)) {
+        match catch(|| Entry::new(Arc::clone(tool), facts, lenience, &mut diagnostics)) {
             Ok(Some(entry)) if diagnostics.is_empty() => return Ok(Arc::new(entry)),
             Ok(_) => {}
-            Err(message) => {
-                diagnostics.push(BuildDiagnostic::Panicked { tool: name.to_string(), site, message })
+            Err(panic) => {
+                let (tool, message) = (name.to_string(), panic.into_message());
+                diagnostics.push(BuildDiagnostic::Panicked { tool, site, message });
             }
         }
         Err(BuildError { diagnostics })

@@ -9,7 +9,8 @@ use tool_core::{ReadonlyContext, Tool, ToolError};
 
 use crate::{
     Registry, ToolSet,
-    panic_barrier::{discard, guarded},
+    guard::discard,
+    panics::run_component,
     registry::{BuildDiagnostic, Entry},
     toolset::identity,
 };
@@ -53,7 +54,7 @@ impl Attached {
 
     /// Lists the tools for this run; if the toolset fails, returns its last listing for the same user.
     pub(super) async fn list(&self, cx: ReadonlyContext<'_>, base: &Registry) -> Listed {
-        match guarded("the set", || self.set.tools(cx)).await.and_then(|result| result) {
+        match run_component("the set", || self.set.tools(cx)).await.and_then(|result| result) {
             Ok(tools) => {
                 let last = self.last();
                 let listing = Arc::new(Listing::new(cx.user(), tools, last.as_deref(), base));

@@ -10,7 +10,7 @@ use tool_core::{RequestHook, SharedRequestHook, Tool, ToolName};
 use super::{Attached, Direct, Origin, State, Toolbox, ToolboxChange, ToolboxEvent, Visibility};
 use crate::{
     ToolSet,
-    panic_barrier::{caught, discard},
+    guard::{catch, discard},
     registry::{BuildDiagnostic, BuildError, Entry, refuse_set},
     toolset::ToolSetNotifier,
 };
@@ -214,8 +214,8 @@ impl Toolbox {
                 }
             }
         });
-        if let Err(message) = caught(|| attached.set.attached(announcer)) {
-            let toolset = &attached.name;
+        if let Err(panic) = catch(|| attached.set.attached(announcer)) {
+            let (toolset, message) = (&attached.name, panic.message());
             tracing::error!(toolset, message, "a toolset panicked in `attached`");
         }
     }

@@ -11,7 +11,8 @@ use tool_core::{RunContext, SharedRequestHook, ToolError, ToolName};
 use super::{Origin, RunDiagnostic, RunTools, State, attached::Listed};
 use crate::{
     Registry,
-    panic_barrier::{caught, panic_of},
+    guard::catch,
+    panics::component_panic,
     registry::{BuildDiagnostic, BuildError, Entry, Origins},
 };
 
@@ -77,9 +78,9 @@ pub(super) async fn snapshot(
     }
     for (set, listed) in state.toolsets.iter().zip(listed) {
         gathering.listed(&set.name, &listed);
-        match caught(|| set.set.request_hooks()) {
+        match catch(|| set.set.request_hooks()) {
             Ok(hooks) => gathering.request_hooks.extend(hooks),
-            Err(message) => gathering.not_listed(&set.name, &panic_of("the set", &message), 0),
+            Err(panic) => gathering.not_listed(&set.name, &component_panic("the set", &panic), 0),
         }
     }
     for (tools, origin) in
@@ -197,8 +198,9 @@ impl Gathering<'_> {
         let (cx, definition) = (self.run.read_only(), entry.definition());
         let shows =
             || [&self.state.visibility, &self.additions.visibility].iter().all(|it| it.shows(cx, definition));
-        caught(shows).unwrap_or_else(|message| {
-            self.diagnostics.push(RunDiagnostic::Hidden { name: definition.name().clone(), message });
+        catch(shows).unwrap_or_else(|panic| {
+            let (name, message) = (definition.name().clone(), panic.into_message());
+            self.diagnostics.push(RunDiagnostic::Hidden { name, message });
             false
         })
     }

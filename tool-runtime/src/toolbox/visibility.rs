@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 use tool_core::{ReadonlyContext, ToolDefinition};
 
 use super::{Origin, RunDiagnostic};
-use crate::{Registry, panic_barrier::caught};
+use crate::{Registry, guard::catch};
 
 /// A filter for the tools that a model sees. A tool must pass all conditions.
 ///
@@ -76,7 +76,8 @@ impl Visibility {
             if !tools.origin(name.as_str()).is_some_and(Origin::is_user_tool) {
                 return true;
             }
-            caught(|| self.shows(cx, definition)).unwrap_or_else(|message| {
+            catch(|| self.shows(cx, definition)).unwrap_or_else(|panic| {
+                let message = panic.into_message();
                 diagnostics.push(RunDiagnostic::Hidden { name: name.clone(), message });
                 false
             })

@@ -12,7 +12,7 @@ use tool_core::{
 };
 
 use super::identity;
-use crate::panic_barrier::discard;
+use crate::guard::discard;
 
 /// A predicate for calls that require confirmation, by tool name and arguments.
 pub(super) type Asks = dyn Fn(&str, &Value) -> bool + Send + Sync;

@@ -60,8 +60,8 @@ fn an_invalid_name_is_an_error_or_a_panic_depending_on_the_method() {
     let handler = |args: Sum, _cx: ToolContext| async move { Ok::<_, ToolError>(args.a) };
     let error = ToolBuilder::new(" ").handler(handler).unwrap_err().to_string();
     assert_eq!(error, "tool \" \": the tool name ` ` must start with a letter or `_`");
-    let panic = std::panic::catch_unwind(|| ToolBuilder::new(" ").expect_handler(handler)).unwrap_err();
-    assert!(panic.downcast_ref::<String>().unwrap().contains("must start with a letter"));
+    let panic = tool_runtime::guard::catch(|| ToolBuilder::new(" ").expect_handler(handler)).unwrap_err();
+    assert!(panic.message().contains("must start with a letter"));
     let _fine = ToolBuilder::new("x").expect_handler(handler);
 }
 

@@ -244,6 +244,7 @@ impl Drop for Hydra {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the barrier of the library is what is tested")]
 fn a_panic_payload_that_panics_on_drop_does_not_escape() {
     /// Panics.
     #[tool(register = false)]

@@ -2,13 +2,11 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use tool_runtime::__private::Guarded;
+use futures_util::StreamExt as _;
+use tool_runtime::guard::{Guarded, Panic, catch};
 
 use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, ResponseStream, SharedModel};
-use crate::{
-    event_stream::{Emitter, EventStream},
-    guard::{called, next_of},
-};
+use crate::event_stream::{Emitter, EventStream};
 
 /// The maximum number of characters of each error in the error of all models.
 const LONGEST: usize = 300;
@@ -133,8 +131,8 @@ impl Fallback {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            let goes_on = called(|| (self.falls_back)(&error)).map_err(|panic| {
-                let message = format!("the closure of `Fallback::when` panicked: {panic}");
+            let goes_on = catch(|| (self.falls_back)(&error)).map_err(|panic| {
+                let message = format!("the closure of `Fallback::when` {panic}");
                 ModelError::new(ModelErrorKind::Other, message)
             })?;
             let Some(next) = models.peek().filter(|_| goes_on) else {
@@ -154,10 +152,10 @@ impl Fallback {
 
 /// Asks one model, and emits its events but the last.
 async fn answer(model: &SharedModel, request: Request, events: &Events) -> Result<Response, ModelError> {
-    let panicked = |message| ModelError::new(ModelErrorKind::Other, format!("the model panicked: {message}"));
+    let panicked = |panic: Panic| ModelError::new(ModelErrorKind::Other, format!("the model {panic}"));
     // A panic of the stream's `Drop` is discarded.
-    let mut stream = Guarded::new(called(|| model.respond(request)).map_err(panicked)?);
-    while let Some(event) = next_of(&mut stream).await.map_err(panicked)? {
+    let mut stream = Guarded::new(catch(|| model.respond(request)).map_err(panicked)?);
+    while let Some(event) = stream.next().await.transpose().map_err(panicked)? {
         match event? {
             ModelEvent::Finished(mut response) => {
                 response.model.get_or_insert_with(|| model.name().into());

@@ -15,13 +15,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tool_runtime::{
     Registry, ToolDefinition, ToolError,
+    guard::catch,
     schema::{Arguments, InputSchema},
     schemars::{self, JsonSchema},
 };
 
 pub use self::tool::OutputTool;
 pub(crate) use self::tool::Submission;
-use crate::{guard::called, model::OutputFormat, schema::is_plain_object};
+use crate::{model::OutputFormat, schema::is_plain_object};
 
 /// The instruction for a model that submits its output by the tool
 /// [`submit_output`](tool_runtime::registry::OUTPUT_TOOL). It follows the instruction of the agent, in requests with
@@ -92,7 +93,7 @@ impl OutputType {
     /// The type `T`, which [`tool_args`](macro@tool_runtime::tool_args) or `Deserialize` and `JsonSchema` describe. A
     /// type that is not a JSON object, such as a list or an enum, is sent as the property `output` of one.
     pub fn of<T: DeserializeOwned + JsonSchema + 'static>() -> Self {
-        let name = called(|| T::schema_name().into_owned()).unwrap_or_default();
+        let name = catch(|| T::schema_name().into_owned()).unwrap_or_default();
         let direct = derived_schema::<T>().ok().filter(|schema| is_plain_object(schema.as_value()));
         match direct {
             Some(schema) => Self::new(&name, Ok(schema), Some(decode_arguments::<T>), false),
@@ -199,8 +200,7 @@ impl Validator {
 }
 
 fn derived_schema<T: DeserializeOwned + JsonSchema>() -> Result<InputSchema, Arc<str>> {
-    let schema =
-        called(InputSchema::of_decoded::<T>).map_err(|panic| format!("the schema panicked: {panic}"))?;
+    let schema = catch(InputSchema::of_decoded::<T>).map_err(|panic| format!("the schema {panic}"))?;
     Ok(schema.map_err(|error| error.to_string())?)
 }
 

@@ -1,6 +1,7 @@
 //! One request to the model, with its hooks.
 
-use tool_runtime::__private::Guarded;
+use futures_util::StreamExt as _;
+use tool_runtime::guard::{Guarded, Panic, catch};
 use tracing::Instrument as _;
 
 use super::{
@@ -11,7 +12,6 @@ use super::{
     scope::RunScope,
 };
 use crate::{
-    guard::{called, next_of},
     hook::Step,
     model::{ModelError, ModelErrorKind, ModelEvent, Response},
     telemetry::{self, ChatSpan},
@@ -99,11 +99,11 @@ async fn ask_model(scope: &RunScope, step: &Step) -> Result<Response, RoundFailu
 
 /// Emits the events of the model's response up to its end.
 async fn receive_response(scope: &RunScope, step: &Step) -> Result<Response, RoundFailure> {
-    let panicked = |message: String| {
-        RoundFailure::Model(ModelError::new(ModelErrorKind::Other, format!("the model panicked: {message}")))
+    let panicked = |panic: Panic| {
+        RoundFailure::Model(ModelError::new(ModelErrorKind::Other, format!("the model {panic}")))
     };
     let request = step.request.clone();
-    let events = called(|| step.model.respond(request)).map_err(panicked)?;
+    let events = catch(|| step.model.respond(request)).map_err(panicked)?;
     // A panic of the stream's `Drop` is discarded.
     let mut events = Guarded::new(events);
     let deadline = scope.wait_for_deadline();
@@ -114,7 +114,7 @@ async fn receive_response(scope: &RunScope, step: &Step) -> Result<Response, Rou
             () = scope.run.cancellation().cancelled() => return Err(Interruption::Cancelled.into()),
             // Before the events, which may be ready without an end.
             () = &mut deadline => return Err(Interruption::DeadlinePassed.into()),
-            event = next_of(&mut events) => event.map_err(panicked)?,
+            event = events.next() => event.transpose().map_err(panicked)?,
         };
         match event {
             None => return Err(RoundFailure::Model(ModelError::without_end())),

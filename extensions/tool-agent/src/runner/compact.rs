@@ -2,17 +2,14 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use tool_runtime::call::CallId;
+use tool_runtime::{call::CallId, guard::catch};
 
 use super::{
     conversation::{CountedTokens, RunConversation},
-    flow::{Flow, end_as_failed},
+    flow::{Flow, end_as_failed, run_callback},
     scope::RunScope,
 };
-use crate::{
-    Conversation, Message, Part, Role,
-    guard::{called, guarded, panic_error},
-};
+use crate::{Conversation, Message, Part, Role};
 
 const OMISSION_NOTE: &str = "[Earlier messages of this conversation were left out here.]";
 
@@ -41,7 +38,7 @@ pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation
         Some(own) => {
             let (messages, run) = (conversation.model_messages.clone(), Arc::clone(&scope.run));
             let whole = Conversation { messages, tokens: max_tokens, run };
-            match scope.wait_for(guarded(|| own(whole), panic_error)).await {
+            match scope.wait_for(run_callback(|| own(whole))).await {
                 Ok(Ok(messages)) if is_paired(&messages) => Some(messages),
                 Ok(Ok(_)) => {
                     let problem = "the compaction separated a call from its result; keep both or neither";
@@ -70,7 +67,7 @@ pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation
 )]
 fn max_tokens(scope: &RunScope) -> Option<u64> {
     let agent = &scope.agent.0;
-    let window = agent.context_window.or_else(|| called(|| agent.model.context_window()).ok()?)?;
+    let window = agent.context_window.or_else(|| catch(|| agent.model.context_window()).ok()?)?;
     Some((window as f64 * agent.compaction.share) as u64)
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tool_runtime::ToolError;
+use tool_runtime::{ToolError, guard::catch_async};
 
 use super::{End, EndReason};
 use crate::{Limit, model::ModelError};
@@ -71,4 +71,12 @@ pub(super) fn end_as_failed<T>(message: String) -> Flow<T> {
 
 pub(super) fn end_by_stop<T>(stop: &ToolError) -> Flow<T> {
     end_with(EndReason::Stopped { message: stop.reason().into_owned() })
+}
+
+/// Awaits the future of a callback of the program; a panic is an error.
+pub(super) async fn run_callback<T, F>(callback: impl FnOnce() -> F) -> Result<T, ToolError>
+where
+    F: Future<Output = Result<T, ToolError>>,
+{
+    catch_async(callback).await?
 }

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use tool_runtime::ToolError;
+use tool_runtime::{ErrorKind, ToolError, guard::catch_async};
 
 use super::{
     EndReason,
@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     Agent, Message,
-    guard::{guarded, panic_error},
     hook::{BoxAgentHook, HookRequests, StepEnd},
     model::Response,
 };
@@ -76,8 +75,8 @@ pub(super) async fn call_hook<T, F: Future<Output = Result<T, ToolError>>>(
     hook: &BoxAgentHook,
     call: impl FnOnce() -> F,
 ) -> Result<T, RoundFailure> {
-    let panicked = |message| panic_error(format!("it panicked: {message}"));
-    let result = scope.wait_for(guarded(call, panicked)).await?;
+    let panicked = |panic| Err(ToolError::new(ErrorKind::Panicked, format!("it {panic}")));
+    let result = scope.wait_for(catch_async(call)).await?.unwrap_or_else(panicked);
     result.map_err(|error| match error.is_stop() {
         true => RoundFailure::Hook(error),
         false => RoundFailure::Hook(named_error(hook, &error)),

@@ -5,13 +5,12 @@ use std::{pin::pin, sync::Arc};
 use futures_util::future::{Either, select};
 use tool_runtime::ToolError;
 
-use super::{flow::RoundFailure, scope::RunScope, session::Session};
-use crate::{
-    InputDecision, Message,
-    agent::CheckFuture,
-    guard::{guarded, panic_error},
-    model::Response,
+use super::{
+    flow::{RoundFailure, run_callback},
+    scope::RunScope,
+    session::Session,
 };
+use crate::{InputDecision, Message, agent::CheckFuture, model::Response};
 
 /// Starts the check of a message, if the agent has one.
 pub(super) fn start_check(scope: &RunScope, message: &Message) -> Option<CheckFuture> {
@@ -19,7 +18,7 @@ pub(super) fn start_check(scope: &RunScope, message: &Message) -> Option<CheckFu
     let (agent, run, message) = (scope.agent.clone(), Arc::clone(&scope.run), message.clone());
     Some(Box::pin(async move {
         let Some(check) = &agent.0.input_check else { return Ok(InputDecision::Accept) };
-        guarded(|| check(run, message), panic_error).await
+        run_callback(|| check(run, message)).await
     }))
 }
 

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, time::Instant};
 
-use tool_runtime::{ToolCall, dialect::Usage};
+use tool_runtime::{ToolCall, dialect::Usage, guard::catch};
 
 use super::{
     AgentEventKind, RunUsage,
@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     Limit, Limits,
-    guard::called,
     hook::{CountedResponse, HookRequests},
     model::{Response, SharedModel},
 };
@@ -204,5 +203,5 @@ impl RepeatedCalls {
 
 /// Returns the name of a model; empty if that panics.
 fn model_name(model: &SharedModel) -> String {
-    called(|| model.name().to_owned()).unwrap_or_default()
+    catch(|| model.name().to_owned()).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tool_runtime::{CallOutcome, Registry, ToolError, ToolResult, registry::OUTPUT_TOOL};
+use tool_runtime::{CallOutcome, Registry, ToolError, ToolResult, guard::catch, registry::OUTPUT_TOOL};
 
 use super::{
     End, EndReason,
@@ -11,8 +11,7 @@ use super::{
     scope::RunScope,
 };
 use crate::{
-    AgentError, Message, OUTPUT_INSTRUCTION, OutputType, guard::called, hook::Step, model::Response,
-    output::Validator,
+    AgentError, Message, OUTPUT_INSTRUCTION, OutputType, hook::Step, model::Response, output::Validator,
 };
 
 /// The output that a run expects, and the attempts so far.
@@ -44,7 +43,7 @@ impl ExpectedOutput {
     pub(super) fn add_to_request(&mut self, step: &mut Step) -> Result<(), ToolError> {
         step.request.output = self.output.output_format();
         let is_strict = || step.model.has_strict_output_for(&step.request);
-        if step.request.output.is_some() && called(is_strict).unwrap_or(false) {
+        if step.request.output.is_some() && catch(is_strict).unwrap_or(false) {
             return Ok(());
         }
         step.request.output = None;

@@ -12,7 +12,7 @@ use super::{
     calls::run_batch,
     compact::{compact, compact_if_full},
     conversation::RunConversation,
-    flow::{Flow, RoundFailure, end_as_failed, end_with},
+    flow::{Flow, RoundFailure, end_as_failed, end_with, run_callback},
     handle::Inbox,
     input_check::{respond_checked, withdraw_input},
     limits::RunLimits,
@@ -24,7 +24,6 @@ use super::{
 use crate::{
     End, Message,
     agent::Instruction,
-    guard::{guarded, panic_error},
     hook::Step,
     model::{ModelError, ModelErrorKind, Request, Response, ToolChoice},
 };
@@ -86,7 +85,7 @@ async fn instruction(scope: &RunScope) -> Flow<Arc<str>> {
         Instruction::Text(text) => return ControlFlow::Continue(Arc::clone(text)),
         Instruction::Of(make) => make,
     };
-    match scope.wait_for(guarded(|| make(Arc::clone(&scope.run)), panic_error)).await {
+    match scope.wait_for(run_callback(|| make(Arc::clone(&scope.run)))).await {
         Ok(Ok(text)) => ControlFlow::Continue(text.into()),
         Ok(Err(error)) => end_as_failed(format!("the instruction of the agent failed: {}", error.reason())),
         Err(interruption) => interruption.end(),

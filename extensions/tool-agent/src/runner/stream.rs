@@ -10,10 +10,10 @@ use std::{
 
 use futures_util::{Stream, StreamExt as _};
 use serde::de::DeserializeOwned;
-use tool_runtime::RunContext;
+use tool_runtime::{RunContext, guard::catch};
 
 use super::{AgentEvent, AgentEventKind, End, RunHandle};
-use crate::{event_stream::EventStream, guard::called};
+use crate::event_stream::EventStream;
 
 /// The events of a run; the last one is [`AgentEventKind::Ended`]. The run progresses only while the stream is polled,
 /// and dropping it cancels the run: the request to the model, the calls, and their child processes.
@@ -90,10 +90,10 @@ impl AgentStream {
     pub async fn output<T: DeserializeOwned>(self) -> Result<T, RunError> {
         let end = Box::new(self.end().await);
         let problem = match &end.output_json {
-            Some(json) => match called(|| serde_json::from_str(json)) {
+            Some(json) => match catch(|| serde_json::from_str(json)) {
                 Ok(Ok(output)) => return Ok(output),
                 Ok(Err(error)) => decoding_problem::<T>(&error.to_string()),
-                Err(panic) => decoding_problem::<T>(&format!("its decoder panicked: {panic}")),
+                Err(panic) => decoding_problem::<T>(&format!("its decoder {panic}")),
             },
             None if end.reason.is_success() => format!(
                 "the run ended without a structured output ({}); set its type by `AgentBuilder::output`",

@@ -15,15 +15,12 @@ mod content;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tool_runtime::{RunContext, dialect::Usage};
+use tool_runtime::{RunContext, dialect::Usage, guard::catch};
 use tracing::{Span, field::Empty, info_span};
 
 use self::content::{instructions, tool_definitions};
 pub(crate) use self::content::{request_messages, response_message};
-use crate::{
-    guard::called,
-    model::{ModelErrorKind, Request, Response, SharedModel},
-};
+use crate::model::{ModelErrorKind, Request, Response, SharedModel};
 
 /// A span that is marked as cancelled if it is dropped before its end was recorded.
 pub(crate) struct OpenSpan {
@@ -76,7 +73,7 @@ impl ChatSpan {
         );
         let open = OpenSpan::new(span, agent.records_content);
         if let Some(span) = open.collected() {
-            let name = called(|| model.name().to_owned()).unwrap_or_default();
+            let name = catch(|| model.name().to_owned()).unwrap_or_default();
             span.record("otel.name", format_args!("chat {name}"));
             span.record("gen_ai.agent.name", &*agent.name);
             record_model(span, model);
@@ -189,7 +186,7 @@ impl Drop for OpenSpan {
 
 pub(crate) fn record_model(span: &Span, model: &SharedModel) {
     // Code of the program.
-    let named = called(|| (model.provider().to_owned(), model.name().to_owned()));
+    let named = catch(|| (model.provider().to_owned(), model.name().to_owned()));
     let Ok((provider, name)) = named else { return };
     span.record("gen_ai.provider.name", provider);
     span.record("gen_ai.request.model", name);

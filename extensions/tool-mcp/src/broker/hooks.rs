@@ -121,7 +121,7 @@ impl Hooks {
         else {
             return Ok(());
         };
-        let provided = crate::client::awaited(|| provide(target)).await?;
+        let provided = crate::client::run_callback(|| provide(target)).await?;
         for (name, value) in &provided.unwrap_or_default() {
             let value = value.to_str().map_err(|_| {
                 ToolError::internal(format!("the value of the header `{name}` is not visible ASCII"))
@@ -133,9 +133,8 @@ impl Hooks {
     }
 }
 
-/// Calls code of the program; a panic is an error.
-fn catch_panic<T>(code: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(code)).unwrap_or_else(|_| {
-        Err(ToolError::new(tool_runtime::ErrorKind::Panicked, "a hook of the broker panicked"))
-    })
+/// Calls a hook of the program; a panic is an error.
+fn catch_panic<T>(hook: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    let panicked = |_| ToolError::new(tool_runtime::ErrorKind::Panicked, "a hook of the broker panicked");
+    tool_runtime::guard::catch(hook).map_err(panicked)?
 }

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use tool_runtime::toolset::ToolSetNotifier;
+use tool_runtime::{guard::catch, toolset::ToolSetNotifier};
 
 use super::handler::ServerChange;
 
@@ -42,7 +42,9 @@ impl AnnouncedChanges {
             notifiers.iter().for_each(ToolSetNotifier::announce);
         }
         if let Some(listener) = &self.listener {
-            super::guard::called(|| listener(change));
+            if catch(|| listener(change)).is_err() {
+                tracing::error!("a listener for changes of an MCP server panicked");
+            }
         }
     }
 }

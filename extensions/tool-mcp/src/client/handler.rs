@@ -48,7 +48,7 @@ where
     let answer = Arc::new(answer);
     Arc::new(move |question| {
         let answer = Arc::clone(&answer);
-        Box::pin(async move { super::guard::awaited(|| answer(question)).await })
+        Box::pin(async move { super::run_callback(|| answer(question)).await })
     })
 }
 

@@ -52,7 +52,7 @@ impl HeaderSource {
         call: Option<&ToolContext>,
     ) -> Result<Option<RequestHeaders>, ClientError> {
         let Some(provide) = &self.provide else { return Ok(None) };
-        let provided = super::guard::awaited(|| provide(HeaderRequest { server: &self.server, call })).await;
+        let provided = super::run_callback(|| provide(HeaderRequest { server: &self.server, call })).await;
         let headers = provided
             .map_err(|error| ClientError::new(&self.server, ClientErrorCause::Program(Box::new(error))))?;
         if headers.is_empty() {

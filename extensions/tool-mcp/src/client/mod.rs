@@ -34,7 +34,6 @@ mod definitions;
 mod error;
 #[cfg(feature = "server")]
 mod forwarded_questions;
-mod guard;
 mod handler;
 #[cfg(feature = "http")]
 mod headers;
@@ -55,10 +54,10 @@ mod tool;
 mod tool_list;
 mod transport;
 
+use tool_runtime::{ErrorKind, ToolError, guard::catch_async};
+
 #[cfg(feature = "cli")]
 pub(crate) use self::error::error_chain;
-#[cfg(feature = "http")]
-pub(crate) use self::guard::awaited;
 #[cfg(feature = "http")]
 pub use self::headers::HeaderRequest;
 #[cfg(feature = "auth")]
@@ -75,3 +74,13 @@ pub use self::{
     set::McpToolSet,
 };
 pub(crate) use self::{config::shown_url, tool::tool_output};
+
+/// Awaits the future of a callback of the program; a panic is an error. Its message is not shown, since callbacks hold
+/// secrets.
+pub(crate) async fn run_callback<T, F>(callback: impl FnOnce() -> F) -> Result<T, ToolError>
+where
+    F: Future<Output = Result<T, ToolError>>,
+{
+    let panicked = |_| ToolError::new(ErrorKind::Panicked, "a callback of the program panicked");
+    catch_async(callback).await.map_err(panicked)?
+}

@@ -136,7 +136,7 @@ impl Subscriptions {
         }
         self.bytes.fetch_sub(uri.len() + SUBSCRIPTION_BYTES, Ordering::Relaxed);
         if let Some(resources) = &self.resources {
-            tool_runtime::__private::discard(Unsubscribed(resources, uri));
+            tool_runtime::guard::discard(Unsubscribed(resources, uri));
         }
     }
 
@@ -168,7 +168,7 @@ impl Drop for Unsubscribed<'_> {
 
 impl RequestHandler {
     /// Sends the changes to the client of a session; with `to_streams`, while it has a stream for them.
-    pub(super) async fn announce(state: Arc<SessionState>, peer: Peer<RoleServer>, to_streams: bool) {
+    pub(super) async fn announce_changes(state: Arc<SessionState>, peer: Peer<RoleServer>, to_streams: bool) {
         let mut noted = state.signals.lock().await;
         let Some(signals) = noted.as_mut() else { return };
         let (mut listeners, subscribed) = (state.listener_count(), &state.subscribed);
@@ -229,14 +229,14 @@ impl RequestHandler {
             return Err(ErrorData::invalid_params(reason, None));
         }
         let run = Arc::new(self.run_of(context));
-        let accepted = tool_runtime::__private::caught(|| resources.subscribe(&run, uri));
+        let accepted = tool_runtime::guard::catch(|| resources.subscribe(&run, uri));
         match accepted {
             Ok(Ok(())) => {
                 subscribed.add(uri);
                 Ok(())
             }
             Ok(Err(error)) => Err(error_of(&error, Some(uri))),
-            Err(message) => Err(ErrorData::internal_error(message, None)),
+            Err(panic) => Err(ErrorData::internal_error(panic.into_message(), None)),
         }
     }
 

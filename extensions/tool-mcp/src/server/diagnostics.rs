@@ -102,9 +102,9 @@ impl DiagnosticLog {
             _ => tracing::info!(code, "a tool of the server: {message}"),
         }
         if let Some(listener) = &self.listener
-            && let Err(message) = tool_runtime::__private::caught(|| listener(diagnostic))
+            && let Err(panic) = tool_runtime::guard::catch(|| listener(diagnostic))
         {
-            tracing::error!(message, "the listener of diagnostics panicked");
+            tracing::error!(message = panic.message(), "the listener of diagnostics panicked");
         }
     }
 }

@@ -95,7 +95,6 @@ mod approval;
 mod call;
 mod caller;
 mod clients;
-mod contained;
 mod diagnostics;
 mod error;
 mod handler;

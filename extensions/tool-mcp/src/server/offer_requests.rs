@@ -12,10 +12,9 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use tool_runtime::{ErrorKind, RunContext, ToolError};
+use tool_runtime::{ErrorKind, RunContext, ToolError, guard::catch_async};
 
 use super::{
-    contained::contained,
     handler::RequestHandler,
     offer::{Completing, Prompts, Resources},
     question_round::{RoundOutcome, RoundRequest, RoundSubject},
@@ -130,7 +129,7 @@ impl RequestHandler {
     ) -> Result<T, ErrorData> {
         let result = tokio::select! {
             biased;
-            result = contained(|| body) => result,
+            result = catch_async(|| body) => result.unwrap_or_else(|panic| Err(panic.into())),
             () = context.ct.cancelled() => Err(ToolError::cancelled()),
         };
         result.map_err(|error| error_of(&error, uri))

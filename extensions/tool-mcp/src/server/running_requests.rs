@@ -114,7 +114,9 @@ impl RequestHandler {
     ) -> Result<OneRunning, ErrorData> {
         let running = &self.shared.running;
         #[cfg(feature = "http")]
-        if let Some(identity) = super::handler::via(context).and_then(|via| via.identity.as_ref()) {
+        if let Some(identity) =
+            super::request_run::http_facts(context).and_then(|facts| facts.identity.as_ref())
+        {
             return running.start_request(running.of_identity(&identity.subject));
         }
         let _ = context;

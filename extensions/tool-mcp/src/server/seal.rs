@@ -12,9 +12,9 @@ use rmcp::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_runtime::{BoxFuture, ErrorKind, ToolError, call::CallId};
+use tool_runtime::{BoxFuture, ErrorKind, ToolError, call::CallId, guard::catch_async};
 
-use super::{contained::contained, question_round::UNAVAILABLE};
+use super::question_round::UNAVAILABLE;
 
 /// The most states that are remembered as used. Beyond it, states are refused until the oldest expire: none is used twice.
 const MAX_USED_STATES: usize = 100_000;
@@ -202,7 +202,8 @@ impl Seals {
         // It was sealed before now.
         let now = SystemTime::now();
         let until = now.checked_add(self.ttl).unwrap_or(now + MAX_STATE_LIFETIME);
-        match contained(|| self.used.mark(&state.id, until)).await {
+        let marked = catch_async(|| self.used.mark(&state.id, until)).await;
+        match marked.unwrap_or_else(|panic| Err(panic.into())) {
             Ok(true) => Ok(state),
             Ok(false) => Err(refused("it was used before; call without it")),
             Err(error) => {

@@ -12,7 +12,7 @@ use crate::{
         questions::{About, answer_of, asked, rejected, unanswered},
         shown::shown,
     },
-    panic_barrier::{barrier, shielded},
+    panics::{catch_result, run_in_call},
     policy::{Approval, ApprovalCause, PermissionRequest, Question},
 };
 
@@ -74,7 +74,7 @@ impl<'a> Preparing<'a, '_> {
             let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
             let request = PermissionRequest::new(definition, self.cx, arguments);
             let decides = || policy.dynamic().decide(&request);
-            match shielded(&self.call.id, "the permission policy", decides)
+            match run_in_call(&self.call.id, "the permission policy", decides)
                 .await
                 .and_then(|decision| decision)?
             {
@@ -174,6 +174,6 @@ impl<'a> Preparing<'a, '_> {
 
     /// Calls a function of the tool within the panic barrier.
     fn run_guarded<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
-        barrier(|| within_call(self.call.id.clone(), question))
+        catch_result(|| within_call(self.call.id.clone(), question))
     }
 }

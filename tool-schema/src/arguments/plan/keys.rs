@@ -11,7 +11,7 @@ use super::{
     Plan, Take,
     decode::{RefusedKey, Source},
 };
-use crate::{InputSchema, SchemaError, guarded::caught, pointer::push_step, schema::MapPath};
+use crate::{InputSchema, SchemaError, guard::catch, pointer::push_step, schema::MapPath};
 
 impl InputSchema {
     /// Creates the canonical schema of `T`, for a tool whose arguments are decoded as a `T`.
@@ -34,7 +34,7 @@ impl InputSchema {
     pub fn with_readable_keys(self, mut take: impl Take) -> Result<Self, SchemaError> {
         let unreadable = |map: &MapPath| {
             // A panic in a decoder is one of its calls, not of the program.
-            let key = caught(|| unreadable(map, &mut take)).ok()??;
+            let key = catch(|| unreadable(map, &mut take)).ok()??;
             Some(SchemaError::new(format!(
                 "`{}` is a map with keys of type `{key}`, which the property names of a JSON object cannot \
                  represent; use a list of pairs, `Vec<({key}, ..)>`, or keys that are read from strings",

@@ -113,7 +113,7 @@ impl OAuth {
             store: Arc::new(InMemoryCredentialStore::new()),
             open: Arc::new(move |url| {
                 let open = Arc::clone(&open);
-                Box::pin(async move { crate::client::guard::awaited(|| open(url)).await })
+                Box::pin(async move { crate::client::run_callback(|| open(url)).await })
             }),
         }
     }

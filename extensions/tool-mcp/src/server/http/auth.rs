@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use serde_json::{Map, Value, json};
-use tool_runtime::{__private::caught, BoxFuture};
+use tool_runtime::{BoxFuture, guard::catch_async};
 
 /// The well-known path of the metadata, by RFC 9728.
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -265,7 +265,7 @@ impl ResourceServer {
             Err(TokenError::Invalid(reason)) => return Err(refused(&reason)),
             Err(TokenError::Unavailable(reason)) => {
                 tracing::error!(reason, "a token cannot be validated");
-                return Err(super::unavailable("tokens cannot be validated now".to_owned()));
+                return Err(super::unavailable_response("tokens cannot be validated now".to_owned()));
             }
         };
         if identity.expires.is_some_and(|at| at <= SystemTime::now()) {
@@ -282,16 +282,8 @@ impl ResourceServer {
 
     /// Validates inside the panic barrier.
     async fn validated_identity(&self, token: &str) -> Result<Identity, TokenError> {
-        let unavailable = |message| Err(TokenError::Unavailable(message));
-        let mut validating = match caught(|| self.validator.validate(token)) {
-            Ok(validating) => validating,
-            Err(message) => return unavailable(message),
-        };
-        let polled = std::future::poll_fn(|cx| match caught(|| validating.as_mut().poll(cx)) {
-            Ok(polled) => polled.map(Ok),
-            Err(message) => std::task::Poll::Ready(Err(message)),
-        });
-        polled.await.unwrap_or_else(unavailable)
+        let validated = catch_async(|| self.validator.validate(token)).await;
+        validated.unwrap_or_else(|panic| Err(TokenError::Unavailable(panic.into_message())))
     }
 
     /// An answer that says what token is wanted.

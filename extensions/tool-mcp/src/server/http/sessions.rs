@@ -31,9 +31,7 @@ use super::{
     streams::{ActiveStream, SessionTransport, StreamListener},
     table::{OpenSession, ReadySession, RestingSession, SessionTable},
 };
-use crate::server::{
-    handler::RequestHandler, requests::RefusedMessage, server_state::ServerState, session::SessionState,
-};
+use crate::server::{handler::RequestHandler, requests::RefusedMessage, server_state::ServerState};
 
 /// A limit of sessions that is reached.
 #[derive(Debug, Clone, Copy)]
