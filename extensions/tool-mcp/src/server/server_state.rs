@@ -1,7 +1,7 @@
 //! The state that all sessions of a server share.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -48,6 +48,6 @@ impl ServerState {
     /// Returns `true` if the transport compares parameters of the tool `name` with headers.
     #[cfg(feature = "http")]
     pub(super) fn has_header_parameters(&self, name: &str) -> bool {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner).has_header_parameters(name)
+        self.listed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).has_header_parameters(name)
     }
 }
