@@ -82,7 +82,7 @@ pub struct ToolContext {
     provided: Arc<ProvidedValues>,
     sink: Option<Arc<dyn CallSink>>,
     run: Option<Arc<RunContext>>,
-    carried: Option<Box<Carried>>,
+    rare: Option<Box<RareCallData>>,
     // Created on first use: most tools never ask for it.
     shared: OnceLock<Arc<Shared>>,
     /// The parent of the token; shared, since a clone of a token takes a lock.
@@ -90,11 +90,11 @@ pub struct ToolContext {
     /// The state at the start of the call's group; `None` for the state of the run.
     state: Option<Arc<Map<String, Value>>>,
     // Created on first use, like the token.
-    attempted: OnceLock<Arc<Attempted>>,
+    attempted: OnceLock<Arc<AttemptState>>,
 }
 
 /// The actions requested by one attempt.
-struct Attempted {
+struct AttemptState {
     state: State,
     /// `None` after the end of the attempt.
     actions: Mutex<Option<Actions>>,
@@ -105,7 +105,7 @@ struct Attempted {
 struct Shared {
     cancellation: OnceLock<CancellationToken>,
     /// The tool has asked for the token, or the token is cancelled.
-    asked: AtomicBool,
+    token_requested: AtomicBool,
     /// The tool has returned a stream.
     streams: AtomicBool,
     /// The attributes that the body has added to the span of the call.
@@ -116,7 +116,7 @@ struct Shared {
 
 impl Shared {
     /// Sets a flag of the attempt and of the call.
-    fn set(&self, flag: impl Fn(&Self) -> &AtomicBool) {
+    fn set_flag(&self, flag: impl Fn(&Self) -> &AtomicBool) {
         flag(self).store(true, Ordering::Relaxed);
         if let Some(call) = &self.call {
             flag(call).store(true, Ordering::Relaxed);
@@ -126,7 +126,7 @@ impl Shared {
 
 /// Values that few calls have.
 #[derive(Clone, Default)]
-struct Carried {
+struct RareCallData {
     meta: Option<Map<String, Value>>,
     resources: Vec<Resource>,
     /// The answer to the generic question before the call.
@@ -162,7 +162,7 @@ impl ToolContext {
     /// For code that a tool calls without passing a context, such as a logger.
     #[must_use]
     pub fn current_call_id() -> Option<CallId> {
-        ambient::current()
+        ambient::current_call_id()
     }
 
     /// Returns the number of the attempt, from 1.
@@ -187,7 +187,7 @@ impl ToolContext {
     /// batch itself is dropped. A batch that runs inside a body ends before the grace period of that body.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
-        self.shared().set(|shared| &shared.asked);
+        self.shared().set_flag(|shared| &shared.token_requested);
         self.token()
     }
 
@@ -195,20 +195,20 @@ impl ToolContext {
     /// [`cancellation`](Self::cancellation).
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.shared().set(|shared| &shared.asked);
+        self.shared().set_flag(|shared| &shared.token_requested);
         self.should_stop()
     }
 
     /// Returns the metadata that the caller sent with the call, outside the arguments.
     #[must_use]
     pub fn meta(&self) -> Option<&Map<String, Value>> {
-        self.carried.as_ref()?.meta.as_ref()
+        self.rare.as_ref()?.meta.as_ref()
     }
 
     /// Returns the documents that the caller sent with the call.
     #[must_use]
     pub fn resources(&self) -> &[Resource] {
-        self.carried.as_ref().map_or(&[], |carried| &carried.resources)
+        self.rare.as_ref().map_or(&[], |rare| &rare.resources)
     }
 
     /// Returns the run that the call belongs to; `None` for a single call without a run.
@@ -220,7 +220,7 @@ impl ToolContext {
     /// Returns the address of the call, which stays the same when the call is retried or resumed.
     #[must_use]
     pub fn address(&self) -> CallAddress {
-        let open_at = self.carried.as_ref().and_then(|carried| carried.address.clone());
+        let open_at = self.rare.as_ref().and_then(|rare| rare.address.clone());
         open_at.unwrap_or_else(|| CallAddress {
             run: self.run.as_ref().map(|run| run.id().clone()),
             call_id: self.call_id.clone(),
@@ -240,7 +240,7 @@ impl ToolContext {
     /// program carries it from one run of a session to the next: [`RunContext::state`], [`RunContext::with_state`].
     #[must_use]
     pub fn state(&self) -> &State {
-        &self.attempted().state
+        &self.attempt_state().state
     }
 
     /// Requests `actions` in addition to the result; they take effect if the call succeeds. For tools with a result
@@ -266,8 +266,8 @@ impl ToolContext {
     /// assert!(cx.actions().terminate);
     /// ```
     pub fn add_actions(&self, actions: Actions) -> Result<(), ToolError> {
-        match &mut *lock(&self.attempted().actions) {
-            Some(asked) => asked.follow(actions),
+        match &mut *lock_actions(&self.attempt_state().actions) {
+            Some(requested) => requested.follow(actions),
             None => return Err(ToolError::failed("the call has ended; it can no longer request actions")),
         }
         Ok(())
@@ -277,8 +277,8 @@ impl ToolContext {
     #[must_use]
     pub fn actions(&self) -> Actions {
         let Some(attempted) = self.attempted.get() else { return Actions::default() };
-        let mut actions = lock(&attempted.actions).clone().unwrap_or_default();
-        patch::follow(&mut actions.state, attempted.state.changes());
+        let mut actions = lock_actions(&attempted.actions).clone().unwrap_or_default();
+        patch::extend_patch(&mut actions.state, attempted.state.changes());
         actions
     }
 
@@ -306,7 +306,7 @@ impl ToolContext {
 
 impl ToolContext {
     /// Creates a copy for another attempt.
-    fn copied(&self) -> Self {
+    fn copy_for_attempt(&self) -> Self {
         Self {
             tool: self.tool.clone(),
             call_id: self.call_id.clone(),
@@ -317,7 +317,7 @@ impl ToolContext {
             provided: Arc::clone(&self.provided),
             sink: self.sink.clone(),
             run: self.run.clone(),
-            carried: self.carried.clone(),
+            rare: self.rare.clone(),
             // Created now if necessary, since both copies must be cancelled together.
             shared: OnceLock::from(Arc::clone(self.shared())),
             above: self.above.clone(),
@@ -329,12 +329,12 @@ impl ToolContext {
 
 impl Clone for ToolContext {
     fn clone(&self) -> Self {
-        Self { attempted: OnceLock::from(Arc::clone(self.attempted())), ..self.copied() }
+        Self { attempted: OnceLock::from(Arc::clone(self.attempt_state())), ..self.copy_for_attempt() }
     }
 }
 
 /// Holding the lock is safe: no code of the user runs under it.
-fn lock(actions: &Mutex<Option<Actions>>) -> MutexGuard<'_, Option<Actions>> {
+fn lock_actions(actions: &Mutex<Option<Actions>>) -> MutexGuard<'_, Option<Actions>> {
     actions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -76,7 +76,7 @@ impl ToolDefinition {
     /// Sets another name by which a model calls the tool; the [raw name](Self::raw_name) stays.
     #[must_use]
     pub fn with_name(mut self, name: ToolName) -> Self {
-        let inner = self.change();
+        let inner = self.inner_mut();
         inner.name = name.with_raw(inner.name.raw());
         self
     }
@@ -84,14 +84,14 @@ impl ToolDefinition {
     /// Sets the display name. Default: the name.
     #[must_use]
     pub fn with_title(mut self, title: impl Into<Cow<'static, str>>) -> Self {
-        self.change().title = Some(title.into());
+        self.inner_mut().title = Some(title.into());
         self
     }
 
     /// Sets the JSON Schema of results. Default: none.
     #[must_use]
     pub fn with_output_schema(mut self, schema: OutputSchema) -> Self {
-        self.change().output_schema = Some(schema);
+        self.inner_mut().output_schema = Some(schema);
         self
     }
 
@@ -99,7 +99,7 @@ impl ToolDefinition {
     /// call it again while a call is pending.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Metadata) -> Self {
-        let inner = self.change();
+        let inner = self.inner_mut();
         if metadata.is_long_running() && !inner.description.ends_with(LONG_RUNNING_NOTE) {
             let described = !inner.description.is_empty();
             let description = inner.description.to_mut();
@@ -113,7 +113,7 @@ impl ToolDefinition {
     /// Sets examples of arguments. Default: none.
     #[must_use]
     pub fn with_examples(mut self, examples: Vec<Value>) -> Self {
-        self.change().examples = examples;
+        self.inner_mut().examples = examples;
         self
     }
 
@@ -176,7 +176,7 @@ impl ToolDefinition {
         *self.inner.content_hash.get_or_init(|| ContentHash::of(self))
     }
 
-    fn change(&mut self) -> &mut Inner {
+    fn inner_mut(&mut self) -> &mut Inner {
         let inner = Arc::make_mut(&mut self.inner);
         (inner.example, inner.content_hash) = (OnceLock::new(), OnceLock::new());
         inner

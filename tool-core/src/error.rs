@@ -331,7 +331,8 @@ impl ToolError {
         self.inner.example.as_deref().map(Example::value)
     }
 
-    /// Returns the names of tools that are similar to the unknown one.
+    /// Returns the names of tools that are similar to the unknown one. They cannot be switched off, since they name only
+    /// tools of the same registry, whose definitions the model has.
     #[must_use]
     pub fn suggestions(&self) -> &[ToolName] {
         &self.inner.suggestions

@@ -5,10 +5,13 @@ use std::{fmt, sync::Arc};
 use tool_schema::__private::{Checked, Refusal};
 
 use crate::{
-    __private::{Boxed, Parameters, SlotList, Spec, Start, Used, Using, describe, returned},
+    __private::{
+        BoxInvocation, InvocationMode, Invoked, Parameters, RunInputs, SlotList, Spec, describe,
+        describe_result,
+    },
     Arguments, BoxFuture, Checks, Dependency, ErrorKind, Metadata, ModelRequest, PrepareArguments, Prepared,
     SchemaError, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
-    registration::{Invoke, InvokeMethod},
+    registration::{InvokeFn, InvokeMethodFn},
 };
 
 /// A callable function or method with `#[tool]`.
@@ -18,37 +21,40 @@ pub struct FunctionTool {
     needs: Vec<Dependency>,
     spec: &'static Spec,
     parameters: Parameters,
-    invocation: Make,
+    invocation: Invoker,
 }
 
 /// The message for a bug in the expansion.
-const NOT_KEPT: &str = "the function was run where it should have been kept";
+const NOT_PREPARED: &str = "internal error: the expansion ran instead of preparing the call";
+
+/// The message for another bug in the expansion.
+const NOT_RUN: &str = "internal error: the expansion prepared the call instead of running it";
 
 /// The function that calls the tool with new slots.
 #[derive(Clone)]
-enum Make {
-    Function(Invoke),
-    Method(Arc<InvokeMethod>),
+enum Invoker {
+    Function(InvokeFn),
+    Method(Arc<InvokeMethodFn>),
 }
 
-impl Make {
+impl Invoker {
     #[inline]
-    fn invoke<'a>(&self, using: Using<'_, 'a>) -> Used<'a> {
+    fn invoke<'a>(&self, mode: InvocationMode<'_, 'a>) -> Invoked<'a> {
         match self {
-            Self::Function(invoke) => invoke(using),
-            Self::Method(invoke) => invoke(using),
+            Self::Function(invoke) => invoke(mode),
+            Self::Method(invoke) => invoke(mode),
         }
     }
 
     /// Decodes the arguments of a call that does not run.
-    fn take<'t>(
+    fn try_decode<'t>(
         &self,
         parameters: &Parameters,
         source: Checked<'_, 't, '_>,
         text: &'t str,
     ) -> Result<(), Refusal> {
         let (mut source, mut taken) = (Some(source), Ok(()));
-        if let Some(mut call) = self.kept() {
+        if let Some(mut call) = self.new_invocation() {
             call.slots(&mut |slots| {
                 taken = source.take().map_or(Ok(()), |source| parameters.decode(slots, source, text));
             });
@@ -57,28 +63,28 @@ impl Make {
     }
 
     /// Returns a call to be filled and run later; always `Some`.
-    fn kept(&self) -> Option<Boxed> {
-        match self.invoke(Using::Keep) {
-            Used::Kept(invocation) => Some(invocation),
-            Used::Running(_) => None,
+    fn new_invocation(&self) -> Option<BoxInvocation> {
+        match self.invoke(InvocationMode::Prepare) {
+            Invoked::Prepared(invocation) => Some(invocation),
+            Invoked::Running(_) => None,
         }
     }
 }
 
 impl FunctionTool {
-    pub(crate) fn function(spec: &'static Spec, invoke: Invoke) -> Result<Self, SchemaError> {
-        Self::new(spec, Make::Function(invoke))
+    pub(crate) fn from_function(spec: &'static Spec, invoke: InvokeFn) -> Result<Self, SchemaError> {
+        Self::new(spec, Invoker::Function(invoke))
     }
 
-    pub(crate) fn method(spec: &'static Spec, invoke: Arc<InvokeMethod>) -> Result<Self, SchemaError> {
-        Self::new(spec, Make::Method(invoke))
+    pub(crate) fn from_method(spec: &'static Spec, invoke: Arc<InvokeMethodFn>) -> Result<Self, SchemaError> {
+        Self::new(spec, Invoker::Method(invoke))
     }
 
-    fn new(spec: &'static Spec, invocation: Make) -> Result<Self, SchemaError> {
+    fn new(spec: &'static Spec, invocation: Invoker) -> Result<Self, SchemaError> {
         let name = ToolName::new(spec.name).map_err(|error| SchemaError::new(error.to_string()))?;
         let mut parts = None;
-        let kept = invocation.kept().ok_or_else(|| SchemaError::new(NOT_KEPT));
-        kept?.slots(&mut |slots| {
+        let prepared = invocation.new_invocation().ok_or_else(|| SchemaError::new(NOT_PREPARED));
+        prepared?.slots(&mut |slots| {
             parts = Some(describe(spec, slots));
         });
         let mut description = parts.ok_or_else(|| SchemaError::new("the function has no slots"))??;
@@ -86,9 +92,9 @@ impl FunctionTool {
         if spec.input_override.is_none() {
             let schema = description.input_schema;
             description.input_schema =
-                schema.with_readable_keys(|source, text| invocation.take(&parameters, source, text))?;
+                schema.with_readable_keys(|source, text| invocation.try_decode(&parameters, source, text))?;
         }
-        let returned = returned(spec)?;
+        let returned = describe_result(spec)?;
         let metadata = Metadata { streaming: returned.is_stream, ..spec.metadata() };
         let mut definition = ToolDefinition::new(name, spec.description, description.input_schema)
             .with_metadata(metadata)
@@ -103,7 +109,7 @@ impl FunctionTool {
     }
 
     /// Fills `slots` from `arguments`, which afterwards contain the decoded text.
-    pub(crate) fn fill(
+    pub(crate) fn fill_slots(
         &self,
         slots: SlotList<'_, '_>,
         arguments: &mut Arguments<'_>,
@@ -118,11 +124,11 @@ impl Tool for FunctionTool {
     }
 
     fn prepare<'a>(&'a self, mut arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        let not_kept = || ToolError::new(ErrorKind::Unavailable, NOT_KEPT);
-        let mut invocation = self.invocation.kept().ok_or_else(not_kept)?;
+        let not_prepared = || ToolError::new(ErrorKind::Unavailable, NOT_PREPARED);
+        let mut invocation = self.invocation.new_invocation().ok_or_else(not_prepared)?;
         let mut filled = Ok(());
-        invocation.slots(&mut |slots| filled = self.fill(slots, &mut arguments));
-        filled.map(|()| Prepared::function(arguments, invocation, self.checks()))
+        invocation.slots(&mut |slots| filled = self.fill_slots(slots, &mut arguments));
+        filled.map(|()| Prepared::of_function(arguments, invocation, self.checks()))
     }
 
     fn start<'a>(
@@ -130,9 +136,9 @@ impl Tool for FunctionTool {
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
     ) -> Result<BoxFuture<'a>, ToolError> {
-        match self.invocation.invoke(Using::Run(Start { tool: self, arguments, cx })) {
-            Used::Running(running) => running,
-            Used::Kept(_) => Err(ToolError::new(ErrorKind::Unavailable, "it was kept where it should run")),
+        match self.invocation.invoke(InvocationMode::Run(RunInputs { tool: self, arguments, cx })) {
+            Invoked::Running(running) => running,
+            Invoked::Prepared(_) => Err(ToolError::new(ErrorKind::Unavailable, NOT_RUN)),
         }
     }
 

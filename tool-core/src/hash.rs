@@ -23,7 +23,7 @@ impl ContentHash {
     /// serialised as JSON is hashed by the error message.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Self {
         let mut written = Vec::new();
-        let mut serializer = serde_json::Serializer::with_formatter(&mut written, AsHeld);
+        let mut serializer = serde_json::Serializer::with_formatter(&mut written, NumberFormatter);
         if let Err(error) = value.serialize(&mut serializer) {
             return Self(Hash::hash(format!("not written: {error}").as_bytes()));
         }
@@ -61,9 +61,9 @@ impl ContentHash {
 }
 
 /// Serialises numbers as a [`Value`](serde_json::Value) represents them without `serde_json/arbitrary_precision`.
-struct AsHeld;
+struct NumberFormatter;
 
-impl Formatter for AsHeld {
+impl Formatter for NumberFormatter {
     fn write_f32<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
         self.write_f64(writer, value.into())
     }
@@ -164,7 +164,7 @@ mod tests {
             ("1e400", "1e400"),
         ] {
             let mut written = Vec::new();
-            AsHeld.write_number_str(&mut written, kept).unwrap();
+            NumberFormatter.write_number_str(&mut written, kept).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), held, "{kept}");
             // The number as a value represents it; one beyond `f64` is a value with `arbitrary_precision` only.
             if held.parse::<f64>().is_ok_and(f64::is_finite) {

@@ -1,6 +1,6 @@
 //! Parts that `tool-runtime` shares with this crate. Not a public API; they may change at any time.
 //!
-//! What expansions use is in [`__private`](crate::__private).
+//! Expansions use [`__private`](crate::__private) instead.
 
 pub use tool_schema::__private::{FormatVersion, present};
 

@@ -6,7 +6,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    __private::{Spec, Used, Using},
+    __private::{InvocationMode, Invoked, Spec},
     FunctionTool, SchemaError,
 };
 
@@ -31,23 +31,23 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// A function that calls a tool in one of two ways.
-pub(crate) type Invoke = for<'u, 'a> fn(Using<'u, 'a>) -> Used<'a>;
+/// A function that prepares or runs a call.
+pub(crate) type InvokeFn = for<'u, 'a> fn(InvocationMode<'u, 'a>) -> Invoked<'a>;
 
 /// The same for a method, which owns its value.
-pub(crate) type InvokeMethod = dyn for<'u, 'a> Fn(Using<'u, 'a>) -> Used<'a> + Send + Sync;
+pub(crate) type InvokeMethodFn = dyn for<'u, 'a> Fn(InvocationMode<'u, 'a>) -> Invoked<'a> + Send + Sync;
 
 /// The linker's entry for one annotated function.
 #[derive(Clone, Copy)]
 pub struct Registration {
     spec: &'static Spec,
-    invocation: Invoke,
+    invocation: InvokeFn,
 }
 
 impl Registration {
     #[doc(hidden)]
     #[must_use]
-    pub const fn new(spec: &'static Spec, invocation: Invoke) -> Self {
+    pub const fn new(spec: &'static Spec, invocation: InvokeFn) -> Self {
         Self { spec, invocation }
     }
 
@@ -80,7 +80,7 @@ impl Registration {
     ///
     /// Returns an error if its name or one of its schemas is invalid.
     pub fn tool(&self) -> Result<FunctionTool, SchemaError> {
-        FunctionTool::function(self.spec, self.invocation)
+        FunctionTool::from_function(self.spec, self.invocation)
     }
 }
 
@@ -120,14 +120,14 @@ inventory::collect!(DeclaredToolset);
 #[derive(Clone)]
 pub struct Method {
     spec: &'static Spec,
-    invocation: Arc<InvokeMethod>,
+    invocation: Arc<InvokeMethodFn>,
 }
 
 impl Method {
     #[doc(hidden)]
     pub fn new(
         spec: &'static Spec,
-        invocation: impl for<'u, 'a> Fn(Using<'u, 'a>) -> Used<'a> + Send + Sync + 'static,
+        invocation: impl for<'u, 'a> Fn(InvocationMode<'u, 'a>) -> Invoked<'a> + Send + Sync + 'static,
     ) -> Self {
         Self { spec, invocation: Arc::new(invocation) }
     }
@@ -150,7 +150,7 @@ impl Method {
     ///
     /// Returns an error if its name or one of its schemas is invalid.
     pub fn tool(&self) -> Result<FunctionTool, SchemaError> {
-        FunctionTool::method(self.spec, Arc::clone(&self.invocation))
+        FunctionTool::from_method(self.spec, Arc::clone(&self.invocation))
     }
 }
 

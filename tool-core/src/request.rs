@@ -117,7 +117,7 @@ impl ModelRequest {
 
     /// Adds `text` to the instructions, unless they contain it already.
     pub fn instruct(&self, text: impl Into<String>) {
-        self.added().instructions.push(text.into());
+        self.lock_additions().instructions.push(text.into());
     }
 
     /// Adds a native tool of the provider, such as a search, in the provider's format, unless it is present already.
@@ -125,29 +125,29 @@ impl ModelRequest {
     /// For tools that the provider runs itself. A native tool whose calls are sent to the program is configured in
     /// the dialect (`Dialect::with_native`), which reserves its name and formats its results.
     pub fn add_native(&self, tool: Value) {
-        self.added().native.push(tool);
+        self.lock_additions().native.push(tool);
     }
 
     /// Adds a message of the user after all messages.
     pub fn add_text(&self, text: impl Into<String>) {
-        self.added().messages.push(AddedMessage::Text(text.into()));
+        self.lock_additions().messages.push(AddedMessage::Text(text.into()));
     }
 
     /// Adds a message in the provider's format after all messages.
     pub fn add_message(&self, message: Value) {
-        self.added().messages.push(AddedMessage::Native(message));
+        self.lock_additions().messages.push(AddedMessage::Native(message));
     }
 
     /// Sets a member of the request, such as `temperature`, in the provider's format, overriding a present value.
     /// Members are set before the other additions are applied; the last value wins.
     pub fn set(&self, member: impl Into<String>, value: Value) {
-        self.added().members.insert(member.into(), value);
+        self.lock_additions().members.insert(member.into(), value);
     }
 
     /// Returns the members of the request and the additions. Later additions are lost.
     #[must_use]
     pub fn finish(self) -> (Value, RequestAdditions) {
-        let added = std::mem::take(&mut *self.added());
+        let added = std::mem::take(&mut *self.lock_additions());
         let body = match Arc::try_unwrap(self.shared) {
             Ok(shared) => shared.body,
             Err(shared) => shared.body.clone(),
@@ -156,7 +156,7 @@ impl ModelRequest {
     }
 
     /// Locks the additions. No code of the user runs under the lock.
-    fn added(&self) -> MutexGuard<'_, RequestAdditions> {
+    fn lock_additions(&self) -> MutexGuard<'_, RequestAdditions> {
         self.shared.added.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

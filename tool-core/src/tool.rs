@@ -11,7 +11,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 use serde_json::{Map, Value};
 
 pub use self::prepared::Prepared;
-pub(crate) use self::prepared::corrected;
+pub(crate) use self::prepared::add_corrections;
 use crate::{
     Arguments, Dependency, Method, ModelRequest, SourceLocation, ToolContext, ToolDefinition, ToolError,
     ToolOutput,

@@ -128,26 +128,26 @@ attribute_keys! {
 }
 
 /// The crate that `crate = path` names; default: `::tool_runtime`.
-pub(crate) fn krate(key: Option<&Key<Path>>) -> Krate {
+pub(crate) fn named_crate(key: Option<&Key<Path>>) -> Krate {
     Krate::new(key.map(|key| key.value.clone()))
 }
 
 /// The keys that were written, valid or not: a rule about a missing key does not apply to a key that could not be read.
 #[derive(Default)]
-pub(crate) struct Written {
+pub(crate) struct WrittenKeys {
     names: HashSet<String>,
     unreadable: bool,
 }
 
-impl Written {
-    pub(crate) fn has(&self, key: &str) -> bool {
+impl WrittenKeys {
+    pub(crate) fn has_key(&self, key: &str) -> bool {
         self.unreadable || self.names.contains(key)
     }
 }
 
 /// Reads the keys of an attribute. Mistakes are added to `errors`; valid keys are returned.
-pub(crate) fn read<T: AttributeKeys>(tokens: TokenStream, errors: &Errors) -> (T, Written) {
-    let mut written = Written::default();
+pub(crate) fn read_keys<T: AttributeKeys>(tokens: TokenStream, errors: &Errors) -> (T, WrittenKeys) {
+    let mut written = WrittenKeys::default();
     let items = match NestedMeta::parse_meta_list(tokens) {
         Ok(items) => items,
         Err(error) => {
@@ -167,7 +167,7 @@ fn read_items<T: FromMeta + Default>(mut items: Vec<NestedMeta>, names: &[&str],
         Ok(keys) => return keys,
         Err(error) => error,
     };
-    errors.keys(error, names);
+    errors.report_keys(error, names);
     // Items that cannot be read on their own, and duplicates, were reported above; the remaining items are the keys.
     let mut seen = HashSet::new();
     items.retain(|item| T::from_list(std::slice::from_ref(item)).is_ok() && seen.insert(name(item)));
@@ -177,7 +177,7 @@ fn read_items<T: FromMeta + Default>(mut items: Vec<NestedMeta>, names: &[&str],
 fn is_key(item: &NestedMeta, errors: &Errors) -> bool {
     let literal = matches!(item, NestedMeta::Lit(_));
     if literal {
-        errors.at(item, "expected a key, as in `name = \"..\"`");
+        errors.report_at(item, "expected a key, as in `name = \"..\"`");
     }
     !literal
 }
@@ -192,6 +192,6 @@ pub(crate) fn name(item: &NestedMeta) -> String {
 }
 
 /// The place of a key, or of the attribute if the key is absent.
-pub(crate) fn place<T>(key: Option<&Key<T>>) -> Span {
+pub(crate) fn key_span<T>(key: Option<&Key<T>>) -> Span {
     key.map_or_else(Span::call_site, |key| key.path.span())
 }

@@ -9,16 +9,16 @@ use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta};
 /// Lines are joined with `\n`; the space after `///` and blank lines around the text are removed. A
 /// `#[doc = include_str!(..)]` makes a `concat!`, since its text is not known to the macro.
 pub(crate) fn description(attrs: &[Attribute]) -> Option<TokenStream> {
-    let lines: Vec<&Expr> = attrs.iter().filter_map(line).collect();
-    let texts: Option<Vec<LitStr>> = lines.iter().map(|line| literal(line)).collect();
+    let lines: Vec<&Expr> = attrs.iter().filter_map(doc_line).collect();
+    let texts: Option<Vec<LitStr>> = lines.iter().map(|line| string_literal(line)).collect();
     match texts {
         Some(texts) => {
-            let text = text(&texts);
+            let text = joined_lines(&texts);
             let span = texts.first().map_or_else(Span::call_site, LitStr::span);
             (!text.is_empty()).then(|| LitStr::new(&text, span).into_token_stream())
         }
         None => {
-            let parts = lines.iter().map(|line| match literal(line) {
+            let parts = lines.iter().map(|line| match string_literal(line) {
                 Some(text) => without_margin(&text.value()).into_token_stream(),
                 None => line.into_token_stream(),
             });
@@ -33,24 +33,24 @@ pub(crate) fn description(attrs: &[Attribute]) -> Option<TokenStream> {
 
 /// Returns `true` if an attribute is a doc comment.
 pub(crate) fn is_doc(attr: &Attribute) -> bool {
-    line(attr).is_some()
+    doc_line(attr).is_some()
 }
 
-fn line(attr: &Attribute) -> Option<&Expr> {
+fn doc_line(attr: &Attribute) -> Option<&Expr> {
     match &attr.meta {
         Meta::NameValue(meta) if meta.path.is_ident("doc") => Some(&meta.value),
         _ => None,
     }
 }
 
-fn literal(expr: &Expr) -> Option<LitStr> {
+fn string_literal(expr: &Expr) -> Option<LitStr> {
     match expr {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.clone()),
         _ => None,
     }
 }
 
-fn text(lines: &[LitStr]) -> String {
+fn joined_lines(lines: &[LitStr]) -> String {
     let lines: Vec<String> = lines.iter().map(|line| without_margin(&line.value())).collect();
     let joined = lines.join("\n");
     let first = joined.split_inclusive('\n').take_while(|line| line.trim().is_empty()).map(str::len).sum();

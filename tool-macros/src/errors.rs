@@ -17,12 +17,12 @@ pub(crate) struct Errors {
 
 impl Errors {
     /// Adds an error that covers all of `node`.
-    pub(crate) fn at(&self, node: &impl ToTokens, message: impl Display) {
+    pub(crate) fn report_at(&self, node: &impl ToTokens, message: impl Display) {
         self.add(syn::Error::new_spanned(node, message));
     }
 
     /// Adds an error at `span`.
-    pub(crate) fn spanned(&self, span: Span, message: impl Display) {
+    pub(crate) fn report_at_span(&self, span: Span, message: impl Display) {
         self.add(syn::Error::new(span, message));
     }
 
@@ -32,18 +32,18 @@ impl Errors {
     }
 
     /// Adds the errors of the keys of an attribute; `names` are the valid ones, which the error of an unknown key lists.
-    pub(crate) fn keys(&self, error: darling::Error, names: &[&str]) {
+    pub(crate) fn report_keys(&self, error: darling::Error, names: &[&str]) {
         for error in syn::Error::from(error) {
             // A reworded error has only the first span of the original; an unchanged one keeps all of it.
-            match reworded(&error.to_string(), names) {
-                Some(message) => self.spanned(error.span(), message),
+            match reworded_message(&error.to_string(), names) {
+                Some(message) => self.report_at_span(error.span(), message),
                 None => self.add(error),
             }
         }
     }
 
     /// Returns the value of `result`, or adds its error.
-    pub(crate) fn handle<T>(&self, result: syn::Result<T>) -> Option<T> {
+    pub(crate) fn value_or_report<T>(&self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
 
@@ -63,11 +63,11 @@ impl Errors {
 }
 
 /// The text that replaces a message of `darling`, which lists the keys of small attributes only.
-fn reworded(message: &str, names: &[&str]) -> Option<String> {
+fn reworded_message(message: &str, names: &[&str]) -> Option<String> {
     if let Some(rest) = message.strip_prefix("Unknown field: ") {
         return Some(match rest.split_once(". ") {
             Some((key, hint)) => match hint.strip_prefix("Available values: ") {
-                Some(keys) => match nearest(key, keys) {
+                Some(keys) => match nearest_key(key, keys) {
                     Some(near) => format!("unknown key {key}; did you mean {near}?"),
                     None => format!("unknown key {key}; the keys are {keys}"),
                 },
@@ -76,7 +76,7 @@ fn reworded(message: &str, names: &[&str]) -> Option<String> {
             None if names.is_empty() => {
                 format!("unknown key {rest}; the documentation of the attribute lists the keys")
             }
-            None => format!("unknown key {rest}; the keys are {}", quoted(names)),
+            None => format!("unknown key {rest}; the keys are {}", quoted_names(names)),
         });
     }
     if let Some(rest) = message.strip_prefix("Unknown value: ") {
@@ -93,7 +93,7 @@ fn reworded(message: &str, names: &[&str]) -> Option<String> {
 }
 
 /// The names in alphabetical order, each in backticks. The field `krate` is the key `crate`.
-fn quoted(names: &[&str]) -> String {
+fn quoted_names(names: &[&str]) -> String {
     let mut names: Vec<&str> =
         names.iter().map(|name| if *name == "krate" { "crate" } else { name }).collect();
     names.sort_unstable();
@@ -101,7 +101,7 @@ fn quoted(names: &[&str]) -> String {
 }
 
 /// The key of `keys` that differs from `key` by one letter, where it is the only one: `darling` compares long words only.
-fn nearest<'a>(key: &str, keys: &'a str) -> Option<&'a str> {
+fn nearest_key<'a>(key: &str, keys: &'a str) -> Option<&'a str> {
     let mut near = keys.split(", ").filter(|it| is_one_letter_off(key, it));
     near.next().filter(|_| near.next().is_none())
 }
@@ -126,11 +126,11 @@ fn lower_case_start(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::reworded;
+    use super::reworded_message;
 
     #[test]
     fn messages_of_darling_are_reworded() {
-        let say = |message: &str| reworded(message, &[]).unwrap_or_default();
+        let say = |message: &str| reworded_message(message, &[]).unwrap_or_default();
         assert_eq!(
             say("Unknown field: `nam`. Did you mean `name`?"),
             "unknown key `nam`; did you mean `name`?"
@@ -150,6 +150,6 @@ mod tests {
             "unknown key `mix`; the keys are `max`, `min`"
         );
         assert_eq!(say("Duplicate field `name`"), "duplicate key `name`; give each key once");
-        assert_eq!(reworded("anything else", &[]), None);
+        assert_eq!(reworded_message("anything else", &[]), None);
     }
 }

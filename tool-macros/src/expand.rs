@@ -20,10 +20,10 @@ use crate::validate::{Callee, Derives, Instance, Tool};
 
 /// A function and its registration.
 pub(crate) fn function(item: &FunctionItem, tool: &Tool, krate: &Krate) -> TokenStream {
-    let function = item.clean();
+    let function = item.without_helpers();
     let handle =
         tool.handle.as_ref().map(|handle| handle_type(handle, &item.sig.ident, &item.vis, &tool.cfgs));
-    let registrations = registrations(tool, krate);
+    let registrations = all_registrations(tool, krate);
     quote!(#function #handle #registrations)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn handle_type(
     };
     let doc = format!(
         "The tool {named}, as a type: `Registry::builder().tool::<{}>()` registers it by hand.",
-        names::plain(handle)
+        names::unraw_name(handle)
     );
     quote! {
         #(#cfgs)*
@@ -57,14 +57,14 @@ pub(crate) fn handle_type(
 /// A struct that is a tool, and its registration.
 pub(crate) fn structure(item: &DeriveInput, derives: &Derives, tool: &Tool, krate: &Krate) -> TokenStream {
     let arguments = arguments(item, derives, krate);
-    let registrations = registrations(tool, krate);
+    let registrations = all_registrations(tool, krate);
     quote!(#arguments #registrations)
 }
 
 /// A struct or enum with the derives of an argument struct.
 pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
-    let private = krate.private();
-    let (serde, schemars) = (krate.literal("serde"), krate.literal("schemars"));
+    let private = krate.private_module();
+    let (serde, schemars) = (krate.path_literal("serde"), krate.path_literal("schemars"));
     let paths = [
         (derives.deserialize, quote!(#private::serde::Deserialize)),
         (derives.json_schema, quote!(#private::schemars::JsonSchema)),
@@ -73,7 +73,7 @@ pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) ->
     let paths = paths.iter().filter(|(derived, _)| *derived).map(|(_, path)| path);
     let checks = &derives.checks;
     let checks = (!checks.is_empty()).then(|| {
-        let cfgs = crate::signature::cfgs(&item.attrs);
+        let cfgs = crate::signature::cfg_attributes(&item.attrs);
         quote! {
             #(#cfgs)*
             const _: fn() = || {
@@ -82,7 +82,7 @@ pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) ->
             };
         }
     });
-    let item = aliases::told(item, derives);
+    let item = aliases::with_annotations(item, derives);
     quote! {
         #[derive(#(#paths),*)]
         #[serde(crate = #serde)]
@@ -92,17 +92,17 @@ pub(crate) fn arguments(item: &DeriveInput, derives: &Derives, krate: &Krate) ->
     }
 }
 
-fn registrations(tool: &Tool, krate: &Krate) -> TokenStream {
+fn all_registrations(tool: &Tool, krate: &Krate) -> TokenStream {
     tool.instances.iter().map(|instance| registration(tool, instance, krate)).collect()
 }
 
 /// The registration of one tool: its `Spec`, its call, its handle, and its `inventory` entry.
 fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream {
-    let private = krate.private();
+    let private = krate.private_module();
     let (cfgs, bindings) = (&tool.cfgs, &instance.bindings);
-    let spec = spec::of(tool, instance);
+    let spec = spec::spec_literal(tool, instance);
     let invocation = call::invocation(tool, instance);
-    let checks = call::checks(tool);
+    let checks = call::limit_checks(tool);
     let checks = (!checks.is_empty()).then(|| quote!(const _: fn() = || { #checks };));
     let registration = quote!(__tool::Registration::new(&__SPEC, __invocation));
     let handle = tool.handle.as_ref().map(|handle| {
@@ -128,7 +128,7 @@ fn registration(tool: &Tool, instance: &Instance, krate: &Krate) -> TokenStream 
             use __tool::probe::*;
             #(#bindings)*
             static __SPEC: __tool::Spec = #spec;
-            fn __invocation<'a>(__using: __tool::Using<'_, 'a>) -> __tool::Used<'a> {
+            fn __invocation<'a>(__mode: __tool::InvocationMode<'_, 'a>) -> __tool::Invoked<'a> {
                 #invocation
             }
             #checks
@@ -143,7 +143,7 @@ pub(crate) fn toolset(item: &ItemImpl, tools: &[Tool], krate: &Krate) -> TokenSt
     let methods = tools
         .iter()
         .flat_map(|tool| tool.instances.iter().map(move |it| (tool, it)))
-        .map(|(tool, instance)| method(tool, instance));
+        .map(|(tool, instance)| toolset_method(tool, instance));
     let body = quote! {
         let mut __tools = __tool::Vec::new();
         #(#methods)*
@@ -169,11 +169,11 @@ pub(crate) fn static_toolset(
     declared: Option<&TokenStream>,
     krate: &Krate,
 ) -> TokenStream {
-    let private = krate.private();
+    let private = krate.private_module();
     let clean = clean_impl(item);
-    let cfgs = crate::signature::cfgs(&item.attrs);
+    let cfgs = crate::signature::cfg_attributes(&item.attrs);
     let self_ty = &item.self_ty;
-    let generics = shared(item);
+    let generics = with_toolset_bounds(item);
     let (params, _, bounds) = generics.split_for_impl();
     let header = quote_spanned! {self_ty.span()=>
         impl #params __tool::StaticToolSet for #self_ty #bounds
@@ -197,7 +197,7 @@ pub(crate) fn static_toolset(
 
 /// The generics of a toolset, with the supertraits of `StaticToolSet` as a where clause: an unmet bound is then
 /// reported at the type, and not again in each method.
-fn shared(item: &ItemImpl) -> Generics {
+fn with_toolset_bounds(item: &ItemImpl) -> Generics {
     let mut generics = item.generics.clone();
     let bound = quote_spanned! {item.self_ty.span()=>
         Self: ::core::marker::Send + ::core::marker::Sync + 'static
@@ -209,11 +209,11 @@ fn shared(item: &ItemImpl) -> Generics {
 }
 
 /// One method of a toolset.
-fn method(tool: &Tool, instance: &Instance) -> TokenStream {
+fn toolset_method(tool: &Tool, instance: &Instance) -> TokenStream {
     let (cfgs, bindings) = (&tool.cfgs, &instance.bindings);
-    let spec = spec::of(tool, instance);
+    let spec = spec::spec_literal(tool, instance);
     let invocation = call::invocation(tool, instance);
-    let checks = call::checks(tool);
+    let checks = call::limit_checks(tool);
     let checks = (!checks.is_empty()).then(|| quote!(let _: fn() = || { #checks };));
     let (outer, inner) = match tool.callee {
         Callee::Method { takes_self: true, .. } => (
@@ -228,7 +228,7 @@ fn method(tool: &Tool, instance: &Instance) -> TokenStream {
             #(#bindings)*
             #checks
             #outer
-            __tools.push(__tool::Method::new(const { &#spec }, move |__using| {
+            __tools.push(__tool::Method::new(const { &#spec }, move |__mode| {
                 #inner
                 #invocation
             }));

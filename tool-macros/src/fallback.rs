@@ -15,12 +15,12 @@ use crate::args::{Handle, Key};
 use crate::expand;
 use crate::item::{FunctionItem, clean_impl, is_tool};
 use crate::krate::Krate;
-use crate::signature::{cfgs, of_impl_block};
+use crate::signature::{cfg_attributes, of_impl_block};
 use crate::validate::Derives;
 
 /// The function, and its handle unless the attribute has `handle = none`.
 pub(crate) fn function(item: &FunctionItem, handle: Option<&Key<Handle>>, krate: &Krate) -> TokenStream {
-    let clean = item.clean();
+    let clean = item.without_helpers();
     // An `impl` block cannot contain a struct.
     if of_impl_block(&item.sig).is_some() {
         return clean;
@@ -30,21 +30,21 @@ pub(crate) fn function(item: &FunctionItem, handle: Option<&Key<Handle>>, krate:
         Some(Handle::Named(name)) => name,
         Some(Handle::None) => return clean,
     };
-    let attrs: Vec<_> = cfgs(&item.attrs).into_iter().cloned().collect();
+    let attrs: Vec<_> = cfg_attributes(&item.attrs).into_iter().cloned().collect();
     let type_ = expand::handle_type(name, &item.sig.ident, &item.vis, &attrs);
-    let implementation = implementation(name, krate);
+    let implementation = handle_impl(name, krate);
     quote!(#clean #type_ #(#attrs)* #implementation)
 }
 
 /// The struct as arguments, and as a handle.
 pub(crate) fn structure(item: &DeriveInput, derives: &Derives, krate: &Krate) -> TokenStream {
-    let attrs = cfgs(&item.attrs);
+    let attrs = cfg_attributes(&item.attrs);
     let arguments = arguments(item, derives, krate);
     // A generic type is not a handle.
     if !item.generics.params.is_empty() {
         return arguments;
     }
-    let implementation = implementation(&item.ident, krate);
+    let implementation = handle_impl(&item.ident, krate);
     quote!(#arguments #(#attrs)* #implementation)
 }
 
@@ -88,8 +88,8 @@ pub(crate) fn toolset(item: &ItemImpl, krate: &Krate) -> TokenStream {
 }
 
 /// An implementation of `Handle` that is never evaluated, since the program does not compile.
-fn implementation(handle: &Ident, krate: &Krate) -> TokenStream {
-    let private = krate.private();
+fn handle_impl(handle: &Ident, krate: &Krate) -> TokenStream {
+    let private = krate.private_module();
     quote! {
         impl #private::Handle for #handle {
             const REGISTRATION: &'static #private::Registration = ::core::unreachable!();

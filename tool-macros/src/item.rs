@@ -44,7 +44,7 @@ impl Parse for Target {
             }
             other => {
                 input.parse::<TokenStream>()?;
-                Self::Other(other.as_ref().map_or("this", what), start)
+                Self::Other(other.as_ref().map_or("this", item_kind), start)
             }
         })
     }
@@ -55,7 +55,7 @@ fn starts_function(input: ParseStream<'_>) -> bool {
     input.peek(Token![fn]) || input.peek(Token![async]) || Signature::parse(&input.fork()).is_ok()
 }
 
-fn what(item: &Item) -> &'static str {
+fn item_kind(item: &Item) -> &'static str {
     match item {
         Item::Const(_) => "a constant",
         Item::ExternCrate(_) => "an `extern crate`",
@@ -92,7 +92,7 @@ impl Parse for FunctionItem {
 
 impl FunctionItem {
     /// The function without helper attributes on its parameters.
-    pub(crate) fn clean(&self) -> TokenStream {
+    pub(crate) fn without_helpers(&self) -> TokenStream {
         let Self { attrs, vis, sig, body } = self;
         // A second `#[tool]` was reported already; its expansion would cause further errors.
         let attrs = attrs.iter().filter(|attr| !is_tool(attr));

@@ -16,7 +16,7 @@ impl Krate {
     }
 
     /// The hidden module with everything that an expansion refers to.
-    pub(crate) fn private(&self) -> TokenStream {
+    pub(crate) fn private_module(&self) -> TokenStream {
         match &self.renamed {
             Some(path) => quote!(#path::__private),
             None => quote!(::tool_runtime::__private),
@@ -24,9 +24,9 @@ impl Krate {
     }
 
     /// The path of `module` in the hidden module, as a string for `serde(crate = "..")`.
-    pub(crate) fn literal(&self, module: &str) -> LitStr {
+    pub(crate) fn path_literal(&self, module: &str) -> LitStr {
         let path: String =
-            self.private().into_token_stream().into_iter().map(|token| token.to_string()).collect();
+            self.private_module().into_token_stream().into_iter().map(|token| token.to_string()).collect();
         LitStr::new(&format!("{path}::{module}"), Span::call_site())
     }
 }
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn a_renamed_crate_is_found_under_its_new_name() {
         let renamed = Krate::new(Some(syn::parse_quote!(crate::deps::tools)));
-        assert_eq!(renamed.literal("serde").value(), "crate::deps::tools::__private::serde");
-        assert_eq!(Krate::default().literal("serde").value(), "::tool_runtime::__private::serde");
+        assert_eq!(renamed.path_literal("serde").value(), "crate::deps::tools::__private::serde");
+        assert_eq!(Krate::default().path_literal("serde").value(), "::tool_runtime::__private::serde");
     }
 }

@@ -4,7 +4,7 @@ use syn::Ident;
 use syn::ext::IdentExt as _;
 
 /// The longest name that every provider accepts, in bytes.
-const LONGEST: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// Returns the reason why `name` is not a valid tool name, or `None`; the rule is `[A-Za-z_][A-Za-z0-9_-]{0,63}`.
 pub(crate) fn why_no_tool_name(name: &str) -> Option<String> {
@@ -12,22 +12,24 @@ pub(crate) fn why_no_tool_name(name: &str) -> Option<String> {
     if let Some(other) = name.chars().find(|it| !is_allowed(*it)) {
         return Some(format!("a tool name cannot contain `{other}`, only letters, digits, `_` and `-`"));
     }
-    if name.len() > LONGEST {
+    if name.len() > MAX_NAME_BYTES {
         let length = name.len();
-        return Some(format!("a tool name has at most {LONGEST} characters, but this one has {length}"));
+        return Some(format!(
+            "a tool name has at most {MAX_NAME_BYTES} characters, but this one has {length}"
+        ));
     }
     let starts_well = name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_');
     (!starts_well).then(|| "a tool name starts with a letter or `_`".to_owned())
 }
 
 /// An identifier without its raw prefix: `r#type` is `type`.
-pub(crate) fn plain(ident: &Ident) -> String {
+pub(crate) fn unraw_name(ident: &Ident) -> String {
     ident.unraw().to_string()
 }
 
 /// `HttpGet` and `HTTPGet` are both `http_get`.
 pub(crate) fn snake_case(ident: &Ident) -> String {
-    let name: Vec<char> = plain(ident).chars().collect();
+    let name: Vec<char> = unraw_name(ident).chars().collect();
     let mut snake = String::new();
     for (at, &letter) in name.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| name.get(at));
@@ -85,7 +87,7 @@ pub(crate) enum RenameRule {
 
 impl RenameRule {
     /// All rules, with their names in `serde`.
-    pub(crate) const ALL: [(&'static str, Self); 8] = [
+    pub(crate) const BY_NAME: [(&'static str, Self); 8] = [
         ("lowercase", Self::Lower),
         ("UPPERCASE", Self::Upper),
         ("PascalCase", Self::Pascal),
@@ -103,13 +105,13 @@ impl RenameRule {
             Self::Upper | Self::ScreamingSnake => name.to_ascii_uppercase(),
             Self::Kebab => name.replace('_', "-"),
             Self::ScreamingKebab => name.to_ascii_uppercase().replace('_', "-"),
-            Self::Pascal => humps(name, true),
-            Self::Camel => humps(name, false),
+            Self::Pascal => camel_case(name, true),
+            Self::Camel => camel_case(name, false),
         }
     }
 }
 
-fn humps(name: &str, mut upper: bool) -> String {
+fn camel_case(name: &str, mut upper: bool) -> String {
     let mut out = String::new();
     for letter in name.chars() {
         if letter == '_' {
@@ -151,7 +153,8 @@ mod tests {
 
     #[test]
     fn renaming_follows_serde() {
-        let names: Vec<String> = RenameRule::ALL.iter().map(|(_, rule)| rule.apply("page_size")).collect();
+        let names: Vec<String> =
+            RenameRule::BY_NAME.iter().map(|(_, rule)| rule.apply("page_size")).collect();
         assert_eq!(
             names,
             [

@@ -4,31 +4,31 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{DeriveInput, ImplItem, ItemImpl, LitStr, Type};
 
-use crate::args::{self, ToolArgsKeys, ToolKeys, ToolsetKeys, Written};
+use crate::args::{self, ToolArgsKeys, ToolKeys, ToolsetKeys, WrittenKeys};
 use crate::errors::Errors;
 use crate::item::{FunctionItem, Target, clean_impl, is_tool};
-use crate::signature::{Function, ungrouped};
+use crate::signature::{Function, without_groups};
 use crate::validate::{self, Tool};
 use crate::{expand, fallback, names};
 
 /// `#[tool]`.
 pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
     let errors = Errors::default();
-    let Some(target) = errors.handle(syn::parse2(item.clone())) else {
+    let Some(target) = errors.value_or_report(syn::parse2(item.clone())) else {
         return with(errors, &item);
     };
     match target {
         Target::Function(function) => tool_function(attr, &function, errors),
         Target::Type(item) => tool_structure(attr, &item, errors),
         Target::Impl(block) => {
-            errors.at(
+            errors.report_at(
                 &block.impl_token,
                 "`#[tool]` cannot be on an `impl` block; put `#[toolset]` here and `#[tool]` on its methods",
             );
             with(errors, &clean_impl(&block))
         }
         Target::Other(what, start) => {
-            errors.at(
+            errors.report_at(
                 &start,
                 format!("{what} cannot be a tool; put `#[tool]` on a function, method or struct"),
             );
@@ -38,8 +38,8 @@ pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 fn tool_function(attr: TokenStream, item: &FunctionItem, errors: Errors) -> TokenStream {
-    let (keys, written) = args::read::<ToolKeys>(attr, &errors);
-    let krate = args::krate(keys.krate.as_ref());
+    let (keys, written) = args::read_keys::<ToolKeys>(attr, &errors);
+    let krate = args::named_crate(keys.krate.as_ref());
     stands_once(&item.attrs, &errors);
     let handle = keys.handle.clone();
     match validate::function((keys, written), function(item), &errors) {
@@ -53,8 +53,8 @@ fn function(item: &FunctionItem) -> Function<'_> {
 }
 
 fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> TokenStream {
-    let (keys, written) = args::read::<ToolKeys>(attr, &errors);
-    let krate = args::krate(keys.krate.as_ref());
+    let (keys, written) = args::read_keys::<ToolKeys>(attr, &errors);
+    let krate = args::named_crate(keys.krate.as_ref());
     stands_once(&item.attrs, &errors);
     let derives = validate::derives(item, false, &errors);
     match validate::structure((keys, written), item, &errors) {
@@ -66,30 +66,33 @@ fn tool_structure(attr: TokenStream, item: &DeriveInput, errors: Errors) -> Toke
 /// "duplicate `#[tool]`"
 fn stands_once(attrs: &[syn::Attribute], errors: &Errors) {
     for again in attrs.iter().filter(|attr| is_tool(attr)) {
-        errors.at(again, "duplicate `#[tool]`; merge the keys into one attribute");
+        errors.report_at(again, "duplicate `#[tool]`; merge the keys into one attribute");
     }
 }
 
 /// `#[toolset]`.
 pub(crate) fn toolset(attr: TokenStream, item: TokenStream) -> TokenStream {
     let errors = Errors::default();
-    let (keys, _) = args::read::<ToolsetKeys>(attr, &errors);
-    let krate = args::krate(keys.krate.as_ref());
-    let Some(target) = errors.handle(syn::parse2(item.clone())) else {
+    let (keys, _) = args::read_keys::<ToolsetKeys>(attr, &errors);
+    let krate = args::named_crate(keys.krate.as_ref());
+    let Some(target) = errors.value_or_report(syn::parse2(item.clone())) else {
         return with(errors, &item);
     };
     let Target::Impl(block) = target else {
         let start: TokenStream = item.clone().into_iter().take(1).collect();
-        errors.at(&start, "`#[toolset]` requires an `impl` block; put it on the one that contains the tools");
+        errors.report_at(
+            &start,
+            "`#[toolset]` requires an `impl` block; put it on the one that contains the tools",
+        );
         return with(errors, &item);
     };
     if let Some((path, _)) = &block.trait_ {
-        errors.at(
+        errors.report_at(
             path,
             "`#[toolset]` cannot be on an `impl` of a trait; move the tools to an `impl Type` block",
         );
     }
-    let tools = methods(&block, &set_name(&keys, &block), &errors);
+    let tools = tool_methods(&block, &set_name(&keys, &block), &errors);
     validate::names_differ(&tools, &errors);
     match errors.is_empty() {
         true => expand::toolset(&block, &tools, &krate),
@@ -102,7 +105,7 @@ fn set_name(keys: &ToolsetKeys, block: &ItemImpl) -> LitStr {
     if let Some(name) = &keys.name {
         return name.value.clone();
     }
-    let last = match ungrouped(&block.self_ty) {
+    let last = match without_groups(&block.self_ty) {
         Type::Path(path) => path.path.segments.last(),
         _ => None,
     };
@@ -112,7 +115,7 @@ fn set_name(keys: &ToolsetKeys, block: &ItemImpl) -> LitStr {
     }
 }
 
-fn methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
+fn tool_methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
     let mut tools = Vec::new();
     let mut found = false;
     for item in &block.items {
@@ -127,13 +130,16 @@ fn methods(block: &ItemImpl, set: &LitStr, errors: &Errors) -> Vec<Tool> {
         };
         found = true;
         let ImplItem::Fn(method) = item else {
-            errors.at(name, "only a method can be a tool here; remove `#[tool]`");
+            errors.report_at(name, "only a method can be a tool here; remove `#[tool]`");
             continue;
         };
         tools.extend(one_method(attr, method, set, errors));
     }
     if !found && block.trait_.is_none() {
-        errors.at(&block.self_ty, "this toolset has no tools; put `#[tool]` on the methods that are tools");
+        errors.report_at(
+            &block.self_ty,
+            "this toolset has no tools; put `#[tool]` on the methods that are tools",
+        );
     }
     tools
 }
@@ -148,11 +154,11 @@ fn one_method(
     let own = Errors::default();
     let tokens = match &attr.meta {
         syn::Meta::Path(_) => TokenStream::new(),
-        meta => own.handle(meta.require_list())?.tokens.clone(),
+        meta => own.value_or_report(meta.require_list())?.tokens.clone(),
     };
-    let keys: (ToolKeys, Written) = args::read(tokens, &own);
+    let keys: (ToolKeys, WrittenKeys) = args::read_keys(tokens, &own);
     if method.attrs.iter().filter(|attr| is_tool(attr)).count() > 1 {
-        own.at(attr, "duplicate `#[tool]`; merge the keys into one attribute");
+        own.report_at(attr, "duplicate `#[tool]`; merge the keys into one attribute");
     }
     let function = Function { attrs: &method.attrs, sig: &method.sig };
     let tool = validate::method(keys, function, set, &own);
@@ -163,14 +169,17 @@ fn one_method(
 /// `#[tool_args]`.
 pub(crate) fn tool_args(attr: TokenStream, item: TokenStream) -> TokenStream {
     let errors = Errors::default();
-    let (keys, _) = args::read::<ToolArgsKeys>(attr, &errors);
-    let krate = args::krate(keys.krate.as_ref());
-    let Some(target) = errors.handle(syn::parse2(item.clone())) else {
+    let (keys, _) = args::read_keys::<ToolArgsKeys>(attr, &errors);
+    let krate = args::named_crate(keys.krate.as_ref());
+    let Some(target) = errors.value_or_report(syn::parse2(item.clone())) else {
         return with(errors, &item);
     };
     let Target::Type(structure) = target else {
         let start: TokenStream = item.clone().into_iter().take(1).collect();
-        errors.at(&start, "`#[tool_args]` requires a struct or an enum; put it on the type of the arguments");
+        errors.report_at(
+            &start,
+            "`#[tool_args]` requires a struct or an enum; put it on the type of the arguments",
+        );
         return with(errors, &item);
     };
     let serialize = keys.serialize.is_some_and(|key| key.value);

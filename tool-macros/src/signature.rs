@@ -27,8 +27,8 @@ pub(crate) struct Function<'a> {
 
 impl<'a> Function<'a> {
     /// The `#[cfg]` attributes, which all generated items have as well.
-    pub(crate) fn cfgs(&self) -> Vec<&'a Attribute> {
-        cfgs(self.attrs)
+    pub(crate) fn cfg_attributes(&self) -> Vec<&'a Attribute> {
+        cfg_attributes(self.attrs)
     }
 
     /// The parameters with their helper attributes, without `self`.
@@ -44,7 +44,7 @@ impl<'a> Function<'a> {
     }
 
     /// The type and constant parameters; lifetimes are inferred.
-    pub(crate) fn generics(&self) -> Vec<&'a GenericParam> {
+    pub(crate) fn generic_parameters(&self) -> Vec<&'a GenericParam> {
         self.sig.generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))).collect()
     }
 
@@ -59,19 +59,19 @@ impl<'a> Function<'a> {
     pub(crate) fn returns(&self) -> Returns {
         match &self.sig.output {
             ReturnType::Default => Returns::Nothing,
-            ReturnType::Type(_, ty) => match ungrouped(ty) {
-                Type::ImplTrait(opaque) => match binding(opaque, "Item") {
-                    Some(item) => Returns::Items(named(elided(item))),
+            ReturnType::Type(_, ty) => match without_groups(ty) {
+                Type::ImplTrait(opaque) => match associated_type(opaque, "Item") {
+                    Some(item) => Returns::Items(nameable_type(without_lifetimes(item))),
                     None => Returns::Opaque,
                 },
-                ty => Returns::Value(named(elided(ty))),
+                ty => Returns::Value(nameable_type(without_lifetimes(ty))),
             },
         }
     }
 }
 
 /// The `#[cfg]` attributes among `attrs`.
-pub(crate) fn cfgs(attrs: &[Attribute]) -> Vec<&Attribute> {
+pub(crate) fn cfg_attributes(attrs: &[Attribute]) -> Vec<&Attribute> {
     attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect()
 }
 
@@ -86,7 +86,7 @@ pub(crate) enum Returns {
 }
 
 /// The `T` of `impl Trait<Name = T>`.
-pub(crate) fn binding<'a>(opaque: &'a TypeImplTrait, name: &str) -> Option<&'a Type> {
+pub(crate) fn associated_type<'a>(opaque: &'a TypeImplTrait, name: &str) -> Option<&'a Type> {
     opaque
         .bounds
         .iter()
@@ -126,7 +126,7 @@ pub(crate) enum Role {
 impl<'a> Parameter<'a> {
     fn read(node: &'a PatType, errors: &Errors) -> Self {
         let helpers = Helpers::read(&node.attrs, errors);
-        let role = match (&*node.pat, ungrouped(&node.ty)) {
+        let role = match (&*node.pat, without_groups(&node.ty)) {
             (Pat::Struct(_), _) => Role::Whole,
             _ if helpers.args.is_some() => Role::Whole,
             (_, Type::Reference(_)) => Role::Reference,
@@ -145,7 +145,7 @@ impl<'a> Parameter<'a> {
 
     /// The type, in a form that generated code can name.
     pub(crate) fn ty(&self) -> Type {
-        elided(&self.node.ty)
+        without_lifetimes(&self.node.ty)
     }
 
     /// The span at which an unsuitable type is reported.
@@ -155,16 +155,16 @@ impl<'a> Parameter<'a> {
 }
 
 /// The type without the invisible groups of `macro_rules!`, and without parentheses.
-pub(crate) fn ungrouped(ty: &Type) -> &Type {
+pub(crate) fn without_groups(ty: &Type) -> &Type {
     match ty {
-        Type::Group(group) => ungrouped(&group.elem),
-        Type::Paren(paren) => ungrouped(&paren.elem),
+        Type::Group(group) => without_groups(&group.elem),
+        Type::Paren(paren) => without_groups(&paren.elem),
         ty => ty,
     }
 }
 
 /// A type for generated code: named lifetimes are replaced by `'_`, since generated code does not declare them.
-fn elided(ty: &Type) -> Type {
+fn without_lifetimes(ty: &Type) -> Type {
     let mut ty = ty.clone();
     Elide::default().visit_type_mut(&mut ty);
     ty
@@ -177,7 +177,7 @@ struct Elide {
 }
 
 impl Elide {
-    fn inside(&mut self, binder: Option<&BoundLifetimes>, go_on: impl FnOnce(&mut Self)) {
+    fn visit_inside(&mut self, binder: Option<&BoundLifetimes>, go_on: impl FnOnce(&mut Self)) {
         let outer = self.declared.clone();
         let lifetimes = binder.into_iter().flat_map(|binder| &binder.lifetimes);
         self.declared.extend(lifetimes.filter_map(|param| match param {
@@ -205,17 +205,17 @@ impl VisitMut for Elide {
 
     fn visit_type_fn_ptr_mut(&mut self, ty: &mut TypeFnPtr) {
         let binder = ty.lifetimes.clone();
-        self.inside(binder.as_ref(), |it| visit_mut::visit_type_fn_ptr_mut(it, ty));
+        self.visit_inside(binder.as_ref(), |it| visit_mut::visit_type_fn_ptr_mut(it, ty));
     }
 
     fn visit_trait_bound_mut(&mut self, bound: &mut syn::TraitBound) {
         let binder = bound.lifetimes.clone();
-        self.inside(binder.as_ref(), |it| visit_mut::visit_trait_bound_mut(it, bound));
+        self.visit_inside(binder.as_ref(), |it| visit_mut::visit_trait_bound_mut(it, bound));
     }
 }
 
 /// A type for generated code, where `impl Trait` is not allowed: it is replaced by a type with the same output schema.
-fn named(mut ty: Type) -> Type {
+fn nameable_type(mut ty: Type) -> Type {
     StandIn.visit_type_mut(&mut ty);
     ty
 }
@@ -226,7 +226,7 @@ impl VisitMut for StandIn {
     fn visit_type_mut(&mut self, ty: &mut Type) {
         visit_mut::visit_type_mut(self, ty);
         if let Type::ImplTrait(opaque) = ty {
-            *ty = match binding(opaque, "Item") {
+            *ty = match associated_type(opaque, "Item") {
                 Some(item) => parse_quote!(__tool::Items<#item>),
                 None => parse_quote!(__tool::Opaque),
             };
@@ -251,8 +251,8 @@ impl<'a> Forbidden<'a> {
         found
     }
 
-    fn item(&mut self, ty: &'a Type) {
-        if let Type::Reference(reference) = ungrouped(ty)
+    fn check_item(&mut self, ty: &'a Type) {
+        if let Type::Reference(reference) = without_groups(ty)
             && reference.mutability.is_none()
             && reference.lifetime.as_ref().is_none_or(|it| it.ident != "static")
         {
@@ -276,17 +276,17 @@ impl<'a> Visit<'a> for Forbidden<'a> {
     }
 
     fn visit_type_slice(&mut self, ty: &'a TypeSlice) {
-        self.item(&ty.elem);
+        self.check_item(&ty.elem);
         visit::visit_type_slice(self, ty);
     }
 
     fn visit_type_array(&mut self, ty: &'a TypeArray) {
-        self.item(&ty.elem);
+        self.check_item(&ty.elem);
         visit::visit_type_array(self, ty);
     }
 
     fn visit_type_tuple(&mut self, ty: &'a TypeTuple) {
-        ty.elems.iter().for_each(|it| self.item(it));
+        ty.elems.iter().for_each(|it| self.check_item(it));
         visit::visit_type_tuple(self, ty);
     }
 
@@ -316,12 +316,15 @@ pub(crate) fn of_impl_block(sig: &Signature) -> Option<TokenStream> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Forbidden, elided};
+    use super::{Forbidden, without_lifetimes};
     use quote::ToTokens as _;
     use syn::{Type, parse_quote};
 
     fn check(ty: Type, expected: Type) {
-        assert_eq!(elided(&ty).into_token_stream().to_string(), expected.into_token_stream().to_string());
+        assert_eq!(
+            without_lifetimes(&ty).into_token_stream().to_string(),
+            expected.into_token_stream().to_string()
+        );
     }
 
     #[test]

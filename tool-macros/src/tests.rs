@@ -9,7 +9,7 @@ use crate::pipeline;
 
 /// Expands the first attribute of an item.
 fn expand(item: TokenStream) -> TokenStream {
-    let Ok(Written { name, keys, rest }) = syn::parse2(item) else {
+    let Ok(WrittenKeys { name, keys, rest }) = syn::parse2(item) else {
         return TokenStream::new();
     };
     match name.as_str() {
@@ -19,13 +19,13 @@ fn expand(item: TokenStream) -> TokenStream {
     }
 }
 
-struct Written {
+struct WrittenKeys {
     name: String,
     keys: TokenStream,
     rest: TokenStream,
 }
 
-impl syn::parse::Parse for Written {
+impl syn::parse::Parse for WrittenKeys {
     fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
         input.parse::<syn::Token![#]>()?;
         let inner;

@@ -12,11 +12,11 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::{Attribute, DeriveInput, Expr, ExprLit, Ident, Lit, LitStr, Safety, Type};
 
-use crate::args::{Handle, OutputSchema, ToolKeys, Written};
+use crate::args::{Handle, OutputSchema, ToolKeys, WrittenKeys};
 use crate::docs;
 use crate::errors::Errors;
 use crate::names;
-use crate::signature::{Function, Returns, binding, cfgs, of_impl_block, ungrouped};
+use crate::signature::{Function, Returns, associated_type, cfg_attributes, of_impl_block, without_groups};
 
 pub(crate) use generics::Instance;
 pub(crate) use parameters::{Decoded, Property};
@@ -61,7 +61,7 @@ pub(crate) enum Callee {
 
 /// The kind of item below `#[tool]`; some keys are allowed on one kind only.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Place<'a> {
+pub(crate) enum ToolKind<'a> {
     Function,
     Struct,
     /// In a toolset of this name.
@@ -70,29 +70,29 @@ pub(crate) enum Place<'a> {
 
 /// Validates a free function.
 pub(crate) fn function(
-    (keys, written): (ToolKeys, Written),
+    (keys, written): (ToolKeys, WrittenKeys),
     function: Function<'_>,
     errors: &Errors,
 ) -> Option<Tool> {
     let ident = &function.sig.ident;
-    if let Some(place) = of_impl_block(function.sig) {
-        errors.at(
-            &place,
+    if let Some(self_tokens) = of_impl_block(function.sig) {
+        errors.report_at(
+            &self_tokens,
             "a method requires `#[toolset]` on its `impl Type` block; a method of a trait cannot be a tool",
         );
     }
     if names::is_primitive(&ident.to_string()) && keys.handle.is_none() {
         let message =
             "the type of this tool would shadow a primitive type; add `handle = Name` or `handle = none`";
-        errors.at(ident, message);
+        errors.report_at(ident, message);
     }
     let callee = Callee::Function { ident: ident.clone(), is_async: function.sig.asyncness.is_some() };
-    tool((keys, written), function, (Place::Function, callee), errors)
+    validated_tool((keys, written), function, (ToolKind::Function, callee), errors)
 }
 
 /// Validates a method of a toolset.
 pub(crate) fn method(
-    keys: (ToolKeys, Written),
+    keys: (ToolKeys, WrittenKeys),
     function: Function<'_>,
     set: &LitStr,
     errors: &Errors,
@@ -103,30 +103,30 @@ pub(crate) fn method(
         is_async: function.sig.asyncness.is_some(),
         takes_self: function.sig.receiver().is_some(),
     };
-    tool(keys, function, (Place::Method(set), callee), errors)
+    validated_tool(keys, function, (ToolKind::Method(set), callee), errors)
 }
 
-fn tool(
-    (keys, written): (ToolKeys, Written),
+fn validated_tool(
+    (keys, written): (ToolKeys, WrittenKeys),
     function: Function<'_>,
-    (place, callee): (Place<'_>, Callee),
+    (kind, callee): (ToolKind<'_>, Callee),
     errors: &Errors,
 ) -> Option<Tool> {
     can_be_called(function, errors);
-    keys::fit_the_place(&keys, place, errors);
-    keys::agree(&keys, errors);
+    keys::fit_the_kind(&keys, kind, errors);
+    keys::do_not_contradict(&keys, errors);
     keys::fit_the_function(&keys, function, errors);
     let description = description(&keys, &written, function.attrs, &function.sig.ident, errors);
-    let parameters = parameters::read(function, keys.rename_all.as_ref(), errors);
+    let parameters = parameters::read_parameters(function, keys.rename_all.as_ref(), errors);
     let instances = generics::instances(&keys, &written, function, errors);
     let described = match function.returns() {
         Returns::Nothing | Returns::Opaque => None,
         Returns::Value(ty) => Some(ty.into_token_stream()),
         Returns::Items(item) => Some(quote!(__tool::Items<#item>)),
     };
-    let (output, streamed) = output(&keys, described);
-    let handle = match (&keys.handle, place) {
-        (_, Place::Method(_) | Place::Struct) => None,
+    let (output, streamed) = output_types(&keys, described);
+    let handle = match (&keys.handle, kind) {
+        (_, ToolKind::Method(_) | ToolKind::Struct) => None,
         _ if keys.instantiate.is_some() => None,
         (Some(key), _) => match &key.value {
             Handle::None => None,
@@ -135,9 +135,9 @@ fn tool(
         (None, _) => Some(function.sig.ident.clone()),
     };
     errors.is_empty().then(|| Tool {
-        cfgs: function.cfgs().into_iter().cloned().collect(),
-        toolset: match place {
-            Place::Method(set) => Some(set.clone()),
+        cfgs: function.cfg_attributes().into_iter().cloned().collect(),
+        toolset: match kind {
+            ToolKind::Method(set) => Some(set.clone()),
             _ => keys.toolset.as_ref().map(|key| key.value.clone()),
         },
         keys,
@@ -158,20 +158,20 @@ fn tool(
 
 /// Validates a struct or enum that is a tool.
 pub(crate) fn structure(
-    (keys, written): (ToolKeys, Written),
+    (keys, written): (ToolKeys, WrittenKeys),
     item: &DeriveInput,
     errors: &Errors,
 ) -> Option<Tool> {
     structs::can_be_a_tool(item, errors);
-    keys::fit_the_place(&keys, Place::Struct, errors);
-    keys::agree(&keys, errors);
+    keys::fit_the_kind(&keys, ToolKind::Struct, errors);
+    keys::do_not_contradict(&keys, errors);
     let description = description(&keys, &written, &item.attrs, &item.ident, errors);
     let ident = &item.ident;
     let name = name(&keys, &names::snake_case(ident), ident, errors);
     let returned = quote_spanned!(ident.span()=> <#ident as __tool::Run>::Output);
-    let (output, streamed) = output(&keys, Some(returned.clone()));
+    let (output, streamed) = output_types(&keys, Some(returned.clone()));
     errors.is_empty().then(|| Tool {
-        cfgs: cfgs(&item.attrs).into_iter().cloned().collect(),
+        cfgs: cfg_attributes(&item.attrs).into_iter().cloned().collect(),
         callee: Callee::Struct { ident: ident.clone() },
         description,
         parameters: parameters::of_struct(ident),
@@ -179,7 +179,7 @@ pub(crate) fn structure(
         output,
         streamed,
         returned: Some(returned),
-        instances: vec![Instance::plain(name)],
+        instances: vec![Instance::of_plain_function(name)],
         handle: Some(ident.clone()),
         toolset: keys.toolset.as_ref().map(|key| key.value.clone()),
         keys,
@@ -203,7 +203,7 @@ fn name(keys: &ToolKeys, of_ident: &str, ident: &Ident, errors: &Errors) -> LitS
 /// "a tool needs a description"
 fn description(
     keys: &ToolKeys,
-    written: &Written,
+    written: &WrittenKeys,
     attrs: &[Attribute],
     ident: &Ident,
     errors: &Errors,
@@ -214,16 +214,18 @@ fn description(
         Some(key) => {
             if let Expr::Lit(ExprLit { lit, .. }) = &key.value {
                 match lit {
-                    Lit::Str(text) if text.value().trim().is_empty() => errors.at(text, MISSING),
+                    Lit::Str(text) if text.value().trim().is_empty() => errors.report_at(text, MISSING),
                     Lit::Str(_) => {}
-                    other => errors.at(other, "`description` takes a string; write `description = \"..\"`"),
+                    other => {
+                        errors.report_at(other, "`description` takes a string; write `description = \"..\"`")
+                    }
                 }
             }
             key.value.to_token_stream()
         }
         None => docs::description(attrs).unwrap_or_else(|| {
-            if !written.has("description") {
-                errors.at(ident, MISSING);
+            if !written.has_key("description") {
+                errors.report_at(ident, MISSING);
             }
             TokenStream::new()
         }),
@@ -235,26 +237,28 @@ fn can_be_called(function: Function<'_>, errors: &Errors) {
     let sig = function.sig;
     // A variadic function is always `unsafe extern`: one error, not three.
     if let Some(variadic) = &sig.variadic {
-        errors.at(variadic, "a tool cannot be variadic; take a `Vec` instead");
+        errors.report_at(variadic, "a tool cannot be variadic; take a `Vec` instead");
         return;
     }
     if let Safety::Unsafe(keyword) = &sig.safety {
-        errors.at(keyword, "an `unsafe fn` cannot be a tool; wrap it in a safe function");
+        errors.report_at(keyword, "an `unsafe fn` cannot be a tool; wrap it in a safe function");
     }
     if let Some(abi) = &sig.abi {
-        errors.at(abi, "an `extern` function cannot be a tool; call it from an ordinary function");
+        errors.report_at(abi, "an `extern` function cannot be a tool; call it from an ordinary function");
     }
     let syn::ReturnType::Type(_, ty) = &sig.output else {
         return;
     };
-    match ungrouped(ty) {
-        Type::ImplTrait(opaque) if binding(opaque, "Output").is_some() => {
-            errors.at(
+    match without_groups(ty) {
+        Type::ImplTrait(opaque) if associated_type(opaque, "Output").is_some() => {
+            errors.report_at(
                 opaque,
                 "`impl Future` cannot be the result of a tool; write `async fn` and the type of its output",
             );
         }
-        Type::Never(never) => errors.at(never, "a tool must return; replace `!` by the type of a result"),
+        Type::Never(never) => {
+            errors.report_at(never, "a tool must return; replace `!` by the type of a result")
+        }
         _ => {}
     }
 }
@@ -266,7 +270,7 @@ pub(crate) fn names_differ(tools: &[Tool], errors: &Errors) {
         for Instance { name, .. } in &tool.instances {
             if seen.contains(&name.value()) {
                 let message = format!("two tools of this toolset are named `{}`; rename one", name.value());
-                errors.spanned(name.span(), message);
+                errors.report_at_span(name.span(), message);
             }
             seen.push(name.value());
         }
@@ -274,7 +278,10 @@ pub(crate) fn names_differ(tools: &[Tool], errors: &Errors) {
 }
 
 /// The type of the output schema, or the type that may be a stream if the schema is overridden.
-fn output(keys: &ToolKeys, returned: Option<TokenStream>) -> (Option<TokenStream>, Option<TokenStream>) {
+fn output_types(
+    keys: &ToolKeys,
+    returned: Option<TokenStream>,
+) -> (Option<TokenStream>, Option<TokenStream>) {
     match keys.output_schema {
         Some(_) => (None, returned),
         None => (returned, None),

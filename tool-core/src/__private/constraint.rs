@@ -27,26 +27,31 @@ pub enum Constraint {
 impl Constraint {
     pub(super) fn apply(&self, schema: &mut Schema) {
         match self {
-            Self::Title(title) => set(schema, "title", title()),
-            Self::Deprecated => set(schema, "deprecated", true.into()),
+            Self::Title(title) => set_keyword(schema, "title", title()),
+            Self::Deprecated => set_keyword(schema, "deprecated", true.into()),
             // Handled by `is_required`, where the list of required properties is built.
             Self::Required => {}
-            Self::Minimum(bound) => set_if(schema, &["number", "integer"], "minimum", bound()),
-            Self::Maximum(bound) => set_if(schema, &["number", "integer"], "maximum", bound()),
+            Self::Minimum(bound) => set_keyword_if(schema, &["number", "integer"], "minimum", bound()),
+            Self::Maximum(bound) => set_keyword_if(schema, &["number", "integer"], "maximum", bound()),
             Self::MinLength(length) => {
-                set_if(schema, &["string"], "minLength", length());
-                set_if(schema, &["array"], "minItems", length());
+                set_keyword_if(schema, &["string"], "minLength", length());
+                set_keyword_if(schema, &["array"], "minItems", length());
             }
             Self::MaxLength(length) => {
-                set_if(schema, &["string"], "maxLength", length());
-                set_if(schema, &["array"], "maxItems", length());
+                set_keyword_if(schema, &["string"], "maxLength", length());
+                set_keyword_if(schema, &["array"], "maxItems", length());
             }
-            Self::Pattern(pattern) => set_if(schema, &["string"], "pattern", pattern()),
+            Self::Pattern(pattern) => set_keyword_if(schema, &["string"], "pattern", pattern()),
             Self::Contains(part) => {
                 let part = part();
-                set_if(schema, &["string"], "pattern", escaped(part.as_str().unwrap_or_default()).into());
+                set_keyword_if(
+                    schema,
+                    &["string"],
+                    "pattern",
+                    escaped_pattern(part.as_str().unwrap_or_default()).into(),
+                );
             }
-            Self::Format(format) => set(schema, "format", (*format).into()),
+            Self::Format(format) => set_keyword(schema, "format", (*format).into()),
             Self::Inner(constraints) => {
                 let items = schema.get_mut("items").and_then(|items| items.try_into().ok());
                 if let Some(items) = items {
@@ -60,14 +65,14 @@ impl Constraint {
                     _ => Vec::new(),
                 };
                 examples.push(example());
-                set(schema, "examples", examples.into());
+                set_keyword(schema, "examples", examples.into());
             }
-            Self::Extend(key, value) => set(schema, key, value()),
+            Self::Extend(key, value) => set_keyword(schema, key, value()),
         }
     }
 
     /// Sets the limit that the constraint is for a type with a constant schema; `None` if the schema has to be made.
-    pub(super) fn limit(&self, plain: &Plain, limits: &mut Limits) -> Option<()> {
+    pub(super) fn set_limit(&self, plain: &Plain, limits: &mut Limits) -> Option<()> {
         let (limit, value, applies, is_length) = match self {
             Self::Required => return Some(()),
             Self::Minimum(bound) => (&mut limits.least, bound, plain.is_number(), false),
@@ -93,18 +98,18 @@ impl Constraint {
     }
 }
 
-fn set(schema: &mut Schema, key: &str, value: Value) {
+fn set_keyword(schema: &mut Schema, key: &str, value: Value) {
     schema.insert(key.to_owned(), value);
 }
 
-fn set_if(schema: &mut Schema, types: &[&str], key: &str, value: Value) {
+fn set_keyword_if(schema: &mut Schema, types: &[&str], key: &str, value: Value) {
     if types.iter().any(|name| has_type(schema, name)) {
-        set(schema, key, value);
+        set_keyword(schema, key, value);
     }
 }
 
 /// Escapes `text` to a pattern that matches it literally.
-fn escaped(text: &str) -> String {
+fn escaped_pattern(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for character in text.chars() {
         if r"\.+*?()|[]{}^$#&-~".contains(character) {

@@ -32,7 +32,7 @@ impl Parameters {
         } else {
             // The order of a plan. A position without a parameter here is found by its name.
             let properties = input_schema.as_value().get("properties").and_then(Value::as_object);
-            properties.into_iter().flatten().map(|(name, _)| parameters.find(name)).collect()
+            properties.into_iter().flatten().map(|(name, _)| parameters.parameter_index(name)).collect()
         };
         parameters
     }
@@ -52,7 +52,7 @@ impl Parameters {
         while object.advance()? {
             let at = match object.position().and_then(|position| self.by_position.get(position)) {
                 Some(at) => *at,
-                None => self.find(object.name()),
+                None => self.parameter_index(object.name()),
             };
             match at.and_then(|at| Some((at, slots.get_mut(at)?))) {
                 Some((at, slot)) => {
@@ -80,7 +80,7 @@ impl Parameters {
     }
 
     /// Returns the index of the parameter `name`.
-    fn find(&self, name: &str) -> Option<usize> {
+    fn parameter_index(&self, name: &str) -> Option<usize> {
         let is_model = |at: &usize| self.filled_by_model & (1 << at) != 0;
         (0..self.list.len())
             .filter(is_model)

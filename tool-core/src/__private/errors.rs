@@ -1,4 +1,4 @@
-//! Conversion of a function's error to the error of a call, selected like [`Of`](super::Of); retry decisions by
+//! Conversion of a function's error to the error of a call, selected like [`TypeProbe`](super::TypeProbe); retry decisions by
 //! `retry(when = ..)`.
 
 use std::{error::Error, fmt::Display};

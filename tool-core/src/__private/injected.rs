@@ -7,20 +7,20 @@ use tool_schema::__private::{Checked, Refusal};
 
 use super::{
     Call, Provides, Slot, Source,
-    slot::{Argument, unfilled},
+    slot::{Argument, unfilled_slot_error},
 };
 use crate::{State, ToolContext, ToolError};
 
 /// A value that the program may have provided.
-pub struct MayBeProvided<T: ?Sized>(fn(&ToolContext) -> Option<&T>);
+pub struct OptionalProvidedSlot<T: ?Sized>(fn(&ToolContext) -> Option<&T>);
 
-impl<T: ?Sized + Provides> MayBeProvided<T> {
+impl<T: ?Sized + Provides> OptionalProvidedSlot<T> {
     pub(super) fn new() -> Self {
         Self(ToolContext::get::<T>)
     }
 }
 
-impl<T: ?Sized> MayBeProvided<T> {
+impl<T: ?Sized> OptionalProvidedSlot<T> {
     /// Takes the value for the call.
     pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<Option<&'a T>, ToolError> {
         self.peek(call)
@@ -33,9 +33,9 @@ impl<T: ?Sized> MayBeProvided<T> {
 }
 
 /// A slot for a parameter that cannot be filled; its constructor has an unmet bound.
-pub struct Refused<T>(PhantomData<fn() -> T>);
+pub struct RefusedSlot<T>(PhantomData<fn() -> T>);
 
-impl<T> Refused<T> {
+impl<T> RefusedSlot<T> {
     pub(super) fn new() -> Self {
         Self(PhantomData)
     }
@@ -47,7 +47,7 @@ impl<T> Refused<T> {
 
     /// Returns an error.
     pub fn peek(&self, _: &Call<'_>) -> Result<T, ToolError> {
-        Err(unfilled())
+        Err(unfilled_slot_error())
     }
 }
 
@@ -56,7 +56,7 @@ impl<T> Refused<T> {
     message = "`{Self}` is never `None`, because every call has a `ToolContext` and a `State`; remove the `Option`",
     label = "never `None`"
 )]
-pub trait AlwaysThere {}
+pub trait NeverAbsent {}
 
 /// A marker without implementations, required for mutable references, which calls cannot share.
 #[diagnostic::on_unimplemented(
@@ -64,7 +64,7 @@ pub trait AlwaysThere {}
     label = "concurrent calls share this value",
     note = "`State` is changed through `&State`; a value that the program provides can contain a `Mutex`"
 )]
-pub trait Shared {}
+pub trait SharedByCalls {}
 
 /// A marker without implementations, required for values of the call taken by value instead of by reference. The
 /// lifetime defers the check of the bound to the expansion.
@@ -95,9 +95,9 @@ impl<T: ?Sized> SharedArgument<T> for Arc<T> where Arc<T>: Argument {}
 pub trait OwnedItems {}
 
 /// The slot of the call's state.
-pub struct TheState;
+pub struct StateSlot;
 
-impl TheState {
+impl StateSlot {
     /// Returns the state for the call.
     pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<&'a State, ToolError> {
         self.peek(call)
@@ -110,9 +110,9 @@ impl TheState {
 }
 
 /// The slot of the call's context.
-pub struct TheContext;
+pub struct ContextSlot;
 
-impl TheContext {
+impl ContextSlot {
     /// Returns the context for the call.
     pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<&'a ToolContext, ToolError> {
         self.peek(call)
@@ -143,4 +143,4 @@ macro_rules! of_the_call {
     )* };
 }
 
-of_the_call!([] TheState, [] TheContext, [T: ?Sized] MayBeProvided<T>, [T] Refused<T>);
+of_the_call!([] StateSlot, [] ContextSlot, [T: ?Sized] OptionalProvidedSlot<T>, [T] RefusedSlot<T>);

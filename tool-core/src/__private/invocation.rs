@@ -4,7 +4,7 @@ use std::{borrow::Cow, future::Future};
 
 use super::slot::Slot;
 use crate::{
-    Arguments, BoxFuture, FunctionTool, Permission, ToolContext, ToolError, ToolOutput, tool::corrected,
+    Arguments, BoxFuture, FunctionTool, Permission, ToolContext, ToolError, ToolOutput, tool::add_corrections,
 };
 
 /// The text of the arguments, into which borrowed parameters point, and the context.
@@ -103,68 +103,70 @@ pub trait Invocation: Send {
     fn run<'a>(self: Box<Self>, call: Call<'a>) -> BoxFuture<'a>;
 }
 
-pub type Boxed = Box<dyn Invocation>;
+pub type BoxInvocation = Box<dyn Invocation>;
 
 /// The way in which a function is called.
-pub enum Using<'u, 'a> {
+pub enum InvocationMode<'u, 'a> {
     /// Keep the call, to be filled and run later.
-    Keep,
+    Prepare,
     /// Fill and run the call at once: filled values are moved directly into the future.
-    Run(Start<'u, 'a>),
+    Run(RunInputs<'u, 'a>),
 }
 
 /// The tool, the arguments and the context of a call.
-pub struct Start<'u, 'a> {
+pub struct RunInputs<'u, 'a> {
     pub(crate) tool: &'u FunctionTool,
     pub(crate) arguments: Arguments<'a>,
     pub(crate) cx: &'a ToolContext,
 }
 
 /// The result of either way.
-pub enum Used<'a> {
-    Kept(Boxed),
+pub enum Invoked<'a> {
+    Prepared(BoxInvocation),
     Running(Result<BoxFuture<'a>, ToolError>),
 }
 
 /// An [`Invocation`] made of slots and a closure.
-struct Function<S, R> {
+struct SlotInvocation<S, R> {
     slots: S,
     run: R,
-    confirm: Question<S, bool>,
-    permission: Question<S, Permission>,
+    confirm: ArgumentCheck<S, bool>,
+    permission: ArgumentCheck<S, Permission>,
 }
 
 /// A check of the arguments by a function of the user.
-type Question<S, T> = fn(&S, &Call<'_>) -> Result<T, ToolError>;
+type ArgumentCheck<S, T> = fn(&S, &Call<'_>) -> Result<T, ToolError>;
 
 /// Creates a call that fills `slots` and runs `run`.
-pub fn invocation<'a, S, R>(using: Using<'_, 'a>, slots: S, run: R) -> Used<'a>
+pub fn invocation<'a, S, R>(mode: InvocationMode<'_, 'a>, slots: S, run: R) -> Invoked<'a>
 where
     S: Slots,
     R: for<'r> FnOnce(S, Call<'r>) -> BoxFuture<'r> + Send + 'static,
 {
-    guarded(using, slots, run, never, allow)
+    guarded(mode, slots, run, never, allow)
 }
 
 /// Creates the call of a tool with its own confirmation or permission check.
 pub fn guarded<'a, S, R>(
-    using: Using<'_, 'a>,
+    mode: InvocationMode<'_, 'a>,
     mut slots: S,
     run: R,
-    confirm: Question<S, bool>,
-    permission: Question<S, Permission>,
-) -> Used<'a>
+    confirm: ArgumentCheck<S, bool>,
+    permission: ArgumentCheck<S, Permission>,
+) -> Invoked<'a>
 where
     S: Slots,
     R: for<'r> FnOnce(S, Call<'r>) -> BoxFuture<'r> + Send + 'static,
 {
-    match using {
-        Using::Keep => Used::Kept(Box::new(Function { slots, run, confirm, permission })),
-        Using::Run(Start { tool, mut arguments, cx }) => {
-            let filled = slots.visit(|slots| tool.fill(slots, &mut arguments));
-            Used::Running(filled.map(|()| {
+    match mode {
+        InvocationMode::Prepare => {
+            Invoked::Prepared(Box::new(SlotInvocation { slots, run, confirm, permission }))
+        }
+        InvocationMode::Run(RunInputs { tool, mut arguments, cx }) => {
+            let filled = slots.visit(|slots| tool.fill_slots(slots, &mut arguments));
+            Invoked::Running(filled.map(|()| {
                 let (text, corrections) = arguments.into_parts();
-                corrected(run(slots, Call::new(text, cx)), corrections)
+                add_corrections(run(slots, Call::new(text, cx)), corrections)
             }))
         }
     }
@@ -180,7 +182,7 @@ pub fn allow<S>(_: &S, _: &Call<'_>) -> Result<Permission, ToolError> {
     Ok(Permission::Allow)
 }
 
-impl<S, R> Invocation for Function<S, R>
+impl<S, R> Invocation for SlotInvocation<S, R>
 where
     S: Slots,
     R: for<'a> FnOnce(S, Call<'a>) -> BoxFuture<'a> + Send + 'static,

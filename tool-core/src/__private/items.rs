@@ -1,6 +1,6 @@
 //! Conversion of the items of a stream: each becomes an update, and all of them one output.
 //!
-//! The type of the items determines, by [`Of`](super::Of), if the output is a text, a list or a sequence of blocks;
+//! The type of the items determines, by [`TypeProbe`](super::TypeProbe), if the output is a text, a list or a sequence of blocks;
 //! an empty stream results in an empty output of the same kind.
 
 use std::{borrow::Cow, future::poll_fn, pin::pin, sync::Arc};
@@ -33,7 +33,7 @@ impl TryFrom<ToolOutput> for Part<Merged> {
     fn try_from(output: ToolOutput) -> Result<Self, ToolError> {
         let part = match output.is_final() {
             true => Some(Value::Null),
-            false => output::plain(&output),
+            false => output::plain_value(&output),
         };
         let part = part.map(|value| Merged(value.into())).ok_or_else(|| {
             let message = "the items of its stream cannot be merged: blocks of content have no value";
@@ -66,29 +66,29 @@ pub struct Values;
 /// One value, merged by the rules of [`Node`].
 pub struct Merged(Node);
 /// One value, merged by its `Merge` implementation.
-pub struct Own<T>(T);
+pub struct CustomMerged<T>(T);
 
 impl Together for Texts {
     fn together(_: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
-        Ok(output::joined(&items))
+        Ok(output::join_texts(&items))
     }
 }
 
 impl Together for Outputs {
     fn together(_: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
-        Ok(output::appended(items))
+        Ok(output::append_blocks(items))
     }
 }
 
 impl Together for Values {
     fn together(_: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
-        Ok(output::listed(&items))
+        Ok(output::list_values(&items))
     }
 }
 
 impl Together for Merged {
     fn followed_by(self, next: Self) -> Result<Self, ToolError> {
-        self.0.merged(next.0).map(Self)
+        self.0.merge_with(next.0).map(Self)
     }
 
     fn together(whole: Option<Self>, items: Vec<ToolOutput>) -> Result<ToolOutput, ToolError> {
@@ -98,11 +98,11 @@ impl Together for Merged {
             Some(whole) if !is_empty => ToolOutput::json(&Value::from(whole.0))?,
             _ => ToolOutput::empty(),
         };
-        Ok(output::merged(items, whole))
+        Ok(output::with_extras_of(items, whole))
     }
 }
 
-impl<T: Merge + Serialize> Together for Own<T> {
+impl<T: Merge + Serialize> Together for CustomMerged<T> {
     fn followed_by(self, next: Self) -> Result<Self, ToolError> {
         self.0.merge(next.0).map(Self)
     }
@@ -217,17 +217,17 @@ pub(super) mod traits {
     }
 
     pub trait OwnMerge<T> {
-        fn merge_part(self, item: T) -> Result<Part<Own<T>>, ToolError>
+        fn merge_part(self, item: T) -> Result<Part<CustomMerged<T>>, ToolError>
         where
             T: Output;
     }
 
     impl<T: Merge> OwnMerge<T> for &&&&Tag<T> {
-        fn merge_part(self, item: T) -> Result<Part<Own<T>>, ToolError>
+        fn merge_part(self, item: T) -> Result<Part<CustomMerged<T>>, ToolError>
         where
             T: Output,
         {
-            ToolOutput::json(&item).map(|output| Part { output, part: Own(item) })
+            ToolOutput::json(&item).map(|output| Part { output, part: CustomMerged(item) })
         }
     }
 
@@ -268,7 +268,7 @@ pub(super) mod traits {
 }
 
 /// Reports each item as an update, one at a time as soon as there is room for it, and returns all of them.
-pub(crate) async fn collect<S, K>(
+pub(crate) async fn collect_items<S, K>(
     stream: S,
     cx: &ToolContext,
     mut part: impl FnMut(S::Item) -> Result<Part<K>, ToolError> + Send,
@@ -286,17 +286,17 @@ where
     {
         let Part { output, part } = match part {
             Ok(part) => part,
-            Err(error) => return Err(broken(error, &items)),
+            Err(error) => return Err(with_received_items(error, &items)),
         };
         if output.is_final() {
-            return Ok(output::concluded(items, output));
+            return Ok(output::conclude_with(items, output));
         }
         if cx.has_sink() {
             cx.update(output.clone()).await;
         }
         items.push(output);
         whole = Some(match whole {
-            Some(whole) => K::followed_by(whole, part).map_err(|error| broken(error, &items))?,
+            Some(whole) => K::followed_by(whole, part).map_err(|error| with_received_items(error, &items))?,
             None => part,
         });
     }
@@ -304,7 +304,7 @@ where
 }
 
 /// Returns the error after `items`, which are kept in its details.
-fn broken(error: ToolError, items: &[ToolOutput]) -> ToolError {
+fn with_received_items(error: ToolError, items: &[ToolOutput]) -> ToolError {
     let received = output::as_list(items);
     let details = match error.details() {
         Some(own) => json!({ "received": received, "details": own }),

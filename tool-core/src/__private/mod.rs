@@ -34,21 +34,24 @@ pub use self::{
     constraint::{Constraint, check},
     describe::{Generator, Returned},
     errors::{Fallible, retried, worth_retrying},
-    injected::{InjectedByValue, MayBeProvided, OwnedItems, Refused, SharedArgument, TheContext, TheState},
+    injected::{
+        ContextSlot, InjectedByValue, OptionalProvidedSlot, OwnedItems, RefusedSlot, SharedArgument,
+        StateSlot,
+    },
     invocation::{
-        Boxed, Call, Invocation, OwnedCall, Slots, Start, Used, Using, allow, boxed, guarded, invocation,
-        never,
+        BoxInvocation, Call, Invocation, InvocationMode, Invoked, OwnedCall, RunInputs, Slots, allow, boxed,
+        guarded, invocation, never,
     },
     outcome::{Ending, Tag, conclude, conclude_sync, json},
-    request_additions::{Added, AddedLater},
-    slot::{Argument, Owned, Provides, Slot, SlotList, Source, Whole, default_from_text},
+    request_additions::{AsyncRequestAddition, RequestAddition},
+    slot::{Argument, OwnedSlot, Provides, Slot, SlotList, Source, WholeSlot, default_from_text},
     spec::{Handle, Hints, IntoSchema, Parameter, Spec},
-    type_probe::{Described, Items, Of, Opaque},
+    type_probe::{Described, Items, Opaque, TypeProbe},
 };
 pub(crate) use self::{
     decode::Parameters,
-    describe::{describe, returned},
-    items::{Merged, Outputs, Part, Together, collect},
+    describe::{describe, describe_result},
+    items::{Merged, Outputs, Part, Together, collect_items},
 };
 pub use crate::{
     Dependency, FunctionTool, Method, Permission, Registration, Retry, Run, SourceLocation, StaticToolSet,

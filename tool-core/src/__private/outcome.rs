@@ -1,9 +1,9 @@
 //! Conversion of a function's return value to the result of a call.
 //!
-//! A `Result` is split first; then each side is converted according to its type (see [`Of`]). Everything is converted
+//! A `Result` is split first; then each side is converted according to its type (see [`TypeProbe`]). Everything is converted
 //! before the first await, so that only a stream has to be `Send`.
 //!
-//! [`Of`]: super::Of
+//! [`TypeProbe`]: super::TypeProbe
 
 use std::{
     future::{Future, Ready, ready},
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     Call,
-    items::{Part, Together, collect},
+    items::{Part, Together, collect_items},
 };
 use crate::{BoxFuture, ToolError, ToolOutput};
 
@@ -102,21 +102,21 @@ pub(super) mod traits {
 
     impl<T, E> Unsettled<Result<T, E>> for &&&&Tag<Result<T, E>> {
         fn output(self, _: Result<T, E>) -> Result<ToolOutput, ToolError> {
-            nothing()
+            null_output()
         }
 
         fn finish<K>(self, _: Result<T, E>, _: &Call<'_>, _: impl NoItem<K>) -> Ending<'static> {
-            Ending::Now(nothing())
+            Ending::Now(null_output())
         }
     }
 
     impl<T, E> Unsettled<Option<Result<T, E>>> for &&&&Tag<Option<Result<T, E>>> {
         fn output(self, _: Option<Result<T, E>>) -> Result<ToolOutput, ToolError> {
-            nothing()
+            null_output()
         }
 
         fn finish<K>(self, _: Option<Result<T, E>>, _: &Call<'_>, _: impl NoItem<K>) -> Ending<'static> {
-            Ending::Now(nothing())
+            Ending::Now(null_output())
         }
     }
 
@@ -150,7 +150,7 @@ pub(super) mod traits {
             K: Together + 'c,
             F: FnMut(S::Item) -> Result<Part<K>, ToolError> + Send + 'c,
         {
-            Ending::Later(Box::pin(collect(stream, call.context(), item)))
+            Ending::Later(Box::pin(collect_items(stream, call.context(), item)))
         }
     }
 
@@ -326,7 +326,7 @@ macro_rules! outcome_sync {
 pub fn conclude(outcome: Result<Option<Ending<'_>>, ToolError>) -> Ending<'_> {
     match outcome {
         Ok(Some(ending)) => ending,
-        Ok(None) => Ending::Now(nothing()),
+        Ok(None) => Ending::Now(null_output()),
         Err(error) => Ending::Now(Err(error)),
     }
 }
@@ -335,7 +335,7 @@ pub fn conclude(outcome: Result<Option<Ending<'_>>, ToolError>) -> Ending<'_> {
 pub fn conclude_sync(
     outcome: Result<Option<Result<ToolOutput, ToolError>>, ToolError>,
 ) -> Result<ToolOutput, ToolError> {
-    outcome?.unwrap_or_else(nothing)
+    outcome?.unwrap_or_else(null_output)
 }
 
 /// Serialises a reference to a value as JSON, if its type supports it.
@@ -349,6 +349,6 @@ macro_rules! to_json {
 }
 
 /// Returns the result of `None`: the JSON value `null`.
-fn nothing() -> Result<ToolOutput, ToolError> {
+fn null_output() -> Result<ToolOutput, ToolError> {
     ToolOutput::json(&())
 }

@@ -5,7 +5,7 @@ use std::future::{Future, ready};
 use crate::{BoxFuture, ToolError};
 
 /// The result of the function, handled according to its type like the result of a tool.
-pub struct Added<T>(pub T);
+pub struct RequestAddition<T>(pub T);
 
 /// The conversion to the final result.
 pub trait Addition {
@@ -24,25 +24,25 @@ impl<E: Into<ToolError>> Addition for Result<(), E> {
     }
 }
 
-impl Added<()> {
+impl RequestAddition<()> {
     #[must_use]
     pub fn running(self) -> BoxFuture<'static, Result<(), ToolError>> {
         Box::pin(ready(Ok(())))
     }
 }
 
-impl<E: Into<ToolError>> Added<Result<(), E>> {
+impl<E: Into<ToolError>> RequestAddition<Result<(), E>> {
     pub fn running(self) -> BoxFuture<'static, Result<(), ToolError>> {
         Box::pin(ready(self.0.added()))
     }
 }
 
 /// The result of an `async` function.
-pub trait AddedLater {
+pub trait AsyncRequestAddition {
     fn running(self) -> BoxFuture<'static, Result<(), ToolError>>;
 }
 
-impl<F> AddedLater for Added<F>
+impl<F> AsyncRequestAddition for RequestAddition<F>
 where
     F: Future<Output: Addition> + Send + 'static,
 {

@@ -6,16 +6,16 @@ use tool_schema::__private::{Checked, Plain, Refusal};
 
 use super::{
     Call, Slot, Source,
-    slot::{Argued, Argument, optional_schema, schema, unfilled},
+    slot::{Argument, ModelParameter, optional_schema, schema, unfilled_slot_error},
 };
 use crate::ToolError;
 
 /// A borrowed list.
-pub struct Slice<T> {
+pub struct SliceSlot<T> {
     list: Option<Vec<T>>,
 }
 
-impl<T> Slice<T> {
+impl<T> SliceSlot<T> {
     pub(super) fn new() -> Self {
         Self { list: None }
     }
@@ -27,13 +27,13 @@ impl<T> Slice<T> {
 
     /// Borrows the list before the call.
     pub fn peek<'a>(&'a self, _: &'a Call<'_>) -> Result<&'a [T], ToolError> {
-        self.list.as_deref().ok_or_else(unfilled)
+        self.list.as_deref().ok_or_else(unfilled_slot_error)
     }
 }
 
-impl<T: Argument> Slot for Slice<T> {
+impl<T: Argument> Slot for SliceSlot<T> {
     fn source(&self) -> Source {
-        Source::Model(Argued::required(schema::<Vec<T>>, Plain::of::<Vec<T>>()))
+        Source::Model(ModelParameter::required(schema::<Vec<T>>, Plain::of::<Vec<T>>()))
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -47,9 +47,9 @@ impl<T: Argument> Slot for Slice<T> {
 }
 
 /// An optional borrowed list.
-pub struct OptionalSlice<T>(pub(super) Option<Vec<T>>);
+pub struct OptionalSliceSlot<T>(pub(super) Option<Vec<T>>);
 
-impl<T> OptionalSlice<T> {
+impl<T> OptionalSliceSlot<T> {
     /// Takes the list for the call.
     pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
         self.peek(call)
@@ -61,10 +61,10 @@ impl<T> OptionalSlice<T> {
     }
 }
 
-impl<T: Argument> Slot for OptionalSlice<T> {
+impl<T: Argument> Slot for OptionalSliceSlot<T> {
     fn source(&self) -> Source {
         let (schema, plain) = (optional_schema::<Option<Vec<T>>>, Plain::of::<Option<Vec<T>>>());
-        Source::Model(Argued { optional: true, ..Argued::required(schema, plain) })
+        Source::Model(ModelParameter { optional: true, ..ModelParameter::required(schema, plain) })
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -79,43 +79,43 @@ impl<T: Argument> Slot for OptionalSlice<T> {
 }
 
 /// A list, or the function that creates the default `V`.
-pub struct ListOr<T, V> {
-    list: OptionalSlice<T>,
+pub struct DefaultSliceSlot<T, V> {
+    list: OptionalSliceSlot<T>,
     make: fn() -> V,
     json: fn(&V) -> Option<Value>,
 }
 
-impl<T> Slice<T> {
+impl<T> SliceSlot<T> {
     /// Makes the parameter optional with the default `make`.
     #[must_use]
     pub fn or(
         self,
         make: fn() -> &'static [T],
         json: fn(&&'static [T]) -> Option<Value>,
-    ) -> ListOr<T, &'static [T]>
+    ) -> DefaultSliceSlot<T, &'static [T]>
     where
         T: 'static,
     {
-        ListOr { list: OptionalSlice(None), make, json }
+        DefaultSliceSlot { list: OptionalSliceSlot(None), make, json }
     }
 }
 
-impl<T> OptionalSlice<T> {
+impl<T> OptionalSliceSlot<T> {
     /// Sets the default `make`.
     #[must_use]
     pub fn or(
         self,
         make: fn() -> Option<&'static [T]>,
         json: fn(&Option<&'static [T]>) -> Option<Value>,
-    ) -> ListOr<T, Option<&'static [T]>>
+    ) -> DefaultSliceSlot<T, Option<&'static [T]>>
     where
         T: 'static,
     {
-        ListOr { list: self, make, json }
+        DefaultSliceSlot { list: self, make, json }
     }
 }
 
-impl<T> ListOr<T, &'static [T]> {
+impl<T> DefaultSliceSlot<T, &'static [T]> {
     /// Takes the list for the call.
     pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<&'a [T], ToolError> {
         self.peek(call)
@@ -127,7 +127,7 @@ impl<T> ListOr<T, &'static [T]> {
     }
 }
 
-impl<T> ListOr<T, Option<&'static [T]>> {
+impl<T> DefaultSliceSlot<T, Option<&'static [T]>> {
     /// Takes the list for the call.
     pub fn get<'a>(&'a mut self, call: &'a Call<'_>) -> Result<Option<&'a [T]>, ToolError> {
         self.peek(call)
@@ -139,10 +139,10 @@ impl<T> ListOr<T, Option<&'static [T]>> {
     }
 }
 
-impl<T: Argument, V> Slot for ListOr<T, V> {
+impl<T: Argument, V> Slot for DefaultSliceSlot<T, V> {
     fn source(&self) -> Source {
         let mut source = self.list.source();
-        if let Source::Model(Argued { default, .. }) = &mut source {
+        if let Source::Model(ModelParameter { default, .. }) = &mut source {
             *default = (self.json)(&(self.make)());
         }
         source

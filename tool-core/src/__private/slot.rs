@@ -1,6 +1,6 @@
 //! One slot for each parameter of a function; it determines the source of the value and stores it until the call.
 //!
-//! The kind of slot is selected by traits of the parameter's type, never by its spelling (see [`Of`](super::Of)). A
+//! The kind of slot is selected by traits of the parameter's type, never by its spelling (see [`TypeProbe`](super::TypeProbe)). A
 //! slot is filled while the arguments are decoded, and emptied when the function is called.
 
 use std::{any::TypeId, mem::discriminant};
@@ -12,14 +12,14 @@ use tool_schema::__private::{Checked, Plain, Refusal, without_null};
 
 use super::{
     Call,
-    text::{Borrowed, Reading, TextView},
+    text::{ArgumentText, TextSeed, TextView},
 };
 use crate::{Dependency, ErrorKind, ToolContext, ToolError};
 
 /// The source of a parameter's value.
 pub enum Source {
     /// The model: a property of the arguments, or the whole arguments.
-    Model(Argued),
+    Model(ModelParameter),
     /// The program.
     Program(Dependency),
     /// The call itself.
@@ -27,7 +27,7 @@ pub enum Source {
 }
 
 /// A parameter that the model fills.
-pub struct Argued {
+pub struct ModelParameter {
     pub(super) schema: fn(&mut SchemaGenerator) -> Schema,
     /// The same schema, if it is constant.
     pub(super) plain: Option<&'static Plain>,
@@ -40,7 +40,7 @@ pub struct Argued {
     pub(super) fills: Option<bool>,
 }
 
-impl Argued {
+impl ModelParameter {
     pub(super) fn required(
         schema: fn(&mut SchemaGenerator) -> Schema,
         plain: Option<&'static Plain>,
@@ -77,7 +77,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Argument for T {}
 
 /// A type whose default may be written as a string.
 #[diagnostic::on_unimplemented(
-    message = "the default of a `{Self}` cannot be a string; write a value of type `{Self}`",
+    message = "a string cannot be the default of `{Self}`; write a value of type `{Self}`",
     label = "expected `{Self}`, found a string"
 )]
 pub trait DefaultFromText: Sized {
@@ -109,19 +109,19 @@ pub trait Provides: Send + Sync + 'static {}
 impl<T: ?Sized + Send + Sync + 'static> Provides for T {}
 
 /// An owned value.
-pub struct Owned<T> {
+pub struct OwnedSlot<T> {
     value: Option<T>,
     /// The function that returns the value of an absent property.
     absent: Option<fn() -> T>,
-    default: Option<Otherwise<T>>,
+    default: Option<SlotDefault<T>>,
 }
 
-struct Otherwise<T> {
+struct SlotDefault<T> {
     make: fn() -> T,
     json: fn(&T) -> Option<Value>,
 }
 
-impl<T> Owned<T> {
+impl<T> OwnedSlot<T> {
     pub(super) fn new(absent: Option<fn() -> T>) -> Self {
         Self { value: None, absent, default: None }
     }
@@ -129,18 +129,18 @@ impl<T> Owned<T> {
     /// Makes the parameter optional with the default `make`.
     #[must_use]
     pub fn or(mut self, make: fn() -> T, json: fn(&T) -> Option<Value>) -> Self {
-        self.default = Some(Otherwise { make, json });
+        self.default = Some(SlotDefault { make, json });
         self
     }
 
     /// Takes the value for the call.
     pub fn get(&mut self, _: &Call<'_>) -> Result<T, ToolError> {
-        self.value.take().ok_or_else(unfilled)
+        self.value.take().ok_or_else(unfilled_slot_error)
     }
 
     /// Borrows the value before the call.
     pub fn peek(&self, _: &Call<'_>) -> Result<&T, ToolError> {
-        self.value.as_ref().ok_or_else(unfilled)
+        self.value.as_ref().ok_or_else(unfilled_slot_error)
     }
 
     /// Returns `true` if `value` is `None`, which equals an absent property.
@@ -150,11 +150,11 @@ impl<T> Owned<T> {
 }
 
 /// The error of a slot that is read twice, which is a bug of the expansion: the decoder fills every slot or fails.
-pub(super) fn unfilled() -> ToolError {
+pub(super) fn unfilled_slot_error() -> ToolError {
     ToolError::new(ErrorKind::Unavailable, "a parameter was read twice")
 }
 
-impl<T: Argument> Slot for Owned<T> {
+impl<T: Argument> Slot for OwnedSlot<T> {
     fn source(&self) -> Source {
         let evaluate = || self.default.as_ref().and_then(|default| (default.json)(&(default.make)()));
         let default = evaluate();
@@ -164,7 +164,7 @@ impl<T: Argument> Slot for Owned<T> {
         let is_optional = self.absent.is_some();
         let plain = Plain::of::<T>().filter(|it| it.is_option() == is_optional);
         let optional = is_optional || self.default.is_some();
-        Source::Model(Argued { schema, plain, optional, default, fills })
+        Source::Model(ModelParameter { schema, plain, optional, default, fills })
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -203,23 +203,23 @@ pub(super) fn optional_schema<T: JsonSchema>(generator: &mut SchemaGenerator) ->
 }
 
 /// The whole arguments as one value.
-pub struct Whole<T>(pub(super) Option<T>);
+pub struct WholeSlot<T>(pub(super) Option<T>);
 
-impl<T> Whole<T> {
+impl<T> WholeSlot<T> {
     /// Takes the value for the call.
     pub fn get(&mut self, _: &Call<'_>) -> Result<T, ToolError> {
-        self.0.take().ok_or_else(unfilled)
+        self.0.take().ok_or_else(unfilled_slot_error)
     }
 
     /// Borrows the value before the call.
     pub fn peek(&self, _: &Call<'_>) -> Result<&T, ToolError> {
-        self.0.as_ref().ok_or_else(unfilled)
+        self.0.as_ref().ok_or_else(unfilled_slot_error)
     }
 }
 
-impl<T: Argument> Slot for Whole<T> {
+impl<T: Argument> Slot for WholeSlot<T> {
     fn source(&self) -> Source {
-        Source::Model(Argued::required(schema::<T>, None))
+        Source::Model(ModelParameter::required(schema::<T>, None))
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
@@ -234,7 +234,7 @@ impl<T: Argument> Slot for Whole<T> {
 
 /// A borrowed view of a string in the arguments.
 pub struct TextSlot<V: TextView> {
-    text: Option<Borrowed>,
+    text: Option<ArgumentText>,
     default: Option<fn() -> V::View<'static>>,
 }
 
@@ -250,9 +250,9 @@ impl<V: TextView> TextSlot<V> {
         self
     }
 
-    fn otherwise(&self) -> Option<Borrowed> {
+    fn default_text(&self) -> Option<ArgumentText> {
         let default = self.default.and_then(|make| V::text(make()));
-        default.map(|text| Borrowed::Decoded(text.into_owned()))
+        default.map(|text| ArgumentText::Decoded(text.into_owned()))
     }
 
     /// Returns the view for the call.
@@ -262,7 +262,7 @@ impl<V: TextView> TextSlot<V> {
 
     /// Returns the view before the call.
     pub fn peek<'a>(&'a self, call: &'a Call<'_>) -> Result<V::View<'a>, ToolError> {
-        V::view(self.text.as_ref().map(|text| text.get(call.text()))).ok_or_else(unfilled)
+        V::view(self.text.as_ref().map(|text| text.get(call.text()))).ok_or_else(unfilled_slot_error)
     }
 }
 
@@ -274,16 +274,16 @@ impl<V: TextView> Slot for TextSlot<V> {
         let fills = default.is_some().then(|| evaluate() == default);
         let optional = V::OPTIONAL || self.default.is_some();
         let (schema, plain) = (schema::<String>, Plain::of::<String>());
-        Source::Model(Argued { schema, plain, optional, default, fills })
+        Source::Model(ModelParameter { schema, plain, optional, default, fills })
     }
 
     fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), Refusal> {
-        self.text = Some(Reading { text }.deserialize(source)?);
+        self.text = Some(TextSeed { text }.deserialize(source)?);
         Ok(())
     }
 
     fn leave_out(&mut self) -> bool {
-        self.text = self.otherwise();
+        self.text = self.default_text();
         V::OPTIONAL || self.text.is_some()
     }
 }
@@ -292,18 +292,18 @@ impl<V: TextView> Slot for TextSlot<V> {
 ///
 /// It stores a function created under the bound, instead of repeating the bound, so that an unsupported type causes a
 /// single error, at the place where the slot is created.
-pub struct TheProvided<T: ?Sized> {
+pub struct ProvidedSlot<T: ?Sized> {
     find: fn(&ToolContext) -> Result<&T, ToolError>,
     needed: fn() -> Dependency,
 }
 
-impl<T: ?Sized + Provides> TheProvided<T> {
+impl<T: ?Sized + Provides> ProvidedSlot<T> {
     pub(super) fn new() -> Self {
         Self { find: ToolContext::require::<T>, needed: Dependency::of::<T> }
     }
 }
 
-impl<T: ?Sized> TheProvided<T> {
+impl<T: ?Sized> ProvidedSlot<T> {
     /// Returns the value for the call.
     pub fn get<'a>(&mut self, call: &'a Call<'_>) -> Result<&'a T, ToolError> {
         self.peek(call)
@@ -315,7 +315,7 @@ impl<T: ?Sized> TheProvided<T> {
     }
 }
 
-impl<T: ?Sized> Slot for TheProvided<T> {
+impl<T: ?Sized> Slot for ProvidedSlot<T> {
     fn source(&self) -> Source {
         Source::Program((self.needed)())
     }

@@ -12,14 +12,14 @@ use serde::{
 
 /// A string within the arguments' text, or decoded from it.
 #[derive(Debug)]
-pub(super) enum Borrowed {
+pub(super) enum ArgumentText {
     Part(Range<usize>),
     Decoded(String),
 }
 
-impl Borrowed {
+impl ArgumentText {
     /// Stores `part` by its range in `text`.
-    fn part(part: &str, text: &str) -> Self {
+    fn of_part(part: &str, text: &str) -> Self {
         let start = part.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
         let range = start..start.wrapping_add(part.len());
         match text.get(range.clone()) {
@@ -30,7 +30,7 @@ impl Borrowed {
 
     pub(super) fn get<'a>(&'a self, text: &'a str) -> &'a str {
         match self {
-            // In range: created by `part` from the same text.
+            // In range: created by `of_part` from the same text.
             Self::Part(part) => text.get(part.clone()).unwrap_or_default(),
             Self::Decoded(text) => text,
         }
@@ -38,35 +38,35 @@ impl Borrowed {
 }
 
 /// Reads a string within `text`.
-pub(super) struct Reading<'t> {
+pub(super) struct TextSeed<'t> {
     pub(super) text: &'t str,
 }
 
-impl<'t> DeserializeSeed<'t> for Reading<'t> {
-    type Value = Borrowed;
+impl<'t> DeserializeSeed<'t> for TextSeed<'t> {
+    type Value = ArgumentText;
 
     fn deserialize<D: Deserializer<'t>>(self, decoder: D) -> Result<Self::Value, D::Error> {
         decoder.deserialize_str(self)
     }
 }
 
-impl<'t> Visitor<'t> for Reading<'t> {
-    type Value = Borrowed;
+impl<'t> Visitor<'t> for TextSeed<'t> {
+    type Value = ArgumentText;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
     }
 
     fn visit_borrowed_str<E: Error>(self, part: &'t str) -> Result<Self::Value, E> {
-        Ok(Borrowed::part(part, self.text))
+        Ok(ArgumentText::of_part(part, self.text))
     }
 
     fn visit_str<E: Error>(self, decoded: &str) -> Result<Self::Value, E> {
-        Ok(Borrowed::Decoded(decoded.to_owned()))
+        Ok(ArgumentText::Decoded(decoded.to_owned()))
     }
 
     fn visit_string<E: Error>(self, decoded: String) -> Result<Self::Value, E> {
-        Ok(Borrowed::Decoded(decoded))
+        Ok(ArgumentText::Decoded(decoded))
     }
 }
 

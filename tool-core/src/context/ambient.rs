@@ -41,7 +41,7 @@ pub fn within_grace<T>(grace: Duration, body: impl FnOnce() -> T) -> T {
     body()
 }
 
-pub(super) fn current() -> Option<CallId> {
+pub(super) fn current_call_id() -> Option<CallId> {
     CURRENT.with(|current| {
         let id = current.take();
         current.set(id.clone());

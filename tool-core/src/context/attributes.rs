@@ -7,10 +7,13 @@ use serde_json::{Map, Value};
 use super::ToolContext;
 
 /// The maximum number of attributes of a call.
-const MOST: usize = 64;
+const MAX_ATTRIBUTES: usize = 64;
 
-/// The maximum size in bytes of an attribute's name, and of its value as JSON.
-const LONGEST: (usize, usize) = (128, 4 * 1024);
+/// The maximum length of an attribute's name.
+const MAX_NAME_BYTES: usize = 128;
+
+/// The maximum length of an attribute's value as JSON.
+const MAX_VALUE_BYTES: usize = 4 * 1024;
 
 /// The attributes of a call so far.
 #[derive(Debug, Default)]
@@ -45,11 +48,11 @@ impl ToolContext {
     /// ```
     pub fn set_attribute(&self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) {
         let (name, value) = (name.into(), value.into());
-        let fits = name.len() <= LONGEST.0 && length(&value) <= LONGEST.1;
+        let fits = name.len() <= MAX_NAME_BYTES && json_length(&value) <= MAX_VALUE_BYTES;
         let call = self.shared();
         let call = call.call.as_ref().unwrap_or(call);
         let mut attributes = call.attributes.lock().unwrap_or_else(PoisonError::into_inner);
-        if fits && (attributes.set.len() < MOST || attributes.set.contains_key(&*name)) {
+        if fits && (attributes.set.len() < MAX_ATTRIBUTES || attributes.set.contains_key(&*name)) {
             attributes.set.insert(name.into_owned(), value);
         } else {
             attributes.dropped = attributes.dropped.saturating_add(1);
@@ -67,7 +70,7 @@ impl ToolContext {
     }
 }
 
-fn length(value: &Value) -> usize {
+fn json_length(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
         other => serde_json::to_vec(other).map_or(usize::MAX, |json| json.len()),

@@ -78,7 +78,7 @@ impl Account {
         std::iter::successors(Some(self), |account| account.above.as_deref())
     }
 
-    fn used(&self, item: Item) -> &AtomicU64 {
+    fn used_counter(&self, item: Item) -> &AtomicU64 {
         match item {
             Item::Call => &self.calls,
             Item::Round => &self.rounds,
@@ -96,41 +96,41 @@ impl Account {
     }
 
     fn has_room(&self, item: Item) -> Result<(), ToolError> {
-        let is_full = |level: &&Self| level.used(item).load(Ordering::Relaxed) >= level.limit(item);
-        self.levels().find(is_full).map_or(Ok(()), |level| Err(level.over(item)))
+        let is_full = |level: &&Self| level.used_counter(item).load(Ordering::Relaxed) >= level.limit(item);
+        self.levels().find(is_full).map_or(Ok(()), |level| Err(level.over_budget_error(item)))
     }
 
     /// Takes one `item` from every level, or from none if one level is exhausted.
     fn take(&self, item: Item) -> Result<(), ToolError> {
         for (number, level) in self.levels().enumerate() {
             let one_more = |used: u64| used.checked_add(1).filter(|used| *used <= level.limit(item));
-            let taken = level.used(item).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+            let taken = level.used_counter(item).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
             if taken.is_err() {
                 for below in self.levels().take(number) {
-                    below.used(item).fetch_sub(1, Ordering::Relaxed);
+                    below.used_counter(item).fetch_sub(1, Ordering::Relaxed);
                 }
-                return Err(level.over(item));
+                return Err(level.over_budget_error(item));
             }
         }
         Ok(())
     }
 
     #[cold]
-    fn over(&self, item: Item) -> ToolError {
+    fn over_budget_error(&self, item: Item) -> ToolError {
         let limit = self.limit(item);
         let message = match item {
-            Item::Call => format!("the run may make {limit} {}", plural(limit, "call")),
-            Item::Round => format!("the run may take {limit} {}", plural(limit, "round")),
+            Item::Call => format!("the run may make {limit} {}", counted_word(limit, "call")),
+            Item::Round => format!("the run may take {limit} {}", counted_word(limit, "round")),
             Item::Tokens => {
                 let used = self.tokens.load(Ordering::Relaxed);
-                format!("the run may use {limit} {}, and has used {used}", plural(limit, "token"))
+                format!("the run may use {limit} {}, and has used {used}", counted_word(limit, "token"))
             }
         };
         ToolError::new(ErrorKind::OverBudget, message)
     }
 }
 
-fn plural(count: u64, word: &str) -> String {
+fn counted_word(count: u64, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
@@ -162,7 +162,7 @@ impl RunContext {
     #[must_use]
     pub fn spent(&self) -> BudgetUsage {
         let Some(account) = &self.account else { return BudgetUsage::default() };
-        let used = |item| account.used(item).load(Ordering::Relaxed);
+        let used = |item| account.used_counter(item).load(Ordering::Relaxed);
         BudgetUsage { calls: used(Item::Call), rounds: used(Item::Round), tokens: used(Item::Tokens) }
     }
 
@@ -215,7 +215,7 @@ impl RunContext {
             let before = level.tokens.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
             let used = before.unwrap_or(u64::MAX).saturating_add(tokens);
             if used > level.limit(Item::Tokens) && over.is_none() {
-                over = Some(level.over(Item::Tokens));
+                over = Some(level.over_budget_error(Item::Tokens));
             }
         }
         over.map_or(Ok(()), Err)

@@ -36,7 +36,7 @@ impl ToolContext {
     /// It is not the answer to a [question of the tool's body](Self::request_confirmation).
     #[must_use]
     pub fn approval(&self) -> Option<&ConfirmationAnswer> {
-        self.carried.as_ref()?.approval.as_ref()
+        self.rare.as_ref()?.approval.as_ref()
     }
 
     /// Returns the answer to the last question of the tool's own body; `None` if the body has not
@@ -61,7 +61,7 @@ impl ToolContext {
     /// ```
     #[must_use]
     pub fn confirmation(&self) -> Option<&ConfirmationAnswer> {
-        self.carried.as_ref()?.confirmations.last().map(|it| &it.answer)
+        self.rare.as_ref()?.confirmations.last().map(|it| &it.answer)
     }
 
     /// Returns the answer to the question that the tool's body asked with this `hint` and `payload`; `None` if it has
@@ -95,7 +95,7 @@ impl ToolContext {
         let is_meant = |it: &&Confirmation| {
             it.question.as_ref().is_some_and(|(asked, with)| asked == hint && with == payload)
         };
-        self.carried.as_ref()?.confirmations.iter().rev().find(is_meant).map(|it| &it.answer)
+        self.rare.as_ref()?.confirmations.iter().rev().find(is_meant).map(|it| &it.answer)
     }
 
     /// Returns the error by which a tool asks a person a question: `hint` is the question, and the program shows

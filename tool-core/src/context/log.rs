@@ -6,7 +6,7 @@ use super::{LogLevel, LogLine, ToolContext};
 
 impl ToolContext {
     /// Writes `line` to `tracing`.
-    pub(super) fn trace(&self, line: &LogLine) {
+    pub(super) fn trace_line(&self, line: &LogLine) {
         macro_rules! event {
             ($level:expr) => {
                 tracing::event!(

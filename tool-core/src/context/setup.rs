@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Attempted, CallAddress, CallId, CallSink, Confirmation, ConfirmationAnswer, ProvidedValues, RunContext,
-    Shared, ToolContext, lock,
+    AttemptState, CallAddress, CallId, CallSink, Confirmation, ConfirmationAnswer, ProvidedValues,
+    RunContext, Shared, ToolContext, lock_actions,
 };
 use crate::{Actions, Resource, State, ToolError, ToolName, ToolOutput, state::patch};
 
@@ -54,7 +54,7 @@ impl ToolContext {
             provided,
             sink: None,
             run: None,
-            carried: None,
+            rare: None,
             shared: OnceLock::new(),
             above,
             state: None,
@@ -98,7 +98,7 @@ impl ToolContext {
     #[doc(hidden)]
     pub fn forget_asked(&self) {
         if let Some(shared) = self.shared.get() {
-            shared.asked.store(false, Ordering::Relaxed);
+            shared.token_requested.store(false, Ordering::Relaxed);
         }
     }
 
@@ -106,7 +106,8 @@ impl ToolContext {
     #[doc(hidden)]
     #[must_use]
     pub fn wants_grace(&self) -> bool {
-        self.shared.get().is_some_and(|shared| shared.asked.load(Ordering::Relaxed)) && !self.has_streamed()
+        self.shared.get().is_some_and(|shared| shared.token_requested.load(Ordering::Relaxed))
+            && !self.has_streamed()
     }
 
     /// Creates a context for a unit test: a tool named `test`, no provided values, no listener.
@@ -142,19 +143,19 @@ impl ToolContext {
     #[doc(hidden)]
     pub fn confirm(&mut self, hint: &str, payload: &Value, answer: ConfirmationAnswer) {
         let question = Some((hint.to_owned(), payload.clone()));
-        self.carried.get_or_insert_default().confirmations.push(Confirmation { question, answer });
+        self.rare.get_or_insert_default().confirmations.push(Confirmation { question, answer });
     }
 
     /// Sets the answer like [`with_approval`](Self::with_approval), in place.
     #[doc(hidden)]
     pub fn approve(&mut self, answer: ConfirmationAnswer) {
-        self.carried.get_or_insert_default().approval = Some(answer);
+        self.rare.get_or_insert_default().approval = Some(answer);
     }
 
     /// Sets the address of a call that was open: it arrived earlier, and possibly in another run.
     #[doc(hidden)]
     pub fn arrived_at(&mut self, address: CallAddress) {
-        self.carried.get_or_insert_default().address = Some(address);
+        self.rare.get_or_insert_default().address = Some(address);
     }
 
     /// Sets the id that the model gave the call.
@@ -196,15 +197,15 @@ impl ToolContext {
                 ..Shared::default()
             })),
             above: Some(Arc::new(self.token().clone())),
-            ..self.copied()
+            ..self.copy_for_attempt()
         }
     }
 
-    pub(super) fn attempted(&self) -> &Arc<Attempted> {
+    pub(super) fn attempt_state(&self) -> &Arc<AttemptState> {
         self.attempted.get_or_init(|| {
             let before = self.state.clone().or_else(|| Some(self.run.as_ref()?.state()));
             let state = before.map(State::new).unwrap_or_default();
-            Arc::new(Attempted { state, actions: Mutex::new(Some(Actions::default())) })
+            Arc::new(AttemptState { state, actions: Mutex::new(Some(Actions::default())) })
         })
     }
 
@@ -229,7 +230,7 @@ impl ToolContext {
 
     /// Marks the call as streaming.
     pub(crate) fn begin_stream(&self) {
-        self.shared().set(|shared| &shared.streams);
+        self.shared().set_flag(|shared| &shared.streams);
     }
 
     /// Returns `true` if a stream has begun, whose items may have been shown.
@@ -249,14 +250,14 @@ impl ToolContext {
     /// Sets the metadata that the caller sent with the call, outside the arguments.
     #[must_use]
     pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
-        self.carried.get_or_insert_default().meta = Some(meta);
+        self.rare.get_or_insert_default().meta = Some(meta);
         self
     }
 
     /// Sets the documents that the caller sent with the call.
     #[must_use]
     pub fn with_resources(mut self, resources: Vec<Resource>) -> Self {
-        self.carried.get_or_insert_default().resources = resources;
+        self.rare.get_or_insert_default().resources = resources;
         self
     }
 
@@ -264,7 +265,7 @@ impl ToolContext {
     #[must_use]
     pub fn with_confirmation(mut self, answer: ConfirmationAnswer) -> Self {
         let confirmation = Confirmation { question: None, answer };
-        self.carried.get_or_insert_default().confirmations.push(confirmation);
+        self.rare.get_or_insert_default().confirmations.push(confirmation);
         self
     }
 
@@ -318,14 +319,14 @@ impl ToolContext {
 /// Adds the actions that an attempt requested to its output.
 #[inline(never)]
 fn with_requested(
-    attempted: &Attempted,
+    attempted: &AttemptState,
     result: Result<ToolOutput, ToolError>,
 ) -> Result<ToolOutput, ToolError> {
     let changes = attempted.state.close();
-    let asked = lock(&attempted.actions).take();
+    let requested = lock_actions(&attempted.actions).take();
     let mut output = result?;
-    if let Some(mut actions) = asked.filter(|_| !output.is_failure()) {
-        patch::follow(&mut actions.state, changes);
+    if let Some(mut actions) = requested.filter(|_| !output.is_failure()) {
+        patch::extend_patch(&mut actions.state, changes);
         if let Some(own) = output.actions() {
             actions.follow(own.clone());
         }

@@ -175,11 +175,11 @@ impl Progress {
     #[must_use]
     pub fn of(mut self, total: f64) -> Self {
         self.total = Some(total);
-        self.settled()
+        self.without_invalid_total()
     }
 
     /// Removes an invalid total.
-    pub(super) fn settled(mut self) -> Self {
+    pub(super) fn without_invalid_total(mut self) -> Self {
         self.total = self.total.filter(|total| *total > 0.0 && total.is_finite());
         self
     }

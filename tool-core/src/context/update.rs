@@ -74,7 +74,7 @@ impl ToolContext {
             let message = format!("the progress of a call is a finite number, not {}", progress.done);
             return Err(ToolError::bad_parameter(message));
         }
-        self.sink.as_ref().map_or(Ok(()), |sink| sink.progress(progress.settled()))
+        self.sink.as_ref().map_or(Ok(()), |sink| sink.progress(progress.without_invalid_total()))
     }
 
     /// Writes a line to the log of the call, for listeners and never for the model, and to `tracing` (target `tool`,
@@ -84,7 +84,7 @@ impl ToolContext {
     ///
     /// Returns an error if the line could not be delivered to a receiver.
     pub fn log(&self, line: LogLine) -> Result<(), ToolError> {
-        self.trace(&line);
+        self.trace_line(&line);
         self.sink.as_ref().map_or(Ok(()), |sink| sink.log(line))
     }
 

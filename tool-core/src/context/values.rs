@@ -21,14 +21,14 @@ impl Values {
         key: &str,
         make: impl FnOnce() -> T,
     ) -> Arc<T> {
-        let kept = |value: Arc<dyn Any + Send + Sync>| value.downcast().ok();
-        if let Some(value) = self.get(key).and_then(kept) {
+        let typed = |value: Arc<dyn Any + Send + Sync>| value.downcast().ok();
+        if let Some(value) = self.get(key).and_then(typed) {
             return value;
         }
         // Created and dropped outside the lock, since user code may access the run.
         let made = Arc::new(make());
         let mut values = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = values.get(key).cloned().and_then(kept) {
+        if let Some(value) = values.get(key).cloned().and_then(typed) {
             return value;
         }
         let _before = values.insert(key.to_owned(), Arc::clone(&made) as _);

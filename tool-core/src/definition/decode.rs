@@ -79,13 +79,13 @@ impl ToolDefinition {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        self.plan().canonical(arguments).map_err(|error| self.explained(error.into()))
+        self.plan().canonical(arguments).map_err(|error| self.explained_error(error.into()))
     }
 
     /// Reads `arguments` with `take`; afterwards they contain the text that was read.
     #[inline]
     pub(crate) fn read(&self, arguments: &mut Arguments<'_>, take: impl Take) -> Result<(), ToolError> {
-        self.plan().read(arguments, take).map_err(|error| self.explained(error.into()))?;
+        self.plan().read(arguments, take).map_err(|error| self.explained_error(error.into()))?;
         self.hide_in(arguments);
         Ok(())
     }
@@ -113,13 +113,13 @@ impl ToolDefinition {
     /// a secret.
     #[doc(hidden)]
     pub fn annotated<'a>(&self, read: Result<Arguments<'a>, ToolError>) -> Result<Arguments<'a>, ToolError> {
-        let mut arguments = read.map_err(|error| self.explained(error))?;
+        let mut arguments = read.map_err(|error| self.explained_error(error))?;
         self.hide_in(&mut arguments);
         Ok(arguments)
     }
 
     #[cold]
-    fn explained(&self, error: ToolError) -> ToolError {
+    fn explained_error(&self, error: ToolError) -> ToolError {
         let error =
             error.of_tool(self.name().to_string()).with_shared_example(self.shared_example().cloned());
         if !self.has_secret() {

@@ -15,35 +15,35 @@ impl ToolError {
             return feedback.clone();
         }
         let message = self.message();
-        let tool = &*shortened(self.tool().unwrap_or("?"), NAMED);
+        let tool = &*shortened_text(self.tool().unwrap_or("?"), MAX_NAME_CHARS);
         match self.kind() {
             ErrorKind::Failed => message.into_owned(),
-            ErrorKind::NotFound => or(message, "Not found"),
-            ErrorKind::BadParameter => or(message, "Bad parameter"),
-            ErrorKind::NotImplemented => or(message, "Not implemented"),
-            ErrorKind::Conflict => or(message, "Conflict"),
-            ErrorKind::Internal => or(message, "Internal error"),
+            ErrorKind::NotFound => message_or(message, "Not found"),
+            ErrorKind::BadParameter => message_or(message, "Bad parameter"),
+            ErrorKind::NotImplemented => message_or(message, "Not implemented"),
+            ErrorKind::Conflict => message_or(message, "Conflict"),
+            ErrorKind::Internal => message_or(message, "Internal error"),
             ErrorKind::UnknownTool => {
                 let mut text = format!("Tool not found: {tool}");
                 if !self.inner.suggestions.is_empty() {
                     text.push_str("\nDid you mean ");
-                    text.push_str(&alternatives(&self.inner.suggestions));
+                    text.push_str(&joined_alternatives(&self.inner.suggestions));
                     text.push('?');
                 }
                 text
             }
             ErrorKind::InvalidArguments => self.argument_feedback(&message),
-            ErrorKind::Incomplete => prefixed("Incomplete", &message) + ". Nothing was executed.",
+            ErrorKind::Incomplete => with_prefix("Incomplete", &message) + ". Nothing was executed.",
             ErrorKind::Cancelled => "Cancelled".to_owned(),
-            ErrorKind::Denied => prefixed("Denied", &message),
-            ErrorKind::ApprovalRequired => prefixed("Approval required", &message),
-            ErrorKind::Skipped => prefixed("Skipped", &message),
-            ErrorKind::Unavailable => prefixed("Tool unavailable", &message),
-            ErrorKind::TimedOut => prefixed("Timed out", &message),
-            ErrorKind::Panicked => prefixed(&format!("The tool {tool} panicked"), &message),
-            ErrorKind::InvalidOutput => prefixed("Invalid output", &message),
-            ErrorKind::OverBudget => prefixed("Over budget", &message) + ". Nothing was executed.",
-            ErrorKind::Stopped => prefixed("Stopped", &message),
+            ErrorKind::Denied => with_prefix("Denied", &message),
+            ErrorKind::ApprovalRequired => with_prefix("Approval required", &message),
+            ErrorKind::Skipped => with_prefix("Skipped", &message),
+            ErrorKind::Unavailable => with_prefix("Tool unavailable", &message),
+            ErrorKind::TimedOut => with_prefix("Timed out", &message),
+            ErrorKind::Panicked => with_prefix(&format!("The tool {tool} panicked"), &message),
+            ErrorKind::InvalidOutput => with_prefix("Invalid output", &message),
+            ErrorKind::OverBudget => with_prefix("Over budget", &message) + ". Nothing was executed.",
+            ErrorKind::Stopped => with_prefix("Stopped", &message),
         }
     }
 
@@ -61,23 +61,23 @@ impl ToolError {
     /// Formats violations and example in at most 8 KiB: up to half for the violations, and the example if there is
     /// room.
     fn argument_feedback(&self, message: &str) -> String {
-        const MOST: usize = 8 * 1024;
+        const MAX_FEEDBACK_BYTES: usize = 8 * 1024;
         const EXAMPLE: &str = "\nArguments that fit, for example: ";
-        const LAST: &str = "\nNothing was executed.";
+        const NOTHING_EXECUTED: &str = "\nNothing was executed.";
         let mut text = match (self.violations(), self.report().total()) {
-            ([], _) => prefixed("Invalid arguments", &shortened(message, MOST / 8)),
+            ([], _) => with_prefix("Invalid arguments", &shortened_text(message, MAX_FEEDBACK_BYTES / 8)),
             ([only], 1) => format!("Invalid arguments: {only}"),
-            _ => format!("Invalid arguments:{}", self.report().lines(MOST / 2)),
+            _ => format!("Invalid arguments:{}", self.report().lines(MAX_FEEDBACK_BYTES / 2)),
         };
         let example_length = self.inner.example.as_ref().map_or(0, |example| example.text().len());
-        text.reserve(example_length.min(MOST) + 2 * ECHOED);
+        text.reserve(example_length.min(MAX_FEEDBACK_BYTES) + 2 * MAX_ECHOED_CHARS);
         if let Some(arguments) = self.inner.arguments.as_ref().filter(|_| self.inner.echo) {
             text.push_str("\nReceived: ");
-            text.push_str(&shortened(arguments, ECHOED));
+            text.push_str(&shortened_text(arguments, MAX_ECHOED_CHARS));
         }
         if let Some(example) = &self.inner.example {
             let example = example.text();
-            if text.len() + EXAMPLE.len() + example.len() + LAST.len() <= MOST {
+            if text.len() + EXAMPLE.len() + example.len() + NOTHING_EXECUTED.len() <= MAX_FEEDBACK_BYTES {
                 text.push_str(EXAMPLE);
                 text.push_str(example);
             } else {
@@ -87,13 +87,13 @@ impl ToolError {
                 ));
             }
         }
-        text.push_str(LAST);
+        text.push_str(NOTHING_EXECUTED);
         text
     }
 }
 
 /// Formats as `a`, `b` or `c`, in backticks.
-fn alternatives(names: &[ToolName]) -> String {
+fn joined_alternatives(names: &[ToolName]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
@@ -102,22 +102,22 @@ fn alternatives(names: &[ToolName]) -> String {
 }
 
 /// Returns the tool's message, or the default of the kind if it is empty.
-fn or(message: Cow<'_, str>, words: &str) -> String {
+fn message_or(message: Cow<'_, str>, words: &str) -> String {
     if message.is_empty() { words.to_owned() } else { message.into_owned() }
 }
 
-fn prefixed(prefix: &str, message: &str) -> String {
+fn with_prefix(prefix: &str, message: &str) -> String {
     if message.is_empty() { prefix.to_owned() } else { format!("{prefix}: {message}") }
 }
 
 /// The maximum number of characters of the arguments that are repeated.
-const ECHOED: usize = 500;
+const MAX_ECHOED_CHARS: usize = 500;
 
 /// The maximum number of characters of a tool name that are shown.
-const NAMED: usize = 160;
+const MAX_NAME_CHARS: usize = 160;
 
 /// Truncates to about `most` characters and adds the length.
-fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+fn shortened_text(text: &str, most: usize) -> Cow<'_, str> {
     match beginning(text, most) {
         Some(start) => [start, &format!("… ({} bytes in all)", text.len())].concat().into(),
         None => text.into(),
@@ -132,7 +132,7 @@ impl fmt::Display for ToolError {
             None if self.kind() == ErrorKind::OverBudget => {
                 return write!(f, "the budget is used up: {}", self.inner.message);
             }
-            Some(tool) => write!(f, "tool {:?} ", shortened(tool, NAMED))?,
+            Some(tool) => write!(f, "tool {:?} ", shortened_text(tool, MAX_NAME_CHARS))?,
             None => f.write_str("tool ")?,
         }
         f.write_str(match self.kind() {

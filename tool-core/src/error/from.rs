@@ -38,7 +38,7 @@ impl ToolError {
         if let Some(ours) = view.downcast_ref::<Self>() {
             return ours.clone();
         }
-        let beneath = sources(view).find_map(|source| source.downcast_ref::<Self>()).cloned();
+        let beneath = source_chain(view).find_map(|source| source.downcast_ref::<Self>()).cloned();
         match beneath {
             Some(ours) => ours.wrapped_by(error),
             None => {
@@ -51,7 +51,7 @@ impl ToolError {
 }
 
 /// Returns `error` and the errors below it.
-fn sources<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+fn source_chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     iter::successors(Some(error), |&error| error.source())
 }
 
@@ -61,7 +61,7 @@ pub(super) fn is_transient(error: &(dyn Error + 'static)) -> bool {
         Some(ours) => Some(ours.is_retryable()),
         None => error.downcast_ref().is_some_and(is_temporary).then_some(true),
     };
-    sources(error).find_map(decision).unwrap_or(false)
+    source_chain(error).find_map(decision).unwrap_or(false)
 }
 
 /// Returns `true` for temporary errors: interrupted, timed out, or the connection was lost or refused.

@@ -63,7 +63,7 @@ impl Serialize for ToolError {
             tool: self.tool().map(str::to_owned),
             message: self.inner.message.to_string(),
             feedback: self.inner.feedback.clone(),
-            sources: self.inner.source.as_ref().map(Source::texts).unwrap_or_default(),
+            sources: self.inner.source.as_ref().map(Source::chain_texts).unwrap_or_default(),
             retryable: self.is_retryable(),
             violations: violations.to_vec(),
             violations_total: (violations.total() > violations.len()).then_some(violations.total()),
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for ToolError {
             .with_content(wire.content);
         let inner = &mut *error.inner;
         inner.tool = wire.tool.map(Into::into);
-        inner.source = Stored::of(wire.sources).map(Source::new);
+        inner.source = StoredSource::of(wire.sources).map(Source::new);
         inner.arguments = wire.arguments;
         inner.echo = !wire.hidden;
         inner.suggestions = wire.suggestions;
@@ -101,7 +101,7 @@ impl<'de> Deserialize<'de> for ToolError {
 
 impl Source {
     /// Returns the texts of the source, of its own source, and so on.
-    fn texts(&self) -> Vec<String> {
+    fn chain_texts(&self) -> Vec<String> {
         // The chain is user code; the part behind a panic is left out.
         let below = || {
             let below = self.as_error().and_then(Error::source);
@@ -116,12 +116,12 @@ impl Source {
 
 /// A deserialised source: its text.
 #[derive(Debug)]
-struct Stored {
+struct StoredSource {
     text: String,
-    source: Option<Box<Stored>>,
+    source: Option<Box<StoredSource>>,
 }
 
-impl Stored {
+impl StoredSource {
     fn of(texts: Vec<String>) -> Option<Box<dyn Error + Send + Sync>> {
         let chain = texts.into_iter().take(SOURCES).rev();
         let outermost = chain.fold(None, |source, text| Some(Box::new(Self { text, source })));
@@ -129,13 +129,13 @@ impl Stored {
     }
 }
 
-impl fmt::Display for Stored {
+impl fmt::Display for StoredSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Error for Stored {
+impl Error for StoredSource {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
     }

@@ -72,19 +72,19 @@ pub(crate) enum Node {
 impl Node {
     /// Prepares `value` for merging.
     pub(crate) fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, ToolError> {
-        shape::read(value).map_err(|reason| {
+        shape::read_node(value).map_err(|reason| {
             let message = format!("the result cannot be written as JSON: {reason}");
             ToolError::new(ErrorKind::InvalidOutput, message)
         })
     }
 
     /// Merges this with `later`.
-    pub(crate) fn merged(self, later: Self) -> Result<Self, ToolError> {
+    pub(crate) fn merge_with(self, later: Self) -> Result<Self, ToolError> {
         self.with(later).map_err(|clash| {
             let mut at = String::new();
             clash.at.iter().rev().for_each(|step| push_step(&mut at, step));
-            let place = if at.is_empty() { at } else { format!(" at {at}") };
-            let message = format!("the items of its stream cannot be merged{place}: {}", clash.what);
+            let location = if at.is_empty() { at } else { format!(" at {at}") };
+            let message = format!("the items of its stream cannot be merged{location}: {}", clash.what);
             ToolError::new(ErrorKind::InvalidOutput, message)
         })
     }
@@ -94,7 +94,7 @@ impl Node {
             (Self::Nothing, other) | (other, Self::Nothing) => other,
             (Self::Flag(_), Self::Flag(last)) => Self::Flag(last),
             (Self::Name(_), Self::Name(last)) => Self::Name(last),
-            (Self::Number(one), Self::Number(other)) => Self::Number(sum(&one, &other)?),
+            (Self::Number(one), Self::Number(other)) => Self::Number(exact_sum(&one, &other)?),
             (Self::Text(mut text), Self::Text(more)) => {
                 text.push_str(&more);
                 Self::Text(text)
@@ -107,13 +107,13 @@ impl Node {
                 map.extend(over);
                 Self::Map(map)
             }
-            (Self::Fields(fields), Self::Fields(more)) => Self::Fields(joined(fields, more)?),
+            (Self::Fields(fields), Self::Fields(more)) => Self::Fields(merge_fields(fields, more)?),
             (Self::Variant(one), Self::Variant(other)) if one == other => Self::Variant(one),
-            (one, other) => return Err(Clash::new(format!("{} and {}", one.kind(), other.kind()))),
+            (one, other) => return Err(Clash::new(format!("{} and {}", one.kind_name(), other.kind_name()))),
         })
     }
 
-    fn kind(&self) -> &'static str {
+    fn kind_name(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
             Self::Flag(_) => "a truth value",
@@ -171,7 +171,7 @@ impl Clash {
 }
 
 /// Merges two structs field by field; a field of only one of them is kept.
-fn joined(
+fn merge_fields(
     mut fields: Vec<(&'static str, Node)>,
     more: Vec<(&'static str, Node)>,
 ) -> Result<Vec<(&'static str, Node)>, Clash> {
@@ -190,7 +190,7 @@ fn joined(
 }
 
 /// Adds numbers, exactly if both are integers.
-fn sum(one: &Number, other: &Number) -> Result<Number, Clash> {
+fn exact_sum(one: &Number, other: &Number) -> Result<Number, Clash> {
     let sum = match (one.as_i128(), other.as_i128()) {
         (Some(one), Some(other)) => one.checked_add(other).and_then(|sum| {
             // Keeps 64 bits regardless of `serde_json`'s features, since not every reader supports more.

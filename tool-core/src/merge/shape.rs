@@ -10,7 +10,7 @@ use serde::{
 use super::Node;
 
 /// Converts `value`, field by field if it is a struct.
-pub(super) fn read<T: Serialize + ?Sized>(value: &T) -> Result<Node, NoFields> {
+pub(super) fn read_node<T: Serialize + ?Sized>(value: &T) -> Result<Node, NoFields> {
     let whole = || serde_json::to_value(value).map_err(|error| NoFields::Failed(error.to_string()));
     match value.serialize(Shape) {
         Ok(node) => Ok(node),
@@ -173,7 +173,7 @@ impl SerializeStruct for Fields {
         name: &'static str,
         value: &T,
     ) -> Result<(), NoFields> {
-        self.0.push((name, read(value)?));
+        self.0.push((name, read_node(value)?));
         Ok(())
     }
 

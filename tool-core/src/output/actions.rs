@@ -42,7 +42,7 @@ impl Actions {
         self.skip_summarization |= skip_summarization;
         self.escalate |= escalate;
         self.transfer = transfer.or(self.transfer.take());
-        patch::follow(&mut self.state, state);
+        patch::extend_patch(&mut self.state, state);
         for (name, version) in artifacts {
             let known = self.artifacts.get(&name).and_then(Value::as_u64);
             if known.is_none_or(|known| version.as_u64().is_none_or(|version| known < version)) {

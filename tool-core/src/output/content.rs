@@ -132,19 +132,19 @@ impl From<Bytes> for Content {
         let Some(kind) = infer::get(&data) else {
             return match String::from_utf8(data) {
                 Ok(text) => Self::text(text),
-                Err(error) => document(error.into_bytes(), "application/octet-stream"),
+                Err(error) => document_content(error.into_bytes(), "application/octet-stream"),
             };
         };
         let mime_type = kind.mime_type();
         match kind.matcher_type() {
             infer::MatcherType::Image => Self::image(data, mime_type),
             infer::MatcherType::Audio => Self::audio(data, mime_type),
-            _ => document(data, mime_type),
+            _ => document_content(data, mime_type),
         }
     }
 }
 
-fn document(data: Vec<u8>, mime_type: &str) -> Content {
+fn document_content(data: Vec<u8>, mime_type: &str) -> Content {
     let body = ResourceBody::Blob(Blob(data));
     Content::Resource { resource: Resource { uri: String::new(), mime_type: mime_type.to_owned(), body } }
 }

@@ -18,7 +18,9 @@ use serde_json::{Map, Value};
 use tool_schema::__private::json_text;
 
 use self::details::Details;
-pub(crate) use self::together::{appended, as_list, concluded, joined, listed, merged, plain};
+pub(crate) use self::together::{
+    append_blocks, as_list, conclude_with, join_texts, list_values, plain_value, with_extras_of,
+};
 pub use self::{
     actions::Actions,
     content::{Blob, Bytes, Content, Resource, ResourceBody},
@@ -147,7 +149,7 @@ impl ToolOutput {
     /// Sets details for user interfaces and logs, which a model never sees.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
-        self.extras().details = Some(Details::Ready(details));
+        self.extras_mut().details = Some(Details::Ready(details));
         self
     }
 
@@ -166,7 +168,7 @@ impl ToolOutput {
     /// ```
     #[must_use]
     pub fn with_details_from(mut self, make: impl FnOnce() -> Value + Send + 'static) -> Self {
-        self.extras().details = Some(Details::later(make));
+        self.extras_mut().details = Some(Details::made_later(make));
         self
     }
 
@@ -185,35 +187,35 @@ impl ToolOutput {
     /// ```
     #[must_use]
     pub fn with_meta(mut self, meta: Map<String, Value>) -> Self {
-        self.extras().meta = Some(meta);
+        self.extras_mut().meta = Some(meta);
         self
     }
 
     /// Sets the id of the run that the tool started to produce this output.
     #[must_use]
     pub fn with_child_run_id(mut self, id: impl Into<String>) -> Self {
-        self.extras().child_run_id = Some(id.into());
+        self.extras_mut().child_run_id = Some(id.into());
         self
     }
 
     /// Sets the id of the operation that continues after the call.
     #[must_use]
     pub fn with_operation_id(mut self, id: impl Into<String>) -> Self {
-        self.extras().operation_id = Some(id.into());
+        self.extras_mut().operation_id = Some(id.into());
         self
     }
 
     /// Sets the actions that the tool requests from the run.
     #[must_use]
     pub fn with_actions(mut self, actions: Actions) -> Self {
-        self.extras().actions = actions;
+        self.extras_mut().actions = actions;
         self
     }
 
     /// Sets the corrections that were applied to the arguments. Set by the code that makes the call, not by tools.
     #[must_use]
     pub fn with_corrections(mut self, corrections: Vec<Correction>) -> Self {
-        self.extras().corrections = corrections;
+        self.extras_mut().corrections = corrections;
         self
     }
 
@@ -221,7 +223,7 @@ impl ToolOutput {
     /// [`ToolError`].
     #[must_use]
     pub fn as_failure(mut self) -> Self {
-        self.extras().failure = true;
+        self.extras_mut().failure = true;
         self
     }
 
@@ -240,7 +242,7 @@ impl ToolOutput {
     /// ```
     #[must_use]
     pub fn as_retryable(mut self, pause: Duration) -> Self {
-        self.extras().retry_after = Some(pause);
+        self.extras_mut().retry_after = Some(pause);
         self
     }
 
@@ -264,7 +266,7 @@ impl ToolOutput {
     /// ```
     #[must_use]
     pub fn as_final(mut self) -> Self {
-        self.extras().last = true;
+        self.extras_mut().last = true;
         self
     }
 
@@ -322,7 +324,7 @@ impl ToolOutput {
         self.extras.as_ref()?.retry_after
     }
 
-    fn extras(&mut self) -> &mut Extras {
+    fn extras_mut(&mut self) -> &mut Extras {
         self.extras.get_or_insert_default()
     }
 

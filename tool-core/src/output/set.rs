@@ -8,29 +8,29 @@ impl ToolOutput {
     /// Replaces the content. A value derived from the old content is removed; a value that was
     /// [set](Self::with_structured) stays.
     pub fn set_content(&mut self, content: Vec<Content>) {
-        let given = match &mut self.body {
+        let structured = match &mut self.body {
             Body::Blocks(blocks) => blocks.structured.take(),
             _ => None,
         };
-        self.body = Body::blocks(content, given);
+        self.body = Body::blocks(content, structured);
     }
 
     /// Sets or removes the details for user interfaces and logs.
     pub fn set_details(&mut self, details: Option<Value>) {
         if details.is_some() || self.extras.is_some() {
-            self.extras().details = details.map(Details::Ready);
+            self.extras_mut().details = details.map(Details::Ready);
         }
     }
 
     /// Sets or clears the failure mark.
     pub fn set_failure(&mut self, failure: bool) {
         if failure || self.extras.is_some() {
-            self.extras().failure = failure;
+            self.extras_mut().failure = failure;
         }
     }
 
     /// Replaces the requested actions.
     pub fn set_actions(&mut self, actions: Actions) {
-        self.extras().actions = actions;
+        self.extras_mut().actions = actions;
     }
 }

@@ -6,17 +6,17 @@ use super::{Body, Content, Extras, ToolOutput};
 
 /// Returns the values of `items` as one list; items without a value contribute their blocks.
 pub(crate) fn as_list(items: &[ToolOutput]) -> Value {
-    let value = |item: &ToolOutput| item.structured().or_else(|| plain(item));
+    let value = |item: &ToolOutput| item.structured().or_else(|| plain_value(item));
     items.iter().map(|item| value(item).unwrap_or_else(|| json!(item.content()))).collect()
 }
 
 /// Joins the texts of `items`.
-pub(crate) fn joined(items: &[ToolOutput]) -> ToolOutput {
+pub(crate) fn join_texts(items: &[ToolOutput]) -> ToolOutput {
     items.iter().map(ToolOutput::text).collect::<String>().into()
 }
 
 /// Joins the values of `items` into one list, serialised once.
-pub(crate) fn listed(items: &[ToolOutput]) -> ToolOutput {
+pub(crate) fn list_values(items: &[ToolOutput]) -> ToolOutput {
     let mut list = String::from("[");
     for (at, item) in items.iter().enumerate() {
         if at > 0 {
@@ -32,7 +32,7 @@ pub(crate) fn listed(items: &[ToolOutput]) -> ToolOutput {
 }
 
 /// Concatenates the blocks of `items`. Their values, if any, become a list; of other parts, the last one wins.
-pub(crate) fn appended(mut items: Vec<ToolOutput>) -> ToolOutput {
+pub(crate) fn append_blocks(mut items: Vec<ToolOutput>) -> ToolOutput {
     let extras = all_extras(&mut items);
     let mut content = Vec::new();
     let mut values = Vec::new();
@@ -48,12 +48,12 @@ pub(crate) fn appended(mut items: Vec<ToolOutput>) -> ToolOutput {
 }
 
 /// Returns `whole` with the additional parts of `items`.
-pub(crate) fn merged(mut items: Vec<ToolOutput>, whole: ToolOutput) -> ToolOutput {
+pub(crate) fn with_extras_of(mut items: Vec<ToolOutput>, whole: ToolOutput) -> ToolOutput {
     ToolOutput { body: whole.body, extras: all_extras(&mut items) }
 }
 
 /// Returns `last` in place of the `items` before it; their additional parts are kept if `last` lacks them.
-pub(crate) fn concluded(mut items: Vec<ToolOutput>, last: ToolOutput) -> ToolOutput {
+pub(crate) fn conclude_with(mut items: Vec<ToolOutput>, last: ToolOutput) -> ToolOutput {
     let failure = last.is_failure();
     items.push(last);
     let mut extras = all_extras(&mut items);
@@ -66,7 +66,7 @@ pub(crate) fn concluded(mut items: Vec<ToolOutput>, last: ToolOutput) -> ToolOut
 }
 
 /// Returns the value of an output that has no other parts; `null` for an empty output.
-pub(crate) fn plain(output: &ToolOutput) -> Option<Value> {
+pub(crate) fn plain_value(output: &ToolOutput) -> Option<Value> {
     match &output.body {
         Body::Empty => Some(Value::Null),
         Body::Text(_) | Body::Json(_) => output.structured(),
@@ -83,7 +83,7 @@ fn all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
     let mut all: Option<Box<Extras>> = None;
     for later in items.iter_mut().filter_map(|item| item.extras.take()) {
         match &mut all {
-            Some(all) => all.follow(*later),
+            Some(all) => all.merge_later(*later),
             none => *none = Some(later),
         }
     }
@@ -91,7 +91,7 @@ fn all_extras(items: &mut [ToolOutput]) -> Option<Box<Extras>> {
 }
 
 impl Extras {
-    fn follow(&mut self, later: Self) {
+    fn merge_later(&mut self, later: Self) {
         let Self {
             details,
             meta,
@@ -144,23 +144,23 @@ mod tests {
             drawn.clone(),
         ];
         assert_eq!(as_list(&items), json!(["a", 7, null, null, "b", [1], [picture()]]));
-        assert_eq!((plain(&drawn), plain(&items[1])), (None, Some(json!(7))));
-        assert_eq!(plain(&ToolOutput::new([Content::text("b")]).with_structured(json!(1))), None);
-        assert_eq!(listed(&items[..3]), ToolOutput::json(&json!(["a", 7, null])).unwrap());
-        assert_eq!(listed(&[]), ToolOutput::json(&json!([])).unwrap());
-        assert_eq!(joined(&items[..2]), ToolOutput::from("a7"));
+        assert_eq!((plain_value(&drawn), plain_value(&items[1])), (None, Some(json!(7))));
+        assert_eq!(plain_value(&ToolOutput::new([Content::text("b")]).with_structured(json!(1))), None);
+        assert_eq!(list_values(&items[..3]), ToolOutput::json(&json!(["a", 7, null])).unwrap());
+        assert_eq!(list_values(&[]), ToolOutput::json(&json!([])).unwrap());
+        assert_eq!(join_texts(&items[..2]), ToolOutput::from("a7"));
     }
 
     #[test]
     fn blocks_are_concatenated_and_values_become_a_list() {
-        let both = appended(vec![number(), ToolOutput::new([picture()])]);
+        let both = append_blocks(vec![number(), ToolOutput::new([picture()])]);
         assert_eq!(both.content().as_ref(), [Content::text("7"), picture()]);
         assert_eq!(both.structured(), Some(json!([7])));
-        let drawn = appended(vec![ToolOutput::new([picture()])]);
+        let drawn = append_blocks(vec![ToolOutput::new([picture()])]);
         assert_eq!((drawn.content().len(), drawn.structured()), (1, None));
-        let valued = appended(vec![ToolOutput::empty().with_structured(json!(1))]);
+        let valued = append_blocks(vec![ToolOutput::empty().with_structured(json!(1))]);
         assert_eq!((valued.content().len(), valued.structured()), (0, Some(json!([1]))));
-        assert_eq!(appended(vec![ToolOutput::empty(), ToolOutput::new([])]), ToolOutput::empty());
+        assert_eq!(append_blocks(vec![ToolOutput::empty(), ToolOutput::new([])]), ToolOutput::empty());
     }
 
     #[test]
@@ -174,13 +174,13 @@ mod tests {
         for items in [vec![one(), other()], vec![other(), ToolOutput::empty().with_actions(asking(true))]] {
             let mut items = items;
             items.insert(0, ToolOutput::empty().with_meta(meta.clone()));
-            let all = merged(items, number());
+            let all = with_extras_of(items, number());
             assert_eq!(all.meta(), Some(&meta));
             assert_eq!((all.structured(), all.details()), (Some(json!(7)), Some(&json!(2))));
             assert_eq!((all.child_run_id(), all.operation_id()), (Some("r2"), Some("o2")));
         }
         let flags = |items| {
-            let all = merged(items, number());
+            let all = with_extras_of(items, number());
             (all.is_failure(), all.is_final(), all.actions().is_some_and(|actions| actions.terminate))
         };
         let (failed, last) = (ToolOutput::empty().as_failure(), ToolOutput::empty().as_final());
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn a_final_item_replaces_all_items_with_its_own_failure_flag() {
         let failed = ToolOutput::from("x").as_failure();
-        let whole = concluded(vec![failed.clone()], number().as_final());
+        let whole = conclude_with(vec![failed.clone()], number().as_final());
         assert_eq!(whole, number());
-        let whole = concluded(vec![ToolOutput::from("x").with_details(json!(1))], failed.as_final());
+        let whole = conclude_with(vec![ToolOutput::from("x").with_details(json!(1))], failed.as_final());
         assert_eq!((whole.text(), whole.details()), ("x".into(), Some(&json!(1))));
         assert!(whole.is_failure() && !whole.is_final());
     }

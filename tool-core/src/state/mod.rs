@@ -81,7 +81,7 @@ impl State {
             })
         };
         // Deserialised outside the lock, since that is user code.
-        match self.changed(name) {
+        match self.changed_value(name) {
             Some(value) if value.is_null() => Ok(None),
             Some(value) => read(&value),
             None => self.before.get(name).map_or(Ok(None), read),
@@ -91,7 +91,7 @@ impl State {
     /// Returns the value of `name` as JSON; `None` if there is none.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<Value> {
-        match self.changed(name) {
+        match self.changed_value(name) {
             Some(value) if value.is_null() => None,
             Some(value) => Some((*value).clone()),
             None => self.before.get(name).cloned(),
@@ -143,16 +143,16 @@ impl State {
     /// Returns the changes so far as a JSON Merge Patch.
     #[must_use]
     pub fn changes(&self) -> Map<String, Value> {
-        self.lock().as_ref().map(|changes| self.patch(changes)).unwrap_or_default()
+        self.lock().as_ref().map(|changes| self.patch_of(changes)).unwrap_or_default()
     }
 
     /// Ends the attempt and returns its changes.
     pub(crate) fn close(&self) -> Map<String, Value> {
         let changes = self.lock().take();
-        changes.map(|changes| self.patch(&changes)).unwrap_or_default()
+        changes.map(|changes| self.patch_of(&changes)).unwrap_or_default()
     }
 
-    fn patch(&self, changes: &BTreeMap<String, Arc<Value>>) -> Map<String, Value> {
+    fn patch_of(&self, changes: &BTreeMap<String, Arc<Value>>) -> Map<String, Value> {
         let changes = changes.iter();
         let change = |(name, value): (&String, &Arc<Value>)| {
             Some((name.clone(), patch::difference(self.before.get(name), value)?))
@@ -160,7 +160,7 @@ impl State {
         changes.filter_map(change).collect()
     }
 
-    fn changed(&self, name: &str) -> Option<Arc<Value>> {
+    fn changed_value(&self, name: &str) -> Option<Arc<Value>> {
         self.lock().as_ref()?.get(name).cloned()
     }
 

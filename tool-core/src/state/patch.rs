@@ -24,14 +24,14 @@ pub fn apply(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
 ///
 /// A merge patch cannot express one case: `patch` removes a member or replaces it by something other than an object,
 /// and `later` makes it an object. If it was an object before, members that `later` does not mention stay.
-pub(crate) fn follow(patch: &mut Map<String, Value>, later: Map<String, Value>) {
+pub(crate) fn extend_patch(patch: &mut Map<String, Value>, later: Map<String, Value>) {
     for (name, change) in later {
         match patch.entry(name) {
             Entry::Vacant(vacant) => {
                 vacant.insert(change);
             }
             Entry::Occupied(mut occupied) => match (occupied.get_mut(), change) {
-                (Value::Object(patch), Value::Object(later)) => follow(patch, later),
+                (Value::Object(patch), Value::Object(later)) => extend_patch(patch, later),
                 (patch, change) => *patch = change,
             },
         }
@@ -46,9 +46,9 @@ pub(super) fn difference(before: Option<&Value>, after: &Value) -> Option<Value>
         (Some(Value::Object(before)), Value::Object(after)) => {
             let gone = before.keys().filter(|name| after.get(*name).is_none_or(Value::is_null));
             let gone = gone.map(|name| (name.clone(), Value::Null));
-            let kept = after.iter().filter(|(_, value)| !value.is_null());
-            let changed =
-                kept.filter_map(|(name, value)| Some((name.clone(), difference(before.get(name), value)?)));
+            let present = after.iter().filter(|(_, value)| !value.is_null());
+            let changed = present
+                .filter_map(|(name, value)| Some((name.clone(), difference(before.get(name), value)?)));
             let patch: Map<_, _> = gone.chain(changed).collect();
             (!patch.is_empty()).then_some(Value::Object(patch))
         }

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     StateScope,
-    patch::{apply, difference, follow, without_nulls},
+    patch::{apply, difference, extend_patch, without_nulls},
 };
 
 /// Objects with few distinct names, so that two of them overlap.
@@ -54,7 +54,7 @@ proptest! {
         apply(&mut one_by_one, &first);
         apply(&mut one_by_one, &later);
         let mut both = first;
-        follow(&mut both, later);
+        extend_patch(&mut both, later);
         apply(&mut at_once, &both);
         prop_assert_eq!(at_once, one_by_one);
     }

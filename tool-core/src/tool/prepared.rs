@@ -11,7 +11,7 @@ use tool_schema::{__private::Corrections, guard::Guarded};
 
 use super::{BoxFuture, Checks};
 use crate::{
-    __private::{Boxed, Call, Invocation, Merged, Outputs, Part, Together, collect},
+    __private::{BoxInvocation, Call, Invocation, Merged, Outputs, Part, Together, collect_items},
     Arguments, Permission, ToolContext, ToolError, ToolOutput,
 };
 
@@ -22,20 +22,20 @@ pub struct Prepared<'a> {
     // The decoded arguments have types of the user; their `Drop` runs here if the call never runs.
     invocation: Guarded<PreparedInvocation<'a>>,
     /// Additional confirmation checks of wrappers; one `true` is enough.
-    confirmations: Vec<Guarded<Box<Question<'a, bool>>>>,
-    permissions: Vec<Guarded<Box<Question<'a, Permission>>>>,
+    confirmations: Vec<Guarded<Box<CallCheck<'a, bool>>>>,
+    permissions: Vec<Guarded<Box<CallCheck<'a, Permission>>>>,
 }
 
 /// A check of a call by a tool or a wrapper of it.
-type Question<'a, T> = dyn Fn(&ToolContext) -> Result<T, ToolError> + Send + 'a;
+type CallCheck<'a, T> = dyn Fn(&ToolContext) -> Result<T, ToolError> + Send + 'a;
 
 /// The body of a call whose tool implements `Tool` by hand.
-type Custom<'a> = dyn FnOnce(Arguments<'a>, &'a ToolContext) -> BoxFuture<'a> + Send + 'a;
+type CustomBody<'a> = dyn FnOnce(Arguments<'a>, &'a ToolContext) -> BoxFuture<'a> + Send + 'a;
 
 enum PreparedInvocation<'a> {
     /// A function with an attribute, and the checks that it answers.
-    Function(Boxed, Checks),
-    Custom(Box<Custom<'a>>),
+    Function(BoxInvocation, Checks),
+    Custom(Box<CustomBody<'a>>),
 }
 
 impl<'a> Prepared<'a> {
@@ -62,7 +62,7 @@ impl<'a> Prepared<'a> {
         S: Stream<Item = Result<T, ToolError>> + Send + 'a,
         T: Into<ToolOutput> + 'a,
     {
-        Self::collected(arguments, open, |item| item.map(|item| Part::<Outputs>::from(item.into())))
+        Self::from_stream(arguments, open, |item| item.map(|item| Part::<Outputs>::from(item.into())))
     }
 
     /// Creates a call like [`stream`](Self::stream) and merges the values of the items into one: strings, numbers and
@@ -75,23 +75,23 @@ impl<'a> Prepared<'a> {
         S: Stream<Item = Result<T, ToolError>> + Send + 'a,
         T: Into<ToolOutput> + 'a,
     {
-        Self::collected(arguments, open, |item| item.and_then(|item| Part::<Merged>::try_from(item.into())))
+        Self::from_stream(arguments, open, |item| item.and_then(|item| Part::<Merged>::try_from(item.into())))
     }
 
     /// Creates a call from a stream; `part` converts its items to parts of the result.
-    fn collected<S: Stream + Send + 'a, K: Together + 'a>(
+    fn from_stream<S: Stream + Send + 'a, K: Together + 'a>(
         arguments: Arguments<'a>,
         open: impl FnOnce(Arguments<'a>, &'a ToolContext) -> S + Send + 'a,
         part: fn(S::Item) -> Result<Part<K>, ToolError>,
     ) -> Self {
         Self::new(arguments, move |arguments, cx| {
-            Box::pin(async move { collect(open(arguments, cx), cx, part).await })
+            Box::pin(async move { collect_items(open(arguments, cx), cx, part).await })
         })
     }
 
     /// Creates the call of a function whose slots were filled from `arguments`, and which answers the checks
     /// `answers`.
-    pub(crate) fn function(arguments: Arguments<'a>, invocation: Boxed, answers: Checks) -> Self {
+    pub(crate) fn of_function(arguments: Arguments<'a>, invocation: BoxInvocation, answers: Checks) -> Self {
         Self::of(arguments, PreparedInvocation::Function(invocation, answers))
     }
 
@@ -139,11 +139,11 @@ impl<'a> Prepared<'a> {
         match invocation.take() {
             Some(PreparedInvocation::Function(invocation, _)) => {
                 let (text, corrections) = arguments.into_parts();
-                corrected(invocation.run(Call::new(text, cx)), corrections)
+                add_corrections(invocation.run(Call::new(text, cx)), corrections)
             }
             Some(PreparedInvocation::Custom(run)) => {
                 let corrections = arguments.kept_corrections();
-                corrected(Box::pin(Late::Waiting(Some((run, arguments, cx)))), corrections)
+                add_corrections(Box::pin(DeferredBody::Waiting(Some((run, arguments, cx)))), corrections)
             }
             // Only `run` takes the invocation, so it is always present.
             None => Box::pin(std::future::ready(Err(ToolError::cancelled()))),
@@ -158,7 +158,8 @@ impl<'a> Prepared<'a> {
     ///
     /// Returns an error if a check fails, for example because a provided value is missing; the call must not run.
     pub fn wants_confirmation(&self, cx: &ToolContext) -> Result<Option<bool>, ToolError> {
-        let own = self.own(|answers| answers.confirmation, |call, asked| call.confirm(asked), cx)?;
+        let own =
+            self.own_check(|answers| answers.confirmation, |invocation, call| invocation.confirm(call), cx)?;
         self.confirmations.iter().filter_map(Guarded::get).try_fold(own, |answer, wants| match answer {
             Some(true) => Ok(answer),
             _ => wants(cx).map(Some),
@@ -172,7 +173,8 @@ impl<'a> Prepared<'a> {
     ///
     /// Returns an error if a check fails; the call must not run.
     pub fn permission(&self, cx: &ToolContext) -> Result<Option<Permission>, ToolError> {
-        let own = self.own(|answers| answers.permission, |call, asked| call.permission(asked), cx)?;
+        let own =
+            self.own_check(|answers| answers.permission, |invocation, call| invocation.permission(call), cx)?;
         self.permissions.iter().filter_map(Guarded::get).try_fold(own, |answer, permission| match answer {
             None | Some(Permission::Allow) => permission(cx).map(Some),
             _ => Ok(answer),
@@ -180,14 +182,14 @@ impl<'a> Prepared<'a> {
     }
 
     /// Returns the result of the check in a function's own attribute, if it has one.
-    fn own<T>(
+    fn own_check<T>(
         &self,
         answers: impl FnOnce(Checks) -> bool,
         question: impl FnOnce(&dyn Invocation, &Call<'_>) -> Result<T, ToolError>,
         cx: &ToolContext,
     ) -> Result<Option<T>, ToolError> {
         match self.invocation.get() {
-            Some(PreparedInvocation::Function(invocation, given)) if answers(*given) => {
+            Some(PreparedInvocation::Function(invocation, checks)) if answers(*checks) => {
                 question(&**invocation, &Call::new(self.arguments.as_str().into(), cx)).map(Some)
             }
             _ => Ok(None),
@@ -197,7 +199,7 @@ impl<'a> Prepared<'a> {
 
 /// Adds the corrections of the arguments to the output of `running`.
 #[inline]
-pub(crate) fn corrected<'a>(running: BoxFuture<'a>, corrections: Corrections) -> BoxFuture<'a> {
+pub(crate) fn add_corrections<'a>(running: BoxFuture<'a>, corrections: Corrections) -> BoxFuture<'a> {
     match corrections {
         None => running,
         Some(corrections) => {
@@ -208,12 +210,12 @@ pub(crate) fn corrected<'a>(running: BoxFuture<'a>, corrections: Corrections) ->
 
 /// The call of a tool that implements `Tool` by hand. Its body starts when the call is first polled, after every check,
 /// and its future is dropped with the call, not when it completes.
-enum Late<'a> {
-    Waiting(Option<(Box<Custom<'a>>, Arguments<'a>, &'a ToolContext)>),
+enum DeferredBody<'a> {
+    Waiting(Option<(Box<CustomBody<'a>>, Arguments<'a>, &'a ToolContext)>),
     Running(BoxFuture<'a>),
 }
 
-impl Future for Late<'_> {
+impl Future for DeferredBody<'_> {
     type Output = Result<ToolOutput, ToolError>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {

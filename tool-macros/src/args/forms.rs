@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Ident, Lit, LitStr, Path, Token};
 
-use super::value::{Key, Value, expression, list, literal, malformed, spanned};
+use super::value::{Key, Value, list_items, malformed_value, spanned_error, value_expression, value_literal};
 use crate::names::RenameRule;
 
 /// A duration: `"250ms"`, `"30s"`, `"5m"`, `"1h"`.
@@ -15,9 +15,9 @@ pub(crate) struct Millis(pub(crate) u64);
 
 impl Value for Millis {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let (text, millis) = duration(meta)?;
+        let (text, millis) = parse_duration(meta)?;
         match millis {
-            0 => Err(spanned(text, "the duration must not be zero; remove the key for no limit")),
+            0 => Err(spanned_error(text, "the duration must not be zero; remove the key for no limit")),
             millis => Ok(Self(millis)),
         }
     }
@@ -28,14 +28,14 @@ pub(crate) struct Grace(pub(crate) u64);
 
 impl Value for Grace {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        duration(meta).map(|(_, millis)| Self(millis))
+        parse_duration(meta).map(|(_, millis)| Self(millis))
     }
 }
 
 /// A duration in milliseconds, and its literal.
-fn duration(meta: &syn::Meta) -> Result<(&LitStr, u64)> {
-    let takes = || malformed(meta, "a duration such as \"250ms\", \"30s\", \"5m\"", " = \"30s\"");
-    let Some(Lit::Str(text)) = literal(meta) else {
+fn parse_duration(meta: &syn::Meta) -> Result<(&LitStr, u64)> {
+    let takes = || malformed_value(meta, "a duration such as \"250ms\", \"30s\", \"5m\"", " = \"30s\"");
+    let Some(Lit::Str(text)) = value_literal(meta) else {
         return Err(takes());
     };
     let written = text.value();
@@ -78,25 +78,29 @@ impl Value for Retry {
 
 impl Value for u32 {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match literal(meta) {
+        match value_literal(meta) {
             Some(Lit::Int(int)) => match int.base10_parse() {
-                Ok(0) => Err(spanned(int, "`attempts` must be at least 1; write `retry = 1` for no retries")),
+                Ok(0) => {
+                    Err(spanned_error(int, "`attempts` must be at least 1; write `retry = 1` for no retries"))
+                }
                 Ok(attempts) => Ok(attempts),
                 Err(error) => Err(error.into()),
             },
-            _ => Err(malformed(meta, "a number", " = 3")),
+            _ => Err(malformed_value(meta, "a number", " = 3")),
         }
     }
 }
 
 impl Value for f64 {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let number = match literal(meta) {
+        let number = match value_literal(meta) {
             Some(Lit::Float(float)) => float.base10_parse().ok(),
             Some(Lit::Int(int)) => int.base10_parse().ok(),
             _ => None,
         };
-        number.filter(|number| *number >= 1.0).ok_or_else(|| malformed(meta, "a number from 1.0", " = 2.0"))
+        number
+            .filter(|number| *number >= 1.0)
+            .ok_or_else(|| malformed_value(meta, "a number from 1.0", " = 2.0"))
     }
 }
 
@@ -111,7 +115,7 @@ impl Value for Confirm {
         bool::read(meta)
             .map(Self::Constant)
             .or_else(|_| Path::read(meta).map(Self::When))
-            .map_err(|_| malformed(meta, "nothing or a function", " = path::of::function"))
+            .map_err(|_| malformed_value(meta, "nothing or a function", " = path::of::function"))
     }
 }
 
@@ -123,9 +127,9 @@ pub(crate) enum OutputSchema {
 
 impl Value for OutputSchema {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match literal(meta) {
+        match value_literal(meta) {
             Some(Lit::Bool(off)) if !off.value => Ok(Self::Off),
-            Some(Lit::Bool(_)) => Err(malformed(meta, "a schema or `false`", " = false")),
+            Some(Lit::Bool(_)) => Err(malformed_value(meta, "a schema or `false`", " = false")),
             _ => Expr::read(meta).map(Self::Given),
         }
     }
@@ -140,32 +144,32 @@ pub(crate) enum Unknown {
 
 impl Value for Unknown {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match literal(meta) {
+        match value_literal(meta) {
             Some(Lit::Str(text)) if text.value() == "ignore" => Ok(Self::Ignore),
             Some(Lit::Str(text)) if text.value() == "deny" => Ok(Self::Deny),
-            _ => Err(malformed(meta, "\"ignore\" or \"deny\"", " = \"ignore\"")),
+            _ => Err(malformed_value(meta, "\"ignore\" or \"deny\"", " = \"ignore\"")),
         }
     }
 }
 
 impl Value for RenameRule {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let Some(Lit::Str(text)) = literal(meta) else {
-            return Err(malformed(meta, "a case", " = \"camelCase\""));
+        let Some(Lit::Str(text)) = value_literal(meta) else {
+            return Err(malformed_value(meta, "a case", " = \"camelCase\""));
         };
         let known = |(name, _): &&(&str, Self)| *name == text.value();
-        match Self::ALL.iter().find(known) {
+        match Self::BY_NAME.iter().find(known) {
             Some((_, rule)) => Ok(*rule),
             None => {
                 // A list of all cases would be too long; the nearest one is named, if there is one.
-                let cases = Self::ALL.map(|(name, _)| name);
+                let cases = Self::BY_NAME.map(|(name, _)| name);
                 let nearest = Error::unknown_value_with_alts(&text.value(), &cases).with_span(text);
                 if nearest.to_string().contains("Did you mean") {
                     return Err(nearest);
                 }
                 let message =
                     format!("unknown case `{}`; use one of serde, such as `camelCase`", text.value());
-                Err(spanned(text, message))
+                Err(spanned_error(text, message))
             }
         }
     }
@@ -180,14 +184,14 @@ pub(crate) enum Handle {
 
 impl Value for Handle {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let ident = match expression(meta) {
+        let ident = match value_expression(meta) {
             Some(Expr::Path(path)) => path.path.get_ident(),
             _ => None,
         };
         match ident {
             Some(ident) if ident == "none" => Ok(Self::None),
             Some(ident) => Ok(Self::Named(ident.clone())),
-            None => Err(malformed(meta, "a name for the type, or `none`", " = Name")),
+            None => Err(malformed_value(meta, "a name for the type, or `none`", " = Name")),
         }
     }
 }
@@ -204,7 +208,7 @@ impl Parse for Meta {
             input.parse()?
         } else {
             let ident = input.call(Ident::parse_any)?;
-            LitStr::new(&crate::names::plain(&ident), ident.span())
+            LitStr::new(&crate::names::unraw_name(&ident), ident.span())
         };
         if !input.peek(Token![=]) {
             return Err(syn::Error::new(key.span(), "expected a value, as in `meta(owner = \"ops\")`"));
@@ -216,11 +220,12 @@ impl Parse for Meta {
 
 impl Value for Vec<Meta> {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let entries: Self = list(meta).unwrap_or_else(|| Err(malformed(meta, "entries", "(key = value)")))?;
+        let entries: Self =
+            list_items(meta).unwrap_or_else(|| Err(malformed_value(meta, "entries", "(key = value)")))?;
         for (at, entry) in entries.iter().enumerate() {
             let key = entry.key.value();
             if entries.iter().take(at).any(|earlier| earlier.key.value() == key) {
-                return Err(spanned(&entry.key, format!("duplicate key `{key}`; give each key once")));
+                return Err(spanned_error(&entry.key, format!("duplicate key `{key}`; give each key once")));
             }
         }
         Ok(entries)
@@ -261,8 +266,8 @@ impl Parse for Instance {
 
 impl Value for Vec<Instance> {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let takes = || malformed(meta, "types with names", "(i64 as \"sum_int\")");
-        match list::<Instance>(meta) {
+        let takes = || malformed_value(meta, "types with names", "(i64 as \"sum_int\")");
+        match list_items::<Instance>(meta) {
             Some(Ok(instances)) if instances.is_empty() => Err(takes()),
             Some(instances) => instances,
             None => Err(takes()),

@@ -11,7 +11,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Path};
 
 use super::schema::{self, BELONG_TO_SERDE, Constraints, NEED_A_FIELD, SchemarsKeys};
-use super::value::{Key, Value, expression, literal, malformed, spanned};
+use super::value::{Key, Value, malformed_value, spanned_error, value_expression, value_literal};
 use super::{is_key, read_items};
 use crate::docs;
 use crate::errors::Errors;
@@ -89,11 +89,11 @@ impl Helpers {
             let path = attr.path();
             if path.is_ident("args") {
                 if attr.meta.require_path_only().is_err() {
-                    errors.at(attr, "`#[args]` has no keys; write `#[args]`");
+                    errors.report_at(attr, "`#[args]` has no keys; write `#[args]`");
                 }
                 found.args = Some(path.clone());
             } else if path.is_ident("cfg") || path.is_ident("cfg_attr") {
-                errors.at(
+                errors.report_at(
                     attr,
                     "a parameter cannot have a `#[cfg]`; put it on the function, and write one function for each case",
                 );
@@ -101,11 +101,11 @@ impl Helpers {
                 found.of_property.get_or_insert_with(|| path.clone());
             }
         }
-        let mut args = items(attrs, "arg", errors);
+        let mut args = attribute_items(attrs, "arg", errors);
         args.retain(|item| !is_of_another_attribute(item, errors));
         let arg: ArgKeys = read_items(args, &[], errors);
-        let serde = SerdeKeys::read(items(attrs, "serde", errors), errors);
-        let schemars = read_schemars(items(attrs, "schemars", errors), errors);
+        let serde = SerdeKeys::read(attribute_items(attrs, "serde", errors), errors);
+        let schemars = read_schemars(attribute_items(attrs, "schemars", errors), errors);
         schemars.check(errors);
         let deprecated = attrs.iter().any(|attr| attr.path().is_ident("deprecated"));
 
@@ -117,24 +117,28 @@ impl Helpers {
         found.rename = serde.rename.map(|key| key.value.0);
         found.aliases = serde.alias.into_iter().map(|key| key.value).collect();
         if let (Some(_), Some(serde)) = (&arg.default, &serde.default) {
-            errors.at(&serde.path, "duplicate default, also in `#[arg(default = ..)]`; keep one of the two");
+            errors.report_at(
+                &serde.path,
+                "duplicate default, also in `#[arg(default = ..)]`; keep one of the two",
+            );
         }
         found.default = arg.default.map(|key| key.value).or(serde.default.map(|key| key.value.0));
         if let (Some(required), Some(_)) = (&schemars.required, &found.default) {
-            errors.at(&required.path, "a property with a default is not required; keep one of the two");
+            errors
+                .report_at(&required.path, "a property with a default is not required; keep one of the two");
         }
         found
     }
 }
 
 /// The keys of all attributes of one name.
-fn items(attrs: &[Attribute], name: &str, errors: &Errors) -> Vec<NestedMeta> {
+fn attribute_items(attrs: &[Attribute], name: &str, errors: &Errors) -> Vec<NestedMeta> {
     attrs
         .iter()
         .filter(|attr| attr.path().is_ident(name))
         .filter_map(|attr| {
-            let list = errors.handle(attr.meta.require_list())?;
-            errors.handle(NestedMeta::parse_meta_list(list.tokens.clone()))
+            let list = errors.value_or_report(attr.meta.require_list())?;
+            errors.value_or_report(NestedMeta::parse_meta_list(list.tokens.clone()))
         })
         .flatten()
         .filter(|item| is_key(item, errors))
@@ -157,7 +161,7 @@ fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
             let message = format!(
                 "`{key}` in `#[schemars(..)]` has no effect on decoding; write `#[serde({key} = ..)]`"
             );
-            errors.at(item, message);
+            errors.report_at(item, message);
         }
         !of_serde
     });
@@ -168,7 +172,7 @@ fn read_schemars(mut items: Vec<NestedMeta>, errors: &Errors) -> SchemarsKeys {
 fn is_of_another_attribute(item: &NestedMeta, errors: &Errors) -> bool {
     let key = super::name(item);
     let Some(attribute) = attribute_of(&key) else { return false };
-    errors.at(item, format!("`{key}` is not a key of `#[arg(..)]`; move it to `#[{attribute}(..)]`"));
+    errors.report_at(item, format!("`{key}` is not a key of `#[arg(..)]`; move it to `#[{attribute}(..)]`"));
     true
 }
 
@@ -194,26 +198,26 @@ fn wants_a_field(item: &NestedMeta, keys: &[&str], errors: &Errors) -> bool {
     };
     let found = keys.iter().any(|key| path.is_ident(key));
     if found {
-        errors.keys(schema::needs_a_field(path), &[]);
+        errors.report_keys(schema::needs_a_field(path), &[]);
     }
     found
 }
 
 impl Value for Default {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match expression(meta) {
+        match value_expression(meta) {
             Some(value) => Ok(Self::Value(value.clone())),
             None if matches!(meta, syn::Meta::Path(_)) => Ok(Self::OfType),
-            None => Err(malformed(meta, "a value", " = ..")),
+            None => Err(malformed_value(meta, "a value", " = ..")),
         }
     }
 }
 
 impl Default {
-    /// A function that returns the value; a type without `Default` is reported at `place`.
-    pub(crate) fn function(&self, place: Span) -> TokenStream {
+    /// A function that returns the value; a type without `Default` is reported at `type_span`.
+    pub(crate) fn value_function(&self, type_span: Span) -> TokenStream {
         match self {
-            Self::OfType => quote_spanned!(place=> ::core::default::Default::default),
+            Self::OfType => quote_spanned!(type_span=> ::core::default::Default::default),
             Self::Value(text @ Expr::Lit(ExprLit { lit: Lit::Str(_), .. })) => {
                 // A type that no string converts to is reported at the string.
                 quote_spanned!(text.span()=> || __tool::default_from_text(#text))
@@ -229,13 +233,15 @@ struct SerdeDefault(Default);
 
 impl Value for SerdeDefault {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match (meta, literal(meta)) {
+        match (meta, value_literal(meta)) {
             (syn::Meta::Path(_), _) => Ok(Self(Default::OfType)),
             (_, Some(Lit::Str(path))) => match path.parse() {
                 Ok(path) => Ok(Self(Default::From(path))),
-                Err(_) => Err(spanned(path, "this is not a path; write a value as `#[arg(default = ..)]`")),
+                Err(_) => {
+                    Err(spanned_error(path, "this is not a path; write a value as `#[arg(default = ..)]`"))
+                }
             },
-            _ => Err(malformed(meta, "a function in a string", " = \"path\"")),
+            _ => Err(malformed_value(meta, "a function in a string", " = \"path\"")),
         }
     }
 }
@@ -255,7 +261,7 @@ impl Value for Rename {
         match meta {
             syn::Meta::List(_) => match RenameKeys::from_meta(meta)?.deserialize {
                 Some(name) => Ok(Self(name.value)),
-                None => Err(malformed(meta, "a name", " = \"..\"")),
+                None => Err(malformed_value(meta, "a name", " = \"..\"")),
             },
             _ => LitStr::read(meta).map(Self),
         }
@@ -264,7 +270,7 @@ impl Value for Rename {
 
 impl Helpers {
     /// The place of `#[args]` or of the first attribute that only a property can carry.
-    pub(crate) fn place_of_property(&self) -> Option<Span> {
+    pub(crate) fn property_attribute_span(&self) -> Option<Span> {
         self.of_property.as_ref().map(|path| path.span())
     }
 }

@@ -12,7 +12,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, Lit, LitStr, Token};
 
 use super::literal_int;
-use super::value::{Key, Value, Word, list, literal, malformed, spanned};
+use super::value::{Key, Value, Word, list_items, malformed_value, spanned_error, value_literal};
 use crate::errors::Errors;
 
 /// The keys that describe a value.
@@ -142,11 +142,14 @@ impl Limits {
         .into_iter()
         .flatten();
         if let (Some(_), Some(second)) = (patterns.next(), patterns.next()) {
-            errors.at(second, "a value can have one pattern; keep one of `regex`, `pattern`, `contains`");
+            errors.report_at(
+                second,
+                "a value can have one pattern; keep one of `regex`, `pattern`, `contains`",
+            );
         }
         let mut formats = self.formats();
         if let (Some((first, ..)), Some((second, _, key))) = (formats.next(), formats.next()) {
-            errors.at(&key.path, format!("a value can have one format; keep `{first}` or `{second}`"));
+            errors.report_at(&key.path, format!("a value can have one format; keep `{first}` or `{second}`"));
         }
         for bounds in [&self.range, &self.length].into_iter().flatten() {
             bounds.value.check(errors);
@@ -191,7 +194,7 @@ impl Value for Bounds {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match meta {
             syn::Meta::List(list) if !list.tokens.is_empty() => <Self as FromMeta>::from_meta(meta),
-            _ => Err(malformed(meta, "bounds", "(min = 1, max = 9)")),
+            _ => Err(malformed_value(meta, "bounds", "(min = 1, max = 9)")),
         }
     }
 }
@@ -199,13 +202,13 @@ impl Value for Bounds {
 impl Bounds {
     fn check(&self, errors: &Errors) {
         if let (Some(equal), true) = (&self.equal, self.min.is_some() || self.max.is_some()) {
-            errors.at(&equal.path, "`equal` sets both bounds; keep it, or `min` and `max`");
+            errors.report_at(&equal.path, "`equal` sets both bounds; keep it, or `min` and `max`");
         }
         let literal = |bound: &Option<Key<Bound>>| literal_int(&bound.as_ref()?.value.0);
         if let (Some(min), Some(max), Some(key)) = (literal(&self.min), literal(&self.max), &self.min)
             && min > max
         {
-            errors.at(
+            errors.report_at(
                 &key.value.0,
                 format!("the minimum {min} is greater than the maximum {max}; swap the bounds"),
             );
@@ -218,7 +221,7 @@ struct Bound(Expr);
 
 impl Value for Bound {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match literal(meta) {
+        match value_literal(meta) {
             Some(Lit::Str(text)) => Ok(Self(text.parse()?)),
             _ => Expr::read(meta).map(Self),
         }
@@ -230,9 +233,9 @@ struct Pattern(Expr);
 
 impl Value for Pattern {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match list::<Expr>(meta).transpose()?.map(<[Expr; 1]>::try_from) {
+        match list_items::<Expr>(meta).transpose()?.map(<[Expr; 1]>::try_from) {
             Some(Ok([pattern])) => Ok(Self(pattern)),
-            _ => Err(malformed(meta, "a pattern", "(\"^[a-z]+$\")")),
+            _ => Err(malformed_value(meta, "a pattern", "(\"^[a-z]+$\")")),
         }
     }
 }
@@ -253,7 +256,7 @@ impl Value for Regex {
         {
             return Ok(Self(pattern.value));
         }
-        Err(malformed(meta, "a pattern", "(pattern = \"^[a-z]+$\")"))
+        Err(malformed_value(meta, "a pattern", "(pattern = \"^[a-z]+$\")"))
     }
 }
 
@@ -280,7 +283,7 @@ impl Value for Box<Limits> {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match meta {
             syn::Meta::List(list) if !list.tokens.is_empty() => Limits::from_meta(meta).map(Box::new),
-            _ => Err(malformed(meta, "limits of the items", "(length(min = 1))")),
+            _ => Err(malformed_value(meta, "limits of the items", "(length(min = 1))")),
         }
     }
 }
@@ -310,12 +313,12 @@ impl Value for Vec<Extension> {
     fn read(meta: &syn::Meta) -> Result<Self> {
         let example = "(\"x-unit\" = \"km\")";
         let extensions: Self =
-            list(meta).unwrap_or_else(|| Err(malformed(meta, "keys with values", example)))?;
+            list_items(meta).unwrap_or_else(|| Err(malformed_value(meta, "keys with values", example)))?;
         for (at, extension) in extensions.iter().enumerate() {
             let key = extension.key.value();
             if extensions.iter().take(at).any(|earlier| earlier.key.value() == key) {
                 let message = format!("duplicate key `{key}`; give each key once");
-                return Err(spanned(&extension.key, message));
+                return Err(spanned_error(&extension.key, message));
             }
         }
         Ok(extensions)
@@ -364,7 +367,7 @@ pub(super) const BELONG_TO_SERDE: &[&str] = &["rename", "alias", "default"];
 /// The error for a key that only a field can have.
 pub(super) fn needs_a_field(path: &syn::Path) -> Error {
     let key = darling::util::path_to_string(path);
-    spanned(path, format!("`{key}` requires a field; put the parameters into an argument struct"))
+    spanned_error(path, format!("`{key}` requires a field; put the parameters into an argument struct"))
 }
 
 /// Requirements of the `#[schemars(..)]` attributes of a field on its type, as functions of `__private::check`.

@@ -24,22 +24,22 @@ impl<T: Value> FromMeta for Key<T> {
 }
 
 /// The error for a key whose value has another form; `way_out` is the text after the key in the suggested fix.
-pub(super) fn malformed(meta: &syn::Meta, takes: &str, way_out: &str) -> Error {
+pub(super) fn malformed_value(meta: &syn::Meta, takes: &str, way_out: &str) -> Error {
     let key = darling::util::path_to_string(meta.path());
     let message = format!("`{key}` takes {takes}; write `{key}{way_out}`");
     match meta {
-        syn::Meta::NameValue(meta) => spanned(&meta.value, message),
-        _ => spanned(meta.path(), message),
+        syn::Meta::NameValue(meta) => spanned_error(&meta.value, message),
+        _ => spanned_error(meta.path(), message),
     }
 }
 
 /// An error that covers all of `node`.
-pub(super) fn spanned(node: &impl syn::spanned::Spanned, message: impl std::fmt::Display) -> Error {
+pub(super) fn spanned_error(node: &impl syn::spanned::Spanned, message: impl std::fmt::Display) -> Error {
     Error::custom(message).with_span(node)
 }
 
 /// The expression of `key = EXPR`, without the invisible groups that `macro_rules!` adds.
-pub(super) fn expression(meta: &syn::Meta) -> Option<&Expr> {
+pub(super) fn value_expression(meta: &syn::Meta) -> Option<&Expr> {
     let syn::Meta::NameValue(meta) = meta else {
         return None;
     };
@@ -51,8 +51,8 @@ pub(super) fn expression(meta: &syn::Meta) -> Option<&Expr> {
 }
 
 /// The literal of `key = LITERAL`.
-pub(super) fn literal(meta: &syn::Meta) -> Option<&Lit> {
-    match expression(meta)? {
+pub(super) fn value_literal(meta: &syn::Meta) -> Option<&Lit> {
+    match value_expression(meta)? {
         Expr::Lit(ExprLit { lit, .. }) => Some(lit),
         _ => None,
     }
@@ -69,7 +69,7 @@ pub(crate) fn literal_int(expr: &Expr) -> Option<i128> {
 }
 
 /// The items of `key(a, b)`.
-pub(super) fn list<T: Parse>(meta: &syn::Meta) -> Option<Result<Vec<T>>> {
+pub(super) fn list_items<T: Parse>(meta: &syn::Meta) -> Option<Result<Vec<T>>> {
     let syn::Meta::List(list) = meta else {
         return None;
     };
@@ -80,23 +80,23 @@ pub(super) fn list<T: Parse>(meta: &syn::Meta) -> Option<Result<Vec<T>>> {
 
 impl Value for LitStr {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match literal(meta) {
+        match value_literal(meta) {
             Some(Lit::Str(text)) if text.value().trim().is_empty() => {
                 let key = darling::util::path_to_string(meta.path());
-                Err(spanned(text, format!("`{key}` is empty; remove it or write a text")))
+                Err(spanned_error(text, format!("`{key}` is empty; remove it or write a text")))
             }
             Some(Lit::Str(text)) => Ok(text.clone()),
-            _ => Err(malformed(meta, "a string", " = \"..\"")),
+            _ => Err(malformed_value(meta, "a string", " = \"..\"")),
         }
     }
 }
 
 impl Value for bool {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match (meta, literal(meta)) {
+        match (meta, value_literal(meta)) {
             (syn::Meta::Path(_), _) => Ok(true),
             (_, Some(Lit::Bool(value))) => Ok(value.value),
-            _ => Err(malformed(meta, "nothing, `true` or `false`", "")),
+            _ => Err(malformed_value(meta, "nothing, `true` or `false`", "")),
         }
     }
 }
@@ -108,14 +108,14 @@ impl Value for Word {
     fn read(meta: &syn::Meta) -> Result<Self> {
         match meta {
             syn::Meta::Path(_) => Ok(Self),
-            _ => Err(malformed(meta, "no value", "")),
+            _ => Err(malformed_value(meta, "no value", "")),
         }
     }
 }
 
 impl Value for Expr {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        expression(meta).cloned().ok_or_else(|| {
+        value_expression(meta).cloned().ok_or_else(|| {
             let key = darling::util::path_to_string(meta.path());
             let (takes, way_out) = match key.as_str() {
                 "description" => ("a string", " = \"..\""),
@@ -123,16 +123,16 @@ impl Value for Expr {
                 "max_result_size" => ("a number of bytes", " = 65536"),
                 _ => ("a value", " = .."),
             };
-            malformed(meta, takes, way_out)
+            malformed_value(meta, takes, way_out)
         })
     }
 }
 
 impl Value for Path {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        match expression(meta) {
+        match value_expression(meta) {
             Some(Expr::Path(path)) if path.qself.is_none() => Ok(path.path.clone()),
-            _ => crate_path(meta).ok_or_else(|| malformed(meta, "a path", " = some::path")),
+            _ => crate_path(meta).ok_or_else(|| malformed_value(meta, "a path", " = some::path")),
         }
     }
 }
@@ -142,7 +142,7 @@ fn crate_path(meta: &syn::Meta) -> Option<Path> {
     if !meta.path().is_ident("crate") {
         return None;
     }
-    match literal(meta)? {
+    match value_literal(meta)? {
         Lit::Str(text) => text.parse_with(Path::parse_mod_style).ok(),
         _ => None,
     }
@@ -150,27 +150,27 @@ fn crate_path(meta: &syn::Meta) -> Option<Path> {
 
 impl Value for Vec<Expr> {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        list(meta).unwrap_or_else(|| Err(malformed(meta, "a list", "(.., ..)")))
+        list_items(meta).unwrap_or_else(|| Err(malformed_value(meta, "a list", "(.., ..)")))
     }
 }
 
 impl Value for Vec<LitStr> {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        let texts: Vec<LitStr> = list::<Expr>(meta)
-            .unwrap_or_else(|| Err(malformed(meta, "strings", "(\"..\", \"..\")")))?
+        let texts: Vec<LitStr> = list_items::<Expr>(meta)
+            .unwrap_or_else(|| Err(malformed_value(meta, "strings", "(\"..\", \"..\")")))?
             .into_iter()
             .map(|expr| match expr {
                 Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text),
-                other => Err(spanned(&other, "expected a string, as in `\"..\"`")),
+                other => Err(spanned_error(&other, "expected a string, as in `\"..\"`")),
             })
             .collect::<Result<_>>()?;
         for (at, text) in texts.iter().enumerate() {
             if text.value().trim().is_empty() {
-                return Err(spanned(text, "empty string; remove it or write a text"));
+                return Err(spanned_error(text, "empty string; remove it or write a text"));
             }
             if texts.iter().take(at).any(|earlier| earlier.value() == text.value()) {
                 let message = format!("duplicate `{}`; give each value once", text.value());
-                return Err(spanned(text, message));
+                return Err(spanned_error(text, message));
             }
         }
         Ok(texts)
@@ -179,6 +179,6 @@ impl Value for Vec<LitStr> {
 
 impl Value for Vec<Type> {
     fn read(meta: &syn::Meta) -> Result<Self> {
-        list(meta).unwrap_or_else(|| Err(malformed(meta, "types", "(Db, dyn Store)")))
+        list_items(meta).unwrap_or_else(|| Err(malformed_value(meta, "types", "(Db, dyn Store)")))
     }
 }

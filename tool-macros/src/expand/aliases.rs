@@ -9,14 +9,17 @@ use syn::{Attribute, Data, DeriveInput, Field, LitStr, Token, parse_quote};
 use crate::validate::Derives;
 
 /// Returns `item` with annotations for the aliases and defaults of its fields.
-pub(super) fn told(item: &DeriveInput, derives: &Derives) -> DeriveInput {
+pub(super) fn with_annotations(item: &DeriveInput, derives: &Derives) -> DeriveInput {
     let mut item = item.clone();
     if derives.json_schema {
-        let has_default = Said::of(&item.attrs).has_default;
+        let has_default = SerdeFieldKeys::read(&item.attrs).has_default;
         match &mut item.data {
-            Data::Struct(data) => data.fields.iter_mut().for_each(|field| tell(field, has_default)),
+            Data::Struct(data) => data.fields.iter_mut().for_each(|field| annotate_field(field, has_default)),
             Data::Enum(data) => {
-                data.variants.iter_mut().flat_map(|it| it.fields.iter_mut()).for_each(|it| tell(it, false));
+                data.variants
+                    .iter_mut()
+                    .flat_map(|it| it.fields.iter_mut())
+                    .for_each(|it| annotate_field(it, false));
             }
             Data::Union(_) => {}
         }
@@ -24,37 +27,37 @@ pub(super) fn told(item: &DeriveInput, derives: &Derives) -> DeriveInput {
     item
 }
 
-fn tell(field: &mut Field, has_default: bool) {
-    let said = Said::of(&field.attrs);
-    if !said.aliases.is_empty() {
-        let aliases = said.aliases;
+fn annotate_field(field: &mut Field, has_default: bool) {
+    let serde_keys = SerdeFieldKeys::read(&field.attrs);
+    if !serde_keys.aliases.is_empty() {
+        let aliases = serde_keys.aliases;
         field.attrs.push(parse_quote!(#[schemars(extend("x-tool-aliases" = [#(#aliases),*]))]));
     }
     // The default may not be serializable; the annotation records only that there is one.
-    if field.ident.is_some() && (has_default || said.has_default) && !said.is_no_property {
+    if field.ident.is_some() && (has_default || serde_keys.has_default) && !serde_keys.is_no_property {
         field.attrs.push(parse_quote!(#[schemars(extend("x-tool-fills" = false))]));
     }
 }
 
 /// The relevant keys of `#[serde(..)]` on a field or an item; mistakes in it are reported by `serde`.
 #[derive(Default)]
-struct Said {
+struct SerdeFieldKeys {
     aliases: Vec<LitStr>,
     has_default: bool,
     /// `true` if the field is flattened or skipped.
     is_no_property: bool,
 }
 
-impl Said {
-    fn of(attrs: &[Attribute]) -> Self {
-        let mut said = Self::default();
+impl SerdeFieldKeys {
+    fn read(attrs: &[Attribute]) -> Self {
+        let mut serde_keys = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
             let _: syn::Result<()> = attr.parse_nested_meta(|meta| {
                 let is = |name| meta.path.is_ident(name);
-                said.has_default |= is("default");
-                said.is_no_property |= is("flatten") || is("skip") || is("skip_deserializing");
+                serde_keys.has_default |= is("default");
+                serde_keys.is_no_property |= is("flatten") || is("skip") || is("skip_deserializing");
                 if is("alias") {
-                    said.aliases.push(meta.value()?.parse()?);
+                    serde_keys.aliases.push(meta.value()?.parse()?);
                 } else if meta.input.peek(Token![=]) {
                     meta.value()?.parse::<syn::Expr>()?;
                 } else if !meta.input.is_empty() && !meta.input.peek(Token![,]) {
@@ -63,7 +66,7 @@ impl Said {
                 Ok(())
             });
         }
-        said
+        serde_keys
     }
 }
 
@@ -75,12 +78,14 @@ mod tests {
     fn names_and_defaults_are_found_among_other_keys() {
         let attr: Attribute =
             parse_quote!(#[serde(rename(serialize = "a"), alias = "b", default, alias = "c", with = "m")]);
-        let said = Said::of(&[attr]);
-        let aliases: Vec<_> = said.aliases.iter().map(LitStr::value).collect();
+        let serde_keys = SerdeFieldKeys::read(&[attr]);
+        let aliases: Vec<_> = serde_keys.aliases.iter().map(LitStr::value).collect();
         assert_eq!(aliases, ["b", "c"]);
-        assert!(said.has_default && !said.is_no_property);
-        let said =
-            Said::of(&[parse_quote!(#[schemars(alias = "x", default)]), parse_quote!(#[serde(flatten)])]);
-        assert!(said.aliases.is_empty() && !said.has_default && said.is_no_property);
+        assert!(serde_keys.has_default && !serde_keys.is_no_property);
+        let serde_keys = SerdeFieldKeys::read(&[
+            parse_quote!(#[schemars(alias = "x", default)]),
+            parse_quote!(#[serde(flatten)]),
+        ]);
+        assert!(serde_keys.aliases.is_empty() && !serde_keys.has_default && serde_keys.is_no_property);
     }
 }

@@ -11,31 +11,32 @@ use crate::validate::{Callee, Decoded, Instance, Property, Tool};
 /// Passes the slots and the function to the library. Type errors are reported at the name of the function, unless a
 /// part of the call has a better place.
 pub(super) fn invocation(tool: &Tool, instance: &Instance) -> TokenStream {
-    let slots = tool.parameters.iter().map(slot);
+    let slots = tool.parameters.iter().map(parameter_slot);
     let run = match is_blocking(tool) {
-        true => blocking(tool, instance),
-        false => running(tool, instance),
+        true => blocking_body(tool, instance),
+        false => future_body(tool, instance),
     };
     let capture = match tool.callee {
         Callee::Method { .. } => Some(quote!(move)),
         _ => None,
     };
-    let (using, taken, call) = (local("__using"), slot_names(tool), local("__call"));
-    let body = quote_spanned!(place(tool)=> #using, (#(#slots,)*), #capture |(#(mut #taken,)*), #call| #run);
-    match guards(tool) {
-        None => quote_spanned!(place(tool)=> __tool::invocation(#body)),
-        Some(guards) => quote_spanned!(place(tool)=> __tool::guarded(#body, #guards)),
+    let (mode, taken, call) = (local_variable("__mode"), slot_names(tool), local_variable("__call"));
+    let body =
+        quote_spanned!(callee_span(tool)=> #mode, (#(#slots,)*), #capture |(#(mut #taken,)*), #call| #run);
+    match guard_functions(tool) {
+        None => quote_spanned!(callee_span(tool)=> __tool::invocation(#body)),
+        Some(guards) => quote_spanned!(callee_span(tool)=> __tool::guarded(#body, #guards)),
     }
 }
 
 /// A variable with the span of the attribute, whatever span the surrounding tokens have: inside of a `macro_rules!`,
 /// only identifiers with the same hygiene resolve to each other.
-fn local(name: &str) -> Ident {
+fn local_variable(name: &str) -> Ident {
     Ident::new(name, Span::call_site())
 }
 
 /// Checks that the types of parameters support their limits.
-pub(super) fn checks(tool: &Tool) -> TokenStream {
+pub(super) fn limit_checks(tool: &Tool) -> TokenStream {
     let checks = tool.parameters.iter().flat_map(|parameter| {
         parameter.checks.iter().map(|check| {
             let check = Ident::new(check, parameter.span);
@@ -48,17 +49,17 @@ pub(super) fn checks(tool: &Tool) -> TokenStream {
 
 /// The slot that an argument is decoded into. All tokens have the span of the type, so that an unsuitable type is
 /// reported there, and once: the compiler removes duplicate errors with the same span.
-fn slot(parameter: &Property) -> TokenStream {
+fn parameter_slot(parameter: &Property) -> TokenStream {
     let (ty, span) = (&parameter.ty, parameter.span);
     let method = match parameter.decoded {
         Decoded::ByType => Ident::new("slot", span),
         Decoded::Whole => Ident::new("whole", span),
     };
     let or = parameter.default.as_ref().map(|default| {
-        let make = default.function(span);
+        let make = default.value_function(span);
         quote_spanned!(span=> .or(#make, |__v| __tool::to_json!(__v)))
     });
-    quote_spanned!(span=> __tool::Of::<#ty>::new().#method() #or)
+    quote_spanned!(span=> __tool::TypeProbe::<#ty>::new().#method() #or)
 }
 
 fn is_blocking(tool: &Tool) -> bool {
@@ -70,39 +71,46 @@ fn slot_names(tool: &Tool) -> Vec<Ident> {
 }
 
 /// The body as a future.
-fn running(tool: &Tool, instance: &Instance) -> TokenStream {
-    let call = local("__call");
+fn future_body(tool: &Tool, instance: &Instance) -> TokenStream {
+    let call = local_variable("__call");
     let run = run(tool, instance, &slot_names(tool));
-    let outcome = retried(tool, run, |value| match tool.is_merging() {
+    let outcome = with_retry_decision(tool, run, |value| match tool.is_merging() {
         true => quote_spanned!(tool.result=> __tool::merged!(#call, #value)),
         false => quote_spanned!(tool.result=> __tool::outcome!(#call, #value)),
     });
-    quote_spanned!(place(tool)=> __tool::boxed(async move { #outcome }))
+    quote_spanned!(callee_span(tool)=> __tool::boxed(async move { #outcome }))
 }
 
 /// The body on a thread that may block; it owns its arguments.
-fn blocking(tool: &Tool, instance: &Instance) -> TokenStream {
-    let call = local("__call");
+fn blocking_body(tool: &Tool, instance: &Instance) -> TokenStream {
+    let call = local_variable("__call");
     let run = run(tool, instance, &slot_names(tool));
-    let outcome =
-        retried(tool, run, |value| quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #value)));
-    quote_spanned! {place(tool)=>
+    let outcome = with_retry_decision(
+        tool,
+        run,
+        |value| quote_spanned!(tool.result=> __tool::outcome_sync!(#call, #value)),
+    );
+    quote_spanned! {callee_span(tool)=>
         __tool::boxed(__tool::blocking(#call, move |#call| #outcome))
     }
 }
 
 /// The outcome of `run`; the function of `retry(when = ..)` receives the error first.
-fn retried(tool: &Tool, run: TokenStream, outcome: impl FnOnce(TokenStream) -> TokenStream) -> TokenStream {
+fn with_retry_decision(
+    tool: &Tool,
+    run: TokenStream,
+    outcome: impl FnOnce(TokenStream) -> TokenStream,
+) -> TokenStream {
     let when = tool.keys.retry.as_ref().and_then(|key| key.value.when.as_ref());
     let Some(Key { value: when, .. }) = when else { return outcome(run) };
-    let result = local("__result");
+    let result = local_variable("__result");
     let finish = outcome(quote!(#result));
     // A type error is reported at the path in the attribute.
     quote_spanned!(when.span()=> __tool::retried!(#run, #when, |#result| #finish))
 }
 
 /// The span of the name of the callee.
-fn place(tool: &Tool) -> Span {
+fn callee_span(tool: &Tool) -> Span {
     match &tool.callee {
         Callee::Function { ident, .. } | Callee::Method { ident, .. } | Callee::Struct { ident } => {
             ident.span()
@@ -132,13 +140,13 @@ fn run(tool: &Tool, instance: &Instance, slots: &[Ident]) -> TokenStream {
 }
 
 /// The functions of `confirm` and `permission`, which receive references to the decoded arguments.
-fn guards(tool: &Tool) -> Option<TokenStream> {
+fn guard_functions(tool: &Tool) -> Option<TokenStream> {
     let confirm = match tool.keys.confirm.as_ref().map(|key| &key.value) {
-        Some(Confirm::When(path)) => Some(guard(path, &quote!(bool), tool)),
+        Some(Confirm::When(path)) => Some(guard_function(path, &quote!(bool), tool)),
         _ => None,
     };
     let permission = tool.keys.permission.as_ref();
-    let permission = permission.map(|key| guard(&key.value, &quote!(__tool::Permission), tool));
+    let permission = permission.map(|key| guard_function(&key.value, &quote!(__tool::Permission), tool));
     if confirm.is_none() && permission.is_none() {
         return None;
     }
@@ -148,21 +156,22 @@ fn guards(tool: &Tool) -> Option<TokenStream> {
 }
 
 /// A function of `confirm` or `permission`; a type error is reported at its path in the attribute.
-fn guard(path: &Path, answer: &TokenStream, tool: &Tool) -> TokenStream {
-    let (taken, call, given) = (local("__slots"), local("__call"), local("__answer"));
+fn guard_function(path: &Path, answer_type: &TokenStream, tool: &Tool) -> TokenStream {
+    let (taken, call, answer) =
+        (local_variable("__slots"), local_variable("__call"), local_variable("__answer"));
     let names = slot_names(tool);
     let slots = (0..names.len()).map(syn::Index::from);
     let at_path = Span::call_site().located_at(path.span());
     let arguments = names.iter().map(|name| Ident::new(&name.to_string(), at_path));
     // The name of the macro appears in the error for a function that takes its parameters by value.
-    let asked = quote_spanned! {path.span()=>
-        let #given: #answer = __tool::takes_its_parameters_by_reference!(#path, #(#arguments),*);
+    let check = quote_spanned! {path.span()=>
+        let #answer: #answer_type = __tool::takes_its_parameters_by_reference!(#path, #(#arguments),*);
     };
     quote! {
         |#taken, #call| {
             #(let #names = #taken.#slots.peek(#call)?;)*
-            #asked
-            ::core::result::Result::Ok(#given)
+            #check
+            ::core::result::Result::Ok(#answer)
         }
     }
 }

@@ -8,7 +8,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, GenericParam, Ident, LitStr, Token, Type};
 
 use super::keys::name_is_valid;
-use crate::args::{self, ToolKeys, Written};
+use crate::args::{self, ToolKeys, WrittenKeys};
 use crate::errors::Errors;
 use crate::names;
 use crate::signature::Function;
@@ -24,7 +24,7 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// The only tool of a function without type parameters.
-    pub(super) fn plain(name: LitStr) -> Self {
+    pub(super) fn of_plain_function(name: LitStr) -> Self {
         Self { name, bindings: Vec::new(), arguments: Vec::new() }
     }
 }
@@ -32,40 +32,43 @@ impl Instance {
 /// The instances of a function.
 pub(super) fn instances(
     keys: &ToolKeys,
-    written: &Written,
+    written: &WrittenKeys,
     function: Function<'_>,
     errors: &Errors,
 ) -> Vec<Instance> {
-    let params = function.generics();
+    let params = function.generic_parameters();
     let ident = &function.sig.ident;
     match (&keys.instantiate, params.first()) {
         (None, Some(param)) => {
-            if !written.has("instantiate") {
-                errors.at(
+            if !written.has_key("instantiate") {
+                errors.report_at(
                     param,
                     format!(
                         "a generic function is one tool for each type; \
                          add `instantiate(i64 as \"{}_int\")`",
-                        names::plain(ident)
+                        names::unraw_name(ident)
                     ),
                 );
             }
             Vec::new()
         }
         (None, None) => {
-            let name = super::name(keys, &names::plain(ident), ident, errors);
-            vec![Instance::plain(name)]
+            let name = super::name(keys, &names::unraw_name(ident), ident, errors);
+            vec![Instance::of_plain_function(name)]
         }
         (Some(key), None) => {
-            errors.at(&key.path, "`instantiate` requires a generic function; remove the key");
+            errors.report_at(&key.path, "`instantiate` requires a generic function; remove the key");
             Vec::new()
         }
         (Some(key), Some(_)) => {
             if let Some(name) = &keys.name {
-                errors.at(&name.path, "each instance has its name in `instantiate`; remove `name`");
+                errors.report_at(&name.path, "each instance has its name in `instantiate`; remove `name`");
             }
             names_are_valid(&key.value, errors);
-            key.value.iter().filter_map(|instance| errors.handle(bound(&params, instance))).collect()
+            key.value
+                .iter()
+                .filter_map(|instance| errors.value_or_report(bind_parameters(&params, instance)))
+                .collect()
         }
     }
 }
@@ -76,15 +79,15 @@ fn names_are_valid(instances: &[args::Instance], errors: &Errors) {
         name_is_valid(name, errors);
         let earlier = instances.iter().take(at);
         if earlier.into_iter().any(|it| it.name.value() == name.value()) {
-            errors.at(name, format!("two instances are named `{}`; rename one", name.value()));
+            errors.report_at(name, format!("two instances are named `{}`; rename one", name.value()));
         }
     }
 }
 
 /// Binds each type parameter to its argument, under the name that the signature uses.
-fn bound(params: &[&GenericParam], instance: &args::Instance) -> syn::Result<Instance> {
-    let arguments = split(params.len(), &instance.arguments)?;
-    let mut found = Instance::plain(instance.name.clone());
+fn bind_parameters(params: &[&GenericParam], instance: &args::Instance) -> syn::Result<Instance> {
+    let arguments = split_arguments(params.len(), &instance.arguments)?;
+    let mut found = Instance::of_plain_function(instance.name.clone());
     for (param, argument) in params.iter().zip(arguments) {
         match param {
             GenericParam::Const(param) => {
@@ -108,7 +111,7 @@ fn bound(params: &[&GenericParam], instance: &args::Instance) -> syn::Result<Ins
 }
 
 /// Splits arguments: one is written as it is, several in parentheses.
-fn split(count: usize, arguments: &TokenStream) -> syn::Result<Vec<TokenStream>> {
+fn split_arguments(count: usize, arguments: &TokenStream) -> syn::Result<Vec<TokenStream>> {
     if count == 1 {
         return Ok(vec![arguments.clone()]);
     }

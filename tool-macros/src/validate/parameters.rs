@@ -8,10 +8,10 @@ use syn::{Pat, ReceiverKind, Type};
 use crate::args::{Helpers, Key, ParameterDefault};
 use crate::errors::Errors;
 use crate::names::{self, RenameRule};
-use crate::signature::{Forbidden, Function, Parameter, Role, ungrouped};
+use crate::signature::{Forbidden, Function, Parameter, Role, without_groups};
 
 /// The maximum number of parameters.
-const MOST: usize = 16;
+const MAX_PARAMETERS: usize = 16;
 
 /// A valid parameter.
 pub(crate) struct Property {
@@ -39,7 +39,11 @@ pub(crate) enum Decoded {
 }
 
 /// The parameters of a function.
-pub(super) fn read(function: Function<'_>, rule: Option<&Key<RenameRule>>, errors: &Errors) -> Vec<Property> {
+pub(super) fn read_parameters(
+    function: Function<'_>,
+    rule: Option<&Key<RenameRule>>,
+    errors: &Errors,
+) -> Vec<Property> {
     let parameters = function.parameters(errors);
     are_few(function, &parameters, errors);
     struct_stands_alone(&parameters, errors);
@@ -47,7 +51,7 @@ pub(super) fn read(function: Function<'_>, rule: Option<&Key<RenameRule>>, error
         && parameters.iter().any(|it| it.role == Role::Whole)
     {
         let message = "`rename_all` does not apply to an argument struct; write `#[serde(rename_all = ..)]` on the struct";
-        errors.at(&rule.path, message);
+        errors.report_at(&rule.path, message);
     }
     for parameter in &parameters {
         has_a_name(parameter, errors);
@@ -56,7 +60,7 @@ pub(super) fn read(function: Function<'_>, rule: Option<&Key<RenameRule>>, error
     }
     let rule = rule.map(|key| key.value);
     let properties: Vec<(Property, Names)> =
-        parameters.into_iter().map(|parameter| property(parameter, rule)).collect();
+        parameters.into_iter().map(|parameter| to_property(parameter, rule)).collect();
     names_differ(&properties, errors);
     properties.into_iter().map(|(it, _)| it).collect()
 }
@@ -84,13 +88,13 @@ pub(super) fn of_struct(ident: &Ident) -> Vec<Property> {
 /// The names and aliases of a parameter with their spans; empty for a parameter that the program may provide.
 type Names = Vec<(String, Span)>;
 
-fn property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, Names) {
+fn to_property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, Names) {
     let (ty, span) = (parameter.ty(), parameter.span());
     let ident = parameter.ident();
     let Parameter { node, helpers, role } = parameter;
     let Helpers { rename, aliases, description, default, secret, constraints, .. } = helpers;
-    let own = ident.map(names::plain);
-    let (name, place) = match (&rename, own) {
+    let own = ident.map(names::unraw_name);
+    let (name, name_span) = match (&rename, own) {
         (Some(name), _) => (name.value(), name.span()),
         (None, Some(own)) => (rule.map_or(own.clone(), |rule| rule.apply(&own)), node.pat.span()),
         (None, None) => ("arguments".to_owned(), node.pat.span()),
@@ -100,7 +104,7 @@ fn property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, Na
     let chosen_by_model = role == Role::Property && is_named || rename.is_some() || !aliases.is_empty();
     let mut written = Names::new();
     if chosen_by_model {
-        written.push((name.clone(), place));
+        written.push((name.clone(), name_span));
         written.extend(aliases.iter().map(|alias| (alias.value(), alias.span())));
     }
     let property = Property {
@@ -123,13 +127,13 @@ fn property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property, Na
 
 /// "a tool takes at most 16 parameters"
 fn are_few(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors) {
-    if let Some(parameter) = parameters.get(MOST) {
+    if let Some(parameter) = parameters.get(MAX_PARAMETERS) {
         let message = format!(
-            "`{}` has {} parameters, but a tool has at most {MOST}; put them into an argument struct",
-            names::plain(&function.sig.ident),
+            "`{}` has {} parameters, but a tool has at most {MAX_PARAMETERS}; put them into an argument struct",
+            names::unraw_name(&function.sig.ident),
             parameters.len()
         );
-        errors.at(&parameter.node.pat, message);
+        errors.report_at(&parameter.node.pat, message);
     }
 }
 
@@ -140,11 +144,11 @@ fn struct_stands_alone(parameters: &[Parameter<'_>], errors: &Errors) {
         return;
     }
     for second in wholes {
-        errors.at(&second.node.pat, "a tool has one argument struct; put its fields into the first");
+        errors.report_at(&second.node.pat, "a tool has one argument struct; put its fields into the first");
     }
-    for beside in parameters.iter().filter(|it| it.role == Role::Property) {
+    for property in parameters.iter().filter(|it| it.role == Role::Property) {
         let message = "an argument struct contains all arguments; make this parameter one of its fields";
-        errors.at(&beside.node.pat, message);
+        errors.report_at(&property.node.pat, message);
     }
 }
 
@@ -154,8 +158,8 @@ fn has_a_name(parameter: &Parameter<'_>, errors: &Errors) {
     match pat {
         Pat::Struct(_) => {}
         Pat::Ident(_) if parameter.ident().is_some() => {}
-        Pat::Wild(_) => errors.at(pat, "a parameter needs a name; write `_name` if it is not used"),
-        _ => errors.at(pat, "only a struct pattern is supported here; replace the pattern by a name"),
+        Pat::Wild(_) => errors.report_at(pat, "a parameter needs a name; write `_name` if it is not used"),
+        _ => errors.report_at(pat, "only a struct pattern is supported here; replace the pattern by a name"),
     }
 }
 
@@ -164,47 +168,51 @@ fn is_of_plain_syntax(parameter: &Parameter<'_>, errors: &Errors) {
     let ty = &*parameter.node.ty;
     let found = Forbidden::in_type(ty);
     if let Some(opaque) = found.opaque {
-        errors.at(opaque, "`impl Trait` cannot be a tool argument; write a concrete type");
+        errors.report_at(opaque, "`impl Trait` cannot be a tool argument; write a concrete type");
     }
     if let Some(mutable) = found.mutable {
-        errors.at(
+        errors.report_at(
             mutable,
             "concurrent calls cannot share a `&mut`; take `&T` with a lock inside, or an owned value",
         );
     }
     if let Some(forever) = found.forever {
-        errors.at(forever, "an argument does not outlive its call; remove `'static`");
+        errors.report_at(forever, "an argument does not outlive its call; remove `'static`");
     }
     if let Some(borrowed) = found.borrowed {
-        errors.at(borrowed, "an argument cannot contain references; use owned types, such as `String`");
+        errors
+            .report_at(borrowed, "an argument cannot contain references; use owned types, such as `String`");
     }
-    if parameter.role == Role::Whole && matches!(ungrouped(ty), Type::Reference(_)) {
-        errors.at(ty, "an argument struct is taken by value; remove the `&`");
+    if parameter.role == Role::Whole && matches!(without_groups(ty), Type::Reference(_)) {
+        errors.report_at(ty, "an argument struct is taken by value; remove the `&`");
     }
 }
 
 /// "this attribute does not apply to this parameter"
 fn attributes_fit(parameter: &Parameter<'_>, errors: &Errors) {
-    let Some(place) = parameter.helpers.place_of_property() else {
+    let Some(span) = parameter.helpers.property_attribute_span() else {
         return;
     };
     if parameter.role == Role::Whole {
-        errors.spanned(place, "this attribute is for one argument; put it on a field of the argument struct");
+        errors.report_at_span(
+            span,
+            "this attribute is for one argument; put it on a field of the argument struct",
+        );
     }
     // Other references may borrow from the arguments, as `&str` does.
-    if let Type::Reference(reference) = ungrouped(&parameter.node.ty)
-        && matches!(ungrouped(&reference.elem), Type::TraitObject(_))
+    if let Type::Reference(reference) = without_groups(&parameter.node.ty)
+        && matches!(without_groups(&reference.elem), Type::TraitObject(_))
     {
-        errors.spanned(place, "the program provides this value, not the model; remove the attribute");
+        errors.report_at_span(span, "the program provides this value, not the model; remove the attribute");
     }
 }
 
 /// "two properties have one name"
 fn names_differ(properties: &[(Property, Names)], errors: &Errors) {
     let mut seen: Vec<&str> = Vec::new();
-    for (name, place) in properties.iter().flat_map(|(_, names)| names) {
+    for (name, span) in properties.iter().flat_map(|(_, names)| names) {
         if seen.contains(&name.as_str()) {
-            errors.spanned(*place, format!("another property is named `{name}`; rename one"));
+            errors.report_at_span(*span, format!("another property is named `{name}`; rename one"));
         }
         seen.push(name);
     }
@@ -221,13 +229,13 @@ pub(super) fn receiver_is_shared(function: Function<'_>, errors: &Errors) {
         ReceiverKind::Typed(_, ty) if is_shared_self(ty) => return,
         _ => "a toolset is shared by its calls; take `&self`",
     };
-    errors.at(receiver, message);
+    errors.report_at(receiver, message);
 }
 
 fn is_shared_self(ty: &Type) -> bool {
-    match ungrouped(ty) {
+    match without_groups(ty) {
         Type::Reference(reference) if reference.mutability.is_none() => {
-            matches!(ungrouped(&reference.elem), Type::Path(path) if path.path.is_ident("Self"))
+            matches!(without_groups(&reference.elem), Type::Path(path) if path.path.is_ident("Self"))
         }
         _ => false,
     }

@@ -23,15 +23,16 @@ pub(crate) struct Derives {
 pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> Derives {
     if let Data::Union(data) = &item.data {
         let message = "a union cannot be deserialized; write a struct or an enum";
-        errors.at(&data.union_token, message);
+        errors.report_at(&data.union_token, message);
     }
     for param in &item.generics.params {
         if let GenericParam::Lifetime(param) = param {
-            errors.at(param, "an argument struct owns its fields; write owned types, such as `String`");
+            errors
+                .report_at(param, "an argument struct owns its fields; write owned types, such as `String`");
         }
     }
     let derived = derived_already(item, serialize, errors);
-    for attr in fields(&item.data).flat_map(|field| &field.attrs).filter(|it| it.path().is_ident("arg")) {
+    for attr in all_fields(&item.data).flat_map(|field| &field.attrs).filter(|it| it.path().is_ident("arg")) {
         is_for_parameters(attr, errors);
     }
     let concrete = item.generics.params.is_empty();
@@ -42,9 +43,9 @@ pub(crate) fn derives(item: &DeriveInput, serialize: bool, errors: &Errors) -> D
         deserialize: derives("Deserialize"),
         json_schema: derives("JsonSchema"),
         serialize: serialize && derives("Serialize"),
-        checks: fields(&item.data)
+        checks: all_fields(&item.data)
             .filter(|field| concrete && !mentions_self(field))
-            .flat_map(checks)
+            .flat_map(field_checks)
             .collect(),
     }
 }
@@ -55,7 +56,7 @@ fn is_for_parameters(attr: &Attribute, errors: &Errors) {
         attr.meta.require_list().ok().and_then(|list| NestedMeta::parse_meta_list(list.tokens.clone()).ok());
     let keys = keys.filter(|keys| !keys.is_empty());
     let Some(keys) = keys else {
-        errors.at(attr.path(), "`#[arg(..)]` is for parameters; remove it from the field");
+        errors.report_at(attr.path(), "`#[arg(..)]` is for parameters; remove it from the field");
         return;
     };
     for key in keys {
@@ -70,7 +71,7 @@ fn is_for_parameters(attr: &Attribute, errors: &Errors) {
             (Some(attribute), _) => format!("write `#[{attribute}({name} ..)]` on a field"),
             (None, _) => "on a field, use the keys of `#[serde(..)]` and `#[schemars(..)]`".to_owned(),
         };
-        errors.at(&key, format!("`#[arg({name})]` is for parameters; {way_out}"));
+        errors.report_at(&key, format!("`#[arg({name})]` is for parameters; {way_out}"));
     }
 }
 
@@ -79,7 +80,7 @@ pub(super) fn can_be_a_tool(item: &DeriveInput, errors: &Errors) {
     if let Some(param) = item.generics.params.first()
         && !matches!(param, GenericParam::Lifetime(_))
     {
-        errors.at(param, "a generic struct cannot be a tool; write a struct for each type");
+        errors.report_at(param, "a generic struct cannot be a tool; write a struct for each type");
     }
     let fields = match &item.data {
         Data::Struct(data) => &data.fields,
@@ -87,12 +88,12 @@ pub(super) fn can_be_a_tool(item: &DeriveInput, errors: &Errors) {
         Data::Union(_) => return,
     };
     match fields {
-        Fields::Unit => errors.at(
+        Fields::Unit => errors.report_at(
             &item.ident,
             format!("the arguments of a tool are an object; write `struct {} {{}}`", item.ident),
         ),
         Fields::Unnamed(fields) if fields.unnamed.len() != 1 => {
-            errors.at(fields, "the arguments of a tool are an object; give the fields names");
+            errors.report_at(fields, "the arguments of a tool are an object; give the fields names");
         }
         _ => {}
     }
@@ -112,11 +113,11 @@ fn variants_are_objects(item: &DeriveInput, data: &DataEnum, errors: &Errors) {
              `#[serde(tag = \"type\")]` on `{}`",
             item.ident
         );
-        errors.at(ident, message);
+        errors.report_at(ident, message);
     }
 }
 
-fn fields(data: &Data) -> Box<dyn Iterator<Item = &Field> + '_> {
+fn all_fields(data: &Data) -> Box<dyn Iterator<Item = &Field> + '_> {
     match data {
         Data::Struct(data) => Box::new(data.fields.iter()),
         Data::Enum(data) => Box::new(data.variants.iter().flat_map(|it| &it.fields)),
@@ -127,7 +128,7 @@ fn fields(data: &Data) -> Box<dyn Iterator<Item = &Field> + '_> {
 /// "the attribute derives `Deserialize` as well"
 fn derived_already(item: &DeriveInput, serialize: bool, errors: &Errors) -> Vec<String> {
     let mut found = Vec::new();
-    for path in item.attrs.iter().filter_map(derived).flatten() {
+    for path in item.attrs.iter().filter_map(derived_paths).flatten() {
         let Some(name) = path.segments.last().map(|last| last.ident.to_string()) else {
             continue;
         };
@@ -138,20 +139,20 @@ fn derived_already(item: &DeriveInput, serialize: bool, errors: &Errors) -> Vec<
         };
         if ours {
             let message = format!("the attribute derives `{name}` as well; remove it here");
-            errors.at(&path, message);
+            errors.report_at(&path, message);
             found.push(name);
         }
     }
     found
 }
 
-fn derived(attr: &Attribute) -> Option<Punctuated<Path, Token![,]>> {
+fn derived_paths(attr: &Attribute) -> Option<Punctuated<Path, Token![,]>> {
     let list = attr.meta.require_list().ok()?;
     let paths = Punctuated::<Path, Token![,]>::parse_terminated;
     list.path.is_ident("derive").then(|| paths.parse2(list.tokens.clone()).ok())?
 }
 
-fn checks(field: &Field) -> Vec<TokenStream> {
+fn field_checks(field: &Field) -> Vec<TokenStream> {
     let ty = &field.ty;
     limits_of_field(&field.attrs)
         .into_iter()
@@ -164,12 +165,12 @@ fn checks(field: &Field) -> Vec<TokenStream> {
 
 /// Returns `true` if the type of the field mentions `Self`, which has no meaning outside of the item.
 fn mentions_self(field: &Field) -> bool {
-    fn any(tokens: TokenStream) -> bool {
+    fn has_self(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|token| match token {
             proc_macro2::TokenTree::Ident(ident) => ident == "Self",
-            proc_macro2::TokenTree::Group(group) => any(group.stream()),
+            proc_macro2::TokenTree::Group(group) => has_self(group.stream()),
             _ => false,
         })
     }
-    any(field.ty.to_token_stream())
+    has_self(field.ty.to_token_stream())
 }

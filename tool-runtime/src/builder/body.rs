@@ -3,7 +3,7 @@
 use std::{fmt, future::Future, sync::Arc};
 
 use tool_core::{
-    __private::{Call, Described, Generator, Of, Returned},
+    __private::{Call, Described, Generator, Returned, TypeProbe},
     BoxFuture, ToolContext,
 };
 
@@ -98,13 +98,13 @@ pub fn two<A, T, F: Fn(A, ToolContext) -> T + Send + Sync + 'static>(closure: F)
 }
 
 /// A marker for the return type of a closure.
-pub fn output_of_one<A, T, F: Fn(A) -> T>(_: &Arc<F>) -> Of<T> {
-    Of::new()
+pub fn output_of_one<A, T, F: Fn(A) -> T>(_: &Arc<F>) -> TypeProbe<T> {
+    TypeProbe::new()
 }
 
 /// A marker for the return type of a closure with a context.
-pub fn output_of_two<A, T, F: Fn(A, ToolContext) -> T>(_: &Arc<F>) -> Of<T> {
-    Of::new()
+pub fn output_of_two<A, T, F: Fn(A, ToolContext) -> T>(_: &Arc<F>) -> TypeProbe<T> {
+    TypeProbe::new()
 }
 
 /// Creates the body of a tool from a closure with the return types of a `#[tool]` function, for

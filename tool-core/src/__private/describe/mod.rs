@@ -15,8 +15,8 @@ use tool_schema::__private::{
 
 use super::{
     Constraint, Parameter, Source, Spec,
-    slot::{Argued, SlotList},
-    type_probe::{Described, Form, Of},
+    slot::{ModelParameter, SlotList},
+    type_probe::{Described, ResultSchema, TypeProbe},
 };
 use crate::{Dependency, InputSchema, OutputSchema, SchemaError};
 
@@ -52,7 +52,7 @@ pub(crate) fn describe(spec: &'static Spec, slots: SlotList<'_, '_>) -> Result<D
             true
         }
     });
-    let (input_schema, is_flat) = match flat(spec, &arguments) {
+    let (input_schema, is_flat) = match flat_schema(spec, &arguments) {
         Some(flat) => (InputSchema::flat(flat), true),
         None => (input_schema(spec, arguments)?, false),
     };
@@ -60,16 +60,16 @@ pub(crate) fn describe(spec: &'static Spec, slots: SlotList<'_, '_>) -> Result<D
 }
 
 /// Returns the schema of parameters that all have constant schemas.
-fn flat(spec: &Spec, arguments: &[(&'static Parameter, Argued)]) -> Option<Flat> {
+fn flat_schema(spec: &Spec, arguments: &[(&'static Parameter, ModelParameter)]) -> Option<Flat> {
     if spec.input_override.is_some() || spec.ignore_unknown {
         return None;
     }
-    let row = |(parameter, argument): &(&'static Parameter, Argued)| {
+    let row = |(parameter, argument): &(&'static Parameter, ModelParameter)| {
         let has_default = argument.default.is_some() || argument.fills.is_some();
         let plain = argument.plain.filter(|_| !has_default && parameter.aliases.is_empty())?;
         let mut limits = Limits::default();
         let mut constraints = parameter.constraints.iter();
-        constraints.try_for_each(|constraint| constraint.limit(plain, &mut limits))?;
+        constraints.try_for_each(|constraint| constraint.set_limit(plain, &mut limits))?;
         // The canonical form of the schema is an error, which names the bounds.
         if plain.admits_none(&limits) {
             return None;
@@ -81,11 +81,14 @@ fn flat(spec: &Spec, arguments: &[(&'static Parameter, Argued)]) -> Option<Flat>
 }
 
 /// Returns the schema of any other parameters.
-fn input_schema(spec: &Spec, arguments: Vec<(&Parameter, Argued)>) -> Result<InputSchema, SchemaError> {
+fn input_schema(
+    spec: &Spec,
+    arguments: Vec<(&Parameter, ModelParameter)>,
+) -> Result<InputSchema, SchemaError> {
     let mut generator = input_generator();
-    let mut list = List::default();
+    let mut list = PropertyList::default();
     let mut whole = None;
-    for (parameter, Argued { schema, plain: _, optional, default, fills }) in arguments {
+    for (parameter, ModelParameter { schema, plain: _, optional, default, fills }) in arguments {
         let mut schema = schema(&mut generator);
         if parameter.whole {
             whole = Some(schema);
@@ -127,8 +130,8 @@ impl Returned {
         let Described { schema, is_stream } = describe(&mut generator);
         let schema = match schema {
             None => None,
-            Some(Form::Plain(plain)) => Some(OutputSchema::plain(plain)),
-            Some(Form::Made(schema)) => {
+            Some(ResultSchema::Plain(plain)) => Some(OutputSchema::plain(plain)),
+            Some(ResultSchema::Made(schema)) => {
                 let value = canonical_output(with_definitions(schema.to_value(), generator.into_made()));
                 says_something(&value).then(|| OutputSchema::derived(value))
             }
@@ -142,7 +145,8 @@ impl Returned {
     #[must_use]
     pub fn value<T: JsonSchema>() -> Self {
         Self::described(|generator| {
-            Of::<T>::new().described(Some(Form::Made(generator.made().subschema_for::<T>())))
+            TypeProbe::<T>::new()
+                .describe_as(Some(ResultSchema::Made(generator.schema_generator().subschema_for::<T>())))
         })
     }
 }
@@ -157,7 +161,7 @@ fn says_something(schema: &Value) -> bool {
 pub struct Generator(Option<SchemaGenerator>);
 
 impl Generator {
-    pub(super) fn made(&mut self) -> &mut SchemaGenerator {
+    pub(super) fn schema_generator(&mut self) -> &mut SchemaGenerator {
         self.0.get_or_insert_with(output_generator)
     }
 
@@ -167,7 +171,7 @@ impl Generator {
 }
 
 /// Describes the result of the function of `spec`.
-pub(crate) fn returned(spec: &Spec) -> Result<Returned, SchemaError> {
+pub(crate) fn describe_result(spec: &Spec) -> Result<Returned, SchemaError> {
     let is_stream = spec.streams.is_some_and(|streams| streams());
     Ok(match (spec.output_override, spec.output) {
         (Some(make), _) => {
@@ -181,14 +185,14 @@ pub(crate) fn returned(spec: &Spec) -> Result<Returned, SchemaError> {
 
 /// The properties of a parameter list.
 #[derive(Default)]
-struct List {
+struct PropertyList {
     names: HashSet<&'static str>,
     properties: Map<String, Value>,
     required: Vec<Value>,
     given: Vec<Given>,
 }
 
-impl List {
+impl PropertyList {
     /// Rejects duplicate names; the macro cannot detect them for constants.
     fn names_differ(&mut self, parameter: &Parameter) -> Result<(), SchemaError> {
         let mut names = std::iter::once(parameter.name).chain(parameter.aliases.iter().copied());

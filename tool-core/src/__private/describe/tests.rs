@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use tool_schema::__private::{canonical_output, output_generator, with_definitions};
 
 use super::{
-    Argued, Form, Generator, InputSchema, OutputSchema, Parameter, Returned, Source, Spec, flat, input_schema,
+    Generator, InputSchema, ModelParameter, OutputSchema, Parameter, ResultSchema, Returned, Source, Spec,
+    flat_schema, input_schema,
 };
 use crate::{
-    __private::{Constraint, Of, Slot, probe::*},
+    __private::{Constraint, Slot, TypeProbe, probe::*},
     SourceLocation,
 };
 
@@ -45,7 +46,7 @@ static PARAMETERS: [Parameter; 7] = [
     },
 ];
 
-fn argued(slot: &dyn Slot) -> Argued {
+fn argued(slot: &dyn Slot) -> ModelParameter {
     match slot.source() {
         Source::Model(argued) => argued,
         _ => panic!("the model fills it"),
@@ -59,7 +60,9 @@ fn made(parameter: &'static Parameter, slot: &dyn Slot) -> InputSchema {
 /// Compares the schemas of one parameter, and returns `true` if it has a constant one.
 fn is_same(parameter: &'static Parameter, slot: &dyn Slot) -> bool {
     let made = made(parameter, slot);
-    let Some(flat) = flat(&SPEC, &[(parameter, argued(slot))]).map(InputSchema::flat) else { return false };
+    let Some(flat) = flat_schema(&SPEC, &[(parameter, argued(slot))]).map(InputSchema::flat) else {
+        return false;
+    };
     let text = serde_json::to_string(&flat).unwrap();
     assert_eq!(text, made.as_value().to_string());
     assert_eq!(flat.as_value(), made.as_value());
@@ -86,10 +89,10 @@ fn a_parameter_with_a_constant_schema_has_the_one_that_its_type_derives() {
     macro_rules! each {
         ($($of:ty)*) => { $(
             let slots: [&dyn Slot; 4] = [
-                &Of::<$of>::new().slot(),
-                &Of::<Option<$of>>::new().slot(),
-                &Of::<Vec<$of>>::new().slot(),
-                &Of::<Option<Vec<$of>>>::new().slot(),
+                &TypeProbe::<$of>::new().slot(),
+                &TypeProbe::<Option<$of>>::new().slot(),
+                &TypeProbe::<Vec<$of>>::new().slot(),
+                &TypeProbe::<Option<Vec<$of>>>::new().slot(),
             ];
             for slot in slots {
                 for parameter in &PARAMETERS[..3] {
@@ -114,12 +117,12 @@ fn a_parameter_with_a_constant_schema_has_the_one_that_its_type_derives() {
 #[test]
 fn a_borrowed_parameter_has_the_schema_of_its_owned_type() {
     let slots: [&dyn Slot; 6] = [
-        &Of::<&str>::new().slot(),
-        &Of::<Option<&str>>::new().slot(),
-        &Of::<&Path>::new().slot(),
-        &Of::<std::borrow::Cow<'_, str>>::new().slot(),
-        &Of::<&[u8]>::new().slot(),
-        &Of::<Option<&[String]>>::new().slot(),
+        &TypeProbe::<&str>::new().slot(),
+        &TypeProbe::<Option<&str>>::new().slot(),
+        &TypeProbe::<&Path>::new().slot(),
+        &TypeProbe::<std::borrow::Cow<'_, str>>::new().slot(),
+        &TypeProbe::<&[u8]>::new().slot(),
+        &TypeProbe::<Option<&[String]>>::new().slot(),
     ];
     for slot in slots {
         assert!(PARAMETERS[..3].iter().all(|parameter| is_same(parameter, slot)));
@@ -128,11 +131,14 @@ fn a_borrowed_parameter_has_the_schema_of_its_owned_type() {
 
 #[test]
 fn a_list_of_parameters_has_one_object() {
-    let slots: [&dyn Slot; 3] =
-        [&Of::<Option<i64>>::new().slot(), &Of::<&str>::new().slot(), &Of::<Vec<bool>>::new().slot()];
+    let slots: [&dyn Slot; 3] = [
+        &TypeProbe::<Option<i64>>::new().slot(),
+        &TypeProbe::<&str>::new().slot(),
+        &TypeProbe::<Vec<bool>>::new().slot(),
+    ];
     for count in 0..=slots.len() {
         let arguments = || PARAMETERS.iter().zip(slots).take(count).map(|(it, slot)| (it, argued(slot)));
-        let flat = InputSchema::flat(flat(&SPEC, &arguments().collect::<Vec<_>>()).unwrap());
+        let flat = InputSchema::flat(flat_schema(&SPEC, &arguments().collect::<Vec<_>>()).unwrap());
         let made = input_schema(&SPEC, arguments().collect()).unwrap();
         let text = serde_json::to_string(&flat).unwrap();
         assert_eq!(text, made.as_value().to_string());
@@ -148,16 +154,16 @@ fn a_result_with_a_constant_schema_has_the_one_that_its_type_derives() {
         assert_eq!(text, result_of::<T>().to_string());
         assert_eq!(schema.as_value(), &result_of::<T>());
         assert!(matches!(
-            Form::of::<T>(&mut Generator::default(), |_| panic!("it is constant")),
-            Form::Plain(_)
+            ResultSchema::of::<T>(&mut Generator::default(), |_| panic!("it is constant")),
+            ResultSchema::Plain(_)
         ));
     }
     macro_rules! each {
         ($($of:ty)*) => { $(
-            compare::<$of>(Returned::described(|g| (&&&&&Of::<$of>::new()).schema(g)));
-            compare::<Option<$of>>(Returned::described(|g| (&&&&&Of::<Option<$of>>::new()).schema(g)));
-            compare::<Vec<$of>>(Returned::described(|g| (&&&&&Of::<Vec<$of>>::new()).schema(g)));
-            compare::<Option<Vec<$of>>>(Returned::described(|g| (&&&&&Of::<Option<Vec<$of>>>::new()).schema(g)));
+            compare::<$of>(Returned::described(|g| (&&&&&TypeProbe::<$of>::new()).schema(g)));
+            compare::<Option<$of>>(Returned::described(|g| (&&&&&TypeProbe::<Option<$of>>::new()).schema(g)));
+            compare::<Vec<$of>>(Returned::described(|g| (&&&&&TypeProbe::<Vec<$of>>::new()).schema(g)));
+            compare::<Option<Vec<$of>>>(Returned::described(|g| (&&&&&TypeProbe::<Option<Vec<$of>>>::new()).schema(g)));
         )* };
     }
     each_plain!(each!);
@@ -171,14 +177,14 @@ fn parameters_with_more_than_limits_are_described_by_schemars() {
         Parameter { name: "example", constraints: &[Constraint::Example(|| json!(1))], ..Parameter::EMPTY },
         Parameter { name: "length", constraints: &[Constraint::MinLength(|| json!(-1))], ..Parameter::EMPTY },
     ];
-    let slot = Of::<String>::new().slot();
-    assert!(REST.iter().all(|parameter| flat(&SPEC, &[(parameter, argued(&slot))]).is_none()));
-    let with_default = Of::<String>::new().slot().or(String::new, |text| Some(json!(text)));
-    assert!(flat(&SPEC, &[(&PARAMETERS[0], argued(&with_default))]).is_none());
+    let slot = TypeProbe::<String>::new().slot();
+    assert!(REST.iter().all(|parameter| flat_schema(&SPEC, &[(parameter, argued(&slot))]).is_none()));
+    let with_default = TypeProbe::<String>::new().slot().or(String::new, |text| Some(json!(text)));
+    assert!(flat_schema(&SPEC, &[(&PARAMETERS[0], argued(&with_default))]).is_none());
     let twice = [(&PARAMETERS[0], argued(&slot)), (&PARAMETERS[0], argued(&slot))];
-    assert!(flat(&SPEC, &twice).is_none());
+    assert!(flat_schema(&SPEC, &twice).is_none());
     let ignoring = Spec { ignore_unknown: true, ..Spec::new("tool", "Does.", SITE) };
-    assert!(flat(&ignoring, &[(&PARAMETERS[0], argued(&slot))]).is_none());
+    assert!(flat_schema(&ignoring, &[(&PARAMETERS[0], argued(&slot))]).is_none());
 }
 
 // B24
@@ -201,19 +207,24 @@ fn bounds_that_admit_no_value_are_an_error() {
         let argued = || argued(slot);
         let made = input_schema(&SPEC, vec![(parameter, argued())]).err().map(|it| it.to_string());
         assert_eq!(made.as_deref(), message, "{}", parameter.name);
-        assert_eq!(flat(&SPEC, &[(parameter, argued())]).is_none(), message.is_some(), "{}", parameter.name);
+        assert_eq!(
+            flat_schema(&SPEC, &[(parameter, argued())]).is_none(),
+            message.is_some(),
+            "{}",
+            parameter.name
+        );
     };
     let [range, uneven, length] = &EMPTY;
     let of_bytes = "in `range`, `minimum` is 300 and `maximum` is 255, so no value is valid; change one";
-    check(range, &Of::<u8>::new().slot(), Some(of_bytes));
-    check(range, &Of::<Option<u8>>::new().slot(), Some(of_bytes));
-    check(range, &Of::<u16>::new().slot(), None);
+    check(range, &TypeProbe::<u8>::new().slot(), Some(of_bytes));
+    check(range, &TypeProbe::<Option<u8>>::new().slot(), Some(of_bytes));
+    check(range, &TypeProbe::<u16>::new().slot(), None);
     let of_integers =
         "in `uneven`, `minimum` is 2.25 and `maximum` is 2.75, so no value is valid; change one";
-    check(uneven, &Of::<i64>::new().slot(), Some(of_integers));
-    check(uneven, &Of::<f64>::new().slot(), None);
+    check(uneven, &TypeProbe::<i64>::new().slot(), Some(of_integers));
+    check(uneven, &TypeProbe::<f64>::new().slot(), None);
     let of_texts = "in `length`, `minLength` is 3 and `maxLength` is 2, so no value is valid; change one";
-    check(length, &Of::<String>::new().slot(), Some(of_texts));
+    check(length, &TypeProbe::<String>::new().slot(), Some(of_texts));
     let of_lists = "in `length`, `minItems` is 3 and `maxItems` is 2, so no value is valid; change one";
-    check(length, &Of::<Vec<u8>>::new().slot(), Some(of_lists));
+    check(length, &TypeProbe::<Vec<u8>>::new().slot(), Some(of_lists));
 }

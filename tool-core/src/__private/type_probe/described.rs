@@ -2,7 +2,7 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::{All, Described, Form, Of, One};
+use super::{AllItems, Described, ResultSchema, SingleItem, TypeProbe};
 use crate::{
     __private::{Generator, items::Piece},
     ToolOutput,
@@ -22,9 +22,9 @@ pub trait OfSchema {
     fn schema(self, generator: &mut Generator) -> Described;
 }
 
-impl<T: JsonSchema + 'static> OfSchema for &&&&&Of<T> {
+impl<T: JsonSchema + 'static> OfSchema for &&&&&TypeProbe<T> {
     fn schema(self, generator: &mut Generator) -> Described {
-        self.described(Some(Form::of::<T>(generator, schema::<T>)))
+        self.describe_as(Some(ResultSchema::of::<T>(generator, schema::<T>)))
     }
 }
 
@@ -32,15 +32,15 @@ pub trait OfPieces {
     fn schema(self, generator: &mut Generator) -> Described;
 }
 
-impl<T: Piece> OfPieces for &&&&Of<All<T>> {
+impl<T: Piece> OfPieces for &&&&TypeProbe<AllItems<T>> {
     fn schema(self, generator: &mut Generator) -> Described {
-        self.described(Some(Form::of::<String>(generator, schema::<String>)))
+        self.describe_as(Some(ResultSchema::of::<String>(generator, schema::<String>)))
     }
 }
 
-impl<T: Piece> OfPieces for &&&&Of<One<T>> {
+impl<T: Piece> OfPieces for &&&&TypeProbe<SingleItem<T>> {
     fn schema(self, generator: &mut Generator) -> Described {
-        self.described(Some(Form::of::<String>(generator, schema::<String>)))
+        self.describe_as(Some(ResultSchema::of::<String>(generator, schema::<String>)))
     }
 }
 
@@ -48,15 +48,15 @@ pub trait OfOutputs {
     fn schema(self, generator: &mut Generator) -> Described;
 }
 
-impl<T: Into<ToolOutput>> OfOutputs for &&&Of<All<T>> {
+impl<T: Into<ToolOutput>> OfOutputs for &&&TypeProbe<AllItems<T>> {
     fn schema(self, _: &mut Generator) -> Described {
-        self.described(None)
+        self.describe_as(None)
     }
 }
 
-impl<T: Into<ToolOutput>> OfOutputs for &&&Of<One<T>> {
+impl<T: Into<ToolOutput>> OfOutputs for &&&TypeProbe<SingleItem<T>> {
     fn schema(self, _: &mut Generator) -> Described {
-        self.described(None)
+        self.describe_as(None)
     }
 }
 
@@ -64,15 +64,15 @@ pub trait OfList {
     fn schema(self, generator: &mut Generator) -> Described;
 }
 
-impl<T: JsonSchema + 'static> OfList for &&Of<All<T>> {
+impl<T: JsonSchema + 'static> OfList for &&TypeProbe<AllItems<T>> {
     fn schema(self, generator: &mut Generator) -> Described {
-        self.described(Some(Form::of::<Vec<T>>(generator, list::<T>)))
+        self.describe_as(Some(ResultSchema::of::<Vec<T>>(generator, list::<T>)))
     }
 }
 
-impl<T: JsonSchema + 'static> OfList for &&Of<One<T>> {
+impl<T: JsonSchema + 'static> OfList for &&TypeProbe<SingleItem<T>> {
     fn schema(self, generator: &mut Generator) -> Described {
-        self.described(Some(Form::of::<T>(generator, schema::<T>)))
+        self.describe_as(Some(ResultSchema::of::<T>(generator, schema::<T>)))
     }
 }
 
@@ -80,8 +80,8 @@ pub trait Undescribed {
     fn schema(self, generator: &mut Generator) -> Described;
 }
 
-impl<T> Undescribed for &Of<T> {
+impl<T> Undescribed for &TypeProbe<T> {
     fn schema(self, _: &mut Generator) -> Described {
-        self.described(None)
+        self.describe_as(None)
     }
 }

@@ -1,7 +1,7 @@
 //! Selection of conversions by the type of a parameter or result.
 //!
 //! Selection uses method resolution at the concrete type, which is why expansions contain method calls: an inherent
-//! method of `Of<&str>` takes precedence over a trait method of `Of<&T>`, and that over one of `&Of<T>` (autoref
+//! method of `TypeProbe<&str>` takes precedence over a trait method of `TypeProbe<&T>`, and that over one of `&TypeProbe<T>` (autoref
 //! specialisation, as in `anyhow`). Aliases and renamed imports do not affect it.
 
 mod described;
@@ -22,9 +22,9 @@ use futures_core::Stream;
 use schemars::{Schema, SchemaGenerator};
 
 use super::{
-    Generator, Owned, Refused, TheContext, TheState, Whole,
-    injected::{AlwaysThere, InjectedByValue, OwnedItems, SharedArgument},
-    slices::{OptionalSlice, Slice},
+    ContextSlot, Generator, OwnedSlot, RefusedSlot, StateSlot, WholeSlot,
+    injected::{InjectedByValue, NeverAbsent, OwnedItems, SharedArgument},
+    slices::{OptionalSliceSlot, SliceSlot},
     slot::{Argument, TextSlot},
     text::{CowText, Optional, PathText, Text},
 };
@@ -33,40 +33,40 @@ use tool_schema::__private::Plain;
 use crate::{State, ToolContext};
 
 /// A placeholder for the type `T`.
-pub struct Of<T> {
+pub struct TypeProbe<T> {
     is_stream: bool,
-    of: Anything<T>,
+    of: FallbackProbe<T>,
 }
 
 /// The fallback for `T`, found last, through [`Deref`].
-pub struct Anything<T>(PhantomData<fn() -> T>);
+pub struct FallbackProbe<T>(PhantomData<fn() -> T>);
 
-impl<T> Clone for Anything<T> {
+impl<T> Clone for FallbackProbe<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Anything<T> {}
+impl<T> Copy for FallbackProbe<T> {}
 
-impl<T> Deref for Of<T> {
-    type Target = Anything<T>;
+impl<T> Deref for TypeProbe<T> {
+    type Target = FallbackProbe<T>;
 
-    fn deref(&self) -> &Anything<T> {
+    fn deref(&self) -> &FallbackProbe<T> {
         &self.of
     }
 }
 
-impl<T> Of<T> {
+impl<T> TypeProbe<T> {
     #[must_use]
     #[expect(clippy::new_without_default, reason = "written by expansions only")]
     pub fn new() -> Self {
-        Self { is_stream: false, of: Anything(PhantomData) }
+        Self { is_stream: false, of: FallbackProbe(PhantomData) }
     }
 
     /// Creates a placeholder for `U`, a part of `T`.
-    fn then<U>(&self) -> Of<U> {
-        Of { is_stream: self.is_stream, ..Of::new() }
+    fn probe_part<U>(&self) -> TypeProbe<U> {
+        TypeProbe { is_stream: self.is_stream, ..TypeProbe::new() }
     }
 
     /// Returns `true` after `items()` of a stream.
@@ -75,39 +75,39 @@ impl<T> Of<T> {
         self.is_stream
     }
 
-    pub(super) fn described(&self, schema: Option<Form>) -> Described {
+    pub(super) fn describe_as(&self, schema: Option<ResultSchema>) -> Described {
         Described { schema, is_stream: self.is_stream }
     }
 
     /// Creates the slot of an argument struct.
-    pub fn whole(self) -> Whole<T>
+    pub fn whole(self) -> WholeSlot<T>
     where
         T: Argument,
     {
-        Whole(None)
+        WholeSlot(None)
     }
 }
 
 /// The schema of a result, if its type has one.
 pub struct Described {
-    pub(super) schema: Option<Form>,
+    pub(super) schema: Option<ResultSchema>,
     /// `true` for a stream; the schema is then the schema of the combined items.
     pub(super) is_stream: bool,
 }
 
 /// The schema of a result.
-pub(super) enum Form {
+pub(super) enum ResultSchema {
     Plain(&'static Plain),
     Made(Schema),
 }
 
-impl Form {
+impl ResultSchema {
     /// Returns the constant schema of `T`, or the one that `make` makes.
     pub(super) fn of<T: 'static>(
         generator: &mut Generator,
         make: fn(&mut SchemaGenerator) -> Schema,
     ) -> Self {
-        Plain::of::<T>().map_or_else(|| Self::Made(make(generator.made())), Self::Plain)
+        Plain::of::<T>().map_or_else(|| Self::Made(make(generator.schema_generator())), Self::Plain)
     }
 }
 
@@ -126,14 +126,14 @@ impl<T> Stream for Items<T> {
 }
 
 /// The combination of all items of type `T`.
-pub struct All<T>(PhantomData<fn() -> T>);
+pub struct AllItems<T>(PhantomData<fn() -> T>);
 
 /// The merged items of type `T`.
-pub struct One<T>(PhantomData<fn() -> T>);
+pub struct SingleItem<T>(PhantomData<fn() -> T>);
 
 macro_rules! slots {
     ($($of:ty => $slot:ty = $new:expr;)*) => { $(
-        impl<'a> Of<$of> {
+        impl<'a> TypeProbe<$of> {
             #[must_use]
             pub fn slot(self) -> $slot {
                 $new
@@ -143,8 +143,8 @@ macro_rules! slots {
 }
 
 slots! {
-    &'a ToolContext => TheContext = TheContext;
-    &'a State => TheState = TheState;
+    &'a ToolContext => ContextSlot = ContextSlot;
+    &'a State => StateSlot = StateSlot;
     &'a str => TextSlot<Text> = TextSlot::new();
     &'a Path => TextSlot<PathText> = TextSlot::new();
     Cow<'a, str> => TextSlot<CowText> = TextSlot::new();
@@ -155,25 +155,25 @@ slots! {
 
 // The bounds are on the methods, so that a type that does not meet them is an error instead of a provided value.
 
-impl<T> Of<&[T]> {
+impl<T> TypeProbe<&[T]> {
     #[must_use]
-    pub fn slot(self) -> Slice<T>
+    pub fn slot(self) -> SliceSlot<T>
     where
         T: Argument,
     {
-        Slice::new()
+        SliceSlot::new()
     }
 }
 
 macro_rules! always_there {
     ($($of:ty)*) => { $(
-        impl<'a> Of<Option<&'a $of>> {
+        impl<'a> TypeProbe<Option<&'a $of>> {
             #[must_use]
-            pub fn slot(self) -> Refused<Option<&'a $of>>
+            pub fn slot(self) -> RefusedSlot<Option<&'a $of>>
             where
-                Option<&'a $of>: AlwaysThere,
+                Option<&'a $of>: NeverAbsent,
             {
-                Refused::new()
+                RefusedSlot::new()
             }
         }
     )* };
@@ -183,13 +183,13 @@ always_there!(ToolContext State);
 
 macro_rules! by_reference_only {
     ($($of:ty)*) => { $(
-        impl Of<$of> {
+        impl TypeProbe<$of> {
             #[must_use]
-            pub fn slot<'a>(self) -> Refused<$of>
+            pub fn slot<'a>(self) -> RefusedSlot<$of>
             where
                 $of: InjectedByValue<'a>,
             {
-                Refused::new()
+                RefusedSlot::new()
             }
         }
     )* };
@@ -197,33 +197,33 @@ macro_rules! by_reference_only {
 
 by_reference_only!(ToolContext State);
 
-impl<T: ?Sized> Of<Arc<T>> {
+impl<T: ?Sized> TypeProbe<Arc<T>> {
     #[must_use]
-    pub fn slot(self) -> Owned<Arc<T>>
+    pub fn slot(self) -> OwnedSlot<Arc<T>>
     where
         Arc<T>: SharedArgument<T>,
     {
-        Owned::new(None)
+        OwnedSlot::new(None)
     }
 }
 
-impl<'a, T: ?Sized> Of<Vec<&'a T>> {
+impl<'a, T: ?Sized> TypeProbe<Vec<&'a T>> {
     #[must_use]
-    pub fn slot(self) -> Refused<Vec<&'a T>>
+    pub fn slot(self) -> RefusedSlot<Vec<&'a T>>
     where
         Vec<&'a T>: OwnedItems,
     {
-        Refused::new()
+        RefusedSlot::new()
     }
 }
 
-impl<T> Of<Option<&[T]>> {
+impl<T> TypeProbe<Option<&[T]>> {
     #[must_use]
-    pub fn slot(self) -> OptionalSlice<T>
+    pub fn slot(self) -> OptionalSliceSlot<T>
     where
         T: Argument,
     {
-        OptionalSlice(None)
+        OptionalSliceSlot(None)
     }
 }
 
@@ -231,7 +231,7 @@ impl<T> Of<Option<&[T]>> {
 
 macro_rules! texts {
     ($($result:ty;)*) => { $(
-        impl<T> Of<$result> {
+        impl<T> TypeProbe<$result> {
             #[must_use]
             pub fn fails_blindly(self) -> bool {
                 true

@@ -1,92 +1,92 @@
 //! The slot of a parameter without a more specific one.
 
-use super::{Anything, Of};
+use super::{FallbackProbe, TypeProbe};
 use crate::__private::{
-    MayBeProvided, Owned, Provides, Refused,
-    injected::Shared,
-    slot::{Argument, TheProvided},
+    OptionalProvidedSlot, OwnedSlot, Provides, RefusedSlot,
+    injected::SharedByCalls,
+    slot::{Argument, ProvidedSlot},
 };
 
 pub trait ByReference {
     type Value: ?Sized;
-    fn slot(self) -> TheProvided<Self::Value>
+    fn slot(self) -> ProvidedSlot<Self::Value>
     where
         Self::Value: Provides;
 }
 
-impl<T: ?Sized> ByReference for Of<&T> {
+impl<T: ?Sized> ByReference for TypeProbe<&T> {
     type Value = T;
 
-    fn slot(self) -> TheProvided<T>
+    fn slot(self) -> ProvidedSlot<T>
     where
         T: Provides,
     {
-        TheProvided::new()
+        ProvidedSlot::new()
     }
 }
 
 pub trait ByOptionalReference {
     type Value: ?Sized;
-    fn slot(self) -> MayBeProvided<Self::Value>
+    fn slot(self) -> OptionalProvidedSlot<Self::Value>
     where
         Self::Value: Provides;
 }
 
-impl<T: ?Sized> ByOptionalReference for Of<Option<&T>> {
+impl<T: ?Sized> ByOptionalReference for TypeProbe<Option<&T>> {
     type Value = T;
 
-    fn slot(self) -> MayBeProvided<T>
+    fn slot(self) -> OptionalProvidedSlot<T>
     where
         T: Provides,
     {
-        MayBeProvided::new()
+        OptionalProvidedSlot::new()
     }
 }
 
 pub trait ByMutableReference {
     type Reference;
-    fn slot(self) -> Refused<Self::Reference>
+    fn slot(self) -> RefusedSlot<Self::Reference>
     where
-        Self::Reference: Shared;
+        Self::Reference: SharedByCalls;
 }
 
-impl<'a, T: ?Sized> ByMutableReference for Of<&'a mut T> {
+impl<'a, T: ?Sized> ByMutableReference for TypeProbe<&'a mut T> {
     type Reference = &'a mut T;
 
-    fn slot(self) -> Refused<&'a mut T>
+    fn slot(self) -> RefusedSlot<&'a mut T>
     where
-        &'a mut T: Shared,
+        &'a mut T: SharedByCalls,
     {
-        Refused::new()
+        RefusedSlot::new()
     }
 }
 
 pub trait ByOption<T> {
-    fn slot(self) -> Owned<Option<T>>
+    fn slot(self) -> OwnedSlot<Option<T>>
     where
         T: Argument;
 }
 
-impl<T> ByOption<T> for &Of<Option<T>> {
-    fn slot(self) -> Owned<Option<T>>
+impl<T> ByOption<T> for &TypeProbe<Option<T>> {
+    fn slot(self) -> OwnedSlot<Option<T>>
     where
         T: Argument,
     {
-        Owned::new(Some(|| None))
+        OwnedSlot::new(Some(|| None))
     }
 }
 
 pub trait ByValue<T> {
-    fn slot(self) -> Owned<T>
+    fn slot(self) -> OwnedSlot<T>
     where
         T: Argument;
 }
 
-impl<T> ByValue<T> for &Anything<T> {
-    fn slot(self) -> Owned<T>
+impl<T> ByValue<T> for &FallbackProbe<T> {
+    fn slot(self) -> OwnedSlot<T>
     where
         T: Argument,
     {
-        Owned::new(None)
+        OwnedSlot::new(None)
     }
 }

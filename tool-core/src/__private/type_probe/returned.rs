@@ -4,7 +4,7 @@ use std::{error::Error, future::Future};
 
 use futures_core::Stream;
 
-use super::{All, Anything, Of, One, Opaque};
+use super::{AllItems, FallbackProbe, Opaque, SingleItem, TypeProbe};
 use crate::ToolError;
 
 // Selects if a failure of a function is never recognised as temporary. An error that is a `std::error::Error`, or
@@ -31,7 +31,7 @@ pub trait ConvertibleError {
     fn fails_blindly(self) -> bool;
 }
 
-pub trait TextOnly {
+pub trait TextError {
     fn fails_blindly(self) -> bool;
 }
 
@@ -40,13 +40,13 @@ pub trait Unfailing {
 }
 
 blindness! {
-    ErrorWithSources<T, E> for Of<Result<T, E>> where [E: Into<Box<dyn Error + Send + Sync>>] => false;
-    ErrorWithSources<T, E> for Of<Option<Result<T, E>>> where [E: Into<Box<dyn Error + Send + Sync>>] => false;
-    ConvertibleError<T, E> for &Of<Result<T, E>> where [E: Into<ToolError>] => false;
-    ConvertibleError<T, E> for &Of<Option<Result<T, E>>> where [E: Into<ToolError>] => false;
-    TextOnly<T, E> for Anything<Result<T, E>> where [] => true;
-    TextOnly<T, E> for Anything<Option<Result<T, E>>> where [] => true;
-    Unfailing<T> for &Anything<T> where [] => false;
+    ErrorWithSources<T, E> for TypeProbe<Result<T, E>> where [E: Into<Box<dyn Error + Send + Sync>>] => false;
+    ErrorWithSources<T, E> for TypeProbe<Option<Result<T, E>>> where [E: Into<Box<dyn Error + Send + Sync>>] => false;
+    ConvertibleError<T, E> for &TypeProbe<Result<T, E>> where [E: Into<ToolError>] => false;
+    ConvertibleError<T, E> for &TypeProbe<Option<Result<T, E>>> where [E: Into<ToolError>] => false;
+    TextError<T, E> for FallbackProbe<Result<T, E>> where [] => true;
+    TextError<T, E> for FallbackProbe<Option<Result<T, E>>> where [] => true;
+    Unfailing<T> for &FallbackProbe<T> where [] => false;
 }
 
 // The type of a success, as split by `outcome`. One trait without an inherent method, so that a type that is unknown
@@ -54,16 +54,16 @@ blindness! {
 
 pub trait PayloadOfResult {
     type Payload;
-    fn payload(self) -> Of<Self::Payload>;
+    fn payload(self) -> TypeProbe<Self::Payload>;
 }
 
 macro_rules! payloads {
     ($($result:ty => $payload:ty;)*) => { $(
-        impl<T, E> PayloadOfResult for Of<$result> {
+        impl<T, E> PayloadOfResult for TypeProbe<$result> {
             type Payload = $payload;
 
-            fn payload(self) -> Of<$payload> {
-                self.then()
+            fn payload(self) -> TypeProbe<$payload> {
+                self.probe_part()
             }
         }
     )* };
@@ -72,84 +72,84 @@ macro_rules! payloads {
 payloads! {
     Result<T, E> => T;
     Option<Result<T, E>> => Option<T>;
-    All<Result<T, E>> => All<T>;
-    All<Option<Result<T, E>>> => All<Option<T>>;
+    AllItems<Result<T, E>> => AllItems<T>;
+    AllItems<Option<Result<T, E>>> => AllItems<Option<T>>;
 }
 
 pub trait Payload<T> {
-    fn payload(self) -> Of<T>;
+    fn payload(self) -> TypeProbe<T>;
 }
 
-impl<T> Payload<T> for &Of<T> {
-    fn payload(self) -> Of<T> {
-        self.then()
+impl<T> Payload<T> for &TypeProbe<T> {
+    fn payload(self) -> TypeProbe<T> {
+        self.probe_part()
     }
 }
 
 // The return type of a closure's body: the output of a future, or the type itself.
 
 pub trait OfFuture<T> {
-    fn awaited(self) -> Of<T>;
+    fn awaited(self) -> TypeProbe<T>;
 }
 
-impl<F: Future> OfFuture<F::Output> for Of<F> {
-    fn awaited(self) -> Of<F::Output> {
-        self.then()
+impl<F: Future> OfFuture<F::Output> for TypeProbe<F> {
+    fn awaited(self) -> TypeProbe<F::Output> {
+        self.probe_part()
     }
 }
 
 pub trait OfResult<T> {
-    fn awaited(self) -> Of<T>;
+    fn awaited(self) -> TypeProbe<T>;
 }
 
-impl<T> OfResult<T> for &Of<T> {
-    fn awaited(self) -> Of<T> {
-        self.then()
+impl<T> OfResult<T> for &TypeProbe<T> {
+    fn awaited(self) -> TypeProbe<T> {
+        self.probe_part()
     }
 }
 
 pub trait OfStream<T> {
-    fn items(self) -> Of<All<T>>;
+    fn items(self) -> TypeProbe<AllItems<T>>;
 }
 
-impl<S: Stream> OfStream<S::Item> for Of<S> {
-    fn items(self) -> Of<All<S::Item>> {
-        Of { is_stream: true, ..Of::new() }
+impl<S: Stream> OfStream<S::Item> for TypeProbe<S> {
+    fn items(self) -> TypeProbe<AllItems<S::Item>> {
+        TypeProbe { is_stream: true, ..TypeProbe::new() }
     }
 }
 
 pub trait OfValue<T> {
-    fn items(self) -> Of<T>;
+    fn items(self) -> TypeProbe<T>;
 }
 
-impl<T> OfValue<T> for &Of<T> {
-    fn items(self) -> Of<T> {
-        self.then()
+impl<T> OfValue<T> for &TypeProbe<T> {
+    fn items(self) -> TypeProbe<T> {
+        self.probe_part()
     }
 }
 
 pub trait MergedItems<T> {
-    fn merged(self) -> Of<One<T>>;
+    fn merged(self) -> TypeProbe<SingleItem<T>>;
 }
 
-impl<T> MergedItems<T> for Of<All<T>> {
-    fn merged(self) -> Of<One<T>> {
-        self.then()
+impl<T> MergedItems<T> for TypeProbe<AllItems<T>> {
+    fn merged(self) -> TypeProbe<SingleItem<T>> {
+        self.probe_part()
     }
 }
 
 pub trait MergedValue<T> {
-    fn merged(self) -> Of<T>
+    fn merged(self) -> TypeProbe<T>
     where
         T: StreamOfItems;
 }
 
-impl<T> MergedValue<T> for &Of<T> {
-    fn merged(self) -> Of<T>
+impl<T> MergedValue<T> for &TypeProbe<T> {
+    fn merged(self) -> TypeProbe<T>
     where
         T: StreamOfItems,
     {
-        self.then()
+        self.probe_part()
     }
 }
 
