@@ -1,4 +1,4 @@
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, sync::Arc};
 
 use tool_core::{SourceLocation, ToolDefinition};
 
@@ -27,7 +27,7 @@ pub enum BuildDiagnostic {
         /// `true` if the program provides an `Arc` of that type by `provide`, in place of `provide_shared`.
         is_in_arc: bool,
         /// The types of the values that the program provides.
-        provided: Vec<&'static str>,
+        provided: Arc<Vec<&'static str>>,
     },
     /// Two values of one type were provided.
     ProvidedTwice {
@@ -248,7 +248,7 @@ impl BuildDiagnostic {
                     }
                     false => "add `.provide(..)`, or `.provide_per_run::<..>()` if each run provides its own",
                 };
-                return Some(match &**provided {
+                return Some(match provided.as_slice() {
                     [] => fix.to_owned(),
                     names => format!("{fix} (provided: `{}`)", names.join("`, `")),
                 });

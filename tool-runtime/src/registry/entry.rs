@@ -61,7 +61,7 @@ impl Facts {
                     site: self.site,
                     type_name: needed.type_name(),
                     is_in_arc: provided.iter().any(|it| it.contains_in_arc(needed)),
-                    provided: provided.iter().flat_map(|it| it.type_names()).collect(),
+                    provided: Arc::new(provided.iter().flat_map(|it| it.type_names()).collect()),
                 });
             }
         }
