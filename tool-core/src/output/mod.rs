@@ -4,11 +4,11 @@
 //! structured value are derived from it on demand; only tools with blocks of their own store a list of blocks.
 
 mod actions;
+mod combine;
 mod content;
 mod details;
 mod read;
 mod set;
-mod together;
 mod wire;
 
 use std::{borrow::Cow, time::Duration};
@@ -17,10 +17,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tool_schema::__private::json_text;
 
-use self::details::Details;
-pub(crate) use self::together::{
+pub(crate) use self::combine::{
     append_blocks, as_list, conclude_with, join_texts, list_values, plain_value, with_extras_of,
 };
+use self::details::Details;
 pub use self::{
     actions::Actions,
     content::{Blob, Bytes, Content, Resource, ResourceBody},
