@@ -12,7 +12,7 @@ use std::{
 use tool_runtime::{executor::ExecutorBuilder, policy::Escape, registry::RegistryBuilder};
 
 use crate::{
-    Command, Exit, Failure, Program, Provides, commands::built_in, program::ProgramClosures,
+    Command, Exit, Failure, Program, Provides, closures::ProgramClosures, commands::built_in,
     sanitize::indented, stderr::write_stderr, terminal::Terminal,
 };
 

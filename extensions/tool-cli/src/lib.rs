@@ -121,6 +121,7 @@
 
 mod approvals;
 mod cli;
+mod closures;
 mod command;
 mod failure;
 mod program;
@@ -130,6 +131,7 @@ mod argument_errors;
 mod commands;
 mod dialects;
 mod flags;
+mod grammar;
 mod input;
 mod keyboard;
 mod page;
@@ -150,10 +152,11 @@ pub use clap;
 pub use self::{
     approvals::Approvals,
     cli::Cli,
+    closures::Provides,
     command::Command,
     commands::grammars,
     failure::{Exit, Failure},
-    program::{Program, Provides},
+    program::Program,
 };
 
 /// Runs the command line of all tools that this program is linked with.

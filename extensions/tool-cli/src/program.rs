@@ -10,62 +10,19 @@ use clap::{ArgMatches, error::ErrorKind};
 use tokio::runtime::Runtime;
 use tool_runtime::{
     Executor, Registry,
-    executor::ExecutorBuilder,
     registry::{BuildError, RegistryBuilder},
 };
 
 use crate::{
-    Command, Exit, Failure, input,
+    Command, Exit, Failure,
+    closures::ProgramClosures,
+    grammar::program_grammar,
+    input,
     page::TextStyle,
     secret,
     terminal::Terminal,
     usage_error::{escaped_context, suggest_commands},
 };
-
-/// A closure that adds tools.
-pub(crate) type AddTools = Box<dyn Fn(RegistryBuilder) -> RegistryBuilder>;
-/// A closure that provides the values that tools need.
-pub(crate) type ProvideValues = Box<dyn FnOnce(RegistryBuilder) -> Result<RegistryBuilder, Box<dyn Error>>>;
-
-/// A closure that configures the executor.
-pub(crate) type ConfigureExecutor =
-    Box<dyn FnOnce(ExecutorBuilder) -> Result<ExecutorBuilder, Box<dyn Error>>>;
-
-/// The return type of a closure that receives a builder: the builder, or a `Result` of it.
-pub trait Provides<B = RegistryBuilder> {
-    /// Returns the builder.
-    ///
-    /// # Errors
-    ///
-    /// If the closure failed, for example because a value could not be created.
-    fn provided(self) -> Result<B, Box<dyn Error>>;
-}
-
-impl Provides for RegistryBuilder {
-    fn provided(self) -> Result<Self, Box<dyn Error>> {
-        Ok(self)
-    }
-}
-
-impl Provides<Self> for ExecutorBuilder {
-    fn provided(self) -> Result<Self, Box<dyn Error>> {
-        Ok(self)
-    }
-}
-
-impl<B, E: Into<Box<dyn Error>>> Provides<B> for Result<B, E> {
-    fn provided(self) -> Result<B, Box<dyn Error>> {
-        self.map_err(Into::into)
-    }
-}
-
-/// The closures that a program gave.
-#[derive(Default)]
-pub(crate) struct ProgramClosures {
-    pub(crate) tools: Vec<AddTools>,
-    pub(crate) provide: Option<ProvideValues>,
-    pub(crate) guard: Option<ConfigureExecutor>,
-}
 
 /// The program that a [`Command`] runs in: its tools, its runtime and its output.
 pub struct Program {
@@ -85,16 +42,6 @@ pub struct Program {
 /// The note of each command that looks at the tools of a program without tools.
 const WITHOUT_TOOLS: &str = "the program has no tools: put `#[tool]` on functions; the linker drops tools of a library that the \
                              program does not refer to: keep them with `tool_runtime::link!`; add methods with `Cli::tools`";
-
-/// The exit codes, for the help of the program.
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    success
-  1    a tool failed, or a check found a problem
-  2    the command line or the arguments are invalid
-  3    a call was not permitted or not approved
-  4    the tools cannot be used
-  130  the call was cancelled";
 
 impl Program {
     pub(crate) fn new(
@@ -339,17 +286,7 @@ impl Program {
 
     /// The grammar of all commands.
     pub(crate) fn grammar(&self) -> clap::Command {
-        let about = self.about.clone().unwrap_or_else(|| format!("The tools of {}", self.name));
-        let all = clap::Command::new(self.name.clone())
-            .about(about)
-            .after_help(EXIT_CODES)
-            .term_width(self.terminal.width())
-            .subcommand_required(true)
-            .arg_required_else_help(true);
-        let commands: Vec<_> = self.commands.iter().map(|command| command.grammar()).collect();
-        let helps = commands.iter().any(|it| it.get_name() == "help");
-        let all = all.disable_help_subcommand(helps);
-        (0..commands.len()).fold(all, |all, at| all.subcommand(with_free_aliases(&commands, at)))
+        program_grammar(&self.name, self.about.as_deref(), self.terminal.width(), &self.commands)
     }
 
     pub(crate) fn run_command(&self, arguments: Vec<OsString>) -> Result<Exit, Failure> {
@@ -408,22 +345,6 @@ impl Drop for Program {
             runtime.shutdown_background();
         }
     }
-}
-
-/// The command at `at` without the aliases that another command has as its name, or a later one as its alias: commands of
-/// the program come after those that are built in, and take precedence.
-fn with_free_aliases(commands: &[clap::Command], at: usize) -> clap::Command {
-    let is_taken = |alias: &str| {
-        let (name, later) = (|it: &clap::Command| it.get_name() == alias, commands.iter().skip(at + 1));
-        commands.iter().any(name) || later.flat_map(clap::Command::get_all_aliases).any(|it| it == alias)
-    };
-    let command = &commands[at];
-    if !command.get_all_aliases().any(is_taken) {
-        return command.clone();
-    }
-    let kept: Vec<_> =
-        command.get_visible_aliases().filter(|alias| !is_taken(alias)).map(str::to_owned).collect();
-    command.clone().visible_alias(None).visible_aliases(kept)
 }
 
 fn unusable_tools(error: BuildError) -> Failure {

@@ -280,7 +280,7 @@ mod tests {
     use tool_runtime::{ToolName, definition::Metadata, schema::InputSchema};
 
     use super::*;
-    use crate::{program::ProgramClosures, terminal::Terminal};
+    use crate::{closures::ProgramClosures, terminal::Terminal};
 
     #[test]
     fn a_nested_secret_in_json_on_the_command_line_is_refused() {

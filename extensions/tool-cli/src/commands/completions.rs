@@ -79,7 +79,7 @@ mod tests {
     use tool_runtime::{ToolDefinition, ToolName, builder::ExternalTool, schema::InputSchema};
 
     use super::*;
-    use crate::{commands::built_in, program::ProgramClosures, terminal::Terminal};
+    use crate::{closures::ProgramClosures, commands::built_in, terminal::Terminal};
 
     // A schema may come from another program, and a shell runs the script.
     #[test]

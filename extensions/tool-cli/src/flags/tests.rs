@@ -9,11 +9,7 @@ use tool_runtime::{
 };
 
 use super::{Kind, Property, collect_arguments, schema_properties};
-use crate::{
-    commands::grammar_of,
-    program::{Program, ProgramClosures},
-    terminal::Terminal,
-};
+use crate::{closures::ProgramClosures, commands::grammar_of, program::Program, terminal::Terminal};
 
 fn flags(schema: &Value) -> Vec<(String, String)> {
     let flag = |it: &Property| {
