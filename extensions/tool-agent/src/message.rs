@@ -27,9 +27,9 @@ use tool_runtime::{Content, ToolCall, ToolResult};
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Message(Arc<Inner>);
+pub struct Message(Arc<MessageData>);
 
-struct Inner {
+struct MessageData {
     role: Role,
     parts: Vec<Part>,
     original: Option<Original>,
@@ -95,7 +95,7 @@ pub struct Original {
 
 impl Message {
     fn new(role: Role, parts: Vec<Part>, original: Option<Original>) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(MessageData {
             role,
             parts,
             original,
@@ -157,7 +157,7 @@ impl Message {
     }
 
     /// Returns `true` if both are clones of one message.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
@@ -237,7 +237,7 @@ pub(crate) fn split(json: &RawValue) -> Vec<Arc<RawValue>> {
 
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { role, parts, original, .. } = &*self.0;
+        let MessageData { role, parts, original, .. } = &*self.0;
         let mut written = f.debug_struct("Message");
         written.field("role", role).field("parts", parts);
         if let Some(original) = original {
@@ -255,7 +255,7 @@ impl<T: Into<String>> From<T> for Message {
 
 impl Serialize for Message {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Inner { role, parts, original, .. } = &*self.0;
+        let MessageData { role, parts, original, .. } = &*self.0;
         Wire { role: *role, parts: parts.into(), original: original.as_ref().map(Shared::Borrowed) }
             .serialize(serializer)
     }

@@ -32,7 +32,7 @@ pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation
     let shorter = match &compaction.own {
         None => {
             let stored = &conversation.session.messages;
-            let is_stored = |message: &Message| stored.iter().any(|it| it.is(message));
+            let is_stored = |message: &Message| stored.iter().any(|it| it.is_same(message));
             shortened(&conversation.model_messages, is_stored, compaction.keep, max_tokens)
         }
         Some(own) => {

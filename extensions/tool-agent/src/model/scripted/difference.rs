@@ -111,7 +111,7 @@ impl Differences {
         self.compare_text(&format!("{pointer}/id"), expected.id.as_ref(), received.id.as_ref());
         self.compare_text(&format!("{pointer}/name"), expected.name.as_ref(), received.name.as_ref());
         if let (Some(expected), Some(received)) = (&expected.arguments, &received.arguments)
-            && !expected.is(received)
+            && !expected.matches(received)
         {
             let quoted = |it: &WrittenArguments| json_text(it.as_str());
             self.add(format!("{pointer}/arguments"), unequal_text(&quoted(expected), &quoted(received)));

@@ -44,7 +44,7 @@ struct WrittenExchange {
 #[serde(deny_unknown_fields)]
 struct WrittenResponse {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    parts: Vec<WrittenPart>,
+    parts: Vec<ResponsePart>,
     #[serde(default, skip_serializing_if = "Shown::is_whole")]
     stream: Shown,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ struct WrittenResponse {
 /// A part of a response.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum WrittenPart {
+enum ResponsePart {
     Text(String),
     Content(Content),
     Reasoning(String),
@@ -144,10 +144,10 @@ impl WrittenResponse {
                 .unwrap_or_else(|_| original.json.clone()),
         });
         let parts = message.parts().iter().filter_map(|part| match part.clone() {
-            Part::Text(text) => Some(WrittenPart::Text(text)),
-            Part::Content(content) => Some(WrittenPart::Content(content)),
-            Part::Reasoning(text) => Some(WrittenPart::Reasoning(text)),
-            Part::Call(call) => Some(WrittenPart::Call(call)),
+            Part::Text(text) => Some(ResponsePart::Text(text)),
+            Part::Content(content) => Some(ResponsePart::Content(content)),
+            Part::Reasoning(text) => Some(ResponsePart::Reasoning(text)),
+            Part::Call(call) => Some(ResponsePart::Call(call)),
             // The message of a model has no results.
             Part::Result(_) => None,
         });
@@ -174,13 +174,13 @@ impl WrittenResponse {
     }
 }
 
-impl From<WrittenPart> for Part {
-    fn from(part: WrittenPart) -> Self {
+impl From<ResponsePart> for Part {
+    fn from(part: ResponsePart) -> Self {
         match part {
-            WrittenPart::Text(text) => Self::Text(text),
-            WrittenPart::Content(content) => Self::Content(content),
-            WrittenPart::Reasoning(text) => Self::Reasoning(text),
-            WrittenPart::Call(call) => Self::Call(call),
+            ResponsePart::Text(text) => Self::Text(text),
+            ResponsePart::Content(content) => Self::Content(content),
+            ResponsePart::Reasoning(text) => Self::Reasoning(text),
+            ResponsePart::Call(call) => Self::Call(call),
         }
     }
 }

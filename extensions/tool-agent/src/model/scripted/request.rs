@@ -157,7 +157,7 @@ impl WrittenArguments {
     }
 
     /// Returns `true` if `received` has the same text, or the same JSON except for white space.
-    pub(super) fn is(&self, received: &Self) -> bool {
+    pub(super) fn matches(&self, received: &Self) -> bool {
         match self {
             Self::Text(text) => text == received.as_str(),
             Self::Json(json) => *json == one_line(received.as_str()),
