@@ -4,7 +4,7 @@ use tool_agent::{
     Agent, AgentBuilder, Compaction, EndReason, Message, Runner, ScriptedModel,
     model::{ModelErrorKind, Reply},
 };
-use tool_runtime::{RunContext, prelude::*};
+use tool_runtime::{RunContext, dialect::Usage, prelude::*};
 
 use super::open::assert_valid;
 
@@ -149,5 +149,19 @@ async fn the_share_of_the_window_decides_when_a_conversation_is_compacted() {
         runner.run("Read it.").answer().await.unwrap();
         let last = model.requests().pop().unwrap();
         assert_eq!(last.messages.len() < 41, is_compacted, "{share}: {}", last.messages.len());
+    }
+}
+
+#[tokio::test]
+async fn token_counts_of_responses_take_the_place_of_the_estimate() {
+    // A page is about 256 tokens by the estimate, which counts for the messages after the last response only.
+    for (tokens, window, is_compacted) in [(10, 500, false), (9_000, 10_000, true)] {
+        let mut usage = Usage::default();
+        usage.input = Some(tokens);
+        let (agent, model) = agent(pages(20).map(|reply| reply.with_usage(usage)));
+        let runner = Runner::new(agent.context_window(window).build().unwrap());
+        runner.run("Read it.").answer().await.unwrap();
+        let last = model.requests().pop().unwrap();
+        assert_eq!(last.messages.len() < 41, is_compacted, "{tokens}: {}", last.messages.len());
     }
 }
