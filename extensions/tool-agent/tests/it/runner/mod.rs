@@ -5,12 +5,13 @@ mod approvals;
 mod cancel;
 mod compaction;
 mod ends;
+mod events;
 mod hook_requests;
 mod hooks;
 mod notices;
 mod open;
-mod rows;
 mod sessions;
+mod tools;
 mod waits;
 
 use std::time::{Duration, Instant};

@@ -1,0 +1,107 @@
+//! The events of a run, and their documented form.
+
+use tool_agent::{
+    Agent, AgentEventKind, Answers, Part, Runner, ScriptedModel,
+    model::{ModelErrorKind, Reply},
+};
+use tool_runtime::{
+    Executor, RunContext, ToolCall, dialect::Usage, event::EventKind, output::stream, prelude::*,
+};
+
+/// Counts.
+#[tool]
+fn count() -> impl Stream<Item = u32> + use<> {
+    stream::iter([1, 2, 3])
+}
+
+#[tokio::test]
+async fn partial_results_are_events_and_the_model_receives_the_final_result() {
+    let model = ScriptedModel::new([Reply::call("count", "{}"), Reply::text("Done.")]);
+    let tools = Registry::builder().tool::<count>().build().unwrap();
+    let agent = Agent::builder("clerk", model.clone()).tools(tools).build().unwrap();
+    let mut events = Runner::new(agent).run("Count.");
+    let mut updates = Vec::new();
+    while let Some(event) = events.next().await {
+        let AgentEventKind::Tool { event } = event.kind else { continue };
+        if let EventKind::Updated { update, .. } = event.kind {
+            updates.push(update.text().into_owned());
+        }
+    }
+    assert_eq!(updates, ["1", "2", "3"]); // K12
+    let requests = model.requests();
+    let results: Vec<_> = requests[1].messages[2].tool_results().map(|it| it.text().into_owned()).collect();
+    assert_eq!(results, ["[1,2,3]"]); // K12: one result, of all items
+}
+
+/// Replaces values that differ from run to run.
+fn normalize(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match name.as_str() {
+                    "time" | "serial" | "durationMs" | "expiresAtMs" | "finishedAtMs" => *member = json!(0),
+                    "hash" | "definition" => *member = json!("hash"),
+                    "arguments" => {
+                        // The arguments of a virtual call contain an address.
+                        let text = member.as_str().unwrap().split(r#""serial":"#).next().unwrap();
+                        *member = json!(text);
+                    }
+                    _ => normalize(member),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(normalize),
+        Value::String(text) if text.starts_with("confirm_") => *text = "confirm".to_owned(),
+        _ => {}
+    }
+}
+
+/// Removes a file.
+#[tool(destructive, confirm)]
+fn remove(path: String) -> String {
+    format!("{path} is removed")
+}
+
+#[tokio::test]
+async fn each_event_has_a_documented_form() {
+    let mut usage = Usage::default();
+    (usage.input, usage.output) = (Some(10), Some(5));
+    let parts = [
+        Part::Reasoning("Remove it.".to_owned()),
+        Part::Text("I remove it.".to_owned()),
+        Part::Call(ToolCall::new("remove", json!({ "path": "a" })).with_id("c1")),
+    ];
+    let replies = [
+        Reply::error(ModelErrorKind::Malformed, "cut"),
+        Reply::parts([]),
+        Reply::parts(parts).with_usage(usage),
+        Reply::text("Done."),
+    ];
+    let tools = Registry::builder().tool::<remove>().build().unwrap();
+    let agent =
+        Agent::builder("clerk", ScriptedModel::new(replies)).tools(Executor::new(tools)).build().unwrap();
+    let runner = Runner::new(agent);
+    let run = || RunContext::new().with_id("run-1").with_session("s");
+    let mut lines = Vec::new();
+    let mut first = runner.run_with(run(), "Remove a.");
+    while let Some(event) = first.next().await {
+        lines.push(event);
+    }
+    let mut second = runner.resume(run(), Answers::new().approve("c1"));
+    while let Some(event) = second.next().await {
+        lines.push(event);
+    }
+    let written: String = lines
+        .iter()
+        .map(|event| {
+            let mut event = serde_json::to_value(event).unwrap();
+            normalize(&mut event);
+            format!("{event}\n")
+        })
+        .collect();
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/runner/events.jsonl");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(golden, &written).unwrap();
+    }
+    assert_eq!(written, std::fs::read_to_string(golden).unwrap());
+}
