@@ -78,30 +78,7 @@ impl ChatSpan {
             span.record("gen_ai.agent.name", &*agent.name);
             record_model(span, model);
             record_conversation(span, &request.run);
-            span.record("gen_ai.output.type", if request.output.is_some() { "json" } else { "text" });
-            for (member, field) in [
-                ("temperature", "gen_ai.request.temperature"),
-                ("top_p", "gen_ai.request.top_p"),
-                ("max_tokens", "gen_ai.request.max_tokens"),
-            ] {
-                match request.parameters.get(member) {
-                    Some(Value::Number(number)) if number.is_u64() => span.record(field, number.as_u64()),
-                    Some(Value::Number(number)) => span.record(field, number.as_f64()),
-                    _ => span,
-                };
-            }
-            if open.records_content {
-                if !request.instruction.is_empty() {
-                    span.record("gen_ai.system_instructions", instructions(&request.instruction));
-                }
-                if !request.tools.is_empty() {
-                    span.record("gen_ai.tool.definitions", tool_definitions(&request.tools));
-                }
-                span.record(
-                    "gen_ai.input.messages",
-                    request_messages(&request.messages, Some(&request.tools)),
-                );
-            }
+            record_request(span, request, open.records_content);
         }
         Self(open)
     }
@@ -182,6 +159,32 @@ impl Drop for OpenSpan {
             self.record_error("cancelled", &"cancelled");
         }
     }
+}
+
+/// Records the format, the parameters and, with `records_content`, the messages of a request.
+fn record_request(span: &Span, request: &Request, records_content: bool) {
+    span.record("gen_ai.output.type", if request.output.is_some() { "json" } else { "text" });
+    for (member, field) in [
+        ("temperature", "gen_ai.request.temperature"),
+        ("top_p", "gen_ai.request.top_p"),
+        ("max_tokens", "gen_ai.request.max_tokens"),
+    ] {
+        match request.parameters.get(member) {
+            Some(Value::Number(number)) if number.is_u64() => span.record(field, number.as_u64()),
+            Some(Value::Number(number)) => span.record(field, number.as_f64()),
+            _ => span,
+        };
+    }
+    if !records_content {
+        return;
+    }
+    if !request.instruction.is_empty() {
+        span.record("gen_ai.system_instructions", instructions(&request.instruction));
+    }
+    if !request.tools.is_empty() {
+        span.record("gen_ai.tool.definitions", tool_definitions(&request.tools));
+    }
+    span.record("gen_ai.input.messages", request_messages(&request.messages, Some(&request.tools)));
 }
 
 pub(crate) fn record_model(span: &Span, model: &SharedModel) {
