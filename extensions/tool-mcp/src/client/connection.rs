@@ -57,7 +57,7 @@ pub(super) struct RequestParts {
     pub(super) meta: Option<RequestMetaObject>,
     pub(super) slot: Option<CallSlot>,
     #[cfg(feature = "http")]
-    pub(super) headers: Option<super::transport::http::RequestHeaders>,
+    pub(super) headers: Option<super::transport::http_headers::RequestHeaders>,
 }
 
 impl RequestParts {

@@ -154,7 +154,7 @@ impl Connector {
     async fn connect_sse(
         &self,
         endpoint: &super::config::Endpoint,
-        headers: super::transport::http::Headers,
+        headers: super::transport::http_headers::Headers,
     ) -> Result<Connection, ClientError> {
         let reception = Arc::new(Reception::new(Arc::clone(&self.notices)));
         let client = self.http_client()?;

@@ -8,7 +8,7 @@ use tool_runtime::{BoxFuture, ToolContext, ToolError};
 use super::{
     config::Endpoint,
     error::{ClientError, ClientErrorCause},
-    transport::http::{Headers, RequestHeaders, headers_of},
+    transport::http_headers::{Headers, RequestHeaders, headers_of},
 };
 
 /// An HTTP request before it is sent.

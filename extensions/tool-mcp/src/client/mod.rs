@@ -21,8 +21,9 @@
 //! # Malformed answers
 //!
 //! Answers are read part by part. A part that cannot be read costs itself, and has a
-//! [diagnostic](McpToolSet::diagnostics): a hint is ignored, a block of a result becomes its JSON as text, a malformed error
-//! still ends its request. Whatever a server answers to a call is its result, since the server has done the work.
+//! [diagnostic](McpToolSet::diagnostics): a hint is ignored, a block of a result, a message of a prompt and a document
+//! of a resource become their JSON as text, a malformed error still ends its request. Whatever a server answers to a
+//! call is its result, since the server has done the work.
 
 mod builder;
 mod call;

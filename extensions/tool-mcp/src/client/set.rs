@@ -184,7 +184,7 @@ impl McpToolSet {
     /// | `unreadable_hint` | warning | a part of the definition is malformed: it is ignored, or read as far as it can be |
     /// | `unreadable_schema` | warning | keywords of a schema are malformed, and ignored |
     /// | `listing_cut` | warning | pages repeat, or go beyond a [limit](super::ServerLimits): tools may be missing |
-    /// | `unreadable_content` | warning | a part of a result of the tool is malformed; it is kept as its JSON, as text |
+    /// | `unreadable_content` | warning | a part of a result, prompt, resource or completion is malformed; it is its JSON, as text, or left out |
     /// | `unreadable_answer` | warning | an answer is malformed; what could be read of it was used |
     /// | `question_refused` | warning | the server asked more questions than the [limits](super::ServerLimits) allow |
     /// | `unreadable_handshake` | warning | a part of the server's description of itself is malformed, and ignored |

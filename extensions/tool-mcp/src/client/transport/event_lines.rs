@@ -11,7 +11,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_core::Stream;
+use futures_core::{Stream, stream::BoxStream};
+use rmcp::transport::streamable_http_client::SseError;
+use sse_stream::{Sse, SseStream};
 
 /// The maximum number of digits of a pause, in milliseconds.
 const MAX_RETRY_DIGITS: usize = 15;
@@ -139,6 +141,15 @@ impl<S: Stream<Item = Result<Bytes, reqwest::Error>>> Stream for EventLines<S> {
             }));
         }
     }
+}
+
+/// The events of a server.
+pub(super) type EventStream = BoxStream<'static, Result<Sse, SseError>>;
+
+/// Returns the events of a response, the size of each of which is bounded.
+pub(super) fn bounded_events(response: reqwest::Response, max_event_bytes: usize) -> EventStream {
+    let bytes = EventLines::new(response.bytes_stream(), max_event_bytes);
+    Box::pin(SseStream::from_bytes_stream(bytes))
 }
 
 #[cfg(test)]

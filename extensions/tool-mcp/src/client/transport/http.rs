@@ -1,36 +1,30 @@
 //! Streamable HTTP: headers of each request, errors without credentials.
 
-use std::{collections::HashMap, error::Error, fmt, io, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use ::http::{HeaderName, HeaderValue, StatusCode};
+use ::http::StatusCode;
 use rmcp::{
-    model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage},
+    model::ClientJsonRpcMessage,
     transport::{
         common::client_side_sse::FixedInterval,
         streamable_http_client::{
-            AuthRequiredError, SseError, StreamableHttpClient, StreamableHttpClientTransport,
+            AuthRequiredError, StreamableHttpClient, StreamableHttpClientTransport,
             StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
             StreamableHttpResponseLimits,
         },
     },
 };
-use sse_stream::Sse;
 
 pub(in crate::client) use super::events::ReconnectPauses;
 use super::{
+    event_lines::EventStream,
     events::MessageEvents,
-    post::{HttpRefusal, Post},
+    http_error::{HttpFailure, UnknownHost},
+    http_headers::{Headers, with_own},
+    post::Post,
     reception::Reception,
-    sse::SseFailure,
 };
 use crate::client::config::Endpoint;
-
-/// The headers of a connection or a request.
-pub(in crate::client) type Headers = HashMap<HeaderName, HeaderValue>;
-
-/// The headers of one request. As an extension of the request, it never leaves the process by itself.
-#[derive(Clone)]
-pub(in crate::client) struct RequestHeaders(pub(in crate::client) Arc<Headers>);
 
 /// The transport to an endpoint.
 pub(in crate::client) type HttpTransport = StreamableHttpClientTransport<Client>;
@@ -54,28 +48,6 @@ pub(in crate::client) fn http_transport(
     StreamableHttpClientTransport::with_client(client, config)
 }
 
-/// Validates the configured headers.
-pub(in crate::client) fn headers_of<'a>(
-    headers: impl IntoIterator<Item = (&'a String, &'a String)>,
-) -> Result<Headers, String> {
-    headers.into_iter().map(|(name, value)| checked_header(name, value)).collect()
-}
-
-/// Validates one header. The error does not show the value.
-pub(in crate::client) fn checked_header(
-    name: &str,
-    value: &str,
-) -> Result<(HeaderName, HeaderValue), String> {
-    let header = HeaderName::try_from(name).map_err(|_| format!("the header name `{name}` is invalid"))?;
-    if ["accept", "content-type", "last-event-id", "mcp-session-id"].contains(&header.as_str()) {
-        return Err(format!("the header `{name}` is set by the protocol"));
-    }
-    let mut value =
-        HeaderValue::try_from(value).map_err(|_| format!("the value of the header `{name}` is invalid"))?;
-    value.set_sensitive(true);
-    Ok((header, value))
-}
-
 /// Creates the client of a connection. Redirects are not followed: they would take credentials to another host.
 pub(in crate::client) fn http_client() -> Result<reqwest::Client, reqwest::Error> {
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
@@ -84,18 +56,6 @@ pub(in crate::client) fn http_client() -> Result<reqwest::Client, reqwest::Error
 
 /// The resolver of the operating system, whose errors have a type.
 struct Resolver;
-
-/// The name of a host has no address.
-#[derive(Debug)]
-struct UnknownHost(io::Error);
-
-impl fmt::Display for UnknownHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the name of the host cannot be resolved: {}", self.0)
-    }
-}
-
-impl Error for UnknownHost {}
 
 impl reqwest::dns::Resolve for Resolver {
     fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
@@ -164,8 +124,6 @@ impl Client {
     }
 }
 
-pub(super) type HttpFailure = StreamableHttpError<reqwest::Error>;
-
 /// Removes the URL from an error, whose query may have credentials, and reads a refusal without a challenge as an empty
 /// challenge.
 fn sanitized_failure(error: HttpFailure) -> HttpFailure {
@@ -176,16 +134,6 @@ fn sanitized_failure(error: HttpFailure) -> HttpFailure {
         StreamableHttpError::Client(error) => StreamableHttpError::Client(error.without_url()),
         other => other,
     }
-}
-
-/// Adds the headers of a request, which replace those of the connection.
-pub(super) fn with_own(mut headers: Headers, message: &ClientJsonRpcMessage) -> Headers {
-    if let JsonRpcMessage::Request(request) = message
-        && let Some(RequestHeaders(own)) = request.request.extensions().get::<RequestHeaders>()
-    {
-        headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
-    }
-    headers
 }
 
 impl StreamableHttpClient for Client {
@@ -274,77 +222,10 @@ impl StreamableHttpClient for Client {
     }
 }
 
-/// The events of a server.
-type EventStream = futures_core::stream::BoxStream<'static, Result<Sse, SseError>>;
-
-/// Returns the events of a response, the size of each of which is bounded.
-pub(super) fn bounded_events(response: reqwest::Response, max_event_bytes: usize) -> EventStream {
-    let bytes = super::event_lines::EventLines::new(response.bytes_stream(), max_event_bytes);
-    Box::pin(sse_stream::SseStream::from_bytes_stream(bytes))
-}
-
-/// Returns the text for an answer that no server of the protocol gives.
-pub(super) fn explanation_of(error: &(dyn Error + 'static)) -> Option<String> {
-    const PATH: &str = "check the path of the URL, which is often `/mcp`";
-    match error.downcast_ref::<HttpFailure>()? {
-        StreamableHttpError::UnexpectedContentType(kind) => {
-            let kind = kind.as_deref().map_or("no content type".to_owned(), |kind| format!("`{kind}`"));
-            Some(format!("the answer has {kind} in place of JSON or an event stream; {PATH}"))
-        }
-        failure => refusal_of(failure).map(|refusal| match refusal.status {
-            reqwest::StatusCode::NOT_FOUND => format!("the answer is HTTP 404, not found; {PATH}"),
-            _ => refusal.to_string(),
-        }),
-    }
-}
-
-/// Returns the refusal that an error is.
-fn refusal_of(failure: &HttpFailure) -> Option<&HttpRefusal> {
-    match failure {
-        StreamableHttpError::Io(error) => error.get_ref()?.downcast_ref(),
-        _ => None,
-    }
-}
-
-/// Returns `true` if the server does not know the session.
-pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
-    matches!(error.downcast_ref::<HttpFailure>(), Some(StreamableHttpError::SessionExpired))
-}
-
-/// Returns `Some` for an error of HTTP: `Some(Some(never_sent))` if the connection is lost.
-pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<Option<bool>> {
-    if let Some(failure) = error.downcast_ref::<SseFailure>() {
-        return Some(failure.connection_loss());
-    }
-    let failure = error.downcast_ref::<HttpFailure>()?;
-    Some(match failure {
-        StreamableHttpError::SessionExpired => Some(true),
-        StreamableHttpError::Client(error) => loss_of(error),
-        failure if refusal_of(failure).is_some() => None,
-        StreamableHttpError::Io(_)
-        | StreamableHttpError::TransportChannelClosed
-        | StreamableHttpError::UnexpectedEndOfStream => Some(false),
-        _ => None,
-    })
-}
-
-/// Returns `Some` if the connection is lost, with `true` if the request cannot have been sent.
-pub(super) fn loss_of(error: &reqwest::Error) -> Option<bool> {
-    match error {
-        error if error.is_timeout() => None,
-        error if error.is_connect() => is_reachable_host(error).then_some(true),
-        error => (error.is_request() || error.is_body()).then_some(false),
-    }
-}
-
-/// Returns `false` if the name of the host is unknown: connecting again does not help.
-fn is_reachable_host(error: &reqwest::Error) -> bool {
-    !super::error_sources(error).any(|error| error.is::<UnknownHost>())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{http_client, loss_of};
+    use super::http_client;
+    use crate::client::transport::http_error::loss_of;
 
     #[tokio::test]
     async fn only_a_host_with_an_address_is_worth_another_connection() -> Result<(), reqwest::Error> {

@@ -8,6 +8,10 @@ mod event_lines;
 mod events;
 #[cfg(feature = "http")]
 pub(super) mod http;
+#[cfg(feature = "http")]
+mod http_error;
+#[cfg(feature = "http")]
+pub(super) mod http_headers;
 mod json;
 mod lines;
 #[cfg(feature = "http")]
@@ -33,7 +37,7 @@ pub(super) use self::{
 /// Returns `true` if the server answered that it does not know the session.
 pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
     #[cfg(feature = "http")]
-    if error_sources(error).any(http::is_session_expired) {
+    if error_sources(error).any(http_error::is_session_expired) {
         return true;
     }
     let _ = error;
@@ -43,7 +47,7 @@ pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
 /// Returns `Some` if the connection is lost, with `true` if the message cannot have been sent.
 pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<bool> {
     #[cfg(feature = "http")]
-    if let Some(loss) = error_sources(error).find_map(http::connection_loss) {
+    if let Some(loss) = error_sources(error).find_map(http_error::connection_loss) {
         return loss;
     }
     let refused = |kind| match kind {
@@ -62,7 +66,7 @@ pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<bool> {
 /// Returns the text for an answer over HTTP that no server of the protocol gives.
 #[cfg(feature = "http")]
 pub(super) fn explanation_of(error: &(dyn Error + 'static)) -> Option<String> {
-    error_sources(error).find_map(http::explanation_of)
+    error_sources(error).find_map(http_error::explanation_of)
 }
 
 fn error_sources<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

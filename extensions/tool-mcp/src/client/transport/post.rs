@@ -1,6 +1,6 @@
 //! Posting a message over streamable HTTP, and reading the response with tolerance.
 
-use std::{borrow::Cow, fmt, io, sync::Arc};
+use std::{borrow::Cow, io, sync::Arc};
 
 use reqwest::{Response, StatusCode, header};
 use rmcp::{
@@ -14,7 +14,8 @@ use rmcp::{
 use super::{
     awaited::PostedRequest,
     events::{MessageEvents, ReconnectPauses},
-    http::{Headers, HttpFailure},
+    http_error::{HttpFailure, HttpRefusal},
+    http_headers::Headers,
     reception::Reception,
 };
 
@@ -33,24 +34,6 @@ pub(super) struct Post<'a> {
     pub(super) headers: &'a Headers,
     pub(super) limits: StreamableHttpResponseLimits,
 }
-
-/// A status by which a server refused a request, with its explanation.
-#[derive(Debug)]
-pub(super) struct HttpRefusal {
-    pub(super) status: StatusCode,
-    text: String,
-}
-
-impl fmt::Display for HttpRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.text.is_empty() {
-            true => write!(f, "HTTP {}", self.status),
-            false => write!(f, "HTTP {}: {}", self.status, self.text),
-        }
-    }
-}
-
-impl std::error::Error for HttpRefusal {}
 
 impl Post<'_> {
     /// Returns the id of the request, if the message is one.
@@ -127,7 +110,7 @@ impl Post<'_> {
         let content_type = content_type(&response);
         match content_type.as_deref().map(media_type_essence) {
             Some(kind) if kind == EVENT_STREAM => {
-                let events = super::http::bounded_events(response, self.limits.max_sse_event_size);
+                let events = super::event_lines::bounded_events(response, self.limits.max_sse_event_size);
                 let events = MessageEvents::of_post(
                     events,
                     Arc::clone(reception),

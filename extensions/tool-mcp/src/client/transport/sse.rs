@@ -17,7 +17,7 @@ use tokio::{sync::mpsc, task::AbortHandle};
 use super::{
     awaited::PostedRequest,
     event_lines::EventLines,
-    http::{Headers, with_own},
+    http_headers::{Headers, with_own},
     reception::Reception,
 };
 use crate::client::config::Endpoint;
@@ -82,18 +82,6 @@ impl From<reqwest::Error> for SseFailure {
     fn from(error: reqwest::Error) -> Self {
         // The URL may have credentials.
         Self::Http(error.without_url())
-    }
-}
-
-impl SseFailure {
-    /// Returns `Some` if the connection is lost, with `true` if the message cannot have been sent.
-    pub(super) fn connection_loss(&self) -> Option<bool> {
-        match self {
-            Self::Http(error) => super::http::loss_of(error),
-            Self::Status(404, _) => Some(true),
-            Self::Ended => Some(false),
-            Self::Url(_) | Self::Status(..) | Self::Elsewhere(_) => None,
-        }
     }
 }
 

@@ -1,0 +1,109 @@
+//! Errors of requests over HTTP: refusals, and lost connections.
+
+use std::{error::Error, fmt, io};
+
+use ::http::StatusCode;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+
+use super::sse::SseFailure;
+
+pub(super) type HttpFailure = StreamableHttpError<reqwest::Error>;
+
+/// The name of a host has no address.
+#[derive(Debug)]
+pub(super) struct UnknownHost(pub(super) io::Error);
+
+impl fmt::Display for UnknownHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the name of the host cannot be resolved: {}", self.0)
+    }
+}
+
+impl Error for UnknownHost {}
+
+/// A status by which a server refused a request, with its explanation.
+#[derive(Debug)]
+pub(super) struct HttpRefusal {
+    pub(super) status: StatusCode,
+    pub(super) text: String,
+}
+
+impl fmt::Display for HttpRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text.is_empty() {
+            true => write!(f, "HTTP {}", self.status),
+            false => write!(f, "HTTP {}: {}", self.status, self.text),
+        }
+    }
+}
+
+impl std::error::Error for HttpRefusal {}
+
+/// Returns the text for an answer that no server of the protocol gives.
+pub(super) fn explanation_of(error: &(dyn Error + 'static)) -> Option<String> {
+    const PATH: &str = "check the path of the URL, which is often `/mcp`";
+    match error.downcast_ref::<HttpFailure>()? {
+        StreamableHttpError::UnexpectedContentType(kind) => {
+            let kind = kind.as_deref().map_or("no content type".to_owned(), |kind| format!("`{kind}`"));
+            Some(format!("the answer has {kind} in place of JSON or an event stream; {PATH}"))
+        }
+        failure => refusal_of(failure).map(|refusal| match refusal.status {
+            reqwest::StatusCode::NOT_FOUND => format!("the answer is HTTP 404, not found; {PATH}"),
+            _ => refusal.to_string(),
+        }),
+    }
+}
+
+/// Returns the refusal that an error is.
+fn refusal_of(failure: &HttpFailure) -> Option<&HttpRefusal> {
+    match failure {
+        StreamableHttpError::Io(error) => error.get_ref()?.downcast_ref(),
+        _ => None,
+    }
+}
+
+/// Returns `true` if the server does not know the session.
+pub(super) fn is_session_expired(error: &(dyn Error + 'static)) -> bool {
+    matches!(error.downcast_ref::<HttpFailure>(), Some(StreamableHttpError::SessionExpired))
+}
+
+/// Returns `Some` for an error of HTTP: `Some(Some(never_sent))` if the connection is lost.
+pub(super) fn connection_loss(error: &(dyn Error + 'static)) -> Option<Option<bool>> {
+    if let Some(failure) = error.downcast_ref::<SseFailure>() {
+        return Some(loss_of_sse(failure));
+    }
+    let failure = error.downcast_ref::<HttpFailure>()?;
+    Some(match failure {
+        StreamableHttpError::SessionExpired => Some(true),
+        StreamableHttpError::Client(error) => loss_of(error),
+        failure if refusal_of(failure).is_some() => None,
+        StreamableHttpError::Io(_)
+        | StreamableHttpError::TransportChannelClosed
+        | StreamableHttpError::UnexpectedEndOfStream => Some(false),
+        _ => None,
+    })
+}
+
+/// Returns `Some` if the connection is lost, with `true` if the request cannot have been sent.
+pub(super) fn loss_of(error: &reqwest::Error) -> Option<bool> {
+    match error {
+        error if error.is_timeout() => None,
+        error if error.is_connect() => is_reachable_host(error).then_some(true),
+        error => (error.is_request() || error.is_body()).then_some(false),
+    }
+}
+
+/// Returns `false` if the name of the host is unknown: connecting again does not help.
+fn is_reachable_host(error: &reqwest::Error) -> bool {
+    !super::error_sources(error).any(|error| error.is::<UnknownHost>())
+}
+
+/// Returns `Some` if the connection of the older transport is lost, with `true` if the message cannot have been sent.
+fn loss_of_sse(failure: &SseFailure) -> Option<bool> {
+    match failure {
+        SseFailure::Http(error) => loss_of(error),
+        SseFailure::Status(404, _) => Some(true),
+        SseFailure::Ended => Some(false),
+        SseFailure::Url(_) | SseFailure::Status(..) | SseFailure::Elsewhere(_) => None,
+    }
+}

@@ -1,0 +1,45 @@
+//! The headers of HTTP requests.
+
+use std::{collections::HashMap, sync::Arc};
+
+use ::http::{HeaderName, HeaderValue};
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage};
+
+/// The headers of a connection or a request.
+pub(in crate::client) type Headers = HashMap<HeaderName, HeaderValue>;
+
+/// The headers of one request. As an extension of the request, it never leaves the process by itself.
+#[derive(Clone)]
+pub(in crate::client) struct RequestHeaders(pub(in crate::client) Arc<Headers>);
+
+/// Validates the configured headers.
+pub(in crate::client) fn headers_of<'a>(
+    headers: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> Result<Headers, String> {
+    headers.into_iter().map(|(name, value)| checked_header(name, value)).collect()
+}
+
+/// Validates one header. The error does not show the value.
+pub(in crate::client) fn checked_header(
+    name: &str,
+    value: &str,
+) -> Result<(HeaderName, HeaderValue), String> {
+    let header = HeaderName::try_from(name).map_err(|_| format!("the header name `{name}` is invalid"))?;
+    if ["accept", "content-type", "last-event-id", "mcp-session-id"].contains(&header.as_str()) {
+        return Err(format!("the header `{name}` is set by the protocol"));
+    }
+    let mut value =
+        HeaderValue::try_from(value).map_err(|_| format!("the value of the header `{name}` is invalid"))?;
+    value.set_sensitive(true);
+    Ok((header, value))
+}
+
+/// Adds the headers of a request, which replace those of the connection.
+pub(super) fn with_own(mut headers: Headers, message: &ClientJsonRpcMessage) -> Headers {
+    if let JsonRpcMessage::Request(request) = message
+        && let Some(RequestHeaders(own)) = request.request.extensions().get::<RequestHeaders>()
+    {
+        headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+    headers
+}
