@@ -17,7 +17,7 @@ use super::{
 pub(in super::super) fn prompt_result(result: Value) -> RepairedResult {
     let mut members = match members_with(result, "messages") {
         Ok(members) => members,
-        Err(repaired) => return repaired,
+        Err(result) => return other_result(result),
     };
     let mut problems = Vec::new();
     let mut messages = Vec::new();
@@ -65,7 +65,7 @@ fn read_message(message: Value, messages: &mut Vec<PromptMessage>, problems: &mu
 pub(in super::super) fn resource_result(result: Value, uri: &str) -> RepairedResult {
     let mut members = match members_with(result, "contents") {
         Ok(members) => members,
-        Err(repaired) => return repaired,
+        Err(result) => return other_result(result),
     };
     let mut problems = Vec::new();
     let contents = list_items(members.remove("contents"), "contents", &mut problems);
@@ -107,7 +107,7 @@ fn read_document(document: Value, uri: &str, problems: &mut Vec<String>) -> Reso
 pub(in super::super) fn completion_result(result: Value) -> RepairedResult {
     let mut members = match members_with(result, "completion") {
         Ok(members) => members,
-        Err(repaired) => return repaired,
+        Err(result) => return other_result(result),
     };
     let mut problems = Vec::new();
     let mut completion = match members.remove("completion") {
@@ -134,11 +134,11 @@ pub(in super::super) fn completion_result(result: Value) -> RepairedResult {
     RepairedResult::new(ServerResult::CompleteResult(result), problems)
 }
 
-/// Returns the members of a result that has `required`; another result is read as a whole.
-fn members_with(result: Value, required: &str) -> Result<Map<String, Value>, RepairedResult> {
+/// Returns the members of a result that has `required`, or the result.
+fn members_with(result: Value, required: &str) -> Result<Map<String, Value>, Value> {
     match result {
         Value::Object(members) if members.contains_key(required) => Ok(members),
-        result => Err(other_result(result)),
+        result => Err(result),
     }
 }
 

@@ -120,7 +120,7 @@ async fn each_challenge_of_a_refusal_is_read() {
 
 #[tokio::test]
 async fn an_empty_error_in_a_redirect_hides_no_code() {
-    let (server, _) = (Web::start().await, ());
+    let server = Web::start().await;
     server.challenge("Bearer").authorize();
     let oauth = OAuth::new("http://127.0.0.1:1/callback", |page| async move {
         let page = reqwest::Url::parse(&page).unwrap();
