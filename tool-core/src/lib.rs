@@ -6,6 +6,8 @@
 //! Start with [`Tool`]: it has a [`ToolDefinition`], takes [`Arguments`] and a [`ToolContext`], and returns a
 //! [`ToolOutput`] or a [`ToolError`].
 
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
+
 mod name;
 mod tool;
 

@@ -6,6 +6,8 @@
 //! the tokens of valid items, and `fallback` those of items with errors. A stage does not repeat the checks of the
 //! stages before it.
 
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
+
 mod args;
 mod docs;
 mod errors;

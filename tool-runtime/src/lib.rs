@@ -105,6 +105,7 @@
 //! With or without the feature, no schema is fetched: a `$ref` to another document and an unknown `$schema` are errors of
 //! `build()`.
 
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
 #![cfg_attr(
     not(all(feature = "dialects", feature = "executor", feature = "lint", feature = "pins")),
     allow(dead_code, unused_imports, reason = "parts of the heart serve one of these features alone")

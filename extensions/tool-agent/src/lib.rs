@@ -87,6 +87,8 @@
 //! arguments and results are recorded by [`AgentBuilder::trace_content`] only. With the feature `opentelemetry`, a
 //! `traceparent` in the metadata of the run is the parent of its span.
 
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
+
 mod agent;
 #[cfg(feature = "cli")]
 pub mod cli;

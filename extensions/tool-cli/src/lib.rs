@@ -119,6 +119,8 @@
 //!
 //! For several calls, the first of 130, 3, 2 and 1 that one of them ended with.
 
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
+
 mod approvals;
 mod cli;
 mod closures;

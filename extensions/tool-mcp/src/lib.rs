@@ -58,6 +58,7 @@
 //! # }
 //! ```
 //!
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
 // Sampling, roots and logging are deprecated (SEP-2577), and part of every revision in force.
 #![allow(deprecated)]
 

@@ -132,6 +132,8 @@
 //!
 //! Rust 1.89 is the minimum, which the YAML library requires; the other crates of the workspace compile with 1.88.
 
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
+
 mod auth;
 mod choosing;
 mod client;

@@ -1,6 +1,10 @@
 //! Turns of a conversation: lines of a person, and answers of the agent.
 
-use std::{future::poll_fn, task::Context};
+use std::{
+    future::poll_fn,
+    io::{self, Write as _},
+    task::Context,
+};
 
 use futures_util::StreamExt as _;
 use tool_cli::{Approvals, Exit, Failure, Program};
@@ -159,7 +163,8 @@ impl<'p> ChatConversation<'p> {
     /// Ends the line of the prompt.
     fn end_line(&self) {
         if self.program.can_ask() {
-            eprintln!();
+            // Nothing to do if the terminal is gone.
+            let _ = writeln!(io::stderr());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Ctrl-C: the end of a turn, or of the program.
 
 use std::{
-    io::{self, IsTerminal as _},
+    io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -101,7 +101,7 @@ async fn handle_signals(state: Arc<InterruptState>, signals: io::Result<Signals>
     while signals.recv().await.is_some() {
         match state.interrupt() {
             // The terminal shows `^C` without a line break.
-            InterruptEffect::CancelsTurn if io::stderr().is_terminal() => eprintln!(),
+            InterruptEffect::CancelsTurn if io::stderr().is_terminal() => drop(writeln!(io::stderr())),
             InterruptEffect::CancelsTurn | InterruptEffect::EndsPrompt => {}
             InterruptEffect::EndsProgram => std::process::exit(i32::from(Exit::Cancelled.code())),
         }
