@@ -117,6 +117,8 @@ mod arguments;
 mod blocking;
 pub mod builder;
 pub mod call;
+#[cfg(feature = "executor")]
+mod call_handle;
 pub mod context;
 pub mod definition;
 pub mod diagnostic;

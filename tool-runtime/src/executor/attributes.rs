@@ -6,7 +6,7 @@ use tracing::Span;
 
 use super::{
     prepare::Request,
-    scope::{CallPosition, CallScope},
+    state::{CallPosition, CallScope},
     stop::Stop,
 };
 use crate::telemetry;

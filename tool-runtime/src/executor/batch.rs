@@ -11,11 +11,11 @@ use super::{
     CallStream, Executor, Inner,
     build::ExecutionStrategy,
     event_sink::EventSink,
+    fast_path::are_quiet,
     finish::Finishing,
     open::Confirmed,
     prepare::{AnsweredBy, Request},
-    quiet::are_quiet,
-    scope::{CallPosition, CallScope},
+    state::{CallPosition, CallScope},
     steering::{Steer, Steering},
     stop::Stop,
 };

@@ -8,8 +8,8 @@ use tool_core::{Arguments, BoxFuture, CallAddress, CallSink, RunContext, ToolDef
 
 use super::{
     Inner,
+    redact::{HIDDEN, shown},
     reports::CallReports,
-    shown::{HIDDEN, shown},
 };
 use crate::{
     ToolCall,

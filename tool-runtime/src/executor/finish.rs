@@ -10,8 +10,8 @@ use super::{
     open::{Confirmed, Opening},
     prepare::{AnsweredBy, Request},
     questions::{Asking, question},
-    scope::{CallPosition, CallScope},
     settings::Settings,
+    state::{CallPosition, CallScope},
     stop::stop_of,
 };
 use crate::{

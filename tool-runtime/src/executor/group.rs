@@ -19,7 +19,7 @@ use super::{
     finish::Finishing,
     perform::perform,
     prepare::{Answer, AnsweredBy, Ready, Request, Step, prepare},
-    scope::{CallPosition, CallScope},
+    state::{CallPosition, CallScope},
     stop::Stop,
 };
 use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};

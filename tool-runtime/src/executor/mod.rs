@@ -24,28 +24,28 @@
 //! call](crate::open_calls): answer it with [`Executor::submit_result`] or [`Executor::resume`].
 
 mod admission;
+mod attempt_stats;
 mod attributes;
-mod backlog;
 mod batch;
 mod build;
 mod event_sink;
+mod fast_path;
 mod finish;
 mod group;
-pub(crate) mod open;
-mod patience;
+mod open;
 mod perform;
 mod prepare;
 mod questions;
-mod quiet;
+mod redact;
 mod reports;
 mod run_settings;
-mod runs;
-mod scope;
 mod settings;
-mod shown;
+mod state;
 mod steering;
 mod stop;
 mod stream;
+mod timeouts;
+mod update_queue;
 
 use std::{
     fmt,

@@ -10,13 +10,13 @@ use super::{
     Inner,
     attributes::CallSpan,
     group::{Body, Ended, Group, Held},
-    patience::{Patience, patient, waited},
     prepare::{Ready, Request},
     questions::{Asking, answer_of, asked, question},
+    redact::shown,
     reports::CallReports,
-    scope::{CallPosition, CallScope, unless},
-    shown::shown,
+    state::{CallPosition, CallScope, unless},
     stop::Stop,
+    timeouts::{Patience, patient, waited},
 };
 use crate::{
     ToolCall,

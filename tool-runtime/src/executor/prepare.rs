@@ -12,7 +12,7 @@ use super::{
     event_sink::HOOK,
     open::Confirmed,
     questions::Given,
-    scope::{CallPosition, CallScope},
+    state::{CallPosition, CallScope},
     stop::Stop,
 };
 use crate::{

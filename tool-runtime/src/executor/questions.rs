@@ -11,7 +11,7 @@ use tool_core::{
     ToolDefinition, ToolError, ToolOutput,
 };
 
-use super::{Inner, open::OpenCalls, shown::shown};
+use super::{Inner, open::OpenCalls, redact::shown};
 use crate::{
     ToolCall, millis,
     open_calls::{Message, addressed},

@@ -17,10 +17,10 @@ use tool_core::{
 
 use super::{
     Inner,
-    backlog::Backlog,
     event_sink::{EventSink, HOOK, Room, Subject, report_panic},
     prepare::Request,
-    scope::{CallScope, unless},
+    state::{CallScope, unless},
+    update_queue::Backlog,
 };
 use crate::{
     event::{EventKind, ToolEvent},

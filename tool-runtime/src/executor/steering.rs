@@ -8,7 +8,7 @@ use std::{
 
 use tool_core::BoxFuture;
 
-use super::{scope::CallScope, stop::Stop};
+use super::{state::CallScope, stop::Stop};
 use crate::guard::{Guarded, Panic, catch};
 
 /// Polls for messages between the calls of a batch, such as one that the user wrote meanwhile, and keeps them for the

@@ -5,8 +5,8 @@ use tool_core::{ErrorKind, ToolError};
 
 use super::{
     prepare::{Answer, Step},
-    scope::CallScope,
     settings::Settings,
+    state::CallScope,
 };
 use crate::{CallOutcome, ToolResult, guard::Panic};
 

@@ -15,7 +15,6 @@
 //! [policy](crate::policy).
 
 mod boxed;
-mod handle;
 mod repetition;
 mod sanitizer;
 mod stage;
@@ -25,21 +24,20 @@ use std::{
     future::Future,
     ops::ControlFlow,
     pin::Pin,
-    sync::LazyLock,
     task::{Context, Poll},
 };
 
-use tool_core::{Arguments, Metadata, ToolError, ToolOutput};
+use tool_core::{Arguments, ToolError, ToolOutput};
 
 pub(crate) use self::stage::*;
 pub use self::{
     boxed::BoxHook,
-    handle::CallHandle,
     repetition::RepetitionGuard,
     sanitizer::Sanitizer,
     view::{BeforeCall, CallView},
 };
 use crate::ToolResult;
+pub use crate::call_handle::CallHandle;
 
 /// Observes and changes calls. Every method has a default that does nothing, and can be written as an `async fn`.
 ///
@@ -165,9 +163,6 @@ pub trait Hook: Send + Sync {
         Unchanged(|| ())
     }
 }
-
-/// The metadata of an unknown tool.
-static NOTHING_CLAIMED: LazyLock<Metadata> = LazyLock::new(Metadata::default);
 
 /// The future of a default stage. It has size zero, so that boxing it does not allocate.
 struct Unchanged<F>(F);

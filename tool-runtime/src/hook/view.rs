@@ -5,7 +5,8 @@ use std::{fmt, sync::Arc};
 use serde_json::Value;
 use tool_core::{Arguments, CallId, Metadata, RunContext, ToolContext, ToolDefinition, ToolError};
 
-use super::{CallHandle, NOTHING_CLAIMED};
+use super::CallHandle;
+use crate::call_handle::NOTHING_CLAIMED;
 
 /// A read-only view of a call, for hooks.
 #[derive(Clone, Copy)]

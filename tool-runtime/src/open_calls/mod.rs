@@ -16,6 +16,8 @@
 //! code under the key of the program. [`ExecutorBuilder::open_calls`](crate::executor::ExecutorBuilder::open_calls)
 //! sets the store of an executor.
 
+mod call_ref;
+mod error;
 mod key;
 mod memory;
 mod record;
@@ -26,18 +28,19 @@ use std::{fmt, future::Future};
 
 use tool_core::{CallAddress, CallId};
 
-pub(crate) use self::{
-    key::Message,
-    record::{Body, Secret, addressed},
-    shared::serials,
-};
 pub use self::{
+    call_ref::{CallRef, OpenCall},
+    error::OpenCallError,
     key::ProgramKey,
     memory::MemoryOpenCalls,
     record::{OpenKind, OpenRecord},
     shared::SharedOpenCalls,
 };
-pub use crate::executor::open::{CallRef, OpenCall, OpenCallError};
+pub(crate) use self::{
+    key::Message,
+    record::{Body, Secret, addressed},
+    shared::serials,
+};
 
 /// A store of open calls. Methods can be written as `async fn`.
 ///

@@ -6,7 +6,7 @@ use tool_core::{
 };
 
 use super::boxed;
-use crate::{guard::GuardedArc, hook::CallHandle};
+use crate::{call_handle::CallHandle, guard::GuardedArc};
 
 /// A call to be permitted. Its arguments are valid, and the same that would run.
 #[non_exhaustive]

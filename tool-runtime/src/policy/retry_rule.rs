@@ -5,7 +5,7 @@ use std::{fmt, future::Future, ops::Deref, sync::Arc};
 use tool_core::{Arguments, BoxFuture, CallId, ErrorKind, RunContext, ToolContext, ToolError, ToolOutput};
 
 use super::boxed;
-use crate::{guard::GuardedArc, hook::CallHandle};
+use crate::{call_handle::CallHandle, guard::GuardedArc};
 
 /// Decides which failures are retried.
 ///

@@ -15,7 +15,7 @@ use tool_runtime::{
 
 use super::{building, events, short};
 
-/// The observers of a batch. A batch without observers takes a separate path (`quiet.rs`).
+/// The observers of a batch. A batch without observers takes a separate path (`fast_path.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Watch {
     Unwatched,

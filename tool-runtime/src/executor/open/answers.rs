@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ToolDefinition, ToolError, ToolOutput};
 
-use super::{CallRef, Confirmed, Found, OpenCall, OpenCallError};
+use super::{Confirmed, Found};
 use crate::{
     Executor, ToolCall, ToolResult,
     event::EventKind,
     executor::{Batch, event_sink::Subject, finish::complete, questions::Given},
-    open_calls::{Body, OpenKind},
+    open_calls::{Body, CallRef, OpenCall, OpenCallError, OpenKind},
 };
 
 impl Executor {

@@ -7,13 +7,14 @@ use std::{
 
 use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ErrorKind, ToolDefinition, ToolError};
 
-use super::{CallRef, OpenCall, OpenCallError, OpenSettings};
+use super::OpenSettings;
 use crate::{
     ToolCall,
-    executor::shown::shown,
+    executor::redact::shown,
     millis,
     open_calls::{
-        Body, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey, Secret, SharedOpenCalls, serials,
+        Body, CallRef, OpenCall, OpenCallError, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey,
+        Secret, SharedOpenCalls, serials,
     },
     policy::ApprovalRequest,
 };

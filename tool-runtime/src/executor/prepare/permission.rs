@@ -10,7 +10,7 @@ use crate::{
     ToolCall,
     executor::{
         questions::{About, answer_of, asked, rejected, unanswered},
-        shown::shown,
+        redact::shown,
     },
     panics::{catch_result, run_in_call},
     policy::{Approval, ApprovalCause, PermissionRequest, Question},

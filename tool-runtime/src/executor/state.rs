@@ -22,13 +22,13 @@ use tool_core::{
 
 use super::{
     Inner,
+    attempt_stats::Runs,
     event_sink::{EventSink, Subject},
-    patience::{Patience, keeps_time},
     prepare::Request,
     questions::Given,
     reports::{CallReports, RunReports},
-    runs::Runs,
     stop::Stop,
+    timeouts::{Patience, keeps_time},
 };
 use crate::{CallOutcome, ToolResult, event::EventKind, policy::ApprovalRequest, registry::Entry};
 

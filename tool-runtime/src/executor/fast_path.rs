@@ -18,10 +18,10 @@ use super::{
     Inner,
     build::Finish,
     group::{Ended, Group, Held},
-    patience::Patience,
     prepare::{Answer, AnsweredBy, Request},
-    scope::{CallPosition, CallScope},
+    state::{CallPosition, CallScope},
     stop::Stop,
+    timeouts::Patience,
 };
 use crate::{
     CallOutcome, guard::catch, panics::GuardedCall, policy::RetryPolicy, registry::Entry, telemetry,

@@ -7,8 +7,7 @@ use std::{
 
 use tool_core::{CallAddress, CallId, ErrorKind, ToolError};
 
-use super::CallRef;
-use crate::open_calls::OpenStoreError;
+use super::{CallRef, OpenStoreError};
 
 /// An error of an operation on an open call. Nothing was run or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]

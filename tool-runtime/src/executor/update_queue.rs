@@ -17,7 +17,7 @@ use tokio::{
 };
 use tool_core::{ToolContext, ToolError, ToolOutput};
 
-use super::{patience::Patience, reports::CallReports};
+use super::{reports::CallReports, timeouts::Patience};
 
 /// The maximum number of queued updates of one call.
 const ROOM: usize = 64;

@@ -1,10 +1,17 @@
-use std::{fmt, sync::Arc};
+//! Owned handles to calls.
 
-use super::NOTHING_CLAIMED;
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+};
+
 use serde_json::Value;
 use tool_core::{
     Arguments, CallId, Metadata, ProvidedValues, RunContext, ToolContext, ToolDefinition, ToolError, ToolName,
 };
+
+/// The metadata of an unknown tool.
+pub(crate) static NOTHING_CLAIMED: LazyLock<Metadata> = LazyLock::new(Metadata::default);
 
 /// An owned handle to a call, for closures that decide about calls. Cheap to clone.
 ///
