@@ -12,12 +12,12 @@ use tracing::{Span, field::Empty, info_span};
 use crate::ToolCall;
 
 /// Returns `true` if a subscriber collects the spans of calls.
-pub(crate) fn is_heard() -> bool {
+pub(crate) fn has_subscriber() -> bool {
     tracing::span_enabled!(tracing::Level::INFO)
 }
 
 /// Creates the span around all calls of a batch.
-pub(crate) fn batch(calls: usize, run: Option<&RunContext>) -> Span {
+pub(crate) fn batch_span(calls: usize, run: Option<&RunContext>) -> Span {
     let span = info_span!("execute_tools", otel.kind = "internal", calls, gen_ai.agent.name = Empty);
     if let Some(run) = run.filter(|_| !span.is_disabled()) {
         if let Some(agent) = run.agent() {
@@ -35,7 +35,7 @@ pub(crate) fn batch(calls: usize, run: Option<&RunContext>) -> Span {
 }
 
 /// Creates the span around the run of one call.
-pub(crate) fn call(definition: &ToolDefinition, cx: &ToolContext) -> Span {
+pub(crate) fn call_span(definition: &ToolDefinition, cx: &ToolContext) -> Span {
     let span = info_span!(
         "execute_tool",
         otel.name = Empty,
@@ -61,17 +61,17 @@ pub(crate) fn call(definition: &ToolDefinition, cx: &ToolContext) -> Span {
 }
 
 /// Creates the span around one of several attempts.
-pub(crate) fn attempt(number: u32) -> Span {
+pub(crate) fn attempt_span(number: u32) -> Span {
     info_span!("attempt", otel.kind = "internal", attempt = number)
 }
 
 /// Records the arguments of the call; `shown` contains no secrets.
-pub(crate) fn arguments(span: &Span, shown: &ToolCall) {
+pub(crate) fn record_arguments(span: &Span, shown: &ToolCall) {
     span.record("gen_ai.tool.call.arguments", shown.arguments.as_str());
 }
 
 /// Records the end of the call, with its result if `with_result` is set.
-pub(crate) fn ended(span: &Span, outcome: &Result<ToolOutput, ToolError>, with_result: bool) {
+pub(crate) fn record_end(span: &Span, outcome: &Result<ToolOutput, ToolError>, with_result: bool) {
     match outcome {
         Ok(output) if output.is_failure() => {
             span.record("otel.status_code", "ERROR");
@@ -95,7 +95,7 @@ pub(crate) fn ended(span: &Span, outcome: &Result<ToolOutput, ToolError>, with_r
 
 /// Adds the attributes of the body: each by its name to an OpenTelemetry span, and all as JSON in one field to
 /// any other span.
-pub(crate) fn attributes(span: &Span, attributes: Attributes) {
+pub(crate) fn record_attributes(span: &Span, attributes: Attributes) {
     let Attributes { set, dropped } = attributes;
     if dropped > 0 {
         span.record("tool.attributes.dropped", dropped);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tool_core::{ErrorKind, Permission, RunContext, ToolContext, ToolDefinition, ToolError};
 
-use super::{Inner, event_sink::HOOK};
+use super::{Inner, event_sink::HOOK_COMPONENT};
 use crate::{ToolCall, hook::CallView, panics::run_in_call, registry::Entry};
 
 /// Returns `true` if a call is left to the caller, by its tool or by the executor.
@@ -34,7 +34,7 @@ pub(super) fn denied_by_name(
 }
 
 /// Calls the `admit` stage of all hooks.
-pub(super) async fn admit(
+pub(super) async fn admit_call(
     executor: &Inner,
     call: &ToolCall,
     definition: Option<&ToolDefinition>,
@@ -43,8 +43,8 @@ pub(super) async fn admit(
 ) -> Result<(), ToolError> {
     let view = CallView { id: &call.id, tool: &call.name, arguments: &call.arguments, definition, cx, run };
     for hook in executor.settings.all_hooks() {
-        let is_let_in = run_in_call(&call.id, HOOK, || hook.dynamic().admit(&view)).await;
-        if !is_let_in.map_err(|panic| executor.settings.panic_of_hook(panic))? {
+        let is_let_in = run_in_call(&call.id, HOOK_COMPONENT, || hook.dynamic().admit(&view)).await;
+        if !is_let_in.map_err(|panic| executor.settings.hook_panic_error(panic))? {
             return Err(ToolError::new(ErrorKind::Denied, "the call was not admitted"));
         }
     }

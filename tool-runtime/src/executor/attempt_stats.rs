@@ -10,48 +10,48 @@ use std::{
 
 /// The number of attempts of a call, and their duration.
 #[derive(Debug, Default)]
-pub(super) struct Runs {
+pub(super) struct AttemptStats {
     attempts: AtomicU32,
     /// The duration of a call that ended in its first poll, in nanoseconds; otherwise 0.
-    at_once: AtomicU64,
+    immediate_nanos: AtomicU64,
     /// The times of any other call.
-    times: OnceLock<Box<Times>>,
+    times: OnceLock<Box<AttemptTimes>>,
 }
 
 #[derive(Debug)]
-struct Times {
-    began: Instant,
-    ended: OnceLock<Instant>,
+struct AttemptTimes {
+    start: Instant,
+    end: OnceLock<Instant>,
 }
 
-impl Runs {
+impl AttemptStats {
     /// Begins an attempt.
-    pub(super) fn begin(&self) {
-        self.count();
-        self.began_at(Instant::now());
+    pub(super) fn start_attempt(&self) {
+        self.count_attempt();
+        self.set_start(Instant::now());
     }
 
     /// Counts an attempt, whose time is set later.
-    pub(super) fn count(&self) {
+    pub(super) fn count_attempt(&self) {
         self.attempts.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Sets the time at which the first attempt began.
-    pub(super) fn began_at(&self, time: Instant) {
-        self.times.get_or_init(|| Box::new(Times { began: time, ended: OnceLock::new() }));
+    pub(super) fn set_start(&self, time: Instant) {
+        self.times.get_or_init(|| Box::new(AttemptTimes { start: time, end: OnceLock::new() }));
     }
 
     /// Sets the duration of a call that began at `time` and ends now, in the same poll. Cheaper than two times that
     /// other threads can read.
-    pub(super) fn ended_at_once(&self, time: Instant) {
+    pub(super) fn set_immediate_end(&self, time: Instant) {
         let nanos = u64::try_from(time.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.at_once.store(nanos.max(1), Ordering::Relaxed);
+        self.immediate_nanos.store(nanos.max(1), Ordering::Relaxed);
     }
 
     /// Ends the last attempt.
-    pub(super) fn end(&self) {
+    pub(super) fn end_attempts(&self) {
         if let Some(times) = self.times.get() {
-            times.ended.get_or_init(Instant::now);
+            times.end.get_or_init(Instant::now);
         }
     }
 
@@ -60,25 +60,25 @@ impl Runs {
     }
 
     pub(super) fn duration(&self) -> Duration {
-        let Some(Times { began, ended }) = self.times.get().map(AsRef::as_ref) else {
-            return Duration::from_nanos(self.at_once.load(Ordering::Relaxed));
+        let Some(AttemptTimes { start, end }) = self.times.get().map(AsRef::as_ref) else {
+            return Duration::from_nanos(self.immediate_nanos.load(Ordering::Relaxed));
         };
-        ended.get().copied().unwrap_or_else(Instant::now).saturating_duration_since(*began)
+        end.get().copied().unwrap_or_else(Instant::now).saturating_duration_since(*start)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Instant, Runs};
+    use super::{AttemptStats, Instant};
 
     #[test]
     fn time_after_the_last_attempt_is_not_part_of_the_duration() {
-        let runs = Runs::default();
-        runs.begin();
-        runs.end();
-        let (duration, now) = (runs.duration(), Instant::now());
+        let stats = AttemptStats::default();
+        stats.start_attempt();
+        stats.end_attempts();
+        let (duration, now) = (stats.duration(), Instant::now());
         while Instant::now() == now {}
-        runs.end();
-        assert_eq!(runs.duration(), duration);
+        stats.end_attempts();
+        assert_eq!(stats.duration(), duration);
     }
 }

@@ -5,22 +5,22 @@ use tool_core::{__private::ExactValue, ToolContext, ToolDefinition, internals::A
 use tracing::Span;
 
 use super::{
-    prepare::Request,
-    state::{CallPosition, CallScope},
-    stop::Stop,
+    prepare::CallRequest,
+    state::{BatchState, CallState},
+    stop::StopReason,
 };
 use crate::telemetry;
 
 /// The replacement of a value that contains the value of a secret parameter.
-const HIDDEN: &str = "***";
+const REDACTED: &str = "***";
 
 /// The span of a call. Records its attributes when the call ends or is dropped, and its status if it is dropped.
 pub(super) struct CallSpan<'a> {
     pub(super) span: Span,
-    pub(super) batch: &'a CallScope,
+    pub(super) batch: &'a BatchState,
     pub(super) definition: &'a ToolDefinition,
-    pub(super) asked: Request<'a>,
-    pub(super) place: &'a CallPosition,
+    pub(super) request: CallRequest<'a>,
+    pub(super) state: &'a CallState,
     /// `true` if the status of the call was recorded.
     pub(super) has_status: bool,
 }
@@ -28,16 +28,16 @@ pub(super) struct CallSpan<'a> {
 impl Drop for CallSpan<'_> {
     fn drop(&mut self) {
         if !self.has_status {
-            let stop = self.batch.stop().unwrap_or(Stop::Cancelled);
-            telemetry::ended(&self.span, &Err(stop.error()), false);
+            let stop = self.batch.stop_reason().unwrap_or(StopReason::Cancelled);
+            telemetry::record_end(&self.span, &Err(stop.error()), false);
         }
-        let set = self.place.cx.as_ref().and_then(ToolContext::take_attributes);
+        let set = self.state.cx.as_ref().and_then(ToolContext::take_attributes);
         if let Some(mut attributes) = set {
             let secrets = self.secrets();
             if !secrets.is_empty() {
-                hide(&mut attributes, &secrets);
+                hide_secrets(&mut attributes, &secrets);
             }
-            telemetry::attributes(&self.span, attributes);
+            telemetry::record_attributes(&self.span, attributes);
         }
     }
 }
@@ -48,15 +48,15 @@ impl CallSpan<'_> {
         let names = &*self.definition.metadata().secrets;
         let mut texts = Vec::new();
         if !names.is_empty() {
-            let given = self.place.arguments.as_ref().map(|arguments| arguments.as_str());
-            for text in given.into_iter().chain([self.asked.call.arguments.as_str()]) {
+            let canonical = self.state.arguments.as_ref().map(|arguments| arguments.as_str());
+            for text in canonical.into_iter().chain([self.request.call.arguments.as_str()]) {
                 // Exact values keep the spelling of numbers, which is searched for.
                 if let Some(ExactValue::Object(arguments)) = ExactValue::read(text) {
                     let is_secret = |name: &str| names.iter().any(|secret| *secret == *name);
                     for (name, value) in &arguments {
                         // An unknown name may be a misspelt secret parameter.
                         let within = is_secret(name) || !self.definition.knows_parameter(name);
-                        collect(value, &is_secret, within, &mut texts);
+                        collect_secrets(value, &is_secret, within, &mut texts);
                     }
                 }
             }
@@ -67,48 +67,55 @@ impl CallSpan<'_> {
 }
 
 /// Adds the texts of secret members at any depth.
-fn collect(value: &ExactValue<'_>, is_secret: &impl Fn(&str) -> bool, within: bool, texts: &mut Vec<String>) {
+fn collect_secrets(
+    value: &ExactValue<'_>,
+    is_secret: &impl Fn(&str) -> bool,
+    within: bool,
+    texts: &mut Vec<String>,
+) {
     match value {
         ExactValue::Object(members) => {
             for (name, value) in members {
                 if within {
                     texts.push(name.to_string());
                 }
-                collect(value, is_secret, within || is_secret(name), texts);
+                collect_secrets(value, is_secret, within || is_secret(name), texts);
             }
         }
-        ExactValue::List(items) => items.iter().for_each(|item| collect(item, is_secret, within, texts)),
+        ExactValue::List(items) => {
+            items.iter().for_each(|item| collect_secrets(item, is_secret, within, texts))
+        }
         ExactValue::String(text) | ExactValue::Number(text) if within => texts.push(text.to_string()),
         _ => {}
     }
 }
 
 /// Replaces values that contain a secret; removes attributes whose names contain one.
-fn hide(attributes: &mut Attributes, secrets: &[String]) {
+fn hide_secrets(attributes: &mut Attributes, secrets: &[String]) {
     let shows = |text: &str| secrets.iter().any(|secret| text.contains(secret.as_str()));
     let before = attributes.set.len();
     attributes.set.retain(|name, _| !shows(name));
     let dropped = before.saturating_sub(attributes.set.len());
     attributes.dropped = attributes.dropped.saturating_add(dropped as u64);
-    attributes.set.values_mut().for_each(|value| hide_in(value, &shows));
+    attributes.set.values_mut().for_each(|value| hide_in_value(value, &shows));
 }
 
-fn hide_in(value: &mut Value, shows: &impl Fn(&str) -> bool) {
+fn hide_in_value(value: &mut Value, shows: &impl Fn(&str) -> bool) {
     let hidden = match value {
         Value::String(text) => shows(text),
         Value::Number(number) => shows(&number.to_string()),
         Value::Object(members) if members.keys().any(|name| shows(name)) => true,
         Value::Object(members) => {
-            members.values_mut().for_each(|value| hide_in(value, shows));
+            members.values_mut().for_each(|value| hide_in_value(value, shows));
             false
         }
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| hide_in(item, shows));
+            items.iter_mut().for_each(|item| hide_in_value(item, shows));
             false
         }
         _ => false,
     };
     if hidden {
-        *value = HIDDEN.into();
+        *value = REDACTED.into();
     }
 }

@@ -11,13 +11,13 @@ use super::{
     CallStream, Executor, Inner,
     build::ExecutionStrategy,
     event_sink::EventSink,
-    fast_path::are_quiet,
-    finish::Finishing,
+    fast_path::can_use_fast_path,
+    finish::CallFinisher,
     open::Confirmed,
-    prepare::{AnsweredBy, Request},
-    state::{CallPosition, CallScope},
+    prepare::{AnswerSource, CallRequest},
+    state::{BatchState, CallState},
     steering::{Steer, Steering},
-    stop::Stop,
+    stop::StopReason,
 };
 use crate::{CallOutcome, ToolCall, event::ToolEvent, guard::Guarded, registry::Entry, telemetry};
 
@@ -55,7 +55,7 @@ impl Batch {
         Self { executor, calls, resumed: Vec::new(), run: None, steering: None }
     }
 
-    pub(super) fn resumed(executor: Executor, confirmed: Vec<Confirmed>) -> Self {
+    pub(super) fn of_confirmed(executor: Executor, confirmed: Vec<Confirmed>) -> Self {
         let calls = confirmed.iter().map(|it| it.call.clone()).collect();
         Self { resumed: confirmed, ..Self::new(executor, calls) }
     }
@@ -77,7 +77,7 @@ impl Batch {
 
     /// Runs the calls; returns one outcome for each, in order. Dropping the future cancels them.
     pub async fn run(self) -> Vec<CallOutcome> {
-        self.drive(None).await
+        self.run_in_span(None).await
     }
 
     /// Runs the calls as a stream of their events, followed by their outcomes. The calls progress while the stream is
@@ -85,18 +85,18 @@ impl Batch {
     pub fn stream(self) -> CallStream {
         let buffer = self.executor.inner.settings.event_buffer;
         let (sender, events) = mpsc::channel(buffer);
-        CallStream::new(events, Box::pin(self.drive(Some(sender))))
+        CallStream::new(events, Box::pin(self.run_in_span(Some(sender))))
     }
 
-    async fn drive(self, stream: Option<mpsc::Sender<Box<ToolEvent>>>) -> Vec<CallOutcome> {
-        let span = telemetry::batch(self.calls.len(), self.run.as_deref());
+    async fn run_in_span(self, stream: Option<mpsc::Sender<Box<ToolEvent>>>) -> Vec<CallOutcome> {
+        let span = telemetry::batch_span(self.calls.len(), self.run.as_deref());
         match span.is_disabled() {
-            true => self.driven(stream).await,
-            false => Box::pin(self.driven(stream).instrument(span)).await,
+            true => self.run_calls(stream).await,
+            false => Box::pin(self.run_calls(stream).instrument(span)).await,
         }
     }
 
-    async fn driven(self, stream: Option<mpsc::Sender<Box<ToolEvent>>>) -> Vec<CallOutcome> {
+    async fn run_calls(self, stream: Option<mpsc::Sender<Box<ToolEvent>>>) -> Vec<CallOutcome> {
         // Dropped last, within the panic barrier: it may be the last owner of the user's values, hooks and tools.
         let _executor = Guarded::new(self.executor.clone());
         let _run = self.run.clone().map(Guarded::new);
@@ -104,16 +104,16 @@ impl Batch {
         let Self { executor, mut calls, resumed: confirmed, run, steering } = self;
         let executor = &executor.inner;
         if executor.tools.repairs() {
-            calls.iter_mut().for_each(|call| executor.repair(call));
+            calls.iter_mut().for_each(|call| executor.repair_call(call));
         }
         let token = run.as_ref().map_or_else(CancellationToken::new, |run| run.cancellation().child_token());
-        let outlet = EventSink::new(stream, executor, run.as_ref());
-        let around = CallScope::new(outlet, run, token, executor.settings.grace_period);
+        let events = EventSink::new(stream, executor, run.as_ref());
+        let batch = BatchState::new(events, run, token, executor.settings.grace_period);
         // Dropping the batch cancels its calls. Work that the calls started is not cancelled when the batch completes.
-        let guard = around.token.drop_guard_ref();
+        let guard = batch.token.drop_guard_ref();
         let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
         let mut last = None;
-        let asked = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
+        let requests = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
             let confirmed = confirmed.get(at);
             let tools = if confirmed.is_some() { &executor.known } else { &executor.tools };
             // Models often call one tool several times in succession.
@@ -122,35 +122,36 @@ impl Batch {
                 _ => tools.entry(&call.name),
             };
             last = Some((call.name.as_str(), entry));
-            Request { call, entry, serial, confirmed }
+            CallRequest { call, entry, serial, confirmed }
         });
-        let asked: Vec<_> = asked.collect();
-        let size = executor.group_size(&asked);
+        let requests: Vec<_> = requests.collect();
+        let size = executor.group_size(&requests);
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut stop = None;
-        for asked in asked.chunks(size) {
-            stop = around.stop().or(stop);
+        for requests in requests.chunks(size) {
+            stop = batch.stop_reason().or(stop);
             match &stop {
                 Some(stop) => {
-                    for asked in asked {
-                        outcomes.push(Box::pin(around.not_started(executor, *asked, stop.clone())).await);
+                    for request in requests {
+                        outcomes
+                            .push(Box::pin(batch.answer_unstarted(executor, *request, stop.clone())).await);
                     }
                 }
                 None => {
-                    around.begin_group();
+                    batch.begin_group();
                     let before = outcomes.len();
-                    if confirmed.is_empty() && are_quiet(executor, &around, asked) {
-                        around.quiet_group(executor, asked, &mut outcomes).await;
+                    if confirmed.is_empty() && can_use_fast_path(executor, &batch, requests) {
+                        batch.run_fast_group(executor, requests, &mut outcomes).await;
                     } else {
                         // Boxed to keep the future of a batch small.
-                        let group = around.group(executor, asked);
+                        let group = batch.run_group(executor, requests);
                         outcomes.extend(Box::pin(group).await);
                     }
-                    around.end_group(outcomes.get(before..).unwrap_or_default());
+                    batch.end_group(outcomes.get(before..).unwrap_or_default());
                     if let Some(steering) = &steering
-                        && around.stop().is_none()
+                        && batch.stop_reason().is_none()
                     {
-                        stop = Box::pin(around.steered(&**steering)).await;
+                        stop = Box::pin(batch.poll_steering(&**steering)).await;
                     }
                 }
             }
@@ -163,7 +164,7 @@ impl Batch {
 impl Inner {
     /// Repairs the arguments of a call before any other step, so that hooks, events, open calls and external callers
     /// see the arguments that run. A call that was cut off is left unchanged.
-    fn repair(&self, call: &mut ToolCall) {
+    fn repair_call(&self, call: &mut ToolCall) {
         let entry = self.tools.entry(&call.name).filter(|_| call.incomplete.is_none());
         if let Some(repaired) = entry.and_then(|entry| entry.repaired(&call.arguments)) {
             call.arguments = repaired;
@@ -171,28 +172,38 @@ impl Inner {
     }
 
     /// Returns the number of calls that run together.
-    fn group_size(&self, asked: &[Request<'_>]) -> usize {
-        let is_sequential =
-            |asked: &Request<'_>| asked.entry.is_some_and(|entry| entry.definition().metadata().sequential);
+    fn group_size(&self, requests: &[CallRequest<'_>]) -> usize {
+        let is_sequential = |request: &CallRequest<'_>| {
+            request.entry.is_some_and(|entry| entry.definition().metadata().sequential)
+        };
         let size = match self.settings.strategy {
             ExecutionStrategy::Sequential => 1,
             ExecutionStrategy::Batched { size } => size,
-            ExecutionStrategy::Parallel => asked.len(),
+            ExecutionStrategy::Parallel => requests.len(),
         };
-        if size > 1 && (!self.settings.parallel || asked.iter().any(is_sequential)) { 1 } else { size.max(1) }
+        if size > 1 && (!self.settings.parallel || requests.iter().any(is_sequential)) {
+            1
+        } else {
+            size.max(1)
+        }
     }
 }
 
-impl CallScope {
+impl BatchState {
     /// Answers a call that is not started.
-    async fn not_started(&self, executor: &Arc<Inner>, asked: Request<'_>, stop: Stop) -> CallOutcome {
-        let place = CallPosition::default();
-        let definition = asked.entry.map(Entry::definition);
-        let finishing =
-            Finishing { executor, around: self, asked, call: asked.call, definition, place: &place };
-        self.started(&asked).await;
-        let error = asked.call.completed().err().unwrap_or_else(|| stop.error());
-        finishing.answered(AnsweredBy::Executor, Err(error)).await
+    async fn answer_unstarted(
+        &self,
+        executor: &Arc<Inner>,
+        request: CallRequest<'_>,
+        stop: StopReason,
+    ) -> CallOutcome {
+        let state = CallState::default();
+        let definition = request.entry.map(Entry::definition);
+        let finisher =
+            CallFinisher { executor, batch: self, request, call: request.call, definition, state: &state };
+        self.report_started(&request).await;
+        let error = request.call.completed().err().unwrap_or_else(|| stop.error());
+        finisher.finish_answered(AnswerSource::Executor, Err(error)).await
     }
 }
 

@@ -102,7 +102,7 @@ impl fmt::Display for ExecutorError {
 impl std::error::Error for ExecutorError {}
 
 /// The maximum size of the event buffer, whose memory is allocated at once.
-const MOST_EVENTS: usize = 1 << 16;
+const MAX_EVENT_BUFFER: usize = 1 << 16;
 
 /// A builder of an [`Executor`]. Created by [`Executor::builder`].
 #[must_use = "a builder does nothing until `build` is called"]
@@ -311,7 +311,7 @@ impl ExecutorBuilder {
     /// Sets the size of the event buffer: the number of events that a listener may fall behind before it misses some,
     /// clamped to 1..=65,536. The memory is allocated at once. Default: 256.
     pub fn event_buffer(mut self, events: usize) -> Self {
-        self.settings.event_buffer = events.clamp(1, MOST_EVENTS);
+        self.settings.event_buffer = events.clamp(1, MAX_EVENT_BUFFER);
         self
     }
 

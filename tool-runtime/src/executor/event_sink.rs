@@ -8,7 +8,7 @@ use tool_core::{Arguments, BoxFuture, CallAddress, CallSink, RunContext, ToolDef
 
 use super::{
     Inner,
-    redact::{HIDDEN, shown},
+    redact::{REDACTED, redacted_call},
     reports::CallReports,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The component named in the report of a panic.
-pub(super) const HOOK: &str = "a hook";
+pub(super) const HOOK_COMPONENT: &str = "a hook";
 
 /// Logs a panic of `hook` in a stage whose outcome is not awaited.
 pub(super) fn report_panic(view: &CallView<'_>, hook: &BoxHook, stage: &'static str, error: &ToolError) {
@@ -28,13 +28,13 @@ pub(super) fn report_panic(view: &CallView<'_>, hook: &BoxHook, stage: &'static 
 
 /// The call of an event.
 #[derive(Clone)]
-pub(super) struct Subject {
+pub(super) struct EventSubject {
     pub(super) address: CallAddress,
     pub(super) name: Arc<str>,
     pub(super) title: Arc<str>,
 }
 
-impl Subject {
+impl EventSubject {
     pub(super) fn new(address: CallAddress, name: Arc<str>, definition: Option<&ToolDefinition>) -> Self {
         let title = match definition.map(ToolDefinition::title) {
             Some(title) if title != &*name => Arc::from(title),
@@ -44,7 +44,7 @@ impl Subject {
     }
 
     /// Creates an event that occurs now.
-    pub(super) fn event(self, kind: EventKind) -> ToolEvent {
+    pub(super) fn new_event(self, kind: EventKind) -> ToolEvent {
         let Self { address, name, title } = self;
         let run = address.run.clone();
         ToolEvent { time: SystemTime::now(), run, author: None, address, name, title, kind }
@@ -59,7 +59,7 @@ pub(super) struct EventSink {
     /// The listeners, which never delay a call.
     listeners: broadcast::Sender<ToolEvent>,
     /// The call in whose run the batch runs.
-    above: Option<Arc<dyn CallSink>>,
+    parent: Option<Arc<dyn CallSink>>,
     /// The run of the batch, and its agent, for events.
     run: Option<Arc<RunContext>>,
     author: Option<Arc<str>>,
@@ -71,21 +71,21 @@ pub(super) struct EventSink {
 
 /// Capacity for one event in each channel that applies backpressure; none for a reader that is gone.
 #[derive(Default)]
-pub(super) struct Room<'a> {
+pub(super) struct Capacity<'a> {
     stream: Option<mpsc::Permit<'a, Box<ToolEvent>>>,
-    above: Option<Box<Room<'a>>>,
+    parent: Option<Box<Capacity<'a>>>,
     /// `true` if readers above without capacity receive the event later, before the end of their call.
     is_late: bool,
 }
 
-impl Room<'_> {
+impl Capacity<'_> {
     /// Marks the room of an event that cannot wait for capacity.
-    fn late(self) -> Self {
-        Self { above: self.above.map(|room| Box::new(room.late())), is_late: true, ..self }
+    fn into_late(self) -> Self {
+        Self { parent: self.parent.map(|capacity| Box::new(capacity.into_late())), is_late: true, ..self }
     }
 
     /// Returns `true` if an event for this room must be queued.
-    pub(super) fn is_missing(&self) -> bool {
+    pub(super) fn must_queue(&self) -> bool {
         self.is_late && self.stream.is_none()
     }
 }
@@ -96,26 +96,26 @@ impl EventSink {
         executor: &Inner,
         run: Option<&Arc<RunContext>>,
     ) -> Self {
-        let outlet = Self {
+        let events = Self {
             stream,
             listeners: executor.listeners.clone(),
-            above: run.and_then(|run| run.above()).cloned(),
+            parent: run.and_then(|run| run.above()).cloned(),
             run: None,
             author: None,
             turn: executor.settings.has_hooks().then(Arc::default),
             hides_unknown: executor.known.has_secret(),
         };
         match run {
-            Some(run) if !outlet.is_quiet() => {
+            Some(run) if !events.is_unobserved() => {
                 let author = run.agent().map(Arc::from);
-                Self { run: Some(Arc::clone(run)), author, ..outlet }
+                Self { run: Some(Arc::clone(run)), author, ..events }
             }
-            _ => outlet,
+            _ => events,
         }
     }
 
     /// Waits for the exclusive right to call the hooks; returns at once if there are none.
-    pub(super) async fn turn(&self) -> Option<impl Drop> {
+    pub(super) async fn hook_turn(&self) -> Option<impl Drop> {
         match &self.turn {
             Some(turn) => Some(turn.lock().await),
             None => None,
@@ -123,84 +123,84 @@ impl EventSink {
     }
 
     /// Returns `call` as listeners may see it, without secrets.
-    pub(super) fn shown(&self, call: &ToolCall, definition: Option<&ToolDefinition>) -> ToolCall {
+    pub(super) fn redacted_call(&self, call: &ToolCall, definition: Option<&ToolDefinition>) -> ToolCall {
         match definition {
-            Some(definition) => shown(call, definition),
+            Some(definition) => redacted_call(call, definition),
             None if self.hides_unknown => {
-                ToolCall { arguments: Arguments::from(Value::from(HIDDEN)), ..call.clone() }
+                ToolCall { arguments: Arguments::from(Value::from(REDACTED)), ..call.clone() }
             }
             None => call.clone(),
         }
     }
 
     /// Creates an event of the batch that occurs now.
-    pub(super) fn event(&self, subject: Subject, kind: EventKind) -> ToolEvent {
+    pub(super) fn new_event(&self, subject: EventSubject, kind: EventKind) -> ToolEvent {
         let run = self.run.as_ref().map(|run| run.id().clone());
-        ToolEvent { run, author: self.author.clone(), ..subject.event(kind) }
+        ToolEvent { run, author: self.author.clone(), ..subject.new_event(kind) }
     }
 
     /// Returns `true` if there are no receivers and no hooks.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.turn.is_none() && !self.is_heard()
+    pub(super) fn is_unobserved(&self) -> bool {
+        self.turn.is_none() && !self.has_receiver()
     }
 
     /// Returns `true` if there is a receiver.
-    pub(super) fn is_heard(&self) -> bool {
-        self.stream.is_some() || self.listeners.receiver_count() > 0 || self.above().is_some()
+    pub(super) fn has_receiver(&self) -> bool {
+        self.stream.is_some() || self.listeners.receiver_count() > 0 || self.parent().is_some()
     }
 
     /// Returns the call above the batch if its events have a receiver.
-    fn above(&self) -> Option<&CallReports> {
-        let above = self.above.as_ref()?.as_any()?.downcast_ref::<CallReports>()?;
-        above.is_heard().then_some(above)
+    fn parent(&self) -> Option<&CallReports> {
+        let parent = self.parent.as_ref()?.as_any()?.downcast_ref::<CallReports>()?;
+        parent.has_receiver().then_some(parent)
     }
 
     /// Sends an event, which is created only if there is a receiver.
-    pub(super) async fn tell(&self, event: impl FnOnce() -> (Subject, EventKind)) {
-        if self.is_heard() {
-            let room = self.room().await;
+    pub(super) async fn emit(&self, event: impl FnOnce() -> (EventSubject, EventKind)) {
+        if self.has_receiver() {
+            let capacity = self.reserve().await;
             let (subject, kind) = event();
-            self.send(room, self.event(subject, kind));
+            self.send(capacity, self.new_event(subject, kind));
         }
     }
 
     /// Waits until each reader has capacity for an event.
-    pub(super) async fn room(&self) -> Room<'_> {
+    pub(super) async fn reserve(&self) -> Capacity<'_> {
         let stream = match &self.stream {
             // An error means that the reader of the stream is gone, which is allowed.
             Some(stream) => stream.reserve().await.ok(),
             None => None,
         };
-        let above = match self.above() {
-            Some(above) => Some(Box::new(above.room_below().await)),
+        let parent = match self.parent() {
+            Some(parent) => Some(Box::new(parent.reserve_for_child().await)),
             None => None,
         };
-        Room { stream, above, is_late: false }
+        Capacity { stream, parent, is_late: false }
     }
 
     /// Boxes the future of [`room`](Self::room).
-    pub(super) fn boxed_room(&self) -> BoxFuture<'_, Room<'_>> {
-        Box::pin(self.room())
+    pub(super) fn boxed_reserve(&self) -> BoxFuture<'_, Capacity<'_>> {
+        Box::pin(self.reserve())
     }
 
     /// Returns the capacity that is available now, and `true` if each reader has some.
-    pub(super) fn room_now(&self) -> (Room<'_>, bool) {
+    pub(super) fn try_reserve(&self) -> (Capacity<'_>, bool) {
         let (stream, has_room) = match self.stream.as_ref().map(mpsc::Sender::try_reserve) {
             Some(Ok(permit)) => (Some(permit), true),
             Some(Err(mpsc::error::TrySendError::Full(()))) => (None, false),
             Some(Err(mpsc::error::TrySendError::Closed(()))) | None => (None, true),
         };
-        let (above, has_room_above) = match self.above().map(CallReports::room_below_now) {
-            Some((room, has_room)) => (Some(Box::new(room)), has_room),
+        let (parent, parent_has_room) = match self.parent().map(CallReports::try_reserve_for_child) {
+            Some((capacity, has_room)) => (Some(Box::new(capacity)), has_room),
             None => (None, true),
         };
-        (Room { stream, above, is_late: false }, has_room && has_room_above)
+        (Capacity { stream, parent, is_late: false }, has_room && parent_has_room)
     }
 
     /// Sends `event` to the listeners, and to the readers above: now, or before the end of their call.
-    pub(super) fn tell_listeners(&self, event: ToolEvent) {
-        let (room, _) = self.room_now();
-        self.send(Room { stream: None, ..room.late() }, event);
+    pub(super) fn emit_to_listeners(&self, event: ToolEvent) {
+        let (capacity, _) = self.try_reserve();
+        self.send(Capacity { stream: None, ..capacity.into_late() }, event);
     }
 
     /// Returns `true` if the stream has a reader.
@@ -209,7 +209,7 @@ impl EventSink {
     }
 
     /// Sends an event that listeners have already received to the reader.
-    pub(super) async fn tell_reader(&self, event: ToolEvent) {
+    pub(super) async fn send_to_reader(&self, event: ToolEvent) {
         if let Some(stream) = &self.stream {
             let _ = stream.send(Box::new(event)).await;
         }
@@ -217,21 +217,23 @@ impl EventSink {
 
     /// Sends `event`. Listeners of this executor that receive the events of the call above receive it there, and not
     /// twice.
-    pub(super) fn send(&self, room: Room<'_>, event: ToolEvent) {
-        if let Some(stream) = room.stream {
+    pub(super) fn send(&self, capacity: Capacity<'_>, event: ToolEvent) {
+        if let Some(stream) = capacity.stream {
             stream.send(Box::new(event.clone()));
         }
-        let room_above = room.above.map(|room| *room).unwrap_or_default();
-        let is_passed_on =
-            self.above().is_some_and(|above| above.pass_on(room_above, &event, &self.listeners));
-        if !is_passed_on {
+        let parent_capacity = capacity.parent.map(|capacity| *capacity).unwrap_or_default();
+        let is_forwarded = self
+            .parent()
+            .is_some_and(|parent| parent.forward_child_event(parent_capacity, &event, &self.listeners));
+        if !is_forwarded {
             // An error means that there are no listeners.
             let _ = self.listeners.send(event);
         }
     }
 
     /// Returns `true` if `listeners` receive the events sent here.
-    pub(super) fn reaches(&self, listeners: &broadcast::Sender<ToolEvent>) -> bool {
-        self.listeners.same_channel(listeners) || self.above().is_some_and(|above| above.reaches(listeners))
+    pub(super) fn reaches_listeners(&self, listeners: &broadcast::Sender<ToolEvent>) -> bool {
+        self.listeners.same_channel(listeners)
+            || self.parent().is_some_and(|parent| parent.reaches_listeners(listeners))
     }
 }

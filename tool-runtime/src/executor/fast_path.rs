@@ -17,18 +17,18 @@ use tool_core::{Confirmation, ToolError, ToolOutput, WithCallId};
 use super::{
     Inner,
     build::Finish,
-    group::{Ended, Group, Held},
-    prepare::{Answer, AnsweredBy, Request},
-    state::{CallPosition, CallScope},
-    stop::Stop,
-    timeouts::Patience,
+    group::{CallEnd, CallGroup, IndexedBody},
+    prepare::{AnswerSource, CallRequest, EarlyAnswer},
+    state::{BatchState, CallState},
+    stop::StopReason,
+    timeouts::AttemptTimeouts,
 };
 use crate::{
     CallOutcome, guard::catch, panics::GuardedCall, policy::RetryPolicy, registry::Entry, telemetry,
 };
 
-/// Returns `true` if `asked` can take the fast path.
-pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'_>]) -> bool {
+/// Returns `true` if `requests` can take the fast path.
+pub(super) fn can_use_fast_path(executor: &Inner, batch: &BatchState, requests: &[CallRequest<'_>]) -> bool {
     let settings = &executor.settings;
     let is_plain = |entry: &Entry| {
         let definition = entry.definition();
@@ -37,159 +37,159 @@ pub(super) fn are_quiet(executor: &Inner, around: &CallScope, asked: &[Request<'
             && metadata.confirmation == Confirmation::Never
             // A panic of the tool here is reported on the regular path.
             && catch(|| !entry.tool().is_external()).unwrap_or(false)
-            && Patience::new(settings, metadata).is_endless()
+            && AttemptTimeouts::new(settings, metadata).is_unlimited()
             && RetryPolicy::of(settings.retry.as_ref(), entry).is_none()
             && !executor.limits.concerns(definition.name().as_str())
     };
-    around.is_quiet
-        && !around.is_timed()
-        && !settings.asks_of_all()
+    batch.is_unobserved
+        && !batch.has_deadline()
+        && !settings.inspects_all_calls()
         // The question of a body is asked after the bodies beside it, which must not delay it.
-        && (settings.approver.is_none() || asked.len() == 1)
+        && (settings.approver.is_none() || requests.len() == 1)
         && settings.finish == Finish::InOrder
-        && !telemetry::is_heard()
-        && all_tools(asked, is_plain)
+        && !telemetry::has_subscriber()
+        && all_tools(requests, is_plain)
 }
 
-/// Returns `true` if `is_so` for each tool of `asked`. A tool that is called several times in succession is asked once.
-fn all_tools(asked: &[Request<'_>], is_so: impl Fn(&Entry) -> bool) -> bool {
+/// Returns `true` if `predicate` holds for each tool of `requests`. A tool that is called several times in succession is asked once.
+fn all_tools(requests: &[CallRequest<'_>], predicate: impl Fn(&Entry) -> bool) -> bool {
     let mut last: Option<&Entry> = None;
-    asked.iter().filter_map(|asked| asked.entry).all(|entry| {
+    requests.iter().filter_map(|request| request.entry).all(|entry| {
         let before = last.replace(entry);
-        before.is_some_and(|before| ptr::eq(before, entry)) || is_so(entry)
+        before.is_some_and(|before| ptr::eq(before, entry)) || predicate(entry)
     })
 }
 
-impl CallScope {
-    /// Prepares, runs and finishes calls on the fast path, for which [`are_quiet`] returned `true`.
+impl BatchState {
+    /// Prepares, runs and finishes calls on the fast path, for which [`can_use_fast_path`] returned `true`.
     ///
     /// A call that completes in its first poll is finished at once, so that the next one reuses its memory.
-    pub(super) async fn quiet_group(
+    pub(super) async fn run_fast_group(
         &self,
         executor: &Arc<Inner>,
-        asked: &[Request<'_>],
+        requests: &[CallRequest<'_>],
         outcomes: &mut Vec<CallOutcome>,
     ) {
-        let place = |asked: &Request<'_>| match asked.entry {
-            Some(entry) if asked.call.incomplete.is_none() => self.place(executor, entry, asked),
-            _ => CallPosition::default(),
+        let state = |request: &CallRequest<'_>| match request.entry {
+            Some(entry) if request.call.incomplete.is_none() => self.new_call(executor, entry, request),
+            _ => CallState::default(),
         };
-        let places: Vec<_> = asked.iter().map(place).collect();
-        let group = Group { executor, around: self, asked, places: &places };
-        let mut begun = match all_tools(asked, Entry::only_decodes) {
+        let states: Vec<_> = requests.iter().map(state).collect();
+        let group = CallGroup { executor, batch: self, requests, states: &states };
+        let mut begun = match all_tools(requests, Entry::only_decodes) {
             true => Vec::new(),
             // All calls are prepared before the first one runs.
-            false => (0..asked.len()).map(|at| group.begin(at)).collect(),
+            false => (0..requests.len()).map(|index| group.start_call(index)).collect(),
         }
         .into_iter();
         let (mut bodies, mut others) = (Vec::new(), Vec::new());
         poll_fn(|task| {
-            for at in 0..asked.len() {
-                let ended = match begun.next().unwrap_or_else(|| group.begin(at)) {
+            for index in 0..requests.len() {
+                let end = match begun.next().unwrap_or_else(|| group.start_call(index)) {
                     Err(answered) => Some(answered),
                     Ok(mut body) => match Pin::new(&mut body).poll(task) {
-                        Poll::Ready((at, answer)) => Some(group.how(at, answer)),
+                        Poll::Ready((index, answer)) => Some(group.end_of(index, answer)),
                         Poll::Pending => {
                             bodies.push(body);
                             None
                         }
                     },
                 };
-                match ended {
+                match end {
                     // The outcomes are in the order of the calls.
-                    Some(ended) if others.is_empty() => {
-                        let not_over = group.finish_quietly(at, ended, outcomes);
+                    Some(end) if others.is_empty() => {
+                        let not_over = group.finish_on_fast_path(index, end, outcomes);
                         others.extend(not_over.map(Some));
                     }
-                    ended => others.push(ended),
+                    end => others.push(end),
                 }
             }
             Poll::Ready(())
         })
         .await;
         if !others.is_empty() {
-            Box::pin(group.finish_others(bodies, others, outcomes)).await;
+            Box::pin(group.finish_remaining(bodies, others, outcomes)).await;
         }
     }
 }
 
-impl<'a> Group<'a> {
-    /// Prepares the call at `at`, without polling it; returns its answer if it cannot run.
-    fn begin(&self, at: usize) -> Result<Held<Quiet<'a>>, Ended> {
-        let (asked, place) = (self.asked[at], &self.places[at]);
-        let begun = match (asked.entry, &place.cx) {
+impl<'a> CallGroup<'a> {
+    /// Prepares the call at `index`, without polling it; returns its answer if it cannot run.
+    fn start_call(&self, index: usize) -> Result<IndexedBody<FastCall<'a>>, CallEnd> {
+        let (request, state) = (self.requests[index], &self.states[index]);
+        let begun = match (request.entry, &state.cx) {
             (Some(entry), Some(cx)) => {
-                let running = entry.begin(asked.call.arguments.as_borrowed(), cx);
-                running.map(|running| Quiet { entry, place, around: self.around, running })
+                let running = entry.begin(request.call.arguments.as_borrowed(), cx);
+                running.map(|running| FastCall { entry, state, batch: self.batch, running })
             }
             _ => {
-                let incomplete = asked.call.completed().err();
-                Err(incomplete.unwrap_or_else(|| self.executor.tools.unknown(&asked.call.name)))
+                let incomplete = request.call.completed().err();
+                Err(incomplete.unwrap_or_else(|| self.executor.tools.unknown(&request.call.name)))
             }
         };
-        begun.map(|body| Held { at, grace: place.grace, body }).map_err(|error| {
-            self.around.stop_by(&error, &asked.call.name);
-            Ended::Answered(Answer { outcome: Err(error), by: AnsweredBy::Check })
+        begun.map(|body| IndexedBody { index, grace: state.grace, body }).map_err(|error| {
+            self.batch.stop_on_error(&error, &request.call.name);
+            CallEnd::Answered(EarlyAnswer { outcome: Err(error), answered_by: AnswerSource::Check })
         })
     }
 
-    /// Runs `bodies` to their ends and finishes the last calls of the group; `ended` has those that have ended.
-    async fn finish_others(
+    /// Runs `bodies` to their ends and finishes the last calls of the group; `ends` has those of calls that have ended.
+    async fn finish_remaining(
         &self,
-        bodies: Vec<Held<Quiet<'a>>>,
-        mut ended: Vec<Option<Ended>>,
+        bodies: Vec<IndexedBody<FastCall<'a>>>,
+        mut ends: Vec<Option<CallEnd>>,
         outcomes: &mut Vec<CallOutcome>,
     ) {
-        let first = self.asked.len() - ended.len();
-        self.run_on(bodies, |at, by_itself| ended[at - first] = Some(by_itself)).await;
-        for (at, ended) in (first..).zip(ended) {
-            let ended = ended.unwrap_or(Ended::Stopped(Stop::Cancelled));
-            if let Some(ended) = self.finish_quietly(at, ended, outcomes) {
-                let ended = Box::pin(self.answer_question(at, ended)).await;
-                outcomes.push(Box::pin(self.finish(at, ended)).await);
+        let first = self.requests.len() - ends.len();
+        self.run_remaining(bodies, |index, end| ends[index - first] = Some(end)).await;
+        for (index, end) in (first..).zip(ends) {
+            let end = end.unwrap_or(CallEnd::Stopped(StopReason::Cancelled));
+            if let Some(end) = self.finish_on_fast_path(index, end, outcomes) {
+                let end = Box::pin(self.answer_question(index, end)).await;
+                outcomes.push(Box::pin(self.finish_call(index, end)).await);
             }
         }
     }
 }
 
 /// A running call on the fast path.
-struct Quiet<'a> {
+struct FastCall<'a> {
     entry: &'a Entry,
-    place: &'a CallPosition,
-    around: &'a CallScope,
+    state: &'a CallState,
+    batch: &'a BatchState,
     running: WithCallId<GuardedCall<'a, ToolOutput>>,
 }
 
-impl Future for Quiet<'_> {
+impl Future for FastCall<'_> {
     type Output = Option<Result<ToolOutput, ToolError>>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        let (place, mut first) = (self.place, None);
-        if place.runs.attempts() == 0 {
+        let (state, mut first) = (self.state, None);
+        if state.stats.attempts() == 0 {
             // An earlier call may have stopped the run.
-            if place.cx.as_ref().is_some_and(tool_core::ToolContext::should_stop)
-                || self.around.stopped().is_some()
+            if state.cx.as_ref().is_some_and(tool_core::ToolContext::should_stop)
+                || self.batch.stop_error().is_some()
             {
                 return Poll::Ready(None);
             }
-            if let Some(over) = self.around.run().and_then(|run| run.count_call().err()) {
+            if let Some(over) = self.batch.run().and_then(|run| run.count_call().err()) {
                 return Poll::Ready(Some(Err(over)));
             }
-            place.runs.count();
+            state.stats.count_attempt();
             first = Some(Instant::now());
         }
         let polled = Pin::new(&mut self.running).poll(task);
         match (first, &polled) {
-            (Some(time), Poll::Ready(_)) => place.runs.ended_at_once(time),
-            (Some(time), Poll::Pending) => place.runs.began_at(time),
-            (None, Poll::Ready(_)) => place.runs.end(),
+            (Some(time), Poll::Ready(_)) => state.stats.set_immediate_end(time),
+            (Some(time), Poll::Pending) => state.stats.set_start(time),
+            (None, Poll::Ready(_)) => state.stats.end_attempts(),
             (None, Poll::Pending) => {}
         }
         let Poll::Ready(result) = polled else { return Poll::Pending };
-        let held = match &place.cx {
+        let validated = match &state.cx {
             Some(cx) => self.entry.hold(cx, result),
             None => result,
         };
-        Poll::Ready(Some(held))
+        Poll::Ready(Some(validated))
     }
 }

@@ -6,13 +6,13 @@ use tool_core::{Arguments, CallAddress, ErrorKind, ToolDefinition, ToolError, To
 
 use super::{
     Inner,
-    event_sink::{HOOK, report_panic},
+    event_sink::{HOOK_COMPONENT, report_panic},
     open::{Confirmed, Opening},
-    prepare::{AnsweredBy, Request},
-    questions::{Asking, question},
+    prepare::{AnswerSource, CallRequest},
+    questions::{AskingCall, question_of},
     settings::Settings,
-    state::{CallPosition, CallScope},
-    stop::stop_of,
+    state::{BatchState, CallState},
+    stop::stop_error_of,
 };
 use crate::{
     CallOutcome, ToolCall, ToolResult,
@@ -25,32 +25,32 @@ use crate::{
 };
 
 /// A call to be finished.
-pub(super) struct Finishing<'a> {
+pub(super) struct CallFinisher<'a> {
     pub(super) executor: &'a Arc<Inner>,
-    pub(super) around: &'a CallScope,
-    pub(super) asked: Request<'a>,
+    pub(super) batch: &'a BatchState,
+    pub(super) request: CallRequest<'a>,
     pub(super) call: &'a ToolCall,
     pub(super) definition: Option<&'a ToolDefinition>,
-    pub(super) place: &'a CallPosition,
+    pub(super) state: &'a CallState,
 }
 
-impl Finishing<'_> {
+impl CallFinisher<'_> {
     /// Leaves a call to the caller, unless the batch was stopped before.
-    pub(super) async fn external(&self) -> CallOutcome {
-        if let Some(stop) = self.around.stop() {
-            self.around.started(&self.asked).await;
-            return self.answered(AnsweredBy::Executor, Err(stop.error())).await;
+    pub(super) async fn finish_external(&self) -> CallOutcome {
+        if let Some(stop) = self.batch.stop_reason() {
+            self.batch.report_started(&self.request).await;
+            return self.finish_answered(AnswerSource::Executor, Err(stop.error())).await;
         }
-        let address = self.around.address(&self.asked);
+        let address = self.batch.address_of(&self.request);
         // Opened before the event: its receiver may answer at once.
-        if let Err(error) = self.open(OpenKind::External, &address, None, None).await {
-            self.around.started(&self.asked).await;
-            return self.ended(AnsweredBy::Executor, Err(error)).await;
+        if let Err(error) = self.open_call(OpenKind::External, &address, None, None).await {
+            self.batch.report_started(&self.request).await;
+            return self.finish_ended(AnswerSource::Executor, Err(error)).await;
         }
-        let call = self.around.outlet.shown(self.call, self.definition);
-        if !self.around.is_quiet {
-            let shown = || EventKind::External { call: Arc::new(call.clone()) };
-            self.around.outlet.tell(|| (self.around.subject(&self.asked), shown())).await;
+        let call = self.batch.events.redacted_call(self.call, self.definition);
+        if !self.batch.is_unobserved {
+            let external = || EventKind::External { call: Arc::new(call.clone()) };
+            self.batch.events.emit(|| (self.batch.subject_of(&self.request), external())).await;
         }
         CallOutcome::External(Box::new(call), address)
     }
@@ -60,23 +60,23 @@ impl Finishing<'_> {
     /// # Errors
     ///
     /// Returns an error if the call cannot be stored, or if it was open before and was answered elsewhere.
-    async fn open(
+    async fn open_call(
         &self,
         kind: OpenKind,
         address: &CallAddress,
         request: Option<Box<ApprovalRequest>>,
         is_reported: Option<bool>,
     ) -> Result<(), ToolError> {
-        self.close().await?;
-        let given = match &request {
-            Some(_) => std::mem::take(&mut *self.place.given()).into_answers(),
+        self.close_call().await?;
+        let answers = match &request {
+            Some(_) => std::mem::take(&mut *self.state.answers()).into_answers(),
             None => Vec::new(),
         };
         let (call, definition) = (self.call, self.definition);
-        let opened_at = self.asked.confirmed.map(Confirmed::opened_at);
-        let opening = Opening { kind, call, address, definition, opened_at, request, given, is_reported };
+        let opened_at = self.request.confirmed.map(Confirmed::opened_at);
+        let opening = Opening { kind, call, address, definition, opened_at, request, answers, is_reported };
         let opening = Box::pin(self.executor.open.open(opening));
-        match self.around.in_grace(opening).await {
+        match self.batch.within_grace_period(opening).await {
             Some(opened) => opened,
             None => Err(ToolError::new(ErrorKind::Cancelled, "the store did not open the call in time")),
         }
@@ -87,34 +87,36 @@ impl Finishing<'_> {
     /// # Errors
     ///
     /// Returns an error if it was answered elsewhere.
-    async fn close(&self) -> Result<(), ToolError> {
-        let Some(confirmed) = self.asked.confirmed else { return Ok(()) };
+    async fn close_call(&self) -> Result<(), ToolError> {
+        let Some(confirmed) = self.request.confirmed else { return Ok(()) };
         let closing = Box::pin(confirmed.close(&self.executor.open));
         let no_time = || ToolError::new(ErrorKind::Cancelled, "the store did not close the call in time");
-        self.around.in_grace(closing).await.unwrap_or_else(|| Err(no_time()))
+        self.batch.within_grace_period(closing).await.unwrap_or_else(|| Err(no_time()))
     }
 
     /// Finishes a call that was not admitted, without events.
-    pub(super) async fn gated(&self, error: ToolError) -> CallOutcome {
-        let error = self.close().await.err().unwrap_or(error).of_tool(self.call.name.to_string());
-        CallOutcome::Finished(ToolResult::new(self.call.id.clone(), self.asked.name(), Err(error)))
+    pub(super) async fn finish_not_admitted(&self, error: ToolError) -> CallOutcome {
+        let error = self.close_call().await.err().unwrap_or(error).of_tool(self.call.name.to_string());
+        CallOutcome::Finished(ToolResult::new(self.call.id.clone(), self.request.name(), Err(error)))
     }
 
     /// Finishes a call that requires an approval.
-    pub(super) async fn asked(&self, request: Box<ApprovalRequest>) -> CallOutcome {
+    pub(super) async fn finish_with_question(&self, request: Box<ApprovalRequest>) -> CallOutcome {
         // Opened before the event: its receiver may answer at once.
         let address = request.address.clone();
-        if let Err(error) = self.open(OpenKind::Confirmation, &address, Some(request.clone()), None).await {
-            return self.ended(AnsweredBy::Executor, Err(error)).await;
+        if let Err(error) =
+            self.open_call(OpenKind::Confirmation, &address, Some(request.clone()), None).await
+        {
+            return self.finish_ended(AnswerSource::Executor, Err(error)).await;
         }
         let message = format!("requires confirmation: {}", request.hint);
         let error = ToolError::new(ErrorKind::ApprovalRequired, request.hint.clone());
         // The text for the model is this message only.
         let error = error.with_feedback(message).of_tool(self.call.name.to_string());
-        let result = self.result(Err(error));
+        let result = self.result_of(Err(error));
         self.report_finished(&result).await;
         CallOutcome::Pending(Box::new(Pending {
-            call: self.around.outlet.shown(self.call, self.definition),
+            call: self.batch.events.redacted_call(self.call, self.definition),
             address,
             operation: Operation::Confirmation(request),
             result: Some(result),
@@ -122,110 +124,115 @@ impl Finishing<'_> {
     }
 
     /// Finishes a call that was answered by `by`.
-    pub(super) async fn answered(
+    pub(super) async fn finish_answered(
         &self,
-        by: AnsweredBy,
+        answered_by: AnswerSource,
         mut outcome: Result<ToolOutput, ToolError>,
     ) -> CallOutcome {
-        if let (AnsweredBy::Tool, Some(error)) = (by, self.place.panic_of_hook()) {
+        if let (AnswerSource::Tool, Some(error)) = (answered_by, self.state.hook_panic_stop()) {
             outcome = Err(error);
         }
-        if let (AnsweredBy::Tool, Some(definition)) = (by, self.definition)
-            && let Some(error) = question(&outcome, definition)
+        if let (AnswerSource::Tool, Some(definition)) = (answered_by, self.definition)
+            && let Some(error) = question_of(&outcome, definition)
         {
             match self.question_of_body(definition, error).await {
-                Ok(request) => return self.asked(request).await,
+                Ok(request) => return self.finish_with_question(request).await,
                 Err(error) => outcome = Err(error),
             }
         }
-        self.ended(by, outcome).await
+        self.finish_ended(answered_by, outcome).await
     }
 
     /// Finishes a call without a pending question.
-    async fn ended(&self, mut by: AnsweredBy, mut outcome: Result<ToolOutput, ToolError>) -> CallOutcome {
-        if let Err(error) = self.close().await {
+    async fn finish_ended(
+        &self,
+        mut answered_by: AnswerSource,
+        mut outcome: Result<ToolOutput, ToolError>,
+    ) -> CallOutcome {
+        if let Err(error) = self.close_call().await {
             // The answer given elsewhere counts.
-            (by, outcome) = (AnsweredBy::Executor, Err(error));
+            (answered_by, outcome) = (AnswerSource::Executor, Err(error));
         }
         // An output by which a hook replaces a failure is final.
-        let has_succeeded = by == AnsweredBy::Tool && outcome.is_ok();
-        let mut result = self.result(outcome);
-        let stop = stop_of(&result).cloned();
-        self.hooks(by, &mut result).await;
+        let has_succeeded = answered_by == AnswerSource::Tool && outcome.is_ok();
+        let mut result = self.result_of(outcome);
+        let stop = stop_error_of(&result).cloned();
+        self.pass_to_hooks(answered_by, &mut result).await;
         // Hooks cannot change the call that a result answers.
-        (result.id, result.name) = (self.call.id.clone(), self.asked.name());
+        (result.id, result.name) = (self.call.id.clone(), self.request.name());
         if let Some(stop) = stop {
             // A stop cannot be replaced by a hook.
             result.outcome = Err(stop);
         }
         if let Err(error) = &result.outcome {
-            self.around.stop_by(error, &self.call.name);
+            self.batch.stop_on_error(error, &self.call.name);
         }
-        self.complete(&mut result);
-        if has_succeeded && result.outcome.as_ref().is_ok_and(|output| self.starts_something(output)) {
-            return self.pending(result).await;
+        self.apply_result_settings(&mut result);
+        if has_succeeded && result.outcome.as_ref().is_ok_and(|output| self.starts_operation(output)) {
+            return self.finish_pending(result).await;
         }
         self.report_finished(&result).await;
         CallOutcome::Finished(result)
     }
 
     /// Returns `true` if the call is not over with `outcome`.
-    pub(super) fn goes_on(&self, outcome: &Result<ToolOutput, ToolError>) -> bool {
+    pub(super) fn awaits_answer(&self, outcome: &Result<ToolOutput, ToolError>) -> bool {
         match outcome {
-            Ok(output) => self.starts_something(output),
+            Ok(output) => self.starts_operation(output),
             Err(error) => error.kind() == ErrorKind::ApprovalRequired,
         }
     }
 
     /// Applies the settings of the tool and the executor for every result.
-    pub(super) fn complete(&self, result: &mut ToolResult) {
-        complete(&self.executor.settings, self.definition, result);
+    pub(super) fn apply_result_settings(&self, result: &mut ToolResult) {
+        apply_result_settings(&self.executor.settings, self.definition, result);
     }
 
     /// Returns `outcome` as the result of the call.
-    pub(super) fn result(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
+    pub(super) fn result_of(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
         let outcome = outcome.map_err(|error| error.of_tool(self.call.name.to_string()));
         ToolResult {
-            attempts: self.place.runs.attempts(),
-            duration: self.place.runs.duration(),
-            ..ToolResult::new(self.call.id.clone(), self.asked.name(), outcome)
+            attempts: self.state.stats.attempts(),
+            duration: self.state.stats.duration(),
+            ..ToolResult::new(self.call.id.clone(), self.request.name(), outcome)
         }
     }
 
-    fn view(&self) -> CallView<'_> {
+    fn call_view(&self) -> CallView<'_> {
         CallView {
             id: &self.call.id,
             tool: &self.call.name,
             // The canonical arguments if they are valid, otherwise the received ones.
-            arguments: self.place.arguments.as_deref().unwrap_or(&self.call.arguments),
+            arguments: self.state.arguments.as_deref().unwrap_or(&self.call.arguments),
             definition: self.definition,
-            cx: self.place.cx.as_ref(),
-            run: self.around.run(),
+            cx: self.state.cx.as_ref(),
+            run: self.batch.run(),
         }
     }
 
     /// Passes the result to the hooks that may change it. If a cancellation interrupts them, the result is not
     /// returned.
-    async fn hooks(&self, by: AnsweredBy, result: &mut ToolResult) {
+    async fn pass_to_hooks(&self, answered_by: AnswerSource, result: &mut ToolResult) {
         if self.executor.settings.has_hooks()
-            && self.around.in_grace(self.ask_hooks(by, result)).await.is_none()
+            && self.batch.within_grace_period(self.run_result_hooks(answered_by, result)).await.is_none()
         {
             let error = ToolError::new(ErrorKind::Cancelled, "a hook did not finish in time");
             result.outcome = Err(error.of_tool(self.call.name.to_string()));
         }
     }
 
-    async fn ask_hooks(&self, by: AnsweredBy, result: &mut ToolResult) {
+    async fn run_result_hooks(&self, answered_by: AnswerSource, result: &mut ToolResult) {
         let settings = &self.executor.settings;
-        let (id, view) = (&self.call.id, self.view());
-        let _turn = self.around.outlet.turn().await;
-        if matches!(by, AnsweredBy::Tool | AnsweredBy::Check) {
+        let (id, view) = (&self.call.id, self.call_view());
+        let _turn = self.batch.events.hook_turn().await;
+        if matches!(answered_by, AnswerSource::Tool | AnswerSource::Check) {
             for hook in settings.all_hooks() {
                 let Some(error) = result.outcome.as_ref().err().filter(|error| !error.is_stop()) else {
                     break;
                 };
-                let decision = run_in_call(id, HOOK, || hook.dynamic().recover(&view, error)).await;
-                match decision.map_err(|panic| settings.panic_of_hook(panic)).and_then(|decision| decision) {
+                let decision = run_in_call(id, HOOK_COMPONENT, || hook.dynamic().recover(&view, error)).await;
+                match decision.map_err(|panic| settings.hook_panic_error(panic)).and_then(|decision| decision)
+                {
                     Ok(None) => {}
                     Ok(Some(output)) => result.outcome = Ok(output),
                     Err(error) => {
@@ -235,12 +242,13 @@ impl Finishing<'_> {
                 }
             }
         }
-        if matches!(by, AnsweredBy::Tool | AnsweredBy::Check)
-            || by == AnsweredBy::Hook && settings.after_answers
+        if matches!(answered_by, AnswerSource::Tool | AnswerSource::Check)
+            || answered_by == AnswerSource::Hook && settings.after_answers
         {
             for hook in settings.all_hooks() {
-                let decision = run_in_call(id, HOOK, || hook.dynamic().after(&view, result)).await;
-                match decision.map_err(|panic| settings.panic_of_hook(panic)).and_then(|decision| decision) {
+                let decision = run_in_call(id, HOOK_COMPONENT, || hook.dynamic().after(&view, result)).await;
+                match decision.map_err(|panic| settings.hook_panic_error(panic)).and_then(|decision| decision)
+                {
                     Ok(ControlFlow::Continue(())) => {}
                     Ok(ControlFlow::Break(())) => break,
                     Err(error) => {
@@ -254,14 +262,15 @@ impl Finishing<'_> {
 
     /// Sends `Finished`.
     async fn report_finished(&self, result: &ToolResult) {
-        if self.around.is_quiet {
+        if self.batch.is_unobserved {
             return;
         }
         self.send_late_events().await;
         let finished = || EventKind::Finished { result: Arc::new(result.clone()) };
-        self.around.outlet.tell(|| (self.around.subject(&self.asked), finished())).await;
-        self.around.ended(&self.asked);
-        if self.executor.settings.has_hooks() && self.around.in_grace(self.tell_hooks(result)).await.is_none()
+        self.batch.events.emit(|| (self.batch.subject_of(&self.request), finished())).await;
+        self.batch.mark_ended(&self.request);
+        if self.executor.settings.has_hooks()
+            && self.batch.within_grace_period(self.run_finished_hooks(result)).await.is_none()
         {
             let (call, tool) = (&self.call.id, &*self.call.name);
             tracing::warn!(%call, tool, "the batch was cancelled, and hooks did not observe the end of a call in time");
@@ -270,56 +279,56 @@ impl Finishing<'_> {
 
     /// Sends the queued events for which the reader had no capacity.
     async fn send_late_events(&self) {
-        let Some(reports) = &self.place.reports else { return };
-        for event in reports.take_late() {
-            self.around.outlet.tell_reader(event).await;
+        let Some(reports) = &self.state.reports else { return };
+        for event in reports.take_late_events() {
+            self.batch.events.send_to_reader(event).await;
         }
     }
 
-    async fn tell_hooks(&self, result: &ToolResult) {
-        let view = self.view();
-        let _turn = self.around.outlet.turn().await;
+    async fn run_finished_hooks(&self, result: &ToolResult) {
+        let view = self.call_view();
+        let _turn = self.batch.events.hook_turn().await;
         for hook in self.executor.settings.all_hooks() {
             // The call is over; a panic no longer affects it.
             if let Err(error) =
-                run_in_call(&self.call.id, HOOK, || hook.dynamic().finished(&view, result)).await
+                run_in_call(&self.call.id, HOOK_COMPONENT, || hook.dynamic().finished(&view, result)).await
             {
                 report_panic(&view, hook, "finished", &error);
-                self.around.stop_by(&self.executor.settings.panic_of_hook(error), &self.call.name);
+                self.batch.stop_on_error(&self.executor.settings.hook_panic_error(error), &self.call.name);
             }
         }
     }
 
     /// Returns `true` if the tool started work that continues after the batch.
-    fn starts_something(&self, output: &ToolOutput) -> bool {
+    fn starts_operation(&self, output: &ToolOutput) -> bool {
         let long_running = self.definition.is_some_and(|it| it.metadata().is_long_running());
         long_running || output.operation_id().is_some()
     }
 
-    async fn pending(&self, result: ToolResult) -> CallOutcome {
+    async fn finish_pending(&self, result: ToolResult) -> CallOutcome {
         let output = result.outcome.as_ref().ok();
         let operation = output.and_then(ToolOutput::operation_id).map(str::to_owned);
-        let has_news = output.is_some_and(|output| !output.is_empty());
-        let is_reported = (!self.around.is_quiet).then_some(has_news);
-        let address = self.around.address(&self.asked);
-        if let Err(error) = self.open(OpenKind::LongRunning, &address, None, is_reported).await {
-            let result = self.result(Err(error));
+        let has_interim_result = output.is_some_and(|output| !output.is_empty());
+        let is_reported = (!self.batch.is_unobserved).then_some(has_interim_result);
+        let address = self.batch.address_of(&self.request);
+        if let Err(error) = self.open_call(OpenKind::LongRunning, &address, None, is_reported).await {
+            let result = self.result_of(Err(error));
             self.report_finished(&result).await;
             return CallOutcome::Finished(result);
         }
-        match has_news {
+        match has_interim_result {
             true => self.report_finished(&result).await,
             // `Finished` is sent with its answer.
             false => {
                 self.send_late_events().await;
-                self.around.ended(&self.asked);
+                self.batch.mark_ended(&self.request);
             }
         }
         CallOutcome::Pending(Box::new(Pending {
-            call: self.around.outlet.shown(self.call, self.definition),
+            call: self.batch.events.redacted_call(self.call, self.definition),
             address,
             operation: Operation::LongRunning(operation),
-            result: has_news.then_some(result),
+            result: has_interim_result.then_some(result),
         }))
     }
 
@@ -330,26 +339,31 @@ impl Finishing<'_> {
         error: &ToolError,
     ) -> Result<Box<ApprovalRequest>, ToolError> {
         // The approver may have been asked already and returned `Pending`.
-        let pending = self.place.given().take_pending();
+        let pending = self.state.answers().take_pending();
         if let Some(request) = pending {
             return Ok(request);
         }
-        self.place.given().has_room()?;
-        let (executor, call, address) = (self.executor, self.call, self.around.address(&self.asked));
-        let arguments = self.place.arguments.as_deref().cloned().unwrap_or_else(|| {
+        self.state.answers().check_room()?;
+        let (executor, call, address) = (self.executor, self.call, self.batch.address_of(&self.request));
+        let arguments = self.state.arguments.as_deref().cloned().unwrap_or_else(|| {
             // The arguments were valid when the call began; if they no longer are, the answer matches no call.
             let came = Arguments::from(self.call.arguments.as_str().to_owned());
             let canonical = executor.tools.canonical(definition.name().as_str(), came);
             canonical.unwrap_or(Arguments::EMPTY)
         });
-        let request = Asking { executor, call, address, definition, arguments: &arguments }.request(error);
-        self.around.asking(&request, definition).await;
+        let request =
+            AskingCall { executor, call, address, definition, arguments: &arguments }.request(error);
+        self.batch.report_approval_request(&request, definition).await;
         Ok(request)
     }
 }
 
 /// Applies the settings of the tool and the executor for every result: `skip_summarization`, and the size limit.
-pub(super) fn complete(settings: &Settings, definition: Option<&ToolDefinition>, result: &mut ToolResult) {
+pub(super) fn apply_result_settings(
+    settings: &Settings,
+    definition: Option<&ToolDefinition>,
+    result: &mut ToolResult,
+) {
     let Some(metadata) = definition.map(ToolDefinition::metadata) else { return };
     if metadata.skip_summarization {
         skip_summarization(result);

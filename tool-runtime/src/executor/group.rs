@@ -16,168 +16,182 @@ use tool_core::{BoxFuture, ToolError, ToolOutput, internals::within_grace};
 use super::{
     Inner,
     build::Finish,
-    finish::Finishing,
-    perform::perform,
-    prepare::{Answer, AnsweredBy, Ready, Request, Step, prepare},
-    state::{CallPosition, CallScope},
-    stop::Stop,
+    finish::CallFinisher,
+    perform::call_body,
+    prepare::{AnswerSource, CallRequest, EarlyAnswer, NextStep, ReadyCall, prepare_call},
+    state::{BatchState, CallState},
+    stop::StopReason,
 };
 use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};
 
-/// Calls that run together, each with its position and, in the end, its answer.
-pub(super) struct Group<'a> {
+/// Calls that run together, each with its state and, in the end, its answer.
+pub(super) struct CallGroup<'a> {
     pub(super) executor: &'a Arc<Inner>,
-    pub(super) around: &'a CallScope,
-    pub(super) asked: &'a [Request<'a>],
-    pub(super) places: &'a [CallPosition],
+    pub(super) batch: &'a BatchState,
+    pub(super) requests: &'a [CallRequest<'a>],
+    pub(super) states: &'a [CallState],
 }
 
-impl CallScope {
+impl BatchState {
     /// Prepares, runs and finishes calls that run together.
-    pub(super) async fn group(&self, executor: &Arc<Inner>, asked: &[Request<'_>]) -> Vec<CallOutcome> {
-        let mut places: Vec<_> = iter::repeat_with(CallPosition::default).take(asked.len()).collect();
-        let mut steps = Vec::with_capacity(asked.len());
-        for (asked, place) in asked.iter().zip(&mut places) {
-            let step = prepare(executor, *asked, self, place).await;
-            self.stop_by_step(&step, &asked.call.name);
-            if let (Step::Ready(Ready { retry: Some(_), .. }), Some(cx)) = (&step, &place.cx) {
-                place.first = Some(Box::new(cx.of_attempt(1)));
+    pub(super) async fn run_group(
+        &self,
+        executor: &Arc<Inner>,
+        requests: &[CallRequest<'_>],
+    ) -> Vec<CallOutcome> {
+        let mut states: Vec<_> = iter::repeat_with(CallState::default).take(requests.len()).collect();
+        let mut steps = Vec::with_capacity(requests.len());
+        for (request, state) in requests.iter().zip(&mut states) {
+            let step = prepare_call(executor, *request, self, state).await;
+            self.stop_on_step(&step, &request.call.name);
+            if let (NextStep::Ready(ReadyCall { retry: Some(_), .. }), Some(cx)) = (&step, &state.cx) {
+                state.first = Some(Box::new(cx.of_attempt(1)));
             }
             steps.push(step);
         }
-        let group = Group { executor, around: self, asked, places: &places };
-        let mut ended = Vec::with_capacity(asked.len());
-        let mut bodies = Vec::with_capacity(asked.len());
-        for (at, (step, place)) in steps.into_iter().zip(&places).enumerate() {
-            let asked = asked[at];
-            ended.push(match step {
-                Step::External => Some(Ended::External),
-                Step::Gated(error) => Some(Ended::Gated(error)),
-                Step::Answered(answer) => Some(Ended::Answered(answer)),
-                Step::Request(request) => Some(Ended::Request(request)),
-                Step::Ready(ready) => {
-                    let body = perform(executor, self, asked, ready, place);
-                    bodies.extend(body.map(|body| Held { at, grace: place.grace, body }));
+        let group = CallGroup { executor, batch: self, requests, states: &states };
+        let mut ends = Vec::with_capacity(requests.len());
+        let mut bodies = Vec::with_capacity(requests.len());
+        for (index, (step, state)) in steps.into_iter().zip(&states).enumerate() {
+            let request = requests[index];
+            ends.push(match step {
+                NextStep::External => Some(CallEnd::External),
+                NextStep::NotAdmitted(error) => Some(CallEnd::NotAdmitted(error)),
+                NextStep::Answered(answer) => Some(CallEnd::Answered(answer)),
+                NextStep::NeedsApproval(request) => Some(CallEnd::NeedsApproval(request)),
+                NextStep::Ready(ready) => {
+                    let body = call_body(executor, self, request, ready, state);
+                    bodies.extend(body.map(|body| IndexedBody { index, grace: state.grace, body }));
                     None
                 }
             });
         }
         match executor.settings.finish {
-            Finish::InOrder => group.finish_in_order(bodies, ended).await,
-            Finish::AsCompleted => group.finish_as_completed(bodies, ended).await,
+            Finish::InOrder => group.finish_in_order(bodies, ends).await,
+            Finish::AsCompleted => group.finish_as_completed(bodies, ends).await,
         }
     }
 }
 
-impl<'a> Group<'a> {
+impl<'a> CallGroup<'a> {
     async fn finish_in_order(
         &self,
-        bodies: Vec<Held<Body<'a>>>,
-        mut ended: Vec<Option<Ended>>,
+        bodies: Vec<IndexedBody<CallBody<'a>>>,
+        mut ends: Vec<Option<CallEnd>>,
     ) -> Vec<CallOutcome> {
-        self.run_all(bodies, |at, by_itself| ended[at] = Some(by_itself)).await;
-        let mut outcomes = Vec::with_capacity(ended.len());
-        for (at, ended) in ended.into_iter().enumerate() {
-            outcomes.push(self.finish(at, ended.unwrap_or_else(|| self.unanswered())).await);
+        self.run_all(bodies, |index, end| ends[index] = Some(end)).await;
+        let mut outcomes = Vec::with_capacity(ends.len());
+        for (index, end) in ends.into_iter().enumerate() {
+            outcomes.push(self.finish_call(index, end.unwrap_or_else(|| self.unanswered_end())).await);
         }
         outcomes
     }
 
     async fn finish_as_completed(
         &self,
-        bodies: Vec<Held<Body<'a>>>,
-        ended: Vec<Option<Ended>>,
+        bodies: Vec<IndexedBody<CallBody<'a>>>,
+        ends: Vec<Option<CallEnd>>,
     ) -> Vec<CallOutcome> {
         let (sender, mut receiver) = mpsc::unbounded_channel();
-        let mut open: Vec<_> = ended.iter().map(Option::is_none).collect();
-        for (at, ended) in ended.into_iter().enumerate() {
-            if let Some(ended) = ended {
+        let mut open: Vec<_> = ends.iter().map(Option::is_none).collect();
+        for (index, end) in ends.into_iter().enumerate() {
+            if let Some(end) = end {
                 // The receiver outlives the sender.
-                let _ = sender.send((at, ended));
+                let _ = sender.send((index, end));
             }
         }
         let running = async {
-            self.run_all(bodies, |at, by_itself| {
-                open[at] = false;
-                let _ = sender.send((at, by_itself));
+            self.run_all(bodies, |index, end| {
+                open[index] = false;
+                let _ = sender.send((index, end));
             })
             .await;
-            for (at, _) in open.iter().enumerate().filter(|(_, open)| **open) {
-                let _ = sender.send((at, self.unanswered()));
+            for (index, _) in open.iter().enumerate().filter(|(_, open)| **open) {
+                let _ = sender.send((index, self.unanswered_end()));
             }
             drop(sender);
         };
-        let finishing = async {
-            let mut outcomes: Vec<_> = iter::repeat_with(|| None).take(self.asked.len()).collect();
+        let finisher = async {
+            let mut outcomes: Vec<_> = iter::repeat_with(|| None).take(self.requests.len()).collect();
             let mut external = Vec::new();
-            while let Some((at, ended)) = receiver.recv().await {
-                match ended {
+            while let Some((index, end)) = receiver.recv().await {
+                match end {
                     // Left to the caller only when it is certain that the group was not stopped.
-                    Ended::External => external.push(at),
-                    ended => outcomes[at] = Some(self.finish(at, ended).await),
+                    CallEnd::External => external.push(index),
+                    end => outcomes[index] = Some(self.finish_call(index, end).await),
                 }
             }
-            for at in external {
-                outcomes[at] = Some(self.finish(at, Ended::External).await);
+            for index in external {
+                outcomes[index] = Some(self.finish_call(index, CallEnd::External).await);
             }
             outcomes.into_iter().flatten().collect()
         };
-        join(running, finishing).await.1
+        join(running, finisher).await.1
     }
 
     /// Every index belongs to a call.
-    fn finishing(&self, at: usize) -> Finishing<'_> {
-        let (asked, place) = (self.asked[at], &self.places[at]);
-        place.close_reports();
-        let definition = asked.entry.map(Entry::definition);
-        Finishing { executor: self.executor, around: self.around, asked, call: asked.call, definition, place }
+    fn finisher(&self, index: usize) -> CallFinisher<'_> {
+        let (request, state) = (self.requests[index], &self.states[index]);
+        state.close_reports();
+        let definition = request.entry.map(Entry::definition);
+        CallFinisher {
+            executor: self.executor,
+            batch: self.batch,
+            request,
+            call: request.call,
+            definition,
+            state,
+        }
     }
 
-    /// Finishes a call without events and hooks, and adds its outcome to `outcomes`; returns `ended` if the call is not
+    /// Finishes a call without events and hooks, and adds its outcome to `outcomes`; returns `end` if the call is not
     /// over.
-    pub(super) fn finish_quietly(
+    pub(super) fn finish_on_fast_path(
         &self,
-        at: usize,
-        ended: Ended,
+        index: usize,
+        end: CallEnd,
         outcomes: &mut Vec<CallOutcome>,
-    ) -> Option<Ended> {
-        let (by, outcome) = match ended {
-            Ended::Done(outcome) => (AnsweredBy::Tool, outcome),
-            Ended::Answered(Answer { outcome, by }) => (by, outcome),
+    ) -> Option<CallEnd> {
+        let (answered_by, outcome) = match end {
+            CallEnd::Done(outcome) => (AnswerSource::Tool, outcome),
+            CallEnd::Answered(EarlyAnswer { outcome, answered_by }) => (answered_by, outcome),
             other => return Some(other),
         };
-        let finishing = self.finishing(at);
-        if finishing.goes_on(&outcome) {
-            return Some(match by {
-                AnsweredBy::Tool => Ended::Done(outcome),
-                by => Ended::Answered(Answer { outcome, by }),
+        let finisher = self.finisher(index);
+        if finisher.awaits_answer(&outcome) {
+            return Some(match answered_by {
+                AnswerSource::Tool => CallEnd::Done(outcome),
+                answered_by => CallEnd::Answered(EarlyAnswer { outcome, answered_by }),
             });
         }
-        let mut result = finishing.result(outcome);
-        finishing.complete(&mut result);
+        let mut result = finisher.result_of(outcome);
+        finisher.apply_result_settings(&mut result);
         outcomes.push(CallOutcome::Finished(result));
         None
     }
 
-    pub(super) async fn finish(&self, at: usize, ended: Ended) -> CallOutcome {
-        ended.finish(&self.finishing(at)).await
+    pub(super) async fn finish_call(&self, index: usize, end: CallEnd) -> CallOutcome {
+        end.finish_by(&self.finisher(index)).await
     }
 
     /// Returns the end of a call that did not answer before the batch was stopped.
-    pub(super) fn unanswered(&self) -> Ended {
-        Ended::Stopped(self.around.stop().unwrap_or(Stop::Cancelled))
+    pub(super) fn unanswered_end(&self) -> CallEnd {
+        CallEnd::Stopped(self.batch.stop_reason().unwrap_or(StopReason::Cancelled))
     }
 
     /// Runs `bodies` until all have ended, or the batch is stopped.
-    pub(super) async fn run_all<B>(&self, mut bodies: Vec<Held<B>>, mut ended: impl FnMut(usize, Ended))
-    where
+    pub(super) async fn run_all<B>(
+        &self,
+        mut bodies: Vec<IndexedBody<B>>,
+        mut on_end: impl FnMut(usize, CallEnd),
+    ) where
         B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
     {
         // Most bodies end at their first poll; the machinery for the others is not set up for them.
         poll_fn(|task| {
             bodies.retain_mut(|body| match Pin::new(body).poll(task) {
-                Poll::Ready((at, answer)) => {
-                    ended(at, self.how(at, answer));
+                Poll::Ready((index, answer)) => {
+                    on_end(index, self.end_of(index, answer));
                     false
                 }
                 Poll::Pending => true,
@@ -186,91 +200,97 @@ impl<'a> Group<'a> {
         })
         .await;
         if !bodies.is_empty() {
-            Box::pin(self.run_on(bodies, ended)).await;
+            Box::pin(self.run_remaining(bodies, on_end)).await;
         }
     }
 
     /// Runs the remaining `bodies`, each of which was polled before.
-    pub(super) async fn run_on<B>(&self, bodies: Vec<Held<B>>, mut ended: impl FnMut(usize, Ended))
-    where
+    pub(super) async fn run_remaining<B>(
+        &self,
+        bodies: Vec<IndexedBody<B>>,
+        mut on_end: impl FnMut(usize, CallEnd),
+    ) where
         B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
     {
         let mut bodies: FuturesUnordered<_> = bodies.into_iter().collect();
         let stop = loop {
-            match self.around.unless_stopped(bodies.next()).await {
-                Ok(Some((at, answer))) => ended(at, self.how(at, answer)),
+            match self.batch.unless_stopped(bodies.next()).await {
+                Ok(Some((index, answer))) => on_end(index, self.end_of(index, answer)),
                 Ok(None) => return,
                 Err(stop) => break stop,
             }
         };
         // The tokens of the calls may be cancelled slightly later than the token of the batch.
-        for token in self.places.iter().filter_map(|place| place.cx.as_ref()?.asked_cancellation()) {
+        for token in self.states.iter().filter_map(|state| state.cx.as_ref()?.asked_cancellation()) {
             token.cancel();
         }
         // Other stops have no grace period.
-        let Stop::Cancelled = stop else { return };
-        while let Some(Some((at, answer))) = bodies.next().now_or_never() {
-            ended(at, self.how(at, answer));
+        let StopReason::Cancelled = stop else { return };
+        while let Some(Some((index, answer))) = bodies.next().now_or_never() {
+            on_end(index, self.end_of(index, answer));
         }
         // Bodies that use their token have time to clean up; others are dropped.
-        let in_time = |body: Held<B>| Some(timeout_at(self.places[body.at].grace_end()?, body));
+        let in_time =
+            |body: IndexedBody<B>| Some(timeout_at(self.states[body.index].grace_deadline()?, body));
         let mut bodies: FuturesUnordered<_> = bodies.into_iter().filter_map(in_time).collect();
         while let Some(answer) = bodies.next().await {
-            if let Ok((at, answer)) = answer {
-                ended(at, self.how(at, answer));
+            if let Ok((index, answer)) = answer {
+                on_end(index, self.end_of(index, answer));
             }
         }
     }
 
     /// Returns the end of a body that returned `answer`, or did not run to completion.
     #[inline]
-    pub(super) fn how(&self, at: usize, answer: Option<Result<ToolOutput, ToolError>>) -> Ended {
-        let Some(outcome) = answer else { return Ended::Stopped(self.around.unanswered()) };
-        if let (Err(error), Some(asked)) = (&outcome, self.asked.get(at)) {
-            self.around.stop_by(error, &asked.call.name);
+    pub(super) fn end_of(&self, index: usize, answer: Option<Result<ToolOutput, ToolError>>) -> CallEnd {
+        let Some(outcome) = answer else { return CallEnd::Stopped(self.batch.reason_of_unanswered()) };
+        if let (Err(error), Some(request)) = (&outcome, self.requests.get(index)) {
+            self.batch.stop_on_error(error, &request.call.name);
         }
-        Ended::Done(outcome)
+        CallEnd::Done(outcome)
     }
 }
 
 /// A body and its index. It is polled in the scope of its grace period, which inner batches read.
-pub(super) struct Held<B> {
-    pub(super) at: usize,
+pub(super) struct IndexedBody<B> {
+    pub(super) index: usize,
     pub(super) grace: Duration,
     pub(super) body: B,
 }
 
-impl<B: Future + Unpin> Future for Held<B> {
+impl<B: Future + Unpin> Future for IndexedBody<B> {
     type Output = (usize, B::Output);
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        let (at, grace) = (self.at, self.grace);
-        within_grace(grace, || Pin::new(&mut self.body).poll(task)).map(|answer| (at, answer))
+        let (index, grace) = (self.index, self.grace);
+        within_grace(grace, || Pin::new(&mut self.body).poll(task)).map(|answer| (index, answer))
     }
 }
 
 /// A running call; `None` if it was cancelled before it answered.
-pub(super) type Body<'a> = BoxFuture<'a, Option<Result<ToolOutput, ToolError>>>;
+pub(super) type CallBody<'a> = BoxFuture<'a, Option<Result<ToolOutput, ToolError>>>;
 
 /// The end of a call.
-pub(super) enum Ended {
+pub(super) enum CallEnd {
     External,
-    Gated(ToolError),
-    Answered(Answer),
-    Request(Box<ApprovalRequest>),
+    NotAdmitted(ToolError),
+    Answered(EarlyAnswer),
+    NeedsApproval(Box<ApprovalRequest>),
     Done(Result<ToolOutput, ToolError>),
-    Stopped(Stop),
+    Stopped(StopReason),
 }
 
-impl Ended {
-    async fn finish(self, finishing: &Finishing<'_>) -> CallOutcome {
+impl CallEnd {
+    async fn finish_by(self, finisher: &CallFinisher<'_>) -> CallOutcome {
         match self {
-            Self::External => finishing.external().await,
-            Self::Gated(error) => finishing.gated(error).await,
-            Self::Request(request) => finishing.asked(request).await,
-            Self::Answered(Answer { outcome, by }) => finishing.answered(by, outcome).await,
-            Self::Done(outcome) => finishing.answered(AnsweredBy::Tool, outcome).await,
-            Self::Stopped(stop) => finishing.answered(AnsweredBy::Executor, Err(stop.error())).await,
+            Self::External => finisher.finish_external().await,
+            Self::NotAdmitted(error) => finisher.finish_not_admitted(error).await,
+            Self::NeedsApproval(request) => finisher.finish_with_question(request).await,
+            Self::Answered(EarlyAnswer { outcome, answered_by }) => {
+                finisher.finish_answered(answered_by, outcome).await
+            }
+            Self::Done(outcome) => finisher.finish_answered(AnswerSource::Tool, outcome).await,
+            Self::Stopped(stop) => finisher.finish_answered(AnswerSource::Executor, Err(stop.error())).await,
         }
     }
 }

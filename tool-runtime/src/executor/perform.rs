@@ -9,14 +9,14 @@ use tracing::{Instrument, Span};
 use super::{
     Inner,
     attributes::CallSpan,
-    group::{Body, Ended, Group, Held},
-    prepare::{Ready, Request},
-    questions::{Asking, answer_of, asked, question},
-    redact::shown,
+    group::{CallBody, CallEnd, CallGroup, IndexedBody},
+    prepare::{CallRequest, ReadyCall},
+    questions::{AskingCall, answer_of, ask_approver, question_of},
+    redact::redacted_call,
     reports::CallReports,
-    state::{CallPosition, CallScope, unless},
-    stop::Stop,
-    timeouts::{Patience, patient, waited},
+    state::{BatchState, CallState, unless_cancelled},
+    stop::StopReason,
+    timeouts::{AttemptTimeouts, run_with_timeouts, sleep_for},
 };
 use crate::{
     ToolCall,
@@ -26,93 +26,102 @@ use crate::{
     telemetry,
 };
 
-/// Runs a prepared call in a span; `None` if it has no position, which every call has.
-pub(super) fn perform<'a>(
+/// Returns the body of a prepared call, in a span; `None` if it has no context, which every call has.
+pub(super) fn call_body<'a>(
     executor: &'a Arc<Inner>,
-    around: &'a CallScope,
-    asked: Request<'a>,
-    ready: Ready<'a>,
-    place: &'a CallPosition,
-) -> Option<Body<'a>> {
-    let cx = place.cx.as_ref()?;
+    batch: &'a BatchState,
+    request: CallRequest<'a>,
+    ready: ReadyCall<'a>,
+    state: &'a CallState,
+) -> Option<CallBody<'a>> {
+    let cx = state.cx.as_ref()?;
     let definition = ready.entry.definition();
-    let span = telemetry::call(definition, cx);
-    let scope = Scope { executor, around, asked, cx, place };
+    let span = telemetry::call_span(definition, cx);
+    let running = RunningCall { executor, batch, request, cx, state };
     if !span.is_disabled() {
-        return Some(Box::pin(traced(scope, ready, span)));
+        return Some(Box::pin(run_traced(running, ready, span)));
     }
-    Some(Box::pin(performed(scope, ready)))
+    Some(Box::pin(run_call(running, ready)))
 }
 
 /// The environment of one call while it runs.
 #[derive(Clone, Copy)]
-struct Scope<'a> {
+struct RunningCall<'a> {
     executor: &'a Arc<Inner>,
-    around: &'a CallScope,
-    asked: Request<'a>,
+    batch: &'a BatchState,
+    request: CallRequest<'a>,
     /// The context of the whole call.
     cx: &'a ToolContext,
-    place: &'a CallPosition,
+    state: &'a CallState,
 }
 
-async fn traced<'a>(scope: Scope<'a>, ready: Ready<'a>, span: Span) -> Option<Result<ToolOutput, ToolError>> {
-    let executor = scope.executor;
+async fn run_traced<'a>(
+    running: RunningCall<'a>,
+    ready: ReadyCall<'a>,
+    span: Span,
+) -> Option<Result<ToolOutput, ToolError>> {
+    let executor = running.executor;
     let (definition, traces) = (ready.entry.definition(), executor.settings.traces);
     if traces.arguments {
         let arguments = Arguments::from(ready.prepared.arguments().as_str().to_owned());
         let call = ToolCall::new(definition.name().as_str(), arguments);
-        telemetry::arguments(&span, &shown(&call, definition));
+        telemetry::record_arguments(&span, &redacted_call(&call, definition));
     }
-    let Scope { around: batch, asked, place, .. } = scope;
-    let mut call_span = CallSpan { span: span.clone(), batch, definition, asked, place, has_status: false };
-    let outcome = performed(scope, ready).instrument(span.clone()).await;
+    let RunningCall { batch, request, state, .. } = running;
+    let mut call_span = CallSpan { span: span.clone(), batch, definition, request, state, has_status: false };
+    let outcome = run_call(running, ready).instrument(span.clone()).await;
     // The status of a call without an outcome is the reason for which it was stopped.
     if let Some(outcome) = &outcome {
-        telemetry::ended(&span, outcome, traces.results);
+        telemetry::record_end(&span, outcome, traces.results);
         call_span.has_status = true;
     }
     outcome
 }
 
 /// Runs a prepared call with all its attempts.
-async fn performed<'a>(scope: Scope<'a>, ready: Ready<'a>) -> Option<Result<ToolOutput, ToolError>> {
-    let Scope { cx, place, .. } = scope;
-    let first = place.first.as_deref().unwrap_or(cx);
-    let performed = answered(scope, ready, first);
+async fn run_call<'a>(
+    running: RunningCall<'a>,
+    ready: ReadyCall<'a>,
+) -> Option<Result<ToolOutput, ToolError>> {
+    let RunningCall { cx, state, .. } = running;
+    let first = state.first.as_deref().unwrap_or(cx);
+    let attempts = run_attempts(running, ready, first);
     let outcome = match cx.asked_cancellation() {
         // A token for this call alone was requested.
         Some(token) => {
-            let mut performed = Box::pin(performed);
-            match unless(token, &mut performed).await {
+            let mut attempts = Box::pin(attempts);
+            match unless_cancelled(token, &mut attempts).await {
                 Some(outcome) => outcome,
-                None => match place.grace_end() {
-                    Some(end) => timeout_at(end, performed).await.ok().flatten(),
+                None => match state.grace_deadline() {
+                    Some(end) => timeout_at(end, attempts).await.ok().flatten(),
                     None => None,
                 },
             }
         }
-        None => performed.await,
+        None => attempts.await,
     };
-    place.runs.end();
-    place.close_reports();
+    state.stats.end_attempts();
+    state.close_reports();
     outcome
 }
 
-async fn answered<'a>(
-    scope: Scope<'a>,
-    ready: Ready<'a>,
+/// Waits for the permits, closes an open call, and runs the attempts.
+async fn run_attempts<'a>(
+    running: RunningCall<'a>,
+    ready: ReadyCall<'a>,
     first: &'a ToolContext,
 ) -> Option<Result<ToolOutput, ToolError>> {
-    let (Scope { executor, cx, place, .. }, Ready { entry, prepared, source, retry }) = (scope, ready);
+    let (RunningCall { executor, cx, state, .. }, ReadyCall { entry, prepared, source, retry }) =
+        (running, ready);
     // A token that a hook requested does not give the body a grace period.
     cx.forget_asked();
-    let permits = scope.entered(entry).await;
+    let permits = running.acquire_permits(entry).await;
     // The call may have been stopped meanwhile, or by an earlier call.
-    if let Some(outcome) = scope.over() {
-        return outcome;
+    if let Some(end) = running.early_end() {
+        return end.into_call_result();
     }
     // An open call is run at most once, in any process.
-    if let Some(confirmed) = scope.asked.confirmed
+    if let Some(confirmed) = running.request.confirmed
         && let Err(error) = Box::pin(confirmed.close(&executor.open)).await
     {
         return Some(Err(error));
@@ -120,38 +129,38 @@ async fn answered<'a>(
     if let Some(over) = cx.run().and_then(|run| run.count_call().err()) {
         return Some(Err(over));
     }
-    let patience = Patience::new(&executor.settings, entry.definition().metadata());
-    let reports = place.reports.as_deref();
-    place.runs.begin();
+    let timeouts = AttemptTimeouts::new(&executor.settings, entry.definition().metadata());
+    let reports = state.reports.as_deref();
+    state.stats.start_attempt();
     let run = async {
-        match patience.is_endless() {
+        match timeouts.is_unlimited() {
             true => Entry::run(prepared, first)?.await,
             // Boxed, so that the future of a call without timeout does not contain a timer.
-            false => Box::pin(patient(patience, prepared, first, reports)).await,
+            false => Box::pin(run_with_timeouts(timeouts, prepared, first, reports)).await,
         }
     };
-    let outcome = match (reports.filter(|reports| !reports.is_quiet()), retry) {
+    let outcome = match (reports.filter(|reports| !reports.is_unobserved()), retry) {
         (None, None) => run.await,
-        (None, Some(_)) => Box::pin(run.instrument(telemetry::attempt(1))).await,
-        (Some(reports), None) => Box::pin(reports.showing(patience, first, run)).await,
+        (None, Some(_)) => Box::pin(run.instrument(telemetry::attempt_span(1))).await,
+        (Some(reports), None) => Box::pin(reports.run_sending_updates(timeouts, first, run)).await,
         (Some(reports), Some(_)) => {
-            let shown = reports.showing(patience, first, run);
-            Box::pin(shown.instrument(telemetry::attempt(1))).await
+            let run = reports.run_sending_updates(timeouts, first, run);
+            Box::pin(run.instrument(telemetry::attempt_span(1))).await
         }
     };
     let outcome = entry.hold(first, outcome);
     match source {
-        Some(source) if retry.is_some() || question(&outcome, entry.definition()).is_some() => {
-            let again = Again { scope, entry, patience, source, permits };
-            Box::pin(again.until_it_is_over(outcome, retry)).await
+        Some(source) if retry.is_some() || question_of(&outcome, entry.definition()).is_some() => {
+            let attempts = Attempts { running, entry, timeouts, source, permits };
+            Box::pin(attempts.run_to_end(outcome, retry)).await
         }
         _ => Some(outcome),
     }
 }
 
-impl<'a> Scope<'a> {
+impl<'a> RunningCall<'a> {
     /// Waits for the permits of the limits.
-    async fn entered(self, entry: &Entry) -> Option<Permits<'a>> {
+    async fn acquire_permits(self, entry: &Entry) -> Option<Permits<'a>> {
         let (limits, name) = (&self.executor.limits, entry.definition().name().as_str());
         match limits.concerns(name) {
             true => Some(limits.enter(name).await),
@@ -160,95 +169,112 @@ impl<'a> Scope<'a> {
     }
 
     /// Returns the end of a call that must not continue: it was cancelled, or its run was stopped or has no time left.
-    fn over(self) -> Option<Option<Result<ToolOutput, ToolError>>> {
-        if self.cx.should_stop() || self.around.stopped().is_some() {
-            return Some(None);
+    fn early_end(self) -> Option<AttemptEnd> {
+        if self.cx.should_stop() || self.batch.stop_error().is_some() {
+            return Some(AttemptEnd::Cancelled);
         }
-        is_late(self.cx).then(|| Some(Err(Stop::Late.error())))
+        is_past_deadline(self.cx).then(|| AttemptEnd::CallEnded(Err(StopReason::DeadlinePassed.error())))
     }
 }
 
-impl<'a> Group<'a> {
+impl<'a> CallGroup<'a> {
     /// Passes a question of a body on the fast path to the approver, and runs the body with the answer; returns the end
     /// of a call that asks nothing as it is.
-    pub(super) async fn answer_question(&self, at: usize, ended: Ended) -> Ended {
-        let (executor, around, asked, place) = (self.executor, self.around, self.asked[at], &self.places[at]);
-        let (Ended::Done(outcome), Some(entry), Some(cx)) = (&ended, asked.entry, &place.cx) else {
-            return ended;
+    pub(super) async fn answer_question(&self, index: usize, end: CallEnd) -> CallEnd {
+        let (executor, batch, request, state) =
+            (self.executor, self.batch, self.requests[index], &self.states[index]);
+        let (CallEnd::Done(outcome), Some(entry), Some(cx)) = (&end, request.entry, &state.cx) else {
+            return end;
         };
         let definition = entry.definition();
-        if executor.settings.approver.is_none() || question(outcome, definition).is_none() {
-            return ended;
+        if executor.settings.approver.is_none() || question_of(outcome, definition).is_none() {
+            return end;
         }
         // The person sees, and the body receives, the canonical text from here on.
-        let source = match entry.canonical(asked.call.arguments.as_borrowed()) {
+        let source = match entry.canonical(request.call.arguments.as_borrowed()) {
             Ok(source) => source,
-            Err(error) => return Ended::Done(Err(error)),
+            Err(error) => return CallEnd::Done(Err(error)),
         };
-        let Ended::Done(outcome) = ended else { return ended };
-        let scope = Scope { executor, around, asked, cx, place };
-        let patience = Patience::new(&executor.settings, definition.metadata());
-        let again = Again { scope, entry, patience, source, permits: None };
-        let running = Box::pin(again.until_it_is_over(outcome, None));
+        let CallEnd::Done(outcome) = end else { return end };
+        let running = RunningCall { executor, batch, request, cx, state };
+        let timeouts = AttemptTimeouts::new(&executor.settings, definition.metadata());
+        let attempts = Attempts { running, entry, timeouts, source, permits: None };
+        let running = Box::pin(attempts.run_to_end(outcome, None));
         let mut answered = None;
-        let body = Held { at, grace: place.grace, body: running };
-        self.run_on(vec![body], |_, ended| answered = Some(ended)).await;
-        place.runs.end();
-        answered.unwrap_or_else(|| self.unanswered())
+        let body = IndexedBody { index, grace: state.grace, body: running };
+        self.run_remaining(vec![body], |_, end| answered = Some(end)).await;
+        state.stats.end_attempts();
+        answered.unwrap_or_else(|| self.unanswered_end())
     }
 }
 
 /// The state required to run a body again: for another attempt, or for the same one with the answer to its question.
-struct Again<'a> {
-    scope: Scope<'a>,
+struct Attempts<'a> {
+    running: RunningCall<'a>,
     entry: &'a Entry,
-    patience: Patience,
+    timeouts: AttemptTimeouts,
     source: Arguments<'a>,
     /// Released while a person is asked.
     permits: Option<Permits<'a>>,
 }
 
-/// The outcome of a body, after which another attempt may follow; as an error, the end of the call, which is `None` if
-/// it was cancelled.
-type Answered = Result<Result<ToolOutput, ToolError>, Option<Result<ToolOutput, ToolError>>>;
+/// The end of an attempt whose questions were answered.
+enum AttemptEnd {
+    /// The attempt has a result, after which another attempt may follow.
+    Result(Result<ToolOutput, ToolError>),
+    /// The call is over: it failed outside of its body, or one of its questions is answered later.
+    CallEnded(Result<ToolOutput, ToolError>),
+    /// The call was cancelled.
+    Cancelled,
+}
 
-impl Again<'_> {
+impl AttemptEnd {
+    /// Returns the result of a call that ends with this attempt; `None` if it was cancelled.
+    fn into_call_result(self) -> Option<Result<ToolOutput, ToolError>> {
+        match self {
+            Self::Result(result) | Self::CallEnded(result) => Some(result),
+            Self::Cancelled => None,
+        }
+    }
+}
+
+impl Attempts<'_> {
     /// Answers the questions of the body, and repeats the call until it succeeds, its failure is not retried, or all
     /// attempts were made; returns the last result.
-    async fn until_it_is_over(
+    async fn run_to_end(
         mut self,
         outcome: Result<ToolOutput, ToolError>,
         retry: Option<Retry>,
     ) -> Option<Result<ToolOutput, ToolError>> {
         let mut number = 1;
-        let mut outcome = match self.asked(outcome, number).await {
-            Ok(outcome) => outcome,
-            Err(end) => return end,
+        let mut outcome = match self.answer_questions(outcome, number).await {
+            AttemptEnd::Result(outcome) => outcome,
+            end => return end.into_call_result(),
         };
         for pause in retry.into_iter().flat_map(pauses) {
             let Some(retry) = retry else { break };
-            let cx = self.scope.cx;
+            let cx = self.running.cx;
             // No body runs during the pause that could use a grace period.
             cx.forget_asked();
             // The items of a stream were already shown.
-            if cx.has_streamed() || cx.should_stop() || self.scope.around.stopped().is_some() {
+            if cx.has_streamed() || cx.should_stop() || self.running.batch.stop_error().is_some() {
                 break;
             }
-            match self.is_worth_it(retry, number, &outcome).await {
+            match self.should_retry(retry, number, &outcome).await {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) if error.is_stop() => return Some(Err(error)),
-                Err(error) => return Some(Err(both(outcome, &error))),
+                Err(error) => return Some(Err(with_rule_error(outcome, &error))),
             }
             let Some(pause) = pause_after(&outcome, pause, retry) else { break };
-            if !pause.is_zero() && !waited(pause).await || is_late(self.scope.cx) {
+            if !pause.is_zero() && !sleep_for(pause).await || is_past_deadline(self.running.cx) {
                 break;
             }
             number = number.saturating_add(1);
-            let again = self.run(number).instrument(telemetry::attempt(number)).await;
-            outcome = match self.asked(again, number).await {
-                Ok(outcome) => outcome,
-                Err(end) => return end,
+            outcome = self.run_again(number).instrument(telemetry::attempt_span(number)).await;
+            outcome = match self.answer_questions(outcome, number).await {
+                AttemptEnd::Result(outcome) => outcome,
+                end => return end.into_call_result(),
             };
         }
         Some(outcome)
@@ -256,51 +282,67 @@ impl Again<'_> {
 
     /// Passes the questions of the body to the approver, and runs the body again with each answer, until it asks no
     /// more.
-    async fn asked(&mut self, mut outcome: Result<ToolOutput, ToolError>, number: u32) -> Answered {
-        let Some(approver) = self.scope.executor.settings.approver.clone() else { return Ok(outcome) };
-        while let Some(error) = question(&outcome, self.entry.definition()) {
-            let request = self.request(error).map_err(|error| Some(Err(error)))?;
+    async fn answer_questions(
+        &mut self,
+        mut outcome: Result<ToolOutput, ToolError>,
+        number: u32,
+    ) -> AttemptEnd {
+        let Some(approver) = self.running.executor.settings.approver.clone() else {
+            return AttemptEnd::Result(outcome);
+        };
+        while let Some(error) = question_of(&outcome, self.entry.definition()) {
+            let request = match self.approval_request(error) {
+                Ok(request) => request,
+                Err(error) => return AttemptEnd::CallEnded(Err(error)),
+            };
             // Other calls may run while a person is asked.
             self.permits = None;
             // A cancellation withdraws the question at once: no body runs that could use a grace period.
-            let token = self.scope.cx.cancellation();
-            self.scope.cx.forget_asked();
-            let (request, decision) = unless(token, self.put(&approver, *request)).await.ok_or(None)?;
-            let Some(answer) = answer_of(decision.map_err(|error| Some(Err(error)))?) else {
-                self.scope.place.given().wait_for(request);
-                return Err(Some(outcome));
+            let token = self.running.cx.cancellation();
+            self.running.cx.forget_asked();
+            let asking = self.ask_approver(&approver, *request);
+            let (request, answer) = match unless_cancelled(token, asking).await {
+                None => return AttemptEnd::Cancelled,
+                Some((_, Err(error))) => return AttemptEnd::CallEnded(Err(error)),
+                Some((request, Ok(approval))) => (request, answer_of(approval)),
             };
-            self.scope.place.given().add(request, answer);
-            self.permits = self.scope.entered(self.entry).await;
-            self.scope.over().map_or(Ok(()), Err)?;
-            outcome = self.run(number).await;
+            let Some(answer) = answer else {
+                self.running.state.answers().set_pending(request);
+                return AttemptEnd::CallEnded(outcome);
+            };
+            self.running.state.answers().add(request, answer);
+            self.permits = self.running.acquire_permits(self.entry).await;
+            if let Some(end) = self.running.early_end() {
+                return end;
+            }
+            outcome = self.run_again(number).await;
         }
-        Ok(outcome)
+        AttemptEnd::Result(outcome)
     }
 
-    /// Returns the question that the body asked by `error`.
-    fn request(&self, error: &ToolError) -> Result<Box<ApprovalRequest>, ToolError> {
-        let Scope { executor, around, asked, place, .. } = self.scope;
-        place.given().has_room()?;
-        let (call, address) = (asked.call, around.address(&asked));
+    /// Returns the request for the question that the body asked by `error`.
+    fn approval_request(&self, error: &ToolError) -> Result<Box<ApprovalRequest>, ToolError> {
+        let RunningCall { executor, batch, request, state, .. } = self.running;
+        state.answers().check_room()?;
+        let (call, address) = (request.call, batch.address_of(&request));
         let (definition, arguments) = (self.entry.definition(), &self.source);
-        Ok(Asking { executor, call, address, definition, arguments }.request(error))
+        Ok(AskingCall { executor, call, address, definition, arguments }.request(error))
     }
 
     /// Waits for the answer of the approver; returns it with the question.
-    async fn put(
+    async fn ask_approver(
         &self,
         approver: &BoxApprover,
         request: ApprovalRequest,
     ) -> (Box<ApprovalRequest>, Result<Approval, ToolError>) {
-        let (Scope { around, asked: Request { call, .. }, .. }, definition) =
-            (self.scope, self.entry.definition());
-        let _turn = around.turn_to_ask().await;
-        around.asking(&request, definition).await;
-        asked(approver, &call.id, request, definition, around.run()).await
+        let (RunningCall { batch, request: CallRequest { call, .. }, .. }, definition) =
+            (self.running, self.entry.definition());
+        let _turn = batch.lock_approver().await;
+        batch.report_approval_request(&request, definition).await;
+        ask_approver(approver, &call.id, request, definition, batch.run()).await
     }
 
-    async fn is_worth_it(
+    async fn should_retry(
         &self,
         retry: Retry,
         attempt: u32,
@@ -312,13 +354,13 @@ impl Again<'_> {
             // A tool that reports a cancellation or stops the run is not run again, and a question is not a failure.
             Err(error) => {
                 !matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Stopped)
-                    && question(outcome, definition).is_none()
+                    && question_of(outcome, definition).is_none()
             }
         };
         if !failed {
             return Ok(false);
         }
-        let cx = self.scope.cx;
+        let cx = self.running.cx;
         let info = RetryInfo {
             tool: definition.name().as_str(),
             id: cx.call_id(),
@@ -329,7 +371,7 @@ impl Again<'_> {
             cx,
             definition,
         };
-        match RetryPolicy::rule_of(self.scope.executor.settings.retry.as_ref()) {
+        match RetryPolicy::rule_of(self.running.executor.settings.retry.as_ref()) {
             None => Ok(info.is_transient()),
             Some(rule) => {
                 run_in_call(info.id, "it", || rule.dynamic().again(&info)).await.and_then(|decision| decision)
@@ -338,41 +380,41 @@ impl Again<'_> {
     }
 
     /// Runs the body in a new context, with all answers to its questions, as part of attempt `number`.
-    async fn run(&self, number: u32) -> Result<ToolOutput, ToolError> {
-        let mut cx = self.scope.cx.of_attempt(number);
-        self.scope.place.given().hand_new_to(&mut cx);
-        if let Some(reports) = &self.scope.place.reports {
-            cx = cx.with_sink(CallReports::of_attempt(reports, number));
+    async fn run_again(&self, number: u32) -> Result<ToolOutput, ToolError> {
+        let mut cx = self.running.cx.of_attempt(number);
+        self.running.state.answers().pass_new_to(&mut cx);
+        if let Some(reports) = &self.running.state.reports {
+            cx = cx.with_sink(CallReports::for_attempt(reports, number));
         }
-        self.entry.hold(&cx, self.attempt(&cx).await)
+        self.entry.hold(&cx, self.run_body(&cx).await)
     }
 
-    async fn attempt(&self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn run_body(&self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let prepared = self.entry.prepare_again(self.source.clone())?;
-        let place = self.scope.place;
-        let reports = place.reports.as_deref();
-        place.runs.begin();
+        let state = self.running.state;
+        let reports = state.reports.as_deref();
+        state.stats.start_attempt();
         let run = async {
-            match self.patience.is_endless() {
+            match self.timeouts.is_unlimited() {
                 true => Entry::run(prepared, cx)?.await,
-                false => patient(self.patience, prepared, cx, reports).await,
+                false => run_with_timeouts(self.timeouts, prepared, cx, reports).await,
             }
         };
-        match reports.filter(|reports| !reports.is_quiet()) {
-            Some(reports) => reports.showing(self.patience, cx, run).await,
+        match reports.filter(|reports| !reports.is_unobserved()) {
+            Some(reports) => reports.run_sending_updates(self.timeouts, cx, run).await,
             None => run.await,
         }
     }
 }
 
 /// Returns `true` if the run of a call has no time left.
-fn is_late(cx: &ToolContext) -> bool {
+fn is_past_deadline(cx: &ToolContext) -> bool {
     let end = cx.run().and_then(|run| run.deadline());
     end.is_some_and(|end| end <= Instant::now().into_std())
 }
 
 /// Combines the failure of a call with the failure of its retry rule.
-fn both(outcome: Result<ToolOutput, ToolError>, rule: &ToolError) -> ToolError {
+fn with_rule_error(outcome: Result<ToolOutput, ToolError>, rule: &ToolError) -> ToolError {
     let (failure, content, details) = match &outcome {
         Err(error) => (error.feedback(), error.content().to_vec(), error.details()),
         Ok(output) => (output.text().into_owned(), Vec::new(), output.details()),

@@ -8,12 +8,12 @@ use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, 
 
 use super::{
     Inner,
-    admission::{admit, denied_by_name, is_external},
-    event_sink::HOOK,
+    admission::{admit_call, denied_by_name, is_external},
+    event_sink::HOOK_COMPONENT,
     open::Confirmed,
-    questions::Given,
-    state::{CallPosition, CallScope},
-    stop::Stop,
+    questions::CallAnswers,
+    state::{BatchState, CallState},
+    stop::StopReason,
 };
 use crate::{
     ToolCall,
@@ -26,7 +26,7 @@ use crate::{
 
 /// A call, and its tool if there is one.
 #[derive(Clone, Copy)]
-pub(super) struct Request<'a> {
+pub(super) struct CallRequest<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) entry: Option<&'a Entry>,
     /// The serial number of the call in the order of arrival.
@@ -35,7 +35,7 @@ pub(super) struct Request<'a> {
     pub(super) confirmed: Option<&'a Confirmed>,
 }
 
-impl Request<'_> {
+impl CallRequest<'_> {
     /// Returns the name of the called tool, which the results of a known tool share.
     pub(super) fn name(&self) -> Arc<str> {
         self.entry.map_or_else(|| self.call.name.as_str().into(), |entry| Arc::clone(entry.shared_name()))
@@ -43,28 +43,28 @@ impl Request<'_> {
 }
 
 /// The next step of a call.
-pub(super) enum Step<'a> {
+pub(super) enum NextStep<'a> {
     /// The call is left to the caller.
     External,
     /// The call is not admitted.
-    Gated(ToolError),
+    NotAdmitted(ToolError),
     /// The call is answered already.
-    Answered(Answer),
+    Answered(EarlyAnswer),
     /// The call requires an approval.
-    Request(Box<ApprovalRequest>),
+    NeedsApproval(Box<ApprovalRequest>),
     /// The call is run.
-    Ready(Ready<'a>),
+    Ready(ReadyCall<'a>),
 }
 
 /// An answer without a run.
-pub(super) struct Answer {
+pub(super) struct EarlyAnswer {
     pub(super) outcome: Result<ToolOutput, ToolError>,
-    pub(super) by: AnsweredBy,
+    pub(super) answered_by: AnswerSource,
 }
 
 /// The origin of an answer, which decides which hooks see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AnsweredBy {
+pub(super) enum AnswerSource {
     /// The tool, which was run.
     Tool,
     /// The check of the name or of the arguments.
@@ -78,7 +78,7 @@ pub(super) enum AnsweredBy {
 }
 
 /// A valid call that may run.
-pub(super) struct Ready<'a> {
+pub(super) struct ReadyCall<'a> {
     pub(super) entry: &'a Entry,
     pub(super) prepared: Prepared<'a>,
     /// The canonical text from which the call was prepared, if it may be needed again.
@@ -86,151 +86,174 @@ pub(super) struct Ready<'a> {
     pub(super) retry: Option<Retry>,
 }
 
-impl<'a> Step<'a> {
-    fn answered(by: AnsweredBy, outcome: Result<ToolOutput, ToolError>) -> Self {
-        Self::Answered(Answer { outcome, by })
+impl<'a> NextStep<'a> {
+    fn answered(answered_by: AnswerSource, outcome: Result<ToolOutput, ToolError>) -> Self {
+        Self::Answered(EarlyAnswer { outcome, answered_by })
     }
 
-    fn stopped(stop: Stop) -> Self {
-        Self::answered(AnsweredBy::Executor, Err(stop.error()))
+    fn stopped(stop: StopReason) -> Self {
+        Self::answered(AnswerSource::Executor, Err(stop.error()))
     }
 }
 
 /// A call during its preparation.
-struct Preparing<'a, 'c> {
+struct CallPreparation<'a, 'c> {
     executor: &'a Arc<Inner>,
-    asked: Request<'a>,
+    request: CallRequest<'a>,
     call: &'a ToolCall,
     entry: &'a Entry,
-    around: &'c CallScope,
+    batch: &'c BatchState,
     cx: &'c mut ToolContext,
     /// The answers to questions about the call.
-    given: &'c mut Given,
+    answers: &'c mut CallAnswers,
     prepared: Prepared<'a>,
     /// Receives the canonical arguments, for later observers of the call.
     canonical: &'c mut Option<Box<Arguments<'static>>>,
 }
 
-/// Prepares `call`; `place` receives its context.
-pub(super) async fn prepare<'a>(
+/// Prepares the call of `request`; `state` receives its context.
+pub(super) async fn prepare_call<'a>(
     executor: &'a Arc<Inner>,
-    asked: Request<'a>,
-    around: &CallScope,
-    place: &mut CallPosition,
-) -> Step<'a> {
-    let Request { call, entry, .. } = asked;
+    request: CallRequest<'a>,
+    batch: &BatchState,
+    state: &mut CallState,
+) -> NextStep<'a> {
+    match step_without_hooks(executor, &request, batch) {
+        None => {}
+        Some(NextStep::External) => return NextStep::External,
+        Some(step) => {
+            batch.report_started(&request).await;
+            return step;
+        }
+    }
+    let CallRequest { call, entry, .. } = request;
+    if let Some(entry) = entry {
+        *state = batch.new_call(executor, entry, &request);
+    }
     let definition = entry.map(Entry::definition);
+    if let Some(denied) = denied_by_name(executor, call, definition) {
+        batch.report_started(&request).await;
+        return NextStep::answered(AnswerSource::Permission, Err(denied));
+    }
+    let admitted = admit_call(executor, call, definition, state.cx.as_ref(), batch.run());
+    match batch.unless_stopped(admitted).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return NextStep::NotAdmitted(error),
+        Err(stop) => {
+            batch.report_started(&request).await;
+            return NextStep::stopped(stop);
+        }
+    }
+    batch.report_started(&request).await;
+    prepare_admitted(executor, request, batch, state).await
+}
+
+/// Returns the next step of a call that no rule or hook decides on.
+fn step_without_hooks<'a>(
+    executor: &Inner,
+    request: &CallRequest<'_>,
+    batch: &BatchState,
+) -> Option<NextStep<'a>> {
     // Checked first: a call that was cut off is neither run nor left to the caller, and passes no rule or hook.
-    if let Err(incomplete) = call.completed() {
-        around.started(&asked).await;
-        return Step::answered(AnsweredBy::Executor, Err(incomplete));
+    if let Err(incomplete) = request.call.completed() {
+        return Some(NextStep::answered(AnswerSource::Executor, Err(incomplete)));
     }
     // Checked before external calls: a stopped batch leaves none to the caller.
-    if let Some(stop) = around.stop() {
-        around.started(&asked).await;
-        return Step::stopped(stop);
+    if let Some(stop) = batch.stop_reason() {
+        return Some(NextStep::stopped(stop));
     }
-    if let Some(entry) = entry {
-        match catch(|| is_external(executor, call, entry, around.run())) {
-            Ok(true) => return Step::External,
-            Ok(false) => {}
-            Err(panic) => {
-                around.started(&asked).await;
-                let error = component_panic("the selection of external calls", &panic);
-                return Step::answered(AnsweredBy::Executor, Err(error));
-            }
+    let entry = request.entry?;
+    match catch(|| is_external(executor, request.call, entry, batch.run())) {
+        Ok(true) => Some(NextStep::External),
+        Ok(false) => None,
+        Err(panic) => {
+            let error = component_panic("the selection of external calls", &panic);
+            Some(NextStep::answered(AnswerSource::Executor, Err(error)))
         }
     }
-    if let Some(entry) = entry {
-        *place = around.place(executor, entry, &asked);
-    }
-    let mut given = asked.confirmed.map(|confirmed| confirmed.given.clone()).unwrap_or_default();
-    let CallPosition { cx, arguments: canonical, reports, .. } = &mut *place;
-    if let Some(denied) = denied_by_name(executor, call, definition) {
-        around.started(&asked).await;
-        return Step::answered(AnsweredBy::Permission, Err(denied));
-    }
-    let admitted = admit(executor, call, definition, cx.as_ref(), around.run());
-    match around.unless_stopped(admitted).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => return Step::Gated(error),
-        Err(stop) => {
-            around.started(&asked).await;
-            return Step::stopped(stop);
-        }
-    }
-    around.started(&asked).await;
+}
+
+/// Prepares a call that was admitted.
+async fn prepare_admitted<'a>(
+    executor: &'a Arc<Inner>,
+    request: CallRequest<'a>,
+    batch: &BatchState,
+    state: &mut CallState,
+) -> NextStep<'a> {
+    let CallRequest { call, entry, .. } = request;
+    let mut answers = request.confirmed.map(|confirmed| confirmed.answers.clone()).unwrap_or_default();
+    let CallState { cx, arguments: canonical, reports, .. } = &mut *state;
     let (Some(entry), Some(cx)) = (entry, cx) else {
-        return Step::answered(AnsweredBy::Check, Err(executor.tools.unknown(&call.name)));
+        return NextStep::answered(AnswerSource::Check, Err(executor.tools.unknown(&call.name)));
     };
     let arguments = call.arguments.as_borrowed();
-    let is_looked_at = asked.confirmed.is_some() || executor.settings.looks_at(entry);
-    let prepared = match is_looked_at {
+    let is_inspected = request.confirmed.is_some() || executor.settings.inspects_arguments(entry);
+    let prepared = match is_inspected {
         true => entry.prepare_canonical(arguments),
         // If no component inspects the arguments, the received text is decoded unchanged.
         false => entry.prepare(arguments),
     };
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return Step::answered(AnsweredBy::Check, Err(error)),
+        Err(error) => return NextStep::answered(AnswerSource::Check, Err(error)),
     };
-    if !is_looked_at {
-        let ready = || Step::Ready(Ready { entry, prepared, source: None, retry: None });
-        return around.stop().map_or_else(ready, Step::stopped);
+    if !is_inspected {
+        let ready = || NextStep::Ready(ReadyCall { entry, prepared, source: None, retry: None });
+        return batch.stop_reason().map_or_else(ready, NextStep::stopped);
     }
     // Checked before a person is asked in vain.
-    if let Some(over) = around.run().and_then(|run| run.has_call_left().err()) {
-        return Step::answered(AnsweredBy::Executor, Err(over));
+    if let Some(over) = batch.run().and_then(|run| run.has_call_left().err()) {
+        return NextStep::answered(AnswerSource::Executor, Err(over));
     }
-    let given_now = &mut given;
-    let preparing =
-        Preparing { executor, asked, call, entry, around, cx, given: given_now, prepared, canonical };
-    let step = match around.unless_stopped(preparing.decided()).await {
-        Ok(decided) => decided.unwrap_or_else(|step| step),
-        Err(stop) => Step::stopped(stop),
+    let given = &mut answers;
+    let preparation =
+        CallPreparation { executor, request, call, entry, batch, cx, answers: given, prepared, canonical };
+    let step = match batch.unless_stopped(preparation.next_step()).await {
+        Ok(step) => step.unwrap_or_else(|step| step),
+        Err(stop) => NextStep::stopped(stop),
     };
     if let (Some(reports), Some(canonical)) = (reports, canonical) {
-        reports.are_of((**canonical).clone());
+        reports.set_canonical_arguments((**canonical).clone());
     }
-    if !given.is_empty() {
-        *place.given() = given;
+    if !answers.is_empty() {
+        *state.answers() = answers;
     }
     step
 }
 
-impl<'a> Preparing<'a, '_> {
+impl<'a> CallPreparation<'a, '_> {
     /// Returns the call, ready to run, or its other next step.
-    async fn decided(mut self) -> Result<Step<'a>, Step<'a>> {
-        let by_rule = |error| Step::answered(AnsweredBy::Permission, Err(error));
-        let mut ruled = self.ruled().map_err(by_rule)?;
-        if self.hooks().await? {
-            ruled = self.ruled().map_err(by_rule)?;
+    async fn next_step(mut self) -> Result<NextStep<'a>, NextStep<'a>> {
+        let by_rule = |error| NextStep::answered(AnswerSource::Permission, Err(error));
+        let mut rules_decision = self.judge_by_rules().map_err(by_rule)?;
+        if self.run_before_hooks().await? {
+            rules_decision = self.judge_by_rules().map_err(by_rule)?;
         }
-        self.permitted(ruled).await?;
+        self.check_permission(rules_decision).await?;
         *self.canonical = Some(Box::new(self.prepared.arguments().as_str().to_owned().into()));
         let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry);
         // The call may be retried, or its body may ask a question.
         let is_needed_again = retry.is_some() || self.executor.settings.approver.is_some();
         let source = self.canonical.as_deref().filter(|_| is_needed_again).cloned();
-        Ok(Step::Ready(Ready { entry: self.entry, prepared: self.prepared, source, retry }))
+        Ok(NextStep::Ready(ReadyCall { entry: self.entry, prepared: self.prepared, source, retry }))
     }
 
     /// Returns the verdict of the rules on the call as it is now.
-    fn ruled(&self) -> Result<Permission, ToolError> {
-        let mut ruled = Permission::Allow;
+    fn judge_by_rules(&self) -> Result<Permission, ToolError> {
+        let mut rules_decision = Permission::Allow;
         for rules in &self.executor.settings.rules {
             match rules.judge_call(self.entry.definition(), self.prepared.arguments()) {
                 Permission::Deny { reason } => return Err(ToolError::new(ErrorKind::Denied, reason)),
-                other if ruled == Permission::Allow => ruled = other,
+                other if rules_decision == Permission::Allow => rules_decision = other,
                 _ => {}
             }
         }
-        Ok(ruled)
+        Ok(rules_decision)
     }
 
     /// Calls the hooks in order until one answers; returns `true` if they rewrote the arguments.
-    async fn hooks(&mut self) -> Result<bool, Step<'a>> {
-        let by_hook = |outcome| Step::answered(AnsweredBy::Hook, outcome);
+    async fn run_before_hooks(&mut self) -> Result<bool, NextStep<'a>> {
+        let by_hook = |outcome| NextStep::answered(AnswerSource::Hook, outcome);
         let mut is_rewritten = false;
         for hook in self.executor.settings.all_hooks() {
             let mut before = BeforeCall {
@@ -239,9 +262,10 @@ impl<'a> Preparing<'a, '_> {
                 arguments: self.prepared.arguments(),
                 rewritten: None,
             };
-            let decision = run_in_call(&self.call.id, HOOK, || hook.dynamic().before(&mut before)).await;
+            let decision =
+                run_in_call(&self.call.id, HOOK_COMPONENT, || hook.dynamic().before(&mut before)).await;
             let decision = decision
-                .map_err(|panic| self.executor.settings.panic_of_hook(panic))
+                .map_err(|panic| self.executor.settings.hook_panic_error(panic))
                 .and_then(|decision| decision);
             let mut rewritten = before.rewritten;
             match decision.map_err(|error| by_hook(Err(error)))? {
@@ -257,7 +281,7 @@ impl<'a> Preparing<'a, '_> {
                 self.prepared = self
                     .entry
                     .prepare_canonical(arguments)
-                    .map_err(|error| Step::answered(AnsweredBy::Check, Err(error)))?;
+                    .map_err(|error| NextStep::answered(AnswerSource::Check, Err(error)))?;
                 is_rewritten = true;
             }
         }

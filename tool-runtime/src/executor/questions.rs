@@ -11,7 +11,7 @@ use tool_core::{
     ToolDefinition, ToolError, ToolOutput,
 };
 
-use super::{Inner, open::OpenCalls, redact::shown};
+use super::{Inner, open::OpenCalls, redact::redacted_call};
 use crate::{
     ToolCall, millis,
     open_calls::{Message, addressed},
@@ -20,19 +20,19 @@ use crate::{
 };
 
 /// The maximum number of questions about one call.
-const MOST: usize = 8;
+const MAX_QUESTIONS: usize = 8;
 
 /// The answers to the questions about one call, in the order in which they were given.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Given {
+pub(super) struct CallAnswers {
     answers: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
     /// The number of answers that the context of the call was created with.
-    handed: usize,
+    passed: usize,
     /// A question that was asked, and will be answered later.
     pending: Option<Box<ApprovalRequest>>,
 }
 
-impl Given {
+impl CallAnswers {
     /// Creates the list from earlier answers.
     pub(super) fn new(answers: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>) -> Self {
         Self { answers, ..Self::default() }
@@ -52,7 +52,7 @@ impl Given {
         self.answers
     }
 
-    pub(super) fn wait_for(&mut self, request: Box<ApprovalRequest>) {
+    pub(super) fn set_pending(&mut self, request: Box<ApprovalRequest>) {
         self.pending = Some(request);
     }
 
@@ -66,17 +66,21 @@ impl Given {
     }
 
     /// Returns the answer to `question` if it was given for the call as it is now.
-    pub(super) fn to(&self, question: &Question, about: &About<'_>) -> Option<&ConfirmationAnswer> {
+    pub(super) fn answer_to(
+        &self,
+        question: &Question,
+        binding: &AnswerBinding<'_>,
+    ) -> Option<&ConfirmationAnswer> {
         let is_it = |request: &ApprovalRequest| {
             (request.cause, &request.hint, &request.payload)
                 == (question.cause, &question.hint, &question.payload)
-                && about.is_of(request)
+                && binding.matches(request)
         };
         self.answers.iter().rev().find(|(request, _)| is_it(request)).map(|(_, answer)| answer)
     }
 
     /// Passes the answers to questions of the body to `cx` if `counts` returns `true` for their requests.
-    pub(super) fn hand_to(&mut self, cx: &mut ToolContext, counts: impl Fn(&ApprovalRequest) -> bool) {
+    pub(super) fn pass_to(&mut self, cx: &mut ToolContext, counts: impl Fn(&ApprovalRequest) -> bool) {
         let own = self
             .answers
             .iter()
@@ -84,12 +88,12 @@ impl Given {
         for (request, answer) in own {
             cx.confirm(&request.hint, &request.payload, answer.clone());
         }
-        self.handed = self.answers.len();
+        self.passed = self.answers.len();
     }
 
-    /// Passes the answers since [`hand_to`](Self::hand_to) to `cx`: while the call runs, only its body asks questions.
-    pub(super) fn hand_new_to(&self, cx: &mut ToolContext) {
-        for (request, answer) in self.answers.iter().skip(self.handed) {
+    /// Passes the answers since [`pass_to`](Self::pass_to) to `cx`: while the call runs, only its body asks questions.
+    pub(super) fn pass_new_to(&self, cx: &mut ToolContext) {
+        for (request, answer) in self.answers.iter().skip(self.passed) {
             cx.confirm(&request.hint, &request.payload, answer.clone());
         }
     }
@@ -99,11 +103,11 @@ impl Given {
     /// # Errors
     ///
     /// Returns an error if the maximum is reached.
-    pub(super) fn has_room(&self) -> Result<(), ToolError> {
-        match self.answers.len() < MOST {
+    pub(super) fn check_room(&self) -> Result<(), ToolError> {
+        match self.answers.len() < MAX_QUESTIONS {
             true => Ok(()),
             false => {
-                let message = format!("more than {MOST} questions were asked about the call");
+                let message = format!("more than {MAX_QUESTIONS} questions were asked about the call");
                 Err(ToolError::new(ErrorKind::Denied, message))
             }
         }
@@ -123,7 +127,7 @@ pub(super) fn answer_of(approval: Approval) -> Option<ConfirmationAnswer> {
 }
 
 /// Asks the approver about the call `id`; returns the request with the answer.
-pub(super) async fn asked(
+pub(super) async fn ask_approver(
     approver: &BoxApprover,
     id: &CallId,
     request: ApprovalRequest,
@@ -139,7 +143,7 @@ pub(super) async fn asked(
 
 /// Returns the error by which a tool's body asks a question; `None` if the outcome is not one. A question of another
 /// tool, which the body called and passed on, is an ordinary failure.
-pub(super) fn question<'o>(
+pub(super) fn question_of<'o>(
     outcome: &'o Result<ToolOutput, ToolError>,
     definition: &ToolDefinition,
 ) -> Option<&'o ToolError> {
@@ -148,7 +152,7 @@ pub(super) fn question<'o>(
 }
 
 /// A call whose body asks a question.
-pub(super) struct Asking<'a> {
+pub(super) struct AskingCall<'a> {
     pub(super) executor: &'a Arc<Inner>,
     pub(super) call: &'a ToolCall,
     pub(super) address: CallAddress,
@@ -157,22 +161,26 @@ pub(super) struct Asking<'a> {
     pub(super) arguments: &'a Arguments<'a>,
 }
 
-impl Asking<'_> {
+impl AskingCall<'_> {
     /// Returns the request for the question that the body asked by `error`.
     pub(super) fn request(self, error: &ToolError) -> Box<ApprovalRequest> {
         let Self { executor, call, address, definition, arguments } = self;
         let (hint, payload) = (error.reason().into_owned(), error.details().cloned().unwrap_or_default());
         let question = Question { cause: ApprovalCause::Tool, hint, payload };
         let arguments = Arguments::from(arguments.as_str().to_owned());
-        let call = shown(&ToolCall { arguments: arguments.clone(), ..call.clone() }, definition);
-        let about =
-            About { open: &executor.open, address: &address, definition, arguments: arguments.as_str() };
-        Box::new(about.request(call, question))
+        let call = redacted_call(&ToolCall { arguments: arguments.clone(), ..call.clone() }, definition);
+        let binding = AnswerBinding {
+            open: &executor.open,
+            address: &address,
+            definition,
+            arguments: arguments.as_str(),
+        };
+        Box::new(binding.request(call, question))
     }
 }
 
 /// The current state of a call, to which answers are bound.
-pub(super) struct About<'a> {
+pub(super) struct AnswerBinding<'a> {
     pub(super) open: &'a OpenCalls,
     pub(super) address: &'a CallAddress,
     pub(super) definition: &'a ToolDefinition,
@@ -180,23 +188,23 @@ pub(super) struct About<'a> {
     pub(super) arguments: &'a str,
 }
 
-impl About<'_> {
+impl AnswerBinding<'_> {
     /// Creates the request for a person about the call, which is shown as `call`.
     pub(super) fn request(&self, call: ToolCall, question: Question) -> ApprovalRequest {
         let expires_at = self.open.expires_at();
-        let message = self.message((question.cause, &question.hint, &question.payload), expires_at);
+        let message = self.signed_message((question.cause, &question.hint, &question.payload), expires_at);
         let hash = self.open.key().sign(&message);
         ApprovalRequest::new(call, self.address.clone(), question, expires_at, hash)
     }
 
     /// Returns `true` if this program made `request` about the call as it is now.
-    pub(super) fn is_of(&self, request: &ApprovalRequest) -> bool {
+    pub(super) fn matches(&self, request: &ApprovalRequest) -> bool {
         let question = (request.cause, &*request.hint, &request.payload);
-        self.open.key().is_of(request.hash, &self.message(question, request.expires_at))
+        self.open.key().is_of(request.hash, &self.signed_message(question, request.expires_at))
     }
 
     /// Returns everything that an answer is bound to.
-    fn message(
+    fn signed_message(
         &self,
         (cause, hint, payload): (ApprovalCause, &str, &Value),
         expires_at: Option<SystemTime>,
@@ -218,13 +226,13 @@ impl About<'_> {
 }
 
 /// Returns the denial of a call whose tool declares a check but does not answer it.
-pub(super) fn unanswered(claim: &str) -> ToolError {
+pub(super) fn undecided_check(claim: &str) -> ToolError {
     let message = format!("the tool claims a {claim} check, but does not decide on this call");
     ToolError::new(ErrorKind::Denied, message)
 }
 
 /// Returns the denial of a call by a person.
-pub(super) fn rejected(tool: &str, reason: &str) -> ToolError {
+pub(super) fn rejection(tool: &str, reason: &str) -> ToolError {
     let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     ToolError::new(ErrorKind::Denied, format!("the \"{tool}\" call is rejected{reason}"))
 }
@@ -253,30 +261,31 @@ mod tests {
     fn an_answer_is_bound_to_every_part_of_its_question() {
         let open = OpenCalls::new(Default::default());
         let pays = definition("pay", "Pays.");
-        let about = |definition, address, arguments| About { open: &open, address, definition, arguments };
-        let asked = |cause, hint: &str, payload| Question { cause, hint: hint.to_owned(), payload };
+        let bind =
+            |definition, address, arguments| AnswerBinding { open: &open, address, definition, arguments };
+        let new_question = |cause, hint: &str, payload| Question { cause, hint: hint.to_owned(), payload };
         let here = address(Some("r"), "c", 1);
-        let first = about(&pays, &here, r#"{"a":1,"b":2.0}"#);
-        let question = || asked(ApprovalCause::Tool, "Pay?", json!(7));
+        let first = bind(&pays, &here, r#"{"a":1,"b":2.0}"#);
+        let question = || new_question(ApprovalCause::Tool, "Pay?", json!(7));
         let request = first.request(ToolCall::new("pay", "{}"), question());
-        assert!(first.is_of(&request));
+        assert!(first.matches(&request));
         // I16: an approval is bound to the meaning of the arguments.
-        assert!(about(&pays, &here, r#"{ "b" : 2, "a" : 1 }"#).is_of(&request));
+        assert!(bind(&pays, &here, r#"{ "b" : 2, "a" : 1 }"#).matches(&request));
 
         let elsewhere = [address(None, "c", 1), address(Some("r"), "d", 1), address(Some("r"), "c", 2)];
         let twice = definition("pay", "Pays twice.");
         let named = definition("play", "Pays.");
         for other in [
-            about(&twice, &here, first.arguments),
-            about(&named, &here, first.arguments),
-            about(&pays, &here, r#"{"a":1,"b":3}"#),
+            bind(&twice, &here, first.arguments),
+            bind(&named, &here, first.arguments),
+            bind(&pays, &here, r#"{"a":1,"b":3}"#),
             // An `f64` cannot represent this number.
-            about(&pays, &here, r#"{"a":1.00000000000000000000000000001,"b":2}"#),
-            about(&pays, &elsewhere[0], first.arguments),
-            about(&pays, &elsewhere[1], first.arguments),
-            about(&pays, &elsewhere[2], first.arguments),
+            bind(&pays, &here, r#"{"a":1.00000000000000000000000000001,"b":2}"#),
+            bind(&pays, &elsewhere[0], first.arguments),
+            bind(&pays, &elsewhere[1], first.arguments),
+            bind(&pays, &elsewhere[2], first.arguments),
         ] {
-            assert!(!other.is_of(&request));
+            assert!(!other.matches(&request));
         }
         let altered: [fn(&mut ApprovalRequest); 6] = [
             |it| it.cause = ApprovalCause::Confirmation,
@@ -289,20 +298,20 @@ mod tests {
         for alter in altered {
             let mut altered = request.clone();
             alter(&mut altered);
-            assert!(!first.is_of(&altered), "{altered:?}");
+            assert!(!first.matches(&altered), "{altered:?}");
         }
 
-        let given = Given::new(vec![(Box::new(request), ConfirmationAnswer::default())]);
-        assert!(given.to(&question(), &first).is_some());
+        let answers = CallAnswers::new(vec![(Box::new(request), ConfirmationAnswer::default())]);
+        assert!(answers.answer_to(&question(), &first).is_some());
         for other in [
-            asked(ApprovalCause::Permission, "Pay?", json!(7)),
-            asked(ApprovalCause::Tool, "Pay more?", json!(7)),
-            asked(ApprovalCause::Tool, "Pay?", Value::Null),
+            new_question(ApprovalCause::Permission, "Pay?", json!(7)),
+            new_question(ApprovalCause::Tool, "Pay more?", json!(7)),
+            new_question(ApprovalCause::Tool, "Pay?", Value::Null),
         ] {
-            assert!(given.to(&other, &first).is_none());
+            assert!(answers.answer_to(&other, &first).is_none());
         }
         // Another process, without the key of the program.
         let elsewhere = OpenCalls::new(Default::default());
-        assert!(given.to(&question(), &About { open: &elsewhere, ..first }).is_none());
+        assert!(answers.answer_to(&question(), &AnswerBinding { open: &elsewhere, ..first }).is_none());
     }
 }

@@ -17,10 +17,10 @@ use tool_core::{
 
 use super::{
     Inner,
-    event_sink::{EventSink, HOOK, Room, Subject, report_panic},
-    prepare::Request,
-    state::{CallScope, unless},
-    update_queue::Backlog,
+    event_sink::{Capacity, EventSink, EventSubject, HOOK_COMPONENT, report_panic},
+    prepare::CallRequest,
+    state::{BatchState, unless_cancelled},
+    update_queue::UpdateQueue,
 };
 use crate::{
     event::{EventKind, ToolEvent},
@@ -31,136 +31,136 @@ use crate::{
 /// The reports of one call. Reports after its end are discarded.
 pub(super) struct CallReports {
     executor: Arc<Inner>,
-    outlet: EventSink,
+    events: EventSink,
     /// `true` if there are no receivers, and reports only reset the idle timeout.
-    is_quiet: bool,
-    subject: Subject,
+    is_unobserved: bool,
+    subject: EventSubject,
     definition: ToolDefinition,
     run: Option<Arc<RunContext>>,
     /// The received arguments, for hooks.
     arguments: Arguments<'static>,
     /// The arguments in canonical form, once they are known.
     canonical: OnceLock<Arguments<'static>>,
-    state: Mutex<State>,
+    state: Mutex<ReportState>,
     /// Cancelled when the call has ended.
     closed: CancellationToken,
     /// The stop caused by a panic of a hook.
     stop: OnceLock<ToolError>,
-    backlog: Backlog,
+    queue: UpdateQueue,
 }
 
-pub(super) struct State {
+pub(super) struct ReportState {
     /// `true` while the call runs: later reports are discarded.
     running: bool,
-    last_sign: Instant,
+    last_activity: Instant,
     /// Events for the reader, sent before the end of the call: the ends of calls below it whose batches were dropped.
     /// At most one for each of their starts, which waited for the reader.
     late: Vec<ToolEvent>,
 }
 
 impl CallReports {
-    /// Creates the reports of the call `asked`, of a tool with `definition`, which runs in `cx`.
+    /// Creates the reports of the call of `request`, of a tool with `definition`, which runs in `cx`.
     pub(super) fn new(
         executor: &Arc<Inner>,
-        around: &CallScope,
-        asked: &Request<'_>,
+        batch: &BatchState,
+        request: &CallRequest<'_>,
         cx: &ToolContext,
         definition: &ToolDefinition,
     ) -> Self {
-        let (call, has_hooks) = (asked.call, executor.settings.has_hooks());
+        let (call, has_hooks) = (request.call, executor.settings.has_hooks());
         Self {
             executor: Arc::clone(executor),
-            outlet: around.outlet.clone(),
-            is_quiet: around.is_quiet,
-            subject: Subject::new(around.address(asked), asked.name(), Some(definition)),
+            events: batch.events.clone(),
+            is_unobserved: batch.is_unobserved,
+            subject: EventSubject::new(batch.address_of(request), request.name(), Some(definition)),
             definition: definition.clone(),
             run: cx.run().cloned(),
             arguments: if has_hooks { call.arguments.clone() } else { Arguments::EMPTY },
             canonical: OnceLock::new(),
-            state: Mutex::new(State { running: true, last_sign: Instant::now(), late: Vec::new() }),
+            state: Mutex::new(ReportState { running: true, last_activity: Instant::now(), late: Vec::new() }),
             closed: CancellationToken::new(),
             stop: OnceLock::new(),
-            backlog: Backlog::default(),
+            queue: UpdateQueue::default(),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, ReportState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the final arguments of the call, after all steps that may change them.
-    pub(super) fn are_of(&self, canonical: Arguments<'static>) {
+    pub(super) fn set_canonical_arguments(&self, canonical: Arguments<'static>) {
         let _ = self.canonical.set(canonical);
     }
 
     /// Ends the reports: later ones are discarded, regardless of remaining handles.
     pub(super) fn close(&self) {
-        self.lock().running = false;
+        self.lock_state().running = false;
         self.closed.cancel();
-        self.backlog.close();
+        self.queue.close();
     }
 
-    pub(super) fn backlog(&self) -> &Backlog {
-        &self.backlog
+    pub(super) fn queue(&self) -> &UpdateQueue {
+        &self.queue
     }
 
     /// Returns `true` if reports only reset the idle timeout.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.is_quiet
+    pub(super) fn is_unobserved(&self) -> bool {
+        self.is_unobserved
     }
 
     /// Sends `update` after all earlier reports.
     async fn update_in_order(&self, attempt: u32, update: ToolOutput) {
-        self.show_kept().await;
-        self.reported(attempt, update).await;
+        self.send_queued().await;
+        self.send_update(attempt, update).await;
     }
 
     fn try_report(&self, attempt: u32, update: ToolOutput) -> bool {
-        let is_running = self.sign().running;
-        is_running && (self.is_quiet || self.backlog.try_add(attempt, update))
+        let is_running = self.record_activity().running;
+        is_running && (self.is_unobserved || self.queue.try_push(attempt, update))
     }
 
     fn report_blocking(&self, attempt: u32, update: ToolOutput) -> Result<(), ToolError> {
-        let is_running = self.sign().running;
+        let is_running = self.record_activity().running;
         match is_running {
             false => Err(ToolError::cancelled()),
-            true if self.is_quiet => Ok(()),
-            true => self.backlog.add(attempt, update),
+            true if self.is_unobserved => Ok(()),
+            true => self.queue.push_blocking(attempt, update),
         }
     }
 
     /// Returns the time of the last report.
-    pub(super) fn last_sign(&self) -> Instant {
-        self.lock().last_sign
+    pub(super) fn last_activity(&self) -> Instant {
+        self.lock_state().last_activity
     }
 
     /// Resets the idle timeout.
-    pub(super) fn sign(&self) -> MutexGuard<'_, State> {
-        let mut state = self.lock();
-        state.last_sign = Instant::now();
+    pub(super) fn record_activity(&self) -> MutexGuard<'_, ReportState> {
+        let mut state = self.lock_state();
+        state.last_activity = Instant::now();
         state
     }
 
     /// Returns `true` if the call still runs and its events have a receiver.
-    pub(super) fn is_heard(&self) -> bool {
-        !self.is_quiet && self.lock().running && self.outlet.is_heard()
+    pub(super) fn has_receiver(&self) -> bool {
+        !self.is_unobserved && self.lock_state().running && self.events.has_receiver()
     }
 
     /// Stores the stop caused by a panic of a hook, if the executor is configured to stop.
-    fn hook_panicked(&self, panic: ToolError) {
-        let error = self.executor.settings.panic_of_hook(panic);
+    fn record_hook_panic(&self, panic: ToolError) {
+        let error = self.executor.settings.hook_panic_error(panic);
         if error.is_stop() {
             let _ = self.stop.set(error);
         }
     }
 
     /// Returns the stop caused by a hook that panicked on an update.
-    pub(super) fn panic_of_hook(&self) -> Option<ToolError> {
+    pub(super) fn hook_panic_stop(&self) -> Option<ToolError> {
         self.stop.get().cloned()
     }
 
     /// Returns the receiver of the run.
-    fn sink(&self) -> Option<&Arc<dyn CallSink>> {
+    fn run_sink(&self) -> Option<&Arc<dyn CallSink>> {
         self.run.as_ref()?.sink()
     }
 
@@ -169,59 +169,61 @@ impl CallReports {
     }
 
     /// Sends an event of the call, unless it is over.
-    fn send(&self, room: Room<'_>, kind: EventKind) -> bool {
+    fn send(&self, capacity: Capacity<'_>, kind: EventKind) -> bool {
         // Held until the event is sent, so that none follows the end of the call.
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         if state.running {
-            let event = self.outlet.event(self.subject.clone(), kind);
-            if room.is_missing() && self.outlet.has_reader() {
+            let event = self.events.new_event(self.subject.clone(), kind);
+            if capacity.must_queue() && self.events.has_reader() {
                 state.late.push(event.clone());
             }
-            self.outlet.send(room, event);
+            self.events.send(capacity, event);
         }
         state.running
     }
 
     /// Takes the events for which the reader had no capacity.
-    pub(super) fn take_late(&self) -> Vec<ToolEvent> {
-        std::mem::take(&mut self.lock().late)
+    pub(super) fn take_late_events(&self) -> Vec<ToolEvent> {
+        std::mem::take(&mut self.lock_state().late)
     }
 
     /// Waits until the receivers of this call have capacity for an event of a run below it; empty once the call is
     /// over.
-    pub(super) fn room_below(&self) -> BoxFuture<'_, Room<'_>> {
-        Box::pin(async { unless(&self.closed, self.outlet.boxed_room()).await.unwrap_or_default() })
+    pub(super) fn reserve_for_child(&self) -> BoxFuture<'_, Capacity<'_>> {
+        Box::pin(async {
+            unless_cancelled(&self.closed, self.events.boxed_reserve()).await.unwrap_or_default()
+        })
     }
 
     /// Returns the capacity that is available now for an event of a run below this call, and `true` if each reader has
     /// some.
-    pub(super) fn room_below_now(&self) -> (Room<'_>, bool) {
-        self.outlet.room_now()
+    pub(super) fn try_reserve_for_child(&self) -> (Capacity<'_>, bool) {
+        self.events.try_reserve()
     }
 
     /// Passes on an event of a run below the call. Returns `true` if `listeners` received it by this.
-    pub(super) fn pass_on(
+    pub(super) fn forward_child_event(
         &self,
-        room: Room<'_>,
+        capacity: Capacity<'_>,
         event: &ToolEvent,
         listeners: &broadcast::Sender<ToolEvent>,
     ) -> bool {
-        let reaches = self.outlet.reaches(listeners);
-        self.send(room, EventKind::Child { event: Arc::new(event.clone()) }) && reaches
+        let reaches = self.events.reaches_listeners(listeners);
+        self.send(capacity, EventKind::Child { event: Arc::new(event.clone()) }) && reaches
     }
 
     /// Returns `true` if `listeners` receive the events of this call.
-    pub(super) fn reaches(&self, listeners: &broadcast::Sender<ToolEvent>) -> bool {
-        self.outlet.reaches(listeners)
+    pub(super) fn reaches_listeners(&self, listeners: &broadcast::Sender<ToolEvent>) -> bool {
+        self.events.reaches_listeners(listeners)
     }
 
     /// Sends a report without backpressure.
-    fn note(&self, kind: EventKind) -> Result<(), ToolError> {
-        if !self.is_heard() {
+    fn send_now(&self, kind: EventKind) -> Result<(), ToolError> {
+        if !self.has_receiver() {
             return Ok(());
         }
-        let (room, has_room) = self.outlet.room_now();
-        if self.send(room, kind) && !has_room {
+        let (capacity, has_room) = self.events.try_reserve();
+        if self.send(capacity, kind) && !has_room {
             let message = "the reader of the stream is too slow: its buffer is full";
             return Err(ToolError::new(ErrorKind::Unavailable, message));
         }
@@ -234,26 +236,27 @@ impl CallReports {
 
     /// Waits for the decision of the hooks to show the update of `view`, and for capacity; `None` if a hook suppresses
     /// it.
-    async fn room(&self, view: &CallView<'_>, text: &str) -> Option<Room<'_>> {
-        let turn = self.outlet.turn().await;
+    async fn reserve_for_update(&self, view: &CallView<'_>, text: &str) -> Option<Capacity<'_>> {
+        let turn = self.events.hook_turn().await;
         for hook in self.hooks() {
             // If a hook panics, the update is suppressed.
-            let is_shown = run_in_call(self.id(), HOOK, || hook.dynamic().before_update(view, text)).await;
-            if !is_shown.map_err(|panic| self.hook_panicked(panic)).unwrap_or(false) {
+            let is_shown =
+                run_in_call(self.id(), HOOK_COMPONENT, || hook.dynamic().before_update(view, text)).await;
+            if !is_shown.map_err(|panic| self.record_hook_panic(panic)).unwrap_or(false) {
                 return None;
             }
         }
         drop(turn);
-        Some(self.outlet.room().await)
+        Some(self.events.reserve().await)
     }
 
     /// Returns the same reports, of attempt `number`.
-    pub(super) fn of_attempt(this: &Arc<Self>, number: u32) -> Arc<dyn CallSink> {
+    pub(super) fn for_attempt(this: &Arc<Self>, number: u32) -> Arc<dyn CallSink> {
         Arc::new(AttemptReports { call: Arc::clone(this), number })
     }
 
-    pub(super) async fn reported(&self, attempt: u32, update: ToolOutput) {
-        if !self.sign().running || self.is_quiet {
+    pub(super) async fn send_update(&self, attempt: u32, update: ToolOutput) {
+        if !self.record_activity().running || self.is_unobserved {
             return;
         }
         let text = update.text().into_owned();
@@ -267,18 +270,22 @@ impl CallReports {
         };
         // Capacity is acquired first, so that events are sent while the call runs. A task that outlives its call delays
         // nothing here.
-        let Some(Some(room)) = unless(&self.closed, self.room(&view, &text)).await else { return };
-        if !self.send(room, EventKind::Updated { attempt, update }) {
+        let Some(Some(capacity)) =
+            unless_cancelled(&self.closed, self.reserve_for_update(&view, &text)).await
+        else {
+            return;
+        };
+        if !self.send(capacity, EventKind::Updated { attempt, update }) {
             return;
         }
-        let _turn = self.outlet.turn().await;
+        let _turn = self.events.hook_turn().await;
         for hook in self.hooks() {
             // The update was shown; a panic after that does not change it.
             if let Err(error) =
-                run_in_call(self.id(), HOOK, || hook.dynamic().after_update(&view, &text)).await
+                run_in_call(self.id(), HOOK_COMPONENT, || hook.dynamic().after_update(&view, &text)).await
             {
                 report_panic(&view, hook, "after_update", &error);
-                self.hook_panicked(error);
+                self.record_hook_panic(error);
             }
         }
     }
@@ -298,19 +305,19 @@ impl CallSink for CallReports {
     }
 
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
-        let is_running = self.sign().running;
-        if let Some(sink) = self.sink().filter(|_| is_running) {
+        let is_running = self.record_activity().running;
+        if let Some(sink) = self.run_sink().filter(|_| is_running) {
             sink.progress(progress.clone())?;
         }
-        self.note(EventKind::Progress { progress })
+        self.send_now(EventKind::Progress { progress })
     }
 
     fn log(&self, line: LogLine) -> Result<(), ToolError> {
-        let is_running = self.sign().running;
-        if let Some(sink) = self.sink().filter(|_| is_running) {
+        let is_running = self.record_activity().running;
+        if let Some(sink) = self.run_sink().filter(|_| is_running) {
             sink.log(line.clone())?;
         }
-        self.note(EventKind::Log { line: Arc::new(line) })
+        self.send_now(EventKind::Log { line: Arc::new(line) })
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
@@ -333,18 +340,18 @@ impl RunReports {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    fn sink(&self) -> Option<&Arc<dyn CallSink>> {
+    fn run_sink(&self) -> Option<&Arc<dyn CallSink>> {
         (!self.is_over.load(Ordering::Relaxed)).then_some(&self.sink)
     }
 }
 
 impl CallSink for RunReports {
     fn progress(&self, progress: Progress) -> Result<(), ToolError> {
-        self.sink().map_or(Ok(()), |sink| sink.progress(progress))
+        self.run_sink().map_or(Ok(()), |sink| sink.progress(progress))
     }
 
     fn log(&self, line: LogLine) -> Result<(), ToolError> {
-        self.sink().map_or(Ok(()), |sink| sink.log(line))
+        self.run_sink().map_or(Ok(()), |sink| sink.log(line))
     }
 }
 

@@ -94,7 +94,7 @@ impl Settings {
     }
 
     /// Returns `true` if a component inspects all calls, regardless of their tools.
-    pub(super) fn asks_of_all(&self) -> bool {
+    pub(super) fn inspects_all_calls(&self) -> bool {
         self.external.is_some() || !self.rules.is_empty() || !self.policies.is_empty()
     }
 
@@ -104,7 +104,7 @@ impl Settings {
     }
 
     /// Returns `true` if any component other than the tool's body inspects the arguments of its calls.
-    pub(super) fn looks_at(&self, entry: &Entry) -> bool {
+    pub(super) fn inspects_arguments(&self, entry: &Entry) -> bool {
         let metadata = entry.definition().metadata();
         self.has_hooks()
             || !self.rules.is_empty()

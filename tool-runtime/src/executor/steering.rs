@@ -8,7 +8,7 @@ use std::{
 
 use tool_core::BoxFuture;
 
-use super::{state::CallScope, stop::Stop};
+use super::{state::BatchState, stop::StopReason};
 use crate::guard::{Guarded, Panic, catch};
 
 /// Polls for messages between the calls of a batch, such as one that the user wrote meanwhile, and keeps them for the
@@ -107,15 +107,15 @@ impl<M: Send + 'static> Steer for Steering<M> {
     }
 }
 
-impl CallScope {
+impl BatchState {
     /// Returns the stop of the rest of the batch, if a message interrupts it.
-    pub(super) async fn steered(&self, steering: &dyn Steer) -> Option<Stop> {
+    pub(super) async fn poll_steering(&self, steering: &dyn Steer) -> Option<StopReason> {
         match self.unless_stopped(steering.ask()).await {
             Ok(Ok(false)) => None,
-            Ok(Ok(true)) => Some(Stop::Steered),
+            Ok(Ok(true)) => Some(StopReason::Steered),
             Ok(Err(panic)) => {
                 tracing::error!(message = panic.message(), "the steering of a batch panicked");
-                Some(Stop::Unclear(panic))
+                Some(StopReason::SteeringPanicked(panic))
             }
             Err(stop) => Some(stop),
         }

@@ -4,9 +4,9 @@ use tokio::time::Instant as Timed;
 use tool_core::{ErrorKind, ToolError};
 
 use super::{
-    prepare::{Answer, Step},
+    prepare::{EarlyAnswer, NextStep},
     settings::Settings,
-    state::CallScope,
+    state::BatchState,
 };
 use crate::{CallOutcome, ToolResult, guard::Panic};
 
@@ -33,108 +33,110 @@ use crate::{CallOutcome, ToolResult, guard::Panic};
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 pub fn stop_error<'a>(outcomes: impl IntoIterator<Item = &'a CallOutcome>) -> Option<&'a ToolError> {
-    outcomes.into_iter().find_map(|outcome| stop_of(outcome.result()?))
+    outcomes.into_iter().find_map(|outcome| stop_error_of(outcome.result()?))
 }
 
 /// Returns the error of a result that stops the run.
-pub(super) fn stop_of(result: &ToolResult) -> Option<&ToolError> {
+pub(super) fn stop_error_of(result: &ToolResult) -> Option<&ToolError> {
     result.outcome.as_ref().err().filter(|error| error.is_stop())
 }
 
 /// The reason for which calls are not run to completion.
 #[derive(Debug, Clone)]
-pub(super) enum Stop {
+pub(super) enum StopReason {
     Cancelled,
     /// The run has no time left.
-    Late,
+    DeadlinePassed,
     /// The run has a deadline, and there is no timer.
-    Timeless,
+    NoTimer,
     Steered,
     /// The run was stopped by this error.
-    Ended(ToolError),
+    RunStopped(ToolError),
     /// The steering panicked.
-    Unclear(Panic),
+    SteeringPanicked(Panic),
 }
 
-impl Stop {
+impl StopReason {
     pub(super) fn error(self) -> ToolError {
         match self {
             Self::Cancelled => ToolError::cancelled(),
-            Self::Late => ToolError::new(ErrorKind::TimedOut, "the run's time is over"),
-            Self::Timeless => {
+            Self::DeadlinePassed => ToolError::new(ErrorKind::TimedOut, "the run's time is over"),
+            Self::NoTimer => {
                 let message = "its run has a deadline, but there is no tokio runtime with a timer; \
                                call it within `#[tokio::main]`, or build the runtime with `enable_all`";
                 ToolError::new(ErrorKind::Unavailable, message)
             }
             Self::Steered => ToolError::new(ErrorKind::Skipped, "a message of the user came first"),
-            Self::Ended(stop) => {
-                ToolError::new(ErrorKind::Skipped, prefixed("the run was stopped", &stop.reason()))
+            Self::RunStopped(stop) => {
+                ToolError::new(ErrorKind::Skipped, with_reason("the run was stopped", &stop.reason()))
             }
-            Self::Unclear(panic) => {
+            Self::SteeringPanicked(panic) => {
                 ToolError::new(ErrorKind::Skipped, format!("the steering of the batch {panic}"))
             }
         }
     }
 }
 
-fn prefixed(prefix: &str, reason: &str) -> String {
+fn with_reason(prefix: &str, reason: &str) -> String {
     if reason.is_empty() { prefix.to_owned() } else { format!("{prefix}: {reason}") }
 }
 
-impl CallScope {
+impl BatchState {
     /// Returns the reason for which no further call may be started.
-    pub(super) fn stop(&self) -> Option<Stop> {
+    pub(super) fn stop_reason(&self) -> Option<StopReason> {
         if self.token.is_cancelled() {
-            return Some(Stop::Cancelled);
+            return Some(StopReason::Cancelled);
         }
-        match (self.stopped(), self.end) {
-            (Some(stop), _) => Some(Stop::Ended(stop.clone())),
-            (None, Some((_, false))) => Some(Stop::Timeless),
-            (None, Some((end, true))) if end <= Timed::now() => Some(Stop::Late),
+        match (self.stop_error(), self.deadline) {
+            (Some(stop), _) => Some(StopReason::RunStopped(stop.clone())),
+            (None, Some((_, false))) => Some(StopReason::NoTimer),
+            (None, Some((end, true))) if end <= Timed::now() => Some(StopReason::DeadlinePassed),
             _ => None,
         }
     }
 
     /// Returns the error by which the run was stopped.
     #[inline]
-    pub(super) fn stopped(&self) -> Option<&ToolError> {
+    pub(super) fn stop_error(&self) -> Option<&ToolError> {
         match &self.run {
             Some(run) => run.stopped(),
-            None => self.stopped.get(),
+            None => self.stop_error.get(),
         }
     }
 
     /// Stops the run if `error` of the call of `tool` is a stop: no further call is started.
     #[inline]
-    pub(super) fn stop_by(&self, error: &ToolError, tool: &str) {
+    pub(super) fn stop_on_error(&self, error: &ToolError, tool: &str) {
         if error.is_stop() {
             let stop = error.clone().of_tool(tool.to_owned());
             match &self.run {
                 Some(run) => run.stop(stop),
-                None => drop(self.stopped.set(stop)),
+                None => drop(self.stop_error.set(stop)),
             }
         }
     }
 
     /// Stops the run if a step of the call of `tool` is a stop, before later calls are prepared.
-    pub(super) fn stop_by_step(&self, step: &Step<'_>, tool: &str) {
-        if let Step::Gated(error) | Step::Answered(Answer { outcome: Err(error), .. }) = step {
-            self.stop_by(error, tool);
+    pub(super) fn stop_on_step(&self, step: &NextStep<'_>, tool: &str) {
+        if let NextStep::NotAdmitted(error) | NextStep::Answered(EarlyAnswer { outcome: Err(error), .. }) =
+            step
+        {
+            self.stop_on_error(error, tool);
         }
     }
 
     /// Returns the reason for which a call that was due has no answer.
-    pub(super) fn unanswered(&self) -> Stop {
-        match self.stopped() {
-            Some(stop) if !self.token.is_cancelled() => Stop::Ended(stop.clone()),
-            _ => Stop::Cancelled,
+    pub(super) fn reason_of_unanswered(&self) -> StopReason {
+        match self.stop_error() {
+            Some(stop) if !self.token.is_cancelled() => StopReason::RunStopped(stop.clone()),
+            _ => StopReason::Cancelled,
         }
     }
 }
 
 impl Settings {
     /// Returns the error of a call whose hook panicked with `error`.
-    pub(super) fn panic_of_hook(&self, error: ToolError) -> ToolError {
+    pub(super) fn hook_panic_error(&self, error: ToolError) -> ToolError {
         match self.stops_on_hook_panic {
             true => ToolError::stop(error.reason().into_owned()),
             false => error,

@@ -59,7 +59,7 @@ pub struct CallStream {
 
 enum State {
     Running(BoxFuture<'static, Vec<CallOutcome>>),
-    Ended(Vec<CallOutcome>),
+    CallEnd(Vec<CallOutcome>),
     Read,
 }
 
@@ -90,11 +90,11 @@ impl Stream for CallStream {
             match &mut this.state {
                 State::Running(running) => match running.as_mut().poll(cx) {
                     // The last events may have been sent with its end.
-                    Poll::Ready(outcomes) => this.state = State::Ended(outcomes),
+                    Poll::Ready(outcomes) => this.state = State::CallEnd(outcomes),
                     // The event channel wakes the reader.
                     Poll::Pending => return Poll::Pending,
                 },
-                State::Ended(outcomes) => {
+                State::CallEnd(outcomes) => {
                     // The poll above also returns nothing if the cooperative budget of this task is exhausted.
                     if let Ok(event) = this.events.try_recv() {
                         return Poll::Ready(Some(StreamItem::Event(*event)));

@@ -17,44 +17,44 @@ use tokio::{
 };
 use tool_core::{ToolContext, ToolError, ToolOutput};
 
-use super::{reports::CallReports, timeouts::Patience};
+use super::{reports::CallReports, timeouts::AttemptTimeouts};
 
 /// The maximum number of queued updates of one call.
-const ROOM: usize = 64;
+const MAX_QUEUED_UPDATES: usize = 64;
 
 /// The unsent updates of one call, each with the number of its attempt.
 #[derive(Default)]
-pub(super) struct Backlog {
-    kept: Mutex<Kept>,
+pub(super) struct UpdateQueue {
+    queue: Mutex<QueuedUpdates>,
     /// Notified if there may be room, or the call is over.
     room: Condvar,
     /// Notified if there is an update, or the body is over.
-    news: Notify,
+    changed: Notify,
 }
 
 #[derive(Default)]
-struct Kept {
+struct QueuedUpdates {
     updates: VecDeque<(u32, ToolOutput)>,
     is_over: bool,
 }
 
-impl Backlog {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+impl UpdateQueue {
+    fn lock(&self) -> MutexGuard<'_, QueuedUpdates> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Queues `update` if there is room and its call is running.
-    pub(super) fn try_add(&self, attempt: u32, update: ToolOutput) -> bool {
+    pub(super) fn try_push(&self, attempt: u32, update: ToolOutput) -> bool {
         let has_room = {
-            let mut kept = self.lock();
-            let has_room = !kept.is_over && kept.updates.len() < ROOM;
+            let mut queue = self.lock();
+            let has_room = !queue.is_over && queue.updates.len() < MAX_QUEUED_UPDATES;
             if has_room {
-                kept.updates.push_back((attempt, update));
+                queue.updates.push_back((attempt, update));
             }
             has_room
         };
         if has_room {
-            self.news.notify_one();
+            self.changed.notify_one();
         }
         has_room
     }
@@ -64,20 +64,21 @@ impl Backlog {
     /// # Errors
     ///
     /// Returns an error if the call is over.
-    pub(super) fn add(&self, attempt: u32, update: ToolOutput) -> Result<(), ToolError> {
-        let is_full = |kept: &mut Kept| !kept.is_over && kept.updates.len() >= ROOM;
+    pub(super) fn push_blocking(&self, attempt: u32, update: ToolOutput) -> Result<(), ToolError> {
+        let is_full = |queue: &mut QueuedUpdates| !queue.is_over && queue.updates.len() >= MAX_QUEUED_UPDATES;
         {
-            let mut kept = self.room.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
-            if kept.is_over {
+            let mut queue =
+                self.room.wait_while(self.lock(), is_full).unwrap_or_else(PoisonError::into_inner);
+            if queue.is_over {
                 return Err(ToolError::cancelled());
             }
-            kept.updates.push_back((attempt, update));
+            queue.updates.push_back((attempt, update));
         }
-        self.news.notify_one();
+        self.changed.notify_one();
         Ok(())
     }
 
-    fn take(&self) -> Option<(u32, ToolOutput)> {
+    fn pop(&self) -> Option<(u32, ToolOutput)> {
         let taken = self.lock().updates.pop_front();
         if taken.is_some() {
             self.room.notify_one();
@@ -88,9 +89,9 @@ impl Backlog {
     /// Refuses further updates, and wakes waiting threads.
     pub(super) fn close(&self) {
         let updates = {
-            let mut kept = self.lock();
-            kept.is_over = true;
-            std::mem::take(&mut kept.updates)
+            let mut queue = self.lock();
+            queue.is_over = true;
+            std::mem::take(&mut queue.updates)
         };
         self.room.notify_all();
         drop(updates);
@@ -99,10 +100,10 @@ impl Backlog {
 
 impl CallReports {
     /// Runs `body`, and sends its queued updates while it runs. All of them are sent before this returns, within the
-    /// time that `patience` allows an attempt in `cx`.
-    pub(super) async fn showing<T>(
+    /// time that `timeouts` allow an attempt in `cx`.
+    pub(super) async fn run_sending_updates<T>(
         &self,
-        patience: Patience,
+        timeouts: AttemptTimeouts,
         cx: &ToolContext,
         body: impl Future<Output = T>,
     ) -> T {
@@ -110,11 +111,11 @@ impl CallReports {
         let mut body = pin!(body);
         let mut showing = pin!(async {
             loop {
-                self.show_kept().await;
+                self.send_queued().await;
                 if is_over.load(Ordering::Acquire) {
                     return;
                 }
-                self.backlog().news.notified().await;
+                self.queue().changed.notified().await;
             }
         });
         let result = poll_fn(|task| {
@@ -127,14 +128,14 @@ impl CallReports {
         });
         let result = result.await;
         is_over.store(true, Ordering::Release);
-        self.backlog().news.notify_one();
+        self.queue().changed.notify_one();
         // The body has returned: its result counts, even if receivers of the updates are slow.
-        while let Some(end) = patience.end(cx, self) {
+        while let Some(end) = timeouts.deadline_in(cx, self) {
             if timeout_at(end, showing.as_mut()).await.is_ok() {
                 return result;
             }
             // Continue if another update was received meanwhile, which resets the idle timeout.
-            if patience.end(cx, self).is_some_and(|end| end <= Instant::now()) {
+            if timeouts.deadline_in(cx, self).is_some_and(|end| end <= Instant::now()) {
                 let (call, tool) = (cx.call_id(), cx.tool_name().as_str());
                 tracing::warn!(%call, tool, "updates were not shown before the timeout of their call");
                 return result;
@@ -145,9 +146,9 @@ impl CallReports {
     }
 
     /// Sends the queued updates in order.
-    pub(super) async fn show_kept(&self) {
-        while let Some((attempt, update)) = self.backlog().take() {
-            self.reported(attempt, update).await;
+    pub(super) async fn send_queued(&self) {
+        while let Some((attempt, update)) = self.queue().pop() {
+            self.send_update(attempt, update).await;
         }
     }
 }

@@ -57,7 +57,7 @@ pub enum OpenCallError {
 }
 
 /// The maximum number of addresses in a message.
-const SHOWN: usize = 8;
+const MAX_LISTED_ADDRESSES: usize = 8;
 
 impl fmt::Display for OpenCallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,10 +68,10 @@ impl fmt::Display for OpenCallError {
             }
             Self::Ambiguous { id, addresses } => {
                 write!(f, "{} open calls have the id {id}; answer each by its address: ", addresses.len())?;
-                for (at, address) in addresses.iter().take(SHOWN).enumerate() {
+                for (at, address) in addresses.iter().take(MAX_LISTED_ADDRESSES).enumerate() {
                     write!(f, "{}{address}", if at == 0 { "" } else { ", " })?;
                 }
-                match addresses.len().saturating_sub(SHOWN) {
+                match addresses.len().saturating_sub(MAX_LISTED_ADDRESSES) {
                     0 => Ok(()),
                     more => write!(f, ", and {more} more"),
                 }

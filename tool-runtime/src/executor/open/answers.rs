@@ -8,7 +8,7 @@ use super::{Confirmed, Found};
 use crate::{
     Executor, ToolCall, ToolResult,
     event::EventKind,
-    executor::{Batch, event_sink::Subject, finish::complete, questions::Given},
+    executor::{Batch, event_sink::EventSubject, finish::apply_result_settings, questions::CallAnswers},
     open_calls::{Body, CallRef, OpenCall, OpenCallError, OpenKind},
 };
 
@@ -107,7 +107,7 @@ impl Executor {
         let Body { call, is_reported, .. } = found.body;
         let result = self.result_of(&call, outcome);
         if is_reported == Some(false) {
-            self.tell(&found.record.address, &call, EventKind::Finished { result: Arc::new(result.clone()) });
+            self.emit(&found.record.address, &call, EventKind::Finished { result: Arc::new(result.clone()) });
         }
         Ok(result)
     }
@@ -158,7 +158,7 @@ impl Executor {
             OpenKind::External => return Err(OpenCallError::NotLongRunning(call)),
         }
         let event = EventKind::Updated { attempt: 1, update: output.clone() };
-        self.tell(&found.record.address, &found.body.call, event);
+        self.emit(&found.record.address, &found.body.call, event);
         Ok(self.result_of(&found.body.call, Ok(output)))
     }
 
@@ -231,12 +231,12 @@ impl Executor {
                 return Err(OpenCallError::NeedsQuestion(call));
             }
             let address = found.record.address.clone();
-            let place = (address.serial, address.run.map(|run| run.to_string()));
-            if confirmed.insert(place, self.confirmed(&call, found, answer)?).is_some() {
+            let order = (address.serial, address.run.map(|run| run.to_string()));
+            if confirmed.insert(order, self.confirmed(&call, found, answer)?).is_some() {
                 return Err(OpenCallError::AnsweredTwice(call));
             }
         }
-        Ok(Batch::resumed(self.clone(), confirmed.into_values().collect()))
+        Ok(Batch::of_confirmed(self.clone(), confirmed.into_values().collect()))
     }
 
     /// Returns the call of `found`, with all answers to questions about it.
@@ -249,17 +249,17 @@ impl Executor {
         let arguments = self.inner.open.arguments(&found, self.definition_of(&found.body))?;
         let Found { record, body } = found;
         let request = body.request.ok_or_else(|| OpenCallError::Altered(call.clone()))?;
-        let mut given = Given::new(body.given);
-        given.add(request, answer);
-        Ok(Confirmed::new(ToolCall { arguments, ..body.call }, given, record))
+        let mut answers = CallAnswers::new(body.given);
+        answers.add(request, answer);
+        Ok(Confirmed::new(ToolCall { arguments, ..body.call }, answers, record))
     }
 
     /// Sends an event of a call whose batch is over to listeners.
-    fn tell(&self, address: &CallAddress, call: &ToolCall, kind: EventKind) {
+    fn emit(&self, address: &CallAddress, call: &ToolCall, kind: EventKind) {
         let definition = self.inner.known.get(&call.name).map(|tool| tool.definition());
-        let subject = Subject::new(address.clone(), call.name.as_str().into(), definition);
+        let subject = EventSubject::new(address.clone(), call.name.as_str().into(), definition);
         // An error means that there are no listeners, which is allowed.
-        let _ = self.inner.listeners.send(subject.event(kind));
+        let _ = self.inner.listeners.send(subject.new_event(kind));
     }
 
     /// Creates the result of `call` for the model.
@@ -267,7 +267,7 @@ impl Executor {
         let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
         let mut result = ToolResult::new(call.id.clone(), call.name.as_str(), outcome);
         let definition = self.inner.known.get(&call.name).map(|tool| tool.definition());
-        complete(&self.inner.settings, definition, &mut result);
+        apply_result_settings(&self.inner.settings, definition, &mut result);
         result
     }
 

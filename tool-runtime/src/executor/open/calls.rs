@@ -10,7 +10,7 @@ use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ErrorKind, ToolDefin
 use super::OpenSettings;
 use crate::{
     ToolCall,
-    executor::redact::shown,
+    executor::redact::redacted_call,
     millis,
     open_calls::{
         Body, CallRef, OpenCall, OpenCallError, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey,
@@ -36,7 +36,7 @@ pub(in crate::executor) struct Opening<'a> {
     pub(in crate::executor) opened_at: Option<SystemTime>,
     /// The question that waits for an answer, and earlier ones with their answers.
     pub(in crate::executor) request: Option<Box<ApprovalRequest>>,
-    pub(in crate::executor) given: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
+    pub(in crate::executor) answers: Vec<(Box<ApprovalRequest>, ConfirmationAnswer)>,
     /// `true` if `Finished` was sent for the call; `None` if the call has no events, or waits for a person.
     pub(in crate::executor) is_reported: Option<bool>,
 }
@@ -96,11 +96,11 @@ impl OpenCalls {
     }
 
     fn record(&self, opening: Opening<'_>) -> Result<OpenRecord, String> {
-        let Opening { kind, call, address, definition, opened_at, request, given, is_reported } = opening;
-        let shown = definition.map_or_else(|| call.clone(), |definition| shown(call, definition));
+        let Opening { kind, call, address, definition, opened_at, request, answers, is_reported } = opening;
+        let redacted = definition.map_or_else(|| call.clone(), |definition| redacted_call(call, definition));
         let hash = definition.map(ToolDefinition::content_hash);
         let (mut secret, mut local) = (None, None);
-        if shown.arguments.as_str() != call.arguments.as_str() {
+        if redacted.arguments.as_str() != call.arguments.as_str() {
             if self.store().outlives_process() {
                 let sealed = Secret::sealed(self.key(), address, hash, &call.arguments);
                 secret = Some(sealed.map_err(|why| format!("it has secret arguments, and {why}"))?);
@@ -110,7 +110,7 @@ impl OpenCalls {
         }
         let expires_at = request.as_ref().map_or_else(|| self.expires_at(), |request| request.expires_at);
         let opened_at = opened_at.unwrap_or_else(|| millis::rounded(SystemTime::now()));
-        let body = Body { call: shown, definition: hash, secret, request, given, is_reported };
+        let body = Body { call: redacted, definition: hash, secret, request, given: answers, is_reported };
         OpenRecord::new(self.key(), (address.clone(), kind), (opened_at, expires_at), &body, local)
     }
 

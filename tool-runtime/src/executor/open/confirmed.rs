@@ -6,21 +6,21 @@ use tokio::sync::OnceCell;
 use tool_core::{CallAddress, ToolError};
 
 use super::OpenCalls;
-use crate::{ToolCall, executor::questions::Given, open_calls::OpenRecord};
+use crate::{ToolCall, executor::questions::CallAnswers, open_calls::OpenRecord};
 
 /// A call whose last question was answered. It is open until it is about to run, or is answered otherwise.
 pub(in crate::executor) struct Confirmed {
     pub(in crate::executor) call: ToolCall,
     /// The answers; the last one is new, and its question has the address of the call.
-    pub(in crate::executor) given: Given,
+    pub(in crate::executor) answers: CallAnswers,
     record: OpenRecord,
     /// The result of closing the call, which happens once.
     closed: OnceCell<Result<(), ToolError>>,
 }
 
 impl Confirmed {
-    pub(super) fn new(call: ToolCall, given: Given, record: OpenRecord) -> Self {
-        Self { call, given, record, closed: OnceCell::new() }
+    pub(super) fn new(call: ToolCall, answers: CallAnswers, record: OpenRecord) -> Self {
+        Self { call, answers, record, closed: OnceCell::new() }
     }
 
     pub(in crate::executor) fn address(&self) -> &CallAddress {

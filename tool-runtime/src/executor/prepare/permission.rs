@@ -5,12 +5,12 @@ use tool_core::{
     Arguments, CallAddress, Confirmation, ErrorKind, Permission, ToolError, internals::within_call,
 };
 
-use super::{AnsweredBy, Preparing, Step};
+use super::{AnswerSource, CallPreparation, NextStep};
 use crate::{
     ToolCall,
     executor::{
-        questions::{About, answer_of, asked, rejected, unanswered},
-        redact::shown,
+        questions::{AnswerBinding, answer_of, ask_approver, rejection, undecided_check},
+        redact::redacted_call,
     },
     panics::{catch_result, run_in_call},
     policy::{Approval, ApprovalCause, PermissionRequest, Question},
@@ -19,47 +19,51 @@ use crate::{
 /// The reason of a denial by an unknown [`Permission`].
 const UNKNOWN_DECISION: &str = "by an unknown decision";
 
-impl<'a> Preparing<'a, '_> {
+impl<'a> CallPreparation<'a, '_> {
     /// Evaluates the permission: the tool's, the policies', and a person's approval.
-    pub(super) async fn permitted(&mut self, ruled: Permission) -> Result<(), Step<'a>> {
-        let by_permission = |error| Step::answered(AnsweredBy::Permission, Err(error));
+    pub(super) async fn check_permission(&mut self, rules_decision: Permission) -> Result<(), NextStep<'a>> {
+        let by_permission = |error| NextStep::answered(AnswerSource::Permission, Err(error));
         // A rejection is valid even if the call has changed since.
-        if self.given.is_refused() {
-            return Err(by_permission(rejected(&self.call.name, "")));
+        if self.answers.is_refused() {
+            return Err(by_permission(rejection(&self.call.name, "")));
         }
         let own = self.own_permission().map_err(by_permission)?;
         let is_tool_asking = matches!(own, Permission::Ask { .. });
-        let permission = self.permission(own, ruled).await.map_err(by_permission)?;
-        if let Some(question) = self.question(permission).map_err(by_permission)? {
-            let address = self.around.address(&self.asked);
+        let permission = self.overall_decision(own, rules_decision).await.map_err(by_permission)?;
+        if let Some(question) = self.question_before_call(permission).map_err(by_permission)? {
+            let address = self.batch.address_of(&self.request);
             // An answer is valid for its own question only.
-            let answer = self.given.to(&question, &self.about(&address)).cloned();
+            let answer = self.answers.answer_to(&question, &self.answer_binding(&address)).cloned();
             match answer {
                 Some(answer) => self.cx.approve(answer),
-                None => self.ask(question, &address).await?,
+                None => self.request_approval(question, &address).await?,
             }
         }
         if is_tool_asking {
-            self.permitted_besides().await.map_err(by_permission)?;
+            self.check_policies_after_approval().await.map_err(by_permission)?;
         }
-        self.hand_answers_to_body();
+        self.pass_answers_to_body();
         Ok(())
     }
 
     /// Returns the first decision other than `Allow`: the tool's, the policies', and finally an `ask` of a rule;
     /// denials by rules were applied before.
-    async fn permission(&mut self, own: Permission, ruled: Permission) -> Result<Permission, ToolError> {
+    async fn overall_decision(
+        &mut self,
+        own: Permission,
+        rules_decision: Permission,
+    ) -> Result<Permission, ToolError> {
         let mut permission = own;
         if permission == Permission::Allow {
-            permission = self.by_policies().await?;
+            permission = self.decide_by_policies().await?;
         }
-        Ok(if permission == Permission::Allow { ruled } else { permission })
+        Ok(if permission == Permission::Allow { rules_decision } else { permission })
     }
 
     /// Evaluates the policies for a call that a person approved for the tool's own `ask`, which must not bypass a
     /// denial of the program.
-    async fn permitted_besides(&mut self) -> Result<(), ToolError> {
-        match self.by_policies().await? {
+    async fn check_policies_after_approval(&mut self) -> Result<(), ToolError> {
+        match self.decide_by_policies().await? {
             // A person has already approved the call.
             Permission::Allow | Permission::Ask { .. } => Ok(()),
             Permission::Deny { reason } => Err(ToolError::new(ErrorKind::Denied, reason)),
@@ -68,7 +72,7 @@ impl<'a> Preparing<'a, '_> {
     }
 
     /// Returns the decision of the policies: a denial of any, otherwise the first other than `Allow`.
-    async fn by_policies(&mut self) -> Result<Permission, ToolError> {
+    async fn decide_by_policies(&mut self) -> Result<Permission, ToolError> {
         let mut decided = Permission::Allow;
         for policy in &self.executor.settings.policies {
             let (definition, arguments) = (self.entry.definition(), self.prepared.arguments());
@@ -88,7 +92,7 @@ impl<'a> Preparing<'a, '_> {
     }
 
     /// Returns the generic question before the call, if there is one.
-    fn question(&self, permission: Permission) -> Result<Option<Question>, ToolError> {
+    fn question_before_call(&self, permission: Permission) -> Result<Option<Question>, ToolError> {
         let (cause, hint) = match permission {
             Permission::Allow if !self.wants_confirmation()? => return Ok(None),
             Permission::Allow => {
@@ -102,32 +106,36 @@ impl<'a> Preparing<'a, '_> {
     }
 
     /// Passes the answers to questions of the tool's body to its context, if they were given for the call as it is now.
-    fn hand_answers_to_body(&mut self) {
-        if self.given.is_empty() {
+    fn pass_answers_to_body(&mut self) {
+        if self.answers.is_empty() {
             return;
         }
-        let address = self.around.address(&self.asked);
+        let address = self.batch.address_of(&self.request);
         let (open, definition) = (&self.executor.open, self.entry.definition());
         let arguments = self.prepared.arguments().as_str();
-        let about = About { open, address: &address, definition, arguments };
-        self.given.hand_to(self.cx, |request| about.is_of(request));
+        let binding = AnswerBinding { open, address: &address, definition, arguments };
+        self.answers.pass_to(self.cx, |request| binding.matches(request));
     }
 
     /// Returns the current state of the call, to which answers are bound.
-    fn about<'q>(&'q self, address: &'q CallAddress) -> About<'q> {
+    fn answer_binding<'q>(&'q self, address: &'q CallAddress) -> AnswerBinding<'q> {
         let (open, definition) = (&self.executor.open, self.entry.definition());
-        About { open, address, definition, arguments: self.prepared.arguments().as_str() }
+        AnswerBinding { open, address, definition, arguments: self.prepared.arguments().as_str() }
     }
 
     /// Returns the call as it would run, without secrets.
-    fn shown(&self) -> ToolCall {
+    fn redacted_call(&self) -> ToolCall {
         let arguments = Arguments::from(self.prepared.arguments().as_str().to_owned());
-        shown(&ToolCall { arguments, ..self.call.clone() }, self.entry.definition())
+        redacted_call(&ToolCall { arguments, ..self.call.clone() }, self.entry.definition())
     }
 
     /// Requests an approval, from the approver or later.
-    async fn ask(&mut self, question: Question, address: &CallAddress) -> Result<(), Step<'a>> {
-        let by_permission = |error| Step::answered(AnsweredBy::Permission, Err(error));
+    async fn request_approval(
+        &mut self,
+        question: Question,
+        address: &CallAddress,
+    ) -> Result<(), NextStep<'a>> {
+        let by_permission = |error| NextStep::answered(AnswerSource::Permission, Err(error));
         let settings = &self.executor.settings;
         if settings.approver.is_none()
             && question.cause == ApprovalCause::Permission
@@ -135,19 +143,21 @@ impl<'a> Preparing<'a, '_> {
         {
             return Err(by_permission(ToolError::new(ErrorKind::ApprovalRequired, question.hint)));
         }
-        self.given.has_room().map_err(by_permission)?;
-        let request = self.about(address).request(self.shown(), question);
-        self.around.asking(&request, self.entry.definition()).await;
-        let Some(approver) = &settings.approver else { return Err(Step::Request(Box::new(request))) };
+        self.answers.check_room().map_err(by_permission)?;
+        let request = self.answer_binding(address).request(self.redacted_call(), question);
+        self.batch.report_approval_request(&request, self.entry.definition()).await;
+        let Some(approver) = &settings.approver else {
+            return Err(NextStep::NeedsApproval(Box::new(request)));
+        };
         let (request, decision) =
-            asked(approver, &self.call.id, request, self.entry.definition(), self.around.run()).await;
+            ask_approver(approver, &self.call.id, request, self.entry.definition(), self.batch.run()).await;
         let decision = decision.map_err(by_permission)?;
         if let Approval::Rejected(reason) = &decision {
-            return Err(by_permission(rejected(&self.call.name, reason)));
+            return Err(by_permission(rejection(&self.call.name, reason)));
         }
-        let Some(answer) = answer_of(decision) else { return Err(Step::Request(request)) };
+        let Some(answer) = answer_of(decision) else { return Err(NextStep::NeedsApproval(request)) };
         self.cx.approve(answer.clone());
-        self.given.add(request, answer);
+        self.answers.add(request, answer);
         Ok(())
     }
 
@@ -155,8 +165,8 @@ impl<'a> Preparing<'a, '_> {
     fn own_permission(&self) -> Result<Permission, ToolError> {
         match self.entry.definition().metadata().permission {
             true => self
-                .run_guarded(|| self.prepared.permission(self.cx))?
-                .ok_or_else(|| unanswered("permission")),
+                .ask_tool(|| self.prepared.permission(self.cx))?
+                .ok_or_else(|| undecided_check("permission")),
             false => Ok(Permission::Allow),
         }
     }
@@ -165,15 +175,15 @@ impl<'a> Preparing<'a, '_> {
         match self.entry.definition().metadata().confirmation {
             Confirmation::Never => Ok(false),
             Confirmation::Sometimes => {
-                let wants = self.run_guarded(|| self.prepared.wants_confirmation(self.cx))?;
-                wants.ok_or_else(|| unanswered("confirmation"))
+                let wants = self.ask_tool(|| self.prepared.wants_confirmation(self.cx))?;
+                wants.ok_or_else(|| undecided_check("confirmation"))
             }
             _ => Ok(true),
         }
     }
 
     /// Calls a function of the tool within the panic barrier.
-    fn run_guarded<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    fn ask_tool<T>(&self, question: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
         catch_result(|| within_call(self.call.id.clone(), question))
     }
 }
