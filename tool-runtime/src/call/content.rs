@@ -25,7 +25,7 @@ pub(crate) fn blocks(result: &ToolResult) -> Vec<Block> {
 }
 
 /// Returns the texts among the blocks of `result`.
-pub(super) fn texts(result: &ToolResult) -> Vec<String> {
+pub(super) fn result_texts(result: &ToolResult) -> Vec<String> {
     let texts = blocks(result).into_iter().filter_map(|block| match block {
         Block::Text(text) => Some(text),
         Block::File { .. } => None,
@@ -36,7 +36,7 @@ pub(super) fn texts(result: &ToolResult) -> Vec<String> {
 pub(crate) fn block(content: &Content) -> Block {
     let file = |data: &Blob, mime_type: &str, name: &str| Block::File {
         mime_type: mime_type.to_owned(),
-        data: base64(data),
+        data: base64_text(data),
         name: name.to_owned(),
     };
     match content {
@@ -53,7 +53,7 @@ pub(crate) fn block(content: &Content) -> Block {
 }
 
 /// Returns `data` as base64, by its JSON form.
-fn base64(data: &Blob) -> String {
+fn base64_text(data: &Blob) -> String {
     match serde_json::to_value(data) {
         Ok(Value::String(text)) => text,
         _ => String::new(),

@@ -124,7 +124,7 @@ impl ToolCall {
     pub fn completed(&self) -> Result<(), ToolError> {
         match &self.incomplete {
             None => Ok(()),
-            Some(mark) => Err(mark.error().of_tool(self.name.to_string())),
+            Some(mark) => Err(mark.incomplete_error().of_tool(self.name.to_string())),
         }
     }
 }
@@ -179,12 +179,12 @@ impl Incomplete {
     }
 
     /// Returns the answer to a marked call.
-    fn error(&self) -> ToolError {
+    fn incomplete_error(&self) -> ToolError {
         /// The maximum number of characters of a stop reason that the answer repeats.
-        const LONGEST: usize = 64;
+        const MAX_REASON_CHARS: usize = 64;
         let plain = |reason: &Arc<str>| -> String {
             let is_plain = |letter: &char| letter.is_ascii_graphic() && *letter != '`';
-            reason.chars().filter(is_plain).take(LONGEST).collect()
+            reason.chars().filter(is_plain).take(MAX_REASON_CHARS).collect()
         };
         let reason = self.reason.as_ref().map(plain).filter(|reason| !reason.is_empty());
         let reason = reason.map(|reason| format!(" (`{reason}`)")).unwrap_or_default();

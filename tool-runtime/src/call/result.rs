@@ -62,7 +62,7 @@ impl ToolResult {
     pub fn text(&self) -> Cow<'_, str> {
         match &self.outcome {
             Ok(output) if !output.needs_words() => output.text(),
-            _ => Cow::Owned(content::texts(self).join("\n")),
+            _ => Cow::Owned(content::result_texts(self).join("\n")),
         }
     }
 

@@ -17,21 +17,23 @@ use crate::millis;
 
 /// Arguments given as a JSON text or as the object itself, whose text is kept unchanged where the format allows.
 #[derive(Default)]
-struct GivenArguments(Option<Arguments<'static>>);
+struct ReceivedArguments(Option<Arguments<'static>>);
 
-impl<'de> Deserialize<'de> for GivenArguments {
+impl<'de> Deserialize<'de> for ReceivedArguments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // `serde_json` gives the text of a value for a newtype of this name; other formats give the value.
-        deserializer.deserialize_newtype_struct(RAW_VALUE, Given).map(|arguments| Self(Some(arguments)))
+        deserializer
+            .deserialize_newtype_struct(RAW_VALUE, ArgumentsVisitor)
+            .map(|arguments| Self(Some(arguments)))
     }
 }
 
 /// The name by which `serde_json` recognises a request for a `RawValue`.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-struct Given;
+struct ArgumentsVisitor;
 
-impl<'de> Visitor<'de> for Given {
+impl<'de> Visitor<'de> for ArgumentsVisitor {
     type Value = Arguments<'static>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -87,7 +89,7 @@ struct CallWire {
     id: Option<String>,
     name: String,
     #[serde(default)]
-    arguments: GivenArguments,
+    arguments: ReceivedArguments,
     #[serde(default)]
     meta: Option<Map<String, Value>>,
     #[serde(default)]
@@ -212,14 +214,14 @@ impl<'de> Deserialize<'de> for ToolResult {
         let follow_ups = FollowUps::new(std::mem::take(&mut wire.follow_ups));
         let outcome = match wire.error.take() {
             Some(error) => Err(error),
-            None => Ok(wire.output()),
+            None => Ok(wire.into_output()),
         };
         Ok(Self { id, name, outcome, attempts, finished_at, duration, follow_ups })
     }
 }
 
 impl ResultWire {
-    fn output(self) -> ToolOutput {
+    fn into_output(self) -> ToolOutput {
         let mut output = match (self.content.as_slice(), self.structured) {
             // The structured value of a plain text is the text itself.
             ([Content::Text { text }], Some(Value::String(value))) if *text == value => value.into(),

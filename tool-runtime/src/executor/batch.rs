@@ -103,7 +103,7 @@ impl Batch {
         let _steering = self.steering.clone().map(Guarded::new);
         let Self { executor, mut calls, resumed: confirmed, run, steering } = self;
         let executor = &executor.inner;
-        if executor.tools.repairs() {
+        if executor.tools.repairs_arguments() {
             calls.iter_mut().for_each(|call| executor.repair_call(call));
         }
         let token = run.as_ref().map_or_else(CancellationToken::new, |run| run.cancellation().child_token());

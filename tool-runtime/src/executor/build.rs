@@ -358,7 +358,7 @@ impl ExecutorBuilder {
             return Err(ExecutorError::Rules(errors));
         }
         let limits = Limited::new(&limits, tools.definitions().iter()).map_err(ExecutorError::Limits)?;
-        Ok(Executor::assemble(tools, settings, limits))
+        Ok(Executor::from_settings(tools, settings, limits))
     }
 }
 

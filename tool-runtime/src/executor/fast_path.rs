@@ -119,12 +119,12 @@ impl<'a> CallGroup<'a> {
         let (request, state) = (self.requests[index], &self.states[index]);
         let begun = match (request.entry, &state.cx) {
             (Some(entry), Some(cx)) => {
-                let running = entry.begin(request.call.arguments.as_borrowed(), cx);
+                let running = entry.start_unguarded(request.call.arguments.as_borrowed(), cx);
                 running.map(|running| FastCall { entry, state, batch: self.batch, running })
             }
             _ => {
                 let incomplete = request.call.completed().err();
-                Err(incomplete.unwrap_or_else(|| self.executor.tools.unknown(&request.call.name)))
+                Err(incomplete.unwrap_or_else(|| self.executor.tools.unknown_tool_error(&request.call.name)))
             }
         };
         begun.map(|body| IndexedBody { index, grace: state.grace, body }).map_err(|error| {
@@ -187,7 +187,7 @@ impl Future for FastCall<'_> {
         }
         let Poll::Ready(result) = polled else { return Poll::Pending };
         let validated = match &state.cx {
-            Some(cx) => self.entry.hold(cx, result),
+            Some(cx) => self.entry.validate_result(cx, result),
             None => result,
         };
         Poll::Ready(Some(validated))

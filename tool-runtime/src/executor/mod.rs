@@ -127,7 +127,7 @@ impl Executor {
     /// Creates an executor of `tools` with default settings: parallel, without hooks, policies or limits.
     #[must_use]
     pub fn new(tools: Registry /* `RegistryBuilder::build()?` returns it */) -> Self {
-        Self::assemble(tools, Settings::default(), Limited::default())
+        Self::from_settings(tools, Settings::default(), Limited::default())
     }
 
     /// Returns a builder of an executor of `tools`.
@@ -135,7 +135,7 @@ impl Executor {
         ExecutorBuilder::new(tools)
     }
 
-    fn assemble(tools: Registry, settings: Settings, limits: Limited) -> Self {
+    fn from_settings(tools: Registry, settings: Settings, limits: Limited) -> Self {
         let (listeners, _) = broadcast::channel(settings.event_buffer);
         let detached = Arc::new(Detached::at_most(settings.max_detached));
         let open = Arc::new(OpenCalls::new(settings.open.clone()));

@@ -148,7 +148,7 @@ async fn run_attempts<'a>(
             Box::pin(run.instrument(telemetry::attempt_span(1))).await
         }
     };
-    let outcome = entry.hold(first, outcome);
+    let outcome = entry.validate_result(first, outcome);
     match source {
         Some(source) if retry.is_some() || question_of(&outcome, entry.definition()).is_some() => {
             let attempts = Attempts { running, entry, timeouts, source, permits };
@@ -191,7 +191,7 @@ impl<'a> CallGroup<'a> {
             return end;
         }
         // The person sees, and the body receives, the canonical text from here on.
-        let source = match entry.canonical(request.call.arguments.as_borrowed()) {
+        let source = match entry.canonical_arguments(request.call.arguments.as_borrowed()) {
             Ok(source) => source,
             Err(error) => return CallEnd::Done(Err(error)),
         };
@@ -386,11 +386,11 @@ impl Attempts<'_> {
         if let Some(reports) = &self.running.state.reports {
             cx = cx.with_sink(CallReports::for_attempt(reports, number));
         }
-        self.entry.hold(&cx, self.run_body(&cx).await)
+        self.entry.validate_result(&cx, self.run_body(&cx).await)
     }
 
     async fn run_body(&self, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let prepared = self.entry.prepare_again(self.source.clone())?;
+        let prepared = self.entry.prepare_from_canonical(self.source.clone())?;
         let state = self.running.state;
         let reports = state.reports.as_deref();
         state.stats.start_attempt();

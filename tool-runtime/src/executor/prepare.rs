@@ -184,7 +184,7 @@ async fn prepare_admitted<'a>(
     let mut answers = request.confirmed.map(|confirmed| confirmed.answers.clone()).unwrap_or_default();
     let CallState { cx, arguments: canonical, reports, .. } = &mut *state;
     let (Some(entry), Some(cx)) = (entry, cx) else {
-        return NextStep::answered(AnswerSource::Check, Err(executor.tools.unknown(&call.name)));
+        return NextStep::answered(AnswerSource::Check, Err(executor.tools.unknown_tool_error(&call.name)));
     };
     let arguments = call.arguments.as_borrowed();
     let is_inspected = request.confirmed.is_some() || executor.settings.inspects_arguments(entry);

@@ -36,18 +36,18 @@ pub struct RepetitionGuard {
 }
 
 /// The maximum length of a detected cycle.
-const LONGEST_CYCLE: usize = 4;
+const MAX_CYCLE_CALLS: usize = 4;
 /// The maximum of each limit, which bounds the history.
-const MOST: usize = 1000;
+const MAX_RECORDED_CALLS: usize = 1000;
 /// The key under which a run stores its history.
 const KEY: &str = "tool_runtime::repetition";
 
 #[derive(Debug, Default)]
-struct History(VecDeque<Made>);
+struct History(VecDeque<RecordedCall>);
 
 /// A past call.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Made {
+struct RecordedCall {
     call: ContentHash,
     result: Option<ContentHash>,
 }
@@ -69,21 +69,21 @@ impl RepetitionGuard {
     /// Sets the maximum number of equal consecutive calls, clamped to 1..=1000. Default: 5.
     #[must_use]
     pub fn same_call(mut self, times: usize) -> Self {
-        self.same_call = times.clamp(1, MOST);
+        self.same_call = times.clamp(1, MAX_RECORDED_CALLS);
         self
     }
 
     /// Sets the maximum number of equal consecutive calls with equal results, clamped to 1..=1000. Default: 3.
     #[must_use]
     pub fn same_result(mut self, times: usize) -> Self {
-        self.same_result = times.clamp(1, MOST);
+        self.same_result = times.clamp(1, MAX_RECORDED_CALLS);
         self
     }
 
     /// Sets the maximum number of rounds of a cycle of calls, clamped to 1..=1000. Default: 3.
     #[must_use]
     pub fn cycles(mut self, times: usize) -> Self {
-        self.cycles = times.clamp(1, MOST);
+        self.cycles = times.clamp(1, MAX_RECORDED_CALLS);
         self
     }
 
@@ -97,7 +97,7 @@ impl RepetitionGuard {
     }
 
     /// Returns the reason to block `call`, if there is one.
-    fn objection(&self, history: &History, call: ContentHash) -> Option<String> {
+    fn repetition_error(&self, history: &History, call: ContentHash) -> Option<String> {
         let before = || history.0.iter().rev();
         let same = before().take_while(|made| made.call == call).count();
         if same >= self.same_call {
@@ -109,7 +109,7 @@ impl RepetitionGuard {
             return Some(format!("The same call gave the same result {equal} times in a row."));
         }
         let calls: Vec<_> = std::iter::once(call).chain(before().map(|made| made.call)).collect();
-        (2..=LONGEST_CYCLE).find_map(|length| {
+        (2..=MAX_CYCLE_CALLS).find_map(|length| {
             // The past rounds, and this call, which would begin another one.
             let recent = calls.get(..=self.cycles * length)?;
             let goes_round = recent.iter().zip(&recent[length..]).all(|(later, earlier)| later == earlier);
@@ -118,9 +118,9 @@ impl RepetitionGuard {
     }
 
     /// Adds a call to the history, and removes entries that can no longer matter.
-    fn remember(&self, History(made): &mut History, call: ContentHash) {
-        made.push_back(Made { call, result: None });
-        let horizon = self.same_call.max(self.same_result).max(self.cycles * LONGEST_CYCLE);
+    fn record_call(&self, History(made): &mut History, call: ContentHash) {
+        made.push_back(RecordedCall { call, result: None });
+        let horizon = self.same_call.max(self.same_result).max(self.cycles * MAX_CYCLE_CALLS);
         made.drain(..made.len().saturating_sub(horizon));
     }
 }
@@ -128,10 +128,10 @@ impl RepetitionGuard {
 impl Hook for RepetitionGuard {
     async fn before(&self, call: &mut BeforeCall<'_>) -> Result<Before, ToolError> {
         let hash = hash(call.tool(), call.arguments().as_str());
-        Ok(self.with_history(call.run(), |history| match self.objection(history, hash) {
+        Ok(self.with_history(call.run(), |history| match self.repetition_error(history, hash) {
             Some(objection) => Before::block(format!("{objection} Do something else.")),
             None => {
-                self.remember(history, hash);
+                self.record_call(history, hash);
                 Before::Continue
             }
         }))
@@ -169,10 +169,10 @@ mod tests {
         let mut history = History::default();
         for (at, call) in calls.into_iter().enumerate() {
             let call = ContentHash::of(&call);
-            if let Some(objection) = limits.objection(&history, call) {
+            if let Some(objection) = limits.repetition_error(&history, call) {
                 return (at, Some(objection));
             }
-            limits.remember(&mut history, call);
+            limits.record_call(&mut history, call);
         }
         (history.0.len(), None)
     }
@@ -201,10 +201,13 @@ mod tests {
             assert_eq!((at, objection.is_some()), (2, true));
             let limits = RepetitionGuard::new().same_result(least);
             let (call, result) = (ContentHash::of(&7), Some(ContentHash::of(&1)));
-            let history = History([Made { call, result }].into());
-            let objection = limits.objection(&history, call);
+            let history = History([RecordedCall { call, result }].into());
+            let objection = limits.repetition_error(&history, call);
             assert_eq!(objection.as_deref(), Some("The same call gave the same result 1 times in a row."));
-            assert_eq!(limits.objection(&History([Made { call, result: None }].into()), call), None);
+            assert_eq!(
+                limits.repetition_error(&History([RecordedCall { call, result: None }].into()), call),
+                None
+            );
         }
         let most = RepetitionGuard::new().same_call(usize::MAX).same_result(usize::MAX).cycles(1);
         assert_eq!(made(&most, 0..1500), (1000, None));

@@ -6,10 +6,10 @@ use tool_core::{
 };
 
 use super::{
-    BuildDiagnostic, BuildError, Facts, Registry,
+    BuildDiagnostic, BuildError, Registry, ToolFacts,
     make::Values,
     reserved::refuse_output_tool,
-    source::{Given, Source},
+    source::{AddedTool, Source},
 };
 use crate::{arguments::Repair, guard::discard};
 
@@ -26,7 +26,7 @@ pub struct RegistryBuilder {
     pub(super) repair: Repair,
     pub(super) diagnostics: Vec<BuildDiagnostic>,
     pub(super) request_hooks: Vec<SharedRequestHook>,
-    pub(super) output_tool: Option<Given>,
+    pub(super) output_tool: Option<AddedTool>,
     /// `true` if `discover` was called and found no tools.
     pub(super) nothing_discovered: bool,
 }
@@ -64,8 +64,8 @@ impl RegistryBuilder {
     /// Adds a tool value.
     #[expect(clippy::should_implement_trait, reason = "it adds a tool, and is not arithmetic")]
     pub fn add(mut self, tool: impl Tool + 'static) -> Self {
-        let given = self.given(tool);
-        self.sources.extend(given.map(Source::Tool));
+        let added = self.read_tool(tool);
+        self.sources.extend(added.map(Source::Tool));
         self
     }
 
@@ -96,8 +96,8 @@ impl RegistryBuilder {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub fn replace(mut self, tool: impl Tool + 'static) -> Self {
-        let given = self.given(tool);
-        self.replacements.extend(given.map(Source::Tool));
+        let added = self.read_tool(tool);
+        self.replacements.extend(added.map(Source::Tool));
         self
     }
 
@@ -117,18 +117,18 @@ impl RegistryBuilder {
     /// Sets the tool by which a model submits its final output. Default: none. Its name must be
     /// [`OUTPUT_TOOL`](crate::registry::OUTPUT_TOOL), which is reserved for it.
     pub fn output_tool(mut self, tool: impl Tool + 'static) -> Self {
-        if let Some(given) = self.given(tool) {
-            self.diagnostics.extend(refuse_output_tool(given.facts.definition.name()));
-            self.output_tool = Some(given);
+        if let Some(added) = self.read_tool(tool) {
+            self.diagnostics.extend(refuse_output_tool(added.facts.definition.name()));
+            self.output_tool = Some(added);
         }
         self
     }
 
     /// Reads the definition of `tool`; a panic is a problem of the build.
-    fn given<T: Tool + 'static>(&mut self, tool: T) -> Option<Given> {
+    fn read_tool<T: Tool + 'static>(&mut self, tool: T) -> Option<AddedTool> {
         let tool: Arc<dyn Tool> = Arc::new(tool);
-        match Facts::of(&*tool) {
-            Ok(facts) => Some(Given { tool, facts }),
+        match ToolFacts::of(&*tool) {
+            Ok(facts) => Some(AddedTool { tool, facts }),
             Err(message) => {
                 discard(tool);
                 let tool = std::any::type_name::<T>().to_owned();
@@ -277,7 +277,7 @@ impl RegistryBuilder {
     ///
     /// Returns an error that lists every problem of the tools.
     pub fn build(self) -> Result<Registry, BuildError> {
-        self.make(Values::Required)
+        self.build_with(Values::Required)
     }
 
     /// Builds a registry to inspect: a missing provided value is not a problem. A call of a tool without its
@@ -306,7 +306,7 @@ impl RegistryBuilder {
     /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     pub fn build_without_values(self) -> Result<Registry, BuildError> {
-        self.make(Values::Later)
+        self.build_with(Values::Later)
     }
 }
 

@@ -136,7 +136,7 @@ pub enum BuildDiagnostic {
 
 impl BuildDiagnostic {
     /// The panic of a tool whose name is not known yet.
-    pub(crate) fn nameless(message: String) -> Self {
+    pub(crate) fn of_unnamed_tool(message: String) -> Self {
         Self::Panicked { tool: NAMELESS.to_owned(), site: None, message }
     }
 
@@ -191,35 +191,41 @@ impl BuildDiagnostic {
                     Some(site) => site.to_string(),
                     None => "one that was added by hand".to_owned(),
                 };
-                format!("{} tools are named `{name}`: {}", sites.len(), joined(sites.iter().map(site), ", "))
+                format!(
+                    "{} tools are named `{name}`: {}",
+                    sites.len(),
+                    join_parts(sites.iter().map(site), ", ")
+                )
             }
             Self::NotProvided { tool, site, type_name, is_in_arc, .. } => {
                 let state =
                     if *is_in_arc { "but an `Arc` of it is provided" } else { "which is not provided" };
-                format!("tool `{tool}`{} takes a `&{type_name}`, {state}", At(site))
+                format!("tool `{tool}`{} takes a `&{type_name}`, {state}", SiteSuffix(site))
             }
             Self::ProvidedTwice { type_name } => format!("two values of type `{type_name}` are provided"),
             Self::Schema { tool, site, message }
             | Self::Example { tool, site, message }
-            | Self::DefaultValue { tool, site, message } => format!("tool `{tool}`{}: {message}", At(site)),
+            | Self::DefaultValue { tool, site, message } => {
+                format!("tool `{tool}`{}: {message}", SiteSuffix(site))
+            }
             Self::MissingCheck { tool, site, check } => {
-                format!("tool `{tool}`{} claims `{check}`, and its calls do not answer", At(site))
+                format!("tool `{tool}`{} claims `{check}`, and its calls do not answer", SiteSuffix(site))
             }
             Self::Panicked { tool, site, message } => {
-                format!("tool `{tool}`{} panicked when it was made: {message}", At(site))
+                format!("tool `{tool}`{} panicked when it was made: {message}", SiteSuffix(site))
             }
             Self::NotLinked { name, .. } => format!("tool `{name}` is expected and not there"),
             Self::ForeignClash { name, raw_names } => {
-                let raw_names = joined(raw_names.iter().map(|raw| format!("{raw:?}")), " and ");
+                let raw_names = join_parts(raw_names.iter().map(|raw| format!("{raw:?}")), " and ");
                 format!("the tools {raw_names} are both named `{name}`")
             }
             Self::NotReplaced { name } => format!("no tool is named `{name}`, so none is replaced"),
             Self::SameName { name, origins } => {
-                let all = joined(origins.iter().map(Origin::to_string), ", ");
+                let all = join_parts(origins.iter().map(Origin::to_string), ", ");
                 format!("{} tools are named `{name}`: {all}", origins.len())
             }
             Self::ReservedName { name, site } => {
-                format!("the name `{name}`{} is reserved for the output tool", At(site))
+                format!("the name `{name}`{} is reserved for the output tool", SiteSuffix(site))
             }
             Self::OutputToolName { name } => {
                 format!("the output tool must be named `{OUTPUT_TOOL}`, not `{name}`")
@@ -255,7 +261,7 @@ impl BuildDiagnostic {
             }
             Self::ProvidedTwice { .. } => "wrap one of them in a type of its own",
             Self::MissingCheck { check, .. } => {
-                let method = check.words().1;
+                let method = check.claim_and_method().1;
                 return Some(format!("implement `Tool::checks` and use `{method}`, or remove the claim"));
             }
             Self::NotLinked { similar: Some(similar), .. } => {
@@ -286,7 +292,7 @@ impl BuildDiagnostic {
 /// The name in a [`Panicked`](BuildDiagnostic::Panicked) of a tool whose name is not known.
 const NAMELESS: &str = "?";
 
-fn joined(parts: impl Iterator<Item = String>, separator: &str) -> String {
+fn join_parts(parts: impl Iterator<Item = String>, separator: &str) -> String {
     parts.collect::<Vec<_>>().join(separator)
 }
 
@@ -317,7 +323,7 @@ pub enum Check {
 
 impl Check {
     /// The requirement, and the method that implements its check.
-    fn words(self) -> (&'static str, &'static str) {
+    fn claim_and_method(self) -> (&'static str, &'static str) {
         match self {
             Self::Permission => ("permission: true", "Prepared::with_permission"),
             Self::Confirmation => ("confirmation: Confirmation::Sometimes", "Prepared::with_confirmation"),
@@ -327,14 +333,14 @@ impl Check {
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.words().0)
+        f.write_str(self.claim_and_method().0)
     }
 }
 
 /// ` (file:line)`, if it is known.
-struct At<'a>(&'a Option<SourceLocation>);
+struct SiteSuffix<'a>(&'a Option<SourceLocation>);
 
-impl fmt::Display for At<'_> {
+impl fmt::Display for SiteSuffix<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |site| write!(f, " ({site})"))
     }

@@ -28,7 +28,7 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
-        let entry = self.require(name)?;
+        let entry = self.entry_or_error(name)?;
         entry.call(arguments.into(), &self.context(entry), Guard::On).await
     }
 
@@ -42,7 +42,7 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
-        let entry = self.require(name)?;
+        let entry = self.entry_or_error(name)?;
         entry.call(arguments.into(), &self.context(entry), Guard::Off).await
     }
 
@@ -57,7 +57,7 @@ impl Registry {
         cx: &ToolContext,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
-        let entry = self.require(cx.tool_name())?;
+        let entry = self.entry_or_error(cx.tool_name())?;
         entry.call(arguments.into(), cx, Guard::On).await
     }
 
@@ -73,16 +73,16 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<Arguments<'a>, ToolError> {
-        self.require(name)?.fit(arguments.into())
+        self.entry_or_error(name)?.validate_arguments(arguments.into())
     }
 
     /// Validates `arguments` of the tool `name` and returns their canonical text.
-    pub(crate) fn canonical<'a>(
+    pub(crate) fn canonical_arguments<'a>(
         &self,
         name: &str,
         arguments: Arguments<'a>,
     ) -> Result<Arguments<'a>, ToolError> {
-        self.require(name)?.canonical(arguments)
+        self.entry_or_error(name)?.canonical_arguments(arguments)
     }
 
     /// Validates `arguments` against the schema of the tool `name` and decodes them, without running it.
@@ -97,8 +97,8 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<T, ToolError> {
-        let entry = self.require(name)?;
-        let mut arguments = entry.fit(arguments.into())?;
+        let entry = self.entry_or_error(name)?;
+        let mut arguments = entry.validate_arguments(arguments.into())?;
         entry.definition().decode(&mut arguments).map_err(|error| {
             let wanted = std::any::type_name::<T>();
             let message = format!("the arguments do not decode as `{wanted}`: {}", error.report());
@@ -113,7 +113,7 @@ impl Registry {
     ///
     /// Returns an error if there is no such tool.
     pub fn context_for(&self, name: &str) -> Result<ToolContext, ToolError> {
-        Ok(self.context(self.require(name)?))
+        Ok(self.context(self.entry_or_error(name)?))
     }
 
     pub(crate) fn context(&self, entry: &Entry) -> ToolContext {

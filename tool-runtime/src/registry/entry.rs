@@ -18,7 +18,7 @@ use crate::{
 
 /// The definition of a tool and its other constant properties, read once.
 #[derive(Clone)]
-pub(crate) struct Facts {
+pub(crate) struct ToolFacts {
     pub(super) definition: ToolDefinition,
     pub(super) needs: Vec<Dependency>,
     pub(super) site: Option<SourceLocation>,
@@ -27,7 +27,7 @@ pub(crate) struct Facts {
     holds_arguments: bool,
 }
 
-impl Facts {
+impl ToolFacts {
     /// Reads the facts of `tool`.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Facts {
     }
 
     /// Adds a diagnostic for each value that the tool needs and that is not provided.
-    pub(super) fn missing(
+    pub(super) fn report_missing_values(
         &self,
         provided: &[&ProvidedValues],
         per_run: &[Dependency],
@@ -71,7 +71,7 @@ impl Facts {
 /// A tool with its compiled schemas.
 pub(crate) struct Entry {
     tool: Arc<dyn Tool>,
-    facts: Facts,
+    facts: ToolFacts,
     /// The validator of arguments whose schema has no plan.
     foreign: Option<Arc<Foreign>>,
     /// The validator of results, if the tool has an output schema.
@@ -89,11 +89,11 @@ impl Entry {
     /// takes precedence over `lenience`.
     pub(super) fn new(
         tool: Arc<dyn Tool>,
-        facts: Facts,
+        facts: ToolFacts,
         lenience: Lenience,
         diagnostics: &mut Vec<BuildDiagnostic>,
     ) -> Option<Self> {
-        let Facts { definition, site, .. } = &facts;
+        let ToolFacts { definition, site, .. } = &facts;
         let mut refuse = |message: String| {
             let tool_name = definition.name().to_string();
             diagnostics.push(BuildDiagnostic::Schema { tool: tool_name, site: *site, message });
@@ -124,8 +124,8 @@ impl Entry {
                 diagnostics.push(BuildDiagnostic::Example { tool: tool_name, site: *site, message });
             }
         }
-        diagnostics.extend(schema.misfits().into_iter().map(|misfit| unfit(&facts, &misfit)));
-        diagnostics.extend(unanswered(&*tool, &facts));
+        diagnostics.extend(schema.misfits().into_iter().map(|misfit| misfit_diagnostic(&facts, &misfit)));
+        diagnostics.extend(unanswered_checks(&*tool, &facts));
         let coercion = lenience.coercion;
         let coercion = definition.metadata().strict.map_or(coercion, |strict| !strict);
         let lenience = Lenience { coercion, ..lenience };
@@ -185,12 +185,15 @@ impl Entry {
         self.shared_name.get_or_init(|| self.definition().name().as_str().into())
     }
 
-    pub(super) fn facts(&self) -> &Facts {
+    pub(super) fn facts(&self) -> &ToolFacts {
         &self.facts
     }
 
     /// Validates and coerces the arguments, without decoding or running.
-    pub(super) fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+    pub(super) fn validate_arguments<'a>(
+        &self,
+        arguments: Arguments<'a>,
+    ) -> Result<Arguments<'a>, ToolError> {
         let (definition, foreign, lenience) = (self.definition(), self.foreign.as_deref(), self.lenience);
         let fitting = catch_result(|| arguments::fit(&*self.tool, definition, foreign, arguments, lenience));
         fitting.map_err(|error| error.of_tool(self.definition().name().to_string()))
@@ -207,7 +210,7 @@ impl Entry {
     }
 
     /// Returns `true` if arguments that are not valid JSON are repaired.
-    pub(super) fn repairs(&self) -> bool {
+    pub(super) fn repairs_arguments(&self) -> bool {
         self.lenience.repair != Repair::Off
     }
 
@@ -224,7 +227,7 @@ impl Entry {
 
     /// The first half of a call: validates without running.
     pub(crate) fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
-        catch_result(|| self.tool.prepare(self.ready(arguments)?))
+        catch_result(|| self.tool.prepare(self.normalize_arguments(arguments)?))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
@@ -234,30 +237,36 @@ impl Entry {
         &'a self,
         arguments: Arguments<'a>,
     ) -> Result<Prepared<'a>, ToolError> {
-        let canonical = self.canonical(arguments.clone())?;
+        let canonical = self.canonical_arguments(arguments.clone())?;
         // Values that the schema accepts and the type rejects are reported as received.
-        self.prepare_again(canonical).or_else(|error| self.prepare(arguments).and(Err(error)))
+        self.prepare_from_canonical(canonical).or_else(|error| self.prepare(arguments).and(Err(error)))
     }
 
     /// The first half of a call from a canonical text: nothing is rewritten or coerced again.
-    pub(crate) fn prepare_again<'a>(&'a self, canonical: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+    pub(crate) fn prepare_from_canonical<'a>(
+        &'a self,
+        canonical: Arguments<'a>,
+    ) -> Result<Prepared<'a>, ToolError> {
         catch_result(|| self.tool.prepare(canonical.lenient(false)))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
     /// Validates the arguments and returns their canonical text.
-    pub(crate) fn canonical<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        self.definition().canonical(self.fit(arguments)?)
+    pub(crate) fn canonical_arguments<'a>(
+        &self,
+        arguments: Arguments<'a>,
+    ) -> Result<Arguments<'a>, ToolError> {
+        self.definition().canonical(self.validate_arguments(arguments)?)
     }
 
     /// Prepares the call and returns its future, ready to be polled.
     #[inline]
-    pub(crate) fn begin<'a>(
+    pub(crate) fn start_unguarded<'a>(
         &'a self,
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
     ) -> Result<WithCallId<GuardedCall<'a, ToolOutput>>, ToolError> {
-        let running = catch_result(|| self.tool.start(self.ready(arguments)?, cx))
+        let running = catch_result(|| self.tool.start(self.normalize_arguments(arguments)?, cx))
             .map_err(|error| error.of_tool(self.definition().name().to_string()))?;
         Ok(WithCallId::new(cx.call_id().clone(), GuardedCall::new(running)))
     }
@@ -285,9 +294,9 @@ impl Entry {
             let mut answer = None;
             let step = || -> Result<(), ToolError> {
                 if let Some(arguments) = arguments.take() {
-                    running.set(self.start(arguments, cx, guard)?);
+                    running.set(self.start_checked(arguments, cx, guard)?);
                 }
-                let polled = running.get_mut().ok_or_else(over)?.as_mut();
+                let polled = running.get_mut().ok_or_else(completed_error)?.as_mut();
                 if let Poll::Ready(result) = within_call(cx.call_id().clone(), || polled.poll(task)) {
                     answer = Some(result);
                     drop(running.take());
@@ -302,13 +311,13 @@ impl Entry {
                 (None, Ok(Err(error))) => Err(error),
                 (None, Err(panic)) => Err(panic.into()),
             };
-            Poll::Ready(self.hold(cx, result))
+            Poll::Ready(self.validate_result(cx, result))
         })
     }
 
     /// Adds the actions of the context to the result of an attempt and validates it against the output schema.
     #[inline]
-    pub(crate) fn hold(
+    pub(crate) fn validate_result(
         &self,
         cx: &ToolContext,
         result: Result<ToolOutput, ToolError>,
@@ -330,9 +339,9 @@ impl Entry {
 
     /// Brings `arguments` into the form that the tool decodes.
     #[inline]
-    fn ready<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
-        let Facts { only_decodes, holds_arguments, .. } = self.facts;
-        if only_decodes && holds_arguments && self.foreign.is_none() && !self.repairs() {
+    fn normalize_arguments<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ToolError> {
+        let ToolFacts { only_decodes, holds_arguments, .. } = self.facts;
+        if only_decodes && holds_arguments && self.foreign.is_none() && !self.repairs_arguments() {
             // Most tools: nothing is repaired, rewritten or validated before the tool decodes it.
             return Ok(arguments.lenient(self.lenience.coercion));
         }
@@ -341,28 +350,28 @@ impl Entry {
 
     /// Validates the call and returns its future.
     #[inline]
-    fn start<'a>(
+    fn start_checked<'a>(
         &'a self,
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
         guard: Guard,
     ) -> Result<BoxFuture<'a>, ToolError> {
         let (tool, metadata) = (&*self.tool, self.definition().metadata());
-        let ready = self.ready(arguments)?;
+        let ready = self.normalize_arguments(arguments)?;
         // The arguments are validated first, so that an invalid call costs no approval.
-        if let Err(refused) = guard.admits(metadata) {
+        if let Err(refused) = guard.check(metadata) {
             return tool.prepare(ready).and(Err(refused));
         }
         let running = tool.start(ready, cx)?;
         Ok(match metadata.timeout {
             None => running,
-            Some(limit) => Box::pin(within(limit, running)),
+            Some(limit) => Box::pin(run_with_timeout(limit, running)),
         })
     }
 }
 
 /// Returns a diagnostic for each check of `tool` that its calls do not answer. External calls are excluded.
-fn unanswered(tool: &dyn Tool, facts: &Facts) -> Vec<BuildDiagnostic> {
+fn unanswered_checks(tool: &dyn Tool, facts: &ToolFacts) -> Vec<BuildDiagnostic> {
     let (metadata, answers) = (facts.definition.metadata(), tool.checks());
     let sometimes = metadata.confirmation == Confirmation::Sometimes;
     let claims = [
@@ -378,12 +387,12 @@ fn unanswered(tool: &dyn Tool, facts: &Facts) -> Vec<BuildDiagnostic> {
 }
 
 /// The error of polling a completed call.
-fn over() -> ToolError {
+fn completed_error() -> ToolError {
     ToolError::new(ErrorKind::Unavailable, "the call has already completed")
 }
 
 /// The diagnostic of a provided value with a type that calls cannot have.
-fn unfit(facts: &Facts, misfit: &Misfit) -> BuildDiagnostic {
+fn misfit_diagnostic(facts: &ToolFacts, misfit: &Misfit) -> BuildDiagnostic {
     let (name, site) = (facts.definition.name().to_string(), facts.site);
     let Misfit { parameter, purpose, violation } = misfit;
     match purpose {
@@ -399,7 +408,7 @@ fn unfit(facts: &Facts, misfit: &Misfit) -> BuildDiagnostic {
 }
 
 /// Runs the future with the timeout `limit`.
-async fn within(limit: Duration, running: BoxFuture<'_>) -> Result<ToolOutput, ToolError> {
+async fn run_with_timeout(limit: Duration, running: BoxFuture<'_>) -> Result<ToolOutput, ToolError> {
     // There is no way to test for an enabled timer: without one, creating a timer panics.
     let running = GuardedCall::new(running);
     let timed = Handle::try_current().ok().and_then(|_| catch(|| timeout(limit, running)).ok());

@@ -13,15 +13,15 @@ impl Guard {
     /// Returns an error for tools that need a decision. Its text for the log names the Rust API; the text for the model
     /// does not.
     #[inline]
-    pub(super) fn admits(self, metadata: &Metadata) -> Result<(), ToolError> {
+    pub(super) fn check(self, metadata: &Metadata) -> Result<(), ToolError> {
         match (self, metadata.confirmation, metadata.permission) {
             (Self::Off, ..) | (Self::On, Confirmation::Never, false) => Ok(()),
-            _ => Self::refuses(metadata),
+            _ => Self::refusal(metadata),
         }
     }
 
     #[cold]
-    fn refuses(metadata: &Metadata) -> Result<(), ToolError> {
+    fn refusal(metadata: &Metadata) -> Result<(), ToolError> {
         let (needs, decision) = match (metadata.confirmation, metadata.permission) {
             (Confirmation::Never, _) => ("a permission check", "checked"),
             _ => ("confirmation", "confirmed"),

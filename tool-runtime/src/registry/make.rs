@@ -8,8 +8,8 @@ use std::{
 use tool_core::{Dependency, ProvidedValues, closest};
 
 use super::{
-    BuildDiagnostic, BuildError, OUTPUT_TOOL, Registry, RegistryBuilder, Terms, entry, reserved::refuse_tool,
-    source::Source,
+    BuildDiagnostic, BuildError, OUTPUT_TOOL, Registry, RegistryBuilder, RegistrySettings, entry,
+    reserved::refuse_tool, source::Source,
 };
 use crate::{arguments::Lenience, guard::catch};
 
@@ -21,7 +21,7 @@ pub(super) enum Values {
 }
 
 impl RegistryBuilder {
-    pub(super) fn make(self, values: Values) -> Result<Registry, BuildError> {
+    pub(super) fn build_with(self, values: Values) -> Result<Registry, BuildError> {
         let Self {
             sources,
             replacements,
@@ -36,17 +36,17 @@ impl RegistryBuilder {
             nothing_discovered,
         } = self;
         let lenience = Lenience { coercion: !strict, repair };
-        let mut by_name = named(sources);
-        for (name, replacement) in named(replacements) {
+        let mut by_name = group_by_name(sources);
+        for (name, replacement) in group_by_name(replacements) {
             match by_name.entry(name) {
                 Entry::Occupied(mut replaced) => drop(replaced.insert(replacement)),
                 // A reserved name is reported instead of the absence of a tool with that name.
-                Entry::Vacant(nothing) if nothing.key() == OUTPUT_TOOL => {
+                Entry::Vacant(vacant) if vacant.key() == OUTPUT_TOOL => {
                     let site = replacement.first().and_then(Source::site);
-                    diagnostics.push(BuildDiagnostic::ReservedName { name: nothing.into_key(), site });
+                    diagnostics.push(BuildDiagnostic::ReservedName { name: vacant.into_key(), site });
                 }
-                Entry::Vacant(nothing) => {
-                    diagnostics.push(BuildDiagnostic::NotReplaced { name: nothing.into_key() })
+                Entry::Vacant(vacant) => {
+                    diagnostics.push(BuildDiagnostic::NotReplaced { name: vacant.into_key() })
                 }
             }
         }
@@ -62,12 +62,12 @@ impl RegistryBuilder {
             diagnostics.push(BuildDiagnostic::NotLinked { name, similar });
         }
         let mut entries = Vec::with_capacity(by_name.len());
-        for (name, named) in by_name {
-            let [source] = named.as_slice() else {
+        for (name, same_name) in by_name {
+            let [source] = same_name.as_slice() else {
                 // Sorted for deterministic output.
-                let mut sites: Vec<_> = named.iter().map(Source::site).collect();
+                let mut sites: Vec<_> = same_name.iter().map(Source::site).collect();
                 sites.sort_unstable();
-                let raw_names: BTreeSet<_> = named.iter().map(Source::raw_name).collect();
+                let raw_names: BTreeSet<_> = same_name.iter().map(Source::raw_name).collect();
                 diagnostics.push(match raw_names.len() {
                     0 | 1 => BuildDiagnostic::Duplicate { name, sites },
                     _ => BuildDiagnostic::ForeignClash { name, raw_names: raw_names.into_iter().collect() },
@@ -75,7 +75,7 @@ impl RegistryBuilder {
                 continue;
             };
             let values = (values == Values::Required).then_some((&provided, &*per_run));
-            let outcome = catch(|| made(&name, source, values, lenience, &mut diagnostics));
+            let outcome = catch(|| compile_source(&name, source, values, lenience, &mut diagnostics));
             match outcome {
                 Ok(entry) => entries.extend(entry),
                 Err(panic) => {
@@ -87,19 +87,20 @@ impl RegistryBuilder {
         if !diagnostics.is_empty() {
             return Err(BuildError { diagnostics });
         }
-        let terms = Terms { provided: Arc::new(provided), per_run, lenience, nothing_discovered };
+        let settings =
+            RegistrySettings { provided: Arc::new(provided), per_run, lenience, nothing_discovered };
         let entries = entries.into_iter().map(Arc::new).collect();
-        Ok(Registry::assemble(entries, Arc::new(terms), request_hooks, None, false))
+        Ok(Registry::from_entries(entries, Arc::new(settings), request_hooks, None, false))
     }
 }
 
 /// Groups the sources by name; a definition that was added several times is kept once.
-fn named(sources: Vec<Source>) -> BTreeMap<String, Vec<Source>> {
+fn group_by_name(sources: Vec<Source>) -> BTreeMap<String, Vec<Source>> {
     let mut by_name: BTreeMap<String, Vec<Source>> = BTreeMap::new();
     for source in sources {
-        let named = by_name.entry(source.name()).or_default();
-        if !named.iter().any(|other| other.is(&source)) {
-            named.push(source);
+        let same_name = by_name.entry(source.name()).or_default();
+        if !same_name.iter().any(|other| other.is_same_definition(&source)) {
+            same_name.push(source);
         }
     }
     by_name
@@ -107,7 +108,7 @@ fn named(sources: Vec<Source>) -> BTreeMap<String, Vec<Source>> {
 
 /// Creates a tool and compiles its schemas; if `values` are given, its dependencies must be among them. All
 /// diagnostics are added to `diagnostics`.
-fn made(
+fn compile_source(
     name: &str,
     source: &Source,
     values: Option<(&ProvidedValues, &[Dependency])>,
@@ -126,7 +127,7 @@ fn made(
                 diagnostics.extend(refuse_tool(&facts));
             }
             if let Some((provided, per_run)) = values {
-                facts.missing(&[provided], per_run, diagnostics);
+                facts.report_missing_values(&[provided], per_run, diagnostics);
             }
             entry::Entry::new(tool, facts, lenience, diagnostics)
         }

@@ -52,7 +52,7 @@ pub use self::{
 };
 pub(crate) use self::{
     available::Origins,
-    entry::{Entry, Facts},
+    entry::{Entry, ToolFacts},
     reserved::refuse_set,
 };
 use crate::{
@@ -94,7 +94,7 @@ struct Inner {
     /// The program's provided values, and `AvailableTools`.
     provided: Arc<ProvidedValues>,
     by_name: HashMap<ToolName, usize, FixedState>,
-    terms: Arc<Terms>,
+    settings: Arc<RegistrySettings>,
     diagnostics: Vec<Diagnostic>,
     /// The definitions as JSON.
     json: OnceLock<Box<str>>,
@@ -111,7 +111,7 @@ struct Inner {
 }
 
 /// Settings of all tools of a registry.
-struct Terms {
+struct RegistrySettings {
     provided: Arc<ProvidedValues>,
     per_run: Vec<Dependency>,
     lenience: Lenience,
@@ -146,16 +146,20 @@ impl Registry {
     /// Creates an empty registry with default settings.
     pub(crate) fn none() -> Self {
         let lenience = Lenience { coercion: true, repair: Repair::default() };
-        let terms =
-            Terms { provided: Arc::default(), per_run: Vec::new(), lenience, nothing_discovered: false };
-        Self::assemble(Vec::new(), Arc::new(terms), Vec::new(), None, false)
+        let settings = RegistrySettings {
+            provided: Arc::default(),
+            per_run: Vec::new(),
+            lenience,
+            nothing_discovered: false,
+        };
+        Self::from_entries(Vec::new(), Arc::new(settings), Vec::new(), None, false)
     }
 
     /// Creates a registry of `entries`, which are sorted by name; `hides_secret` is `true` if a tool that was
     /// filtered out has a secret parameter.
-    fn assemble(
+    fn from_entries(
         entries: Vec<Arc<Entry>>,
-        terms: Arc<Terms>,
+        settings: Arc<RegistrySettings>,
         request_hooks: Vec<SharedRequestHook>,
         origins: Option<Arc<Origins>>,
         hides_secret: bool,
@@ -163,15 +167,15 @@ impl Registry {
         let definitions: Vec<_> = entries.iter().map(|entry| entry.definition().clone()).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
         let aborts = cfg!(panic = "abort").then(diagnostic::panics_abort);
-        let undiscovered = terms.nothing_discovered.then(diagnostic::nothing_discovered);
+        let undiscovered = settings.nothing_discovered.then(diagnostic::nothing_discovered);
         let undescribed = definitions.iter().filter_map(diagnostic::undescribed);
         let retried_blindly = entries.iter().filter_map(|entry| diagnostic::retried_blindly(entry));
         let warnings = aborts.into_iter().chain(undiscovered).chain(undescribed);
         let diagnostics = warnings.chain(retried_blindly).collect();
-        let repairs = entries.iter().any(|entry| entry.repairs());
+        let repairs = entries.iter().any(|entry| entry.repairs_arguments());
         let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
         let available = Arc::new(AvailableTools::new(definitions, origins));
-        let mut provided = ProvidedValues::clone(&terms.provided);
+        let mut provided = ProvidedValues::clone(&settings.provided);
         provided.insert(Arc::clone(&available));
         Self {
             inner: Arc::new(Inner {
@@ -179,7 +183,7 @@ impl Registry {
                 available,
                 provided: Arc::new(provided),
                 by_name,
-                terms,
+                settings,
                 diagnostics,
                 json: OnceLock::new(),
                 content_hash: OnceLock::new(),
@@ -239,7 +243,7 @@ impl Registry {
     /// Returns an error that [is "not found"](tool_core::ErrorKind::is_not_found), with close names, if there is no such
     /// tool.
     pub fn lookup(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolError> {
-        self.require(name).map(Entry::tool)
+        self.entry_or_error(name).map(Entry::tool)
     }
 
     /// Returns a weak handle that identifies this registry.
@@ -290,7 +294,7 @@ impl Registry {
 
     /// Returns `true` if the arguments of some tool are [repaired](super::schema::Repair).
     #[must_use]
-    pub fn repairs(&self) -> bool {
+    pub fn repairs_arguments(&self) -> bool {
         self.inner.repairs
     }
 
@@ -299,17 +303,17 @@ impl Registry {
         self.inner.has_secret
     }
 
-    fn require(&self, name: &str) -> Result<&Entry, ToolError> {
-        self.entry(name).ok_or_else(|| self.unknown(name))
+    fn entry_or_error(&self, name: &str) -> Result<&Entry, ToolError> {
+        self.entry(name).ok_or_else(|| self.unknown_tool_error(name))
     }
 
     #[cold]
-    pub(crate) fn unknown(&self, name: &str) -> ToolError {
-        const LONGEST: usize = 160;
+    pub(crate) fn unknown_tool_error(&self, name: &str) -> ToolError {
+        const MAX_NAME_CHARS: usize = 160;
         let mut shown = String::new();
-        for (at, word) in name.split_whitespace().take(LONGEST).enumerate() {
+        for (at, word) in name.split_whitespace().take(MAX_NAME_CHARS).enumerate() {
             let blank = (at > 0).then_some(' ');
-            let room = LONGEST.saturating_sub(shown.chars().count());
+            let room = MAX_NAME_CHARS.saturating_sub(shown.chars().count());
             shown.extend(blank.into_iter().chain(word.chars()).take(room));
         }
         shown.truncate(shown.trim_end().len());

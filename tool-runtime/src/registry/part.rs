@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tool_core::{ProvidedValues, SharedRequestHook, Tool, ToolError};
 
 use super::{
-    BuildDiagnostic, BuildError, Entry, Facts, OUTPUT_TOOL, Origins, Registry, Terms,
+    BuildDiagnostic, BuildError, Entry, OUTPUT_TOOL, Origins, Registry, RegistrySettings, ToolFacts,
     reserved::{refuse_output_tool, refuse_tool},
 };
 use crate::{
@@ -41,7 +41,7 @@ impl Registry {
             let name = name.as_ref();
             match self.inner.by_name.get(name).and_then(|at| self.inner.entries.get(*at)) {
                 Some(entry) => drop(found.insert(entry.definition().name(), Arc::clone(entry))),
-                None => unknown.push(self.unknown(name)),
+                None => unknown.push(self.unknown_tool_error(name)),
             }
         }
         (self.of(found.into_values().collect()), unknown)
@@ -93,12 +93,12 @@ impl Registry {
 
     /// Returns a registry of some `entries` of this one, sorted by name.
     pub(crate) fn of(&self, entries: Vec<Arc<Entry>>) -> Self {
-        self.remade(entries, Arc::clone(&self.inner.terms))
+        self.with_entries(entries, Arc::clone(&self.inner.settings))
     }
 
-    fn remade(&self, entries: Vec<Arc<Entry>>, terms: Arc<Terms>) -> Self {
+    fn with_entries(&self, entries: Vec<Arc<Entry>>, settings: Arc<RegistrySettings>) -> Self {
         let (hooks, origins) = (self.request_hooks().to_vec(), self.inner.available.origins().cloned());
-        Self::assemble(entries, terms, hooks, origins, self.has_secret())
+        Self::from_entries(entries, settings, hooks, origins, self.has_secret())
     }
 
     /// Returns a registry of `entries`, sorted by name, with the settings of this one and more request hooks;
@@ -111,25 +111,25 @@ impl Registry {
         hides_secret: bool,
     ) -> Self {
         let hooks = [self.request_hooks(), hooks].concat();
-        let (terms, hides_secret) = (Arc::clone(&self.inner.terms), hides_secret || self.has_secret());
-        Self::assemble(entries, terms, hooks, Some(Arc::new(origins)), hides_secret)
+        let (settings, hides_secret) = (Arc::clone(&self.inner.settings), hides_secret || self.has_secret());
+        Self::from_entries(entries, settings, hooks, Some(Arc::new(origins)), hides_secret)
     }
 
     /// Returns the same tools with another lenience, where they have none of their own.
     pub(crate) fn with_lenience(&self, coercion: Option<bool>, repair: Option<Repair>) -> Self {
-        let Terms { provided, per_run, lenience, nothing_discovered } = &*self.inner.terms;
+        let RegistrySettings { provided, per_run, lenience, nothing_discovered } = &*self.inner.settings;
         let lenience = Lenience {
             coercion: coercion.unwrap_or(lenience.coercion),
             repair: repair.unwrap_or(lenience.repair),
         };
-        let terms = Terms {
+        let settings = RegistrySettings {
             provided: Arc::clone(provided),
             per_run: per_run.clone(),
             lenience,
             nothing_discovered: *nothing_discovered,
         };
         let entries = self.inner.entries.iter().map(|it| Arc::new(it.with_lenience(coercion, repair)));
-        self.remade(entries.collect(), Arc::new(terms))
+        self.with_entries(entries.collect(), Arc::new(settings))
     }
 
     pub(crate) fn entries(&self) -> &[Arc<Entry>] {
@@ -149,16 +149,17 @@ impl Registry {
     fn compile_unless(
         &self,
         tool: &Arc<dyn Tool>,
-        refuse: impl FnOnce(&Facts) -> Option<BuildDiagnostic>,
+        refuse: impl FnOnce(&ToolFacts) -> Option<BuildDiagnostic>,
     ) -> Result<Arc<Entry>, BuildError> {
         let unusable = |diagnostic| BuildError { diagnostics: vec![diagnostic] };
-        let facts = Facts::of(&**tool).map_err(|message| unusable(BuildDiagnostic::nameless(message)))?;
+        let facts =
+            ToolFacts::of(&**tool).map_err(|message| unusable(BuildDiagnostic::of_unnamed_tool(message)))?;
         if let Some(diagnostic) = refuse(&facts) {
             return Err(unusable(diagnostic));
         }
         let (name, site) = (facts.definition.name().clone(), facts.site);
         let mut diagnostics = Vec::new();
-        let lenience = self.inner.terms.lenience;
+        let lenience = self.inner.settings.lenience;
         match catch(|| Entry::new(Arc::clone(tool), facts, lenience, &mut diagnostics)) {
             Ok(Some(entry)) if diagnostics.is_empty() => return Ok(Arc::new(entry)),
             Ok(_) => {}
@@ -172,9 +173,13 @@ impl Registry {
 
     /// Returns a diagnostic for each dependency of `entry` that neither the program nor the run's `provided`
     /// values satisfy.
-    pub(crate) fn missing(&self, entry: &Entry, provided: &ProvidedValues) -> Vec<BuildDiagnostic> {
+    pub(crate) fn missing_values(&self, entry: &Entry, provided: &ProvidedValues) -> Vec<BuildDiagnostic> {
         let mut diagnostics = Vec::new();
-        entry.facts().missing(&[self.provided(), provided], &self.inner.terms.per_run, &mut diagnostics);
+        entry.facts().report_missing_values(
+            &[self.provided(), provided],
+            &self.inner.settings.per_run,
+            &mut diagnostics,
+        );
         diagnostics
     }
 }

@@ -2,7 +2,7 @@
 
 use tool_core::ToolName;
 
-use super::{BuildDiagnostic, Facts};
+use super::{BuildDiagnostic, ToolFacts};
 
 /// The name of the tool by which a model submits its final, structured output. It is reserved for the tool of
 /// [`RegistryBuilder::output_tool`](crate::registry::RegistryBuilder::output_tool) or
@@ -13,7 +13,7 @@ pub const OUTPUT_TOOL: &str = "submit_output";
 pub const RESERVED_SETS: [&str; 2] = ["builtin", "user"];
 
 /// Rejects a tool with a reserved name or toolset.
-pub(super) fn refuse_tool(tool: &Facts) -> Option<BuildDiagnostic> {
+pub(super) fn refuse_tool(tool: &ToolFacts) -> Option<BuildDiagnostic> {
     let definition = &tool.definition;
     let name = definition.name();
     if *name == *OUTPUT_TOOL {

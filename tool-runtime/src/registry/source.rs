@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use tool_core::{Method, Registration, SchemaError, SourceLocation, Tool};
 
-use super::Facts;
+use super::ToolFacts;
 
 /// The source of a tool. The tool is created when the registry is built, so that all mistakes are reported
 /// then.
 pub(super) enum Source {
     Registration(Registration),
     Method(Method),
-    Tool(Given),
-    OutputTool(Given),
+    Tool(AddedTool),
+    OutputTool(AddedTool),
 }
 
 /// A tool value, and its facts at the time when it was added.
 #[derive(Clone)]
-pub(super) struct Given {
+pub(super) struct AddedTool {
     pub(super) tool: Arc<dyn Tool>,
-    pub(super) facts: Facts,
+    pub(super) facts: ToolFacts,
 }
 
 impl Source {
@@ -55,15 +55,15 @@ impl Source {
     }
 
     /// Returns the facts of `tool`, which this source created.
-    pub(super) fn facts(&self, tool: &dyn Tool) -> Result<Facts, String> {
+    pub(super) fn facts(&self, tool: &dyn Tool) -> Result<ToolFacts, String> {
         match self {
             Self::Tool(it) | Self::OutputTool(it) => Ok(it.facts.clone()),
-            _ => Facts::of(tool),
+            _ => ToolFacts::of(tool),
         }
     }
 
     /// Returns `true` if both are the same definition, which may be added several times.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(super) fn is_same_definition(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Registration(one), Self::Registration(other)) => one.is(other),
             (Self::Tool(one), Self::Tool(other)) => Arc::ptr_eq(&one.tool, &other.tool),

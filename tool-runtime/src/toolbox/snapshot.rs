@@ -167,7 +167,7 @@ impl Gathering<'_> {
             }
             return;
         }
-        let missing = self.base.missing(entry, self.run.provided());
+        let missing = self.base.missing_values(entry, self.run.provided());
         if !missing.is_empty() {
             return self.unusable(missing, origin);
         }
