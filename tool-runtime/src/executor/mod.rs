@@ -25,6 +25,7 @@
 
 mod admission;
 mod attempt_stats;
+mod attempts;
 mod attributes;
 mod batch;
 mod build;
