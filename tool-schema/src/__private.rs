@@ -11,12 +11,15 @@ pub use crate::{
     pointer::push_step,
     schema::{
         ALIASES, Closing, Example, FILLS, Flat, Given, Limits, Plain, Purpose, ResolvedPointer, Row,
-        ValueTypes, canonical_output, has_type, input_generator, list_of, output_generator, pointer_steps,
-        with_definitions, without_null,
+        ValueTypes, canonical_output, pointer_steps,
     },
     serialize::to_string as json_text,
     stored::{FormatVersion, present},
-    validator::Validator,
+};
+
+#[cfg(feature = "schemars")]
+pub use crate::schema::{
+    has_type, input_generator, list_of, output_generator, with_definitions, without_null,
 };
 
 /// Helpers for another validator than plans: texts of violations, locations, and resolution of references.

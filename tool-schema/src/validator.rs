@@ -8,35 +8,50 @@ use crate::{
 
 /// A compiled schema of any supported draft.
 ///
-/// It is a [`Plan`] where that supports all keywords of the schema, and otherwise the validator of `jsonschema`, if the feature
-/// `foreign-schemas` is on. Nothing is fetched, and neither a schema nor a value exhausts the stack or the time.
+/// The built-in validator ([`Plan`]) is used where it supports all keywords of the schema; otherwise, with the feature
+/// `foreign-schemas`, the crate `jsonschema`. Nothing is fetched, and neither a schema nor a value exhausts the stack or the time.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_schema::Validator;
+///
+/// let validator = Validator::compile(&json!({ "type": "object", "required": ["id"] })).unwrap();
+/// assert!(validator.violations(&json!({ "id": 1 })).is_empty());
+/// let violations = validator.violations(&json!({}));
+/// assert_eq!(violations.to_string(), "/id: expected a value, got nothing");
+/// ```
 #[derive(Debug)]
-pub enum Validator {
-    /// The built-in validator.
+pub struct Validator(Compiled);
+
+#[derive(Debug)]
+enum Compiled {
     Plan(Plan),
-    /// The validator of `jsonschema`.
     Foreign(Foreign),
 }
 
 impl Validator {
-    /// Compiles `schema`.
+    /// Compiles `schema`, of draft 2020-12 unless `$schema` names another one.
     ///
     /// # Errors
     ///
     /// Returns the mistakes of the schema, and the keywords that only the feature `foreign-schemas` supports.
     pub fn compile(schema: &Value) -> Result<Self, Vec<String>> {
         match Plan::compile(schema) {
-            Ok(plan) => Ok(Self::Plan(plan)),
-            Err(problems) => Foreign::instead_of(&problems, schema).map(Self::Foreign),
+            Ok(plan) => Ok(Self(Compiled::Plan(plan))),
+            Err(problems) => {
+                Foreign::instead_of(&problems, schema).map(|foreign| Self(Compiled::Foreign(foreign)))
+            }
         }
     }
 
     /// Returns the violations of `value`, in document order; empty if and only if the value is valid.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Violations {
-        match self {
-            Self::Plan(plan) => plan.violations(value),
-            Self::Foreign(foreign) => foreign.violations(value),
+        match &self.0 {
+            Compiled::Plan(plan) => plan.violations(value),
+            Compiled::Foreign(foreign) => foreign.violations(value),
         }
     }
 }

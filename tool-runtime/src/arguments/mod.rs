@@ -6,10 +6,10 @@ use std::fmt;
 
 use serde_json::Value;
 use tool_core::{
-    __private::words::beginning, ArgumentError, Arguments, Correction, CorrectionRule, ErrorKind,
-    OutputSchema, PrepareArguments, Tool, ToolDefinition, ToolError, ToolOutput, Violation, Violations,
+    ArgumentError, Arguments, Correction, ErrorKind, OutputSchema, PrepareArguments, Tool, ToolDefinition,
+    ToolError, ToolOutput, Violation, Violations,
 };
-pub(crate) use tool_schema::__private::{Foreign, Validator};
+pub(crate) use tool_schema::{__private::Foreign, Validator};
 pub use tool_schema::{MAX_REPAIR_BYTES, RepairOutcome, recover};
 
 pub use self::repair::Repair;
@@ -85,33 +85,13 @@ pub(crate) fn repaired(
 ) -> Result<Option<(String, Correction)>, ToolError> {
     let recovery = recover(arguments.as_str());
     let read_only = definition.metadata().read_only == Some(true);
-    let (why, what) = match &recovery {
-        RepairOutcome::Strict(_) => return Ok(None),
-        RepairOutcome::Repaired { text, .. } if repair.permits(read_only, &recovery) => {
-            let (from, to) = (shortened(arguments.as_str()), shortened(text));
-            let correction = Correction::new("", from, to, CorrectionRule::Repaired);
-            return Ok(Some((text.clone(), correction)));
-        }
-        RepairOutcome::Repaired { error, .. } => {
-            (error, "is not JSON, and the tool is not read-only".to_owned())
-        }
-        RepairOutcome::Partial { error, .. } => (error, "was cut off".to_owned()),
-        RepairOutcome::Invalid { error, reason, .. } => {
-            (error, format!("is not JSON, and cannot be repaired: {reason}"))
-        }
-        _ => return Err(ArgumentError::not_json(arguments.as_str()).into()),
-    };
-    let violation = Violation::new("", "a JSON object", format!("text that {what} ({why})"));
-    Err(ArgumentError::syntax(violation).into())
-}
-
-/// Returns the beginning of a text, with a note about the rest.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 200;
-    match beginning(text, LONGEST) {
-        Some(start) => format!("{start}… ({} bytes)", text.len()),
-        None => text.to_owned(),
+    if let RepairOutcome::Repaired { error, .. } = &recovery
+        && !repair.permits(read_only, &recovery)
+    {
+        let received = format!("text that is not JSON, and the tool is not read-only ({error})");
+        return Err(ArgumentError::syntax(Violation::new("", "a JSON object", received)).into());
     }
+    Ok(recovery.into_correction(arguments.as_str())?)
 }
 
 fn held<'a>(

@@ -19,7 +19,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use self::{cursor::Cursor, doubt::Doubt};
-use crate::arguments::plan::words::beginning;
+use crate::{
+    ArgumentError, Arguments, Correction, CorrectionRule, Violation, arguments::plan::words::beginning,
+};
 
 /// The maximum length in bytes of a text that [`recover`] repairs: 1 MiB.
 pub const MAX_REPAIR_BYTES: usize = 1 << 20;
@@ -92,6 +94,63 @@ impl RepairOutcome<'_> {
                 Some(format!("the arguments are not valid JSON ({error}) and were not repaired: {reason}"))
             }
         }
+    }
+
+    /// Returns the repaired text and the correction that describes the repair of `received`; `None` if that is valid JSON.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text was cut off or is ambiguous.
+    #[doc(hidden)]
+    pub fn into_correction(self, received: &str) -> Result<Option<(String, Correction)>, ArgumentError> {
+        let (error, problem) = match self {
+            Self::Strict(_) => return Ok(None),
+            Self::Repaired { text, .. } => {
+                let (from, to) = (excerpt(received), excerpt(&text));
+                return Ok(Some((text, Correction::new("", from, to, CorrectionRule::Repaired))));
+            }
+            Self::Partial { error, .. } => (error, "was cut off".to_owned()),
+            Self::Invalid { error, reason, .. } => {
+                (error, format!("is not JSON, and cannot be repaired: {reason}"))
+            }
+        };
+        let received = format!("text that {problem} ({error})");
+        Err(ArgumentError::syntax(Violation::new("", "a JSON object", received)))
+    }
+}
+
+impl<'a> Arguments<'a> {
+    /// Repairs text that is not valid JSON, as [`recover`] does. The repair is one of the [`corrections`](Self::corrections).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text was cut off, or if it is ambiguous.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_schema::Arguments;
+    ///
+    /// let arguments = Arguments::from("{city: 'Oslo'}").repaired()?;
+    /// assert_eq!(arguments.as_str(), r#"{"city":"Oslo"}"#);
+    /// assert_eq!(arguments.corrections().len(), 1);
+    /// assert!(Arguments::from(r#"{"city":"Os"#).repaired().is_err());
+    /// # Ok::<(), tool_schema::ArgumentError>(())
+    /// ```
+    pub fn repaired(self) -> Result<Self, ArgumentError> {
+        match recover(self.as_str()).into_correction(self.as_str())? {
+            None => Ok(self),
+            Some((text, correction)) => Ok(self.corrected(text, vec![correction])),
+        }
+    }
+}
+
+/// Returns the beginning of a text in a correction, with a note about the rest.
+fn excerpt(text: &str) -> String {
+    const MAX_CHARS: usize = 200;
+    match beginning(text, MAX_CHARS) {
+        Some(start) => format!("{start}… ({} bytes)", text.len()),
+        None => text.to_owned(),
     }
 }
 

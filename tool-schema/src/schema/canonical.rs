@@ -1,6 +1,5 @@
 //! The canonical form of schemas.
 
-use schemars::Schema;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -117,10 +116,10 @@ fn optional_properties(schema: &mut Map<String, Value>) {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, property) in properties.into_iter().flatten() {
         if !names.iter().any(|it| it.as_str() == Some(name))
-            && let Ok(property) = <&mut Schema>::try_from(property)
+            && let Some(property) = property.as_object_mut()
         {
             // A nullable property usually treats absence as `null`.
-            if without_null(&mut *property) || property.get("default").is_some() {
+            if remove_null(property) || property.get("default").is_some() {
                 forget_unknown_default(property);
             }
         }
@@ -131,15 +130,14 @@ fn optional_properties(schema: &mut Map<String, Value>) {
 }
 
 /// Removes the mark that the property of `schema` has an unknown default.
-fn forget_unknown_default(schema: &mut Schema) {
+fn forget_unknown_default(schema: &mut Map<String, Value>) {
     if schema.get(FILLS) == Some(&Value::Bool(false)) {
-        schema.remove(FILLS);
+        schema.shift_remove(FILLS);
     }
 }
 
 /// Removes `null` from the types of `schema` if another type remains; returns `true` if it was present.
-pub fn without_null(schema: &mut Schema) -> bool {
-    let Some(schema) = schema.as_object_mut() else { return false };
+pub(super) fn remove_null(schema: &mut Map<String, Value>) -> bool {
     let mut was_there = schema.get("default").is_some_and(Value::is_null);
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         if types.len() > 1 {

@@ -5,6 +5,8 @@
 
 mod aliases;
 mod canonical;
+#[cfg(feature = "schemars")]
+mod derived;
 
 mod entries;
 mod enums;
@@ -32,15 +34,19 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+#[cfg(feature = "schemars")]
+#[doc(hidden)]
+pub use self::derived::{
+    has_type, input_generator, list_of, output_generator, with_definitions, without_null,
+};
 pub use self::output::OutputSchema;
 #[doc(hidden)]
 pub use self::{
     aliases::{ALIASES, FILLS},
-    canonical::{Closing, canonical_output, without_null},
+    canonical::{Closing, canonical_output},
     example_text::Example,
     flat::{Flat, Row},
     given::{Given, Misfit, Purpose},
@@ -150,17 +156,6 @@ impl InputSchema {
         let (plan, example) = (OnceLock::new(), OnceLock::new());
         let (form, with_aliases, given) = (Form::Flat(flat), None, Vec::new());
         Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) }
-    }
-
-    /// Creates the canonical schema of `T`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `T` is not serialised as a JSON object.
-    pub fn of<T: JsonSchema>() -> Result<Self, SchemaError> {
-        let mut generator = input_generator();
-        let schema = generator.subschema_for::<T>();
-        Self::canonical(with_definitions(schema.to_value(), generator), Closing::Closed, Vec::new())
     }
 
     #[doc(hidden)]
@@ -361,15 +356,6 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Returns `true` if `schema` permits this type, alone or among others.
-pub fn has_type(schema: &Schema, name: &str) -> bool {
-    match schema.get("type") {
-        Some(Value::String(only)) => only == name,
-        Some(Value::Array(types)) => types.iter().any(|it| it == name),
-        _ => false,
-    }
-}
-
 fn check_root(schema: &Value) -> Result<(), SchemaError> {
     let Some(root) = schema.as_object() else {
         return Err(SchemaError::new(format!("the schema of arguments must be an object, not {schema}")));
@@ -381,37 +367,4 @@ fn check_root(schema: &Value) -> Result<(), SchemaError> {
             "the arguments of a tool are an object; this schema says `\"type\": {other}`. Put the value into a struct"
         ))),
     }
-}
-
-fn settings() -> SchemaSettings {
-    SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    })
-}
-
-/// Creates a generator of schemas of arguments.
-pub fn input_generator() -> SchemaGenerator {
-    settings().into_generator()
-}
-
-/// Creates a generator of schemas of results.
-pub fn output_generator() -> SchemaGenerator {
-    settings().for_serialize().into_generator()
-}
-
-/// Adds the definitions that `generator` collected to `root`.
-pub fn with_definitions(mut root: Value, mut generator: SchemaGenerator) -> Value {
-    let definitions = generator.take_definitions(true);
-    if let (Some(root), false) = (root.as_object_mut(), definitions.is_empty()) {
-        root.insert("$defs".to_owned(), Value::Object(definitions));
-    }
-    root
-}
-
-/// Returns the schema of a list of `item`.
-pub fn list_of(item: Schema) -> Schema {
-    let mut list = schemars::json_schema!({ "type": "array" });
-    list.insert("items".to_owned(), json!(item));
-    list
 }

@@ -5,11 +5,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Plain, SchemaError, canonical_output, output_generator, with_definitions};
+use super::{Plain, SchemaError};
 
 /// The schema of a tool's results: a JSON Schema with any root.
 #[derive(Clone)]
@@ -74,14 +73,6 @@ impl OutputSchema {
     pub fn deferred(make: impl FnOnce() -> Value + Send + 'static) -> Self {
         let make: MakeSchema = Box::new(make);
         Self { form: OutputForm::Deferred(Arc::new(LazyLock::new(make))), is_promise: false }
-    }
-
-    /// Creates the canonical schema of the serialised form of `T`.
-    #[must_use]
-    pub fn of<T: JsonSchema>() -> Self {
-        let mut generator = output_generator();
-        let schema = generator.subschema_for::<T>();
-        Self::derived(canonical_output(with_definitions(schema.to_value(), generator)))
     }
 
     /// Returns the schema as JSON.

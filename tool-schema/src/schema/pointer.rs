@@ -257,7 +257,7 @@ fn is_compound(schema: &Map<String, Value>) -> bool {
     !schema.contains_key("type") || has_type(schema, "object") || has_type(schema, "array")
 }
 
-fn has_type(schema: &Map<String, Value>, name: &str) -> bool {
+pub(super) fn has_type(schema: &Map<String, Value>, name: &str) -> bool {
     match schema.get("type") {
         None => false,
         Some(Value::Array(types)) => types.iter().any(|it| it == name),

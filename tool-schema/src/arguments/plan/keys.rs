@@ -4,9 +4,6 @@
 //! deserializer of its key records the type that refused it. A type that refuses one name may accept another; only a
 //! type that accepts no string at all is reported.
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
 use super::{
     Plan, Take,
     decode::{RefusedKey, Source},
@@ -14,16 +11,6 @@ use super::{
 use crate::{InputSchema, SchemaError, guard::catch, pointer::push_step, schema::MapPath};
 
 impl InputSchema {
-    /// Creates the canonical schema of `T`, for a tool whose arguments are decoded as a `T`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `T` is not serialised as a JSON object, or contains a map that can never have an entry.
-    #[doc(hidden)]
-    pub fn of_decoded<T: DeserializeOwned + JsonSchema>() -> Result<Self, SchemaError> {
-        Self::of::<T>()?.with_readable_keys(|source, _| T::deserialize(source).map(drop))
-    }
-
     /// Rejects a schema with a map that can never have an entry, because its keys are of a type that cannot be read from
     /// a string. `take` decodes the arguments, and may be called several times.
     ///

@@ -1,5 +1,6 @@
 //! Reading arguments by a plan: one pass for valid arguments, and a second, slower one that reports violations.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
@@ -37,6 +38,46 @@ pub trait Take: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<()
 impl<F: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal>> Take for F {}
 
 impl Plan {
+    /// Validates `arguments` and decodes them as a `T` in the same pass.
+    ///
+    /// Afterwards, `arguments` contain the text that was decoded, and its corrections.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with all violations of the schema, or the error of `T`'s deserializer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// use serde_json::json;
+    /// use tool_schema::{Arguments, Plan};
+    ///
+    /// #[derive(Debug, PartialEq, Deserialize)]
+    /// struct Forecast {
+    ///     days: u8,
+    /// }
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "days": { "type": "integer", "maximum": 14 } } });
+    /// let plan = Plan::compile(&schema).unwrap();
+    /// let mut arguments = Arguments::from(r#"{ "days": "3" }"#).lenient(true);
+    /// assert_eq!(plan.decode::<Forecast>(&mut arguments)?, Forecast { days: 3 });
+    /// assert_eq!(arguments.corrections()[0].to_string(), r#"/days: read "3" as 3"#);
+    ///
+    /// let error = plan.decode::<Forecast>(&mut r#"{ "days": 15 }"#.into()).unwrap_err();
+    /// assert_eq!(error.violations()[0].to_string(), "/days: expected at most 14, got 15");
+    /// # Ok::<(), tool_schema::ArgumentError>(())
+    /// ```
+    pub fn decode<T: DeserializeOwned>(&self, arguments: &mut Arguments<'_>) -> Result<T, ArgumentError> {
+        let mut value = None;
+        self.read(arguments, |source, _| {
+            value = Some(T::deserialize(source)?);
+            Ok(())
+        })?;
+        let nothing = || Violation::new("", "a value", "nothing");
+        value.ok_or_else(|| ArgumentError::new(nothing(), arguments.as_str()))
+    }
+
     /// Reads `arguments` with `take`; afterwards they contain the text that was read.
     ///
     /// # Errors
