@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::{JsonSchema, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_core::{InputSchema, OutputSchema};
+use tool_schema::{InputSchema, OutputSchema};
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]

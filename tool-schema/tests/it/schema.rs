@@ -6,7 +6,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_core::{InputSchema, OutputSchema};
+use tool_schema::{InputSchema, OutputSchema};
 
 /// Compares the canonical schema of `T` with its golden file.
 fn golden<T: JsonSchema>(name: &str) -> Value {
@@ -350,7 +350,7 @@ fn smallest(properties: Value, required: Value) -> Option<Value> {
         "node": { "properties": { "next": { "$ref": "#/$defs/node" } }, "required": ["next"] },
         "leaf": { "const": 7 },
     } });
-    let schema = tool_core::InputSchema::new(schema).unwrap();
+    let schema = tool_schema::InputSchema::new(schema).unwrap();
     let example = schema.example().cloned();
     assert!(example.iter().all(|it| schema.plan().unwrap().admits(it)));
     example

@@ -1,12 +1,12 @@
 //! JSON pointers to arguments.
 
 use serde_json::{Value, json};
-use tool_core::InputSchema;
+use tool_schema::InputSchema;
 
 /// Returns the places that `pointer` resolves to, with a `!` after places with a default.
 fn places(schema: &Value, pointer: &str) -> Vec<String> {
     let schema = InputSchema::own(schema.clone()).unwrap();
-    let written = |place: tool_core::__private::ResolvedPointer| {
+    let written = |place: tool_schema::__private::ResolvedPointer| {
         format!("{}{}", place.steps.join("/"), if place.defaults.last() == Some(&true) { "!" } else { "" })
     };
     schema.resolve_pointer(pointer).into_iter().map(written).collect()

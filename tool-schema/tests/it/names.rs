@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool_core::{InputSchema, OutputSchema, Plan};
+use tool_schema::{InputSchema, OutputSchema, Plan};
 
 fn schema<T: JsonSchema>() -> Value {
     InputSchema::of::<T>().unwrap().as_value().clone()

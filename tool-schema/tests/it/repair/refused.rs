@@ -1,6 +1,6 @@
 //! F18: ambiguous texts are refused and kept unchanged.
 
-use tool_runtime::schema::{MAX_REPAIR_BYTES, RepairOutcome, recover};
+use tool_schema::{MAX_REPAIR_BYTES, RepairOutcome, recover};
 
 use super::{refused, repaired};
 

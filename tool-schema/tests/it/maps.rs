@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, num::NonZeroU8};
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use tool_core::{InputSchema, Plan};
+use tool_schema::{InputSchema, Plan};
 
 fn schema<T: JsonSchema>() -> Value {
     InputSchema::of::<T>().unwrap().as_value().clone()

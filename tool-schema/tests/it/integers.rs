@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tool_core::InputSchema;
+use tool_schema::InputSchema;
 
 // B18: a bound that is not an integer still limits an integer.
 #[test]

@@ -7,7 +7,7 @@ use proptest::{
     test_runner::Config,
 };
 use serde_json::{Value, json};
-use tool_runtime::schema::{RepairOutcome, recover};
+use tool_schema::{RepairOutcome, recover};
 
 use super::object;
 

@@ -1,0 +1,11 @@
+//! Tests of the public API of `tool-schema`.
+#![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+
+mod flatten;
+mod integers;
+mod maps;
+mod names;
+mod pointers;
+mod repair;
+mod schema;
