@@ -14,7 +14,7 @@ pub use crate::{
         ValueTypes, canonical_output, pointer_steps,
     },
     serialize::to_string as json_text,
-    stored::{FormatVersion, present},
+    stored_format::{FormatVersion, present},
 };
 
 #[cfg(feature = "schemars")]
@@ -25,7 +25,7 @@ pub use crate::schema::{
 /// Helpers for another validator than plans: texts of violations, locations, and resolution of references.
 pub mod words {
     pub use crate::{
-        arguments::plan::words::{
+        arguments::plan::messages::{
             beginning, counted, either, grouped, missing, one_of, quoted, received, unknown,
         },
         pointer::push_step,

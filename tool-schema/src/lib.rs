@@ -89,7 +89,7 @@ mod pointer;
 mod repair;
 mod schema;
 mod serialize;
-mod stored;
+mod stored_format;
 mod validator;
 
 #[doc(hidden)]

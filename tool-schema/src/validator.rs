@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    ArgumentError, Arguments, Plan, Violation, Violations, arguments::plan::words::received, foreign::Foreign,
+    ArgumentError, Arguments, Plan, Violation, Violations, arguments::plan::messages::received,
+    foreign::Foreign,
 };
 
 /// A compiled schema of any supported draft.

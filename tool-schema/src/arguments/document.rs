@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value, map::Entry};
 use super::{
     Violation,
     json::{Fault, Numeral, Reader},
-    plan::place::Location,
+    plan::location::Location,
     violation::Findings,
 };
 

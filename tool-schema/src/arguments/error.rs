@@ -5,7 +5,7 @@ use std::{error::Error, fmt};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::{Violation, Violations, received::spell_violations};
+use super::{Violation, Violations, number_spelling::spell_violations};
 
 /// The error of arguments that are not JSON, or that do not match their schema.
 #[derive(Debug, Clone, PartialEq, Eq)]

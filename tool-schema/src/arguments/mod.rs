@@ -3,10 +3,10 @@
 pub(crate) mod canonical;
 mod document;
 mod error;
-mod exact;
+mod exact_value;
 mod json;
+mod number_spelling;
 pub(crate) mod plan;
-mod received;
 mod rewrite;
 mod violation;
 
@@ -18,7 +18,7 @@ use serde_json::Value;
 use self::plan::Correction;
 pub use self::{
     error::ArgumentError,
-    exact::ExactValue,
+    exact_value::ExactValue,
     violation::{Violation, Violations},
 };
 use crate::serialize::to_string;

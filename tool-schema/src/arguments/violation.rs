@@ -2,7 +2,7 @@ use std::{fmt, ops::Deref, slice, vec};
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::words::{beginning, grouped};
+use super::plan::messages::{beginning, grouped};
 
 /// The maximum number of characters of each part of a violation.
 const LONGEST: usize = 200;

@@ -5,14 +5,14 @@
 //! 2020-12; `format` is an annotation, as everywhere in this crate; nothing is fetched. Values are validated as
 //! received: `null` does not mean absent, and `3.0` is a valid integer but keeps its spelling.
 
-mod reach;
-mod words;
+mod bounds;
+mod messages;
 
 use jsonschema::{PatternOptions, ReferencingError, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
-use self::reach::Reach;
-use crate::{SchemaProblem, Violation, Violations, arguments::plan::words::received};
+use self::bounds::Reach;
+use crate::{SchemaProblem, Violation, Violations, arguments::plan::messages::received};
 
 /// The maximum nesting of lists and objects in a schema and in a value: the limit of the JSON parser.
 const DEEPEST: usize = 128;
@@ -65,7 +65,7 @@ impl Foreign {
             let expected = "a value that fits the schema; it is nested too deeply to say where it does not";
             return Violation::new("", expected, received(value)).into();
         }
-        let violations = words::report(&self.schema, value, self.validator.iter_errors(value));
+        let violations = messages::report(&self.schema, value, self.validator.iter_errors(value));
         if violations.is_empty() {
             return Violation::new("", "a value that fits the schema", received(value)).into();
         }
@@ -113,7 +113,7 @@ fn mistake(schema: &Value, error: ValidationError<'_>) -> String {
         };
     }
     // The violations of the meta-schema, whose parts are not available.
-    let found = words::report(&Value::Null, schema, std::iter::once(error));
+    let found = messages::report(&Value::Null, schema, std::iter::once(error));
     let shown: Vec<_> = found
         .iter()
         .map(|Violation { pointer, expected, received, .. }| {

@@ -4,8 +4,8 @@
 //! end, and must be separated from the object; `a: {…}` and `{…} b` are parts of the object's data.
 
 use super::{
+    ambiguity::Doubt,
     cursor::{Cursor, Gap, is_blank},
-    doubt::Doubt,
 };
 
 /// The elements that were opened before the object.

@@ -5,22 +5,22 @@
 //! where a string has two possible ends, the text is rejected, and the model writes it again. The same pass
 //! detects that a text was cut off, so that both results are consistent.
 //!
-//! [`envelope`] reads text around the object, [`reader`] the brackets, [`quoted`] strings, [`bare`] unquoted
+//! [`envelope`] reads text around the object, [`reader`] the brackets, [`quoted`] strings, [`unquoted`] unquoted
 //! words. All of them use a [`cursor`], which counts steps: time is linear in the length of any text.
 
-mod bare;
+mod ambiguity;
 mod cursor;
-mod doubt;
 mod envelope;
 mod quoted;
 mod reader;
+mod unquoted;
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use self::{cursor::Cursor, doubt::Doubt};
+use self::{ambiguity::Doubt, cursor::Cursor};
 use crate::{
-    ArgumentError, Arguments, Correction, CorrectionRule, Violation, arguments::plan::words::beginning,
+    ArgumentError, Arguments, Correction, CorrectionRule, Violation, arguments::plan::messages::beginning,
 };
 
 /// The maximum length in bytes of a text that [`recover`] repairs: 1 MiB.

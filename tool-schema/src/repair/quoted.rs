@@ -7,9 +7,9 @@
 use std::fmt::Write;
 
 use super::{
-    bare,
+    ambiguity::Doubt,
     cursor::{Cursor, Gap, is_blank},
-    doubt::Doubt,
+    unquoted,
 };
 
 /// The role of a string, which determines the text that may follow it.
@@ -323,7 +323,7 @@ fn key_follows(ahead: &mut Cursor<'_>) -> bool {
         None | Some('}' | ']' | '…') => return true,
         Some(open) if is_quote(open) => skip_string(ahead, open),
         Some(_) if ahead.rest().starts_with("...") => return true,
-        Some(_) => ahead.skip_while(bare::is_key_char),
+        Some(_) => ahead.skip_while(unquoted::is_key_char),
     }
     ahead.skip_blanks();
     ahead.peek().is_none_or(|it| it == ':')

@@ -2,10 +2,10 @@
 
 use super::{
     Reading,
-    bare::{self, Word},
+    ambiguity::Doubt,
     cursor::{Cursor, Gap},
-    doubt::Doubt,
     quoted::{self, Role},
+    unquoted::{self, Word},
 };
 
 /// The nesting limit of `serde_json`: 127 levels.
@@ -109,7 +109,7 @@ impl Reader<'_, '_> {
         let is_whole = if quoted::is_quote(next) {
             quoted::read(self.cursor, &mut self.out, Role::Key)?
         } else {
-            bare::key(self.cursor, &mut self.out)
+            unquoted::key(self.cursor, &mut self.out)
         };
         self.cursor.skip_blanks();
         if self.cursor.eat(":") && is_whole {
@@ -141,7 +141,7 @@ impl Reader<'_, '_> {
             self.mark(Position::Between);
             return Ok(());
         }
-        match bare::value(self.cursor, beside)? {
+        match unquoted::value(self.cursor, beside)? {
             // The text ends here, and the entry is dropped.
             Word::Missing => {}
             Word::Written(value) => {

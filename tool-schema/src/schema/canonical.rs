@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{
     ALIASES, FILLS, IGNORES, SINGLE, SchemaError,
     aliases::{may_have, strip},
-    enums, flatten, integers, maps, order,
+    enums, flatten, integers, map_keys, order,
     references::{prune, resolve_root},
     walk::{Role, subschemas},
 };
@@ -62,7 +62,7 @@ fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), Sche
         Err(error) if closing != Closing::Output => return Err(error),
         _ => {}
     }
-    maps::exact_keys(schema);
+    map_keys::exact_keys(schema);
     enums::flatten(schema);
     if closing != Closing::Output {
         optional_properties(schema);

@@ -8,25 +8,25 @@ mod canonical;
 #[cfg(feature = "schemars")]
 mod derived;
 
-mod entries;
+mod constant_parameters;
+mod constant_types;
 mod enums;
 mod example;
 mod example_text;
-mod flat;
 mod flatten;
 mod foreign;
-mod given;
 mod integers;
-mod maps;
+mod map_keys;
+mod map_samples;
 mod merge;
 mod order;
 mod output;
-mod plain;
 mod pointer;
 mod references;
 mod shared;
 mod value_types;
 mod walk;
+mod written_values;
 
 use std::{
     borrow::Cow,
@@ -47,17 +47,17 @@ pub use self::output::OutputSchema;
 pub use self::{
     aliases::{ALIASES, FILLS},
     canonical::{Closing, canonical_output},
+    constant_parameters::{Flat, Row},
+    constant_types::{Limits, Plain},
     example_text::Example,
-    flat::{Flat, Row},
-    given::{Given, Misfit, Purpose},
-    plain::{Limits, Plain},
     pointer::{ResolvedPointer, pointer_steps},
     references::percent_decoded,
     value_types::ValueTypes,
+    written_values::{Given, Misfit, Purpose},
 };
 pub(crate) use self::{
     aliases::{IGNORES, SINGLE},
-    entries::MapPath,
+    map_samples::MapPath,
     references::local_pointer,
 };
 use self::{canonical::canonical, shared::SharedForm};
@@ -237,7 +237,7 @@ impl InputSchema {
     /// Returns the maps whose keys have no pattern.
     pub(crate) fn maps(&self) -> Vec<MapPath> {
         match &self.shared.form {
-            Form::Value(schema) => entries::maps(schema),
+            Form::Value(schema) => map_samples::maps(schema),
             Form::Flat(_) | Form::Shared(_) => Vec::new(),
         }
     }

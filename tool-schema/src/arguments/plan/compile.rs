@@ -10,13 +10,13 @@ use serde_json::{Map, Value};
 use super::{
     Plan, SchemaProblem,
     branches::Branches,
-    dialect::{Draft, differs},
+    draft::{Draft, differs},
+    location::Location,
     node::{Combined, Condition, Contains, Count, Node, NodeId, Rest, Types, Unevaluated},
     pattern::Pattern,
-    place::Location,
+    permitted_values::Values,
+    property_table::{Property, Table},
     references::{Anchor, Reference, Resource},
-    table::{Property, Table},
-    values::Values,
 };
 
 /// The maximum distance of a subschema from the root in steps; `/properties/x` has two.
@@ -128,7 +128,7 @@ impl<'s> Compiler<'s> {
             other => {
                 self.problem(
                     at,
-                    format!("a schema is an object or a boolean, not {}", super::words::received(other)),
+                    format!("a schema is an object or a boolean, not {}", super::messages::received(other)),
                 );
                 Node::NOTHING
             }

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::{
     compile::Compiler,
     equality::equal,
+    location::Location,
+    messages::{quoted, received},
     node::{Beside, Types},
     number::{Divisor, Exact},
     pattern::{Pattern, Refusal},
-    place::Location,
-    values::Values,
-    words::{quoted, received},
+    permitted_values::Values,
 };
 
 impl<'s> Compiler<'s> {

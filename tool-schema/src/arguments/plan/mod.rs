@@ -9,31 +9,31 @@
 //! Values come from a model: neither their depth nor the number of ways in which a recursive schema applies to them
 //! may exhaust the stack or the time (`deepest`, [`memo`]).
 
+mod always_compiles;
 mod branches;
-mod certain;
-mod chain;
 mod check;
 mod coerce;
 mod compile;
 mod decode;
-mod dialect;
+mod draft;
 mod equality;
-mod keys;
 mod keywords;
+pub(in crate::arguments) mod location;
+mod map_keys;
 mod memo;
+pub(crate) mod messages;
+mod nesting;
 mod node;
+mod normalize;
 mod number;
 mod pattern;
-pub(in crate::arguments) mod place;
+mod permitted_values;
 mod problem;
-mod read;
+mod property_table;
+mod read_arguments;
 mod references;
-mod settle;
-mod survey;
-mod table;
+mod report_from_text;
 mod uri;
-mod values;
-pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +47,7 @@ pub(crate) use self::compile::Origin;
 use self::{
     check::Walk,
     node::{Node, NodeId},
-    settle::{Removed, Settled},
+    normalize::{Removed, Settled},
 };
 pub use self::{
     coerce::{Correction, CorrectionRule},
@@ -55,7 +55,7 @@ pub use self::{
 };
 pub use self::{
     decode::{Checked, Object, Refusal},
-    read::Take,
+    read_arguments::Take,
 };
 
 /// The maximum nesting of a value.
@@ -102,7 +102,7 @@ impl Plan {
 
     /// Returns `true` if compiling `schema` certainly succeeds, without compiling it.
     pub(crate) fn is_certain(schema: &Value) -> bool {
-        certain::is_certain(schema, certain::LEVELS)
+        always_compiles::is_certain(schema, always_compiles::LEVELS)
     }
 
     /// Returns the plan that admits every value.
@@ -140,7 +140,7 @@ impl Plan {
     /// fraction becomes an integer if an integer is expected.
     fn settle(&self, value: &mut Value) -> Settled {
         if is_nested_within(value, self.deepest) {
-            settle::settle(self, self.root(), value)
+            normalize::settle(self, self.root(), value)
         } else {
             Settled::default()
         }
@@ -149,7 +149,7 @@ impl Plan {
     /// Normalises like [`settle`](Self::settle), and records the removed properties.
     fn settle_recorded(&self, value: &mut Value) -> (Settled, Removed) {
         if is_nested_within(value, self.deepest) {
-            settle::settle_recorded(self, value)
+            normalize::settle_recorded(self, value)
         } else {
             Default::default()
         }

@@ -9,8 +9,8 @@ use super::{
     branches::Branches,
     number::{Divisor, Exact},
     pattern::Pattern,
-    table::{Property, Table},
-    values::Values,
+    permitted_values::Values,
+    property_table::{Property, Table},
 };
 
 /// The index of a node in its plan.

@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 use super::{
     DEEPEST, Plan, SchemaProblem,
     compile::{Compiler, combined, uncovered},
-    dialect::Draft,
+    draft::Draft,
+    location::Location,
+    messages::quoted,
     node::{Node, NodeId, Rest},
-    place::Location,
     uri::resolve,
-    words::quoted,
 };
 use crate::schema::percent_decoded;
 

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::{Flow, Sink, Walk};
 use crate::arguments::plan::{
     branches::Branches,
+    location::Location,
+    messages::one_of,
     node::{NodeId, Types},
-    place::Location,
-    words::one_of,
 };
 
 impl<'p> Walk<'p> {

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::{Flow, Sink, Walk};
-use crate::arguments::plan::{branches::Branches, node::Combined, place::Location};
+use crate::arguments::plan::{branches::Branches, location::Location, node::Combined};
 
 impl<'p> Walk<'p> {
     /// Validates by the schemas that apply to the same value.

@@ -3,9 +3,9 @@ use serde_json::Value;
 use super::{Flow, Sink, Walk};
 use crate::arguments::plan::{
     equality::repeated,
+    location::Location,
+    messages::{bound, counted},
     node::{Contains, ListRules, Rest},
-    place::Location,
-    words::{bound, counted},
 };
 
 impl<'p> Walk<'p> {

@@ -17,10 +17,10 @@ use serde_json::Value;
 
 use super::{
     Plan,
+    location::Location,
     memo::Memo,
+    messages::received,
     node::{Node, NodeId, Types},
-    place::Location,
-    words::received,
 };
 
 /// The decision to continue or to end a walk.

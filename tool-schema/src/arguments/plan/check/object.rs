@@ -3,9 +3,9 @@ use serde_json::{Map, Value};
 use super::{Flow, Report, Sink, Walk};
 use crate::Violations;
 use crate::arguments::plan::{
+    location::Location,
+    messages::{bound, unknown},
     node::{NodeId, ObjectRules, Rest},
-    place::Location,
-    words::{bound, unknown},
 };
 
 impl<'p> Walk<'p> {

@@ -4,10 +4,10 @@ use serde_json::{Number, Value};
 
 use super::{Flow, Sink};
 use crate::arguments::plan::{
+    location::Location,
+    messages::bound,
     node::{Count, NumberRules, TextRules},
     number::Exact,
-    place::Location,
-    words::bound,
 };
 
 pub(super) fn number<S: Sink>(

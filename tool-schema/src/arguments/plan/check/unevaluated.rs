@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{Flow, Sink, Walk};
 use crate::arguments::plan::{
+    location::Location,
     node::{Combined, ListRules, Node, NodeId, ObjectRules, Rest, Types, Unevaluated},
-    place::Location,
 };
 
 /// The evaluated parts of one value.

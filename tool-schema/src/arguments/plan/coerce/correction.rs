@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     arguments::violation::{without_end, without_middle},
-    stored::FormatVersion,
+    stored_format::FormatVersion,
 };
 
 /// A correction of an almost valid argument: the received value and the value that replaced it.

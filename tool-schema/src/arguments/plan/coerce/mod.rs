@@ -5,7 +5,7 @@
 //! only if the type of a value is not permitted, so that valid values are never changed: a string stays a string
 //! wherever strings are permitted.
 //!
-//! This module corrects single values; [`settle`](super::settle) walks the arguments and selects branches. The result
+//! This module corrects single values; [`normalize`](super::normalize) walks the arguments and selects branches. The result
 //! is used only if it is valid as a whole.
 
 mod correction;
@@ -22,10 +22,10 @@ use super::{
     check::Walk,
     equality::equal,
     is_nested_within,
+    location::Location,
+    messages::received,
     node::{Node, NodeId, Rest, Types},
-    place::Location,
-    settle,
-    words::received,
+    normalize,
 };
 use crate::arguments::{
     document::{Document, Literal},
@@ -41,7 +41,7 @@ impl Plan {
             return (false, Vec::new());
         }
         let corrector = Corrector::new(mem::take(&mut document.literals));
-        settle::correct(self, &mut document.value, corrector)
+        normalize::correct(self, &mut document.value, corrector)
     }
 
     /// Returns `true` if the value of `document`, which violates the own rules of `node`, can be corrected.

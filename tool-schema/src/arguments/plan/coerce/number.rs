@@ -9,7 +9,7 @@ use serde_json::Number;
 use crate::arguments::{
     document::{Document, Literal},
     json::{Reader, integral},
-    plan::place::Location,
+    plan::location::Location,
 };
 
 /// Parses `text` as a number, without surrounding characters and without rounding; an integer has at most 64 bits.

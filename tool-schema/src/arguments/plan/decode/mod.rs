@@ -9,10 +9,10 @@
 
 mod copy;
 mod enumeration;
+mod error;
 mod key;
 mod list;
 mod object;
-mod refusal;
 mod scalar;
 
 #[cfg(test)]
@@ -20,9 +20,9 @@ mod tests;
 
 use std::borrow::Cow;
 
+pub use self::error::Refusal;
+pub(in crate::arguments) use self::error::{RefusedKey, Why};
 pub use self::object::Object;
-pub use self::refusal::Refusal;
-pub(in crate::arguments) use self::refusal::{RefusedKey, Why};
 use self::{
     copy::copied,
     enumeration::UnitVariant,
@@ -34,7 +34,7 @@ use super::{
     Plan,
     check::Walk,
     node::{Node, Types},
-    settle::{SPARE, is_settled, settle_whole},
+    normalize::{SPARE, is_settled, settle_whole},
 };
 use crate::arguments::json::Reader;
 use serde::{

@@ -7,7 +7,7 @@ use super::{Checked, Refusal, Source, Types, key::Key};
 use crate::arguments::plan::{
     check::Walk,
     node::{Node, ObjectRules, Rest},
-    table::Property,
+    property_table::Property,
 };
 
 /// An open object.

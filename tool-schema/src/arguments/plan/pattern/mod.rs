@@ -7,7 +7,7 @@
 //!
 //! Look-around, back-references and Unicode tables are not supported.
 
-mod read;
+mod parser;
 mod set;
 mod steps;
 
@@ -16,7 +16,7 @@ use std::fmt::{self, Write as _};
 use regex_lite::{Regex, RegexBuilder};
 
 use self::{
-    read::{Piece, read},
+    parser::{Piece, read},
     set::Set,
     steps::Steps,
 };

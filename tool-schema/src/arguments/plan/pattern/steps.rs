@@ -1,5 +1,5 @@
 use super::{
-    read::Piece,
+    parser::Piece,
     set::{Range, Set},
 };
 

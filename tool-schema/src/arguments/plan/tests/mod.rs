@@ -13,14 +13,14 @@ mod keywords;
 mod limits;
 mod locations;
 mod messages;
+mod normalize;
 mod numbers;
 mod pattern_agreement;
 mod patterns;
 mod references;
+mod report_from_text;
 mod schemas;
-mod settle;
 mod suite;
-mod survey;
 
 use serde_json::Value;
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::{
     Correction, Plan,
     decode::{Checked, Refusal, Source, Why},
-    settle::{self, Removed},
-    words::received,
+    messages::received,
+    normalize::{self, Removed},
 };
 use crate::{
     Arguments, Violation, Violations,
@@ -16,7 +16,7 @@ use crate::{
         canonical::spelled,
         document::Document,
         json::{DEEPEST, Fault},
-        received::spell_corrections,
+        number_spelling::spell_corrections,
         rewrite::rewritten,
     },
 };
@@ -120,7 +120,7 @@ impl Plan {
         let text = arguments.as_str();
         let document = Document::read(text).map_err(|_| ArgumentError::not_json(text))?;
         let mut value = document.value;
-        let settled = settle::canonical(self, &mut value);
+        let settled = normalize::canonical(self, &mut value);
         if settled.is_unclear || (settled.is_spent && self.may_hide(&value)) {
             return Err(ArgumentError::new(unclear(), text));
         }

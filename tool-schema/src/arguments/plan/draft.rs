@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{compile::Compiler, place::Location, words::quoted};
+use super::{compile::Compiler, location::Location, messages::quoted};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Draft {

@@ -1,8 +1,8 @@
 //! Unquoted words: keys, literals, numbers, and text.
 
 use super::{
+    ambiguity::Doubt,
     cursor::{Cursor, is_blank},
-    doubt::Doubt,
     quoted,
 };
 

@@ -15,10 +15,10 @@ use super::{
     branches::Branches,
     check::Walk,
     coerce::Corrector,
+    location::Location,
     node::{Combined, ListRules, Node, NodeId, ObjectRules, Rest, Types},
     number::integer_in,
-    place::Location,
-    table::Property,
+    property_table::Property,
 };
 
 /// The step limit of a walk: a constant number of values, plus a factor times the size of the value. Trying branches

@@ -7,8 +7,8 @@ use super::{
     SchemaProblem,
     branches::Branches,
     compile::Compiler,
+    location::Location,
     node::{Node, NodeId},
-    place::Location,
 };
 
 /// The maximum number of schemas that apply to a value through each other, such as an `allOf` in an `anyOf`.

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::Value;
 
-use super::plain::{Limits, Plain};
+use super::constant_types::{Limits, Plain};
 
 /// The schema of a flat list of parameters.
 #[derive(Debug)]

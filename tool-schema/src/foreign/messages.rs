@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Violation, Violations,
-    arguments::plan::words::{counted, either, missing, one_of, received, unknown},
+    arguments::plan::messages::{counted, either, missing, one_of, received, unknown},
     pointer::push_step,
     schema::percent_decoded,
 };

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     equality::equal,
-    words::{LISTED, one_of, one_of_or},
+    messages::{LISTED, one_of, one_of_or},
 };
 use crate::nearest::Names;
 

@@ -13,11 +13,11 @@ use super::{
     Plan,
     check::{Report, Sink, Walk, report_part},
     decode::Source,
+    location::Location,
+    messages::unknown,
     node::{ListRules, Node, ObjectRules, Rest, Types},
-    place::Location,
-    settle::settle,
-    table::Property,
-    words::unknown,
+    normalize::settle,
+    property_table::Property,
 };
 use crate::{
     Violations,

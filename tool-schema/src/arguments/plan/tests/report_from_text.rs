@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Arguments, Plan, Violations,
-    arguments::{document::Document, received::spell_violations},
+    arguments::{document::Document, number_spelling::spell_violations},
     schema::ALIASES,
 };
 
