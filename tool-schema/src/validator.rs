@@ -21,7 +21,7 @@ use crate::{
 /// let validator = Validator::compile(&json!({ "type": "object", "required": ["id"] })).unwrap();
 /// assert!(validator.violations(&json!({ "id": 1 })).is_empty());
 /// let violations = validator.violations(&json!({}));
-/// assert_eq!(violations.to_string(), "/id: expected a value, got nothing");
+/// assert_eq!(violations.to_string(), "/id: expected the property `id`, which is required, got nothing");
 /// ```
 #[derive(Debug)]
 pub struct Validator(Compiled);
