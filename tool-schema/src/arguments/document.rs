@@ -49,8 +49,8 @@ impl<'t> Document<'t> {
             is_rewritten: false,
         };
         let room = text.len().saturating_mul(32);
-        let mut reading = Reading { room, reader, document };
-        let value = reading.value(at)?;
+        let mut reading = DocumentReader { room, reader, document };
+        let value = reading.read_value(at)?;
         Ok(Self { value, ..reading.document })
     }
 
@@ -74,7 +74,7 @@ pub(super) struct Literal<'t> {
     pub(super) pointer: Option<String>,
 }
 
-struct Reading<'r, 't> {
+struct DocumentReader<'r, 't> {
     /// The remaining size limit in bytes for the pointers of literals: a long name may contain many numbers.
     room: usize,
     reader: &'r mut Reader<'t>,
@@ -82,30 +82,30 @@ struct Reading<'r, 't> {
     document: Document<'t>,
 }
 
-impl<'t> Reading<'_, 't> {
-    fn value(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
+impl<'t> DocumentReader<'_, 't> {
+    fn read_value(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
         match self.reader.peek().ok_or(Fault::Syntax)? {
-            b'{' => self.object(at),
-            b'[' => self.list(at),
-            b'"' => Ok(Value::String(self.reader.string()?.into_owned())),
-            b't' => self.reader.word("true").map(|()| Value::Bool(true)),
-            b'f' => self.reader.word("false").map(|()| Value::Bool(false)),
-            b'n' => self.reader.word("null").map(|()| Value::Null),
+            b'{' => self.read_object(at),
+            b'[' => self.read_list(at),
+            b'"' => Ok(Value::String(self.reader.read_string()?.into_owned())),
+            b't' => self.reader.read_word("true").map(|()| Value::Bool(true)),
+            b'f' => self.reader.read_word("false").map(|()| Value::Bool(false)),
+            b'n' => self.reader.read_word("null").map(|()| Value::Null),
             b'-' | b'0'..=b'9' => {
                 let start = self.reader.position();
-                let numeral = self.reader.number()?;
-                Ok(self.number(numeral, start, at))
+                let numeral = self.reader.read_number()?;
+                Ok(self.read_number(numeral, start, at))
             }
             _ => Err(Fault::Syntax),
         }
     }
 
-    fn number(&mut self, numeral: Numeral<'t>, start: usize, at: &Location<'_>) -> Value {
-        let text = self.reader.part(start..self.reader.position());
-        let Some((number, is_rounded)) = numeral.rounded() else {
+    fn read_number(&mut self, numeral: Numeral<'t>, start: usize, at: &Location<'_>) -> Value {
+        let text = self.reader.text_in(start..self.reader.position());
+        let Some((number, is_rounded)) = numeral.to_number_with_rounding() else {
             let expected = "a number between -1.8e308 and 1.8e308";
             let violation = || Violation::new(at.pointer(), expected, text);
-            self.document.too_large.add(at.order(), violation);
+            self.document.too_large.add(at.sort_key(), violation);
             return Value::from(if text.starts_with('-') { f64::MIN } else { f64::MAX });
         };
         let is_rewritten = is_rewritten(&number, text);
@@ -115,23 +115,23 @@ impl<'t> Reading<'_, 't> {
             self.document.literals.push(Literal { number: number.clone(), text, pointer });
         }
         if is_rounded {
-            self.document.moved.push((at.order(), text));
+            self.document.moved.push((at.sort_key(), text));
         }
         self.document.is_rewritten |= is_rewritten;
         Value::Number(number)
     }
 
-    fn list(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
-        self.reader.open()?;
+    fn read_list(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
+        self.reader.open_container()?;
         let mut items = Vec::new();
         while self.reader.next_item(items.is_empty(), b']')? {
-            items.push(self.value(&at.item(items.len()))?);
+            items.push(self.read_value(&at.item(items.len()))?);
         }
         Ok(Value::Array(items))
     }
 
-    fn object(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
-        self.reader.open()?;
+    fn read_object(&mut self, at: &Location<'_>) -> Result<Value, Fault> {
+        self.reader.open_container()?;
         let mut map = Map::new();
         // The position of each name; filled when the first duplicate is found.
         let mut positions: Option<HashMap<String, usize>> = None;
@@ -142,7 +142,7 @@ impl<'t> Reading<'_, 't> {
             let position = map.len();
             match map.entry(&*name) {
                 Entry::Vacant(vacant) => {
-                    *vacant.insert(Value::Null) = self.value(&at.property(&name, position))?;
+                    *vacant.insert(Value::Null) = self.read_value(&at.property(&name, position))?;
                     if let Some(positions) = &mut positions {
                         positions.insert(name.into_owned(), position);
                     }
@@ -154,8 +154,8 @@ impl<'t> Reading<'_, 't> {
                     let first = positions.get(&*name).copied().unwrap_or(position);
                     let here = at.property(&name, first);
                     let twice = || Violation::new(here.pointer(), "the property once", "it twice");
-                    self.document.repeated.add(here.order(), twice);
-                    self.discarded(&here)?;
+                    self.document.repeated.add(here.sort_key(), twice);
+                    self.read_discarded(&here)?;
                 }
             }
         }
@@ -163,10 +163,10 @@ impl<'t> Reading<'_, 't> {
     }
 
     /// Reads the value of a duplicate name; its numbers are not those of the value at this location.
-    fn discarded(&mut self, at: &Location<'_>) -> Result<(), Fault> {
+    fn read_discarded(&mut self, at: &Location<'_>) -> Result<(), Fault> {
         let moved = self.document.moved.len();
         let too_large = mem::take(&mut self.document.too_large);
-        self.value(at)?;
+        self.read_value(at)?;
         self.document.moved.truncate(moved);
         self.document.too_large = too_large;
         Ok(())

@@ -11,17 +11,17 @@ use super::{Violation, Violations, number_spelling::spell_violations};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentError {
     // Boxed, to keep a `Result` small.
-    inner: Box<Inner>,
+    inner: Box<ArgumentErrorData>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Inner {
-    kind: Kind,
+struct ArgumentErrorData {
+    kind: ArgumentErrorKind,
     violations: Violations,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
+enum ArgumentErrorKind {
     /// The text is not JSON.
     Syntax,
     /// The text is JSON and has violations.
@@ -36,7 +36,12 @@ impl ArgumentError {
     pub fn new(violations: impl Into<Violations>, text: &str) -> Self {
         let mut violations = violations.into();
         spell_violations(&mut violations, text);
-        Self { inner: Box::new(Inner { kind: Kind::Invalid { text: text.to_owned() }, violations }) }
+        Self {
+            inner: Box::new(ArgumentErrorData {
+                kind: ArgumentErrorKind::Invalid { text: text.to_owned() },
+                violations,
+            }),
+        }
     }
 
     /// Creates the error of `text`, which is not JSON.
@@ -52,13 +57,18 @@ impl ArgumentError {
     /// Creates the error of a text that is not JSON, with the violation that explains it.
     #[must_use]
     pub fn syntax(violation: Violation) -> Self {
-        Self { inner: Box::new(Inner { kind: Kind::Syntax, violations: violation.into() }) }
+        Self {
+            inner: Box::new(ArgumentErrorData {
+                kind: ArgumentErrorKind::Syntax,
+                violations: violation.into(),
+            }),
+        }
     }
 
     /// Returns `true` if the text is not JSON.
     #[must_use]
     pub fn is_syntax(&self) -> bool {
-        matches!(self.inner.kind, Kind::Syntax)
+        matches!(self.inner.kind, ArgumentErrorKind::Syntax)
     }
 
     /// Returns the violations; at least one.
@@ -71,8 +81,8 @@ impl ArgumentError {
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.inner.kind {
-            Kind::Syntax => None,
-            Kind::Invalid { text } => Some(text),
+            ArgumentErrorKind::Syntax => None,
+            ArgumentErrorKind::Invalid { text } => Some(text),
         }
     }
 
@@ -80,8 +90,8 @@ impl ArgumentError {
     #[must_use]
     pub fn into_parts(self) -> (Violations, Option<String>) {
         let text = match self.inner.kind {
-            Kind::Syntax => None,
-            Kind::Invalid { text } => Some(text),
+            ArgumentErrorKind::Syntax => None,
+            ArgumentErrorKind::Invalid { text } => Some(text),
         };
         (self.inner.violations, text)
     }
@@ -91,8 +101,8 @@ impl ArgumentError {
 impl fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let problem = match self.inner.kind {
-            Kind::Syntax => "the arguments are not JSON",
-            Kind::Invalid { .. } => "the arguments do not match the schema",
+            ArgumentErrorKind::Syntax => "the arguments are not JSON",
+            ArgumentErrorKind::Invalid { .. } => "the arguments do not match the schema",
         };
         write!(f, "{problem}: {}", self.inner.violations)
     }

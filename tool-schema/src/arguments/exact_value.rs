@@ -5,8 +5,8 @@ use std::{borrow::Cow, fmt};
 use serde_json::Value;
 
 use super::{
-    canonical::quote,
-    json::{DEEPEST, Fault, Reader},
+    canonical::write_quoted,
+    json::{Fault, MAX_DEPTH, Reader},
 };
 
 /// A JSON value that preserves the spelling of its numbers, so that comparisons need no `f64`.
@@ -31,14 +31,14 @@ impl<'t> ExactValue<'t> {
     #[must_use]
     pub fn read(text: &'t str) -> Option<Self> {
         let mut reader = Reader::new(text);
-        let value = value(&mut reader).ok()?;
+        let value = read_value(&mut reader).ok()?;
         reader.is_at_end().then_some(value)
     }
 
     /// Converts `value`; `None` if it is nested more deeply than arguments may be.
     #[must_use]
     pub fn of(value: &'t Value) -> Option<Self> {
-        of(value, DEEPEST)
+        from_value(value, MAX_DEPTH)
     }
 
     /// Converts to a value without borrowed parts.
@@ -101,7 +101,7 @@ impl<'t> ExactValue<'t> {
     }
 }
 
-fn of(value: &Value, room: u32) -> Option<ExactValue<'_>> {
+fn from_value(value: &Value, room: u32) -> Option<ExactValue<'_>> {
     let below = || room.checked_sub(1);
     Some(match value {
         Value::Null => ExactValue::Null,
@@ -110,11 +110,12 @@ fn of(value: &Value, room: u32) -> Option<ExactValue<'_>> {
         Value::String(text) => ExactValue::String(Cow::Borrowed(text)),
         Value::Array(items) => {
             let room = below()?;
-            ExactValue::List(items.iter().map(|item| of(item, room)).collect::<Option<_>>()?)
+            ExactValue::List(items.iter().map(|item| from_value(item, room)).collect::<Option<_>>()?)
         }
         Value::Object(members) => {
             let room = below()?;
-            let member = |(name, value)| Some((Cow::Borrowed(String::as_str(name)), of(value, room)?));
+            let member =
+                |(name, value)| Some((Cow::Borrowed(String::as_str(name)), from_value(value, room)?));
             ExactValue::Object(members.iter().map(member).collect::<Option<_>>()?)
         }
     })
@@ -125,7 +126,7 @@ impl fmt::Display for ExactValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |string: &str| {
             let mut text = String::with_capacity(string.len() + 2);
-            quote(&mut text, string);
+            write_quoted(&mut text, string);
             text
         };
         match self {
@@ -151,33 +152,33 @@ impl fmt::Display for ExactValue<'_> {
     }
 }
 
-fn value<'t>(reader: &mut Reader<'t>) -> Result<ExactValue<'t>, Fault> {
+fn read_value<'t>(reader: &mut Reader<'t>) -> Result<ExactValue<'t>, Fault> {
     Ok(match reader.peek().ok_or(Fault::Syntax)? {
         b'{' => {
-            reader.open()?;
+            reader.open_container()?;
             let mut members = Vec::new();
             while reader.next_property(members.is_empty())? {
                 let name = reader.name()?;
-                members.push((name, value(reader)?));
+                members.push((name, read_value(reader)?));
             }
             ExactValue::Object(members)
         }
         b'[' => {
-            reader.open()?;
+            reader.open_container()?;
             let mut items = Vec::new();
             while reader.next_item(items.is_empty(), b']')? {
-                items.push(value(reader)?);
+                items.push(read_value(reader)?);
             }
             ExactValue::List(items)
         }
-        b'"' => ExactValue::String(reader.string()?),
-        b't' => reader.word("true").map(|()| ExactValue::Bool(true))?,
-        b'f' => reader.word("false").map(|()| ExactValue::Bool(false))?,
-        b'n' => reader.word("null").map(|()| ExactValue::Null)?,
+        b'"' => ExactValue::String(reader.read_string()?),
+        b't' => reader.read_word("true").map(|()| ExactValue::Bool(true))?,
+        b'f' => reader.read_word("false").map(|()| ExactValue::Bool(false))?,
+        b'n' => reader.read_word("null").map(|()| ExactValue::Null)?,
         b'-' | b'0'..=b'9' => {
             let start = reader.position();
-            reader.number()?;
-            ExactValue::Number(Cow::Borrowed(reader.part(start..reader.position())))
+            reader.read_number()?;
+            ExactValue::Number(Cow::Borrowed(reader.text_in(start..reader.position())))
         }
         _ => return Err(Fault::Syntax),
     })

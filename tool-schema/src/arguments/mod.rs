@@ -26,7 +26,7 @@ use crate::serialize::to_string;
 /// Returns the canonical spelling of the JSON number `text`, which is the same for all spellings of one exact value.
 #[must_use]
 pub fn canonical_number(text: &str) -> Cow<'_, str> {
-    canonical::exact(text)
+    canonical::canonical_number(text)
 }
 
 /// The arguments of one call: undecoded JSON text, borrowed or owned.
@@ -61,9 +61,9 @@ const JSON_BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
 impl<'a> Arguments<'a> {
     /// No arguments: `{}`.
-    pub const EMPTY: Arguments<'static> = Arguments::of(Cow::Borrowed("{}"));
+    pub const EMPTY: Arguments<'static> = Arguments::new(Cow::Borrowed("{}"));
 
-    const fn of(text: Cow<'a, str>) -> Self {
+    const fn new(text: Cow<'a, str>) -> Self {
         Self { text, lenient: false, corrections: None }
     }
 
@@ -138,7 +138,7 @@ impl<'a> Arguments<'a> {
     #[doc(hidden)]
     pub fn hide(&mut self, pointer: impl Fn(&mut String)) {
         for correction in self.corrections.iter_mut().flat_map(|all| all.iter_mut()) {
-            correction.hide();
+            correction.redact_values();
             pointer(&mut correction.pointer);
         }
     }
@@ -151,7 +151,7 @@ impl<'a> Arguments<'a> {
     /// represent, such as a duplicate name.
     pub fn to_value(&self) -> Result<Value, ArgumentError> {
         let mut value = Value::Null;
-        plan::Plan::anything().read(&mut Arguments::of(Cow::Borrowed(&self.text)), |source, _| {
+        plan::Plan::anything().read(&mut Arguments::new(Cow::Borrowed(&self.text)), |source, _| {
             value = Value::deserialize(source)?;
             Ok(())
         })?;
@@ -164,7 +164,7 @@ impl<'a> Arguments<'a> {
         if !text.starts_with('{') && matches!(text.trim_matches(JSON_BLANKS), "" | "null") {
             return Self::EMPTY;
         }
-        Self::of(text)
+        Self::new(text)
     }
 }
 

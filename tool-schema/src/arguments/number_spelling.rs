@@ -40,7 +40,7 @@ pub(in crate::arguments) fn spell_corrections(corrections: &mut [Correction], te
             correction.from = number;
         }
         let received =
-            (correction.rule == CorrectionRule::ToNumber).then(|| unquoted(&correction.from)).flatten();
+            (correction.rule == CorrectionRule::ToNumber).then(|| unquoted_text(&correction.from)).flatten();
         // An integer is shown as such: `"3.0"` becomes 3.
         if let Some(number) = received.filter(|it| is_same(it, &correction.to))
             && correction.to.contains(['.', 'e'])
@@ -55,7 +55,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Returns the content of a shown string.
-fn unquoted(shown: &str) -> Option<String> {
+fn unquoted_text(shown: &str) -> Option<String> {
     serde_json::from_str::<String>(shown).ok().map(|text| text.trim().to_owned())
 }
 

@@ -14,86 +14,86 @@ use super::{
 
 /// Returns the text of `value`, derived from the value of `text` by renaming properties (`aliases` are pairs of
 /// an alias and its property name), by parsing strings, and by changing parts.
-pub(super) fn rewritten(text: &str, value: &Value, aliases: &[(&str, &str)]) -> String {
+pub(super) fn rewrite_text(text: &str, value: &Value, aliases: &[(&str, &str)]) -> String {
     made_from(text, value, aliases).unwrap_or_else(|| value.to_string())
 }
 
-/// Rewrites like [`rewritten`]; `None` if `source` is not JSON.
+/// Rewrites like [`rewrite_text`]; `None` if `source` is not JSON.
 fn made_from(source: &str, value: &Value, aliases: &[(&str, &str)]) -> Option<String> {
-    let (before, whole) = (Document::read(source).ok()?, Part::read(&mut Reader::new(source)).ok()?);
-    let mut writing = Writing { source, aliases, text: String::with_capacity(source.len()) };
-    writing.write(&whole, &before.value, value);
+    let (before, whole) = (Document::read(source).ok()?, TextPart::read_part(&mut Reader::new(source)).ok()?);
+    let mut writing = TextWriter { source, aliases, text: String::with_capacity(source.len()) };
+    writing.write_value(&whole, &before.value, value);
     Some(writing.text)
 }
 
 /// The location of a value in the text.
 #[derive(Debug)]
-struct Part<'t> {
+struct TextPart<'t> {
     range: Range<usize>,
-    inner: Inner<'t>,
+    inner: PartContent<'t>,
     /// `true` if a number in it changes its spelling.
     is_rewritten: bool,
 }
 
 #[derive(Debug)]
-enum Inner<'t> {
+enum PartContent<'t> {
     Nothing,
-    Items(Vec<Part<'t>>),
-    Properties(Vec<(Cow<'t, str>, Part<'t>)>),
+    Items(Vec<TextPart<'t>>),
+    Properties(Vec<(Cow<'t, str>, TextPart<'t>)>),
 }
 
-impl<'t> Part<'t> {
-    fn read(reader: &mut Reader<'t>) -> Result<Self, Fault> {
+impl<'t> TextPart<'t> {
+    fn read_part(reader: &mut Reader<'t>) -> Result<Self, Fault> {
         let first = reader.peek().ok_or(Fault::Syntax)?;
         let start = reader.position();
         let (inner, is_rewritten) = match first {
-            b'{' => Self::properties(reader)?,
-            b'[' => Self::items(reader)?,
+            b'{' => Self::read_properties(reader)?,
+            b'[' => Self::read_items(reader)?,
             b'-' | b'0'..=b'9' => {
-                let number = reader.number()?.to_number();
-                let text = reader.part(start..reader.position());
-                (Inner::Nothing, number.is_some_and(|number| is_rewritten(&number, text)))
+                let number = reader.read_number()?.to_number();
+                let text = reader.text_in(start..reader.position());
+                (PartContent::Nothing, number.is_some_and(|number| is_rewritten(&number, text)))
             }
-            b'"' => reader.string().map(|_| (Inner::Nothing, false))?,
-            b't' => reader.word("true").map(|()| (Inner::Nothing, false))?,
-            b'f' => reader.word("false").map(|()| (Inner::Nothing, false))?,
-            b'n' => reader.word("null").map(|()| (Inner::Nothing, false))?,
+            b'"' => reader.read_string().map(|_| (PartContent::Nothing, false))?,
+            b't' => reader.read_word("true").map(|()| (PartContent::Nothing, false))?,
+            b'f' => reader.read_word("false").map(|()| (PartContent::Nothing, false))?,
+            b'n' => reader.read_word("null").map(|()| (PartContent::Nothing, false))?,
             _ => return Err(Fault::Syntax),
         };
         Ok(Self { range: start..reader.position(), inner, is_rewritten })
     }
 
-    fn items(reader: &mut Reader<'t>) -> Result<(Inner<'t>, bool), Fault> {
-        reader.open()?;
+    fn read_items(reader: &mut Reader<'t>) -> Result<(PartContent<'t>, bool), Fault> {
+        reader.open_container()?;
         let mut items = Vec::new();
         while reader.next_item(items.is_empty(), b']')? {
-            items.push(Self::read(reader)?);
+            items.push(Self::read_part(reader)?);
         }
         let is_rewritten = items.iter().any(|it| it.is_rewritten);
-        Ok((Inner::Items(items), is_rewritten))
+        Ok((PartContent::Items(items), is_rewritten))
     }
 
-    fn properties(reader: &mut Reader<'t>) -> Result<(Inner<'t>, bool), Fault> {
-        reader.open()?;
+    fn read_properties(reader: &mut Reader<'t>) -> Result<(PartContent<'t>, bool), Fault> {
+        reader.open_container()?;
         let mut properties = Vec::new();
         while reader.next_property(properties.is_empty())? {
-            properties.push((reader.name()?, Self::read(reader)?));
+            properties.push((reader.name()?, Self::read_part(reader)?));
         }
         let is_rewritten = properties.iter().any(|(_, it)| it.is_rewritten);
-        Ok((Inner::Properties(properties), is_rewritten))
+        Ok((PartContent::Properties(properties), is_rewritten))
     }
 }
 
 /// The state of rewriting a text.
-struct Writing<'w> {
+struct TextWriter<'w> {
     source: &'w str,
     aliases: &'w [(&'w str, &'w str)],
     text: String,
 }
 
-impl Writing<'_> {
+impl TextWriter<'_> {
     /// Writes `after`. The assumed origin may be wrong without harm: only equal parts are copied from the text.
-    fn write(&mut self, part: &Part<'_>, before: &Value, after: &Value) {
+    fn write_value(&mut self, part: &TextPart<'_>, before: &Value, after: &Value) {
         if before == after && !part.is_rewritten {
             return self.text.push_str(self.source.get(part.range.clone()).unwrap_or_default());
         }
@@ -104,24 +104,24 @@ impl Writing<'_> {
             return self.text.push_str(&text);
         }
         match (before, after, &part.inner) {
-            (Value::Array(before), Value::Array(after), Inner::Items(parts))
+            (Value::Array(before), Value::Array(after), PartContent::Items(parts))
                 if before.len() == after.len() =>
             {
                 self.text.push('[');
                 for (at, ((before, after), part)) in before.iter().zip(after).zip(parts).enumerate() {
-                    self.separate(at);
-                    self.write(part, before, after);
+                    self.write_separator(at);
+                    self.write_value(part, before, after);
                 }
                 self.text.push(']');
             }
-            (Value::Object(before), Value::Object(after), Inner::Properties(parts)) => {
-                self.object(parts, before, after);
+            (Value::Object(before), Value::Object(after), PartContent::Properties(parts)) => {
+                self.write_object(parts, before, after);
             }
             _ => match after.as_array().map(Vec::as_slice) {
                 // A value that was wrapped in a list.
                 Some([only]) => {
                     self.text.push('[');
-                    self.write(part, before, only);
+                    self.write_value(part, before, only);
                     self.text.push(']');
                 }
                 _ => self.text.push_str(&after.to_string()),
@@ -129,21 +129,22 @@ impl Writing<'_> {
         }
     }
 
-    fn object(
+    fn write_object(
         &mut self,
-        parts: &[(Cow<'_, str>, Part<'_>)],
+        parts: &[(Cow<'_, str>, TextPart<'_>)],
         before: &Map<String, Value>,
         after: &Map<String, Value>,
     ) {
-        let by_name: HashMap<&str, &Part<'_>> = parts.iter().map(|(name, part)| (&**name, part)).collect();
+        let by_name: HashMap<&str, &TextPart<'_>> =
+            parts.iter().map(|(name, part)| (&**name, part)).collect();
         self.text.push('{');
         for (at, (name, value)) in after.iter().enumerate() {
-            self.separate(at);
+            self.write_separator(at);
             self.text.push_str(&Value::from(name.as_str()).to_string());
             self.text.push(':');
-            let origin = self.origin(name, before, after);
+            let origin = self.original_name(name, before, after);
             match (by_name.get(origin), before.get(origin)) {
-                (Some(part), Some(before)) => self.write(part, before, value),
+                (Some(part), Some(before)) => self.write_value(part, before, value),
                 _ => self.text.push_str(&value.to_string()),
             }
         }
@@ -151,7 +152,12 @@ impl Writing<'_> {
     }
 
     /// Returns the name that the property `name` had in the text.
-    fn origin<'n>(&self, name: &'n str, before: &Map<String, Value>, after: &Map<String, Value>) -> &'n str
+    fn original_name<'n>(
+        &self,
+        name: &'n str,
+        before: &Map<String, Value>,
+        after: &Map<String, Value>,
+    ) -> &'n str
     where
         Self: 'n,
     {
@@ -163,7 +169,7 @@ impl Writing<'_> {
         renamed.map_or(name, |(alias, _)| alias)
     }
 
-    fn separate(&mut self, at: usize) {
+    fn write_separator(&mut self, at: usize) {
         if at > 0 {
             self.text.push(',');
         }

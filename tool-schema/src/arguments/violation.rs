@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::messages::{beginning, grouped};
 
 /// The maximum number of characters of each part of a violation.
-const LONGEST: usize = 200;
+const MAX_PART_CHARS: usize = 200;
 
 /// A violation of the input schema by a call's arguments.
 ///
@@ -48,8 +48,8 @@ impl Violation {
 
 /// Truncates a pointer to 200 characters in the middle, since both ends identify the location.
 pub(super) fn without_middle(pointer: String) -> String {
-    const END: usize = (LONGEST - 1) / 2;
-    if beginning(&pointer, LONGEST).is_none() {
+    const END: usize = (MAX_PART_CHARS - 1) / 2;
+    if beginning(&pointer, MAX_PART_CHARS).is_none() {
         return pointer;
     }
     let start = beginning(&pointer, END).unwrap_or_default();
@@ -59,11 +59,11 @@ pub(super) fn without_middle(pointer: String) -> String {
 
 /// Truncates a text to 200 characters and appends the length of a longer one.
 pub(super) fn without_end(text: String) -> String {
-    if beginning(&text, LONGEST).is_none() {
+    if beginning(&text, MAX_PART_CHARS).is_none() {
         return text;
     }
     let note = format!("… ({} characters)", grouped(text.chars().count()));
-    let room = LONGEST.saturating_sub(note.chars().count());
+    let room = MAX_PART_CHARS.saturating_sub(note.chars().count());
     format!("{}{note}", beginning(&text, room).unwrap_or_default())
 }
 
@@ -71,13 +71,13 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pointer, expected, received } = self;
         let place = if pointer.is_empty() { "the arguments" } else { pointer };
-        let kind = if pointer.is_empty() && expected == "an object" { kind(received) } else { "" };
+        let kind = if pointer.is_empty() && expected == "an object" { kind_prefix(received) } else { "" };
         write!(f, "{place}: expected {expected}, got {kind}{received}")
     }
 }
 
 /// The kind of whole arguments that are no object.
-fn kind(received: &str) -> &'static str {
+fn kind_prefix(received: &str) -> &'static str {
     match received.as_bytes() {
         [b'[', ..] => "the array ",
         [b'"', ..] => "the string ",
@@ -133,7 +133,7 @@ impl Violations {
     }
 
     /// Inserts `only` at the front unless the list contains it.
-    pub(crate) fn after(mut self, only: Violation) -> Self {
+    pub(crate) fn with_first(mut self, only: Violation) -> Self {
         if self.first.iter().all(|it| *it != only) {
             self.first.insert(0, only);
             self.first.truncate(Self::LISTED);
@@ -253,12 +253,12 @@ impl Findings {
     }
 
     /// Returns the violation at the location `order`, if there is one.
-    fn at(&mut self, order: &[usize]) -> Option<&mut Violation> {
+    fn violation_at(&mut self, order: &[usize]) -> Option<&mut Violation> {
         self.first.iter_mut().find(|(known, _)| known == order).map(|(_, violation)| violation)
     }
 
     /// Moves the violations to other locations, in the same order.
-    pub(super) fn moved(mut self, origin: impl Fn(&mut [usize])) -> Self {
+    pub(super) fn with_locations(mut self, origin: impl Fn(&mut [usize])) -> Self {
         for (order, _) in &mut self.first {
             origin(order);
         }
@@ -282,7 +282,7 @@ impl Findings {
     pub(super) fn with_too_large(mut self, too_large: &Self) -> Self {
         let mut known = 0;
         for (order, large) in &too_large.first {
-            match self.at(order) {
+            match self.violation_at(order) {
                 // The substitute number was not part of the arguments.
                 Some(violation) => {
                     violation.received.clone_from(&large.received);
@@ -292,7 +292,7 @@ impl Findings {
             }
         }
         self.total += too_large.total - known;
-        self.sorted()
+        self.sort_and_truncate()
     }
 
     /// Merges the violations of `repeated` names, which replace others at the same location: those may apply to only
@@ -302,12 +302,12 @@ impl Findings {
         self.first.retain(|(order, _)| repeated.first.iter().all(|(known, _)| known != order));
         self.total = self.total - (before - self.first.len()) + repeated.total;
         self.first.extend_from_slice(&repeated.first);
-        self.sorted()
+        self.sort_and_truncate()
     }
 
     /// Sorts and truncates merged lists. Entries beyond the end of one list come after twenty others, so none is
     /// missing.
-    fn sorted(mut self) -> Self {
+    fn sort_and_truncate(mut self) -> Self {
         self.first.sort_by(|left, right| left.0.cmp(&right.0));
         self.first.truncate(Violations::LISTED);
         self

@@ -11,57 +11,58 @@ use serde_json::{Map, Value};
 use crate::schema::percent_decoded;
 
 /// The maximum number of schemas that apply to one value within one another; the same as in a plan.
-const LONGEST: usize = 64;
+const MAX_CHAIN_SCHEMAS: usize = 64;
 
 /// The maximum number of active schemas. Without optimization, validation needs some 500 bytes of stack for
 /// each, and an explanation some 3,000.
-const CALLS: usize = 1024;
-const CALLS_TO_EXPLAIN: usize = 256;
+const MAX_ACTIVE_SCHEMAS: usize = 1024;
+const MAX_ACTIVE_SCHEMAS_EXPLAINED: usize = 256;
 
 /// The maximum number of schemas that apply to a value, and to one value at each level below it.
-const MOST: usize = 10_000;
+const MAX_SCHEMAS: usize = 10_000;
 
 /// The same for `unevaluatedProperties` and `unevaluatedItems`, whose validation caches nothing.
-const MOST_LEFT_OVER: usize = 100_000;
+const MAX_SCHEMAS_UNEVALUATED: usize = 100_000;
 
 /// The maximum nesting of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct DepthBounds {
     /// For validation.
     pub(super) deepest: usize,
     /// For an explanation of each violation.
     pub(super) explained: usize,
 }
 
-impl Reach {
+impl DepthBounds {
     /// Computes the limits of `schema` for values that are nested at most `deepest` levels.
-    pub(super) fn of(schema: &Value, deepest: usize) -> Result<Self, String> {
-        let graph = Graph::of(schema);
-        let Some(longest) = graph.longest() else {
+    pub(super) fn for_schema(schema: &Value, deepest: usize) -> Result<Self, String> {
+        let graph = Graph::from_schema(schema);
+        let Some(longest) = graph.longest_chain() else {
             return Err("`$ref` leads back to itself before it reaches a part of the value".to_owned());
         };
-        if longest > LONGEST {
+        if longest > MAX_CHAIN_SCHEMAS {
             return Err(format!(
-                "at the root: more than {LONGEST} schemas apply to the same value one within the other"
+                "at the root: more than {MAX_CHAIN_SCHEMAS} schemas apply to the same value one within the other"
             ));
         }
         let within = |calls: usize| deepest.min(calls / longest.max(1));
-        let mut reach = Self { deepest: within(CALLS), explained: within(CALLS_TO_EXPLAIN) };
-        let mut ways = graph.ways(None);
-        if ways.iter().any(|ways| *ways > MOST) {
-            return Err(format!("at the root: more than {MOST} schemas apply to the same value"));
+        let mut reach =
+            Self { deepest: within(MAX_ACTIVE_SCHEMAS), explained: within(MAX_ACTIVE_SCHEMAS_EXPLAINED) };
+        let mut ways = graph.count_ways(None);
+        if ways.iter().any(|ways| *ways > MAX_SCHEMAS) {
+            return Err(format!("at the root: more than {MAX_SCHEMAS} schemas apply to the same value"));
         }
         for levels in 1..=reach.deepest {
             let below = std::mem::take(&mut ways);
-            ways = graph.ways(Some(&below));
+            ways = graph.count_ways(Some(&below));
             let most = ways.first().copied().unwrap_or(0);
-            if most > MOST {
+            if most > MAX_SCHEMAS {
                 reach.explained = reach.explained.min(levels - 1);
             }
-            if most > MOST_LEFT_OVER && graph.asks_what_is_left {
+            if most > MAX_SCHEMAS_UNEVALUATED && graph.asks_what_is_left {
                 reach.deepest = levels - 1;
             }
-            if ways == below || most > MOST_LEFT_OVER {
+            if ways == below || most > MAX_SCHEMAS_UNEVALUATED {
                 break;
             }
         }
@@ -71,12 +72,12 @@ impl Reach {
 
 /// The graph of schemas that apply where another one does; the root is the first node.
 struct Graph {
-    nodes: Vec<Node>,
+    nodes: Vec<GraphNode>,
     asks_what_is_left: bool,
 }
 
 #[derive(Default)]
-struct Node {
+struct GraphNode {
     /// Schemas that apply to the same value.
     here: Vec<usize>,
     /// Schemas that may apply to the same value, by a reference whose target is uncertain.
@@ -86,129 +87,129 @@ struct Node {
 }
 
 impl Graph {
-    fn of(root: &Value) -> Self {
+    fn from_schema(root: &Value) -> Self {
         let mut objects = Vec::new();
-        collect(root, &mut objects);
+        collect_objects(root, &mut objects);
         let index = objects.iter().enumerate().map(|(at, value)| (std::ptr::from_ref(*value), at)).collect();
         let names = ["$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"];
         let is_named = |value: &Value| names.iter().any(|name| value.get(name).is_some());
         let named = objects.iter().enumerate().filter(|(at, value)| *at == 0 || is_named(value));
-        let source = Source { root, index, named: named.map(|(at, _)| at).collect() };
+        let source = GraphSource { root, index, named: named.map(|(at, _)| at).collect() };
         let asks = |value: &&Value| {
             ["unevaluatedItems", "unevaluatedProperties"].iter().any(|key| value.get(key).is_some())
         };
         Self {
-            nodes: objects.iter().filter_map(|value| Some(source.node(value.as_object()?))).collect(),
+            nodes: objects.iter().filter_map(|value| Some(source.make_node(value.as_object()?))).collect(),
             asks_what_is_left: objects.iter().any(asks),
         }
     }
 
     /// Returns the maximum number of schemas that apply to one value within one another; `None` for a cycle.
-    fn longest(&self) -> Option<usize> {
-        let mut lengths = vec![Count::Unknown; self.nodes.len()];
+    fn longest_chain(&self) -> Option<usize> {
+        let mut lengths = vec![CountState::Unknown; self.nodes.len()];
         (0..self.nodes.len())
-            .try_fold(0, |longest, at| Some(longest.max(self.length(at, 0, &mut lengths)?)))
+            .try_fold(0, |longest, at| Some(longest.max(self.chain_length(at, 0, &mut lengths)?)))
     }
 
-    fn length(&self, at: usize, above: usize, lengths: &mut [Count]) -> Option<usize> {
+    fn chain_length(&self, at: usize, above: usize, lengths: &mut [CountState]) -> Option<usize> {
         match lengths.get(at)? {
-            Count::Known(length) => return Some(*length),
-            Count::Unknown if above > LONGEST => return Some(LONGEST + 1),
-            Count::Unknown => set(lengths, at, Count::Open),
-            Count::Open => return None,
+            CountState::Known(length) => return Some(*length),
+            CountState::Unknown if above > MAX_CHAIN_SCHEMAS => return Some(MAX_CHAIN_SCHEMAS + 1),
+            CountState::Unknown => set_count(lengths, at, CountState::Open),
+            CountState::Open => return None,
         }
-        let Node { here, maybe, .. } = self.nodes.get(at)?;
+        let GraphNode { here, maybe, .. } = self.nodes.get(at)?;
         let mut longest = 0;
         for next in here {
-            longest = longest.max(self.length(*next, above + 1, lengths)?);
+            longest = longest.max(self.chain_length(*next, above + 1, lengths)?);
         }
         for next in maybe {
             // A cycle through an uncertain reference is not a mistake.
-            if !matches!(lengths.get(*next), Some(Count::Open)) {
-                longest = longest.max(self.length(*next, above + 1, lengths)?);
+            if !matches!(lengths.get(*next), Some(CountState::Open)) {
+                longest = longest.max(self.chain_length(*next, above + 1, lengths)?);
             }
         }
-        set(lengths, at, Count::Known(longest + 1));
+        set_count(lengths, at, CountState::Known(longest + 1));
         Some(longest + 1)
     }
 
     /// Returns the number of schemas that apply at each node, given the numbers one level below.
-    fn ways(&self, below: Option<&[usize]>) -> Vec<usize> {
-        let mut counts = vec![Count::Unknown; self.nodes.len()];
-        (0..self.nodes.len()).map(|at| self.ways_of(at, below, &mut counts)).collect()
+    fn count_ways(&self, below: Option<&[usize]>) -> Vec<usize> {
+        let mut counts = vec![CountState::Unknown; self.nodes.len()];
+        (0..self.nodes.len()).map(|at| self.count_ways_at(at, below, &mut counts)).collect()
     }
 
-    fn ways_of(&self, at: usize, below: Option<&[usize]>, counts: &mut [Count]) -> usize {
+    fn count_ways_at(&self, at: usize, below: Option<&[usize]>, counts: &mut [CountState]) -> usize {
         match counts.get(at) {
-            Some(Count::Known(ways)) => return *ways,
-            Some(Count::Unknown) => set(counts, at, Count::Open),
-            Some(Count::Open) | None => return 0,
+            Some(CountState::Known(ways)) => return *ways,
+            Some(CountState::Unknown) => set_count(counts, at, CountState::Open),
+            Some(CountState::Open) | None => return 0,
         }
         let Some(node) = self.nodes.get(at) else { return 0 };
         let mut ways = 1_usize;
         for next in node.here.iter().chain(&node.maybe) {
-            ways = ways.saturating_add(self.ways_of(*next, below, counts));
+            ways = ways.saturating_add(self.count_ways_at(*next, below, counts));
         }
         for list in &node.below {
             let most = list.iter().filter_map(|next| below?.get(*next)).max();
             ways = ways.saturating_add(most.copied().unwrap_or(0));
         }
-        set(counts, at, Count::Known(ways));
+        set_count(counts, at, CountState::Known(ways));
         ways
     }
 }
 
 #[derive(Clone, Copy)]
-enum Count {
+enum CountState {
     Unknown,
     Open,
     Known(usize),
 }
 
-fn set(counts: &mut [Count], at: usize, count: Count) {
+fn set_count(counts: &mut [CountState], at: usize, count: CountState) {
     if let Some(slot) = counts.get_mut(at) {
         *slot = count;
     }
 }
 
 /// Collects all objects within `value`; objects that are not schemas are harmless.
-fn collect<'v>(value: &'v Value, objects: &mut Vec<&'v Value>) {
+fn collect_objects<'v>(value: &'v Value, objects: &mut Vec<&'v Value>) {
     match value {
-        Value::Array(items) => items.iter().for_each(|item| collect(item, objects)),
+        Value::Array(items) => items.iter().for_each(|item| collect_objects(item, objects)),
         Value::Object(map) => {
             objects.push(value);
-            map.values().for_each(|value| collect(value, objects));
+            map.values().for_each(|value| collect_objects(value, objects));
         }
         _ => {}
     }
 }
 
 /// A document that is converted to a graph.
-struct Source<'v> {
+struct GraphSource<'v> {
     root: &'v Value,
     index: HashMap<*const Value, usize>,
     /// The root and all named parts: the possible targets of a reference that is not a pointer.
     named: Vec<usize>,
 }
 
-impl Source<'_> {
-    fn node(&self, keywords: &Map<String, Value>) -> Node {
-        let mut node = Node::default();
+impl GraphSource<'_> {
+    fn make_node(&self, keywords: &Map<String, Value>) -> GraphNode {
+        let mut node = GraphNode::default();
         for (key, value) in keywords {
             match key.as_str() {
-                "$ref" | "$dynamicRef" | "$recursiveRef" => match self.target(value) {
+                "$ref" | "$dynamicRef" | "$recursiveRef" => match self.pointer_target(value) {
                     Some(target) if self.named.len() == 1 => node.here.push(target),
                     // Within a named part, the reference may have another target.
                     Some(target) => node.maybe.push(target),
                     None => node.maybe.extend(&self.named),
                 },
                 "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" => {
-                    node.here.extend(self.listed(value));
+                    node.here.extend(self.schemas_in_list(value));
                 }
-                "dependentSchemas" | "dependencies" => node.here.extend(self.among(value)),
-                "properties" => node.below.push(self.among(value)),
+                "dependentSchemas" | "dependencies" => node.here.extend(self.schemas_in_map(value)),
+                "properties" => node.below.push(self.schemas_in_map(value)),
                 "patternProperties" => {
-                    node.below.extend(self.among(value).into_iter().map(|at| vec![at]));
+                    node.below.extend(self.schemas_in_map(value).into_iter().map(|at| vec![at]));
                 }
                 "items"
                 | "prefixItems"
@@ -218,7 +219,7 @@ impl Source<'_> {
                 | "additionalProperties"
                 | "unevaluatedProperties"
                 | "propertyNames" => {
-                    node.below.push(self.listed(value));
+                    node.below.push(self.schemas_in_list(value));
                 }
                 _ => {}
             }
@@ -226,25 +227,25 @@ impl Source<'_> {
         node
     }
 
-    fn at(&self, value: &Value) -> Option<usize> {
+    fn index_of(&self, value: &Value) -> Option<usize> {
         self.index.get(&std::ptr::from_ref(value)).copied()
     }
 
     /// Returns a schema, or a list of schemas.
-    fn listed(&self, value: &Value) -> Vec<usize> {
+    fn schemas_in_list(&self, value: &Value) -> Vec<usize> {
         let list = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        list.iter().filter_map(|it| self.at(it)).collect()
+        list.iter().filter_map(|it| self.index_of(it)).collect()
     }
 
     /// Returns the schemas in an object.
-    fn among(&self, value: &Value) -> Vec<usize> {
-        value.as_object().into_iter().flat_map(Map::values).filter_map(|it| self.at(it)).collect()
+    fn schemas_in_map(&self, value: &Value) -> Vec<usize> {
+        value.as_object().into_iter().flat_map(Map::values).filter_map(|it| self.index_of(it)).collect()
     }
 
     /// Returns the target of a pointer.
-    fn target(&self, reference: &Value) -> Option<usize> {
+    fn pointer_target(&self, reference: &Value) -> Option<usize> {
         let pointer = reference.as_str()?.strip_prefix('#').map(percent_decoded)?;
-        self.at(self.root.pointer(&pointer)?)
+        self.index_of(self.root.pointer(&pointer)?)
     }
 }
 
@@ -253,10 +254,10 @@ impl Source<'_> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{CALLS, CALLS_TO_EXPLAIN, Reach};
+    use super::{DepthBounds, MAX_ACTIVE_SCHEMAS, MAX_ACTIVE_SCHEMAS_EXPLAINED};
 
     fn reach(schema: &Value) -> (usize, usize) {
-        let Reach { deepest, explained } = Reach::of(schema, 128).unwrap();
+        let DepthBounds { deepest, explained } = DepthBounds::for_schema(schema, 128).unwrap();
         (deepest, explained)
     }
 
@@ -294,13 +295,13 @@ mod tests {
     #[test]
     fn a_long_chain_leaves_less_depth() {
         let chain = (0..40).fold(json!({"items": {"$ref": "#"}}), |schema, _| json!({"allOf": [schema]}));
-        assert_eq!(reach(&chain), (CALLS / 42, CALLS_TO_EXPLAIN / 42));
+        assert_eq!(reach(&chain), (MAX_ACTIVE_SCHEMAS / 42, MAX_ACTIVE_SCHEMAS_EXPLAINED / 42));
     }
 
     #[test]
     fn too_many_schemas_for_one_value_are_rejected() {
         let chain = (0..70).fold(json!({}), |schema, _| json!({"not": schema}));
-        let refused = Reach::of(&chain, 128).unwrap_err();
+        let refused = DepthBounds::for_schema(&chain, 128).unwrap_err();
         let text = "at the root: more than 64 schemas apply to the same value one within the other";
         assert_eq!(refused, text);
         // Each of these twenty applies the next one twice.
@@ -311,7 +312,7 @@ mod tests {
         }
         defs.insert("d 20".to_owned(), json!({}));
         let schema = json!({"items": {"$ref": "#/definitions/d%200"}, "definitions": defs});
-        let refused = Reach::of(&schema, 128).unwrap_err();
+        let refused = DepthBounds::for_schema(&schema, 128).unwrap_err();
         assert_eq!(refused, "at the root: more than 10000 schemas apply to the same value");
     }
 
@@ -319,7 +320,7 @@ mod tests {
     fn a_reference_cycle_is_rejected() {
         let text = "`$ref` leads back to itself before it reaches a part of the value";
         for schema in [json!({"$ref": "#"}), json!({"items": {"anyOf": [{"not": {"$ref": "#/items"}}]}})] {
-            assert_eq!(Reach::of(&schema, 128).unwrap_err(), text);
+            assert_eq!(DepthBounds::for_schema(&schema, 128).unwrap_err(), text);
         }
         // These may refer to another schema.
         assert_eq!(reach(&json!({"$anchor": "a", "$ref": "#a"})).0, 128);

@@ -18,17 +18,17 @@ use crate::{
 };
 
 /// Reports the violations of `value` in document order: the first ones, and the number of all.
-pub(super) fn report<'v>(
+pub(super) fn report_errors<'v>(
     schema: &Value,
     value: &Value,
     errors: impl Iterator<Item = ValidationError<'v>>,
 ) -> Violations {
     let words = Words { schema, root: value };
     let mut found = Found::default();
-    errors.for_each(|error| words.violations(&error, &mut found));
+    errors.for_each(|error| words.add_violations(&error, &mut found));
     let Found { first, total } = found;
     let mut first: Vec<_> =
-        first.into_iter().map(|(pointer, violation)| (order(value, &pointer), violation)).collect();
+        first.into_iter().map(|(pointer, violation)| (document_order(value, &pointer), violation)).collect();
     first.sort_by(|left, right| left.0.cmp(&right.0));
     Violations::new(first.into_iter().map(|(_, violation)| violation).collect(), total)
 }
@@ -57,13 +57,13 @@ impl Found {
 }
 
 /// Returns a sort key in document order; a missing property comes last.
-fn order(value: &Value, pointer: &str) -> Vec<usize> {
+fn document_order(value: &Value, pointer: &str) -> Vec<usize> {
     let mut here = Some(value);
     let mut order = Vec::new();
     for step in pointer.split('/').skip(1) {
         let position = match here {
             Some(Value::Object(map)) => {
-                map.keys().position(|name| within("", name).strip_prefix('/') == Some(step))
+                map.keys().position(|name| property_pointer("", name).strip_prefix('/') == Some(step))
             }
             Some(Value::Array(_)) => step.parse().ok(),
             _ => None,
@@ -79,7 +79,7 @@ fn order(value: &Value, pointer: &str) -> Vec<usize> {
 }
 
 /// Returns the pointer of the property `name` of the value at `place`.
-fn within(place: &str, name: &str) -> String {
+fn property_pointer(place: &str, name: &str) -> String {
     let mut pointer = place.to_owned();
     push_step(&mut pointer, name);
     pointer
@@ -98,41 +98,41 @@ struct Words<'s> {
 }
 
 impl Words<'_> {
-    fn violations(&self, error: &ValidationError<'_>, found: &mut Found) {
+    fn add_violations(&self, error: &ValidationError<'_>, found: &mut Found) {
         let (place, value) = (error.instance_path().as_str(), error.instance().as_ref());
         match error.kind() {
             Kind::AdditionalProperties { unexpected } => {
-                let known = self.known(error);
+                let known = self.known_properties(error);
                 let map = value.as_object();
                 let expected = |name: &str| {
                     map.map(|map| unknown(&known, |it| map.contains_key(it), name)).unwrap_or_default()
                 };
-                properties(error, unexpected, expected, found);
+                add_properties(error, unexpected, expected, found);
             }
             Kind::UnevaluatedProperties { unexpected } => {
-                properties(error, unexpected, |_| "a property that the schema knows".to_owned(), found);
+                add_properties(error, unexpected, |_| "a property that the schema knows".to_owned(), found);
             }
             Kind::AdditionalItems { limit } => {
                 let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
                 let expected = format!("no item here; at most {}", counted(*limit, "item", "items"));
                 for (index, item) in items.iter().enumerate().skip(*limit) {
                     let violation = |at: &str| Violation::new(at, &*expected, received(item));
-                    found.add(|| within(place, &index.to_string()), violation);
+                    found.add(|| property_pointer(place, &index.to_string()), violation);
                 }
             }
             Kind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
-                let violation = |at: &str| Violation::new(at, self.required(error, name), "nothing");
-                found.add(|| within(place, name), violation);
+                let violation = |at: &str| Violation::new(at, self.required_text(error, name), "nothing");
+                found.add(|| property_pointer(place, name), violation);
             }
             Kind::PropertyNames { error: inner } => {
                 let name = inner.instance().as_str().unwrap_or_default();
                 let violation = |at: &str| {
-                    let why: Vec<_> = self.all(inner).into_iter().map(|it| it.expected).collect();
+                    let why: Vec<_> = self.violations_of(inner).into_iter().map(|it| it.expected).collect();
                     let expected = format!("another name for this property: {}", why.join(", "));
                     Violation::new(at, expected, received(inner.instance()))
                 };
-                found.add(|| within(place, name), violation);
+                found.add(|| property_pointer(place, name), violation);
             }
             // The error contains the object and the value of its first unknown property, but not the property's
             // name.
@@ -140,34 +140,38 @@ impl Words<'_> {
                 let map = self.root.pointer(place).and_then(Value::as_object);
                 for (name, value) in map.into_iter().flatten() {
                     let violation = |at: &str| Violation::new(at, "no such property", received(value));
-                    found.add(|| within(place, name), violation);
+                    found.add(|| property_pointer(place, name), violation);
                 }
             }
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.branches(error, context, found),
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                self.add_branches(error, context, found)
+            }
             _ => found.add(
                 || place.to_owned(),
-                |place| Violation::new(place, self.expected(error), received(value)),
+                |place| Violation::new(place, self.expected_text(error), received(value)),
             ),
         }
     }
 
     /// Returns the violations of one error.
-    fn all(&self, error: &ValidationError<'_>) -> Vec<Violation> {
+    fn violations_of(&self, error: &ValidationError<'_>) -> Vec<Violation> {
         let mut found = Found::default();
-        self.violations(error, &mut found);
+        self.add_violations(error, &mut found);
         found.first.into_iter().map(|(_, violation)| violation).collect()
     }
 
     /// Describes the expected value.
-    fn expected(&self, error: &ValidationError<'_>) -> String {
+    fn expected_text(&self, error: &ValidationError<'_>) -> String {
         match error.kind() {
-            Kind::Type { kind: TypeKind::Single(only) } => types(&[*only]),
-            Kind::Type { kind: TypeKind::Multiple(set) } => types(&set.iter().collect::<Vec<_>>()),
+            Kind::Type { kind: TypeKind::Single(only) } => types_with_articles(&[*only]),
+            Kind::Type { kind: TypeKind::Multiple(set) } => {
+                types_with_articles(&set.iter().collect::<Vec<_>>())
+            }
             Kind::Enum { options } => {
                 one_of(options.as_array().map(Vec::as_slice).unwrap_or_default(), Some(error.instance()))
             }
             Kind::Constant { expected_value } => one_of(slice::from_ref(expected_value), None),
-            Kind::FalseSchema => nothing(error.schema_path().as_str()),
+            Kind::FalseSchema => no_value_text(error.schema_path().as_str()),
             Kind::Minimum { limit } => format!("at least {limit}"),
             Kind::Maximum { limit } => format!("at most {limit}"),
             Kind::ExclusiveMinimum { limit } => format!("more than {limit}"),
@@ -180,46 +184,46 @@ impl Words<'_> {
             Kind::MinProperties { limit } => at_least(*limit, "property", "properties"),
             Kind::MaxProperties { limit } => at_most(*limit, "property", "properties"),
             Kind::Pattern { pattern } => format!("a string that matches the pattern `{pattern}`"),
-            Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => self.undecided(error),
+            Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => self.pattern_text(error),
             Kind::UniqueItems => "items that all differ".to_owned(),
             Kind::UnevaluatedItems { .. } => "no item but those that the schema speaks of".to_owned(),
-            Kind::Contains => self.contained(error),
-            Kind::Not { schema } => format!("anything but {}", self.brief(schema, LEVELS)),
+            Kind::Contains => self.contains_text(error),
+            Kind::Not { schema } => format!("anything but {}", self.schema_summary(schema, LEVELS)),
             Kind::OneOfMultipleValid { .. } => {
-                format!("a value that fits only one of: {}", self.listed(error).unwrap_or_default())
+                format!("a value that fits only one of: {}", self.branch_list(error).unwrap_or_default())
             }
             other => format!("a value that fits `{}`", other.keyword()),
         }
     }
 
     /// A text for which the engine gave up counts as no match.
-    fn undecided(&self, error: &ValidationError<'_>) -> String {
-        let pattern = self.keyword(error).and_then(Value::as_str);
+    fn pattern_text(&self, error: &ValidationError<'_>) -> String {
+        let pattern = self.keyword_value(error).and_then(Value::as_str);
         let pattern = pattern.map_or_else(|| "its pattern".to_owned(), |it| format!("the pattern `{it}`"));
         format!("a text for which {pattern} can be decided in a bounded number of steps")
     }
 
-    fn required(&self, error: &ValidationError<'_>, name: &str) -> String {
-        let rules = self.keyword(error).and_then(Value::as_object);
+    fn required_text(&self, error: &ValidationError<'_>, name: &str) -> String {
+        let rules = self.keyword_value(error).and_then(Value::as_object);
         let is_reason = |(key, names): &(&String, &Value)| {
             error.instance().get(key).is_some()
                 && names.as_array().is_some_and(|it| it.iter().any(|it| it == name))
         };
         let beside = rules.and_then(|it| it.iter().find(is_reason)).map(|(key, _)| key.as_str());
-        let kind = self.around(error).and_then(|it| it.get("properties")?.get(name));
-        let kind = kind.map(|it| self.brief(it, LEVELS)).filter(|it| it != ANYTHING);
+        let kind = self.enclosing_schema(error).and_then(|it| it.get("properties")?.get(name));
+        let kind = kind.map(|it| self.schema_summary(it, LEVELS)).filter(|it| it != ANYTHING);
         missing(name, beside, kind.as_deref())
     }
 
-    fn contained(&self, error: &ValidationError<'_>) -> String {
-        let limit = self.keyword(error).and_then(Value::as_u64);
+    fn contains_text(&self, error: &ValidationError<'_>) -> String {
+        let limit = self.keyword_value(error).and_then(Value::as_u64);
         let is_most = error.schema_path().as_str().ends_with("/maxContains");
         let bound = match limit {
             Some(limit) if is_most => at_most(limit, "item", "items"),
             limit => at_least(limit.unwrap_or(1), "item", "items"),
         };
-        let kind = self.around(error).and_then(|it| it.get("contains"));
-        match kind.map(|it| self.brief(it, LEVELS)) {
+        let kind = self.enclosing_schema(error).and_then(|it| it.get("contains"));
+        match kind.map(|it| self.schema_summary(it, LEVELS)) {
             Some(kind) => format!("{bound} of this kind: {kind}"),
             None => format!("{bound} that fit `contains`"),
         }
@@ -228,7 +232,7 @@ impl Words<'_> {
 
 /// Explains why no branch matches: the violations of the intended branch, if it can be identified.
 impl Words<'_> {
-    fn branches(
+    fn add_branches(
         &self,
         error: &ValidationError<'_>,
         branches: &[Vec<ValidationError<'static>>],
@@ -246,7 +250,7 @@ impl Words<'_> {
             |branch: &&Vec<ValidationError<'static>>| !branch.iter().any(|it| is_here(it) && is_kind(it));
         let mut meant: Vec<_> = branches.iter().filter(has_kind).collect();
         if meant.len() > 1 {
-            if let Some((at, violation)) = self.tag(place, &meant) {
+            if let Some((at, violation)) = self.tag_property(place, &meant) {
                 return found.add(|| at, |_| violation);
             }
             let has_names = |branch: &&Vec<ValidationError<'static>>| {
@@ -255,19 +259,23 @@ impl Words<'_> {
             meant.retain(has_names);
         }
         if let [only] = meant.as_slice() {
-            return only.iter().for_each(|error| self.violations(error, found));
+            return only.iter().for_each(|error| self.add_violations(error, found));
         }
-        let first = |branch: &Vec<_>| Some(self.all(branch.first()?).into_iter().next()?.expected);
+        let first = |branch: &Vec<_>| Some(self.violations_of(branch.first()?).into_iter().next()?.expected);
         let violation = |place: &str| {
-            let listed = self.listed(error);
-            let listed = listed.unwrap_or_else(|| joined(branches.iter().filter_map(first).collect()));
+            let listed = self.branch_list(error);
+            let listed = listed.unwrap_or_else(|| join_distinct(branches.iter().filter_map(first).collect()));
             Violation::new(place, format!("any of: {listed}"), received(error.instance()))
         };
         found.add(|| place.to_owned(), violation);
     }
 
     /// Returns the property in which each of `branches` requires a different constant.
-    fn tag(&self, place: &str, branches: &[&Vec<ValidationError<'static>>]) -> Option<(String, Violation)> {
+    fn tag_property(
+        &self,
+        place: &str,
+        branches: &[&Vec<ValidationError<'static>>],
+    ) -> Option<(String, Violation)> {
         let constants = |branch: &Vec<ValidationError<'static>>, at: &str| -> Vec<Value> {
             let here = branch.iter().filter(|it| it.instance_path().as_str() == at);
             here.flat_map(|it| match it.kind() {
@@ -293,21 +301,21 @@ impl Words<'_> {
     }
 
     /// Lists the branches under the keyword of `error`.
-    fn listed(&self, error: &ValidationError<'_>) -> Option<String> {
-        let branches = self.keyword(error)?.as_array()?;
-        Some(joined(branches.iter().map(|branch| self.brief(branch, LEVELS)).collect()))
+    fn branch_list(&self, error: &ValidationError<'_>) -> Option<String> {
+        let branches = self.keyword_value(error)?.as_array()?;
+        Some(join_distinct(branches.iter().map(|branch| self.schema_summary(branch, LEVELS)).collect()))
     }
 }
 
 /// Look-ups in the schema. Parts with their own identifiers are not resolved.
 impl Words<'_> {
     /// Returns the value of the failed keyword.
-    fn keyword(&self, error: &ValidationError<'_>) -> Option<&Value> {
+    fn keyword_value(&self, error: &ValidationError<'_>) -> Option<&Value> {
         self.lookup(error, error.schema_path().as_str())
     }
 
     /// Returns the schema that contains the failed keyword.
-    fn around(&self, error: &ValidationError<'_>) -> Option<&Value> {
+    fn enclosing_schema(&self, error: &ValidationError<'_>) -> Option<&Value> {
         self.lookup(error, error.schema_path().as_str().rsplit_once('/')?.0)
     }
 
@@ -320,13 +328,13 @@ impl Words<'_> {
     }
 
     /// Returns the properties beside the keyword of `error`.
-    fn known(&self, error: &ValidationError<'_>) -> Vec<&str> {
-        let properties = self.around(error).and_then(|it| it.get("properties")?.as_object());
+    fn known_properties(&self, error: &ValidationError<'_>) -> Vec<&str> {
+        let properties = self.enclosing_schema(error).and_then(|it| it.get("properties")?.as_object());
         properties.into_iter().flat_map(Map::keys).map(String::as_str).collect()
     }
 
     /// Summarizes a schema.
-    fn brief(&self, schema: &Value, levels: usize) -> String {
+    fn schema_summary(&self, schema: &Value, levels: usize) -> String {
         let Some(levels) = levels.checked_sub(1) else { return ANYTHING.to_owned() };
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             return one_of(values, None);
@@ -336,24 +344,27 @@ impl Words<'_> {
         }
         if let Some(pointer) = schema.get("$ref").and_then(|it| it.as_str()?.strip_prefix('#')) {
             let target = self.schema.pointer(&percent_decoded(pointer));
-            return target.map_or_else(|| ANYTHING.to_owned(), |target| self.brief(target, levels));
+            return target.map_or_else(|| ANYTHING.to_owned(), |target| self.schema_summary(target, levels));
         }
         let named = |name: &Value| name.as_str()?.parse::<JsonType>().ok();
         match schema.get("type") {
-            Some(name) if name == "object" => self.object(schema),
-            Some(Value::Array(names)) => types(&names.iter().filter_map(named).collect::<Vec<_>>()),
-            Some(name) => types(&named(name).into_iter().collect::<Vec<_>>()),
+            Some(name) if name == "object" => self.object_summary(schema),
+            Some(Value::Array(names)) => {
+                types_with_articles(&names.iter().filter_map(named).collect::<Vec<_>>())
+            }
+            Some(name) => types_with_articles(&named(name).into_iter().collect::<Vec<_>>()),
             None => {
                 let branches = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array);
-                let brief = |it: &Value| self.brief(it, levels);
-                let all = branches.map(|all| format!("any of: {}", joined(all.iter().map(brief).collect())));
+                let brief = |it: &Value| self.schema_summary(it, levels);
+                let all =
+                    branches.map(|all| format!("any of: {}", join_distinct(all.iter().map(brief).collect())));
                 all.unwrap_or_else(|| ANYTHING.to_owned())
             }
         }
     }
 
     /// Summarizes an object by its required properties; a constant among them identifies it.
-    fn object(&self, schema: &Value) -> String {
+    fn object_summary(&self, schema: &Value) -> String {
         let names = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let names = names.iter().filter_map(Value::as_str).take(4);
         let shown: Vec<_> = names
@@ -367,7 +378,7 @@ impl Words<'_> {
 }
 
 /// Adds a violation for each of the `names` of an object, with the expected value.
-fn properties(
+fn add_properties(
     error: &ValidationError<'_>,
     names: &[String],
     expected: impl Fn(&str) -> String,
@@ -376,12 +387,12 @@ fn properties(
     let place = error.instance_path().as_str();
     let value = |name: &str| error.instance().get(name).map(received).unwrap_or_default();
     for name in names {
-        found.add(|| within(place, name), |at| Violation::new(at, expected(name), value(name)));
+        found.add(|| property_pointer(place, name), |at| Violation::new(at, expected(name), value(name)));
     }
 }
 
 /// Describes a value whose schema is `false`.
-fn nothing(place: &str) -> String {
+fn no_value_text(place: &str) -> String {
     let (above, key) = place.rsplit_once('/').unwrap_or_default();
     match key {
         // A property may have the name of a keyword.
@@ -402,7 +413,7 @@ fn at_most(limit: u64, one: &str, many: &str) -> String {
 }
 
 /// Returns the names of the types with their articles.
-fn types(types: &[JsonType]) -> String {
+fn types_with_articles(types: &[JsonType]) -> String {
     let names = [
         (JsonType::String, "a string"),
         (JsonType::Number, "a number"),
@@ -420,7 +431,7 @@ fn types(types: &[JsonType]) -> String {
 }
 
 /// Joins distinct words.
-fn joined(mut words: Vec<String>) -> String {
+fn join_distinct(mut words: Vec<String>) -> String {
     const LISTED: usize = 20;
     words.dedup();
     let count = words.len();

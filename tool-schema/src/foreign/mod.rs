@@ -11,11 +11,11 @@ mod messages;
 use jsonschema::{PatternOptions, ReferencingError, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
-use self::bounds::Reach;
+use self::bounds::DepthBounds;
 use crate::{SchemaProblem, Violation, Violations, arguments::plan::messages::received};
 
 /// The maximum nesting of lists and objects in a schema and in a value: the limit of the JSON parser.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// The maximum number of backtracking steps of a pattern with look-around within one text, which take some
 /// milliseconds; beyond it, the text is rejected.
@@ -26,7 +26,7 @@ const BACKTRACKS: usize = 100_000;
 pub struct Foreign {
     validator: Validator,
     schema: Value,
-    reach: Reach,
+    reach: DepthBounds,
 }
 
 impl Foreign {
@@ -42,18 +42,18 @@ impl Foreign {
 
     fn new(schema: &Value) -> Result<Self, String> {
         // Checked first, since readers of a schema recurse into it.
-        if !is_nested_within(schema, DEEPEST) {
+        if !is_nested_within(schema, MAX_DEPTH) {
             return Err("at the root: the schema is nested too deeply".to_owned());
         }
-        let reach = Reach::of(schema, DEEPEST)?;
-        let validator = compile(schema).map_err(|error| mistake(schema, error))?;
+        let reach = DepthBounds::for_schema(schema, MAX_DEPTH)?;
+        let validator = compile_validator(schema).map_err(|error| mistake_text(schema, error))?;
         Ok(Self { validator, schema: schema.clone(), reach })
     }
 
     /// Returns the violations of `value`, in document order.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Violations {
-        let Reach { deepest, explained } = self.reach;
+        let DepthBounds { deepest, explained } = self.reach;
         if !is_nested_within(value, deepest) {
             let expected = format!("a value that is nested at most {deepest} levels deep");
             return Violation::new("", expected, "a value that is nested more deeply").into();
@@ -65,7 +65,7 @@ impl Foreign {
             let expected = "a value that fits the schema; it is nested too deeply to say where it does not";
             return Violation::new("", expected, received(value)).into();
         }
-        let violations = messages::report(&self.schema, value, self.validator.iter_errors(value));
+        let violations = messages::report_errors(&self.schema, value, self.validator.iter_errors(value));
         if violations.is_empty() {
             return Violation::new("", "a value that fits the schema", received(value)).into();
         }
@@ -75,7 +75,7 @@ impl Foreign {
 
 /// Compiles with an engine whose matching time is linear, or else with one that supports look-around and limits
 /// its steps.
-fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
+fn compile_validator(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     let options = jsonschema::options()
         .offline()
         .should_validate_formats(false)
@@ -95,7 +95,7 @@ fn is_of_a_pattern(error: &ValidationError<'_>) -> bool {
 }
 
 /// Describes the reason why `schema` is unusable.
-fn mistake(schema: &Value, error: ValidationError<'_>) -> String {
+fn mistake_text(schema: &Value, error: ValidationError<'_>) -> String {
     if is_of_a_pattern(&error) {
         let pattern = error.instance().as_str().unwrap_or_default();
         return format!("at {}: the pattern `{pattern}` cannot be used", error.instance_path());
@@ -113,7 +113,7 @@ fn mistake(schema: &Value, error: ValidationError<'_>) -> String {
         };
     }
     // The violations of the meta-schema, whose parts are not available.
-    let found = messages::report(&Value::Null, schema, std::iter::once(error));
+    let found = messages::report_errors(&Value::Null, schema, std::iter::once(error));
     let shown: Vec<_> = found
         .iter()
         .map(|Violation { pointer, expected, received, .. }| {

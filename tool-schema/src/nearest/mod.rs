@@ -12,7 +12,7 @@ mod tests;
 use std::char::ToLowercase;
 
 /// The maximum number of compared letters.
-const LONGEST: usize = 64;
+const MAX_LETTERS: usize = 64;
 
 /// Returns up to three of `names` that are close to `name`: a few edits away, or one contained in the other.
 pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
@@ -52,7 +52,7 @@ struct Mark {
 impl Names {
     /// Indexes `names`; searches are faster if similar names are neighbours.
     pub fn new<'n>(names: impl Iterator<Item = &'n str>) -> Self {
-        let mut last = ['\0'; LONGEST];
+        let mut last = ['\0'; MAX_LETTERS];
         let marks = names.map(|name| Mark::new(name, &mut last)).collect();
         Self { marks }
     }
@@ -90,13 +90,13 @@ impl Names {
 
 impl Mark {
     /// Indexes `name`; `last` contains the letters of the previous name.
-    fn new(name: &str, last: &mut [char; LONGEST]) -> Self {
+    fn new(name: &str, last: &mut [char; MAX_LETTERS]) -> Self {
         let mut mark = Self { set: 0, length: 0, shared: 0, resume: Some(0) };
         let mut letters = Letters::new(name);
         let mut is_shared = true;
         for slot in last.iter_mut() {
             let Some(letter) = letters.next() else { break };
-            mark.set |= bit(letter);
+            mark.set |= letter_bit(letter);
             mark.length += 1;
             is_shared &= *slot == letter;
             if is_shared {
@@ -114,7 +114,7 @@ impl Mark {
 }
 
 /// Returns the bit of a letter. ASCII letters have one bit each; several other letters share one.
-fn bit(letter: char) -> u64 {
+fn letter_bit(letter: char) -> u64 {
     1 << (u32::from(letter) % 39)
 }
 
@@ -138,7 +138,7 @@ impl<'n> Letters<'n> {
 
     /// Returns the next letter outside ASCII.
     #[cold]
-    fn wide(&mut self) -> Option<char> {
+    fn next_wide(&mut self) -> Option<char> {
         if let Some(letter) = self.lower.as_mut().and_then(Iterator::next) {
             return Some(letter);
         }
@@ -155,7 +155,7 @@ impl Iterator for Letters<'_> {
     #[inline]
     fn next(&mut self) -> Option<char> {
         if self.lower.is_some() {
-            return self.wide();
+            return self.next_wide();
         }
         loop {
             let byte = *self.name.as_bytes().get(self.at)?;
@@ -165,7 +165,7 @@ impl Iterator for Letters<'_> {
                     self.at += 1;
                     return Some(char::from(*letter));
                 }
-                None => return self.wide(),
+                None => return self.next_wide(),
             }
         }
     }
@@ -195,7 +195,7 @@ struct Query {
 impl Query {
     /// Returns the positions of `letter`.
     #[inline]
-    fn places(&self, letter: char) -> u64 {
+    fn letter_positions(&self, letter: char) -> u64 {
         match self.ascii.get(letter as usize) {
             Some(places) => *places,
             None => {
@@ -235,8 +235,8 @@ struct Search {
     /// The bit of the query's last letter.
     last: u64,
     /// The initial column and the columns of the letters below.
-    columns: [Column; LONGEST + 1],
-    letters: [char; LONGEST],
+    columns: [Column; MAX_LETTERS + 1],
+    letters: [char; MAX_LETTERS],
     /// The number of columns that are valid for the current name.
     valid: usize,
     steps: usize,
@@ -245,18 +245,18 @@ struct Search {
 impl Search {
     /// Creates a search; `None` if the query has no letters.
     fn new(name: &str, names: usize) -> Option<Self> {
-        let letters: Vec<_> = Letters::new(name).take(LONGEST).collect();
+        let letters: Vec<_> = Letters::new(name).take(MAX_LETTERS).collect();
         let last = 1 << letters.len().checked_sub(1)?;
         let mut query = Query { set: 0, ascii: [0; 128], letters };
         for (at, letter) in query.letters.iter().enumerate() {
-            query.set |= bit(*letter);
+            query.set |= letter_bit(*letter);
             if let Some(places) = query.ascii.get_mut(*letter as usize) {
                 *places |= 1 << at;
             }
         }
         let first = Column { more: !0, distance: query.letters.len(), ..Column::default() };
-        let columns = [first; LONGEST + 1];
-        Some(Self { query, last, columns, letters: ['\0'; LONGEST], valid: 0, steps: patience(names) })
+        let columns = [first; MAX_LETTERS + 1];
+        Some(Self { query, last, columns, letters: ['\0'; MAX_LETTERS], valid: 0, steps: step_limit(names) })
     }
 
     /// Calls `found` with each name that is at most `far` edits away and, with `contained`, with names that contain
@@ -319,7 +319,7 @@ impl Search {
             }
             self.steps = self.steps.checked_sub(1)?;
             let letter = letters.next()?;
-            column = column.next(self.query.places(letter), self.last);
+            column = column.next(self.query.letter_positions(letter), self.last);
             *self.letters.get_mut(self.valid)? = letter;
             self.valid += 1;
             *self.columns.get_mut(self.valid)? = column;
@@ -341,8 +341,8 @@ impl Search {
 }
 
 /// Returns the step limit of a search among `names`; names beyond the limit are not compared.
-const fn patience(names: usize) -> usize {
-    const MOST: usize = 1 << 16;
+const fn step_limit(names: usize) -> usize {
+    const MAX_STEPS: usize = 1 << 16;
     let steps = names.saturating_mul(2).saturating_add(1 << 13);
-    if steps < MOST { steps } else { MOST }
+    if steps < MAX_STEPS { steps } else { MAX_STEPS }
 }

@@ -1,11 +1,11 @@
 /// The reason why a text is ambiguous, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Doubt {
+pub(super) struct Ambiguity {
     what: &'static str,
     at: usize,
 }
 
-impl Doubt {
+impl Ambiguity {
     /// `what` contains no part of the text, which may hold a secret.
     pub(super) fn new(what: &'static str, at: usize) -> Self {
         Self { what, at }

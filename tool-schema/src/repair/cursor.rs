@@ -44,12 +44,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns the text before `end`.
-    pub(super) fn before(&self, end: usize) -> &'a str {
+    pub(super) fn text_before(&self, end: usize) -> &'a str {
         self.text.get(..end).unwrap_or("")
     }
 
     /// Returns the text from `start` to the cursor.
-    pub(super) fn since(&self, start: usize) -> &'a str {
+    pub(super) fn text_since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at).unwrap_or("")
     }
 
@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns the start of a comment that may contain the end of the object: in a text of one line, a line
     /// comment extends to its end.
-    pub(super) fn swallowed(&self) -> Option<usize> {
+    pub(super) fn comment_to_end(&self) -> Option<usize> {
         self.swallowed
     }
 
@@ -103,11 +103,11 @@ impl<'a> Cursor<'a> {
             } else {
                 break;
             }
-            if self.at_end() && self.since(comment).contains(['}', ']']) {
+            if self.at_end() && self.text_since(comment).contains(['}', ']']) {
                 self.swallowed.get_or_insert(comment);
             }
         }
-        match self.since(start) {
+        match self.text_since(start) {
             "" => Gap::None,
             skipped if skipped.contains('\n') => Gap::LineBreak,
             _ => Gap::Blank,
@@ -123,7 +123,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Evaluates `question` on the text ahead, without moving.
-    pub(super) fn ahead<T>(&mut self, question: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn look_ahead<T>(&mut self, question: impl FnOnce(&mut Self) -> T) -> T {
         let (start, swallowed) = (self.at, self.swallowed);
         let answer = question(self);
         (self.at, self.swallowed) = (start, swallowed);

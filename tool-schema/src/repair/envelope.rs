@@ -4,7 +4,7 @@
 //! end, and must be separated from the object; `a: {…}` and `{…} b` are parts of the object's data.
 
 use super::{
-    ambiguity::Doubt,
+    ambiguity::Ambiguity,
     cursor::{Cursor, Gap, is_blank},
 };
 
@@ -14,32 +14,32 @@ pub(super) struct Envelope {
 }
 
 /// Moves `cursor` to the first brace.
-pub(super) fn open(cursor: &mut Cursor<'_>) -> Result<Envelope, Doubt> {
+pub(super) fn open_envelope(cursor: &mut Cursor<'_>) -> Result<Envelope, Ambiguity> {
     cursor.skip_blanks();
     let start = cursor.at();
     cursor.skip_while(|it| it != '{');
     if cursor.at_end() {
-        return Err(Doubt::new("there is no object", start));
+        return Err(Ambiguity::new("there is no object", start));
     }
-    let before = cursor.since(start);
+    let before = cursor.text_since(start);
     let before = match before.rsplit_once("```") {
         Some((sentences, after)) if has_no_brackets(sentences) => without_language(after),
-        Some(_) => return Err(Doubt::new("text before the object", start)),
+        Some(_) => return Err(Ambiguity::new("text before the object", start)),
         None => before,
     };
     let (before, call) = match without_call(before) {
         Some(before) => (before, true),
         None => (before, false),
     };
-    if before.trim().is_empty() || introduces(before) {
+    if before.trim().is_empty() || is_introduction(before) {
         return Ok(Envelope { call });
     }
-    Err(Doubt::new("text before the object", start))
+    Err(Ambiguity::new("text before the object", start))
 }
 
 impl Envelope {
     /// Reads the text after the object, up to its end.
-    pub(super) fn close(self, cursor: &mut Cursor<'_>) -> Result<(), Doubt> {
+    pub(super) fn close(self, cursor: &mut Cursor<'_>) -> Result<(), Ambiguity> {
         loop {
             let gap = cursor.skip_blanks();
             let is_end = match cursor.peek() {
@@ -57,7 +57,11 @@ impl Envelope {
                 Some(after) => has_no_brackets(after),
                 None => gap == Gap::LineBreak && is_prose(rest),
             };
-            return if sentences { Ok(()) } else { Err(Doubt::new("text after the object", cursor.at())) };
+            return if sentences {
+                Ok(())
+            } else {
+                Err(Ambiguity::new("text after the object", cursor.at()))
+            };
         }
     }
 }
@@ -75,7 +79,7 @@ fn without_call(text: &str) -> Option<&str> {
 }
 
 /// Returns `true` if `text`, which precedes the object, introduces it.
-fn introduces(text: &str) -> bool {
+fn is_introduction(text: &str) -> bool {
     let sentences = text.trim_end_matches(is_blank);
     let after = text.get(sentences.len()..).unwrap_or("");
     match sentences.strip_suffix(':') {

@@ -18,7 +18,7 @@ mod unquoted;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use self::{ambiguity::Doubt, cursor::Cursor};
+use self::{ambiguity::Ambiguity, cursor::Cursor};
 use crate::{
     ArgumentError, Arguments, Correction, CorrectionRule, Violation, arguments::plan::messages::beginning,
 };
@@ -81,11 +81,11 @@ impl RepairOutcome<'_> {
         match self {
             Self::Strict(_) => None,
             Self::Repaired { text, error } => {
-                let text = shortened(text);
+                let text = note_excerpt(text);
                 Some(format!("the arguments were not valid JSON ({error}) and were read as {text}"))
             }
             Self::Partial { text, error } => {
-                let text = shortened(text);
+                let text = note_excerpt(text);
                 Some(format!(
                     "the arguments were cut off ({error}) and were read as {text}; fields may be missing"
                 ))
@@ -217,20 +217,20 @@ pub fn recover(text: &str) -> RepairOutcome<'_> {
         Ok(_) => return RepairOutcome::Strict(text),
         Err(error) => error.to_string(),
     };
-    match read(text) {
-        Ok(Reading { object, cut_off: false }) => RepairOutcome::Repaired { text: object, error },
-        Ok(Reading { object, cut_off: true }) => RepairOutcome::Partial { text: object, error },
+    match read_text(text) {
+        Ok(RecoveredObject { object, cut_off: false }) => RepairOutcome::Repaired { text: object, error },
+        Ok(RecoveredObject { object, cut_off: true }) => RepairOutcome::Partial { text: object, error },
         Err(reason) => RepairOutcome::Invalid { text, error, reason },
     }
 }
 
 /// An object that was read.
-struct Reading {
+struct RecoveredObject {
     object: String,
     cut_off: bool,
 }
 
-fn read(text: &str) -> Result<Reading, String> {
+fn read_text(text: &str) -> Result<RecoveredObject, String> {
     if text.len() > MAX_REPAIR_BYTES {
         return Err(format!("it is longer than {MAX_REPAIR_BYTES} bytes"));
     }
@@ -248,9 +248,9 @@ fn read(text: &str) -> Result<Reading, String> {
     }
 }
 
-fn read_object(cursor: &mut Cursor<'_>) -> Result<Reading, Doubt> {
-    let envelope = envelope::open(cursor)?;
-    let reading = reader::read(cursor)?;
+fn read_object(cursor: &mut Cursor<'_>) -> Result<RecoveredObject, Ambiguity> {
+    let envelope = envelope::open_envelope(cursor)?;
+    let reading = reader::read_object(cursor)?;
     if !reading.cut_off {
         envelope.close(cursor)?;
     }
@@ -258,9 +258,9 @@ fn read_object(cursor: &mut Cursor<'_>) -> Result<Reading, Doubt> {
 }
 
 /// Returns at most about 500 characters, with a note about the rest.
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 500;
-    match beginning(text, LONGEST) {
+fn note_excerpt(text: &str) -> String {
+    const MAX_CHARS: usize = 500;
+    match beginning(text, MAX_CHARS) {
         Some(start) => format!("{start}… ({} bytes in all)", text.len()),
         None => text.to_owned(),
     }

@@ -7,14 +7,14 @@
 use std::fmt::Write;
 
 use super::{
-    ambiguity::Doubt,
+    ambiguity::Ambiguity,
     cursor::{Cursor, Gap, is_blank},
     unquoted,
 };
 
 /// The role of a string, which determines the text that may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum StringRole {
     Key,
     Value,
     Item,
@@ -25,7 +25,7 @@ pub(super) fn is_quote(c: char) -> bool {
 }
 
 /// Returns the quotes that end a string beginning with `open`.
-fn closers(open: char) -> &'static [char] {
+fn closing_quotes(open: char) -> &'static [char] {
     match open {
         '"' => &['"'],
         '\'' => &['\''],
@@ -35,7 +35,7 @@ fn closers(open: char) -> &'static [char] {
 }
 
 /// Writes `text` as a JSON string.
-pub(super) fn write(out: &mut String, text: &str) {
+pub(super) fn write_string(out: &mut String, text: &str) {
     out.push('"');
     text.chars().for_each(|it| write_char(out, it));
     out.push('"');
@@ -55,22 +55,26 @@ fn write_char(out: &mut String, c: char) {
 }
 
 /// Reads a string, and strings that `+` appends to it; returns `true` if it ended before the text did.
-pub(super) fn read(cursor: &mut Cursor<'_>, out: &mut String, role: Role) -> Result<bool, Doubt> {
+pub(super) fn read_string(
+    cursor: &mut Cursor<'_>,
+    out: &mut String,
+    role: StringRole,
+) -> Result<bool, Ambiguity> {
     out.push('"');
-    let mut is_whole = Piece::new(cursor, out, role).read()?;
-    while is_whole && role != Role::Key && cursor.ahead(plus_follows) {
+    let mut is_whole = StringPiece::new(cursor, out, role).read_to_end()?;
+    while is_whole && role != StringRole::Key && cursor.look_ahead(plus_follows) {
         plus_follows(cursor);
-        is_whole = !cursor.at_end() && Piece::new(cursor, out, role).read()?;
+        is_whole = !cursor.at_end() && StringPiece::new(cursor, out, role).read_to_end()?;
     }
     out.push('"');
     Ok(is_whole)
 }
 
 /// One quoted piece of a string.
-struct Piece<'p, 'a> {
+struct StringPiece<'p, 'a> {
     cursor: &'p mut Cursor<'a>,
     out: &'p mut String,
-    role: Role,
+    role: StringRole,
     start: usize,
     closers: &'static [char],
     /// The number of unescaped quotes within it.
@@ -89,8 +93,8 @@ struct Piece<'p, 'a> {
     has_letter_escape: bool,
 }
 
-impl<'p, 'a> Piece<'p, 'a> {
-    fn new(cursor: &'p mut Cursor<'a>, out: &'p mut String, role: Role) -> Self {
+impl<'p, 'a> StringPiece<'p, 'a> {
+    fn new(cursor: &'p mut Cursor<'a>, out: &'p mut String, role: StringRole) -> Self {
         let start = cursor.at();
         Self {
             cursor,
@@ -109,12 +113,12 @@ impl<'p, 'a> Piece<'p, 'a> {
     }
 
     /// Reads up to the end of the string; returns `true` if it ended before the text did.
-    fn read(mut self) -> Result<bool, Doubt> {
+    fn read_to_end(mut self) -> Result<bool, Ambiguity> {
         let Some(open) = self.cursor.bump() else { return Ok(false) };
-        self.closers = closers(open);
+        self.closers = closing_quotes(open);
         let mut after = self.cursor.rest().chars();
         if (after.next(), after.next()) == (Some(open), Some(open)) {
-            return self.doubt("a string in triple quotes");
+            return self.ambiguous_here("a string in triple quotes");
         }
         let (mut before, mut last) = (open, open);
         while let Some(next) = self.cursor.bump() {
@@ -127,7 +131,7 @@ impl<'p, 'a> Piece<'p, 'a> {
                 self.stands_free |= !before.is_alphanumeric();
                 write_char(self.out, next);
             } else if next == '\\' {
-                self.escape(before)?;
+                self.read_escape(before)?;
             } else {
                 match next {
                     '{' | '[' => self.depth += 1,
@@ -145,64 +149,60 @@ impl<'p, 'a> Piece<'p, 'a> {
         self.finish(false)
     }
 
-    fn doubt<T>(&self, what: &'static str) -> Result<T, Doubt> {
-        Err(Doubt::new(what, self.start))
+    fn ambiguous_here<T>(&self, what: &'static str) -> Result<T, Ambiguity> {
+        Err(Ambiguity::new(what, self.start))
     }
 
-    fn finish(self, is_whole: bool) -> Result<bool, Doubt> {
+    fn finish(self, is_whole: bool) -> Result<bool, Ambiguity> {
         let is_odd = self.inner_quotes % 2 == 1;
         let is_unbalanced = self.closes_other || self.depth > 0;
         let has_swallowed = match self.role {
             _ if !is_whole => self.inner_quotes > 0 || self.has_backslash,
-            Role::Item => is_odd || self.follows_comma || (self.stands_free && is_unbalanced),
-            Role::Key | Role::Value => self.stands_free && (is_odd || is_unbalanced),
+            StringRole::Item => is_odd || self.follows_comma || (self.stands_free && is_unbalanced),
+            StringRole::Key | StringRole::Value => self.stands_free && (is_odd || is_unbalanced),
         };
         if has_swallowed {
-            return self.doubt("a string whose end is not certain");
+            return self.ambiguous_here("a string whose end is not certain");
         }
         if self.has_backslash && self.has_letter_escape {
-            return self.doubt("a string with backslashes of two meanings");
+            return self.ambiguous_here("a string with backslashes of two meanings");
         }
         Ok(is_whole)
     }
 
     /// Returns `true` if the quote before the cursor ends the string.
-    fn ends_here(&mut self) -> Result<bool, Doubt> {
+    fn ends_here(&mut self) -> Result<bool, Ambiguity> {
         let role = self.role;
         let is_inner = self.inner_quotes % 2 == 1;
-        let ends = self.cursor.ahead(|ahead| {
+        let ends = self.cursor.look_ahead(|ahead| {
             let gap = ahead.skip_blanks();
             match (role, ahead.peek()) {
                 (_, None) if is_inner => Err("a string whose end is not certain"),
-                (_, None) | (Role::Key, Some(':')) => Ok(true),
-                (Role::Key, _) => Err("a key without a colon"),
+                (_, None) | (StringRole::Key, Some(':')) => Ok(true),
+                (StringRole::Key, _) => Err("a key without a colon"),
                 (_, Some(':')) => Err("a string whose end is not certain"),
                 (_, Some('}' | ']')) => Ok(closers_end_something(ahead)),
                 (_, Some('+')) => Ok(plus_follows(ahead)),
-                (Role::Item, Some(',')) => Ok(true),
-                (Role::Item, Some(next)) if is_quote(next) && gap == Gap::None => {
+                (StringRole::Item, Some(',')) => Ok(true),
+                (StringRole::Item, Some(next)) if is_quote(next) && gap == Gap::None => {
                     Err("two strings without a comma")
                 }
-                (Role::Item, Some(next)) => Ok(gap == Gap::LineBreak || is_quote(next)),
-                (Role::Value, Some(',')) => {
+                (StringRole::Item, Some(next)) => Ok(gap == Gap::LineBreak || is_quote(next)),
+                (StringRole::Value, Some(',')) => {
                     ahead.bump();
                     Ok(key_follows(ahead))
                 }
-                (Role::Value, Some(next)) if is_quote(next) && gap != Gap::None => {
-                    if key_follows(ahead) {
-                        Ok(true)
-                    } else {
-                        Err("two strings without a comma")
-                    }
+                (StringRole::Value, Some(next)) if is_quote(next) && gap != Gap::None => {
+                    if key_follows(ahead) { Ok(true) } else { Err("two strings without a comma") }
                 }
-                (Role::Value, Some(_)) => Ok(gap == Gap::LineBreak && key_follows(ahead)),
+                (StringRole::Value, Some(_)) => Ok(gap == Gap::LineBreak && key_follows(ahead)),
             }
         });
-        ends.or_else(|what| self.doubt(what))
+        ends.or_else(|what| self.ambiguous_here(what))
     }
 
     /// Reads the text after a backslash; `before` is the character before it.
-    fn escape(&mut self, before: char) -> Result<(), Doubt> {
+    fn read_escape(&mut self, before: char) -> Result<(), Ambiguity> {
         match self.cursor.peek() {
             // The text ends within the escape.
             None => {}
@@ -212,7 +212,7 @@ impl<'p, 'a> Piece<'p, 'a> {
                 self.out.push(next);
                 self.has_letter_escape |= next.is_alphabetic();
             }
-            Some('u') => self.unicode()?,
+            Some('u') => self.read_unicode()?,
             Some(next) if self.closers.contains(&next) => {
                 self.cursor.bump();
                 write_char(self.out, next);
@@ -221,7 +221,7 @@ impl<'p, 'a> Piece<'p, 'a> {
                 self.cursor.bump();
                 // A shell writes `'\''`, where the backslash is not part of the text.
                 if before == '\'' || self.cursor.peek() == Some('\'') {
-                    return self.doubt("a string with a backslash before an apostrophe");
+                    return self.ambiguous_here("a string with a backslash before an apostrophe");
                 }
                 self.out.push('\'');
             }
@@ -234,7 +234,7 @@ impl<'p, 'a> Piece<'p, 'a> {
     }
 
     /// Reads an escape from its `u` on.
-    fn unicode(&mut self) -> Result<(), Doubt> {
+    fn read_unicode(&mut self) -> Result<(), Ambiguity> {
         match Unicode::of(self.cursor.rest()) {
             Unicode::Escape(escape) => {
                 self.cursor.eat(escape);
@@ -243,7 +243,7 @@ impl<'p, 'a> Piece<'p, 'a> {
                 self.has_letter_escape = true;
             }
             Unicode::CutOff => self.cursor.skip_while(|_| true),
-            Unicode::Half => return self.doubt("a string with an unpaired surrogate"),
+            Unicode::Half => return self.ambiguous_here("a string with an unpaired surrogate"),
             Unicode::None => {
                 self.out.push_str("\\\\");
                 self.has_backslash = true;
@@ -334,7 +334,7 @@ fn skip_string(ahead: &mut Cursor<'_>, open: char) {
     while let Some(next) = ahead.bump() {
         if next == '\\' {
             ahead.bump();
-        } else if closers(open).contains(&next) {
+        } else if closing_quotes(open).contains(&next) {
             return;
         }
     }

@@ -1,33 +1,34 @@
 //! The object itself: brackets, commas and colons.
 
 use super::{
-    Reading,
-    ambiguity::Doubt,
+    RecoveredObject,
+    ambiguity::Ambiguity,
     cursor::{Cursor, Gap},
-    quoted::{self, Role},
+    quoted::{self, StringRole},
     unquoted::{self, Word},
 };
 
 /// The nesting limit of `serde_json`: 127 levels.
-const DEEPEST: usize = 127;
+const MAX_DEPTH: usize = 127;
 
 /// Reads the object at `cursor`.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Reading, Doubt> {
+pub(super) fn read_object(cursor: &mut Cursor<'_>) -> Result<RecoveredObject, Ambiguity> {
     let out = String::with_capacity(cursor.rest().len());
-    let mut reader = Reader { cursor, out, open: Vec::new(), entries: 0, odd_closers: OddClosers::default() };
-    reader.begin('{')?;
+    let mut reader =
+        ObjectReader { cursor, out, open: Vec::new(), entries: 0, odd_closers: OddClosers::default() };
+    reader.begin_container('{')?;
     while !reader.open.is_empty() {
         let gap = reader.cursor.skip_blanks();
         match reader.cursor.peek() {
-            Some(next) => reader.step(next, gap)?,
+            Some(next) => reader.read_step(next, gap)?,
             None => return reader.cut_off(),
         }
     }
     reader.skip_closers()?;
-    Ok(Reading { object: reader.out, cut_off: false })
+    Ok(RecoveredObject { object: reader.out, cut_off: false })
 }
 
-struct Reader<'c, 'a> {
+struct ObjectReader<'c, 'a> {
     cursor: &'c mut Cursor<'a>,
     out: String,
     open: Vec<Container>,
@@ -68,25 +69,25 @@ enum Position {
     AfterColon,
 }
 
-impl Reader<'_, '_> {
-    fn step(&mut self, next: char, gap: Gap) -> Result<(), Doubt> {
+impl ObjectReader<'_, '_> {
+    fn read_step(&mut self, next: char, gap: Gap) -> Result<(), Ambiguity> {
         if matches!(next, '}' | ']') {
-            return self.end(next);
+            return self.end_container(next);
         }
         match self.open.last().map(|top| top.place) {
             Some(Position::AfterColon) if next == ',' => {
-                Err(Doubt::new("a key without a value", self.cursor.at()))
+                Err(Ambiguity::new("a key without a value", self.cursor.at()))
             }
-            Some(Position::AfterColon) => self.value(next, false),
-            _ if next == ',' => self.comma(),
+            Some(Position::AfterColon) => self.read_value(next, false),
+            _ if next == ',' => self.read_comma(),
             _ if self.skip_ellipsis()? => Ok(()),
-            _ => self.entry(next, gap),
+            _ => self.read_entry(next, gap),
         }
     }
 
-    fn comma(&mut self) -> Result<(), Doubt> {
+    fn read_comma(&mut self) -> Result<(), Ambiguity> {
         if self.open.last().is_some_and(|top| top.has_comma) {
-            return Err(Doubt::new("two commas in a row", self.cursor.at()));
+            return Err(Ambiguity::new("two commas in a row", self.cursor.at()));
         }
         self.cursor.bump();
         let Some(top) = self.open.last_mut() else { return Ok(()) };
@@ -94,71 +95,75 @@ impl Reader<'_, '_> {
         if top.is_list { self.no_path_follows() } else { Ok(()) }
     }
 
-    fn entry(&mut self, next: char, gap: Gap) -> Result<(), Doubt> {
+    fn read_entry(&mut self, next: char, gap: Gap) -> Result<(), Ambiguity> {
         let written = self.out.len();
         let Some(top) = self.open.last_mut() else { return Ok(()) };
         top.written = written;
         let lacks_comma = top.is_filled && !top.has_comma;
-        if top.is_list { self.value(next, lacks_comma && gap != Gap::LineBreak) } else { self.key(next) }
+        if top.is_list {
+            self.read_value(next, lacks_comma && gap != Gap::LineBreak)
+        } else {
+            self.read_key(next)
+        }
     }
 
-    fn key(&mut self, next: char) -> Result<(), Doubt> {
-        self.separate();
-        self.mark(Position::AfterColon);
+    fn read_key(&mut self, next: char) -> Result<(), Ambiguity> {
+        self.write_separator();
+        self.mark_position(Position::AfterColon);
         let at = self.cursor.at();
         let is_whole = if quoted::is_quote(next) {
-            quoted::read(self.cursor, &mut self.out, Role::Key)?
+            quoted::read_string(self.cursor, &mut self.out, StringRole::Key)?
         } else {
-            unquoted::key(self.cursor, &mut self.out)
+            unquoted::read_key(self.cursor, &mut self.out)
         };
         self.cursor.skip_blanks();
         if self.cursor.eat(":") && is_whole {
             self.out.push(':');
             return self.no_path_follows();
         }
-        if self.cursor.at_end() { Ok(()) } else { Err(Doubt::new("a key without a colon", at)) }
+        if self.cursor.at_end() { Ok(()) } else { Err(Ambiguity::new("a key without a colon", at)) }
     }
 
     /// `a: //server/share` would be lost as a comment, and so would an item of a list.
-    fn no_path_follows(&mut self) -> Result<(), Doubt> {
+    fn no_path_follows(&mut self) -> Result<(), Ambiguity> {
         self.cursor.skip_while(|it| it == ' ');
         let path = self.cursor.rest().strip_prefix("//");
         if path.is_some_and(|it| it.starts_with(|it: char| !it.is_whitespace())) {
-            return Err(Doubt::new("a value that may be a comment", self.cursor.at()));
+            return Err(Ambiguity::new("a value that may be a comment", self.cursor.at()));
         }
         Ok(())
     }
 
     /// Reads a value; `beside` is set if it follows another one on the same line, without a comma.
-    fn value(&mut self, next: char, beside: bool) -> Result<(), Doubt> {
+    fn read_value(&mut self, next: char, beside: bool) -> Result<(), Ambiguity> {
         if matches!(next, '{' | '[') {
-            return self.begin(next);
+            return self.begin_container(next);
         }
-        let role = if self.is_in_list() { Role::Item } else { Role::Value };
+        let role = if self.is_in_list() { StringRole::Item } else { StringRole::Value };
         if quoted::is_quote(next) {
             self.separate_item();
-            quoted::read(self.cursor, &mut self.out, role)?;
-            self.mark(Position::Between);
+            quoted::read_string(self.cursor, &mut self.out, role)?;
+            self.mark_position(Position::Between);
             return Ok(());
         }
-        match unquoted::value(self.cursor, beside)? {
+        match unquoted::read_value(self.cursor, beside)? {
             // The text ends here, and the entry is dropped.
             Word::Missing => {}
             Word::Written(value) => {
                 self.separate_item();
                 self.out.push_str(&value);
-                self.mark(Position::Between);
+                self.mark_position(Position::Between);
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, bracket: char) -> Result<(), Doubt> {
-        if self.open.len() == DEEPEST {
-            return Err(Doubt::new("too many levels", self.cursor.at()));
+    fn begin_container(&mut self, bracket: char) -> Result<(), Ambiguity> {
+        if self.open.len() == MAX_DEPTH {
+            return Err(Ambiguity::new("too many levels", self.cursor.at()));
         }
         self.separate_item();
-        self.mark(Position::Between);
+        self.mark_position(Position::Between);
         self.cursor.bump();
         self.out.push(bracket);
         let is_list = bracket == '[';
@@ -174,9 +179,9 @@ impl Reader<'_, '_> {
     }
 
     /// Ends all containers up to the one of the closing bracket; without one the bracket is surplus.
-    fn end(&mut self, closer: char) -> Result<(), Doubt> {
+    fn end_container(&mut self, closer: char) -> Result<(), Ambiguity> {
         if self.open.last().is_some_and(|top| top.place == Position::AfterColon) {
-            return Err(Doubt::new("a key without a value", self.cursor.at()));
+            return Err(Ambiguity::new("a key without a value", self.cursor.at()));
         }
         match self.open.iter().rposition(|it| it.is_list == (closer == ']')) {
             None => self.odd_closers.surplus = true,
@@ -191,31 +196,31 @@ impl Reader<'_, '_> {
     }
 
     /// Skips surplus closing brackets after the object.
-    fn skip_closers(&mut self) -> Result<(), Doubt> {
+    fn skip_closers(&mut self) -> Result<(), Ambiguity> {
         let next = |ahead: &mut Cursor<'_>| (ahead.skip_blanks(), ahead.peek()).1;
-        while let Some(closer @ ('}' | ']')) = self.cursor.ahead(next) {
+        while let Some(closer @ ('}' | ']')) = self.cursor.look_ahead(next) {
             self.cursor.skip_blanks();
-            self.end(closer)?;
+            self.end_container(closer)?;
         }
         Ok(())
     }
 
-    fn weigh_closers(&mut self) -> Result<(), Doubt> {
+    fn weigh_closers(&mut self) -> Result<(), Ambiguity> {
         let OddClosers { missing, surplus, entries } = &mut self.odd_closers;
         if !*missing && !*surplus {
             return Ok(());
         }
         let before = *entries.get_or_insert(self.entries);
         if *missing && *surplus && before != self.entries {
-            return Err(Doubt::new("a closing bracket of the wrong kind", self.cursor.at()));
+            return Err(Ambiguity::new("a closing bracket of the wrong kind", self.cursor.at()));
         }
         Ok(())
     }
 
     /// Closes all open containers at the end of the text, and drops a key without a value.
-    fn cut_off(mut self) -> Result<Reading, Doubt> {
-        if let Some(comment) = self.cursor.swallowed() {
-            return Err(Doubt::new("a comment that may contain the end of the object", comment));
+    fn cut_off(mut self) -> Result<RecoveredObject, Ambiguity> {
+        if let Some(comment) = self.cursor.comment_to_end() {
+            return Err(Ambiguity::new("a comment that may contain the end of the object", comment));
         }
         if let Some(top) = self.open.last().filter(|top| top.place == Position::AfterColon) {
             self.out.truncate(top.written);
@@ -223,7 +228,7 @@ impl Reader<'_, '_> {
         self.odd_closers.missing = true;
         self.weigh_closers()?;
         self.close_down_to(0);
-        Ok(Reading { object: self.out, cut_off: true })
+        Ok(RecoveredObject { object: self.out, cut_off: true })
     }
 
     fn close_down_to(&mut self, depth: usize) {
@@ -233,7 +238,7 @@ impl Reader<'_, '_> {
     }
 
     /// Skips an ellipsis between entries, which carries no data.
-    fn skip_ellipsis(&mut self) -> Result<bool, Doubt> {
+    fn skip_ellipsis(&mut self) -> Result<bool, Ambiguity> {
         let at = self.cursor.at();
         if !self.cursor.eat("...") && !self.cursor.eat("…") {
             return Ok(false);
@@ -245,11 +250,11 @@ impl Reader<'_, '_> {
                 if let Some(top) = self.open.last_mut() {
                     top.has_comma = false;
                 }
-                self.comma().map(|()| true)
+                self.read_comma().map(|()| true)
             }
             None | Some('}' | ']') => Ok(true),
             // As in `{...defaults}`.
-            Some(_) => Err(Doubt::new("an ellipsis before something else", at)),
+            Some(_) => Err(Ambiguity::new("an ellipsis before something else", at)),
         }
     }
 
@@ -260,18 +265,18 @@ impl Reader<'_, '_> {
     /// Writes the comma before an item; before a key it is already written.
     fn separate_item(&mut self) {
         if self.is_in_list() {
-            self.separate();
+            self.write_separator();
         }
     }
 
-    fn separate(&mut self) {
+    fn write_separator(&mut self) {
         if self.open.last().is_some_and(|top| top.is_filled) {
             self.out.push(',');
         }
     }
 
     /// Records that an entry has reached `place`.
-    fn mark(&mut self, place: Position) {
+    fn mark_position(&mut self, place: Position) {
         self.entries += 1;
         if let Some(top) = self.open.last_mut() {
             top.place = place;

@@ -1,7 +1,7 @@
 //! Unquoted words: keys, literals, numbers, and text.
 
 use super::{
-    ambiguity::Doubt,
+    ambiguity::Ambiguity,
     cursor::{Cursor, is_blank},
     quoted,
 };
@@ -29,11 +29,11 @@ const LITERALS: [(&str, &str); 7] = [
 const NO_NUMBERS: [&str; 2] = ["nan", "infinity"];
 
 /// Reads a key; returns `true` if there is one.
-pub(super) fn key(cursor: &mut Cursor<'_>, out: &mut String) -> bool {
+pub(super) fn read_key(cursor: &mut Cursor<'_>, out: &mut String) -> bool {
     let start = cursor.at();
     cursor.skip_while(is_key_char);
-    let key = cursor.since(start);
-    quoted::write(out, key);
+    let key = cursor.text_since(start);
+    quoted::write_string(out, key);
     !key.is_empty()
 }
 
@@ -42,42 +42,42 @@ pub(super) fn is_key_char(c: char) -> bool {
 }
 
 /// Reads a value; `beside` is set if it follows another one on the same line, without a comma.
-pub(super) fn value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Doubt> {
+pub(super) fn read_value(cursor: &mut Cursor<'_>, beside: bool) -> Result<Word, Ambiguity> {
     let start = cursor.at();
     skip_word(cursor);
-    let word = cursor.since(start);
+    let word = cursor.text_since(start);
     if cursor.peek().is_some_and(|it| quoted::is_quote(it) || matches!(it, '{' | '[')) {
-        return Err(Doubt::new("a value that is only partly in quotes", start));
+        return Err(Ambiguity::new("a value that is only partly in quotes", start));
     }
     let lower = word.to_ascii_lowercase();
     let literal = LITERALS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
-    if cursor.rest().starts_with("//") && (literal.is_some() || number(word).is_some()) {
-        return Err(Doubt::new("a value that may go on in a comment", start));
+    if cursor.rest().starts_with("//") && (literal.is_some() || json_number(word).is_some()) {
+        return Err(Ambiguity::new("a value that may go on in a comment", start));
     }
     if let Some((_, literal)) = LITERALS.iter().find(|(name, _)| *name == word) {
         return Ok(Word::Written((*literal).to_owned()));
     }
     // `none` and `NULL` may be texts; `none of these` is a text.
-    if literal.is_some() && cursor.ahead(is_over) {
-        return Err(Doubt::new("a word that may be a literal or a text", start));
+    if literal.is_some() && cursor.look_ahead(is_over) {
+        return Err(Ambiguity::new("a word that may be a literal or a text", start));
     }
     if cursor.at_end() && is_beginning_of_literal(&lower) {
         return Ok(Word::Missing);
     }
-    if let Some(number) = number(word) {
-        return written(number, start);
+    if let Some(number) = json_number(word) {
+        return write_number(number, start);
     }
     if cursor.at_end() && is_beginning_of_number(word) {
         let digits = word.trim_end_matches(['e', 'E', '+', '-', '.']);
-        return number(digits).map_or(Ok(Word::Missing), |number| written(number, start));
+        return json_number(digits).map_or(Ok(Word::Missing), |number| write_number(number, start));
     }
     if is_doubtful(&lower) {
-        return Err(Doubt::new("a number without a JSON equivalent", start));
+        return Err(Ambiguity::new("a number without a JSON equivalent", start));
     }
     if beside {
-        return Err(Doubt::new("two values without a comma", start));
+        return Err(Ambiguity::new("two values without a comma", start));
     }
-    text(cursor, start)
+    read_text(cursor, start)
 }
 
 /// Returns `true` if a line or an entry ends after blanks.
@@ -87,27 +87,27 @@ fn is_over(cursor: &mut Cursor<'_>) -> bool {
 }
 
 /// Reads unquoted text up to the end of its line or entry.
-fn text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Doubt> {
+fn read_text(cursor: &mut Cursor<'_>, start: usize) -> Result<Word, Ambiguity> {
     while !is_over(cursor) {
         // `src/*.rs`, `a // b` and `issue # 5` are also possible texts.
         if cursor.at_comment() {
-            return Err(Doubt::new("a value without quotes that may go on in a comment", start));
+            return Err(Ambiguity::new("a value without quotes that may go on in a comment", start));
         }
         let before = cursor.at();
         skip_word(cursor);
         if cursor.at() == before {
-            return Err(Doubt::new("a value that is only partly in quotes", start));
+            return Err(Ambiguity::new("a value that is only partly in quotes", start));
         }
     }
-    let text = cursor.since(start).trim_end_matches(is_blank);
+    let text = cursor.text_since(start).trim_end_matches(is_blank);
     // `1,000` would be split.
     let digits_before =
-        cursor.before(start).strip_suffix(',').map(|it| it.ends_with(|it: char| it.is_ascii_digit()));
+        cursor.text_before(start).strip_suffix(',').map(|it| it.ends_with(|it: char| it.is_ascii_digit()));
     if !is_plain(text) || (text.starts_with('0') && digits_before == Some(true)) {
-        return Err(Doubt::new("a value that is neither JSON nor plain text", start));
+        return Err(Ambiguity::new("a value that is neither JSON nor plain text", start));
     }
     let mut written = String::with_capacity(text.len() + 2);
-    quoted::write(&mut written, text);
+    quoted::write_string(&mut written, text);
     Ok(Word::Written(written))
 }
 
@@ -143,15 +143,15 @@ fn skip_word(cursor: &mut Cursor<'_>) {
 
 /// Writes a number, unless it is out of the range of a float: `serde_json` accepts those depending on its
 /// features.
-fn written(number: String, start: usize) -> Result<Word, Doubt> {
+fn write_number(number: String, start: usize) -> Result<Word, Ambiguity> {
     match number.parse::<f64>() {
         Ok(float) if float.is_finite() => Ok(Word::Written(number)),
-        _ => Err(Doubt::new("a number that is too large", start)),
+        _ => Err(Ambiguity::new("a number that is too large", start)),
     }
 }
 
 /// Returns `word` as a JSON number, if it is a number; digits may be absent before or after the point.
-fn number(word: &str) -> Option<String> {
+fn json_number(word: &str) -> Option<String> {
     let (sign, digits) = match word.strip_prefix('-') {
         Some(digits) => ("-", digits),
         None => ("", word),
@@ -186,7 +186,7 @@ fn is_beginning_of_literal(lower: &str) -> bool {
 }
 
 fn is_beginning_of_number(word: &str) -> bool {
-    number(&format!("{word}0")).is_some()
+    json_number(&format!("{word}0")).is_some()
 }
 
 /// Returns `true` if the word must be a number but its value or meaning is uncertain: a telephone number may

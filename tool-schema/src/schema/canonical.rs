@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::{
     ALIASES, FILLS, IGNORES, SINGLE, SchemaError,
-    aliases::{may_have, strip},
+    aliases::{may_have_internal_keywords, strip_internal_keywords},
     enums, flatten, integers, map_keys, order,
-    references::{prune, resolve_root},
-    walk::{Role, subschemas},
+    references::{prune_definitions, resolve_root},
+    walk::{SubschemaRole, visit_subschemas},
 };
 
 /// The treatment of properties that a schema does not name.
@@ -26,10 +26,10 @@ pub enum Closing {
 /// # Errors
 ///
 /// Returns an error if a flattened part conflicts with the object that contains it, or if bounds admit no value.
-pub(super) fn canonical(root: &mut Value, closing: Closing) -> Result<(), SchemaError> {
+pub(super) fn canonicalize_schema(root: &mut Value, closing: Closing) -> Result<(), SchemaError> {
     resolve_root(root);
-    node(root, closing, true)?;
-    prune(root);
+    canonicalize_node(root, closing, true)?;
+    prune_definitions(root);
     if let (Some(root), true) = (root.as_object_mut(), closing != Closing::Output) {
         root_object(root);
     }
@@ -39,39 +39,39 @@ pub(super) fn canonical(root: &mut Value, closing: Closing) -> Result<(), Schema
 /// Converts the schema of a result to canonical form.
 pub fn canonical_output(mut root: Value) -> Value {
     // Objects of results need not be closed; parts that cannot be merged stay separate.
-    let _: Result<(), SchemaError> = canonical(&mut root, Closing::Output);
-    if may_have(&root) {
-        strip(&mut root);
+    let _: Result<(), SchemaError> = canonicalize_schema(&mut root, Closing::Output);
+    if may_have_internal_keywords(&root) {
+        strip_internal_keywords(&mut root);
     }
     root
 }
 
 /// Converts `schema` to canonical form; it may be closed if no other schema applies to the same value.
-fn node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
+fn canonicalize_node(schema: &mut Value, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
     let Some(schema) = schema.as_object_mut() else { return Ok(()) };
-    integers::bound(schema);
+    integers::bound_format(schema);
     if closing != Closing::Output {
-        integers::check(schema)?;
+        integers::check_bounds(schema)?;
     }
     if is_scalar(schema) {
-        order::sort(schema);
+        order::sort_keywords(schema);
         return Ok(());
     }
     schema.shift_remove("$schema");
-    match flatten::distribute(schema, closing) {
+    match flatten::distribute_choices(schema, closing) {
         Err(error) if closing != Closing::Output => return Err(error),
         _ => {}
     }
     map_keys::exact_keys(schema);
-    enums::flatten(schema);
+    enums::flatten_constants(schema);
     if closing != Closing::Output {
         optional_properties(schema);
     }
     if closing != Closing::Output && is_alone {
-        close(schema, closing);
+        close_object(schema, closing);
     }
-    children(schema, closing, is_alone)?;
-    order::sort(schema);
+    canonicalize_children(schema, closing, is_alone)?;
+    order::sort_keywords(schema);
     Ok(())
 }
 
@@ -88,16 +88,19 @@ fn is_scalar(schema: &Map<String, Value>) -> bool {
 }
 
 /// Converts every subschema to canonical form.
-fn children(schema: &mut Map<String, Value>, closing: Closing, is_alone: bool) -> Result<(), SchemaError> {
+fn canonicalize_children(
+    schema: &mut Map<String, Value>,
+    closing: Closing,
+    is_alone: bool,
+) -> Result<(), SchemaError> {
     let speaks_alone = is_alone && !says_more_than_a_choice(schema);
-    subschemas(schema, |role, subschema| match role {
-        Role::Property(name) => {
-            node(subschema, closing, true).map_err(|error| SchemaError::new(format!("in `{name}`, {error}")))
-        }
-        Role::Part => node(subschema, closing, true),
-        Role::Same => node(subschema, closing, speaks_alone),
+    visit_subschemas(schema, |role, subschema| match role {
+        SubschemaRole::Property(name) => canonicalize_node(subschema, closing, true)
+            .map_err(|error| SchemaError::new(format!("in `{name}`, {error}"))),
+        SubschemaRole::Part => canonicalize_node(subschema, closing, true),
+        SubschemaRole::Same => canonicalize_node(subschema, closing, speaks_alone),
         // A condition does not describe a value; a change would alter its meaning.
-        Role::Question => Ok(()),
+        SubschemaRole::Question => Ok(()),
     })
 }
 
@@ -179,7 +182,7 @@ pub(super) fn remove_null(schema: &mut Map<String, Value>) -> bool {
 }
 
 /// Closes the schema of an object that does not mention additional properties, or marks that they are ignored.
-fn close(schema: &mut Map<String, Value>, closing: Closing) {
+fn close_object(schema: &mut Map<String, Value>, closing: Closing) {
     let is_object =
         schema.get("type").is_some_and(|name| name == "object") || schema.contains_key("properties");
     let is_made_of_parts = ["oneOf", "anyOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key));
@@ -212,5 +215,5 @@ fn root_object(root: &mut Map<String, Value>) {
     {
         root.entry("properties").or_insert_with(|| json!({}));
     }
-    order::sort(root);
+    order::sort_keywords(root);
 }

@@ -13,7 +13,7 @@ use super::integers;
 /// A type with a constant schema.
 #[derive(Debug)]
 pub struct Plain {
-    scalar: Scalar,
+    scalar: ScalarType,
     is_list: bool,
     is_option: bool,
     /// The schema of a result of this type, once it is needed.
@@ -22,7 +22,7 @@ pub struct Plain {
 
 /// A scalar type, and its limits.
 #[derive(Debug, Clone, Copy)]
-struct Scalar {
+struct ScalarType {
     /// The name, and the names of the option.
     name: &'static str,
     option: &'static [&'static str],
@@ -33,8 +33,8 @@ struct Scalar {
 }
 
 /// A list, whose items are scalars.
-const LIST: Scalar =
-    Scalar { name: "array", option: &["array", "null"], least: None, most: None, is_single: false };
+const LIST: ScalarType =
+    ScalarType { name: "array", option: &["array", "null"], least: None, most: None, is_single: false };
 
 /// The limits of a parameter: of a number, or of the length of a string or list.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl Plain {
         Self::of_id(TypeId::of::<T>())
     }
 
-    const fn new(scalar: Scalar, is_list: bool, is_option: bool) -> Self {
+    const fn new(scalar: ScalarType, is_list: bool, is_option: bool) -> Self {
         Self { scalar, is_list, is_option, result: OnceLock::new() }
     }
 
@@ -77,8 +77,11 @@ impl Plain {
 
     /// Returns `true` if no value of the type is within `limits`.
     pub fn admits_none(&self, limits: &Limits) -> bool {
-        let [least, most] = self.own().limits(limits).map(|it| it.and_then(|(_, bound)| bound.number()));
-        let is_integer = self.own().name == "integer";
+        let [least, most] = self
+            .outer_scalar()
+            .narrower_limits(limits)
+            .map(|it| it.and_then(|(_, bound)| bound.bound_number()));
+        let is_integer = self.outer_scalar().name == "integer";
         matches!((least, most), (Some(least), Some(most)) if integers::is_empty(&least, &most, is_integer))
     }
 
@@ -94,36 +97,39 @@ impl Plain {
         limits: &Limits,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let [least, most] = self.own().limits(limits);
+        let [least, most] = self.outer_scalar().narrower_limits(limits);
         let description = Some(description).filter(|it| !it.is_empty()).map(Keyword::Text);
-        let name = Some(("type", Keyword::Text(self.own().name)));
-        object([name, description.map(|it| ("description", it)), self.items(), least, most], serializer)
+        let name = Some(("type", Keyword::Text(self.outer_scalar().name)));
+        serialize_keywords(
+            [name, description.map(|it| ("description", it)), self.items_keyword(), least, most],
+            serializer,
+        )
     }
 
     /// Returns the schema of the type itself, without items.
-    fn own(&self) -> Scalar {
+    fn outer_scalar(&self) -> ScalarType {
         if self.is_list { LIST } else { self.scalar }
     }
 
-    fn items(&self) -> Option<(&'static str, Keyword<'static>)> {
-        self.is_list.then_some(("items", Keyword::Scalar(self.scalar)))
+    fn items_keyword(&self) -> Option<(&'static str, Keyword<'static>)> {
+        self.is_list.then_some(("items", Keyword::ScalarType(self.scalar)))
     }
 }
 
 /// The schema of a result.
 impl Serialize for Plain {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let own = self.own();
+        let own = self.outer_scalar();
         let types = if self.is_option { Keyword::Texts(own.option) } else { Keyword::Text(own.name) };
-        let [least, most] = own.limits(&Limits { least: None, most: None });
-        object([Some(("type", types)), self.items(), least, most], serializer)
+        let [least, most] = own.narrower_limits(&Limits { least: None, most: None });
+        serialize_keywords([Some(("type", types)), self.items_keyword(), least, most], serializer)
     }
 }
 
-impl Serialize for Scalar {
+impl Serialize for ScalarType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let [least, most] = self.limits(&Limits { least: None, most: None });
-        object([Some(("type", Keyword::Text(self.name))), least, most], serializer)
+        let [least, most] = self.narrower_limits(&Limits { least: None, most: None });
+        serialize_keywords([Some(("type", Keyword::Text(self.name))), least, most], serializer)
     }
 }
 
@@ -133,7 +139,7 @@ impl Serialize for Scalar {
 enum Keyword<'p> {
     Text(&'p str),
     Texts(&'static [&'static str]),
-    Scalar(Scalar),
+    ScalarType(ScalarType),
     Least(i64),
     Most(u64),
     Limit(Number),
@@ -141,18 +147,18 @@ enum Keyword<'p> {
 
 impl Keyword<'_> {
     /// Returns the number of a bound.
-    fn number(self) -> Option<Number> {
+    fn bound_number(self) -> Option<Number> {
         match self {
             Self::Least(least) => Some(least.into()),
             Self::Most(most) => Some(most.into()),
             Self::Limit(limit) => Some(limit),
-            Self::Text(_) | Self::Texts(_) | Self::Scalar(_) => None,
+            Self::Text(_) | Self::Texts(_) | Self::ScalarType(_) => None,
         }
     }
 }
 
 /// Serialises the keywords that are present.
-fn object<S: Serializer, const N: usize>(
+fn serialize_keywords<S: Serializer, const N: usize>(
     keywords: [Option<(&'static str, Keyword<'_>)>; N],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -163,9 +169,9 @@ fn object<S: Serializer, const N: usize>(
     object.end()
 }
 
-impl Scalar {
+impl ScalarType {
     /// Returns the narrower of its own and the given limits.
-    fn limits(self, given: &Limits) -> [Option<(&'static str, Keyword<'static>)>; 2] {
+    fn narrower_limits(self, given: &Limits) -> [Option<(&'static str, Keyword<'static>)>; 2] {
         let [least, most] = match self.name {
             "string" => ["minLength", "maxLength"],
             "array" => ["minItems", "maxItems"],
@@ -173,7 +179,7 @@ impl Scalar {
         };
         let narrower = |given: &Option<Number>, own: Option<i128>, wider: Ordering| {
             let given = given.as_ref()?;
-            let is_narrower = own.is_none_or(|own| integers::compare(given, own) != wider);
+            let is_narrower = own.is_none_or(|own| integers::compare_exactly(given, own) != wider);
             is_narrower.then(|| Keyword::Limit(given.clone()))
         };
         let at_least = narrower(&given.least, self.least.map(i128::from), Ordering::Less);
@@ -196,7 +202,7 @@ macro_rules! plain {
             // Not generic, so that it is compiled once.
             fn of_id(id: TypeId) -> Option<&'static Self> {
                 $({
-                    const SCALAR: Scalar = Scalar {
+                    const SCALAR: ScalarType = ScalarType {
                         name: $name,
                         option: &[$name, "null"],
                         least: $least,

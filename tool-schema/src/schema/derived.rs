@@ -43,7 +43,7 @@ impl OutputSchema {
     }
 }
 
-fn settings() -> SchemaSettings {
+fn generator_settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -52,12 +52,12 @@ fn settings() -> SchemaSettings {
 
 /// Creates a generator of schemas of arguments.
 pub fn input_generator() -> SchemaGenerator {
-    settings().into_generator()
+    generator_settings().into_generator()
 }
 
 /// Creates a generator of schemas of results.
 pub fn output_generator() -> SchemaGenerator {
-    settings().for_serialize().into_generator()
+    generator_settings().for_serialize().into_generator()
 }
 
 /// Adds the definitions that `generator` collected to `root`.

@@ -6,11 +6,11 @@
 use serde_json::{Map, Value};
 
 /// Turns a `oneOf` of constants into an `enum`; leaves other schemas unchanged.
-pub(super) fn flatten(schema: &mut Map<String, Value>) {
+pub(super) fn flatten_constants(schema: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = schema.get_mut("oneOf") else { return };
     // schemars leaves an empty list of names if all its variants are skipped.
     branches.retain(|branch| branch.get("enum").is_none_or(|names| *names != Value::Array(Vec::new())));
-    let Some(variants) = branches.iter().map(variants).collect::<Option<Vec<_>>>() else { return };
+    let Some(variants) = branches.iter().map(branch_constants).collect::<Option<Vec<_>>>() else { return };
     let mut names = Vec::new();
     let mut docs = String::new();
     for (values, doc) in variants {
@@ -34,7 +34,7 @@ pub(super) fn flatten(schema: &mut Map<String, Value>) {
 }
 
 /// Returns the names and docs of a branch; `None` if it is not a list of names.
-fn variants(branch: &Value) -> Option<(Vec<Value>, Option<&str>)> {
+fn branch_constants(branch: &Value) -> Option<(Vec<Value>, Option<&str>)> {
     let branch = branch.as_object()?;
     let known = |key: &String| matches!(key.as_str(), "const" | "enum" | "type" | "description" | "title");
     if !branch.keys().all(known) {

@@ -9,26 +9,26 @@ use super::local_pointer;
 use crate::Plan;
 
 /// The maximum nesting of schemas; deeper recursion has no small example.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// Returns the smallest valid value of `schema`, from which `plan` was compiled; `None` if none is found.
-pub(super) fn example(schema: &Value, plan: &Plan) -> Option<Value> {
-    let value = Example { root: schema }.of(schema, "", DEEPEST)?;
+pub(super) fn smallest_example(schema: &Value, plan: &Plan) -> Option<Value> {
+    let value = ExampleMaker { root: schema }.value_of(schema, "", MAX_DEPTH)?;
     plan.admits(&value).then_some(value)
 }
 
 /// Returns a small value of `schema`, which is a part of `root`; it need not be valid.
 pub(super) fn part_example(root: &Value, schema: &Value) -> Option<Value> {
-    Example { root }.of(schema, "", DEEPEST)
+    ExampleMaker { root }.value_of(schema, "", MAX_DEPTH)
 }
 
-struct Example<'s> {
+struct ExampleMaker<'s> {
     root: &'s Value,
 }
 
-impl<'s> Example<'s> {
+impl<'s> ExampleMaker<'s> {
     /// Returns a value for `schema`, which belongs to the property `name`.
-    fn of(&self, schema: &'s Value, name: &str, room: usize) -> Option<Value> {
+    fn value_of(&self, schema: &'s Value, name: &str, room: usize) -> Option<Value> {
         let room = room.checked_sub(1)?;
         let Value::Object(keywords) = schema else { return Some(Value::from(name)) };
         let first = |key: &str| keywords.get(key).and_then(|list| list.get(0));
@@ -37,10 +37,10 @@ impl<'s> Example<'s> {
             return Some(given.clone());
         }
         if let Some(target) = keywords.get("$ref").and_then(Value::as_str) {
-            return self.of(self.target(target)?, name, room);
+            return self.value_of(self.reference_target(target)?, name, room);
         }
         if let Some(branches) = ["anyOf", "oneOf"].iter().find_map(|key| keywords.get(*key)?.as_array()) {
-            return branches.iter().find_map(|branch| self.of(branch, name, room));
+            return branches.iter().find_map(|branch| self.value_of(branch, name, room));
         }
         let mut types = match keywords.get("type") {
             Some(Value::Array(types)) => types.iter().filter_map(Value::as_str).collect(),
@@ -49,33 +49,33 @@ impl<'s> Example<'s> {
         };
         types.sort_by_key(|name| *name == "null");
         Some(match types.first() {
-            Some(&"string") => text(keywords, name).into(),
-            Some(&("integer" | "number")) => Value::Number(number(keywords)),
+            Some(&"string") => text_value(keywords, name).into(),
+            Some(&("integer" | "number")) => Value::Number(number_value(keywords)),
             Some(&"boolean") => Value::Bool(true),
-            Some(&"array") => self.list(keywords, name, room)?,
+            Some(&"array") => self.list_value(keywords, name, room)?,
             Some(&"null") => Value::Null,
-            Some(&"object") => self.object(keywords, room)?,
-            _ if keywords.contains_key("properties") => self.object(keywords, room)?,
+            Some(&"object") => self.object_value(keywords, room)?,
+            _ if keywords.contains_key("properties") => self.object_value(keywords, room)?,
             _ => Value::from(name),
         })
     }
 
-    fn list(&self, keywords: &'s Map<String, Value>, name: &str, room: usize) -> Option<Value> {
+    fn list_value(&self, keywords: &'s Map<String, Value>, name: &str, room: usize) -> Option<Value> {
         let prefix = keywords.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let least = keywords.get("minItems").and_then(Value::as_u64).unwrap_or(prefix.len() as u64);
         let rest = keywords.get("items").unwrap_or(&Value::Bool(true));
         // An example with many items would not be small.
-        let least = usize::try_from(least).ok().filter(|least| *least <= DEEPEST)?;
-        (0..least).map(|at| self.of(prefix.get(at).unwrap_or(rest), name, room)).collect()
+        let least = usize::try_from(least).ok().filter(|least| *least <= MAX_DEPTH)?;
+        (0..least).map(|at| self.value_of(prefix.get(at).unwrap_or(rest), name, room)).collect()
     }
 
-    fn object(&self, keywords: &'s Map<String, Value>, room: usize) -> Option<Value> {
+    fn object_value(&self, keywords: &'s Map<String, Value>, room: usize) -> Option<Value> {
         let required = keywords.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let properties = keywords.get("properties");
         let property = |name: &'s Value| {
             let name = name.as_str()?;
             let value = match properties.and_then(|it| it.get(name)) {
-                Some(schema) => self.of(schema, name, room)?,
+                Some(schema) => self.value_of(schema, name, room)?,
                 None => Value::from(name),
             };
             Some((name.to_owned(), value))
@@ -84,13 +84,13 @@ impl<'s> Example<'s> {
         map.map(Value::Object)
     }
 
-    fn target(&self, reference: &str) -> Option<&'s Value> {
+    fn reference_target(&self, reference: &str) -> Option<&'s Value> {
         self.root.pointer(&local_pointer(reference)?)
     }
 }
 
 /// Returns a string derived from the name, or a well-known string of the format.
-fn text(keywords: &Map<String, Value>, name: &str) -> String {
+fn text_value(keywords: &Map<String, Value>, name: &str) -> String {
     let format = keywords.get("format").and_then(Value::as_str).unwrap_or_default();
     let known = match format {
         "date" => "2026-01-31",
@@ -109,12 +109,12 @@ fn text(keywords: &Map<String, Value>, name: &str) -> String {
     let most = count("maxLength").unwrap_or(usize::MAX);
     let mut text: String = known.chars().take(most).collect();
     let missing = count("minLength").unwrap_or(0).saturating_sub(text.chars().count());
-    text.extend(std::iter::repeat_n('x', missing.min(DEEPEST * 4)));
+    text.extend(std::iter::repeat_n('x', missing.min(MAX_DEPTH * 4)));
     text
 }
 
 /// Returns the number closest to zero within the limits.
-fn number(keywords: &Map<String, Value>) -> Number {
+fn number_value(keywords: &Map<String, Value>) -> Number {
     let limit = |key: &str| keywords.get(key).and_then(Value::as_f64);
     let is_integer = keywords.get("type").is_some_and(|name| name == "integer");
     // One step beyond an exclusive limit.

@@ -16,7 +16,7 @@ use super::{Closing, SchemaError, merge};
 const OWN: [&str; 5] = ["type", "properties", "required", "patternProperties", "additionalProperties"];
 
 /// The maximum number of forms, since a model has to read the schema.
-const MOST: usize = 1024;
+const MAX_FORMS: usize = 1024;
 
 /// The relation between the forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,20 +36,23 @@ struct Forms {
 }
 
 /// Turns an object with choices into a choice of objects.
-pub(super) fn distribute(schema: &mut Map<String, Value>, closing: Closing) -> Result<(), SchemaError> {
-    once(schema);
-    let choices = choices(schema);
+pub(super) fn distribute_choices(
+    schema: &mut Map<String, Value>,
+    closing: Closing,
+) -> Result<(), SchemaError> {
+    deduplicate_required(schema);
+    let choices = choice_lists(schema);
     if choices.is_empty() {
-        rest(schema);
+        close_additional_properties(schema);
         return Ok(());
     }
     if !is_flattened(schema, &choices) {
         return Ok(());
     }
     let mut own = schema.clone();
-    rest(&mut own);
+    close_additional_properties(&mut own);
     own.retain(|key, _| OWN.contains(&key.as_str()));
-    let Forms { list, choice } = forms(own, &choices)?;
+    let Forms { list, choice } = combine_forms(own, &choices)?;
     if list.is_empty() {
         return Err(SchemaError::new("no object fits all that is flattened into it"));
     }
@@ -64,7 +67,7 @@ pub(super) fn distribute(schema: &mut Map<String, Value>, closing: Closing) -> R
     schema.shift_remove("unevaluatedProperties");
     schema.retain(|key, _| key == "type" || !OWN.contains(&key.as_str()));
     let key = if is_one { "oneOf" } else { "anyOf" };
-    schema.insert(key.to_owned(), distinct(list).into());
+    schema.insert(key.to_owned(), distinct_forms(list).into());
     Ok(())
 }
 
@@ -80,23 +83,23 @@ fn is_flattened(schema: &Map<String, Value>, choices: &[(&str, &[Value])]) -> bo
 }
 
 /// Removes duplicate names from `required`.
-fn once(schema: &mut Map<String, Value>) {
+fn deduplicate_required(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(names)) = schema.get_mut("required")
         && names.iter().enumerate().any(|(at, name)| names.iter().take(at).any(|it| it == name))
     {
-        *names = merge::union(names, &Value::Null);
+        *names = merge::union_of_names(names, &Value::Null);
     }
 }
 
 /// Turns the keyword for unevaluated properties into one for additional properties.
-fn rest(schema: &mut Map<String, Value>) {
+fn close_additional_properties(schema: &mut Map<String, Value>) {
     if let Some(rest) = schema.shift_remove("unevaluatedProperties") {
         schema.entry("additionalProperties").or_insert(rest);
     }
 }
 
 /// Removes duplicate forms: two parts may both be empty.
-fn distinct(forms: Vec<Map<String, Value>>) -> Vec<Value> {
+fn distinct_forms(forms: Vec<Map<String, Value>>) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::with_capacity(forms.len());
     for form in forms.into_iter().map(Value::Object) {
         if !found.contains(&form) {
@@ -107,7 +110,7 @@ fn distinct(forms: Vec<Map<String, Value>>) -> Vec<Value> {
 }
 
 /// Returns the lists of alternatives in a schema with their keywords.
-fn choices(schema: &Map<String, Value>) -> Vec<(&str, &[Value])> {
+fn choice_lists(schema: &Map<String, Value>) -> Vec<(&str, &[Value])> {
     let mut found = Vec::new();
     for (key, value) in schema {
         match (key.as_str(), value) {
@@ -122,7 +125,7 @@ fn choices(schema: &Map<String, Value>) -> Vec<(&str, &[Value])> {
 /// Returns the list of alternatives if `schema` has no other keyword.
 fn choice_alone(schema: &Value) -> Option<(&str, &[Value])> {
     let schema = schema.as_object().filter(|it| it.len() == 1)?;
-    choices(schema).first().copied().filter(|_| !schema.contains_key("allOf"))
+    choice_lists(schema).first().copied().filter(|_| !schema.contains_key("allOf"))
 }
 
 fn remove_choices(schema: &mut Map<String, Value>) {
@@ -137,7 +140,7 @@ fn remove_choices(schema: &mut Map<String, Value>) {
 }
 
 /// Returns the forms of an object with `own` and one alternative of each list in `choices`.
-fn forms(own: Map<String, Value>, choices: &[(&str, &[Value])]) -> Result<Forms, SchemaError> {
+fn combine_forms(own: Map<String, Value>, choices: &[(&str, &[Value])]) -> Result<Forms, SchemaError> {
     let mut all = Forms { list: vec![own], choice: Choice::One };
     for (key, branches) in choices {
         let mut of_branches = Vec::new();
@@ -150,9 +153,9 @@ fn forms(own: Map<String, Value>, choices: &[(&str, &[Value])]) -> Result<Forms,
         let mut pairs = Vec::new();
         for left in &all.list {
             for right in &of_branches {
-                pairs.extend(merge::objects(left, right)?);
+                pairs.extend(merge::merge_objects(left, right)?);
             }
-            if pairs.len() > MOST {
+            if pairs.len() > MAX_FORMS {
                 return Err(too_many());
             }
         }
@@ -162,8 +165,9 @@ fn forms(own: Map<String, Value>, choices: &[(&str, &[Value])]) -> Result<Forms,
 }
 
 fn too_many() -> SchemaError {
-    let message =
-        format!("flattened enums give this object more than {MOST} forms; put one of them into a property");
+    let message = format!(
+        "flattened enums give this object more than {MAX_FORMS} forms; put one of them into a property"
+    );
     SchemaError::new(message)
 }
 
@@ -178,14 +182,14 @@ fn forms_of(branch: &Value) -> Result<Forms, SchemaError> {
         Value::Object(branch) if merge::is_for_objects(branch) => branch,
         _ => return only(Vec::new()),
     };
-    let choices = choices(branch);
+    let choices = choice_lists(branch);
     if !choices.is_empty() && branch.contains_key("additionalProperties") {
-        return Err(merge::contradiction("additionalProperties"));
+        return Err(merge::contradiction_error("additionalProperties"));
     }
     let mut own = branch.clone();
     remove_choices(&mut own);
-    rest(&mut own);
-    forms(own, &choices)
+    close_additional_properties(&mut own);
+    combine_forms(own, &choices)
 }
 
 /// Returns the relation between the alternatives under `key`.
@@ -198,23 +202,23 @@ fn told_apart(key: &str, branches: &[Value]) -> Choice {
     let is_tag = |name: &str| {
         let mut seen = HashSet::new();
         branches.iter().all(|branch| {
-            let values = required(branch, name).and_then(merge::names);
+            let values = required_property(branch, name).and_then(merge::listed_names);
             values.is_some_and(|values| values.into_iter().all(|value| seen.insert(value)))
         })
     };
     // Each alternative requires a property that it describes, as externally tagged variants do.
-    let are_variants = branches.iter().all(|branch| described(branch).next().is_some());
-    if are_variants && !described(first).any(is_tag) { Choice::IfClosed } else { Choice::One }
+    let are_variants = branches.iter().all(|branch| described_names(branch).next().is_some());
+    if are_variants && !described_names(first).any(is_tag) { Choice::IfClosed } else { Choice::One }
 }
 
 /// Returns the names of the properties that an object both requires and describes.
-fn described(object: &Map<String, Value>) -> impl Iterator<Item = &str> {
+fn described_names(object: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let names = object.get("required").and_then(Value::as_array).into_iter().flatten();
-    names.filter_map(Value::as_str).filter(|name| required(object, name).is_some())
+    names.filter_map(Value::as_str).filter(|name| required_property(object, name).is_some())
 }
 
 /// Returns the schema of the property `name` if it is required.
-fn required<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Map<String, Value>> {
+fn required_property<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Map<String, Value>> {
     let is_required = object.get("required")?.as_array()?.iter().any(|it| it == name);
     object.get("properties")?.get(name)?.as_object().filter(|_| is_required)
 }

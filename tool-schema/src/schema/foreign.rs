@@ -42,7 +42,7 @@ impl InputSchema {
         let mut ignored = Vec::new();
         // Read before the other keywords: without the type of an object, there is no schema of arguments.
         let mistake = root_type_mistake(&schema);
-        mend(&mut schema, mistake.into_iter().collect(), &mut ignored);
+        mend_keywords(&mut schema, mistake.into_iter().collect(), &mut ignored);
         if let Some(types @ Value::Array(_)) = schema.get_mut("type")
             && types.as_array().is_some_and(|types| types.iter().any(|name| name == "object"))
         {
@@ -56,7 +56,7 @@ impl InputSchema {
                 return Ok((candidate, ignored));
             }
             schema = candidate.as_value().clone();
-            mend(&mut schema, mistakes, &mut ignored);
+            mend_keywords(&mut schema, mistakes, &mut ignored);
         }
         Ok((Self::new(schema)?, ignored))
     }
@@ -76,7 +76,7 @@ impl OutputSchema {
                 if mistakes.is_empty() {
                     break;
                 }
-                mend(&mut schema, mistakes, &mut ignored);
+                mend_keywords(&mut schema, mistakes, &mut ignored);
             }
         }
         Ok((Self::new(schema)?, ignored))
@@ -101,7 +101,7 @@ fn mistakes(problems: &[SchemaProblem]) -> Vec<SchemaProblem> {
 }
 
 /// Reads the keyword of each mistake in another way, or removes it; adds what is ignored.
-fn mend(schema: &mut Value, mistakes: Vec<SchemaProblem>, ignored: &mut Vec<SchemaProblem>) {
+fn mend_keywords(schema: &mut Value, mistakes: Vec<SchemaProblem>, ignored: &mut Vec<SchemaProblem>) {
     for mut mistake in mistakes {
         let Some(subschema) = schema.pointer_mut(&mistake.pointer) else { continue };
         let change = match (subschema, &mistake.keyword) {

@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 use super::{SINGLE, SchemaError};
 
 /// Replaces a number format of schemars by its bounds; of two bounds, the narrower is kept.
-pub(super) fn bound(schema: &mut Map<String, Value>) {
+pub(super) fn bound_format(schema: &mut Map<String, Value>) {
     let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
     let (low, high): (i128, i128) = match format {
         "int8" => (i8::MIN.into(), i8::MAX.into()),
@@ -25,26 +25,26 @@ pub(super) fn bound(schema: &mut Map<String, Value>) {
             let is_single = format == "float";
             schema.shift_remove("format");
             if is_single {
-                shorten(schema);
+                shorten_default(schema);
                 schema.insert(SINGLE.to_owned(), true.into());
             }
             return;
         }
         "uint128" => {
             schema.shift_remove("format");
-            narrow(schema, "minimum", 0, Ordering::Less);
+            narrow_bound(schema, "minimum", 0, Ordering::Less);
             return;
         }
         _ => return,
     };
     schema.shift_remove("format");
-    narrow(schema, "minimum", low, Ordering::Less);
-    narrow(schema, "maximum", high, Ordering::Greater);
+    narrow_bound(schema, "minimum", low, Ordering::Less);
+    narrow_bound(schema, "maximum", high, Ordering::Greater);
 }
 
 /// Shortens the default of an `f32` to its own digits: as an `f64`, it has more, and the output of `serde_json`
 /// depends on its features.
-fn shorten(schema: &mut Map<String, Value>) {
+fn shorten_default(schema: &mut Map<String, Value>) {
     let Some(default) = schema.get_mut("default") else { return };
     let short = default.as_f64().and_then(|double| (double as f32).to_string().parse().ok());
     if let Some(short) = short.and_then(Number::from_f64) {
@@ -54,10 +54,10 @@ fn shorten(schema: &mut Map<String, Value>) {
 
 /// Sets the bound `key` unless a narrower one is present; `wider` is the ordering of a wider bound relative to the
 /// new one.
-fn narrow(schema: &mut Map<String, Value>, key: &str, bound: i128, wider: Ordering) {
+fn narrow_bound(schema: &mut Map<String, Value>, key: &str, bound: i128, wider: Ordering) {
     let is_wider = match schema.get(key) {
         None => true,
-        Some(Value::Number(given)) => compare(given, bound) == wider,
+        Some(Value::Number(given)) => compare_exactly(given, bound) == wider,
         // Not a valid bound; compiling the schema reports it.
         Some(_) => false,
     };
@@ -71,7 +71,7 @@ const BOUNDS: [(&str, &str); 3] =
     [("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems")];
 
 /// Returns an error if the least bound of `schema` is above the greatest, so that it admits no value.
-pub(super) fn check(schema: &Map<String, Value>) -> Result<(), SchemaError> {
+pub(super) fn check_bounds(schema: &Map<String, Value>) -> Result<(), SchemaError> {
     let is_integer = schema.get("type").is_some_and(|name| name == "integer");
     for (least_key, most_key) in BOUNDS {
         if let (Some(Value::Number(least)), Some(Value::Number(most))) =
@@ -94,14 +94,14 @@ pub(super) fn is_empty(least: &Number, most: &Number, is_integer: bool) -> bool 
     };
     match (least.as_i128(), most.as_i128()) {
         _ if is_integer => whole(least, f64::ceil) > whole(most, f64::floor),
-        (_, Some(most)) => compare(least, most).is_gt(),
-        (Some(least), None) => compare(most, least).is_lt(),
+        (_, Some(most)) => compare_exactly(least, most).is_gt(),
+        (Some(least), None) => compare_exactly(most, least).is_lt(),
         (None, None) => least.as_f64() > most.as_f64(),
     }
 }
 
 /// Compares `given` with `bound` exactly, since not every integer fits into a float.
-pub(super) fn compare(given: &Number, bound: i128) -> Ordering {
+pub(super) fn compare_exactly(given: &Number, bound: i128) -> Ordering {
     if let Some(integer) = given.as_i128() {
         return integer.cmp(&bound);
     }

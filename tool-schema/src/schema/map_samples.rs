@@ -11,7 +11,7 @@ use super::{example::part_example, references::local_pointer};
 use crate::pointer::push_step;
 
 /// The maximum number of maps; further ones are ignored.
-const MOST: usize = 64;
+const MAX_MAPS: usize = 64;
 
 /// A key that any string type accepts, and a key that any integer type accepts.
 const TEXT: &str = "x";
@@ -19,10 +19,10 @@ const NUMBER: &str = "1";
 
 /// The location of a map in values of a schema.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct MapPath(Vec<Step>);
+pub(crate) struct MapPath(Vec<PathStep>);
 
 #[derive(Debug, Clone)]
-enum Step {
+enum PathStep {
     Property(String),
     /// The item after these.
     Item(Vec<Value>),
@@ -33,10 +33,10 @@ impl MapPath {
     pub(crate) const ANY_KEY: &str = TEXT;
 
     /// Returns a value whose map has one entry of the key `key`.
-    pub(crate) fn value(&self, key: &str) -> Value {
+    pub(crate) fn sample_value(&self, key: &str) -> Value {
         self.0.iter().rev().fold(json!({ key: null }), |inner, step| match step {
-            Step::Property(name) => json!({ name: inner }),
-            Step::Item(before) => before.iter().cloned().chain([inner]).collect(),
+            PathStep::Property(name) => json!({ name: inner }),
+            PathStep::Item(before) => before.iter().cloned().chain([inner]).collect(),
         })
     }
 
@@ -45,8 +45,8 @@ impl MapPath {
         let mut pointer = String::new();
         for step in &self.0 {
             match step {
-                Step::Property(name) => push_step(&mut pointer, name),
-                Step::Item(before) => push_step(&mut pointer, &before.len().to_string()),
+                PathStep::Property(name) => push_step(&mut pointer, name),
+                PathStep::Item(before) => push_step(&mut pointer, &before.len().to_string()),
             }
         }
         pointer
@@ -54,14 +54,14 @@ impl MapPath {
 }
 
 /// Returns the maps of `schema` whose keys have no pattern; of a recursive type, those of one level.
-pub(crate) fn maps(schema: &Value) -> Vec<MapPath> {
+pub(crate) fn open_maps(schema: &Value) -> Vec<MapPath> {
     let mut search =
-        Search { root: schema, path: MapPath::default(), seen: HashSet::new(), found: Vec::new() };
+        MapSearch { root: schema, path: MapPath::default(), seen: HashSet::new(), found: Vec::new() };
     search.visit(schema);
     search.found
 }
 
-struct Search<'s> {
+struct MapSearch<'s> {
     root: &'s Value,
     path: MapPath,
     /// The references that were followed.
@@ -69,7 +69,7 @@ struct Search<'s> {
     found: Vec<MapPath>,
 }
 
-impl<'s> Search<'s> {
+impl<'s> MapSearch<'s> {
     fn visit(&mut self, schema: &'s Value) {
         let Some(keywords) = schema.as_object() else { return };
         let members = |value: &'s Value| value.as_object().into_iter().flatten();
@@ -78,26 +78,27 @@ impl<'s> Search<'s> {
             match key.as_str() {
                 "properties" => {
                     for (name, schema) in members(value) {
-                        self.below(Step::Property(name.clone()), schema);
+                        self.visit_below(PathStep::Property(name.clone()), schema);
                     }
                 }
                 "patternProperties" => {
                     for (_, schema) in members(value) {
-                        self.below(Step::Property(NUMBER.to_owned()), schema);
+                        self.visit_below(PathStep::Property(NUMBER.to_owned()), schema);
                     }
                 }
                 "additionalProperties" if *value != false => {
-                    if self.found.len() < MOST {
+                    if self.found.len() < MAX_MAPS {
                         self.found.push(self.path.clone());
                     }
-                    self.below(Step::Property(TEXT.to_owned()), value);
+                    self.visit_below(PathStep::Property(TEXT.to_owned()), value);
                 }
-                "items" => {
-                    self.below(Step::Item(self.before(keywords.get("prefixItems"), usize::MAX)), value)
-                }
+                "items" => self.visit_below(
+                    PathStep::Item(self.values_before(keywords.get("prefixItems"), usize::MAX)),
+                    value,
+                ),
                 "prefixItems" => {
                     for (at, schema) in items(value).enumerate() {
-                        self.below(Step::Item(self.before(Some(value), at)), schema);
+                        self.visit_below(PathStep::Item(self.values_before(Some(value), at)), schema);
                     }
                 }
                 "anyOf" | "oneOf" | "allOf" => items(value).for_each(|branch| self.visit(branch)),
@@ -113,14 +114,14 @@ impl<'s> Search<'s> {
         }
     }
 
-    fn below(&mut self, step: Step, schema: &'s Value) {
+    fn visit_below(&mut self, step: PathStep, schema: &'s Value) {
         self.path.0.push(step);
         self.visit(schema);
         self.path.0.pop();
     }
 
     /// Returns values of the first `count` schemas of `prefix`.
-    fn before(&self, prefix: Option<&'s Value>, count: usize) -> Vec<Value> {
+    fn values_before(&self, prefix: Option<&'s Value>, count: usize) -> Vec<Value> {
         let prefix = prefix.and_then(Value::as_array).into_iter().flatten();
         prefix.take(count).map(|schema| part_example(self.root, schema).unwrap_or_default()).collect()
     }

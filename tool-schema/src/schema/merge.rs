@@ -11,8 +11,8 @@ type Object = Map<String, Value>;
 /// # Errors
 ///
 /// Returns an error if the keywords cannot be merged.
-pub(super) fn objects(left: &Object, right: &Object) -> Result<Option<Object>, SchemaError> {
-    let Some(properties) = properties(left, right)? else { return Ok(None) };
+pub(super) fn merge_objects(left: &Object, right: &Object) -> Result<Option<Object>, SchemaError> {
+    let Some(properties) = merge_properties(left, right)? else { return Ok(None) };
     let mut both = left.clone();
     if !properties.is_empty() {
         both.insert("properties".to_owned(), properties.into());
@@ -22,12 +22,12 @@ pub(super) fn objects(left: &Object, right: &Object) -> Result<Option<Object>, S
             (_, "properties") => continue,
             (None, _) => theirs.clone(),
             (Some(_), "type") => "object".into(),
-            (Some(Value::Array(ours)), "required") => union(ours, theirs).into(),
-            (Some(ours), "additionalProperties") => rest(ours, theirs),
-            (Some(Value::Object(ours)), "patternProperties") => patterns(ours, theirs)?.into(),
-            (Some(Value::String(ours)), "description") => texts(ours, theirs).into(),
+            (Some(Value::Array(ours)), "required") => union_of_names(ours, theirs).into(),
+            (Some(ours), "additionalProperties") => merge_additional(ours, theirs),
+            (Some(Value::Object(ours)), "patternProperties") => merge_patterns(ours, theirs)?.into(),
+            (Some(Value::String(ours)), "description") => merge_texts(ours, theirs).into(),
             (Some(ours), _) if ours == theirs || is_annotation(key) => continue,
-            _ => return Err(contradiction(key)),
+            _ => return Err(contradiction_error(key)),
         };
         both.insert(key.clone(), value);
     }
@@ -56,7 +56,7 @@ pub(super) fn is_for_objects(schema: &Object) -> bool {
 }
 
 /// Returns the strings that `schema` permits, if it lists them.
-pub(super) fn names(schema: &Object) -> Option<Vec<&str>> {
+pub(super) fn listed_names(schema: &Object) -> Option<Vec<&str>> {
     match (schema.get("const"), schema.get("enum")) {
         (Some(only), _) => Some(vec![only.as_str()?]),
         (None, Some(Value::Array(values))) => values.iter().map(Value::as_str).collect(),
@@ -65,7 +65,7 @@ pub(super) fn names(schema: &Object) -> Option<Vec<&str>> {
 }
 
 /// Returns the union of both lists of names.
-pub(super) fn union(ours: &[Value], theirs: &Value) -> Vec<Value> {
+pub(super) fn union_of_names(ours: &[Value], theirs: &Value) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::with_capacity(ours.len());
     for name in ours.iter().chain(theirs.as_array().into_iter().flatten()) {
         if !all.contains(name) {
@@ -75,14 +75,14 @@ pub(super) fn union(ours: &[Value], theirs: &Value) -> Vec<Value> {
     all
 }
 
-pub(super) fn contradiction(key: &str) -> SchemaError {
+pub(super) fn contradiction_error(key: &str) -> SchemaError {
     SchemaError::new(format!(
         "`{key}` of this object and `{key}` of what is flattened into it do not go together"
     ))
 }
 
 /// Returns the properties of both; `None` if no value has them all.
-fn properties(left: &Object, right: &Object) -> Result<Option<Object>, SchemaError> {
+fn merge_properties(left: &Object, right: &Object) -> Result<Option<Object>, SchemaError> {
     let of =
         |object: &Object| object.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut both = of(left);
@@ -92,7 +92,7 @@ fn properties(left: &Object, right: &Object) -> Result<Option<Object>, SchemaErr
             both.insert(name, theirs);
             continue;
         };
-        match agreement(ours, &theirs) {
+        match find_agreement(ours, &theirs) {
             Agreement::On(value) => drop(both.insert(name, value)),
             Agreement::Never => return Ok(None),
             Agreement::Unknown => contradictory = Some(name),
@@ -113,7 +113,7 @@ enum Agreement {
     Unknown,
 }
 
-fn agreement(ours: &Value, theirs: &Value) -> Agreement {
+fn find_agreement(ours: &Value, theirs: &Value) -> Agreement {
     let plain = |schema: &Value| {
         let mut schema = schema.clone();
         if let Some(schema) = schema.as_object_mut() {
@@ -125,7 +125,7 @@ fn agreement(ours: &Value, theirs: &Value) -> Agreement {
         let described = if ours.get("description").is_some() { ours } else { theirs };
         return Agreement::On(described.clone());
     }
-    let [ours, theirs] = [ours, theirs].map(|it| it.as_object().and_then(names));
+    let [ours, theirs] = [ours, theirs].map(|it| it.as_object().and_then(listed_names));
     let (Some(mut common), Some(theirs)) = (ours, theirs) else { return Agreement::Unknown };
     common.retain(|name| theirs.contains(name));
     match common.as_slice() {
@@ -141,7 +141,7 @@ fn is_annotation(key: &str) -> bool {
 }
 
 /// Merges both schemas of additional properties: two maps read the same ones.
-fn rest(ours: &Value, theirs: &Value) -> Value {
+fn merge_additional(ours: &Value, theirs: &Value) -> Value {
     match (ours, theirs) {
         (Value::Bool(false), _) | (_, Value::Bool(false)) => false.into(),
         (Value::Bool(true), other) | (other, Value::Bool(true)) => other.clone(),
@@ -150,18 +150,18 @@ fn rest(ours: &Value, theirs: &Value) -> Value {
     }
 }
 
-fn patterns(ours: &Object, theirs: &Value) -> Result<Object, SchemaError> {
+fn merge_patterns(ours: &Object, theirs: &Value) -> Result<Object, SchemaError> {
     let mut both = ours.clone();
     for (pattern, schema) in theirs.as_object().into_iter().flatten() {
         match both.get(pattern) {
-            Some(known) if known != schema => return Err(contradiction("patternProperties")),
+            Some(known) if known != schema => return Err(contradiction_error("patternProperties")),
             _ => drop(both.insert(pattern.clone(), schema.clone())),
         }
     }
     Ok(both)
 }
 
-fn texts(ours: &str, theirs: &Value) -> String {
+fn merge_texts(ours: &str, theirs: &Value) -> String {
     match theirs.as_str() {
         Some(theirs) if theirs != ours => format!("{ours}\n{theirs}"),
         _ => ours.to_owned(),

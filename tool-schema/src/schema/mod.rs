@@ -53,14 +53,14 @@ pub use self::{
     pointer::{ResolvedPointer, pointer_steps},
     references::percent_decoded,
     value_types::ValueTypes,
-    written_values::{Given, Misfit, Purpose},
+    written_values::{Misfit, Purpose, WrittenValue},
 };
 pub(crate) use self::{
     aliases::{IGNORES, SINGLE},
     map_samples::MapPath,
     references::local_pointer,
 };
-use self::{canonical::canonical, shared::SharedForm};
+use self::{canonical::canonicalize_schema, shared::SharedForm};
 use crate::{Plan, SchemaProblem, arguments::plan::Origin};
 
 /// The schema of a tool's arguments: a JSON Schema whose root is an object.
@@ -89,7 +89,7 @@ struct Shared {
     plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
     example: OnceLock<Option<Arc<Example>>>,
     /// Defaults and examples written for parameters beside their types.
-    given: Vec<Given>,
+    given: Vec<WrittenValue>,
 }
 
 enum Form {
@@ -143,7 +143,11 @@ impl InputSchema {
         Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) })
     }
 
-    fn with(value: Value, with_aliases: Option<Value>, given: Vec<Given>) -> Result<Self, SchemaError> {
+    fn with(
+        value: Value,
+        with_aliases: Option<Value>,
+        given: Vec<WrittenValue>,
+    ) -> Result<Self, SchemaError> {
         check_root(&value)?;
         let (form, plan, example) = (Form::Value(value), OnceLock::new(), OnceLock::new());
         Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) })
@@ -159,23 +163,27 @@ impl InputSchema {
     }
 
     #[doc(hidden)]
-    pub fn canonical(mut schema: Value, closing: Closing, given: Vec<Given>) -> Result<Self, SchemaError> {
-        canonical(&mut schema, closing)?;
-        Self::stripped(schema, given)
+    pub fn canonical(
+        mut schema: Value,
+        closing: Closing,
+        given: Vec<WrittenValue>,
+    ) -> Result<Self, SchemaError> {
+        canonicalize_schema(&mut schema, closing)?;
+        Self::from_own_schema(schema, given)
     }
 
     /// Creates a schema that includes internal keywords, as derived from a type.
     #[doc(hidden)]
     pub fn own(schema: Value) -> Result<Self, SchemaError> {
-        Self::stripped(schema, Vec::new())
+        Self::from_own_schema(schema, Vec::new())
     }
 
-    fn stripped(mut schema: Value, given: Vec<Given>) -> Result<Self, SchemaError> {
-        if !aliases::may_have(&schema) {
+    fn from_own_schema(mut schema: Value, given: Vec<WrittenValue>) -> Result<Self, SchemaError> {
+        if !aliases::may_have_internal_keywords(&schema) {
             return Self::with(schema, None, given);
         }
         let with_aliases = schema.clone();
-        let has_aliases = aliases::strip(&mut schema);
+        let has_aliases = aliases::strip_internal_keywords(&mut schema);
         Self::with(schema, has_aliases.then_some(with_aliases), given)
     }
 
@@ -193,7 +201,7 @@ impl InputSchema {
     #[must_use]
     pub fn to_value(&self) -> Cow<'_, Value> {
         match &self.shared.form {
-            Form::Shared(shared) if shared.made().is_none() => Cow::Owned(shared.to_value()),
+            Form::Shared(shared) if shared.cached_value().is_none() => Cow::Owned(shared.to_value()),
             _ => Cow::Borrowed(self.as_value()),
         }
     }
@@ -223,11 +231,11 @@ impl InputSchema {
     /// Returns all mistakes in the schema, and all keywords that a plan does not support.
     #[inline]
     pub fn plan(&self) -> Result<&Plan, &[SchemaProblem]> {
-        let plan = self.shared.plan.get_or_init(|| self.compiled());
+        let plan = self.shared.plan.get_or_init(|| self.compile_plan());
         plan.as_ref().map_err(Vec::as_slice)
     }
 
-    fn compiled(&self) -> Result<Plan, Vec<SchemaProblem>> {
+    fn compile_plan(&self) -> Result<Plan, Vec<SchemaProblem>> {
         match &self.shared.with_aliases {
             Some(schema) => Plan::compile_arguments(schema, Origin::Own),
             None => Plan::compile_arguments(&self.to_value(), Origin::Foreign),
@@ -235,9 +243,9 @@ impl InputSchema {
     }
 
     /// Returns the maps whose keys have no pattern.
-    pub(crate) fn maps(&self) -> Vec<MapPath> {
+    pub(crate) fn open_maps(&self) -> Vec<MapPath> {
         match &self.shared.form {
-            Form::Value(schema) => map_samples::maps(schema),
+            Form::Value(schema) => map_samples::open_maps(schema),
             Form::Flat(_) | Form::Shared(_) => Vec::new(),
         }
     }
@@ -268,7 +276,7 @@ impl InputSchema {
 
     /// Compiles the schema, and keeps its mistakes in `plan`; `true` if there are none.
     fn keeps_mistakes(&self, plan: &OnceLock<Result<Plan, Vec<SchemaProblem>>>) -> bool {
-        let problems = self.compiled().err();
+        let problems = self.compile_plan().err();
         let is_valid = problems.is_none();
         if let Some(problems) = problems {
             // Two threads find the same.
@@ -306,8 +314,10 @@ impl InputSchema {
     #[doc(hidden)]
     #[must_use]
     pub fn shared_example(&self) -> Option<&Arc<Example>> {
-        let make =
-            || example::example(&self.to_value(), self.plan().ok()?).map(|it| Arc::new(Example::new(it)));
+        let make = || {
+            example::smallest_example(&self.to_value(), self.plan().ok()?)
+                .map(|it| Arc::new(Example::new(it)))
+        };
         self.shared.example.get_or_init(make).as_ref()
     }
 }

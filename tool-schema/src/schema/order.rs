@@ -47,7 +47,7 @@ const ORDER: [&str; 40] = [
 ];
 
 /// Sorts the keywords of one schema; the properties that it names keep their order.
-pub(super) fn sort(schema: &mut Map<String, Value>) {
+pub(super) fn sort_keywords(schema: &mut Map<String, Value>) {
     let rank = |key: &str| ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len());
     if schema.keys().map(|key| (rank(key), key)).is_sorted() {
         return;

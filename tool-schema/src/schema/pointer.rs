@@ -38,7 +38,7 @@ struct Reached<'s> {
 }
 
 /// The result of one step.
-enum Step<'s> {
+enum StepResult<'s> {
     /// There is no such property.
     Closed,
     /// The schema permits any property.
@@ -58,24 +58,24 @@ impl InputSchema {
     #[must_use]
     pub fn resolve_pointer(&self, pointer: &str) -> Vec<ResolvedPointer> {
         let resolved = |Reached { steps, defaults, .. }: Reached<'_>| ResolvedPointer { steps, defaults };
-        self.reached(pointer).into_iter().map(resolved).collect()
+        self.reach_pointer(pointer).into_iter().map(resolved).collect()
     }
 
     /// Returns the root and the schemas that may apply to the values that `pointer` selects; none if nothing is known
     /// about one of them, and `None` if it selects nothing.
     pub(super) fn schemas_at(&self, pointer: &str) -> Option<(&Value, Vec<&Value>)> {
-        let reached = self.reached(pointer);
+        let reached = self.reach_pointer(pointer);
         let is_known = reached.iter().all(|it| !it.schemas.is_empty());
         let schemas = reached.iter().flat_map(|it| &it.schemas).filter(|_| is_known).copied();
         (!reached.is_empty()).then(|| (self.with_aliases().0, schemas.collect()))
     }
 
-    fn reached(&self, pointer: &str) -> Vec<Reached<'_>> {
+    fn reach_pointer(&self, pointer: &str) -> Vec<Reached<'_>> {
         let Some(steps) = pointer_steps(pointer) else { return Vec::new() };
         let (root, origin) = self.with_aliases();
         let mut reached = vec![Reached { steps: Vec::new(), defaults: Vec::new(), schemas: vec![root] }];
         for name in steps {
-            reached = reached.into_iter().flat_map(|from| from.step(root, origin, &name)).collect();
+            reached = reached.into_iter().flat_map(|from| from.take_step(root, origin, &name)).collect();
         }
         reached
     }
@@ -93,18 +93,18 @@ pub fn pointer_steps(pointer: &str) -> Option<Vec<String>> {
 }
 
 impl<'s> Reached<'s> {
-    fn step(self, root: &'s Value, origin: Origin, name: &str) -> Vec<Self> {
+    fn take_step(self, root: &'s Value, origin: Origin, name: &str) -> Vec<Self> {
         let taken = |step: String, has_default: bool, schemas: Vec<&'s Value>| Self {
             steps: self.steps.iter().cloned().chain([step]).collect(),
             defaults: self.defaults.iter().copied().chain([has_default]).collect(),
             schemas,
         };
-        let walk = Walk { root, origin, name, seen: RefCell::default() };
-        match any(self.schemas.iter().map(|schema| walk.step(schema))) {
-            Step::Closed if self.schemas.is_empty() => vec![taken(name.to_owned(), false, vec![])],
-            Step::Closed => Vec::new(),
-            Step::Open => vec![taken(name.to_owned(), false, vec![])],
-            Step::Found(found) => {
+        let walk = PointerWalk { root, origin, name, seen: RefCell::default() };
+        match any_of(self.schemas.iter().map(|schema| walk.step_into(schema))) {
+            StepResult::Closed if self.schemas.is_empty() => vec![taken(name.to_owned(), false, vec![])],
+            StepResult::Closed => Vec::new(),
+            StepResult::Open => vec![taken(name.to_owned(), false, vec![])],
+            StepResult::Found(found) => {
                 let mut reached: Vec<Self> = Vec::new();
                 for (name, schema) in found {
                     let has_default = has_default(schema, root, origin);
@@ -123,7 +123,7 @@ impl<'s> Reached<'s> {
 }
 
 /// One step into the values that a schema permits.
-struct Walk<'s, 'n> {
+struct PointerWalk<'s, 'n> {
     root: &'s Value,
     origin: Origin,
     name: &'n str,
@@ -131,66 +131,68 @@ struct Walk<'s, 'n> {
     seen: RefCell<Vec<&'s str>>,
 }
 
-impl<'s> Walk<'s, '_> {
-    fn step(&self, schema: &'s Value) -> Step<'s> {
+impl<'s> PointerWalk<'s, '_> {
+    fn step_into(&self, schema: &'s Value) -> StepResult<'s> {
         let schema = match schema {
             Value::Object(schema) => schema,
-            Value::Bool(false) => return Step::Closed,
-            _ => return Step::Open,
+            Value::Bool(false) => return StepResult::Closed,
+            _ => return StepResult::Open,
         };
         if !is_compound(schema) {
-            return Step::Closed;
+            return StepResult::Closed;
         }
         let mut steps = vec![self.of_object(schema), self.of_list(schema)];
-        steps.extend(schema.get("$ref").and_then(Value::as_str).map(|reference| self.referred(reference)));
-        steps.extend(listed(schema, "allOf").map(|schema| self.step(schema)));
+        steps.extend(
+            schema.get("$ref").and_then(Value::as_str).map(|reference| self.step_into_reference(reference)),
+        );
+        steps.extend(subschema_list(schema, "allOf").map(|schema| self.step_into(schema)));
         for key in ["anyOf", "oneOf"] {
             if schema.contains_key(key) {
-                steps.push(any(listed(schema, key).map(|schema| self.step(schema))));
+                steps.push(any_of(subschema_list(schema, key).map(|schema| self.step_into(schema))));
             }
         }
         for key in ["then", "else"] {
             // A conditional schema closes the object only in some cases.
-            steps.extend(schema.get(key).map(|schema| match self.step(schema) {
-                Step::Closed => Step::Open,
+            steps.extend(schema.get(key).map(|schema| match self.step_into(schema) {
+                StepResult::Closed => StepResult::Open,
                 step => step,
             }));
         }
         let is_closed = schema.get("unevaluatedProperties") == Some(&Value::Bool(false));
-        match all(steps) {
-            Step::Open if is_closed => Step::Closed,
+        match all_of(steps) {
+            StepResult::Open if is_closed => StepResult::Closed,
             step => step,
         }
     }
 
-    fn referred(&self, reference: &'s str) -> Step<'s> {
+    fn step_into_reference(&self, reference: &'s str) -> StepResult<'s> {
         if self.seen.borrow().contains(&reference) {
-            return Step::Open;
+            return StepResult::Open;
         }
         self.seen.borrow_mut().push(reference);
         let target = local_pointer(reference).and_then(|pointer| self.root.pointer(&pointer));
-        target.map_or(Step::Open, |target| self.step(target))
+        target.map_or(StepResult::Open, |target| self.step_into(target))
     }
 
     /// Resolves the step by the keywords of lists.
-    fn of_list(&self, schema: &'s Map<String, Value>) -> Step<'s> {
-        let mut first = listed(schema, "prefixItems");
+    fn of_list(&self, schema: &'s Map<String, Value>) -> StepResult<'s> {
+        let mut first = subschema_list(schema, "prefixItems");
         let rest = schema.get("items");
         match self.name.parse::<usize>() {
             Ok(at) => match first.nth(at).or(rest) {
-                Some(schema) => Step::Found(vec![(self.name.to_owned(), schema)]),
-                None => Step::Open,
+                Some(schema) => StepResult::Found(vec![(self.name.to_owned(), schema)]),
+                None => StepResult::Open,
             },
-            Err(_) => match any(first.chain(rest).map(|schema| self.step(schema))) {
+            Err(_) => match any_of(first.chain(rest).map(|schema| self.step_into(schema))) {
                 // The keywords apply to lists only; the value may be an object, or the items are unrestricted.
-                Step::Closed if has_type(schema, "object") || rest.is_none() => Step::Open,
+                StepResult::Closed if has_type(schema, "object") || rest.is_none() => StepResult::Open,
                 step => step,
             },
         }
     }
 
     /// Resolves the step by the keywords of objects.
-    fn of_object(&self, schema: &'s Map<String, Value>) -> Step<'s> {
+    fn of_object(&self, schema: &'s Map<String, Value>) -> StepResult<'s> {
         let (name, is_own) = (self.name, self.origin == Origin::Own);
         let properties = schema.get("properties").and_then(Value::as_object);
         if let Some((name, schema)) = properties.and_then(|properties| {
@@ -198,52 +200,55 @@ impl<'s> Walk<'s, '_> {
                 .get_key_value(name)
                 .or_else(|| properties.iter().find(|(_, it)| is_own && is_alias(it, name)))
         }) {
-            return Step::Found(vec![(name.clone(), schema)]);
+            return StepResult::Found(vec![(name.clone(), schema)]);
         }
         let has_patterns =
             schema.get("patternProperties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
         match schema.get("additionalProperties") {
-            _ if has_patterns => Step::Open,
+            _ if has_patterns => StepResult::Open,
             // Ignored properties are not part of a call.
-            _ if is_own && schema.get(IGNORES) == Some(&Value::Bool(true)) => Step::Closed,
-            Some(Value::Bool(false)) => Step::Closed,
-            Some(schema @ Value::Object(_)) => Step::Found(vec![(name.to_owned(), schema)]),
-            _ => Step::Open,
+            _ if is_own && schema.get(IGNORES) == Some(&Value::Bool(true)) => StepResult::Closed,
+            Some(Value::Bool(false)) => StepResult::Closed,
+            Some(schema @ Value::Object(_)) => StepResult::Found(vec![(name.to_owned(), schema)]),
+            _ => StepResult::Open,
         }
     }
 }
 
 /// Resolves the step into a value to which all schemas apply.
-fn all<'s>(steps: impl IntoIterator<Item = Step<'s>>) -> Step<'s> {
+fn all_of<'s>(steps: impl IntoIterator<Item = StepResult<'s>>) -> StepResult<'s> {
     let mut found = Vec::new();
     for step in steps {
         match step {
-            Step::Closed => return Step::Closed,
-            Step::Open => {}
-            Step::Found(more) => found.extend(more),
+            StepResult::Closed => return StepResult::Closed,
+            StepResult::Open => {}
+            StepResult::Found(more) => found.extend(more),
         }
     }
-    if found.is_empty() { Step::Open } else { Step::Found(found) }
+    if found.is_empty() { StepResult::Open } else { StepResult::Found(found) }
 }
 
 /// Resolves the step into a value to which one of several schemas applies.
-fn any<'s>(steps: impl IntoIterator<Item = Step<'s>>) -> Step<'s> {
+fn any_of<'s>(steps: impl IntoIterator<Item = StepResult<'s>>) -> StepResult<'s> {
     let (mut found, mut is_open) = (Vec::new(), false);
     for step in steps {
         match step {
-            Step::Closed => {}
-            Step::Open => is_open = true,
-            Step::Found(more) => found.extend(more),
+            StepResult::Closed => {}
+            StepResult::Open => is_open = true,
+            StepResult::Found(more) => found.extend(more),
         }
     }
     match (found.is_empty(), is_open) {
-        (false, _) => Step::Found(found),
-        (true, true) => Step::Open,
-        (true, false) => Step::Closed,
+        (false, _) => StepResult::Found(found),
+        (true, true) => StepResult::Open,
+        (true, false) => StepResult::Closed,
     }
 }
 
-fn listed<'s>(schema: &'s Map<String, Value>, key: &str) -> impl Iterator<Item = &'s Value> + use<'s> {
+fn subschema_list<'s>(
+    schema: &'s Map<String, Value>,
+    key: &str,
+) -> impl Iterator<Item = &'s Value> + use<'s> {
     schema.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use serde_json::Value;
 
-use super::walk::subschemas;
+use super::walk::visit_subschemas;
 
 /// Returns the JSON pointer of a `$ref` within its document.
 pub(crate) fn local_pointer(reference: &str) -> Option<String> {
@@ -25,7 +25,7 @@ pub(super) fn resolve_root(root: &mut Value) {
 }
 
 /// Removes unreferenced definitions.
-pub(super) fn prune(root: &mut Value) {
+pub(super) fn prune_definitions(root: &mut Value) {
     while root.get("$defs").is_some() {
         let mut used = Vec::new();
         definitions_used(root, &mut used);
@@ -46,15 +46,15 @@ pub(super) fn prune(root: &mut Value) {
 /// Collects the definitions to which `schema` refers.
 fn definitions_used(schema: &mut Value, found: &mut Vec<String>) {
     let Some(schema) = schema.as_object_mut() else { return };
-    found.extend(schema.get("$ref").and_then(Value::as_str).and_then(definition));
-    let Ok(()) = subschemas(schema, |_, subschema| {
+    found.extend(schema.get("$ref").and_then(Value::as_str).and_then(definition_name));
+    let Ok(()) = visit_subschemas(schema, |_, subschema| {
         definitions_used(subschema, found);
         Ok::<_, Infallible>(())
     });
 }
 
 /// Returns the definition that contains the target of a `$ref`.
-fn definition(reference: &str) -> Option<String> {
+fn definition_name(reference: &str) -> Option<String> {
     let pointer = local_pointer(reference)?;
     let name = pointer.strip_prefix("/$defs/")?.split('/').next()?;
     Some(name.replace("~1", "/").replace("~0", "~"))
@@ -69,7 +69,7 @@ pub fn percent_decoded(fragment: &str) -> String {
     let mut rest = fragment.as_bytes();
     while let [first, after @ ..] = rest {
         let escaped = match rest {
-            [b'%', high, low, ..] => hex(*high).zip(hex(*low)).map(|(high, low)| high * 16 + low),
+            [b'%', high, low, ..] => hex_value(*high).zip(hex_value(*low)).map(|(high, low)| high * 16 + low),
             _ => None,
         };
         bytes.push(escaped.unwrap_or(*first));
@@ -78,6 +78,6 @@ pub fn percent_decoded(fragment: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| fragment.to_owned())
 }
 
-fn hex(digit: u8) -> Option<u8> {
+fn hex_value(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }

@@ -42,7 +42,7 @@ impl SharedForm {
     }
 
     /// Returns the value if it was made before.
-    pub(super) fn made(&self) -> Option<&Value> {
+    pub(super) fn cached_value(&self) -> Option<&Value> {
         self.whole.get()
     }
 

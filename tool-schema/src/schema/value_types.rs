@@ -70,7 +70,7 @@ impl ValueTypes {
         self.0 & other.0 != 0
     }
 
-    fn named(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         match name {
             "string" => Self::STRING,
             "number" => Self::NUMBER | Self::DOUBLE,
@@ -95,7 +95,7 @@ impl ValueTypes {
     }
 
     /// Returns the types with a 32-bit float in place of a 64-bit one.
-    fn single(self) -> Self {
+    fn with_single(self) -> Self {
         Self(self.0 & !Self::DOUBLE.0 | Self::SINGLE.0)
     }
 
@@ -136,7 +136,7 @@ impl InputSchema {
         let types = match schemas.as_slice() {
             [] => ValueTypes::ANY,
             schemas => {
-                let types = |schema: &&Value| Types { root, seen: Vec::new() }.of(schema);
+                let types = |schema: &&Value| TypeResolver { root, seen: Vec::new() }.types_of(schema);
                 ValueTypes::union(schemas.iter().map(types))
             }
         };
@@ -146,7 +146,7 @@ impl InputSchema {
             }
             Form::Value(_) | Form::Shared(_) => false,
         };
-        Some(if types.may_be_double() && is_flat_single() { types.single() } else { types })
+        Some(if types.may_be_double() && is_flat_single() { types.with_single() } else { types })
     }
 
     /// Returns `true` if a part of valid arguments may be read as a 32-bit float.
@@ -162,40 +162,42 @@ impl InputSchema {
 }
 
 /// Determines the types of one value.
-struct Types<'s> {
+struct TypeResolver<'s> {
     root: &'s Value,
     /// The followed references, each once, since schemas may be recursive.
     seen: Vec<&'s str>,
 }
 
-impl<'s> Types<'s> {
-    fn of(&mut self, schema: &'s Value) -> ValueTypes {
+impl<'s> TypeResolver<'s> {
+    fn types_of(&mut self, schema: &'s Value) -> ValueTypes {
         let schema = match schema {
             Value::Object(schema) => schema,
             Value::Bool(false) => return ValueTypes::NONE,
             _ => return ValueTypes::ANY,
         };
-        let mut types = own(schema);
+        let mut types = types_of_keywords(schema);
         if types.contains(ValueTypes::ARRAY) {
             types = ValueTypes(types.0 & !ValueTypes::ARRAY.0) | self.of_items(schema);
         }
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             types = types & self.of_reference(reference);
         }
-        for schema in listed(schema, "allOf") {
-            types = types & self.of(schema);
+        for schema in subschema_list(schema, "allOf") {
+            types = types & self.types_of(schema);
         }
         for key in ["anyOf", "oneOf"] {
             if schema.contains_key(key) {
-                types = types & ValueTypes::union(listed(schema, key).map(|schema| self.of(schema)));
+                types = types
+                    & ValueTypes::union(subschema_list(schema, key).map(|schema| self.types_of(schema)));
             }
         }
         types
     }
 
     fn of_items(&mut self, schema: &'s Map<String, Value>) -> ValueTypes {
-        let first = ValueTypes::union(listed(schema, "prefixItems").map(|schema| self.of(schema)));
-        first | schema.get("items").map_or(ValueTypes::ANY, |items| self.of(items))
+        let first =
+            ValueTypes::union(subschema_list(schema, "prefixItems").map(|schema| self.types_of(schema)));
+        first | schema.get("items").map_or(ValueTypes::ANY, |items| self.types_of(items))
     }
 
     fn of_reference(&mut self, reference: &'s str) -> ValueTypes {
@@ -204,7 +206,7 @@ impl<'s> Types<'s> {
         }
         self.seen.push(reference);
         let target = local_pointer(reference).and_then(|pointer| self.root.pointer(&pointer));
-        target.map_or(ValueTypes::ANY, |target| self.of(target))
+        target.map_or(ValueTypes::ANY, |target| self.types_of(target))
     }
 }
 
@@ -223,18 +225,18 @@ fn is_single(schema: &Map<String, Value>) -> bool {
 }
 
 /// Returns the types by the keywords `type`, `enum`, `const` and `format`.
-fn own(schema: &Map<String, Value>) -> ValueTypes {
+fn types_of_keywords(schema: &Map<String, Value>) -> ValueTypes {
     let types = by_type(schema);
     let is_float = types.may_be_double() && is_single(schema);
-    if is_float { types.single() } else { types }
+    if is_float { types.with_single() } else { types }
 }
 
 fn by_type(schema: &Map<String, Value>) -> ValueTypes {
     let values = schema.get("enum").and_then(Value::as_array);
     match (schema.get("type"), values, schema.get("const")) {
-        (Some(Value::String(name)), ..) => ValueTypes::named(name),
+        (Some(Value::String(name)), ..) => ValueTypes::from_name(name),
         (Some(Value::Array(names)), ..) => {
-            ValueTypes::union(names.iter().filter_map(Value::as_str).map(ValueTypes::named))
+            ValueTypes::union(names.iter().filter_map(Value::as_str).map(ValueTypes::from_name))
         }
         (_, Some(values), _) => ValueTypes::union(values.iter().map(ValueTypes::of_value)),
         (_, _, Some(value)) => ValueTypes::of_value(value),
@@ -242,6 +244,9 @@ fn by_type(schema: &Map<String, Value>) -> ValueTypes {
     }
 }
 
-fn listed<'s>(schema: &'s Map<String, Value>, key: &str) -> impl Iterator<Item = &'s Value> + use<'s> {
+fn subschema_list<'s>(
+    schema: &'s Map<String, Value>,
+    key: &str,
+) -> impl Iterator<Item = &'s Value> + use<'s> {
     schema.get(key).and_then(Value::as_array).into_iter().flatten()
 }

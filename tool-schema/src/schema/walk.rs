@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// The relation of a subschema to the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role<'a> {
+pub(super) enum SubschemaRole<'a> {
     /// It applies to the property of this name.
     Property(&'a str),
     /// It applies to another part of the value, or is a definition.
@@ -19,36 +19,41 @@ pub(super) enum Role<'a> {
 }
 
 /// Visits the direct subschemas of `schema` until a visit fails.
-pub(super) fn subschemas<E>(
+pub(super) fn visit_subschemas<E>(
     schema: &mut Map<String, Value>,
-    mut visit: impl FnMut(Role<'_>, &mut Value) -> Result<(), E>,
+    mut visit: impl FnMut(SubschemaRole<'_>, &mut Value) -> Result<(), E>,
 ) -> Result<(), E> {
     for (key, value) in schema {
         match key.as_str() {
-            "properties" => named(value).try_for_each(|(name, value)| visit(Role::Property(name), value))?,
+            "properties" => map_entries(value)
+                .try_for_each(|(name, value)| visit(SubschemaRole::Property(name), value))?,
             "patternProperties" | "$defs" => {
-                named(value).try_for_each(|(_, value)| visit(Role::Part, value))?;
+                map_entries(value).try_for_each(|(_, value)| visit(SubschemaRole::Part, value))?;
             }
-            "dependentSchemas" => named(value).try_for_each(|(_, value)| visit(Role::Question, value))?,
-            "prefixItems" => listed(value).try_for_each(|value| visit(Role::Part, value))?,
-            "anyOf" | "oneOf" | "allOf" => listed(value).try_for_each(|value| visit(Role::Same, value))?,
+            "dependentSchemas" => {
+                map_entries(value).try_for_each(|(_, value)| visit(SubschemaRole::Question, value))?
+            }
+            "prefixItems" => list_items(value).try_for_each(|value| visit(SubschemaRole::Part, value))?,
+            "anyOf" | "oneOf" | "allOf" => {
+                list_items(value).try_for_each(|value| visit(SubschemaRole::Same, value))?
+            }
             "items"
             | "contains"
             | "additionalProperties"
             | "unevaluatedItems"
             | "unevaluatedProperties"
-            | "propertyNames" => visit(Role::Part, value)?,
-            "not" | "if" | "then" | "else" => visit(Role::Question, value)?,
+            | "propertyNames" => visit(SubschemaRole::Part, value)?,
+            "not" | "if" | "then" | "else" => visit(SubschemaRole::Question, value)?,
             _ => {}
         }
     }
     Ok(())
 }
 
-fn named(value: &mut Value) -> impl Iterator<Item = (&String, &mut Value)> {
+fn map_entries(value: &mut Value) -> impl Iterator<Item = (&String, &mut Value)> {
     value.as_object_mut().into_iter().flatten()
 }
 
-fn listed(value: &mut Value) -> impl Iterator<Item = &mut Value> {
+fn list_items(value: &mut Value) -> impl Iterator<Item = &mut Value> {
     value.as_array_mut().into_iter().flatten()
 }

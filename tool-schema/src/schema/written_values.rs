@@ -7,7 +7,7 @@ use crate::{Violation, pointer::push_step};
 
 /// A default or example written for a parameter.
 #[derive(Debug)]
-pub struct Given {
+pub struct WrittenValue {
     /// The name of the parameter.
     pub parameter: &'static str,
     /// The purpose of the value.
@@ -44,8 +44,8 @@ impl InputSchema {
             return Vec::new();
         }
         let Ok(plan) = self.plan() else { return Vec::new() };
-        let of_one = |given: &Given| {
-            let Given { parameter, purpose, ref value } = *given;
+        let of_one = |given: &WrittenValue| {
+            let WrittenValue { parameter, purpose, ref value } = *given;
             let mut pointer = String::new();
             push_step(&mut pointer, parameter);
             let is_its = move |it: &Violation| {

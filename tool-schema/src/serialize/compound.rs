@@ -42,14 +42,14 @@ impl<'a> Compound<'a> {
     }
 
     #[inline]
-    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
+    fn write_item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         self.next();
         value.serialize(Text(self.text))
     }
 
     /// Inlined, so that the name is a constant.
     #[inline(always)]
-    pub(super) fn field<T: Serialize + ?Sized>(
+    pub(super) fn write_field<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
         value: &T,
@@ -73,12 +73,12 @@ impl<'a> Compound<'a> {
 fn raw_field<T: Serialize + ?Sized>(text: &mut Vec<u8>, value: &T) -> Result<(), Error> {
     let start = text.len();
     value.serialize(Text(text))?;
-    unquote(text, start)
+    unquote_from(text, start)
 }
 
 /// Replaces the JSON string from `start` by its content.
 #[cold]
-fn unquote(text: &mut Vec<u8>, start: usize) -> Result<(), Error> {
+fn unquote_from(text: &mut Vec<u8>, start: usize) -> Result<(), Error> {
     let quoted = text.split_off(start);
     let raw: String = serde_json::from_slice(&quoted)?;
     text.extend_from_slice(raw.as_bytes());
@@ -91,7 +91,7 @@ impl SerializeMap for Compound<'_> {
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
         self.next();
-        key::write(self.text, key)?;
+        key::write_key(self.text, key)?;
         self.text.push(b':');
         Ok(())
     }
@@ -116,7 +116,7 @@ macro_rules! items {
 
             #[inline]
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
-                self.item(value)
+                self.write_item(value)
             }
 
             #[inline]
@@ -147,7 +147,7 @@ macro_rules! fields {
                 name: &'static str,
                 value: &T,
             ) -> Result<(), Error> {
-                self.field(name, value)
+                self.write_field(name, value)
             }
 
             #[inline]

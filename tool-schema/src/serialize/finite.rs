@@ -17,35 +17,35 @@ pub(super) fn not_finite() -> Error {
 /// Adds the location of the number to the error of [`not_finite`], where `written` is the text before it. Other errors
 /// stay.
 #[cold]
-pub(super) fn located(error: Error, written: &[u8]) -> Error {
+pub(super) fn with_location(error: Error, written: &[u8]) -> Error {
     if error.to_string() != NOT_FINITE {
         return error;
     }
     let number = "JSON has no number for `NaN` or an infinity; return a finite number or an `Option`";
-    match pointer(written).as_str() {
+    match pointer_after(written).as_str() {
         "" => Error::custom(number),
         pointer => Error::custom(format_args!("at `{pointer}`, {number}")),
     }
 }
 
 /// An open list or object.
-enum Open {
+enum OpenPart {
     List(usize),
     Object(String),
 }
 
 /// Returns the JSON pointer to the value that follows `written`, the beginning of a JSON text.
-fn pointer(written: &[u8]) -> String {
+fn pointer_after(written: &[u8]) -> String {
     let mut open = Vec::new();
     // The start of the string that was read last.
     let (mut start, mut at) = (0, 0);
     while let Some(byte) = written.get(at) {
         match (byte, open.last_mut()) {
-            (b'[', _) => open.push(Open::List(0)),
-            (b'{', _) => open.push(Open::Object(String::new())),
+            (b'[', _) => open.push(OpenPart::List(0)),
+            (b'{', _) => open.push(OpenPart::Object(String::new())),
             (b']' | b'}', _) => drop(open.pop()),
-            (b',', Some(Open::List(index))) => *index += 1,
-            (b':', Some(Open::Object(name))) => {
+            (b',', Some(OpenPart::List(index))) => *index += 1,
+            (b':', Some(OpenPart::Object(name))) => {
                 let text = written.get(start..at).unwrap_or_default();
                 *name = serde_json::from_slice(text).unwrap_or_default();
             }
@@ -63,8 +63,8 @@ fn pointer(written: &[u8]) -> String {
     let mut pointer = String::new();
     for part in open {
         match part {
-            Open::List(index) => push_step(&mut pointer, &index.to_string()),
-            Open::Object(name) => push_step(&mut pointer, &name),
+            OpenPart::List(index) => push_step(&mut pointer, &index.to_string()),
+            OpenPart::Object(name) => push_step(&mut pointer, &name),
         }
     }
     pointer

@@ -8,23 +8,23 @@ use serde::{
 };
 use serde_json::Error;
 
-use super::quote;
+use super::push_quoted;
 
 /// Appends the key of a map. `serde_json` writes the few that are not strings, or rejects them.
-pub(super) fn write<T: Serialize + ?Sized>(text: &mut Vec<u8>, key: &T) -> Result<(), Error> {
-    if key.serialize(Key(text)).is_ok() {
+pub(super) fn write_key<T: Serialize + ?Sized>(text: &mut Vec<u8>, key: &T) -> Result<(), Error> {
+    if key.serialize(KeySerializer(text)).is_ok() {
         return Ok(());
     }
-    let object = serde_json::to_string(&Only(key))?;
+    let object = serde_json::to_string(&SingleKeyMap(key))?;
     let key = object.strip_prefix('{').and_then(|object| object.strip_suffix(":null}"));
     text.extend_from_slice(key.unwrap_or_default().as_bytes());
     Ok(())
 }
 
 /// A map with one key.
-struct Only<'k, T: ?Sized>(&'k T);
+struct SingleKeyMap<'k, T: ?Sized>(&'k T);
 
-impl<T: Serialize + ?Sized> Serialize for Only<'_, T> {
+impl<T: Serialize + ?Sized> Serialize for SingleKeyMap<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;
         map.serialize_entry(self.0, &())?;
@@ -33,7 +33,7 @@ impl<T: Serialize + ?Sized> Serialize for Only<'_, T> {
 }
 
 /// Appends a string, and nothing else.
-struct Key<'a>(&'a mut Vec<u8>);
+struct KeySerializer<'a>(&'a mut Vec<u8>);
 
 /// The key is not a string.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ macro_rules! refuse {
     )* };
 }
 
-impl Serializer for Key<'_> {
+impl Serializer for KeySerializer<'_> {
     type Ok = ();
     type Error = NotString;
     type SerializeSeq = No;
@@ -76,7 +76,7 @@ impl Serializer for Key<'_> {
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result<(), NotString> {
-        quote(self.0, value);
+        push_quoted(self.0, value);
         Ok(())
     }
 

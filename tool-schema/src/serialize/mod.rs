@@ -25,8 +25,8 @@ use serde_json::{
 
 use self::{
     compound::Compound,
-    finite::{located, not_finite},
-    scalar::{escaped, integer, quote, signed},
+    finite::{not_finite, with_location},
+    scalar::{push_escaped, push_quoted, push_signed, push_unsigned},
 };
 
 /// The initial capacity of a text, in bytes. `serde_json` begins with 128; more leaves room for the bytes that are cut off.
@@ -36,7 +36,7 @@ const CAPACITY: usize = 160;
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String, Error> {
     let mut text = Vec::with_capacity(CAPACITY);
     if let Err(error) = value.serialize(Text(&mut text)) {
-        return Err(located(error, &text));
+        return Err(with_location(error, &text));
     }
     String::from_utf8(text).map_err(Error::custom)
 }
@@ -49,7 +49,7 @@ struct Escaped<'a>(&'a mut Vec<u8>);
 
 impl fmt::Write for Escaped<'_> {
     fn write_str(&mut self, string: &str) -> fmt::Result {
-        escaped(self.0, string);
+        push_escaped(self.0, string);
         Ok(())
     }
 }
@@ -57,21 +57,21 @@ impl fmt::Write for Escaped<'_> {
 impl<'a> Text<'a> {
     /// Opens a list or an object.
     #[inline]
-    fn open(self, opening: u8, closing: &'static [u8]) -> Compound<'a> {
+    fn open_container(self, opening: u8, closing: &'static [u8]) -> Compound<'a> {
         self.0.push(opening);
         Compound::new(self.0, closing)
     }
 
     /// Opens the content of a variant.
-    fn variant(self, name: &'static str, opening: u8, closing: &'static [u8]) -> Compound<'a> {
+    fn open_variant(self, name: &'static str, opening: u8, closing: &'static [u8]) -> Compound<'a> {
         self.0.push(b'{');
-        quote(self.0, name);
+        push_quoted(self.0, name);
         self.0.push(b':');
-        self.open(opening, closing)
+        self.open_container(opening, closing)
     }
 
     /// Appends what `serde_json` writes.
-    fn write(self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<(), Error> {
+    fn write_with(self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<(), Error> {
         write(self.0).map_err(Error::io)
     }
 }
@@ -98,36 +98,36 @@ impl<'a> Serializer for Text<'a> {
     type SerializeStructVariant = Compound<'a>;
 
     integers! {
-        serialize_i8(i8) => signed;
-        serialize_i16(i16) => signed;
-        serialize_i32(i32) => signed;
-        serialize_i64(i64) => signed;
-        serialize_u8(u8) => integer;
-        serialize_u16(u16) => integer;
-        serialize_u32(u32) => integer;
-        serialize_u64(u64) => integer;
+        serialize_i8(i8) => push_signed;
+        serialize_i16(i16) => push_signed;
+        serialize_i32(i32) => push_signed;
+        serialize_i64(i64) => push_signed;
+        serialize_u8(u8) => push_unsigned;
+        serialize_u16(u16) => push_unsigned;
+        serialize_u32(u32) => push_unsigned;
+        serialize_u64(u64) => push_unsigned;
     }
 
     fn serialize_i128(self, value: i128) -> Result<(), Error> {
-        self.write(|bytes| CompactFormatter.write_i128(bytes, value))
+        self.write_with(|bytes| CompactFormatter.write_i128(bytes, value))
     }
 
     fn serialize_u128(self, value: u128) -> Result<(), Error> {
-        self.write(|bytes| CompactFormatter.write_u128(bytes, value))
+        self.write_with(|bytes| CompactFormatter.write_u128(bytes, value))
     }
 
     fn serialize_f32(self, value: f32) -> Result<(), Error> {
         if !value.is_finite() {
             return Err(not_finite());
         }
-        self.write(|bytes| CompactFormatter.write_f32(bytes, value))
+        self.write_with(|bytes| CompactFormatter.write_f32(bytes, value))
     }
 
     fn serialize_f64(self, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
             return Err(not_finite());
         }
-        self.write(|bytes| CompactFormatter.write_f64(bytes, value))
+        self.write_with(|bytes| CompactFormatter.write_f64(bytes, value))
     }
 
     fn serialize_bool(self, value: bool) -> Result<(), Error> {
@@ -136,13 +136,13 @@ impl<'a> Serializer for Text<'a> {
     }
 
     fn serialize_char(self, value: char) -> Result<(), Error> {
-        quote(self.0, value.encode_utf8(&mut [0; 4]));
+        push_quoted(self.0, value.encode_utf8(&mut [0; 4]));
         Ok(())
     }
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result<(), Error> {
-        quote(self.0, value);
+        push_quoted(self.0, value);
         Ok(())
     }
 
@@ -190,25 +190,25 @@ impl<'a> Serializer for Text<'a> {
         variant: &'static str,
         value: &T,
     ) -> Result<(), Error> {
-        let mut object = self.open(b'{', b"}");
-        object.field(variant, value)?;
+        let mut object = self.open_container(b'{', b"}");
+        object.write_field(variant, value)?;
         object.close();
         Ok(())
     }
 
     #[inline]
     fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'a>, Error> {
-        Ok(self.open(b'[', b"]"))
+        Ok(self.open_container(b'[', b"]"))
     }
 
     #[inline]
     fn serialize_tuple(self, _: usize) -> Result<Compound<'a>, Error> {
-        Ok(self.open(b'[', b"]"))
+        Ok(self.open_container(b'[', b"]"))
     }
 
     #[inline]
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Compound<'a>, Error> {
-        Ok(self.open(b'[', b"]"))
+        Ok(self.open_container(b'[', b"]"))
     }
 
     fn serialize_tuple_variant(
@@ -218,12 +218,12 @@ impl<'a> Serializer for Text<'a> {
         variant: &'static str,
         _: usize,
     ) -> Result<Compound<'a>, Error> {
-        Ok(self.variant(variant, b'[', b"]}"))
+        Ok(self.open_variant(variant, b'[', b"]}"))
     }
 
     #[inline]
     fn serialize_map(self, _: Option<usize>) -> Result<Compound<'a>, Error> {
-        Ok(self.open(b'{', b"}"))
+        Ok(self.open_container(b'{', b"}"))
     }
 
     #[inline]
@@ -231,7 +231,7 @@ impl<'a> Serializer for Text<'a> {
         if name.starts_with(compound::RAW) {
             return Ok(Compound::raw(self.0));
         }
-        Ok(self.open(b'{', b"}"))
+        Ok(self.open_container(b'{', b"}"))
     }
 
     fn serialize_struct_variant(
@@ -241,7 +241,7 @@ impl<'a> Serializer for Text<'a> {
         variant: &'static str,
         _: usize,
     ) -> Result<Compound<'a>, Error> {
-        Ok(self.variant(variant, b'{', b"}}"))
+        Ok(self.open_variant(variant, b'{', b"}}"))
     }
 
     fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), Error> {

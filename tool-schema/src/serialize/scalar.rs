@@ -1,10 +1,10 @@
-use crate::arguments::canonical::{escape, specials};
+use crate::arguments::canonical::{escape_string, special_mask};
 
 /// Appends `string` in quotes.
-pub(super) fn quote(text: &mut Vec<u8>, string: &str) {
-    match short(string.as_bytes()) {
-        Some(short) => append(text, word_of(b"\"", short, string.len(), b"\""), string.len() + 2),
-        None => between(text, b"\"", string, b"\""),
+pub(super) fn push_quoted(text: &mut Vec<u8>, string: &str) {
+    match unescaped_word(string.as_bytes()) {
+        Some(short) => push_word(text, word_of(b"\"", short, string.len(), b"\""), string.len() + 2),
+        None => push_between(text, b"\"", string, b"\""),
     }
 }
 
@@ -12,7 +12,7 @@ pub(super) fn quote(text: &mut Vec<u8>, string: &str) {
 /// that the word to append is one, too.
 #[inline(always)]
 pub(super) fn name(text: &mut Vec<u8>, name: &str, is_first: bool) {
-    match short(name.as_bytes()) {
+    match unescaped_word(name.as_bytes()) {
         Some(short) if is_first => {
             append_word(text, word_of(b"\"", short, name.len(), b"\":"), name.len() + 3)
         }
@@ -22,23 +22,23 @@ pub(super) fn name(text: &mut Vec<u8>, name: &str, is_first: bool) {
 }
 
 fn long_name(text: &mut Vec<u8>, name: &str, is_first: bool) {
-    between(text, if is_first { b"\"" } else { b",\"" }, name, b"\":");
+    push_between(text, if is_first { b"\"" } else { b",\"" }, name, b"\":");
 }
 
 /// Appends the content of a JSON string between others.
 #[inline(never)]
-fn between(text: &mut Vec<u8>, before: &[u8], string: &str, after: &[u8]) {
+fn push_between(text: &mut Vec<u8>, before: &[u8], string: &str, after: &[u8]) {
     text.extend_from_slice(before);
-    escaped(text, string);
+    push_escaped(text, string);
     text.extend_from_slice(after);
 }
 
 /// Appends the content of the JSON string of `string`.
-pub(super) fn escaped(text: &mut Vec<u8>, string: &str) {
+pub(super) fn push_escaped(text: &mut Vec<u8>, string: &str) {
     if is_plain(string.as_bytes()) {
         text.extend_from_slice(string.as_bytes());
     } else {
-        escape(string, |part| text.extend_from_slice(part.as_bytes()));
+        escape_string(string, |part| text.extend_from_slice(part.as_bytes()));
     }
 }
 
@@ -58,7 +58,7 @@ fn word_of<const B: usize, const A: usize>(
 /// Appends the first `length` bytes of a word: a constant number of bytes is copied, and those that are too many are cut
 /// off.
 #[inline(always)]
-fn append(text: &mut Vec<u8>, word: u128, length: usize) {
+fn push_word(text: &mut Vec<u8>, word: u128, length: usize) {
     let end = text.len() + length;
     text.extend_from_slice(&word.to_le_bytes());
     text.truncate(end);
@@ -66,12 +66,12 @@ fn append(text: &mut Vec<u8>, word: u128, length: usize) {
 
 #[inline(never)]
 fn append_word(text: &mut Vec<u8>, word: u128, length: usize) {
-    append(text, word, length);
+    push_word(text, word, length);
 }
 
 /// Returns at most eight bytes, of which a JSON string escapes none, followed by zeros.
 #[inline(always)]
-fn short(bytes: &[u8]) -> Option<u64> {
+fn unescaped_word(bytes: &[u8]) -> Option<u64> {
     /// The digit zero, eight times.
     const DIGITS: u64 = u64::MAX / 255 * b'0' as u64;
 
@@ -88,13 +88,13 @@ fn short(bytes: &[u8]) -> Option<u64> {
         _ => return None,
     };
     let filled = word | DIGITS.checked_shl(8 * bytes.len() as u32).unwrap_or_default();
-    (specials(filled.to_le_bytes()) == 0).then_some(word)
+    (special_mask(filled.to_le_bytes()) == 0).then_some(word)
 }
 
 /// Returns `true` if a JSON string escapes none of at least eight bytes.
 #[inline]
 fn is_plain(bytes: &[u8]) -> bool {
-    let is_plain = |eight: &[u8; 8]| specials(*eight) == 0;
+    let is_plain = |eight: &[u8; 8]| special_mask(*eight) == 0;
     let (words, _) = bytes.as_chunks();
     words.iter().all(is_plain) && bytes.last_chunk().is_some_and(is_plain)
 }
@@ -103,39 +103,39 @@ fn is_plain(bytes: &[u8]) -> bool {
 const LARGE: u64 = 10_u64.pow(16);
 
 /// Appends `number`.
-pub(super) fn integer(text: &mut Vec<u8>, number: u64) {
+pub(super) fn push_unsigned(text: &mut Vec<u8>, number: u64) {
     match number {
         0..10 => text.push(b'0' | number as u8),
         10..100 => text.extend_from_slice(&[b'0' | (number / 10) as u8, b'0' | (number % 10) as u8]),
-        100..LARGE => digits(text, number, 1),
-        _ => large(text, number),
+        100..LARGE => push_digits(text, number, 1),
+        _ => push_large(text, number),
     }
 }
 
 /// Appends a number of more digits.
-fn large(text: &mut Vec<u8>, number: u64) {
-    digits(text, number / LARGE, 1);
-    digits(text, number % LARGE, 16);
+fn push_large(text: &mut Vec<u8>, number: u64) {
+    push_digits(text, number / LARGE, 1);
+    push_digits(text, number % LARGE, 16);
 }
 
 /// Appends at least `least` digits of a number of at most 16.
 #[inline]
-fn digits(text: &mut Vec<u8>, number: u64, least: usize) {
+fn push_digits(text: &mut Vec<u8>, number: u64, least: usize) {
     let (mut rest, mut all, mut count) = (number, 0_u128, 0);
     while rest > 0 || count < least {
         all = all << 8 | u128::from(b'0' | (rest % 10) as u8);
         (rest, count) = (rest / 10, count + 1);
     }
-    append(text, all, count);
+    push_word(text, all, count);
 }
 
 /// Appends `number`.
-pub(super) fn signed(text: &mut Vec<u8>, number: i64) {
+pub(super) fn push_signed(text: &mut Vec<u8>, number: i64) {
     match u64::try_from(number) {
-        Ok(number) => integer(text, number),
+        Ok(number) => push_unsigned(text, number),
         Err(_) => {
             text.push(b'-');
-            integer(text, number.unsigned_abs());
+            push_unsigned(text, number.unsigned_abs());
         }
     }
 }

@@ -4,8 +4,8 @@
 //! ([`Plan::canonical`](super::plan::Plan)). Otherwise, a name or number that two components read differently could
 //! bypass a check. The rules:
 //!
-//! - Numbers keep all digits and have one spelling ([`exact`]), regardless of their schema.
-//! - The text of a call keeps the order of its properties ([`spelled`]), which a tool may observe. A hash does not
+//! - Numbers keep all digits and have one spelling ([`canonical_number`]), regardless of their schema.
+//! - The text of a call keeps the order of its properties ([`canonical_text`]), which a tool may observe. A hash does not
 //!   depend on it ([`sorted`]).
 //! - No walk is recursive, so that the depth is limited by the validator and not by the stack.
 
@@ -15,8 +15,8 @@ mod text;
 
 pub use self::sorted::sorted;
 pub(crate) use self::{
-    number::exact,
-    sorted::{escape, quote},
-    text::spelled,
+    number::canonical_number,
+    sorted::{escape_string, write_quoted},
+    text::canonical_text,
 };
-pub(crate) use super::json::specials;
+pub(crate) use super::json::special_mask;

@@ -17,7 +17,7 @@ const SPLIT: i128 = 10_i128.pow(FEW_DIGITS as u32);
 ///
 /// An integer is written in full (`1e2` becomes `100`) and a fraction with a point (`15e-1` becomes `1.5`). If that
 /// would take more than [`MOST_ZEROS`] zeros, the form is `d.ddde-n`. `-0` becomes `0`.
-pub(crate) fn exact(text: &str) -> Cow<'_, str> {
+pub(crate) fn canonical_number(text: &str) -> Cow<'_, str> {
     let (negative, unsigned) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, ""));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -43,15 +43,19 @@ pub(crate) fn exact(text: &str) -> Cow<'_, str> {
     if exponent.len() > FEW_DIGITS {
         let power = if exponent_is_negative { -power } else { power };
         let minus = if exponent_is_negative { "-" } else { "" };
-        return Cow::Owned(format!("{sign}{}e{minus}{}", pointed(significant), sum(exponent, power)));
+        return Cow::Owned(format!(
+            "{sign}{}e{minus}{}",
+            with_point(significant),
+            add_to_digits(exponent, power)
+        ));
     }
     let exponent = exponent.parse::<i128>().unwrap_or_default();
     let power = power + if exponent_is_negative { -exponent } else { exponent };
-    Cow::Owned(written(sign, significant, power))
+    Cow::Owned(format_decimal(sign, significant, power))
 }
 
 /// Formats the number whose first digit has the weight 10^`power`.
-fn written(sign: &str, digits: &str, power: i128) -> String {
+fn format_decimal(sign: &str, digits: &str, power: i128) -> String {
     let whole = usize::try_from(power).ok().and_then(|power| power.checked_add(1));
     let zeros = |count: i128| usize::try_from(count).ok().filter(|count| *count <= MOST_ZEROS);
     let zeros = match whole {
@@ -65,12 +69,12 @@ fn written(sign: &str, digits: &str, power: i128) -> String {
     match (whole, zeros) {
         (Some(_), Some(zeros)) => format!("{sign}{digits}{}", "0".repeat(zeros)),
         (None, Some(zeros)) => format!("{sign}0.{}{digits}", "0".repeat(zeros)),
-        (_, None) => format!("{sign}{}e{power}", pointed(digits)),
+        (_, None) => format!("{sign}{}e{power}", with_point(digits)),
     }
 }
 
 /// Returns the digits with a point after the first.
-fn pointed(digits: &str) -> String {
+fn with_point(digits: &str) -> String {
     match digits.split_at(1) {
         (first, "") => first.to_owned(),
         (first, rest) => format!("{first}.{rest}"),
@@ -78,13 +82,13 @@ fn pointed(digits: &str) -> String {
 }
 
 /// Returns `number + add`, where the number has more than [`FEW_DIGITS`] digits and `add` has fewer.
-fn sum(number: &str, add: i128) -> String {
+fn add_to_digits(number: &str, add: i128) -> String {
     let (high, low) = number.split_at(number.len() - FEW_DIGITS);
     let low = low.parse::<i128>().unwrap_or_default() + add;
     let high = match low.div_euclid(SPLIT) {
         0 => high.to_owned(),
-        1 => neighbour(high, b'9', b'0', |digit| digit + 1),
-        _ => neighbour(high, b'0', b'9', |digit| digit - 1),
+        1 => step_by_one(high, b'9', b'0', |digit| digit + 1),
+        _ => step_by_one(high, b'0', b'9', |digit| digit - 1),
     };
     let text = format!("{high}{:0FEW_DIGITS$}", low.rem_euclid(SPLIT));
     text.trim_start_matches('0').to_owned()
@@ -92,7 +96,7 @@ fn sum(number: &str, add: i128) -> String {
 
 /// Increments or decrements `number`: trailing digits equal to `full` become `empty`, and the digit before them is
 /// changed by `step`.
-fn neighbour(number: &str, full: u8, empty: u8, step: fn(u8) -> u8) -> String {
+fn step_by_one(number: &str, full: u8, empty: u8, step: fn(u8) -> u8) -> String {
     let mut digits: Vec<u8> = [b"0", number.as_bytes()].concat();
     for digit in digits.iter_mut().rev() {
         if *digit != full {
@@ -106,12 +110,12 @@ fn neighbour(number: &str, full: u8, empty: u8, step: fn(u8) -> u8) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::exact;
+    use super::canonical_number;
 
     fn check(spellings: &[&str], expected: &str) {
         for text in spellings {
-            assert_eq!(exact(text), expected, "{text}");
-            assert_eq!(exact(expected), expected);
+            assert_eq!(canonical_number(text), expected, "{text}");
+            assert_eq!(canonical_number(expected), expected);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::exact;
+use super::canonical_number;
 use crate::arguments::json::{Fault, Reader, plain_length};
 
 /// Returns the JSON `text` without whitespace, with canonical numbers and strings, and with the properties of each
@@ -11,23 +11,23 @@ use crate::arguments::json::{Fault, Reader, plain_length};
 /// The walk is iterative and accepts any depth.
 pub fn sorted(text: &str) -> Option<String> {
     let mut reader = Reader::of_any_depth(text);
-    let mut writing = Writing { text: String::with_capacity(text.len()), open: Vec::new() };
-    writing.value(&mut reader).ok()?;
+    let mut writing = SortedWriter { text: String::with_capacity(text.len()), open: Vec::new() };
+    writing.write_value(&mut reader).ok()?;
     while let Some(open) = writing.open.last_mut() {
         let is_first = open.is_empty;
         open.is_empty = false;
         if open.members.is_none() {
             if reader.next_item(is_first, b']').ok()? {
-                writing.separate(is_first);
-                writing.value(&mut reader).ok()?;
+                writing.write_separator(is_first);
+                writing.write_value(&mut reader).ok()?;
             } else {
                 writing.open.pop();
                 writing.text.push(']');
             }
         } else if reader.next_property(is_first).ok()? {
-            writing.separate(is_first);
+            writing.write_separator(is_first);
             writing.name(&reader.name().ok()?);
-            writing.value(&mut reader).ok()?;
+            writing.write_value(&mut reader).ok()?;
         } else {
             writing.close_object();
         }
@@ -35,49 +35,49 @@ pub fn sorted(text: &str) -> Option<String> {
     reader.is_at_end().then_some(writing.text)
 }
 
-struct Writing {
+struct SortedWriter {
     text: String,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
 }
 
 /// An open list or object.
-struct Open {
+struct OpenContainer {
     is_empty: bool,
     /// The start of its properties and the ranges of their names; `None` for a list.
     members: Option<Vec<Range<usize>>>,
 }
 
-impl Writing {
-    fn value(&mut self, reader: &mut Reader<'_>) -> Result<(), Fault> {
+impl SortedWriter {
+    fn write_value(&mut self, reader: &mut Reader<'_>) -> Result<(), Fault> {
         match reader.peek().ok_or(Fault::Syntax)? {
             open @ (b'{' | b'[') => {
-                reader.open()?;
+                reader.open_container()?;
                 let members = (open == b'{').then(Vec::new);
                 self.text.push(char::from(open));
-                self.open.push(Open { is_empty: true, members });
+                self.open.push(OpenContainer { is_empty: true, members });
             }
-            b'"' => quote(&mut self.text, &reader.string()?),
-            b't' => self.word(reader, "true")?,
-            b'f' => self.word(reader, "false")?,
-            b'n' => self.word(reader, "null")?,
+            b'"' => write_quoted(&mut self.text, &reader.read_string()?),
+            b't' => self.write_word(reader, "true")?,
+            b'f' => self.write_word(reader, "false")?,
+            b'n' => self.write_word(reader, "null")?,
             b'-' | b'0'..=b'9' => {
                 let start = reader.position();
-                reader.number()?;
-                self.text.push_str(&exact(reader.part(start..reader.position())));
+                reader.read_number()?;
+                self.text.push_str(&canonical_number(reader.text_in(start..reader.position())));
             }
             _ => return Err(Fault::Syntax),
         }
         Ok(())
     }
 
-    fn word(&mut self, reader: &mut Reader<'_>, word: &'static str) -> Result<(), Fault> {
+    fn write_word(&mut self, reader: &mut Reader<'_>, word: &'static str) -> Result<(), Fault> {
         self.text.push_str(word);
-        reader.word(word)
+        reader.read_word(word)
     }
 
     fn name(&mut self, name: &str) {
         let start = self.text.len();
-        quote(&mut self.text, name);
+        write_quoted(&mut self.text, name);
         let range = start..self.text.len();
         self.text.push(':');
         if let Some(members) = self.open.last_mut().and_then(|open| open.members.as_mut()) {
@@ -85,7 +85,7 @@ impl Writing {
         }
     }
 
-    fn separate(&mut self, is_first: bool) {
+    fn write_separator(&mut self, is_first: bool) {
         if !is_first {
             self.text.push(',');
         }
@@ -111,14 +111,14 @@ impl Writing {
 }
 
 /// Writes `string` as JSON with as few escapes as possible.
-pub(crate) fn quote(text: &mut String, string: &str) {
+pub(crate) fn write_quoted(text: &mut String, string: &str) {
     text.push('"');
-    escape(string, |part| text.push_str(part));
+    escape_string(string, |part| text.push_str(part));
     text.push('"');
 }
 
 /// Passes the parts of the content of a JSON string to `push`.
-pub(crate) fn escape(string: &str, mut push: impl FnMut(&str)) {
+pub(crate) fn escape_string(string: &str, mut push: impl FnMut(&str)) {
     let mut rest = string;
     loop {
         let (plain, after) = rest.split_at_checked(plain_length(rest)).unwrap_or((rest, ""));

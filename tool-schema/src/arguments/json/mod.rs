@@ -10,13 +10,13 @@ mod string;
 use std::{borrow::Cow, ops::Range};
 
 pub(in crate::arguments) use self::number::{
-    Numeral, STAND_IN, STANDS_UP_TO, integral, is_kept, near, written,
+    FRACTION_SENTINEL, MAX_SENTINEL, Numeral, fits_64_bits, integer_of_float, integer_value, nearest_float,
 };
 pub(in crate::arguments) use self::string::plain_length;
-pub(crate) use self::string::specials;
+pub(crate) use self::string::special_mask;
 
 /// The maximum nesting of lists and objects, as in `serde_json`.
-pub(in crate::arguments) const DEEPEST: u32 = 128;
+pub(in crate::arguments) const MAX_DEPTH: u32 = 128;
 
 /// Reads a text from start to end.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub(in crate::arguments) enum Fault {
 
 impl<'t> Reader<'t> {
     pub(in crate::arguments) const fn new(text: &'t str) -> Self {
-        Self { text, rest: text.as_bytes(), room: DEEPEST }
+        Self { text, rest: text.as_bytes(), room: MAX_DEPTH }
     }
 
     /// Creates a reader without a depth limit, for iterative walks.
@@ -53,13 +53,13 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns a reader of the same text from `position`.
-    pub(in crate::arguments) fn at(&self, position: usize) -> Self {
+    pub(in crate::arguments) fn reader_at(&self, position: usize) -> Self {
         let rest = self.text.as_bytes().get(position..).unwrap_or_default();
         Self { text: self.text, rest, room: self.room }
     }
 
     /// Returns a part of the text.
-    pub(in crate::arguments) fn part(&self, range: Range<usize>) -> &'t str {
+    pub(in crate::arguments) fn text_in(&self, range: Range<usize>) -> &'t str {
         self.text.get(range).unwrap_or_default()
     }
 
@@ -104,14 +104,14 @@ impl<'t> Reader<'t> {
 
     /// Consumes the token that opens a list or an object.
     #[inline]
-    pub(in crate::arguments) fn open(&mut self) -> Result<(), Fault> {
+    pub(in crate::arguments) fn open_container(&mut self) -> Result<(), Fault> {
         self.room = self.room.checked_sub(1).ok_or(Fault::TooDeep)?;
         self.skip();
         Ok(())
     }
 
     /// Consumes `null`, `true` or `false`.
-    pub(in crate::arguments) fn word(&mut self, word: &'static str) -> Result<(), Fault> {
+    pub(in crate::arguments) fn read_word(&mut self, word: &'static str) -> Result<(), Fault> {
         self.rest = self.rest.strip_prefix(word.as_bytes()).ok_or(Fault::Syntax)?;
         Ok(())
     }
@@ -119,15 +119,15 @@ impl<'t> Reader<'t> {
     /// Returns the next string, borrowed unless it has escapes.
     // Always inlined: it reads most of a text, and the compiler's own choice varies from build to build.
     #[inline(always)]
-    pub(in crate::arguments) fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
+    pub(in crate::arguments) fn read_string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.skip();
         let start = self.position();
-        let length = string::plain(self.rest)?;
+        let length = string::literal_length(self.rest)?;
         if let Some((b'"', rest)) = self.rest.get(length..).and_then(<[u8]>::split_first) {
             self.rest = rest;
             return Ok(Cow::Borrowed(self.text.get(start..start + length).unwrap_or_default()));
         }
-        let (string, end) = string::unescaped(self.text, start, start + length)?;
+        let (string, end) = string::decode_escapes(self.text, start, start + length)?;
         self.rest = self.text.as_bytes().get(end..).unwrap_or_default();
         Ok(Cow::Owned(string))
     }
@@ -137,7 +137,7 @@ impl<'t> Reader<'t> {
         if self.peek() != Some(b'"') {
             return Err(Fault::Syntax);
         }
-        let name = self.string()?;
+        let name = self.read_string()?;
         if self.take(b':') { Ok(name) } else { Err(Fault::Syntax) }
     }
 
@@ -145,7 +145,7 @@ impl<'t> Reader<'t> {
     #[inline]
     pub(in crate::arguments) fn take_all(&mut self, tokens: &str) -> bool {
         let Some((start, rest)) = self.rest.split_at_checked(tokens.len()) else { return false };
-        let is_it = equal(start, tokens.as_bytes());
+        let is_it = equal_bytes(start, tokens.as_bytes());
         if is_it {
             self.rest = rest;
         }
@@ -155,7 +155,7 @@ impl<'t> Reader<'t> {
     /// Consumes the next integer if it is a common one; returns its sign and digits.
     #[inline]
     pub(in crate::arguments) fn take_integer(&mut self) -> Option<(bool, u64)> {
-        let (negative, magnitude, rest) = number::common(self.rest)?;
+        let (negative, magnitude, rest) = number::read_common_integer(self.rest)?;
         self.rest = rest;
         Some((negative, magnitude))
     }
@@ -163,14 +163,14 @@ impl<'t> Reader<'t> {
     /// Consumes the next number if it has a fraction and a common form; returns the nearest float.
     #[inline]
     pub(in crate::arguments) fn take_decimal(&mut self) -> Option<f64> {
-        let (float, rest) = number::decimal(self.rest)?;
+        let (float, rest) = number::read_short_decimal(self.rest)?;
         self.rest = rest;
         Some(float)
     }
 
     /// Returns the next number.
-    pub(in crate::arguments) fn number(&mut self) -> Result<Numeral<'t>, Fault> {
-        let (number, end) = number::read(self.text, self.position())?;
+    pub(in crate::arguments) fn read_number(&mut self) -> Result<Numeral<'t>, Fault> {
+        let (number, end) = number::read_numeral(self.text, self.position())?;
         self.rest = self.text.as_bytes().get(end..).unwrap_or_default();
         Ok(number)
     }
@@ -222,7 +222,7 @@ impl<'t> Reader<'t> {
 
 /// Compares two slices of the same length. Short ones are compared in place, by two words that may overlap.
 #[inline]
-fn equal(left: &[u8], right: &[u8]) -> bool {
+fn equal_bytes(left: &[u8], right: &[u8]) -> bool {
     match left.len() {
         4..8 => {
             left.first_chunk::<4>() == right.first_chunk() && left.last_chunk::<4>() == right.last_chunk()

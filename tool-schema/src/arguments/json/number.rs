@@ -20,22 +20,22 @@ impl Numeral<'_> {
     /// Returns the number as a value represents it with any features of `serde_json`: a 64-bit integer or the nearest
     /// float; `None` if there is none.
     pub(in crate::arguments) fn to_number(self) -> Option<Number> {
-        self.rounded().map(|(number, _)| number)
+        self.to_number_with_rounding().map(|(number, _)| number)
     }
 
     /// Returns the same, and `true` if the number has a fraction and its nearest float has none.
-    pub(in crate::arguments) fn rounded(self) -> Option<(Number, bool)> {
+    pub(in crate::arguments) fn to_number_with_rounding(self) -> Option<(Number, bool)> {
         let number = match self {
             Self::Small { negative: true, magnitude: 0 } => Number::from_f64(-0.0),
             Self::Small { negative, magnitude } => {
                 let value = i128::from(magnitude);
                 Number::from_i128(if negative { -value } else { value })
             }
-            Self::Other(text) => match integral(text).filter(|it| is_kept(text, *it)) {
+            Self::Other(text) => match integer_value(text).filter(|it| fits_64_bits(text, *it)) {
                 Some(integer) => Number::from_i128(integer),
                 None => {
                     let float = text.parse::<f64>().ok().filter(|float| float.is_finite())?;
-                    let (float, is_rounded) = near(text, float);
+                    let (float, is_rounded) = nearest_float(text, float);
                     return Number::from_f64(float).map(|number| (number, is_rounded));
                 }
             },
@@ -46,32 +46,32 @@ impl Numeral<'_> {
 
 /// Returns `true` if a number equal to `integer` is read as a 64-bit integer by a type without a fixed number type:
 /// it is written as an integer, or a float would change it.
-pub(in crate::arguments) fn is_kept(number: &str, integer: i128) -> bool {
+pub(in crate::arguments) fn fits_64_bits(number: &str, integer: i128) -> bool {
     let is_written_as_one = || !number.contains(['.', 'e', 'E']);
     let is_of_64_bits = (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&integer);
-    is_of_64_bits && (is_written_as_one() || written(integer as f64) != Some(integer))
+    is_of_64_bits && (is_written_as_one() || integer_of_float(integer as f64) != Some(integer))
 }
 
 /// The float that stands for a number with a fraction that is so large that no float near it has one, up to
-/// [`STANDS_UP_TO`]; negative ones likewise.
-pub(in crate::arguments) const STAND_IN: f64 = NO_FRACTIONS - 0.5;
+/// [`MAX_SENTINEL`]; negative ones likewise.
+pub(in crate::arguments) const FRACTION_SENTINEL: f64 = NO_FRACTIONS - 0.5;
 
 /// 2^64: from here on, integers exceed 64 bits, and a float cannot be taken for one.
-pub(in crate::arguments) const STANDS_UP_TO: i128 = 1 << 64;
+pub(in crate::arguments) const MAX_SENTINEL: i128 = 1 << 64;
 
 /// From this value on, floats have no fraction.
 const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
 
 /// Returns the float that a value has for a number, and `true` if `float`, the nearest one, [is rounded](is_rounded). It
 /// is the nearest float, or another one with a fraction if the nearest is a 64-bit integer and the number is not
-/// (`3.0000000000000001` is not an integer): the next one on the number's side, or a [stand-in](STAND_IN).
-pub(in crate::arguments) fn near(number: &str, float: f64) -> (f64, bool) {
-    const LARGE: f64 = STANDS_UP_TO as f64;
+/// (`3.0000000000000001` is not an integer): the next one on the number's side, or a [stand-in](FRACTION_SENTINEL).
+pub(in crate::arguments) fn nearest_float(number: &str, float: f64) -> (f64, bool) {
+    const LARGE: f64 = MAX_SENTINEL as f64;
 
     let is_rounded = is_rounded(number, float);
     let near = match float.abs() {
         _ if !is_rounded => float,
-        NO_FRACTIONS..LARGE => STAND_IN.copysign(float),
+        NO_FRACTIONS..LARGE => FRACTION_SENTINEL.copysign(float),
         LARGE.. => float,
         _ if is_closer_to_zero(number, float) == (float > 0.0) => float.next_down(),
         _ => float.next_up(),
@@ -119,7 +119,7 @@ fn has_fraction(number: &str) -> bool {
 ///
 /// Above 2^53 it may differ from the float's exact value, which the author did not write: `1e23` is not
 /// 99999999999999991611392.
-pub(in crate::arguments) fn written(float: f64) -> Option<i128> {
+pub(in crate::arguments) fn integer_of_float(float: f64) -> Option<i128> {
     /// Below this value, all integers are exact floats.
     const EXACT: f64 = (1_u64 << 53) as f64;
 
@@ -128,7 +128,7 @@ pub(in crate::arguments) fn written(float: f64) -> Option<i128> {
     } else if float.abs() <= EXACT {
         Some(float as i128)
     } else {
-        integral(&format!("{float:e}"))
+        integer_value(&format!("{float:e}"))
     }
 }
 
@@ -137,8 +137,8 @@ const FEW_DIGITS: usize = 19;
 
 /// Reads an integer of at most 18 digits in its usual form; returns its sign, its digits, and the remaining bytes.
 #[inline]
-pub(super) fn common(bytes: &[u8]) -> Option<(bool, u64, &[u8])> {
-    let (negative, digits) = signed(bytes);
+pub(super) fn read_common_integer(bytes: &[u8]) -> Option<(bool, u64, &[u8])> {
+    let (negative, digits) = split_sign(bytes);
     let (magnitude, rest) = leading_digits(digits, 0);
     let count = digits.len() - rest.len();
     let is_odd = match count {
@@ -156,11 +156,11 @@ pub(super) fn common(bytes: &[u8]) -> Option<(bool, u64, &[u8])> {
 /// The digits and the power of ten are exact floats, so that their quotient is rounded once. With so few digits, the
 /// float is an integer only if the number is.
 #[inline]
-pub(super) fn decimal(bytes: &[u8]) -> Option<(f64, &[u8])> {
+pub(super) fn read_short_decimal(bytes: &[u8]) -> Option<(f64, &[u8])> {
     const POWERS: [f64; 15] =
         [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
 
-    let (negative, digits) = signed(bytes);
+    let (negative, digits) = split_sign(bytes);
     let (whole, rest) = leading_digits(digits, 0);
     let count = digits.len() - rest.len();
     let [b'.', fraction @ ..] = rest else { return None };
@@ -176,7 +176,7 @@ pub(super) fn decimal(bytes: &[u8]) -> Option<(f64, &[u8])> {
 }
 
 #[inline]
-const fn signed(bytes: &[u8]) -> (bool, &[u8]) {
+const fn split_sign(bytes: &[u8]) -> (bool, &[u8]) {
     match bytes {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
@@ -195,7 +195,7 @@ const fn leading_digits(bytes: &[u8], mut magnitude: u64) -> (u64, &[u8]) {
 }
 
 /// Reads the number at `start`; returns it and the offset of its end.
-pub(super) fn read(text: &str, start: usize) -> Result<(Numeral<'_>, usize), Fault> {
+pub(super) fn read_numeral(text: &str, start: usize) -> Result<(Numeral<'_>, usize), Fault> {
     let bytes = text.as_bytes();
     let negative = bytes.get(start) == Some(&b'-');
     let first = start + usize::from(negative);
@@ -214,17 +214,17 @@ pub(super) fn read(text: &str, start: usize) -> Result<(Numeral<'_>, usize), Fau
         return Ok((Numeral::Small { negative, magnitude }, end));
     }
     if bytes.get(end) == Some(&b'.') {
-        end = digits(bytes, end + 1)?;
+        end = digits_end(bytes, end + 1)?;
     }
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
         end += 1;
-        end = digits(bytes, end + usize::from(matches!(bytes.get(end), Some(b'+' | b'-'))))?;
+        end = digits_end(bytes, end + usize::from(matches!(bytes.get(end), Some(b'+' | b'-'))))?;
     }
     Ok((Numeral::Other(text.get(start..end).unwrap_or_default()), end))
 }
 
 /// Returns the end of the digits from `start`; there must be at least one.
-fn digits(bytes: &[u8], start: usize) -> Result<usize, Fault> {
+fn digits_end(bytes: &[u8], start: usize) -> Result<usize, Fault> {
     let rest = bytes.get(start..).unwrap_or_default();
     match rest.iter().take_while(|byte| byte.is_ascii_digit()).count() {
         0 => Err(Fault::Syntax),
@@ -233,7 +233,7 @@ fn digits(bytes: &[u8], start: usize) -> Result<usize, Fault> {
 }
 
 /// Returns the exact integer value of a number; `None` if it has a fraction or exceeds 128 bits.
-pub(in crate::arguments) fn integral(number: &str) -> Option<i128> {
+pub(in crate::arguments) fn integer_value(number: &str) -> Option<i128> {
     let (mantissa, exponent) = match number.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
         None => (number, 0),

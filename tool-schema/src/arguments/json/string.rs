@@ -1,6 +1,6 @@
 //! Strings: their ends, and their escapes.
 //!
-//! A string is scanned once. [`scan`] skips 16 bytes at a time, in a long string 64, with a comparison that the
+//! A string is scanned once. [`scan_literal`] skips 16 bytes at a time, in a long string 64, with a comparison that the
 //! compiler vectorises, and finds the place in 8 bytes with bit tricks. The parts between escapes are copied as text,
 //! so that nothing is checked for UTF-8 again.
 
@@ -11,10 +11,10 @@ const SHORT: usize = 32;
 
 /// Returns the number of bytes before the first quote or backslash.
 #[inline]
-pub(super) fn plain(bytes: &[u8]) -> Result<usize, Fault> {
+pub(super) fn literal_length(bytes: &[u8]) -> Result<usize, Fault> {
     let mut rest = bytes;
     while let Some((eight, after)) = rest.split_first_chunk() {
-        let found = specials(*eight);
+        let found = special_mask(*eight);
         if found != 0 {
             let at = bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
             return if bytes.get(at).is_some_and(|byte| *byte < 0x20) { Err(Fault::Syntax) } else { Ok(at) };
@@ -24,28 +24,28 @@ pub(super) fn plain(bytes: &[u8]) -> Result<usize, Fault> {
             break;
         }
     }
-    long(bytes, bytes.len() - rest.len())
+    long_literal_length(bytes, bytes.len() - rest.len())
 }
 
-/// Continues [`plain`] after the first `done` bytes.
+/// Continues [`literal_length`] after the first `done` bytes.
 #[inline(never)]
-fn long(bytes: &[u8], done: usize) -> Result<usize, Fault> {
+fn long_literal_length(bytes: &[u8], done: usize) -> Result<usize, Fault> {
     let rest = without_specials::<64>(bytes.get(done..).unwrap_or_default());
-    let at = bytes.len() - rest.len() + scan(rest);
+    let at = bytes.len() - rest.len() + scan_literal(rest);
     if matches!(bytes.get(at), Some(b'"' | b'\\')) { Ok(at) } else { Err(Fault::Syntax) }
 }
 
 /// Returns the number of bytes of `text` before the first that a JSON string escapes.
 pub(in crate::arguments) fn plain_length(text: &str) -> usize {
-    scan(text.as_bytes())
+    scan_literal(text.as_bytes())
 }
 
 /// Returns the number of bytes before the first quote, backslash or control character.
 #[inline(always)]
-fn scan(bytes: &[u8]) -> usize {
+fn scan_literal(bytes: &[u8]) -> usize {
     let mut rest = without_specials::<16>(bytes);
     while let Some((eight, after)) = rest.split_first_chunk() {
-        let found = specials(*eight);
+        let found = special_mask(*eight);
         if found != 0 {
             return bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
         }
@@ -78,7 +78,7 @@ const fn is_special(byte: u8) -> bool {
 /// Returns a mask with the high bit of each byte that [is special](is_special); only the lowest set bit is exact. Known
 /// as the bit tricks "has zero byte" and "has less".
 #[inline]
-pub(crate) const fn specials(bytes: [u8; 8]) -> u64 {
+pub(crate) const fn special_mask(bytes: [u8; 8]) -> u64 {
     const LOW: u64 = u64::MAX / 255;
     const HIGH: u64 = LOW << 7;
     let word = u64::from_le_bytes(bytes);
@@ -88,7 +88,7 @@ pub(crate) const fn specials(bytes: [u8; 8]) -> u64 {
 }
 
 /// Decodes the string from `start`, whose first escape is at `stop`; returns it and the offset of its end.
-pub(super) fn unescaped(text: &str, start: usize, stop: usize) -> Result<(String, usize), Fault> {
+pub(super) fn decode_escapes(text: &str, start: usize, stop: usize) -> Result<(String, usize), Fault> {
     let mut string = String::with_capacity(stop.saturating_sub(start) + SHORT);
     string.push_str(text.get(start..stop).unwrap_or_default());
     let mut rest = text.get(stop..).unwrap_or_default();
@@ -110,7 +110,7 @@ pub(super) fn unescaped(text: &str, start: usize, stop: usize) -> Result<(String
             }
             return Ok((string, text.len() - rest.len() + 1));
         }
-        let (plain, after) = rest.split_at_checked(scan(rest.as_bytes())).unwrap_or_default();
+        let (plain, after) = rest.split_at_checked(scan_literal(rest.as_bytes())).unwrap_or_default();
         if plain.is_empty() {
             return Err(Fault::Syntax);
         }
@@ -144,12 +144,12 @@ fn code_point(text: &str) -> Result<(char, usize), Fault> {
     if !text.starts_with(r"\u") {
         return Err(Fault::Syntax);
     }
-    let first = hex(text, 2)?;
+    let first = read_hex(text, 2)?;
     if let Some(character) = char::from_u32(first) {
         return Ok((character, 6));
     }
     let is_pair = first < 0xDC00 && text.as_bytes().get(6..8) == Some(br"\u");
-    let second = if is_pair { hex(text, 8)? } else { 0 };
+    let second = if is_pair { read_hex(text, 8)? } else { 0 };
     if !(0xDC00..0xE000).contains(&second) {
         return Err(Fault::Syntax);
     }
@@ -157,7 +157,7 @@ fn code_point(text: &str) -> Result<(char, usize), Fault> {
     char::from_u32(code).map(|character| (character, 12)).ok_or(Fault::Syntax)
 }
 
-fn hex(text: &str, at: usize) -> Result<u32, Fault> {
+fn read_hex(text: &str, at: usize) -> Result<u32, Fault> {
     let digits = text.as_bytes().get(at..at + 4).ok_or(Fault::Syntax)?;
     digits.iter().try_fold(0, |code, digit| {
         let digit = char::from(*digit).to_digit(16).ok_or(Fault::Syntax)?;

@@ -30,7 +30,7 @@ pub(super) fn is_certain(schema: &Value, levels: usize) -> bool {
 }
 
 fn are_types(value: &Value) -> bool {
-    let is_type = |name: &Value| name.as_str().is_some_and(|name| Types::named(name).is_some());
+    let is_type = |name: &Value| name.as_str().is_some_and(|name| Types::from_name(name).is_some());
     match value {
         Value::Array(names) => !names.is_empty() && names.iter().all(is_type) && are_names(names),
         name => is_type(name),

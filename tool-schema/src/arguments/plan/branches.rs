@@ -29,7 +29,7 @@ impl Branches {
     }
 
     /// Iterates over all branches.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+    pub(super) fn node_ids(&self) -> impl Iterator<Item = NodeId> {
         self.list.iter().map(|it| it.node)
     }
 
@@ -59,8 +59,8 @@ impl Plan {
             let Some(combined) = self.nodes.get(at).and_then(|node| node.combined.as_ref()) else { continue };
             let [any, one] = [&combined.any, &combined.one].map(|it| self.tag_of(it.as_ref()?));
             if let Some(combined) = self.nodes.get_mut(at).and_then(|node| node.combined.as_mut()) {
-                set(combined.any.as_mut(), any);
-                set(combined.one.as_mut(), one);
+                set_tag(combined.any.as_mut(), any);
+                set_tag(combined.one.as_mut(), one);
             }
         }
     }
@@ -69,12 +69,13 @@ impl Plan {
     fn tag_of(&self, branches: &Branches) -> Option<Tag> {
         // A tag is defined by (nearly) all branches, hence by one of the first two.
         let first = branches.list.iter().take(2).filter_map(|branch| self.node(branch.node).object.as_ref());
-        let names = first.flat_map(|object| object.properties.known());
+        let names = first.flat_map(|object| object.properties.known_names());
         let tags = names.filter_map(|name| {
-            let kinds: Vec<_> = branches.nodes().map(|node| self.kinds(node, name)).collect();
+            let kinds: Vec<_> = branches.node_ids().map(|node| self.tag_values(node, name)).collect();
             let mut all: Vec<&str> = kinds.iter().flatten().map(|it| &**it).collect();
             all.sort_unstable();
-            let is_tag = kinds.iter().filter(|it| !it.is_empty()).count() > 1 && all.windows(2).all(differ);
+            let is_tag =
+                kinds.iter().filter(|it| !it.is_empty()).count() > 1 && all.windows(2).all(are_distinct);
             is_tag.then(|| (name.into(), kinds))
         });
         // Of several candidates, prefers the one in the most branches, then the first.
@@ -83,7 +84,7 @@ impl Plan {
     }
 
     /// Returns the values of `name` that a branch permits; empty unless it is one of several strings.
-    fn kinds(&self, branch: NodeId, name: &str) -> Box<[Box<str>]> {
+    fn tag_values(&self, branch: NodeId, name: &str) -> Box<[Box<str>]> {
         let property = self.node(branch).object.as_ref().and_then(|it| it.properties.get(name)?.node);
         let values = property.and_then(|node| self.node(node).values.as_deref());
         let texts = values.and_then(|values| values.iter().map(|it| it.as_str().map(Box::from)).collect());
@@ -91,11 +92,11 @@ impl Plan {
     }
 }
 
-fn differ(pair: &[&str]) -> bool {
+fn are_distinct(pair: &[&str]) -> bool {
     pair.first() != pair.last()
 }
 
-fn set(branches: Option<&mut Branches>, tag: Option<Tag>) {
+fn set_tag(branches: Option<&mut Branches>, tag: Option<Tag>) {
     let (Some(branches), Some((name, kinds))) = (branches, tag) else { return };
     branches.tag = Some(name);
     for (branch, kinds) in branches.list.iter_mut().zip(kinds) {

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use super::{
     Plan, SchemaProblem,
     branches::Branches,
-    draft::{Draft, differs},
+    draft::{Draft, has_other_meaning},
     location::Location,
-    node::{Combined, Condition, Contains, Count, Node, NodeId, Rest, Types, Unevaluated},
+    node::{AdditionalRule, Combined, Condition, Contains, CountRange, Node, NodeId, Types, Unevaluated},
     pattern::Pattern,
     permitted_values::Values,
     property_table::{Property, Table},
@@ -20,14 +20,14 @@ use super::{
 };
 
 /// The maximum distance of a subschema from the root in steps; `/properties/x` has two.
-const DEEPEST: usize = 256;
+const MAX_SCHEMA_STEPS: usize = 256;
 
 /// The schema of the node before the root, if there is one.
 const ANY: &Value = &Value::Bool(true);
 
 pub(super) fn compile(schema: &Value, origin: Origin) -> Result<Plan, Vec<SchemaProblem>> {
     let mut compiler = Compiler::of(schema, origin);
-    compiler.node(schema, &Location::ROOT);
+    compiler.compile_node(schema, &Location::ROOT);
     compiler.finish()
 }
 
@@ -37,9 +37,9 @@ pub(super) fn compile_objects(schema: &Value, origin: Origin) -> Result<Plan, Ve
     let mut compiler = Compiler::of(schema, origin);
     compiler.nodes.push(Node { types: Types::OBJECT, ..Node::ANYTHING });
     compiler.sources.push(ANY);
-    let root = compiler.node(schema, &Location::ROOT);
+    let root = compiler.compile_node(schema, &Location::ROOT);
     if let Some(entry) = compiler.nodes.first_mut() {
-        combined(entry).all = [root].into();
+        combined_rules(entry).all = [root].into();
     }
     compiler.finish()
 }
@@ -92,27 +92,27 @@ impl<'s> Compiler<'s> {
         self.origin == Origin::Own
     }
 
-    pub(super) fn problem(&mut self, at: &Location<'_>, message: impl Into<String>) {
+    pub(super) fn add_problem(&mut self, at: &Location<'_>, message: impl Into<String>) {
         let (pointer, message) = (at.pointer(), message.into());
         self.problems.push(SchemaProblem { pointer, keyword: None, message, uncovered: false });
     }
 
     /// Adds a problem of one keyword.
     pub(super) fn problem_of(&mut self, keyword: &str, at: &Location<'_>, message: impl Into<String>) {
-        self.problem(at, message);
+        self.add_problem(at, message);
         if let Some(problem) = self.problems.last_mut() {
             problem.keyword = Some(keyword.into());
         }
     }
 
     /// Adds the node of `schema` and all nodes below it.
-    pub(super) fn node(&mut self, schema: &'s Value, at: &Location<'_>) -> NodeId {
+    pub(super) fn compile_node(&mut self, schema: &'s Value, at: &Location<'_>) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         // A placeholder reserves the number until the rules are known.
         self.nodes.push(Node::NOTHING);
         self.sources.push(schema);
-        if at.depth() > DEEPEST {
-            self.problem(at, "the schema is nested too deeply");
+        if at.depth() > MAX_SCHEMA_STEPS {
+            self.add_problem(at, "the schema is nested too deeply");
             return id;
         }
         let node = match schema {
@@ -120,13 +120,13 @@ impl<'s> Compiler<'s> {
             Value::Bool(false) => Node::NOTHING,
             Value::Object(keywords) => {
                 let outer = self.resource;
-                self.identify(schema, keywords, at);
-                let node = self.rules(id, keywords, at);
+                self.read_identifiers(schema, keywords, at);
+                let node = self.compile_rules(id, keywords, at);
                 self.resource = outer;
                 node
             }
             other => {
-                self.problem(
+                self.add_problem(
                     at,
                     format!("a schema is an object or a boolean, not {}", super::messages::received(other)),
                 );
@@ -139,91 +139,110 @@ impl<'s> Compiler<'s> {
         id
     }
 
-    fn rules(&mut self, id: NodeId, keywords: &'s Map<String, Value>, at: &Location<'_>) -> Node {
+    fn compile_rules(&mut self, id: NodeId, keywords: &'s Map<String, Value>, at: &Location<'_>) -> Node {
         let draft = self.draft();
-        if draft == Draft::Other {
+        if draft == Draft::Unsupported {
             return Node::NOTHING;
         }
         let mut node = Node::ANYTHING;
         for (key, value) in keywords {
             let key = key.as_str();
             match key {
-                _ if draft == Draft::Akin && differs(key, value, keywords) => {
-                    self.uncovered(&format!("`{key}` of an earlier draft"), at);
+                _ if draft == Draft::Compatible && has_other_meaning(key, value, keywords) => {
+                    self.add_uncovered(&format!("`{key}` of an earlier draft"), at);
                 }
-                "type" => node.types = self.types(value, at),
-                "enum" => node.values = self.values(value, keywords.get("const"), at),
+                "type" => node.types = self.parse_types(value, at),
+                "enum" => node.values = self.parse_values(value, keywords.get("const"), at),
                 "const" if !keywords.contains_key("enum") => {
                     node.values = Some(Values::new(vec![value.clone()]));
                 }
-                "minimum" => node.number.get_or_insert_default().minimum = self.number(key, value, at),
-                "maximum" => node.number.get_or_insert_default().maximum = self.number(key, value, at),
+                "minimum" => node.number.get_or_insert_default().minimum = self.parse_bound(key, value, at),
+                "maximum" => node.number.get_or_insert_default().maximum = self.parse_bound(key, value, at),
                 "exclusiveMinimum" => {
-                    node.number.get_or_insert_default().exclusive_minimum = self.number(key, value, at);
+                    node.number.get_or_insert_default().exclusive_minimum = self.parse_bound(key, value, at);
                 }
                 "exclusiveMaximum" => {
-                    node.number.get_or_insert_default().exclusive_maximum = self.number(key, value, at);
+                    node.number.get_or_insert_default().exclusive_maximum = self.parse_bound(key, value, at);
                 }
-                "multipleOf" => node.number.get_or_insert_default().multiple_of = self.divisor(value, at),
-                "minLength" => node.text.get_or_insert_default().length.least = self.count(key, value, at),
-                "maxLength" => node.text.get_or_insert_default().length.most = self.count(key, value, at),
-                "pattern" => node.text.get_or_insert_default().pattern = self.pattern(key, value, at),
-                "items" => node.list.get_or_insert_default().rest = self.items(value, at),
+                "multipleOf" => {
+                    node.number.get_or_insert_default().multiple_of = self.parse_divisor(value, at)
+                }
+                "minLength" => {
+                    node.text.get_or_insert_default().length.least = self.parse_count(key, value, at)
+                }
+                "maxLength" => {
+                    node.text.get_or_insert_default().length.most = self.parse_count(key, value, at)
+                }
+                "pattern" => node.text.get_or_insert_default().pattern = self.parse_pattern(key, value, at),
+                "items" => node.list.get_or_insert_default().rest = self.compile_items(value, at),
                 "prefixItems" => {
-                    node.list.get_or_insert_default().prefix = self.listed(key, value, at).into()
+                    node.list.get_or_insert_default().prefix = self.compile_list(key, value, at).into()
                 }
-                "minItems" => node.list.get_or_insert_default().length.least = self.count(key, value, at),
-                "maxItems" => node.list.get_or_insert_default().length.most = self.count(key, value, at),
-                "uniqueItems" => node.list.get_or_insert_default().unique = self.boolean(key, value, at),
+                "minItems" => {
+                    node.list.get_or_insert_default().length.least = self.parse_count(key, value, at)
+                }
+                "maxItems" => {
+                    node.list.get_or_insert_default().length.most = self.parse_count(key, value, at)
+                }
+                "uniqueItems" => {
+                    node.list.get_or_insert_default().unique = self.parse_boolean(key, value, at)
+                }
                 "contains" => {
                     node.list.get_or_insert_default().contains = Some(self.contains(value, keywords, at))
                 }
                 "minProperties" => {
-                    node.object.get_or_insert_default().count.least = self.count(key, value, at)
+                    node.object.get_or_insert_default().count.least = self.parse_count(key, value, at)
                 }
                 "maxProperties" => {
-                    node.object.get_or_insert_default().count.most = self.count(key, value, at)
+                    node.object.get_or_insert_default().count.most = self.parse_count(key, value, at)
                 }
                 "properties" => {
-                    node.object.get_or_insert_default().properties = self.properties(keywords, at)
+                    node.object.get_or_insert_default().properties = self.compile_properties(keywords, at)
                 }
                 "required" if !keywords.contains_key("properties") => {
-                    node.object.get_or_insert_default().properties = self.properties(keywords, at);
+                    node.object.get_or_insert_default().properties = self.compile_properties(keywords, at);
                 }
                 "additionalProperties" => {
-                    node.object.get_or_insert_default().rest = self.rest(key, value, at)
+                    node.object.get_or_insert_default().rest = self.compile_additional(key, value, at)
                 }
                 IGNORES if self.is_own() => node.object.get_or_insert_default().ignores = true,
                 "patternProperties" => {
-                    node.object.get_or_insert_default().patterns = self.patterns(value, at)
+                    node.object.get_or_insert_default().patterns = self.compile_patterns(value, at)
                 }
                 "propertyNames" => {
-                    node.object.get_or_insert_default().names = Some(self.under(key, value, at))
+                    node.object.get_or_insert_default().names = Some(self.compile_keyword(key, value, at))
                 }
                 "dependentRequired" => {
                     node.object.get_or_insert_default().required_beside = self.required_beside(value, at);
                 }
                 "dependentSchemas" => {
-                    let named = self.named(key, value, at);
+                    let named = self.compile_map(key, value, at);
                     node.object.get_or_insert_default().schemas_beside =
                         named.into_iter().map(|(name, node)| (name.into(), node)).collect();
                 }
-                "allOf" => combined(&mut node).all = self.listed(key, value, at).into(),
-                "anyOf" => combined(&mut node).any = Some(Branches::new(self.listed(key, value, at))),
-                "oneOf" => combined(&mut node).one = Some(Branches::new(self.listed(key, value, at))),
-                "not" => combined(&mut node).not = Some(self.under(key, value, at)),
-                "if" => combined(&mut node).condition = Some(self.condition(value, keywords, at)),
+                "allOf" => combined_rules(&mut node).all = self.compile_list(key, value, at).into(),
+                "anyOf" => {
+                    combined_rules(&mut node).any = Some(Branches::new(self.compile_list(key, value, at)))
+                }
+                "oneOf" => {
+                    combined_rules(&mut node).one = Some(Branches::new(self.compile_list(key, value, at)))
+                }
+                "not" => combined_rules(&mut node).not = Some(self.compile_keyword(key, value, at)),
+                "if" => {
+                    combined_rules(&mut node).condition = Some(self.compile_condition(value, keywords, at))
+                }
                 "unevaluatedItems" => {
-                    self.unevaluated(id, &mut node).items = Some(self.under(key, value, at));
+                    self.unevaluated_rules(id, &mut node).items = Some(self.compile_keyword(key, value, at));
                 }
                 "unevaluatedProperties" => {
-                    self.unevaluated(id, &mut node).properties = Some(self.under(key, value, at));
+                    self.unevaluated_rules(id, &mut node).properties =
+                        Some(self.compile_keyword(key, value, at));
                 }
-                "$ref" | "$dynamicRef" => self.reference(id, key, value, at),
+                "$ref" | "$dynamicRef" => self.read_reference(id, key, value, at),
                 // Definitions have their own nodes; unreferenced ones are validated too.
-                "$defs" => drop(self.named(key, value, at)),
+                "$defs" => drop(self.compile_map(key, value, at)),
                 // Keywords of earlier drafts.
-                "$recursiveRef" | "dependencies" => self.uncovered(&format!("`{key}`"), at),
+                "$recursiveRef" | "dependencies" => self.add_uncovered(&format!("`{key}`"), at),
                 // Annotations; and `then`, `else`, `minContains` and `maxContains`, which were read with the keyword
                 // that they belong to and have no effect without it.
                 _ => {}
@@ -233,89 +252,93 @@ impl<'s> Compiler<'s> {
     }
 
     /// Reports a keyword that the built-in validator does not support.
-    pub(super) fn uncovered(&mut self, what: &str, at: &Location<'_>) {
-        let (pointer, message) = (at.pointer(), uncovered(what));
+    pub(super) fn add_uncovered(&mut self, what: &str, at: &Location<'_>) {
+        let (pointer, message) = (at.pointer(), uncovered_message(what));
         self.problems.push(SchemaProblem { pointer, keyword: None, message, uncovered: true });
     }
 
-    fn unevaluated<'n>(&mut self, of: NodeId, node: &'n mut Node) -> &'n mut Unevaluated {
+    fn unevaluated_rules<'n>(&mut self, of: NodeId, node: &'n mut Node) -> &'n mut Unevaluated {
         self.evaluates = true;
-        combined(node).unevaluated.get_or_insert(Unevaluated { of, items: None, properties: None })
+        combined_rules(node).unevaluated.get_or_insert(Unevaluated { of, items: None, properties: None })
     }
 
     /// Compiles the schema of a keyword.
-    fn under(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> NodeId {
-        self.node(value, &at.keyword(key))
+    fn compile_keyword(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> NodeId {
+        self.compile_node(value, &at.keyword(key))
     }
 
     /// Compiles the schemas of a keyword with a list of schemas.
-    fn listed(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<NodeId> {
+    fn compile_list(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<NodeId> {
         let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
-            self.refuse(key, value, "a list of schemas that is not empty", at);
+            self.add_malformed(key, value, "a list of schemas that is not empty", at);
             return Vec::new();
         };
         let here = at.keyword(key);
-        list.iter().enumerate().map(|(index, schema)| self.node(schema, &here.item(index))).collect()
+        list.iter().enumerate().map(|(index, schema)| self.compile_node(schema, &here.item(index))).collect()
     }
 
     /// Compiles the schemas of a keyword with an object of schemas.
-    fn named(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<(&'s str, NodeId)> {
+    fn compile_map(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<(&'s str, NodeId)> {
         let Some(map) = value.as_object() else {
-            self.refuse(key, value, "an object of schemas", at);
+            self.add_malformed(key, value, "an object of schemas", at);
             return Vec::new();
         };
         let here = at.keyword(key);
-        map.iter().map(|(name, schema)| (name.as_str(), self.node(schema, &here.keyword(name)))).collect()
+        map.iter()
+            .map(|(name, schema)| (name.as_str(), self.compile_node(schema, &here.keyword(name))))
+            .collect()
     }
 
-    fn rest(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Rest {
+    fn compile_additional(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> AdditionalRule {
         match value {
-            Value::Bool(true) => Rest::Anything,
-            Value::Bool(false) => Rest::Nothing,
-            schema => Rest::Schema(self.under(key, schema, at)),
+            Value::Bool(true) => AdditionalRule::Anything,
+            Value::Bool(false) => AdditionalRule::Nothing,
+            schema => AdditionalRule::Schema(self.compile_keyword(key, schema, at)),
         }
     }
 
-    fn items(&mut self, value: &'s Value, at: &Location<'_>) -> Rest {
+    fn compile_items(&mut self, value: &'s Value, at: &Location<'_>) -> AdditionalRule {
         if value.is_array() {
             self.problem_of("items", at, "`items` is a list; since draft 2020-12 that is `prefixItems`");
-            return Rest::Nothing;
+            return AdditionalRule::Nothing;
         }
-        self.rest("items", value, at)
+        self.compile_additional("items", value, at)
     }
 
     fn contains(&mut self, value: &'s Value, keywords: &Map<String, Value>, at: &Location<'_>) -> Contains {
-        let mut count = Count { least: 1, ..Count::ANY };
+        let mut count = CountRange { least: 1, ..CountRange::ANY };
         if let Some(value) = keywords.get("minContains") {
-            count.least = self.count("minContains", value, at);
+            count.least = self.parse_count("minContains", value, at);
         }
         if let Some(value) = keywords.get("maxContains") {
-            count.most = self.count("maxContains", value, at);
+            count.most = self.parse_count("maxContains", value, at);
         }
-        Contains { node: self.under("contains", value, at), count }
+        Contains { node: self.compile_keyword("contains", value, at), count }
     }
 
-    fn condition(
+    fn compile_condition(
         &mut self,
         value: &'s Value,
         keywords: &'s Map<String, Value>,
         at: &Location<'_>,
     ) -> Condition {
         Condition {
-            test: self.under("if", value, at),
-            then: keywords.get("then").map(|value| self.under("then", value, at)),
-            otherwise: keywords.get("else").map(|value| self.under("else", value, at)),
+            test: self.compile_keyword("if", value, at),
+            then: keywords.get("then").map(|value| self.compile_keyword("then", value, at)),
+            otherwise: keywords.get("else").map(|value| self.compile_keyword("else", value, at)),
         }
     }
 
     /// Compiles `properties` and `required` into one table.
-    fn properties(&mut self, keywords: &'s Map<String, Value>, at: &Location<'_>) -> Table {
+    fn compile_properties(&mut self, keywords: &'s Map<String, Value>, at: &Location<'_>) -> Table {
         let required =
-            keywords.get("required").map(|value| self.names("required", value, at)).unwrap_or_default();
+            keywords.get("required").map(|value| self.parse_names("required", value, at)).unwrap_or_default();
         let mut sorted = required.clone();
         sorted.sort_unstable();
-        let named =
-            keywords.get("properties").map(|value| self.named("properties", value, at)).unwrap_or_default();
+        let named = keywords
+            .get("properties")
+            .map(|value| self.compile_map("properties", value, at))
+            .unwrap_or_default();
         let mut table: Vec<_> = named
             .into_iter()
             .map(|(name, node)| {
@@ -332,11 +355,12 @@ impl<'s> Compiler<'s> {
         let is_named = |name: &str| properties.is_some_and(|map| map.contains_key(name));
         let unnamed = required.into_iter().filter(|name| !is_named(name));
         table.extend(unnamed.map(|name| Property::new(name, None, true)));
-        Table::new(table).with_aliases(properties.filter(|_| self.is_own()).map(aliases).unwrap_or_default())
+        Table::new(table)
+            .with_aliases(properties.filter(|_| self.is_own()).map(alias_pairs).unwrap_or_default())
     }
 
-    fn patterns(&mut self, value: &'s Value, at: &Location<'_>) -> Box<[(Pattern, NodeId)]> {
-        let named = self.named("patternProperties", value, at);
+    fn compile_patterns(&mut self, value: &'s Value, at: &Location<'_>) -> Box<[(Pattern, NodeId)]> {
+        let named = self.compile_map("patternProperties", value, at);
         let here = at.keyword("patternProperties");
         named
             .into_iter()
@@ -346,11 +370,11 @@ impl<'s> Compiler<'s> {
 }
 
 /// Returns the message for an unsupported keyword.
-pub(super) fn uncovered(what: &str) -> String {
+pub(super) fn uncovered_message(what: &str) -> String {
     format!("{what} is not covered by the built-in check")
 }
 
-pub(super) fn combined(node: &mut Node) -> &mut Combined {
+pub(super) fn combined_rules(node: &mut Node) -> &mut Combined {
     node.combined.get_or_insert_default()
 }
 
@@ -369,7 +393,7 @@ impl Node {
 }
 
 /// Returns the aliases of properties, each with its property.
-fn aliases(properties: &Map<String, Value>) -> Vec<(Box<str>, Box<str>)> {
+fn alias_pairs(properties: &Map<String, Value>) -> Vec<(Box<str>, Box<str>)> {
     let listed =
         properties.iter().filter_map(|(name, schema)| Some((name, schema.get(ALIASES)?.as_array()?)));
     let pairs = listed.flat_map(|(name, aliases)| {

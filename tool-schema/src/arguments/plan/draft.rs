@@ -10,14 +10,14 @@ use super::{compile::Compiler, location::Location, messages::quoted};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Draft {
     /// Draft 2020-12.
-    Own,
+    Draft2020,
     /// Another draft whose common keywords have the same meaning.
-    Akin,
+    Compatible,
     /// A draft that differs too much, or is unknown.
-    Other,
+    Unsupported,
 }
 
-/// Keywords that are unknown in [`Draft::Akin`] or have another meaning there.
+/// Keywords that are unknown in [`Draft::Compatible`] or have another meaning there.
 const OTHERWISE: [&str; 14] = [
     "$anchor",
     "$dynamicAnchor",
@@ -39,8 +39,8 @@ const OTHERWISE: [&str; 14] = [
 const BESIDE_A_REFERENCE: [&str; 8] =
     ["$ref", "$schema", "$comment", "title", "description", "default", "examples", "definitions"];
 
-/// Returns `true` if a keyword has another meaning in [`Draft::Akin`].
-pub(super) fn differs(key: &str, value: &Value, keywords: &Map<String, Value>) -> bool {
+/// Returns `true` if a keyword has another meaning in [`Draft::Compatible`].
+pub(super) fn has_other_meaning(key: &str, value: &Value, keywords: &Map<String, Value>) -> bool {
     match key {
         "items" => value.is_array(),
         "$ref" => keywords.keys().any(|key| !BESIDE_A_REFERENCE.contains(&key.as_str())),
@@ -52,16 +52,16 @@ impl Compiler<'_> {
     /// Returns the draft that a `$schema` names.
     pub(super) fn draft_of(&mut self, value: &Value, at: &Location<'_>) -> Draft {
         let Some(uri) = value.as_str() else {
-            self.refuse("$schema", value, "the URI of a draft", at);
-            return Draft::Other;
+            self.add_malformed("$schema", value, "the URI of a draft", at);
+            return Draft::Unsupported;
         };
         let bare = uri.strip_suffix('#').unwrap_or(uri);
         let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://"));
         match path.and_then(|path| path.strip_prefix("json-schema.org/")) {
-            Some("draft/2020-12/schema" | "schema") => return Draft::Own,
-            Some("draft/2019-09/schema" | "draft-07/schema") => return Draft::Akin,
+            Some("draft/2020-12/schema" | "schema") => return Draft::Draft2020,
+            Some("draft/2019-09/schema" | "draft-07/schema") => return Draft::Compatible,
             Some("draft-06/schema" | "draft-04/schema") => {
-                self.uncovered(&format!("`$schema` {}", quoted(uri)), at);
+                self.add_uncovered(&format!("`$schema` {}", quoted(uri)), at);
             }
             _ => self.problem_of(
                 "$schema",
@@ -69,6 +69,6 @@ impl Compiler<'_> {
                 format!("`$schema` {} names no draft that is known", quoted(uri)),
             ),
         }
-        Draft::Other
+        Draft::Unsupported
     }
 }

@@ -10,31 +10,33 @@ use serde_json::Value;
 use super::number::Exact;
 
 /// Returns `true` if two values are equal in JSON Schema: `1` equals `1.0`.
-pub(super) fn equal(left: &Value, right: &Value) -> bool {
+pub(super) fn json_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => {
             Exact::from(left).compare(Exact::from(right)).is_some_and(std::cmp::Ordering::is_eq)
         }
         (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| json_equal(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
-                && left.iter().all(|(name, left)| right.get(name).is_some_and(|right| equal(left, right)))
+                && left
+                    .iter()
+                    .all(|(name, left)| right.get(name).is_some_and(|right| json_equal(left, right)))
         }
         _ => left == right,
     }
 }
 
 /// Up to this number, all pairs of items are compared.
-const FEW: usize = 16;
+const MAX_PAIRWISE_ITEMS: usize = 16;
 
 /// Returns the items that equal an earlier item, with the index of that item.
-pub(super) fn repeated(items: &[Value]) -> Vec<(usize, usize)> {
+pub(super) fn repeated_items(items: &[Value]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
-    if items.len() <= FEW {
+    if items.len() <= MAX_PAIRWISE_ITEMS {
         for (at, item) in items.iter().enumerate() {
-            if let Some(first) = items.iter().take(at).position(|earlier| equal(earlier, item)) {
+            if let Some(first) = items.iter().take(at).position(|earlier| json_equal(earlier, item)) {
                 found.push((first, at));
             }
         }
@@ -50,7 +52,7 @@ pub(super) fn repeated(items: &[Value]) -> Vec<(usize, usize)> {
         // Hash collisions are rare, so this list usually has one entry.
         let mut different: Vec<(usize, &Value)> = Vec::new();
         for &(_, at, item) in run {
-            match different.iter().find(|(_, earlier)| equal(earlier, item)) {
+            match different.iter().find(|(_, earlier)| json_equal(earlier, item)) {
                 Some(&(first, _)) => found.push((first, at)),
                 None => different.push((at, item)),
             }

@@ -4,23 +4,23 @@ use serde_json::Value;
 
 use super::{
     compile::Compiler,
-    equality::equal,
+    equality::json_equal,
     location::Location,
     messages::{quoted, received},
-    node::{Beside, Types},
+    node::{DependentProperties, Types},
     number::{Divisor, Exact},
-    pattern::{Pattern, Refusal},
+    pattern::{Pattern, PatternError},
     permitted_values::Values,
 };
 
 impl<'s> Compiler<'s> {
     /// Reports a malformed keyword.
-    pub(super) fn refuse(&mut self, key: &str, value: &Value, wanted: &str, at: &Location<'_>) {
+    pub(super) fn add_malformed(&mut self, key: &str, value: &Value, wanted: &str, at: &Location<'_>) {
         self.problem_of(key, at, format!("`{key}` must be {wanted}, not {}", received(value)));
     }
 
     /// Parses `type`, a name or a list of names.
-    pub(super) fn types(&mut self, value: &Value, at: &Location<'_>) -> Types {
+    pub(super) fn parse_types(&mut self, value: &Value, at: &Location<'_>) -> Types {
         let names = match value {
             Value::Array(names) => names.as_slice(),
             name => std::slice::from_ref(name),
@@ -28,13 +28,13 @@ impl<'s> Compiler<'s> {
         let mut types = Types::NONE;
         let mut seen = Vec::new();
         for name in names {
-            match name.as_str().and_then(Types::named) {
+            match name.as_str().and_then(Types::from_name) {
                 Some(named) if !seen.contains(&name) => {
                     types = types.union(named);
                     seen.push(name);
                 }
                 Some(_) => self.problem_of("type", at, format!("`type` lists {name} twice")),
-                None => self.refuse("type", name, "a type of JSON or a list of them", at),
+                None => self.add_malformed("type", name, "a type of JSON or a list of them", at),
             }
         }
         if names.is_empty() {
@@ -44,38 +44,38 @@ impl<'s> Compiler<'s> {
     }
 
     /// Parses `enum`, and `const` beside it.
-    pub(super) fn values(
+    pub(super) fn parse_values(
         &mut self,
         value: &Value,
         only: Option<&Value>,
         at: &Location<'_>,
     ) -> Option<Values> {
         let Some(values) = value.as_array() else {
-            self.refuse("enum", value, "a list of values", at);
+            self.add_malformed("enum", value, "a list of values", at);
             return None;
         };
-        let is_meant = |value: &&Value| only.is_none_or(|only| equal(only, value));
+        let is_meant = |value: &&Value| only.is_none_or(|only| json_equal(only, value));
         Some(Values::new(values.iter().filter(is_meant).cloned().collect()))
     }
 
-    pub(super) fn number(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<Exact> {
+    pub(super) fn parse_bound(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<Exact> {
         if let Value::Number(number) = value {
             return Some(Exact::from(number));
         }
-        self.refuse(key, value, "a number", at);
+        self.add_malformed(key, value, "a number", at);
         None
     }
 
-    pub(super) fn divisor(&mut self, value: &Value, at: &Location<'_>) -> Option<Divisor> {
+    pub(super) fn parse_divisor(&mut self, value: &Value, at: &Location<'_>) -> Option<Divisor> {
         let divisor = if let Value::Number(number) = value { Divisor::new(number) } else { None };
         if divisor.is_none() {
-            self.refuse("multipleOf", value, "a number greater than 0", at);
+            self.add_malformed("multipleOf", value, "a number greater than 0", at);
         }
         divisor
     }
 
     /// Parses a length or a count.
-    pub(super) fn count(&mut self, key: &str, value: &Value, at: &Location<'_>) -> usize {
+    pub(super) fn parse_count(&mut self, key: &str, value: &Value, at: &Location<'_>) -> usize {
         if let Value::Number(number) = value {
             match Exact::from(number) {
                 // A count beyond `usize` is as good as no limit.
@@ -84,23 +84,23 @@ impl<'s> Compiler<'s> {
                 _ => {}
             }
         }
-        self.refuse(key, value, "an integer that is not negative", at);
+        self.add_malformed(key, value, "an integer that is not negative", at);
         0
     }
 
-    pub(super) fn boolean(&mut self, key: &str, value: &Value, at: &Location<'_>) -> bool {
+    pub(super) fn parse_boolean(&mut self, key: &str, value: &Value, at: &Location<'_>) -> bool {
         value.as_bool().unwrap_or_else(|| {
-            self.refuse(key, value, "a boolean", at);
+            self.add_malformed(key, value, "a boolean", at);
             false
         })
     }
 
     /// Parses a list of distinct names.
-    pub(super) fn names(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<&'s str> {
+    pub(super) fn parse_names(&mut self, key: &str, value: &'s Value, at: &Location<'_>) -> Vec<&'s str> {
         let names: Option<Vec<_>> =
             value.as_array().and_then(|list| list.iter().map(Value::as_str).collect());
         let Some(names) = names else {
-            self.refuse(key, value, "a list of names", at);
+            self.add_malformed(key, value, "a list of names", at);
             return Vec::new();
         };
         let mut sorted = names.clone();
@@ -113,15 +113,19 @@ impl<'s> Compiler<'s> {
     }
 
     /// Parses `dependentRequired`.
-    pub(super) fn required_beside(&mut self, value: &'s Value, at: &Location<'_>) -> Box<[Beside]> {
+    pub(super) fn required_beside(
+        &mut self,
+        value: &'s Value,
+        at: &Location<'_>,
+    ) -> Box<[DependentProperties]> {
         let Some(map) = value.as_object() else {
-            self.refuse("dependentRequired", value, "an object of lists of names", at);
+            self.add_malformed("dependentRequired", value, "an object of lists of names", at);
             return Box::default();
         };
         let mut found = Vec::with_capacity(map.len());
         for (name, value) in map {
-            let names = self.names("dependentRequired", value, at);
-            found.push(Beside {
+            let names = self.parse_names("dependentRequired", value, at);
+            found.push(DependentProperties {
                 name: name.as_str().into(),
                 required: names.into_iter().map(Box::from).collect(),
             });
@@ -129,11 +133,11 @@ impl<'s> Compiler<'s> {
         found.into()
     }
 
-    pub(super) fn pattern(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<Pattern> {
+    pub(super) fn parse_pattern(&mut self, key: &str, value: &Value, at: &Location<'_>) -> Option<Pattern> {
         match value.as_str() {
             Some(source) => self.pattern_of(key, source, at),
             None => {
-                self.refuse(key, value, "a regular expression", at);
+                self.add_malformed(key, value, "a regular expression", at);
                 None
             }
         }
@@ -142,10 +146,12 @@ impl<'s> Compiler<'s> {
     pub(super) fn pattern_of(&mut self, key: &str, source: &str, at: &Location<'_>) -> Option<Pattern> {
         match Pattern::new(source) {
             Ok(pattern) => return Some(pattern),
-            Err(Refusal::Mistake(reason)) => {
+            Err(PatternError::Mistake(reason)) => {
                 self.problem_of(key, at, format!("the pattern `{source}` cannot be used: {reason}"));
             }
-            Err(Refusal::Uncovered(what)) => self.uncovered(&format!("{what} in the pattern `{source}`"), at),
+            Err(PatternError::Uncovered(what)) => {
+                self.add_uncovered(&format!("{what} in the pattern `{source}`"), at)
+            }
         }
         None
     }

@@ -74,9 +74,9 @@ impl<'a> Location<'a> {
     }
 
     /// Returns a sort key in document order; a container sorts before its content.
-    pub(in crate::arguments) fn order(&self) -> Vec<usize> {
+    pub(in crate::arguments) fn sort_key(&self) -> Vec<usize> {
         let Some(parent) = self.parent else { return Vec::new() };
-        let mut order = parent.order();
+        let mut order = parent.sort_key();
         order.push(self.position);
         order
     }

@@ -5,7 +5,7 @@
 //! type that accepts no string at all is reported.
 
 use super::{
-    Plan, Take,
+    DecodeFn, Plan,
     decode::{RefusedKey, Source},
 };
 use crate::{InputSchema, SchemaError, guard::catch, pointer::push_step, schema::MapPath};
@@ -18,17 +18,17 @@ impl InputSchema {
     ///
     /// Returns an error that names the location of the map and the type of its keys.
     #[doc(hidden)]
-    pub fn with_readable_keys(self, mut take: impl Take) -> Result<Self, SchemaError> {
+    pub fn with_readable_keys(self, mut take: impl DecodeFn) -> Result<Self, SchemaError> {
         let unreadable = |map: &MapPath| {
             // A panic in a decoder is one of its calls, not of the program.
-            let key = catch(|| unreadable(map, &mut take)).ok()??;
+            let key = catch(|| unreadable_key_type(map, &mut take)).ok()??;
             Some(SchemaError::new(format!(
                 "`{}` is a map with keys of type `{key}`, which the property names of a JSON object cannot \
                  represent; use a list of pairs, `Vec<({key}, ..)>`, or keys that are read from strings",
                 map.pointer()
             )))
         };
-        match self.maps().iter().find_map(unreadable) {
+        match self.open_maps().iter().find_map(unreadable) {
             Some(error) => Err(error),
             None => Ok(self),
         }
@@ -36,14 +36,14 @@ impl InputSchema {
 }
 
 /// Returns the type of the keys of `map` if it accepts no string.
-fn unreadable(map: &MapPath, take: &mut dyn Take) -> Option<&'static str> {
+fn unreadable_key_type(map: &MapPath, take: &mut dyn DecodeFn) -> Option<&'static str> {
     let mut refused = |key: &str| {
-        let text = map.value(key).to_string();
-        let refusal = take(Source::new(&text, Plan::anything()).value(), &text).err()?;
+        let text = map.sample_value(key).to_string();
+        let refusal = take(Source::new(&text, Plan::anything()).root_value(), &text).err()?;
         let mut here = map.pointer();
         push_step(&mut here, key);
         // The key of an outer map may be refused as well.
-        refusal.key().filter(|_| refusal.pointer() == here)
+        refusal.refused_key().filter(|_| refusal.pointer() == here)
     };
     match refused(MapPath::ANY_KEY)? {
         RefusedKey::Type(key) => Some(key),

@@ -10,38 +10,38 @@ use serde_json::Value;
 use super::{check::Flow, node::NodeId};
 
 /// The number of visits to shared nodes before results are cached.
-const PATIENCE: u32 = 1_000;
+const MEMO_AFTER_VISITS: u32 = 1_000;
 
 /// A node and the address of a value; values do not move during a walk.
-type Meeting = (NodeId, usize);
+type NodeAtValue = (NodeId, usize);
 
 #[derive(Debug, Default)]
 pub(super) struct Memo {
     visits: u32,
-    verdicts: HashMap<Meeting, Flow>,
-    reported: HashSet<Meeting>,
+    verdicts: HashMap<NodeAtValue, Flow>,
+    reported: HashSet<NodeAtValue>,
 }
 
 impl Memo {
     /// Returns the cached verdict on `value`.
-    pub(super) fn verdict(&mut self, id: NodeId, value: &Value) -> Option<Flow> {
+    pub(super) fn cached_verdict(&mut self, id: NodeId, value: &Value) -> Option<Flow> {
         self.visits = self.visits.saturating_add(1);
-        if self.verdicts.is_empty() { None } else { self.verdicts.get(&meeting(id, value)).copied() }
+        if self.verdicts.is_empty() { None } else { self.verdicts.get(&memo_key(id, value)).copied() }
     }
 
     pub(super) fn set_verdict(&mut self, id: NodeId, value: &Value, verdict: Flow) {
-        if self.visits > PATIENCE {
-            self.verdicts.insert(meeting(id, value), verdict);
+        if self.visits > MEMO_AFTER_VISITS {
+            self.verdicts.insert(memo_key(id, value), verdict);
         }
     }
 
     /// Returns `true` if the violations of `value` have been reported.
     pub(super) fn is_reported(&mut self, id: NodeId, value: &Value) -> bool {
         self.visits = self.visits.saturating_add(1);
-        self.visits > PATIENCE && !self.reported.insert(meeting(id, value))
+        self.visits > MEMO_AFTER_VISITS && !self.reported.insert(memo_key(id, value))
     }
 }
 
-fn meeting(id: NodeId, value: &Value) -> Meeting {
+fn memo_key(id: NodeId, value: &Value) -> NodeAtValue {
     (id, std::ptr::from_ref(value).addr())
 }

@@ -9,7 +9,7 @@ use crate::nearest::closest;
 use super::{
     Plan,
     branches::Branches,
-    node::{Count, Node, NodeId, ObjectRules, Types},
+    node::{CountRange, Node, NodeId, ObjectRules, Types},
 };
 
 /// The maximum number of listed values or names; the rest is counted.
@@ -98,7 +98,7 @@ pub fn grouped(number: usize) -> String {
 }
 
 /// Describes the limit that `actual` violates.
-pub(super) fn bound(count: Count, actual: usize, one: &str, many: &str) -> String {
+pub(super) fn limit_message(count: CountRange, actual: usize, one: &str, many: &str) -> String {
     if actual < count.least {
         format!("at least {}", counted(count.least, one, many))
     } else {
@@ -116,36 +116,37 @@ pub fn one_of(values: &[Value], received: Option<&Value>) -> String {
 pub(super) fn one_of_or(values: &[Value], meant: Option<&str>) -> String {
     match values {
         [] => "no value at all".to_owned(),
-        [only] => shown(only),
+        [only] => permitted_value_text(only),
         _ => {
             let meant = meant.map(|meant| format!("; did you mean {}?", shown_text(meant)));
             let meant = meant.unwrap_or_default();
-            let list = listed(values.iter().map(shown), values.len(), meant.chars().count());
+            let list =
+                list_items(values.iter().map(permitted_value_text), values.len(), meant.chars().count());
             format!("one of {list}{meant}")
         }
     }
 }
 
 /// Formats a permitted value; a string is shown completely if there is room, since the model must repeat it.
-fn shown(value: &Value) -> String {
+fn permitted_value_text(value: &Value) -> String {
     value.as_str().map_or_else(|| received(value), shown_text)
 }
 
 fn shown_text(text: &str) -> String {
-    match beginning(text, LONGEST_NAME) {
+    match beginning(text, MAX_NAME_CHARS) {
         None => quoted(text),
         Some(_) => received(&Value::from(text)),
     }
 }
 
 /// The maximum length of a name that is shown completely, in characters.
-const LONGEST_NAME: usize = 120;
+const MAX_NAME_CHARS: usize = 120;
 
 /// The maximum length of a list including the text beside it, in characters.
 const LIST: usize = 150;
 
 /// Lists as many of the `count` items as fit beside `beside` characters, but at least one, and counts the others.
-fn listed(items: impl Iterator<Item = String>, count: usize, beside: usize) -> String {
+fn list_items(items: impl Iterator<Item = String>, count: usize, beside: usize) -> String {
     let mut text = String::new();
     let (mut length, mut shown) = (beside, 0);
     for item in items.take(LISTED) {
@@ -173,15 +174,15 @@ pub fn unknown(known: &[&str], is_present: impl Fn(&str) -> bool, name: &str) ->
     }
     // A property that is already present is not suggested.
     let meant = closest(name, known.iter().copied().filter(|it| !is_present(it)));
-    let meant = meant.map(|meant| format!(" did you mean {}?", named(meant))).unwrap_or_default();
+    let meant = meant.map(|meant| format!(" did you mean {}?", name_in_backticks(meant))).unwrap_or_default();
     let start = format!("a property that the schema knows;{meant} known: ");
-    let list = listed(known.iter().map(|it| named(it)), known.len(), start.chars().count());
+    let list = list_items(known.iter().map(|it| name_in_backticks(it)), known.len(), start.chars().count());
     format!("{start}{list}")
 }
 
 /// Formats the name of a property in backticks.
-fn named(name: &str) -> String {
-    match beginning(name, LONGEST_NAME) {
+fn name_in_backticks(name: &str) -> String {
+    match beginning(name, MAX_NAME_CHARS) {
         None => format!("`{name}`"),
         Some(start) => format!("`{start}…`"),
     }
@@ -189,9 +190,9 @@ fn named(name: &str) -> String {
 
 /// Describes a missing required property; `beside` is the property that requires it.
 pub fn missing(name: &str, beside: Option<&str>, kind: Option<&str>) -> String {
-    let mut text = format!("the property {}, which is required", named(name));
+    let mut text = format!("the property {}, which is required", name_in_backticks(name));
     if let Some(beside) = beside {
-        text.push_str(&format!(" beside {}", named(beside)));
+        text.push_str(&format!(" beside {}", name_in_backticks(beside)));
     }
     if let Some(kind) = kind {
         let bare = kind.strip_prefix("a ").or_else(|| kind.strip_prefix("an ")).unwrap_or(kind);
@@ -211,7 +212,7 @@ pub fn either(kinds: &[&str]) -> String {
 
 impl Types {
     /// Lists the types with articles.
-    pub(super) fn words(self) -> String {
+    pub(super) fn with_articles(self) -> String {
         let number = if self.contains(Self::FRACTION) {
             (Self::NUMBER, "a number")
         } else {
@@ -232,24 +233,24 @@ impl Types {
 
 impl Plan {
     /// Describes a missing required property; `beside` is the property that requires it.
-    pub(super) fn missing(&self, name: &str, beside: Option<&str>, node: Option<NodeId>) -> String {
-        let kind = node.map(|node| self.brief(node)).filter(|it| it != ANYTHING);
+    pub(super) fn missing_message(&self, name: &str, beside: Option<&str>, node: Option<NodeId>) -> String {
+        let kind = node.map(|node| self.node_summary(node)).filter(|it| it != ANYTHING);
         missing(name, beside, kind.as_deref())
     }
 
     /// Summarises the values that a node admits.
-    pub(super) fn brief(&self, id: NodeId) -> String {
+    pub(super) fn node_summary(&self, id: NodeId) -> String {
         self.brief_within(id, 3)
     }
 
     /// Lists the branches.
     pub(super) fn any_of(&self, branches: &Branches) -> String {
-        self.joined(branches, 2)
+        self.branches_summary(branches, 2)
     }
 
-    fn joined(&self, branches: &Branches, levels: usize) -> String {
+    fn branches_summary(&self, branches: &Branches, levels: usize) -> String {
         let mut words: Vec<_> =
-            branches.nodes().take(LISTED).map(|node| self.brief_within(node, levels)).collect();
+            branches.node_ids().take(LISTED).map(|node| self.brief_within(node, levels)).collect();
         words.dedup();
         if branches.list.len() > LISTED {
             words.push(format!("… ({} in all)", branches.list.len()));
@@ -266,7 +267,7 @@ impl Plan {
             return self.object_words(object);
         }
         if node.types != Types::ALL || levels == 0 {
-            return if node.types == Types::ALL { ANYTHING.to_owned() } else { node.types.words() };
+            return if node.types == Types::ALL { ANYTHING.to_owned() } else { node.types.with_articles() };
         }
         self.combined_words(node, levels - 1).unwrap_or_else(|| ANYTHING.to_owned())
     }
@@ -274,7 +275,7 @@ impl Plan {
     fn combined_words(&self, node: &Node, levels: usize) -> Option<String> {
         let combined = node.combined.as_deref()?;
         if let Some(branches) = combined.any.as_ref().or(combined.one.as_ref()) {
-            return Some(format!("any of: {}", self.joined(branches, levels)));
+            return Some(format!("any of: {}", self.branches_summary(branches, levels)));
         }
         combined.all.iter().map(|node| self.brief_within(*node, levels)).find(|it| it != ANYTHING)
     }
@@ -283,7 +284,7 @@ impl Plan {
     fn object_words(&self, object: &ObjectRules) -> String {
         let required = object.properties.iter().filter(|it| it.required).take(4).map(|it| {
             match it.node.and_then(|node| self.node(node).values.as_deref()) {
-                Some([only]) => format!("`{}` {}", it.name, shown(only)),
+                Some([only]) => format!("`{}` {}", it.name, permitted_value_text(only)),
                 _ => format!("`{}`", it.name),
             }
         });

@@ -47,19 +47,19 @@ pub(crate) use self::compile::Origin;
 use self::{
     check::Walk,
     node::{Node, NodeId},
-    normalize::{Removed, Settled},
+    normalize::{NormalizationEffects, RemovedProperties},
 };
 pub use self::{
     coerce::{Correction, CorrectionRule},
     problem::SchemaProblem,
 };
 pub use self::{
-    decode::{Checked, Object, Refusal},
-    read_arguments::Take,
+    decode::{Checked, DecodeError, Object},
+    read_arguments::DecodeFn,
 };
 
 /// The maximum nesting of a value.
-const DEEPEST: usize = 512;
+const MAX_VALUE_DEPTH: usize = 512;
 
 /// A compiled schema.
 #[derive(Debug)]
@@ -109,8 +109,11 @@ impl Plan {
     #[doc(hidden)]
     #[must_use]
     pub fn anything() -> &'static Self {
-        static ANYTHING: LazyLock<Plan> =
-            LazyLock::new(|| Plan { nodes: [Node::ANYTHING].into(), deepest: DEEPEST, has_aliases: false });
+        static ANYTHING: LazyLock<Plan> = LazyLock::new(|| Plan {
+            nodes: [Node::ANYTHING].into(),
+            deepest: MAX_VALUE_DEPTH,
+            has_aliases: false,
+        });
         &ANYTHING
     }
 
@@ -121,12 +124,12 @@ impl Plan {
 
     /// Returns the violations of `value` in document order; empty if and only if the value is valid.
     pub fn violations(&self, value: &Value) -> Violations {
-        self.findings(value).into()
+        self.find_violations(value).into()
     }
 
-    fn findings(&self, value: &Value) -> Findings {
+    fn find_violations(&self, value: &Value) -> Findings {
         if is_nested_within(value, self.deepest) {
-            return check::report(self, value);
+            return check::report_violations(self, value);
         }
         let expected = format!("a value that is nested at most {} levels deep", self.deepest);
         let mut findings = Findings::default();
@@ -138,32 +141,32 @@ impl Plan {
     ///
     /// `null` for a non-required property means absent unless the property's schema admits `null`. A float without a
     /// fraction becomes an integer if an integer is expected.
-    fn settle(&self, value: &mut Value) -> Settled {
+    fn normalize_value(&self, value: &mut Value) -> NormalizationEffects {
         if is_nested_within(value, self.deepest) {
-            normalize::settle(self, self.root(), value)
+            normalize::normalize_value(self, self.root_node(), value)
         } else {
-            Settled::default()
+            NormalizationEffects::default()
         }
     }
 
-    /// Normalises like [`settle`](Self::settle), and records the removed properties.
-    fn settle_recorded(&self, value: &mut Value) -> (Settled, Removed) {
+    /// Normalises like [`normalize_value`](Self::normalize_value), and records the removed properties.
+    fn normalize_recorded(&self, value: &mut Value) -> (NormalizationEffects, RemovedProperties) {
         if is_nested_within(value, self.deepest) {
-            normalize::settle_recorded(self, value)
+            normalize::normalize_recorded(self, value)
         } else {
             Default::default()
         }
     }
 
     /// Returns the aliases of all properties, each with its property.
-    fn aliases(&self) -> Vec<(&str, &str)> {
+    fn alias_pairs(&self) -> Vec<(&str, &str)> {
         let objects = self.nodes.iter().filter_map(|node| node.object.as_deref());
-        objects.flat_map(|object| object.properties.aliases()).collect()
+        objects.flat_map(|object| object.properties.alias_pairs()).collect()
     }
 
     /// Returns `true` if `value` may contain an alias or an ignored property.
     fn may_hide(&self, value: &Value) -> bool {
-        let names: HashSet<_> = self.aliases().into_iter().map(|(alias, _)| alias).collect();
+        let names: HashSet<_> = self.alias_pairs().into_iter().map(|(alias, _)| alias).collect();
         self.ignores_some() || (!names.is_empty() && has_one_of(value, &names))
     }
 
@@ -172,13 +175,13 @@ impl Plan {
         self.nodes.iter().any(|node| node.object.as_deref().is_some_and(|object| object.ignores))
     }
 
-    fn root(&self) -> &Node {
+    fn root_node(&self) -> &Node {
         self.node(NodeId::ROOT)
     }
 
     /// Returns the node `id` after following all references.
     #[inline]
-    fn resolve(&self, mut id: NodeId) -> (NodeId, &Node) {
+    fn resolve_node(&self, mut id: NodeId) -> (NodeId, &Node) {
         loop {
             let node = self.nodes.get(id.0 as usize).unwrap_or(&Node::NOTHING);
             match node.alias {
@@ -191,7 +194,7 @@ impl Plan {
 
     #[inline]
     fn node(&self, id: NodeId) -> &Node {
-        self.resolve(id).1
+        self.resolve_node(id).1
     }
 }
 

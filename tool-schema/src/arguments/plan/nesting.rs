@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The maximum number of schemas that apply to a value through each other, such as an `allOf` in an `anyOf`.
-const LONGEST: usize = 64;
+const MAX_CHAIN_NODES: usize = 64;
 
 impl Compiler<'_> {
     /// Returns the maximum number of nodes that apply to one value through each other.
@@ -22,34 +22,35 @@ impl Compiler<'_> {
         let mut longest = 1;
         for at in 0..self.nodes.len() {
             if let Ok(id) = u32::try_from(at) {
-                longest = longest.max(self.chain(NodeId(id), &mut path, &mut lengths));
+                longest = longest.max(self.chain_length(NodeId(id), &mut path, &mut lengths));
             }
         }
-        if longest > LONGEST && !self.has_mistake() {
-            let message = format!("more than {LONGEST} schemas apply to the same value one within the other");
-            self.problem(&Location::ROOT, message);
+        if longest > MAX_CHAIN_NODES && !self.has_mistake() {
+            let message =
+                format!("more than {MAX_CHAIN_NODES} schemas apply to the same value one within the other");
+            self.add_problem(&Location::ROOT, message);
         }
         longest
     }
 
-    fn chain(&mut self, id: NodeId, path: &mut Vec<NodeId>, lengths: &mut [Length]) -> usize {
+    fn chain_length(&mut self, id: NodeId, path: &mut Vec<NodeId>, lengths: &mut [Length]) -> usize {
         match lengths.get(id.0 as usize) {
             Some(Length::Known(length)) => return *length,
-            Some(Length::Unknown) if path.len() <= LONGEST => {}
-            Some(Length::Unknown) => return LONGEST + 1,
+            Some(Length::Unknown) if path.len() <= MAX_CHAIN_NODES => {}
+            Some(Length::Unknown) => return MAX_CHAIN_NODES + 1,
             Some(Length::Open) | None => {
                 self.report_loop(id, path);
                 return 0;
             }
         }
-        set(lengths, id, Length::Open);
+        set_length(lengths, id, Length::Open);
         path.push(id);
         let mut longest = 0;
-        for next in self.nodes.get(id.0 as usize).map(Node::beside).unwrap_or_default() {
-            longest = longest.max(self.chain(next, path, lengths));
+        for next in self.nodes.get(id.0 as usize).map(Node::same_value_nodes).unwrap_or_default() {
+            longest = longest.max(self.chain_length(next, path, lengths));
         }
         path.pop();
-        set(lengths, id, Length::Known(longest + 1));
+        set_length(lengths, id, Length::Known(longest + 1));
         longest + 1
     }
 
@@ -71,7 +72,7 @@ enum Length {
     Known(usize),
 }
 
-fn set(lengths: &mut [Length], id: NodeId, length: Length) {
+fn set_length(lengths: &mut [Length], id: NodeId, length: Length) {
     if let Some(slot) = lengths.get_mut(id.0 as usize) {
         *slot = length;
     }
@@ -79,11 +80,11 @@ fn set(lengths: &mut [Length], id: NodeId, length: Length) {
 
 impl Node {
     /// Returns the nodes that apply to the same value as this one.
-    fn beside(&self) -> Vec<NodeId> {
+    fn same_value_nodes(&self) -> Vec<NodeId> {
         let mut found: Vec<_> = self.alias.into_iter().collect();
         if let Some(combined) = &self.combined {
             found.extend(&combined.all);
-            found.extend(combined.any.iter().chain(&combined.one).flat_map(Branches::nodes));
+            found.extend(combined.any.iter().chain(&combined.one).flat_map(Branches::node_ids));
             found.extend(combined.not);
             if let Some(condition) = &combined.condition {
                 found.push(condition.test);

@@ -67,10 +67,10 @@ impl Node {
     pub(super) const NOTHING: Self = Self { types: Types::NONE, ..Self::ANYTHING };
 
     /// Computes the fields derived from all rules.
-    pub(super) fn complete(&mut self) {
+    pub(super) fn derive_fields(&mut self) {
         self.is_whole = self.needs_whole();
         if let Some(number) = &mut self.number {
-            (number.integers, number.floats) = (number.range(), number.float_range());
+            (number.integers, number.floats) = (number.integer_range(), number.float_range());
         }
     }
 
@@ -142,7 +142,7 @@ impl Types {
     pub(super) const ALL: Self = Self((1 << 7) - 1);
 
     /// Returns the types of the name `name`.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "null" => Self::NULL,
             "boolean" => Self::BOOLEAN,
@@ -156,7 +156,7 @@ impl Types {
     }
 
     /// Returns the type of `value`.
-    pub(super) fn of(value: &Value) -> Self {
+    pub(super) fn of_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
             Value::Bool(_) => Self::BOOLEAN,
@@ -199,7 +199,7 @@ pub(super) struct NumberRules {
 impl NumberRules {
     /// Returns the smallest and largest integer that these rules admit; `None` if there are other rules, or if the
     /// smallest exceeds 64 bits.
-    fn range(&self) -> Option<(i64, u64)> {
+    fn integer_range(&self) -> Option<(i64, u64)> {
         let integer = |limit: Option<Exact>, none: i128| match limit {
             None => Some(none),
             Some(Exact::Integer(limit)) => Some(limit),
@@ -228,7 +228,7 @@ impl NumberRules {
 /// Rules for strings.
 #[derive(Debug, Default)]
 pub(super) struct TextRules {
-    pub(super) length: Count,
+    pub(super) length: CountRange,
     pub(super) pattern: Option<Pattern>,
 }
 
@@ -238,8 +238,8 @@ pub(super) struct ListRules {
     /// `prefixItems`: the schemas of the first items.
     pub(super) prefix: Box<[NodeId]>,
     /// `items`: the schema of all further items.
-    pub(super) rest: Rest,
-    pub(super) length: Count,
+    pub(super) rest: AdditionalRule,
+    pub(super) length: CountRange,
     pub(super) unique: bool,
     pub(super) contains: Option<Contains>,
 }
@@ -248,7 +248,7 @@ pub(super) struct ListRules {
 #[derive(Debug)]
 pub(super) struct Contains {
     pub(super) node: NodeId,
-    pub(super) count: Count,
+    pub(super) count: CountRange,
 }
 
 /// Rules for objects.
@@ -259,14 +259,14 @@ pub(super) struct ObjectRules {
     /// `patternProperties`.
     pub(super) patterns: Box<[(Pattern, NodeId)]>,
     /// `additionalProperties`.
-    pub(super) rest: Rest,
+    pub(super) rest: AdditionalRule,
     /// `true` if the decoder ignores properties that the schema does not name.
     pub(super) ignores: bool,
     /// `propertyNames`.
     pub(super) names: Option<NodeId>,
-    pub(super) count: Count,
+    pub(super) count: CountRange,
     /// `dependentRequired`.
-    pub(super) required_beside: Box<[Beside]>,
+    pub(super) required_beside: Box<[DependentProperties]>,
     /// `dependentSchemas`: a property, and the schema of the object if it is present.
     pub(super) schemas_beside: Box<[(Box<str>, NodeId)]>,
 }
@@ -274,21 +274,21 @@ pub(super) struct ObjectRules {
 impl ObjectRules {
     /// Returns the property at `near` if its name can be recognised by its bytes.
     #[inline]
-    pub(super) fn expected(&self, near: usize) -> Option<&Property> {
-        if self.names.is_none() { self.properties.expected(near) } else { None }
+    pub(super) fn property_at(&self, near: usize) -> Option<&Property> {
+        if self.names.is_none() { self.properties.property_at(near) } else { None }
     }
 }
 
 /// A property, and those that it requires.
 #[derive(Debug)]
-pub(super) struct Beside {
+pub(super) struct DependentProperties {
     pub(super) name: Box<str>,
     pub(super) required: Box<[Box<str>]>,
 }
 
 /// The rule for properties or items without a rule of their own.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) enum Rest {
+pub(super) enum AdditionalRule {
     #[default]
     Anything,
     Nothing,
@@ -326,16 +326,16 @@ pub(super) struct Condition {
 
 /// A minimum and a maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Count {
+pub(super) struct CountRange {
     pub(super) least: usize,
     pub(super) most: usize,
 }
 
-impl Count {
+impl CountRange {
     pub(super) const ANY: Self = Self { least: 0, most: usize::MAX };
 }
 
-impl Default for Count {
+impl Default for CountRange {
     fn default() -> Self {
         Self::ANY
     }

@@ -7,10 +7,10 @@ use std::{cmp::Ordering, fmt};
 
 use serde_json::Number;
 
-use crate::arguments::json::{STAND_IN, STANDS_UP_TO, written};
+use crate::arguments::json::{FRACTION_SENTINEL, MAX_SENTINEL, integer_of_float};
 
 /// A float that does not equal an `i128` has a fraction or exceeds this.
-const LARGEST: f64 = (1_u128 << 126) as f64;
+const MAX_INTEGER_FLOAT: f64 = (1_u128 << 126) as f64;
 
 /// A number with exact comparison.
 #[derive(Debug, Clone, Copy)]
@@ -30,12 +30,12 @@ impl Exact {
         }
     }
 
-    /// Returns the end of the range of numbers that this one may [stand for](STAND_IN), which begins with itself; `None` if
+    /// Returns the end of the range of numbers that this one may [stand for](FRACTION_SENTINEL), which begins with itself; `None` if
     /// it stands for itself only. A limit applies to all of them.
     pub(super) fn stands_up_to(self) -> Option<Self> {
         match self {
-            Self::Float(float) if float == STAND_IN => Some(Self::Integer(STANDS_UP_TO)),
-            Self::Float(float) if float == -STAND_IN => Some(Self::Integer(-STANDS_UP_TO)),
+            Self::Float(float) if float == FRACTION_SENTINEL => Some(Self::Integer(MAX_SENTINEL)),
+            Self::Float(float) if float == -FRACTION_SENTINEL => Some(Self::Integer(-MAX_SENTINEL)),
             _ => None,
         }
     }
@@ -67,9 +67,9 @@ impl Exact {
 fn integer_and_float(integer: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         None
-    } else if float >= LARGEST {
+    } else if float >= MAX_INTEGER_FLOAT {
         Some(Ordering::Less)
-    } else if float <= -LARGEST {
+    } else if float <= -MAX_INTEGER_FLOAT {
         Some(Ordering::Greater)
     } else {
         // The float has a fraction here, so the two cannot be equal.
@@ -79,7 +79,7 @@ fn integer_and_float(integer: i128, float: f64) -> Option<Ordering> {
 
 impl From<f64> for Exact {
     fn from(float: f64) -> Self {
-        written(float).map_or(Self::Float(float), Self::Integer)
+        integer_of_float(float).map_or(Self::Float(float), Self::Integer)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use serde_json::Value;
 
 use super::{
-    equality::equal,
+    equality::json_equal,
     messages::{LISTED, one_of, one_of_or},
 };
 use crate::nearest::Names;
@@ -37,11 +37,11 @@ impl Values {
     }
 
     /// Returns `true` if `value` is permitted.
-    pub(super) fn admit(&self, value: &Value) -> bool {
+    pub(super) fn contain_value(&self, value: &Value) -> bool {
         match (&self.index, value) {
             (Some(index), Value::String(text)) => index.contains(&self.list, text),
             (Some(index), _) if index.only_texts => false,
-            _ => self.list.iter().any(|allowed| equal(allowed, value)),
+            _ => self.list.iter().any(|allowed| json_equal(allowed, value)),
         }
     }
 
@@ -55,7 +55,7 @@ impl Values {
     }
 
     /// Returns the message for the invalid `value`.
-    pub(super) fn expected(&self, value: &Value) -> String {
+    pub(super) fn expected_message(&self, value: &Value) -> String {
         match (&self.index, value) {
             (Some(index), Value::String(text)) => {
                 one_of_or(&self.list, index.names.closest(text, |at| text_at(&self.list, at)))

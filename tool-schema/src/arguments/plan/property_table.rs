@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::node::NodeId;
 
 /// Up to this number of names, a linear search is fastest.
-const FEW: usize = 12;
+const MAX_SCANNED_NAMES: usize = 12;
 
 /// The properties that a schema names, in order.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl Table {
             property.bit = 1 << at;
         }
         let mut by_name = Vec::new();
-        if properties.len() > FEW {
+        if properties.len() > MAX_SCANNED_NAMES {
             by_name.extend(0..properties.len());
             by_name.sort_by_key(|&at| properties.get(at).map(|it| &it.name));
         }
@@ -74,9 +74,9 @@ impl Table {
     }
 
     /// Renames aliases to their properties; if both are present, the alias stays and counts as unknown.
-    pub(super) fn rename(&self, map: &mut Map<String, Value>) -> bool {
+    pub(super) fn rename_aliases(&self, map: &mut Map<String, Value>) -> bool {
         let mut renamed: Vec<(&str, &str)> = Vec::new();
-        for (alias, name) in self.aliases() {
+        for (alias, name) in self.alias_pairs() {
             let is_there = map.contains_key(name) || renamed.iter().any(|(_, other)| *other == name);
             if !is_there && map.contains_key(alias) {
                 renamed.push((alias, name));
@@ -95,13 +95,13 @@ impl Table {
     }
 
     /// Returns the aliases, each with its property.
-    pub(super) fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn alias_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.aliases.iter().map(|(alias, name)| (&**alias, &**name))
     }
 
     /// Returns the property of the alias `name`.
     pub(super) fn named_otherwise(&self, name: &str) -> Option<&str> {
-        self.aliases().find(|(alias, _)| *alias == name).map(|(_, name)| name)
+        self.alias_pairs().find(|(alias, _)| *alias == name).map(|(_, name)| name)
     }
 
     /// Iterates over all properties.
@@ -111,12 +111,12 @@ impl Table {
 
     /// Returns the property at `near` if its name has no JSON escapes.
     #[inline]
-    pub(super) fn expected(&self, near: usize) -> Option<&Property> {
+    pub(super) fn property_at(&self, near: usize) -> Option<&Property> {
         if self.plain { self.properties.get(near) } else { None }
     }
 
     /// Returns the number of required properties.
-    pub(super) const fn required(&self) -> usize {
+    pub(super) const fn required_count(&self) -> usize {
         self.required
     }
 
@@ -133,7 +133,7 @@ impl Table {
     }
 
     /// Returns the names in `properties`.
-    pub(super) fn known(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn known_names(&self) -> impl Iterator<Item = &str> {
         self.iter().filter(|it| it.node.is_some()).map(|it| &*it.name)
     }
 

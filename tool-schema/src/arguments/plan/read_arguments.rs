@@ -5,37 +5,37 @@ use serde_json::Value;
 
 use super::{
     Correction, Plan,
-    decode::{Checked, Refusal, Source, Why},
+    decode::{Checked, DecodeError, DecodeErrorKind, Source},
     messages::received,
-    normalize::{self, Removed},
+    normalize::{self, RemovedProperties},
 };
 use crate::{
     Arguments, Violation, Violations,
     arguments::{
         ArgumentError,
-        canonical::spelled,
+        canonical::canonical_text,
         document::Document,
-        json::{DEEPEST, Fault},
+        json::{Fault, MAX_DEPTH},
         number_spelling::spell_corrections,
-        rewrite::rewritten,
+        rewrite::rewrite_text,
     },
 };
 
 /// The result of reading a text by a plan.
 #[derive(Debug)]
-enum Fit {
+enum Validation {
     /// Valid as it is.
-    AsItIs,
+    Valid,
     /// Valid after rewriting as this text, which is equivalent apart from the corrections.
-    As(String, Vec<Correction>),
+    Corrected(String, Vec<Correction>),
     /// Invalid, with the violations.
-    Not(Violations),
+    Invalid(Violations),
 }
 
 /// Decodes a value from a text; may be called again with another text of the same value.
-pub trait Take: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal> {}
+pub trait DecodeFn: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), DecodeError> {}
 
-impl<F: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), Refusal>> Take for F {}
+impl<F: for<'c, 't, 'p> FnMut(Checked<'c, 't, 'p>, &'t str) -> Result<(), DecodeError>> DecodeFn for F {}
 
 impl Plan {
     /// Validates `arguments` and decodes them as a `T` in the same pass.
@@ -85,10 +85,10 @@ impl Plan {
     /// Returns an error with all violations.
     #[doc(hidden)]
     #[inline]
-    pub fn read(&self, arguments: &mut Arguments<'_>, mut take: impl Take) -> Result<(), ArgumentError> {
-        match self.attempt(arguments.as_str(), &mut take) {
+    pub fn read(&self, arguments: &mut Arguments<'_>, mut take: impl DecodeFn) -> Result<(), ArgumentError> {
+        match self.try_decode(arguments.as_str(), &mut take) {
             Ok(()) => Ok(()),
-            Err(refusal) => self.read_again(arguments, refusal, &mut take),
+            Err(refusal) => self.read_corrected(arguments, refusal, &mut take),
         }
     }
 
@@ -98,13 +98,13 @@ impl Plan {
     ///
     /// Returns an error with all violations.
     pub fn fit<'a>(&self, arguments: Arguments<'a>) -> Result<Arguments<'a>, ArgumentError> {
-        if self.holds(arguments.as_str()) {
+        if self.is_in_normal_form(arguments.as_str()) {
             return Ok(arguments);
         }
-        match self.fit_of(arguments.as_str(), arguments.lenient)? {
-            Fit::AsItIs => Ok(arguments),
-            Fit::As(text, corrections) => Ok(arguments.corrected(text, corrections)),
-            Fit::Not(violations) => Err(ArgumentError::new(violations, arguments.as_str())),
+        match self.validate_text(arguments.as_str(), arguments.lenient)? {
+            Validation::Valid => Ok(arguments),
+            Validation::Corrected(text, corrections) => Ok(arguments.corrected(text, corrections)),
+            Validation::Invalid(violations) => Err(ArgumentError::new(violations, arguments.as_str())),
         }
     }
 
@@ -120,12 +120,12 @@ impl Plan {
         let text = arguments.as_str();
         let document = Document::read(text).map_err(|_| ArgumentError::not_json(text))?;
         let mut value = document.value;
-        let settled = normalize::canonical(self, &mut value);
-        if settled.is_unclear || (settled.is_spent && self.may_hide(&value)) {
-            return Err(ArgumentError::new(unclear(), text));
+        let settled = normalize::make_canonical(self, &mut value);
+        if settled.is_unclear || (settled.is_exhausted && self.may_hide(&value)) {
+            return Err(ArgumentError::new(unclear_violation(), text));
         }
-        let settled = rewritten(text, &value, &self.aliases());
-        let spelled = spelled(&settled).ok_or_else(|| ArgumentError::not_json(text))?;
+        let settled = rewrite_text(text, &value, &self.alias_pairs());
+        let spelled = canonical_text(&settled).ok_or_else(|| ArgumentError::not_json(text))?;
         if *spelled == *text {
             return Ok(arguments);
         }
@@ -134,29 +134,29 @@ impl Plan {
     }
 
     #[inline]
-    fn attempt(&self, text: &str, take: &mut (impl Take + ?Sized)) -> Result<(), Refusal> {
+    fn try_decode(&self, text: &str, take: &mut (impl DecodeFn + ?Sized)) -> Result<(), DecodeError> {
         let mut source = Source::new(text, self);
-        take(source.value(), text)?;
-        source.end()
+        take(source.root_value(), text)?;
+        source.expect_end()
     }
 
     #[cold]
-    fn read_again(
+    fn read_corrected(
         &self,
         arguments: &mut Arguments<'_>,
-        refusal: Refusal,
-        take: &mut dyn Take,
+        refusal: DecodeError,
+        take: &mut dyn DecodeFn,
     ) -> Result<(), ArgumentError> {
         let text = arguments.as_str();
-        if !matches!(refusal.why(), Why::Syntax | Why::TooDeep)
-            && let Some(violations) = self.survey(text, arguments.lenient)
+        if !matches!(refusal.kind(), DecodeErrorKind::Syntax | DecodeErrorKind::TooDeep)
+            && let Some(violations) = self.report_from_text(text, arguments.lenient)
         {
             return Err(ArgumentError::new(violations, text));
         }
-        let refusal = match self.fit_of(text, arguments.lenient)? {
-            Fit::Not(violations) => return Err(ArgumentError::new(violations, text)),
-            Fit::AsItIs => refusal,
-            Fit::As(fitting, corrections) => match self.attempt(&fitting, take) {
+        let refusal = match self.validate_text(text, arguments.lenient)? {
+            Validation::Invalid(violations) => return Err(ArgumentError::new(violations, text)),
+            Validation::Valid => refusal,
+            Validation::Corrected(fitting, corrections) => match self.try_decode(&fitting, take) {
                 Ok(()) => {
                     let came = std::mem::replace(arguments, Arguments::EMPTY);
                     *arguments = came.corrected(fitting, corrections);
@@ -164,84 +164,91 @@ impl Plan {
                 }
                 Err(refusal) if corrections.is_empty() => refusal,
                 // Report the text as received.
-                Err(refusal) => match self.fit_of(text, false)? {
-                    Fit::Not(violations) => {
-                        let violations = beside(violations, text, &fitting, &refusal);
+                Err(refusal) => match self.validate_text(text, false)? {
+                    Validation::Invalid(violations) => {
+                        let violations = with_decode_violation(violations, text, &fitting, &refusal);
                         return Err(ArgumentError::new(violations, text));
                     }
-                    Fit::AsItIs | Fit::As(..) => refusal,
+                    Validation::Valid | Validation::Corrected(..) => refusal,
                 },
             },
         };
-        Err(ArgumentError::new(unreadable(text, &refusal), text))
+        Err(ArgumentError::new(unreadable_violation(text, &refusal), text))
     }
 
     /// Returns `true` if `text` is valid and in its normal form; if `false`, it may be so nevertheless.
-    pub(super) fn holds(&self, text: &str) -> bool {
+    pub(super) fn is_in_normal_form(&self, text: &str) -> bool {
         // Otherwise, a value may be too deep for the other walks.
-        let is_bounded = self.deepest >= DEEPEST as usize;
-        is_bounded && !self.has_aliases && !has_other_spelling(text) && self.reads(text)
+        let is_bounded = self.deepest >= MAX_DEPTH as usize;
+        is_bounded && !self.has_aliases && !has_other_spelling(text) && self.is_readable(text)
     }
 
     /// Returns `true` if the decoder of a tool reads `text`, apart from the types of its values.
-    pub(super) fn reads(&self, text: &str) -> bool {
+    pub(super) fn is_readable(&self, text: &str) -> bool {
         let mut source = Source::new(text, self);
-        source.skip(self.root()) && source.end().is_ok()
+        source.skip_valid(self.root_node()) && source.expect_end().is_ok()
     }
 
-    fn fit_of(&self, text: &str, is_lenient: bool) -> Result<Fit, ArgumentError> {
+    fn validate_text(&self, text: &str, is_lenient: bool) -> Result<Validation, ArgumentError> {
         let mut document = match Document::read(text) {
             Ok(document) => document,
             Err(Fault::Syntax) => return Err(ArgumentError::not_json(text)),
             Err(Fault::TooDeep) => {
-                let expected = format!("a value that is nested at most {DEEPEST} levels deep");
-                return Ok(Fit::Not(Violation::new("", expected, "one that is nested more deeply").into()));
+                let expected = format!("a value that is nested at most {MAX_DEPTH} levels deep");
+                return Ok(Validation::Invalid(
+                    Violation::new("", expected, "one that is nested more deeply").into(),
+                ));
             }
         };
-        let rewritten = |value: &Value| rewritten(text, value, &self.aliases());
+        let rewritten = |value: &Value| rewrite_text(text, value, &self.alias_pairs());
         // Reports name numbers and properties by their location in the text.
         let (settled, removed) = if document.is_odd() || !document.moved.is_empty() {
-            self.settle_recorded(&mut document.value)
+            self.normalize_recorded(&mut document.value)
         } else {
-            (self.settle(&mut document.value), Removed::default())
+            (self.normalize_value(&mut document.value), RemovedProperties::default())
         };
         let changed = settled.changed || document.is_rewritten;
         if !document.is_odd() && self.admits(&document.value) {
             if settled.is_unclear {
-                return Ok(Fit::Not(unclear().into()));
+                return Ok(Validation::Invalid(unclear_violation().into()));
             }
             if !changed {
-                return Ok(Fit::AsItIs);
+                return Ok(Validation::Valid);
             }
             let text = rewritten(&document.value);
-            let is_normal = !settled.is_spent || self.reads(&text);
-            return Ok(if is_normal { Fit::As(text, Vec::new()) } else { Fit::Not(unclear().into()) });
+            let is_normal = !settled.is_exhausted || self.is_readable(&text);
+            return Ok(if is_normal {
+                Validation::Corrected(text, Vec::new())
+            } else {
+                Validation::Invalid(unclear_violation().into())
+            });
         }
         if is_lenient {
-            let (changed, mut corrections) = self.correct(&mut document);
+            let (changed, mut corrections) = self.correct_document(&mut document);
             if !corrections.is_empty() && self.admits(&document.value) {
                 let received_text = text;
                 let text = rewritten(&document.value);
                 // With too many choices within choices, it is not in the normal form, which the tool expects.
-                if self.reads(&text) {
+                if self.is_readable(&text) {
                     spell_corrections(&mut corrections, received_text);
-                    return Ok(Fit::As(text, corrections));
+                    return Ok(Validation::Corrected(text, corrections));
                 }
             }
             if changed {
                 // Report the text as received.
-                return self.fit_of(text, false);
+                return self.validate_text(text, false);
             }
         }
-        let findings = self.findings(&document.value).moved(|order| removed.origin(order));
+        let findings =
+            self.find_violations(&document.value).with_locations(|order| removed.restore_order(order));
         let findings = findings.with_written(&document.moved);
         let findings = findings.with_too_large(&document.too_large);
-        Ok(Fit::Not(findings.with_repeated(&document.repeated).into()))
+        Ok(Validation::Invalid(findings.with_repeated(&document.repeated).into()))
     }
 }
 
 /// Returns the violation of arguments whose normal form is not known: trying all choices within choices would take too long.
-fn unclear() -> Violation {
+fn unclear_violation() -> Violation {
     let expected = "arguments of which it can be told what they mean";
     Violation::new("", expected, "too many choices within choices")
 }
@@ -263,28 +270,35 @@ fn has_other_spelling(text: &str) -> bool {
 /// value is not the remaining mistake.
 ///
 /// For a violation inside a string that was parsed as JSON, the string is reported.
-fn beside(violations: Violations, text: &str, read: &str, refusal: &Refusal) -> Violations {
-    if !matches!(refusal.why(), Why::Undecodable(_)) {
+fn with_decode_violation(
+    violations: Violations,
+    text: &str,
+    read: &str,
+    refusal: &DecodeError,
+) -> Violations {
+    if !matches!(refusal.kind(), DecodeErrorKind::Undecodable(_)) {
         return violations;
     }
     let came = Document::read(text).map(|document| document.value).unwrap_or_default();
-    let mut only = unreadable(read, refusal);
+    let mut only = unreadable_violation(read, refusal);
     while came.pointer(&only.pointer).is_none()
         && let Some(end) = only.pointer.rfind('/')
     {
         only.pointer.truncate(end);
         only.received = came.pointer(&only.pointer).map(received).unwrap_or_default();
     }
-    violations.after(only)
+    violations.with_first(only)
 }
 
 /// Returns the violation for a value that the plan admits and the type rejects; the type's own message is the only
 /// explanation.
-fn unreadable(text: &str, refusal: &Refusal) -> Violation {
+fn unreadable_violation(text: &str, refusal: &DecodeError) -> Violation {
     let pointer = refusal.pointer();
-    let expected = match refusal.why() {
-        Why::Undecodable(message) => format!("something that can be read ({message})"),
-        Why::Refused | Why::Syntax | Why::TooDeep => "something that can be read".to_owned(),
+    let expected = match refusal.kind() {
+        DecodeErrorKind::Undecodable(message) => format!("something that can be read ({message})"),
+        DecodeErrorKind::Refused | DecodeErrorKind::Syntax | DecodeErrorKind::TooDeep => {
+            "something that can be read".to_owned()
+        }
     };
     let value = Document::read(text).ok().and_then(|document| document.value.pointer(&pointer).map(received));
     Violation::new(pointer, expected, value.unwrap_or_else(|| "nothing".to_owned()))

@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::{
-    DEEPEST, Plan, SchemaProblem,
-    compile::{Compiler, combined, uncovered},
+    MAX_VALUE_DEPTH, Plan, SchemaProblem,
+    compile::{Compiler, combined_rules, uncovered_message},
     draft::Draft,
     location::Location,
     messages::quoted,
-    node::{Node, NodeId, Rest},
-    uri::resolve,
+    node::{AdditionalRule, Node, NodeId},
+    uri::resolve_reference,
 };
 use crate::schema::percent_decoded;
 
@@ -67,7 +67,7 @@ impl Reference<'_> {
 
 impl<'s> Resource<'s> {
     pub(super) fn root(schema: &'s Value) -> Self {
-        Self { uri: String::new(), root: schema, place: String::new(), draft: Draft::Own }
+        Self { uri: String::new(), root: schema, place: String::new(), draft: Draft::Draft2020 }
     }
 }
 
@@ -80,7 +80,7 @@ struct Target<'s> {
 
 impl<'s> Compiler<'s> {
     /// Reads `$schema`, `$id` and the anchors of a schema before its other keywords.
-    pub(super) fn identify(
+    pub(super) fn read_identifiers(
         &mut self,
         schema: &'s Value,
         keywords: &'s Map<String, Value>,
@@ -92,24 +92,24 @@ impl<'s> Compiler<'s> {
         }
         let draft = keywords.get("$schema").map(|value| self.draft_of(value, at));
         if let Some(id) = keywords.get("$id")
-            && (draft != Some(Draft::Other) || !std::ptr::eq(schema, self.root))
+            && (draft != Some(Draft::Unsupported) || !std::ptr::eq(schema, self.root))
         {
             self.open_resource(id, schema, at);
         }
         if let (Some(draft), Some(resource)) = (draft, self.resources.get_mut(self.resource)) {
             if std::ptr::eq(resource.root, schema) {
                 resource.draft = draft;
-            } else if resource.draft != draft && draft != Draft::Other {
-                self.uncovered("`$schema` within a schema of another draft", at);
+            } else if resource.draft != draft && draft != Draft::Unsupported {
+                self.add_uncovered("`$schema` within a schema of another draft", at);
             }
         }
-        if self.draft() == Draft::Other {
+        if self.draft() == Draft::Unsupported {
             return;
         }
         for key in ["$anchor", "$dynamicAnchor"] {
             let Some(value) = keywords.get(key) else { continue };
             let Some(name) = value.as_str() else {
-                self.refuse(key, value, "a name", at);
+                self.add_malformed(key, value, "a name", at);
                 continue;
             };
             let (resource, is_dynamic) = (self.resource, key == "$dynamicAnchor");
@@ -124,12 +124,12 @@ impl<'s> Compiler<'s> {
     }
 
     fn open_resource(&mut self, id: &'s Value, schema: &'s Value, at: &Location<'_>) {
-        let Some(id) = id.as_str() else { return self.refuse("$id", id, "a URI", at) };
+        let Some(id) = id.as_str() else { return self.add_malformed("$id", id, "a URI", at) };
         let id = id.strip_suffix('#').unwrap_or(id);
         if id.contains('#') {
-            return self.uncovered(&format!("`$id` {} with a fragment", quoted(id)), at);
+            return self.add_uncovered(&format!("`$id` {} with a fragment", quoted(id)), at);
         }
-        let uri = resolve(self.base(), id);
+        let uri = resolve_reference(self.base_uri(), id);
         if std::ptr::eq(schema, self.root) {
             self.resources = vec![Resource { uri, ..Resource::root(schema) }];
             return;
@@ -144,22 +144,22 @@ impl<'s> Compiler<'s> {
 
     /// Returns the draft of the current resource.
     pub(super) fn draft(&self) -> Draft {
-        self.resources.get(self.resource).map_or(Draft::Own, |it| it.draft)
+        self.resources.get(self.resource).map_or(Draft::Draft2020, |it| it.draft)
     }
 
     /// Returns the URI of the current resource.
-    fn base(&self) -> &str {
+    fn base_uri(&self) -> &str {
         self.resources.get(self.resource).map_or("", |it| &it.uri)
     }
 
     /// Reads a `$ref` or a `$dynamicRef`.
-    pub(super) fn reference(&mut self, from: NodeId, key: &'s str, value: &'s Value, at: &Location<'_>) {
+    pub(super) fn read_reference(&mut self, from: NodeId, key: &'s str, value: &'s Value, at: &Location<'_>) {
         match value.as_str() {
             Some(text) => {
                 let (place, resource) = (at.pointer(), self.resource);
                 self.references.push(Reference { from, key, text, place, resource });
             }
-            None => self.refuse(key, value, "a reference", at),
+            None => self.add_malformed(key, value, "a reference", at),
         }
     }
 
@@ -177,11 +177,14 @@ impl<'s> Compiler<'s> {
             return Err(self.problems);
         }
         for node in &mut self.nodes {
-            node.complete();
+            node.derive_fields();
         }
-        let mut plan =
-            Plan { nodes: self.nodes.into(), deepest: DEEPEST.min(CALLS / chain), has_aliases: false };
-        plan.has_aliases = !plan.aliases().is_empty();
+        let mut plan = Plan {
+            nodes: self.nodes.into(),
+            deepest: MAX_VALUE_DEPTH.min(CALLS / chain),
+            has_aliases: false,
+        };
+        plan.has_aliases = !plan.alias_pairs().is_empty();
         plan.find_tags();
         Ok(plan)
     }
@@ -195,7 +198,7 @@ impl<'s> Compiler<'s> {
         let mut next = 0;
         while let Some(reference) = self.references.get(next).cloned() {
             next += 1;
-            let target = match self.target(&reference) {
+            let target = match self.find_target(&reference) {
                 Ok(target) => target,
                 Err(problem) => {
                     self.problems.push(problem);
@@ -210,14 +213,14 @@ impl<'s> Compiler<'s> {
                 Some(&id) => id,
                 None => {
                     self.resource = target.resource;
-                    self.node(target.schema, &Location::at(&target.place))
+                    self.compile_node(target.schema, &Location::at(&target.place))
                 }
             };
-            self.link(reference.from, id);
+            self.link_nodes(reference.from, id);
         }
     }
 
-    fn link(&mut self, from: NodeId, to: NodeId) {
+    fn link_nodes(&mut self, from: NodeId, to: NodeId) {
         if let Some(node) = self.nodes.get_mut(to.0 as usize) {
             node.shared = true;
         }
@@ -226,12 +229,12 @@ impl<'s> Compiler<'s> {
             node.alias = Some(to);
         } else {
             let earlier = node.alias.take();
-            let all = &mut combined(node).all;
+            let all = &mut combined_rules(node).all;
             *all = std::mem::take(all).into_iter().chain(earlier).chain([to]).collect();
         }
     }
 
-    fn target(&self, reference: &Reference<'s>) -> Result<Target<'s>, SchemaProblem> {
+    fn find_target(&self, reference: &Reference<'s>) -> Result<Target<'s>, SchemaProblem> {
         let shown = format!("`{}` to {}", reference.key, quoted(reference.text));
         let problem = |message, uncovered| {
             let (pointer, keyword) = (reference.place.clone(), Some(reference.key.into()));
@@ -242,11 +245,11 @@ impl<'s> Compiler<'s> {
             "" => reference.resource,
             _ => {
                 let base = self.resources.get(reference.resource).map_or("", |it| &it.uri);
-                let uri = resolve(base, uri);
+                let uri = resolve_reference(base, uri);
                 let at = self.resources.iter().position(|it| it.uri == uri);
                 at.ok_or_else(|| {
                     if uri.contains("://json-schema.org/") || has_id(self.root, base, &uri) {
-                        return problem(uncovered(&shown), true);
+                        return problem(uncovered_message(&shown), true);
                     }
                     problem(format!("{shown} leaves the schema; nothing is fetched"), false)
                 })?
@@ -260,10 +263,13 @@ impl<'s> Compiler<'s> {
         } else {
             let anchor = self.anchors.iter().find(|it| it.resource == at && it.name == fragment);
             if reference.key == "$dynamicRef" && anchor.is_some_and(|it| self.is_ambiguous(it)) {
-                return Err(problem(uncovered(&format!("{shown}, of which there are several,")), true));
+                return Err(problem(
+                    uncovered_message(&format!("{shown}, of which there are several,")),
+                    true,
+                ));
             }
             if anchor.is_none() && has_anchor(self.root, &fragment) {
-                return Err(problem(uncovered(&shown), true));
+                return Err(problem(uncovered_message(&shown), true));
             }
             anchor.map(|it| (it.schema, it.place.clone()))
         };
@@ -288,7 +294,7 @@ impl<'s> Compiler<'s> {
     /// `"additionalProperties": true` and `"items": true` are not rules, but count as evaluating all properties or
     /// items for `unevaluated..`.
     fn mark_what_admits_the_rest(&mut self) {
-        let anything = Rest::Schema(NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
+        let anything = AdditionalRule::Schema(NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)));
         for (node, source) in self.nodes.iter_mut().zip(&self.sources) {
             let admits = |key: &str| source.get(key) == Some(&Value::Bool(true));
             if let Some(rules) = node.object.as_deref_mut().filter(|_| admits("additionalProperties")) {
@@ -321,7 +327,7 @@ fn has_id(schema: &Value, base: &str, uri: &str) -> bool {
         Value::Array(items) => items.iter().any(|item| has_id(item, base, uri)),
         Value::Object(map) => {
             let id = map.get("$id").and_then(Value::as_str);
-            id.is_some_and(|id| resolve(base, id) == uri)
+            id.is_some_and(|id| resolve_reference(base, id) == uri)
                 || map.values().any(|value| has_id(value, base, uri))
         }
         _ => false,

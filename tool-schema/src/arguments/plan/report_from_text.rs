@@ -15,33 +15,33 @@ use super::{
     decode::Source,
     location::Location,
     messages::unknown,
-    node::{ListRules, Node, ObjectRules, Rest, Types},
-    normalize::settle,
+    node::{AdditionalRule, ListRules, Node, ObjectRules, Types},
+    normalize::normalize_value,
     property_table::Property,
 };
 use crate::{
     Violations,
-    arguments::{document::Document, json::DEEPEST},
+    arguments::{document::Document, json::MAX_DEPTH},
 };
 
 impl Plan {
     /// Returns the violations of `text`; `None` if this walk does not find all of them, or if there may be none.
-    pub(super) fn survey(&self, text: &str, is_lenient: bool) -> Option<Violations> {
+    pub(super) fn report_from_text(&self, text: &str, is_lenient: bool) -> Option<Violations> {
         // Otherwise, a value may be too deep for the other walks.
-        if self.deepest < DEEPEST as usize {
+        if self.deepest < MAX_DEPTH as usize {
             return None;
         }
         let source = Source::new(text, self);
         let (report, is_final) = (Report::default(), !is_lenient);
-        let mut survey = Survey { plan: self, text, source, report, is_final, parts: 0 };
-        survey.value(self.root(), &Location::ROOT)?;
-        survey.source.end().ok()?;
-        let Survey { report, is_final, .. } = survey;
-        (is_final && report.total() > 0).then(|| report.into_violations())
+        let mut survey = TextReport { plan: self, text, source, report, is_final, parts: 0 };
+        survey.report_value(self.root_node(), &Location::ROOT)?;
+        survey.source.expect_end().ok()?;
+        let TextReport { report, is_final, .. } = survey;
+        (is_final && report.violation_count() > 0).then(|| report.into_violations())
     }
 }
 
-struct Survey<'t, 'p> {
+struct TextReport<'t, 'p> {
     plan: &'p Plan,
     text: &'t str,
     source: Source<'t, 'p>,
@@ -53,104 +53,104 @@ struct Survey<'t, 'p> {
 }
 
 /// The maximum number of parts that are read as values.
-const PARTS: usize = 32;
+const MAX_PARTS: usize = 32;
 
 /// A walk that gives up returns `None`.
-impl<'t, 'p> Survey<'t, 'p> {
-    fn value(&mut self, node: &'p Node, at: &Location<'_>) -> Option<()> {
+impl<'t, 'p> TextReport<'t, 'p> {
+    fn report_value(&mut self, node: &'p Node, at: &Location<'_>) -> Option<()> {
         match self.source.reader.peek()? {
-            _ if node.is_whole => self.part(node, false, at),
+            _ if node.is_whole => self.report_part(node, false, at),
             b'{' if node.types.contains(Types::OBJECT) => match node.object.as_deref() {
-                Some(rules) if rules.are_simple() => self.object(rules, at),
-                _ => self.part(node, false, at),
+                Some(rules) if rules.are_simple() => self.report_object(rules, at),
+                _ => self.report_part(node, false, at),
             },
             b'[' if node.types.contains(Types::ARRAY) => match node.list.as_deref() {
-                Some(rules) => self.list(rules, at),
-                None => self.part(node, false, at),
+                Some(rules) => self.report_list(rules, at),
+                None => self.report_part(node, false, at),
             },
             b'"' if self.source.skip_text(node) => Some(()),
-            _ => self.part(node, true, at),
+            _ => self.report_part(node, true, at),
         }
     }
 
     /// Skips the next value if `node` admits it; otherwise reports it. Only the value itself can violate the node if
     /// `is_own`, and otherwise also its parts.
-    fn part(&mut self, node: &'p Node, is_own: bool, at: &Location<'_>) -> Option<()> {
-        if self.source.skip(node) {
+    fn report_part(&mut self, node: &'p Node, is_own: bool, at: &Location<'_>) -> Option<()> {
+        if self.source.skip_valid(node) {
             return Some(());
         }
-        let mut document = self.document(at)?;
+        let mut document = self.read_document(at)?;
         if document.is_odd() || !document.moved.is_empty() {
             return None;
         }
-        settle(self.plan, node, &mut document.value);
-        let before = self.report.total();
+        normalize_value(self.plan, node, &mut document.value);
+        let before = self.report.violation_count();
         report_part(self.plan, node, &document.value, at, &mut self.report);
-        if self.report.total() > before && is_own && !self.is_final {
+        if self.report.violation_count() > before && is_own && !self.is_final {
             self.is_final = !self.plan.may_correct(node, &mut document, at);
         }
         self.has_room()
     }
 
-    /// Reads the next value; gives up after [`PARTS`] values.
-    fn document(&mut self, at: &Location<'_>) -> Option<Document<'t>> {
+    /// Reads the next value; gives up after [`MAX_PARTS`] values.
+    fn read_document(&mut self, at: &Location<'_>) -> Option<Document<'t>> {
         self.parts += 1;
-        if self.parts > PARTS {
+        if self.parts > MAX_PARTS {
             return None;
         }
         Document::next(&mut self.source.reader, self.text, at).ok()
     }
 
-    fn list(&mut self, rules: &'p ListRules, at: &Location<'_>) -> Option<()> {
-        self.source.reader.open().ok()?;
+    fn report_list(&mut self, rules: &'p ListRules, at: &Location<'_>) -> Option<()> {
+        self.source.reader.open_container().ok()?;
         let mut count = 0;
         while self.source.reader.next_item(count == 0, b']').ok()? {
             let node = match (rules.prefix.get(count).copied(), rules.rest) {
-                (Some(node), _) | (None, Rest::Schema(node)) => self.plan.node(node),
-                (None, Rest::Anything) => &Node::ANYTHING,
-                (None, Rest::Nothing) => return None,
+                (Some(node), _) | (None, AdditionalRule::Schema(node)) => self.plan.node(node),
+                (None, AdditionalRule::Anything) => &Node::ANYTHING,
+                (None, AdditionalRule::Nothing) => return None,
             };
-            self.value(node, &at.item(count))?;
+            self.report_value(node, &at.item(count))?;
             count += 1;
         }
         (rules.length.least..=rules.length.most).contains(&count).then_some(())
     }
 
-    fn object(&mut self, rules: &'p ObjectRules, at: &Location<'_>) -> Option<()> {
-        let mut names = Names::default();
-        self.source.reader.open().ok()?;
+    fn report_object(&mut self, rules: &'p ObjectRules, at: &Location<'_>) -> Option<()> {
+        let mut names = SeenNames::default();
+        self.source.reader.open_container().ok()?;
         let mut is_first = true;
         while self.source.reader.next_property(is_first).ok()? {
             is_first = false;
-            let expected = rules.properties.expected(names.near);
+            let expected = rules.properties.property_at(names.near);
             match expected.filter(|it| self.source.reader.take_all(&it.written)) {
                 Some(property) => {
                     names.near += 1;
-                    self.property(rules, property, &mut names, at)?;
+                    self.report_property(rules, property, &mut names, at)?;
                 }
                 None => {
                     let name = self.source.reader.name().ok()?;
                     match rules.properties.get_near(&name, &mut names.near) {
-                        Some(property) => self.property(rules, property, &mut names, at)?,
-                        None => self.other(rules, name, &mut names, at)?,
+                        Some(property) => self.report_property(rules, property, &mut names, at)?,
+                        None => self.report_additional(rules, name, &mut names, at)?,
                     }
                 }
             }
         }
-        self.names(rules, names, at)
+        self.report_names(rules, names, at)
     }
 
     /// Reads the value of a property that the plan names.
-    fn property(
+    fn report_property(
         &mut self,
         rules: &'p ObjectRules,
         property: &'p Property,
-        names: &mut Names<'t>,
+        names: &mut SeenNames<'t>,
         at: &Location<'_>,
     ) -> Option<()> {
         let node = match (property.node, rules.rest) {
             (Some(node), _) => self.plan.node(node),
-            (None, Rest::Anything) => &Node::ANYTHING,
+            (None, AdditionalRule::Anything) => &Node::ANYTHING,
             (None, _) => return None,
         };
         if names.known & property.bit != 0 {
@@ -158,20 +158,20 @@ impl<'t, 'p> Survey<'t, 'p> {
         }
         names.known |= property.bit;
         let is_null = !property.required && self.source.reader.peek() == Some(b'n');
-        if is_null && !Walk::new(self.plan).fits(node, &Value::Null) {
-            return self.source.reader.word("null").ok();
+        if is_null && !Walk::new(self.plan).node_admits(node, &Value::Null) {
+            return self.source.reader.read_word("null").ok();
         }
         names.present |= property.bit;
         names.count += 1;
-        self.value(node, &at.property(&property.name, names.count))
+        self.report_value(node, &at.property(&property.name, names.count))
     }
 
     /// Reads the value of a property that the plan does not name.
-    fn other(
+    fn report_additional(
         &mut self,
         rules: &'p ObjectRules,
         name: Cow<'t, str>,
-        names: &mut Names<'t>,
+        names: &mut SeenNames<'t>,
         at: &Location<'_>,
     ) -> Option<()> {
         if !names.others.get_or_insert_default().insert(name.clone()) {
@@ -180,10 +180,10 @@ impl<'t, 'p> Survey<'t, 'p> {
         names.count += 1;
         let here = at.property(&name, names.count);
         match rules.rest {
-            Rest::Schema(node) => self.value(self.plan.node(node), &here),
-            Rest::Anything => self.value(&Node::ANYTHING, &here),
-            Rest::Nothing => {
-                let document = self.document(&here)?;
+            AdditionalRule::Schema(node) => self.report_value(self.plan.node(node), &here),
+            AdditionalRule::Anything => self.report_value(&Node::ANYTHING, &here),
+            AdditionalRule::Nothing => {
+                let document = self.read_document(&here)?;
                 let is_odd = document.is_odd() || !document.moved.is_empty();
                 names.unknown.push((name, names.count, document.value));
                 (!is_odd && names.unknown.len() < Violations::LISTED).then_some(())
@@ -192,35 +192,40 @@ impl<'t, 'p> Survey<'t, 'p> {
     }
 
     /// Reports missing and unknown names of a complete object.
-    fn names(&mut self, rules: &'p ObjectRules, names: Names<'t>, at: &Location<'_>) -> Option<()> {
-        let Names { present, unknown: unknown_names, count, .. } = names;
+    fn report_names(
+        &mut self,
+        rules: &'p ObjectRules,
+        names: SeenNames<'t>,
+        at: &Location<'_>,
+    ) -> Option<()> {
+        let SeenNames { present, unknown: unknown_names, count, .. } = names;
         let is_present = |property: &Property| present & property.bit != 0;
-        let before = self.report.total();
+        let before = self.report.violation_count();
         for property in rules.properties.iter().filter(|it| it.required && !is_present(it)) {
-            let expected = || self.plan.missing(&property.name, None, property.node);
+            let expected = || self.plan.missing_message(&property.name, None, property.node);
             // A report never ends the walk.
             let _ = self.report.wrong(&at.missing(&property.name), None, expected);
         }
         for (name, position, value) in &unknown_names {
-            let known = || rules.properties.known().collect::<Vec<_>>();
+            let known = || rules.properties.known_names().collect::<Vec<_>>();
             let is_present = |name: &str| rules.properties.get(name).is_some_and(is_present);
             let expected = || unknown(&known(), is_present, name);
             let _ = self.report.wrong(&at.property(name, *position), Some(value), expected);
         }
-        self.is_final = self.is_final || self.report.total() > before;
+        self.is_final = self.is_final || self.report.violation_count() > before;
         (rules.count.least..=rules.count.most).contains(&count).then_some(())?;
         self.has_room()
     }
 
     /// Gives up when a report is full, since the number of all violations depends on their order.
     fn has_room(&self) -> Option<()> {
-        (self.report.total() < Violations::LISTED).then_some(())
+        (self.report.violation_count() < Violations::LISTED).then_some(())
     }
 }
 
 /// The names of an object.
 #[derive(Default)]
-struct Names<'t> {
+struct SeenNames<'t> {
     /// The index of the expected next property.
     near: usize,
     /// The number of present properties.
@@ -239,7 +244,7 @@ impl ObjectRules {
         let table = &self.properties;
         self.names.is_none()
             && self.patterns.is_empty()
-            && table.aliases().next().is_none()
+            && table.alias_pairs().next().is_none()
             && table.iter().all(|property| property.bit != 0)
     }
 }

@@ -3,33 +3,33 @@
 //! URIs only identify parts of a schema; nothing is fetched.
 
 /// Resolves `reference` against `base`, which is `""` if there is none; neither has a fragment.
-pub(super) fn resolve(base: &str, reference: &str) -> String {
-    let (base, own) = (Parts::of(base), Parts::of(reference));
+pub(super) fn resolve_reference(base: &str, reference: &str) -> String {
+    let (base, own) = (UriParts::split_uri(base), UriParts::split_uri(reference));
     let resolved = if own.scheme.is_some() {
-        Parts { path: without_dots(&own.path), ..own }
+        UriParts { path: without_dots(&own.path), ..own }
     } else if own.authority.is_some() {
-        Parts { scheme: base.scheme, path: without_dots(&own.path), ..own }
+        UriParts { scheme: base.scheme, path: without_dots(&own.path), ..own }
     } else if own.path.is_empty() {
-        Parts { query: own.query.or(base.query), ..base }
+        UriParts { query: own.query.or(base.query), ..base }
     } else {
         let path = match own.path.strip_prefix('/') {
             Some(_) => own.path,
-            None => merged(&base, &own.path),
+            None => merge_paths(&base, &own.path),
         };
-        Parts { path: without_dots(&path), query: own.query, ..base }
+        UriParts { path: without_dots(&path), query: own.query, ..base }
     };
-    resolved.joined()
+    resolved.to_uri()
 }
 
-struct Parts<'u> {
+struct UriParts<'u> {
     scheme: Option<&'u str>,
     authority: Option<&'u str>,
     path: String,
     query: Option<&'u str>,
 }
 
-impl<'u> Parts<'u> {
-    fn of(uri: &'u str) -> Self {
+impl<'u> UriParts<'u> {
+    fn split_uri(uri: &'u str) -> Self {
         let (before, query) = match uri.split_once('?') {
             Some((before, query)) => (before, Some(query)),
             None => (uri, None),
@@ -50,7 +50,7 @@ impl<'u> Parts<'u> {
         Self { scheme, authority, path: path.to_owned(), query }
     }
 
-    fn joined(&self) -> String {
+    fn to_uri(&self) -> String {
         let scheme = self.scheme.map(|it| format!("{it}:")).unwrap_or_default();
         let authority = self.authority.map(|it| format!("//{it}")).unwrap_or_default();
         let query = self.query.map(|it| format!("?{it}")).unwrap_or_default();
@@ -59,7 +59,7 @@ impl<'u> Parts<'u> {
 }
 
 /// Resolves `path` relative to `base`.
-fn merged(base: &Parts<'_>, path: &str) -> String {
+fn merge_paths(base: &UriParts<'_>, path: &str) -> String {
     match base.path.rsplit_once('/') {
         Some((folder, _)) => format!("{folder}/{path}"),
         None if base.authority.is_some() => format!("/{path}"),
@@ -89,7 +89,7 @@ fn without_dots(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::resolve;
+    use super::resolve_reference;
 
     #[test]
     fn references_are_resolved_as_the_rfc_has_them() {
@@ -115,11 +115,11 @@ mod tests {
             ("./g/.", "http://a/b/c/g/"),
             ("g;x=1/../y", "http://a/b/c/y"),
         ] {
-            assert_eq!(resolve(base, reference), expected, "{reference}");
+            assert_eq!(resolve_reference(base, reference), expected, "{reference}");
         }
-        assert_eq!(resolve("", "a/b"), "a/b");
-        assert_eq!(resolve("http://a", "b"), "http://a/b");
-        assert_eq!(resolve("a", "b"), "b");
-        assert_eq!(resolve("urn:a:b", ""), "urn:a:b");
+        assert_eq!(resolve_reference("", "a/b"), "a/b");
+        assert_eq!(resolve_reference("http://a", "b"), "http://a/b");
+        assert_eq!(resolve_reference("a", "b"), "b");
+        assert_eq!(resolve_reference("urn:a:b", ""), "urn:a:b");
     }
 }

@@ -15,7 +15,7 @@ use crate::arguments::plan::{
 
 impl<'p> Walk<'p> {
     /// Reports to `sink` why no branch of `branches` admits `value`.
-    pub(super) fn explain<S: Sink>(
+    pub(super) fn report_branches<S: Sink>(
         &mut self,
         branches: &'p Branches,
         value: &Value,
@@ -32,20 +32,25 @@ impl<'p> Walk<'p> {
         {
             let position = value.as_object().and_then(|map| map.keys().position(|name| **name == **tag));
             let here = at.property(tag, position.unwrap_or_default());
-            return sink.wrong(&here, Some(kind), || one_of(&kinds(branches), Some(kind)));
+            return sink.wrong(&here, Some(kind), || one_of(&all_tag_values(branches), Some(kind)));
         }
         let mut meant = of_its_kind.clone();
         if meant.len() > 1 {
             if let Some(tag) = self.missing_tag(branches, &meant, value) {
                 let plan = self.plan;
-                let expected =
-                    || format!("{} ({})", plan.missing(tag, None, None), one_of(&kinds(branches), None));
+                let expected = || {
+                    format!(
+                        "{} ({})",
+                        plan.missing_message(tag, None, None),
+                        one_of(&all_tag_values(branches), None)
+                    )
+                };
                 return sink.wrong(&at.missing(tag), None, expected);
             }
             meant.retain(|node| self.has_required(*node, value));
         }
         if let [only] = meant.as_slice() {
-            return self.check(*only, value, at, sink);
+            return self.check_node(*only, value, at, sink);
         }
         let plan = self.plan;
         sink.wrong(at, Some(value), || format!("any of: {}", plan.any_of(branches)))
@@ -54,8 +59,8 @@ impl<'p> Walk<'p> {
     /// Returns `true` if the branch permits values of this type.
     fn takes_type_of(&self, branch: NodeId, value: &Value) -> bool {
         let node = self.plan.node(branch);
-        let kind = Types::of(value);
-        let is_listed = |values: &[Value]| values.iter().any(|it| Types::of(it) == kind);
+        let kind = Types::of_value(value);
+        let is_listed = |values: &[Value]| values.iter().any(|it| Types::of_value(it) == kind);
         node.types.contains(kind) && node.values.as_deref().is_none_or(is_listed)
     }
 
@@ -75,11 +80,11 @@ impl<'p> Walk<'p> {
         // A branch without required properties matches too easily to count as intended.
         value
             .as_object()
-            .is_some_and(|map| object.properties.required() > 0 && object.properties.has_required(map))
+            .is_some_and(|map| object.properties.required_count() > 0 && object.properties.has_required(map))
     }
 }
 
 /// Returns all values of the tag.
-fn kinds(branches: &Branches) -> Vec<Value> {
+fn all_tag_values(branches: &Branches) -> Vec<Value> {
     branches.list.iter().flat_map(|branch| &branch.kinds).map(|kind| Value::from(&**kind)).collect()
 }

@@ -5,7 +5,7 @@ use crate::arguments::plan::{branches::Branches, location::Location, node::Combi
 
 impl<'p> Walk<'p> {
     /// Validates by the schemas that apply to the same value.
-    pub(super) fn combined<S: Sink>(
+    pub(super) fn check_combined<S: Sink>(
         &mut self,
         combined: &'p Combined,
         value: &Value,
@@ -13,12 +13,12 @@ impl<'p> Walk<'p> {
         sink: &mut S,
     ) -> Flow {
         for node in &combined.all {
-            self.check(*node, value, at, sink)?;
+            self.check_node(*node, value, at, sink)?;
         }
         if let Some(branches) = &combined.any
             && !branches.candidates(value).any(|node| self.admits(node, value))
         {
-            self.explain(branches, value, at, sink)?;
+            self.report_branches(branches, value, at, sink)?;
         }
         if let Some(branches) = &combined.one {
             self.exactly_one(branches, value, at, sink)?;
@@ -27,16 +27,16 @@ impl<'p> Walk<'p> {
         if let Some(node) = combined.not
             && self.admits(node, value)
         {
-            sink.wrong(at, Some(value), || format!("anything but {}", plan.brief(node)))?;
+            sink.wrong(at, Some(value), || format!("anything but {}", plan.node_summary(node)))?;
         }
         if let Some(condition) = &combined.condition {
             let test = self.admits(condition.test, value);
             if let Some(node) = if test { condition.then } else { condition.otherwise } {
-                self.check(node, value, at, sink)?;
+                self.check_node(node, value, at, sink)?;
             }
         }
         match &combined.unevaluated {
-            Some(rules) => self.unevaluated(rules, value, at, sink),
+            Some(rules) => self.check_unevaluated(rules, value, at, sink),
             None => Flow::Continue(()),
         }
     }
@@ -51,7 +51,7 @@ impl<'p> Walk<'p> {
         let fitting = branches.candidates(value).filter(|node| self.admits(*node, value)).take(2).count();
         let plan = self.plan;
         match fitting {
-            0 => self.explain(branches, value, at, sink),
+            0 => self.report_branches(branches, value, at, sink),
             1 => Flow::Continue(()),
             _ => sink.wrong(at, Some(value), || {
                 format!("a value that fits only one of: {}", plan.any_of(branches))

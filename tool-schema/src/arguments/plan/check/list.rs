@@ -2,14 +2,14 @@ use serde_json::Value;
 
 use super::{Flow, Sink, Walk};
 use crate::arguments::plan::{
-    equality::repeated,
+    equality::repeated_items,
     location::Location,
-    messages::{bound, counted},
-    node::{Contains, ListRules, Rest},
+    messages::{counted, limit_message},
+    node::{AdditionalRule, Contains, ListRules},
 };
 
 impl<'p> Walk<'p> {
-    pub(super) fn list<S: Sink>(
+    pub(super) fn check_list<S: Sink>(
         &mut self,
         rules: Option<&'p ListRules>,
         items: &[Value],
@@ -19,23 +19,23 @@ impl<'p> Walk<'p> {
     ) -> Flow {
         let Some(rules) = rules else { return Flow::Continue(()) };
         if items.len() < rules.length.least || items.len() > rules.length.most {
-            sink.wrong(at, Some(value), || bound(rules.length, items.len(), "item", "items"))?;
+            sink.wrong(at, Some(value), || limit_message(rules.length, items.len(), "item", "items"))?;
         }
         for (index, item) in items.iter().enumerate() {
             let here = at.item(index);
             match (rules.prefix.get(index), rules.rest) {
-                (Some(node), _) => self.check(*node, item, &here, sink)?,
-                (None, Rest::Schema(node)) => self.check(node, item, &here, sink)?,
-                (None, Rest::Nothing) => {
+                (Some(node), _) => self.check_node(*node, item, &here, sink)?,
+                (None, AdditionalRule::Schema(node)) => self.check_node(node, item, &here, sink)?,
+                (None, AdditionalRule::Nothing) => {
                     let expected =
                         || format!("no item here; at most {}", counted(rules.prefix.len(), "item", "items"));
                     sink.wrong(&here, Some(item), expected)?;
                 }
-                (None, Rest::Anything) => {}
+                (None, AdditionalRule::Anything) => {}
             }
         }
         if rules.unique {
-            for (first, index) in repeated(items) {
+            for (first, index) in repeated_items(items) {
                 let expected = || format!("an item that differs from all others; item {first} is equal");
                 sink.wrong(&at.item(index), items.get(index), expected)?;
             }
@@ -60,7 +60,11 @@ impl<'p> Walk<'p> {
         }
         let plan = self.plan;
         sink.wrong(at, Some(value), || {
-            format!("{} of this kind: {}", bound(*count, fitting, "item", "items"), plan.brief(*node))
+            format!(
+                "{} of this kind: {}",
+                limit_message(*count, fitting, "item", "items"),
+                plan.node_summary(*node)
+            )
         })
     }
 }

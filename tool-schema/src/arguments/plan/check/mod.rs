@@ -52,7 +52,7 @@ impl Sink for Verdict {
     }
 
     fn recall(memo: &mut Memo, id: NodeId, value: &Value) -> Option<Flow> {
-        memo.verdict(id, value)
+        memo.cached_verdict(id, value)
     }
 
     fn remember(memo: &mut Memo, id: NodeId, value: &Value, flow: Flow) {
@@ -66,7 +66,7 @@ pub(super) struct Report(Findings);
 
 impl Report {
     /// Returns the number of violations so far.
-    pub(super) fn total(&self) -> usize {
+    pub(super) fn violation_count(&self) -> usize {
         self.0.total()
     }
 
@@ -80,7 +80,7 @@ impl Sink for Report {
 
     fn wrong(&mut self, at: &Location<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow {
         let received = || value.map_or_else(|| "nothing".to_owned(), received);
-        self.0.add(at.order(), || Violation::new(at.pointer(), expected(), received()));
+        self.0.add(at.sort_key(), || Violation::new(at.pointer(), expected(), received()));
         Flow::Continue(())
     }
 
@@ -92,7 +92,7 @@ impl Sink for Report {
 }
 
 /// Returns the violations of `value` in document order.
-pub(super) fn report(plan: &Plan, value: &Value) -> Findings {
+pub(super) fn report_violations(plan: &Plan, value: &Value) -> Findings {
     report_by(&mut Walk::new(plan), value)
 }
 
@@ -100,13 +100,13 @@ pub(super) fn report(plan: &Plan, value: &Value) -> Findings {
 pub(super) fn report_by(walk: &mut Walk<'_>, value: &Value) -> Findings {
     let mut report = Report::default();
     // A report never ends the walk.
-    let _ = walk.check(NodeId::ROOT, value, &Location::ROOT, &mut report);
+    let _ = walk.check_node(NodeId::ROOT, value, &Location::ROOT, &mut report);
     report.0
 }
 
 /// Reports the violations of `node` by `value`, the part of a value at `at`.
 pub(super) fn report_part(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>, report: &mut Report) {
-    let _ = Walk::new(plan).rules(node, value, at, report);
+    let _ = Walk::new(plan).check_rules(node, value, at, report);
 }
 
 /// A walk over one value.
@@ -130,53 +130,59 @@ impl<'p> Walk<'p> {
 
     /// Returns `true` if `value` matches the node.
     pub(super) fn admits(&mut self, id: NodeId, value: &Value) -> bool {
-        self.check(id, value, &Location::ROOT, &mut Verdict).is_continue()
+        self.check_node(id, value, &Location::ROOT, &mut Verdict).is_continue()
     }
 
     /// Returns `true` if `value` matches `node`.
-    pub(super) fn fits(&mut self, node: &'p Node, value: &Value) -> bool {
-        self.rules(node, value, &Location::ROOT, &mut Verdict).is_continue()
+    pub(super) fn node_admits(&mut self, node: &'p Node, value: &Value) -> bool {
+        self.check_rules(node, value, &Location::ROOT, &mut Verdict).is_continue()
     }
 
     /// Reports the violations of the node's rules by `value` to `sink`.
-    fn check<S: Sink>(&mut self, id: NodeId, value: &Value, at: &Location<'_>, sink: &mut S) -> Flow {
+    fn check_node<S: Sink>(&mut self, id: NodeId, value: &Value, at: &Location<'_>, sink: &mut S) -> Flow {
         #[cfg(test)]
         {
             self.steps += 1;
         }
-        let (id, node) = self.plan.resolve(id);
+        let (id, node) = self.plan.resolve_node(id);
         // The result for a scalar without branches is not worth caching.
         let branches = node.combined.is_some() || matches!(value, Value::Array(_) | Value::Object(_));
         if !node.shared || !branches {
-            return self.rules(node, value, at, sink);
+            return self.check_rules(node, value, at, sink);
         }
         if let Some(flow) = S::recall(&mut self.memo, id, value) {
             return flow;
         }
-        let flow = self.rules(node, value, at, sink);
+        let flow = self.check_rules(node, value, at, sink);
         S::remember(&mut self.memo, id, value, flow);
         flow
     }
 
-    fn rules<S: Sink>(&mut self, node: &'p Node, value: &Value, at: &Location<'_>, sink: &mut S) -> Flow {
+    fn check_rules<S: Sink>(
+        &mut self,
+        node: &'p Node,
+        value: &Value,
+        at: &Location<'_>,
+        sink: &mut S,
+    ) -> Flow {
         if let Some(values) = &node.values
-            && !values.admit(value)
+            && !values.contain_value(value)
         {
-            return sink.wrong(at, Some(value), || values.expected(value));
+            return sink.wrong(at, Some(value), || values.expected_message(value));
         }
         // A wrong type is reported alone; other violations follow from it.
-        if node.types != Types::ALL && !node.types.contains(Types::of(value)) {
-            return sink.wrong(at, Some(value), || node.types.words());
+        if node.types != Types::ALL && !node.types.contains(Types::of_value(value)) {
+            return sink.wrong(at, Some(value), || node.types.with_articles());
         }
         match value {
-            Value::Number(number) => scalar::number(node.number.as_deref(), number, value, at, sink)?,
-            Value::String(text) => scalar::text(node.text.as_deref(), text, value, at, sink)?,
-            Value::Array(items) => self.list(node.list.as_deref(), items, value, at, sink)?,
-            Value::Object(map) => self.object(node.object.as_deref(), map, value, at, sink)?,
+            Value::Number(number) => scalar::check_number(node.number.as_deref(), number, value, at, sink)?,
+            Value::String(text) => scalar::check_text(node.text.as_deref(), text, value, at, sink)?,
+            Value::Array(items) => self.check_list(node.list.as_deref(), items, value, at, sink)?,
+            Value::Object(map) => self.check_object(node.object.as_deref(), map, value, at, sink)?,
             Value::Null | Value::Bool(_) => {}
         }
         match node.combined.as_deref() {
-            Some(combined) => self.combined(combined, value, at, sink),
+            Some(combined) => self.check_combined(combined, value, at, sink),
             None => Flow::Continue(()),
         }
     }

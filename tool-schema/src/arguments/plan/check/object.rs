@@ -4,12 +4,12 @@ use super::{Flow, Report, Sink, Walk};
 use crate::Violations;
 use crate::arguments::plan::{
     location::Location,
-    messages::{bound, unknown},
-    node::{NodeId, ObjectRules, Rest},
+    messages::{limit_message, unknown},
+    node::{AdditionalRule, NodeId, ObjectRules},
 };
 
 impl<'p> Walk<'p> {
-    pub(super) fn object<S: Sink>(
+    pub(super) fn check_object<S: Sink>(
         &mut self,
         rules: Option<&'p ObjectRules>,
         map: &Map<String, Value>,
@@ -19,12 +19,12 @@ impl<'p> Walk<'p> {
     ) -> Flow {
         let Some(rules) = rules else { return Flow::Continue(()) };
         if map.len() < rules.count.least || map.len() > rules.count.most {
-            sink.wrong(at, Some(value), || bound(rules.count, map.len(), "property", "properties"))?;
+            sink.wrong(at, Some(value), || limit_message(rules.count, map.len(), "property", "properties"))?;
         }
         // Checked before the values: a branch that is not intended usually fails here.
-        self.present(rules, map, at, sink)?;
+        self.check_required(rules, map, at, sink)?;
         if let Some(names) = rules.names {
-            self.names(names, map, at, sink)?;
+            self.check_names(names, map, at, sink)?;
         }
         let mut near = 0;
         for (position, (name, value)) in map.iter().enumerate() {
@@ -32,11 +32,11 @@ impl<'p> Walk<'p> {
             let mut is_known = false;
             if let Some(node) = rules.properties.get_near(name, &mut near).and_then(|it| it.node) {
                 is_known = true;
-                self.check(node, value, &here, sink)?;
+                self.check_node(node, value, &here, sink)?;
             }
             for (_, node) in rules.patterns.iter().filter(|(pattern, _)| pattern.is_match(name)) {
                 is_known = true;
-                self.check(*node, value, &here, sink)?;
+                self.check_node(*node, value, &here, sink)?;
             }
             if !is_known
                 && let Some(own) = rules.properties.named_otherwise(name).filter(|own| map.contains_key(*own))
@@ -46,22 +46,22 @@ impl<'p> Walk<'p> {
                 continue;
             }
             match rules.rest {
-                Rest::Schema(node) if !is_known => self.check(node, value, &here, sink)?,
-                Rest::Nothing if !is_known => {
-                    let known = || rules.properties.known().collect::<Vec<_>>();
+                AdditionalRule::Schema(node) if !is_known => self.check_node(node, value, &here, sink)?,
+                AdditionalRule::Nothing if !is_known => {
+                    let known = || rules.properties.known_names().collect::<Vec<_>>();
                     sink.wrong(&here, Some(value), || unknown(&known(), |it| map.contains_key(it), name))?;
                 }
                 _ => {}
             }
         }
         for (_, node) in rules.schemas_beside.iter().filter(|(name, _)| map.contains_key(&**name)) {
-            self.check(*node, value, at, sink)?;
+            self.check_node(*node, value, at, sink)?;
         }
         Flow::Continue(())
     }
 
     /// Checks for the required properties.
-    fn present<S: Sink>(
+    fn check_required<S: Sink>(
         &mut self,
         rules: &'p ObjectRules,
         map: &Map<String, Value>,
@@ -69,23 +69,23 @@ impl<'p> Walk<'p> {
         sink: &mut S,
     ) -> Flow {
         let plan = self.plan;
-        if rules.properties.required() > 0 && !rules.properties.has_required(map) {
+        if rules.properties.required_count() > 0 && !rules.properties.has_required(map) {
             for property in rules.properties.iter().filter(|it| it.required && !map.contains_key(&*it.name)) {
-                let expected = || plan.missing(&property.name, None, property.node);
+                let expected = || plan.missing_message(&property.name, None, property.node);
                 sink.wrong(&at.missing(&property.name), None, expected)?;
             }
         }
         for beside in rules.required_beside.iter().filter(|it| map.contains_key(&*it.name)) {
             for name in beside.required.iter().filter(|name| !map.contains_key(&***name)) {
                 let node = rules.properties.get(name).and_then(|it| it.node);
-                sink.wrong(&at.missing(name), None, || plan.missing(name, Some(&beside.name), node))?;
+                sink.wrong(&at.missing(name), None, || plan.missing_message(name, Some(&beside.name), node))?;
             }
         }
         Flow::Continue(())
     }
 
     /// Validates names as strings, for `propertyNames`.
-    fn names<S: Sink>(
+    fn check_names<S: Sink>(
         &mut self,
         node: NodeId,
         map: &Map<String, Value>,
@@ -101,7 +101,7 @@ impl<'p> Walk<'p> {
             }
             let expected = || {
                 let mut report = Report::default();
-                let _ = walk.check(node, &value, &Location::ROOT, &mut report);
+                let _ = walk.check_node(node, &value, &Location::ROOT, &mut report);
                 let faults: Vec<_> =
                     Violations::from(report.0).into_iter().map(|violation| violation.expected).collect();
                 format!("another name for this property: {}", faults.join(", "))

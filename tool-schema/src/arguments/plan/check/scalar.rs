@@ -5,12 +5,12 @@ use serde_json::{Number, Value};
 use super::{Flow, Sink};
 use crate::arguments::plan::{
     location::Location,
-    messages::bound,
-    node::{Count, NumberRules, TextRules},
+    messages::limit_message,
+    node::{CountRange, NumberRules, TextRules},
     number::Exact,
 };
 
-pub(super) fn number<S: Sink>(
+pub(super) fn check_number<S: Sink>(
     rules: Option<&NumberRules>,
     number: &Number,
     value: &Value,
@@ -18,7 +18,7 @@ pub(super) fn number<S: Sink>(
     sink: &mut S,
 ) -> Flow {
     let Some(rules) = rules else { return Flow::Continue(()) };
-    for (limit, words) in rules.broken(Exact::from(number)) {
+    for (limit, words) in rules.broken_limits(Exact::from(number)) {
         sink.wrong(at, Some(value), || format!("{words} {limit}"))?;
     }
     match &rules.multiple_of {
@@ -29,7 +29,7 @@ pub(super) fn number<S: Sink>(
     }
 }
 
-pub(super) fn text<S: Sink>(
+pub(super) fn check_text<S: Sink>(
     rules: Option<&TextRules>,
     text: &str,
     value: &Value,
@@ -38,7 +38,7 @@ pub(super) fn text<S: Sink>(
 ) -> Flow {
     let Some(rules) = rules else { return Flow::Continue(()) };
     if !rules.length.admits_text(text) {
-        let expected = || bound(rules.length, text.chars().count(), "character", "characters");
+        let expected = || limit_message(rules.length, text.chars().count(), "character", "characters");
         sink.wrong(at, Some(value), expected)?;
     }
     match &rules.pattern {
@@ -51,7 +51,7 @@ pub(super) fn text<S: Sink>(
 
 impl NumberRules {
     /// Returns the limits that a number violates, with their descriptions.
-    fn broken(&self, exact: Exact) -> impl Iterator<Item = (Exact, &'static str)> {
+    fn broken_limits(&self, exact: Exact) -> impl Iterator<Item = (Exact, &'static str)> {
         let limits = [
             (self.minimum, "at least", [Ordering::Greater, Ordering::Equal]),
             (self.exclusive_minimum, "more than", [Ordering::Greater; 2]),
@@ -69,7 +69,7 @@ impl NumberRules {
     /// Returns `true` if a number violates none of these rules.
     pub(in crate::arguments::plan) fn admits(&self, exact: Exact, number: impl FnOnce() -> Number) -> bool {
         let is_divided = || self.multiple_of.as_ref().is_none_or(|divisor| divisor.divides(&number()));
-        self.broken(exact).next().is_none() && is_divided()
+        self.broken_limits(exact).next().is_none() && is_divided()
     }
 }
 
@@ -80,7 +80,7 @@ impl TextRules {
     }
 }
 
-impl Count {
+impl CountRange {
     /// Returns `true` if the length of a string is within the limits; characters are counted only if the number of
     /// bytes does not decide.
     fn admits_text(self, text: &str) -> bool {

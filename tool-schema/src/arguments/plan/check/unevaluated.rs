@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Flow, Sink, Walk};
 use crate::arguments::plan::{
     location::Location,
-    node::{Combined, ListRules, Node, NodeId, ObjectRules, Rest, Types, Unevaluated},
+    node::{AdditionalRule, Combined, ListRules, Node, NodeId, ObjectRules, Types, Unevaluated},
 };
 
 /// The evaluated parts of one value.
@@ -21,7 +21,7 @@ struct Marks {
 impl<'p> Walk<'p> {
     /// Applies the schema of unevaluated items or properties: those covered neither by the keywords beside it nor by
     /// a schema that applies to the same value and admits it.
-    pub(super) fn unevaluated<S: Sink>(
+    pub(super) fn check_unevaluated<S: Sink>(
         &mut self,
         rules: &Unevaluated,
         value: &Value,
@@ -30,14 +30,14 @@ impl<'p> Walk<'p> {
     ) -> Flow {
         match (value, rules.items, rules.properties) {
             (Value::Array(items), Some(node), _) => {
-                let seen = self.evaluated(rules.of, value, items.len());
-                for (index, item) in left(items.iter(), &seen) {
+                let seen = self.evaluated_parts(rules.of, value, items.len());
+                for (index, item) in unmarked_elements(items.iter(), &seen) {
                     self.left_over(node, "no item here", item, &at.item(index), sink)?;
                 }
             }
             (Value::Object(map), _, Some(node)) => {
-                let seen = self.evaluated(rules.of, value, map.len());
-                for (position, (name, value)) in left(map.iter(), &seen) {
+                let seen = self.evaluated_parts(rules.of, value, map.len());
+                for (position, (name, value)) in unmarked_elements(map.iter(), &seen) {
                     let here = at.property(name, position);
                     self.left_over(node, "a property that the schema knows", value, &here, sink)?;
                 }
@@ -58,18 +58,18 @@ impl<'p> Walk<'p> {
         if self.plan.node(node).types == Types::NONE {
             return sink.wrong(at, Some(value), || otherwise.to_owned());
         }
-        self.check(node, value, at, sink)
+        self.check_node(node, value, at, sink)
     }
 
     /// Returns `true` for each of the `count` items or properties of `value` that is evaluated.
-    fn evaluated(&mut self, id: NodeId, value: &Value, count: usize) -> Vec<bool> {
+    fn evaluated_parts(&mut self, id: NodeId, value: &Value, count: usize) -> Vec<bool> {
         let mut marks = Marks { seen: vec![false; count], by: HashSet::new() };
-        self.mark(self.plan.node(id), value, &mut marks);
+        self.mark_evaluated(self.plan.node(id), value, &mut marks);
         marks.seen
     }
 
     /// Marks the parts that a node evaluates, apart from its own rule on unevaluated parts.
-    fn mark(&mut self, node: &'p Node, value: &Value, marks: &mut Marks) {
+    fn mark_evaluated(&mut self, node: &'p Node, value: &Value, marks: &mut Marks) {
         match (value, node.list.as_deref(), node.object.as_deref()) {
             (Value::Array(items), Some(rules), _) => self.mark_items(rules, items, &mut marks.seen),
             (Value::Object(_), _, Some(rules)) => self.mark_properties(rules, value, marks),
@@ -83,7 +83,7 @@ impl<'p> Walk<'p> {
     fn mark_items(&mut self, rules: &ListRules, items: &[Value], seen: &mut [bool]) {
         for (index, (item, seen)) in items.iter().zip(seen).enumerate() {
             *seen |= index < rules.prefix.len()
-                || !matches!(rules.rest, Rest::Anything)
+                || !matches!(rules.rest, AdditionalRule::Anything)
                 || rules.contains.as_ref().is_some_and(|it| self.admits(it.node, item));
         }
     }
@@ -91,7 +91,7 @@ impl<'p> Walk<'p> {
     fn mark_properties(&mut self, rules: &'p ObjectRules, value: &Value, marks: &mut Marks) {
         let Value::Object(map) = value else { return };
         for (name, seen) in map.keys().zip(&mut marks.seen) {
-            *seen |= !matches!(rules.rest, Rest::Anything)
+            *seen |= !matches!(rules.rest, AdditionalRule::Anything)
                 || rules.properties.get(name).is_some_and(|it| it.node.is_some())
                 || rules.patterns.iter().any(|(pattern, _)| pattern.is_match(name));
         }
@@ -125,7 +125,7 @@ impl<'p> Walk<'p> {
 
     /// Marks the parts that a node evaluates if it admits the value.
     fn mark_by(&mut self, id: NodeId, value: &Value, marks: &mut Marks) {
-        let (id, node) = self.plan.resolve(id);
+        let (id, node) = self.plan.resolve_node(id);
         if !marks.by.insert(id) {
             return;
         }
@@ -137,12 +137,12 @@ impl<'p> Walk<'p> {
         if leaves_nothing {
             marks.seen.fill(true);
         } else {
-            self.mark(node, value, marks);
+            self.mark_evaluated(node, value, marks);
         }
     }
 }
 
 /// Returns the unmarked elements with their positions.
-fn left<T>(all: impl Iterator<Item = T>, seen: &[bool]) -> impl Iterator<Item = (usize, T)> {
+fn unmarked_elements<T>(all: impl Iterator<Item = T>, seen: &[bool]) -> impl Iterator<Item = (usize, T)> {
     all.enumerate().filter(|(at, _)| seen.get(*at) == Some(&false))
 }

@@ -111,7 +111,7 @@ impl Correction {
     }
 
     /// Redacts both values.
-    pub(crate) fn hide(&mut self) {
+    pub(crate) fn redact_values(&mut self) {
         self.from = "a value that is hidden".to_owned();
         let to = match self.rule {
             CorrectionRule::ToNumber => "a number",

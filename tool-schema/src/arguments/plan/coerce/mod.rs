@@ -20,11 +20,11 @@ use self::number::{Literals, number_in};
 use super::{
     Plan,
     check::Walk,
-    equality::equal,
+    equality::json_equal,
     is_nested_within,
     location::Location,
     messages::received,
-    node::{Node, NodeId, Rest, Types},
+    node::{AdditionalRule, Node, NodeId, Types},
     normalize,
 };
 use crate::arguments::{
@@ -35,19 +35,19 @@ use crate::arguments::{
 impl Plan {
     /// Corrects the invalid value of `document`; returns `true` if it was changed, and the corrections. If they do
     /// not make it valid, the value is left in an unspecified state.
-    pub(super) fn correct(&self, document: &mut Document<'_>) -> (bool, Vec<Correction>) {
+    pub(super) fn correct_document(&self, document: &mut Document<'_>) -> (bool, Vec<Correction>) {
         // Duplicate names are not corrected.
         if document.is_odd() || !is_nested_within(&document.value, self.deepest) {
             return (false, Vec::new());
         }
         let corrector = Corrector::new(mem::take(&mut document.literals));
-        normalize::correct(self, &mut document.value, corrector)
+        normalize::correct_value(self, &mut document.value, corrector)
     }
 
     /// Returns `true` if the value of `document`, which violates the own rules of `node`, can be corrected.
     pub(super) fn may_correct(&self, node: &Node, document: &mut Document<'_>, at: &Location<'_>) -> bool {
         let mut corrector = Corrector::new(mem::take(&mut document.literals));
-        corrector.correct(self, node, &mut document.value, at)
+        corrector.correct_value(self, node, &mut document.value, at)
     }
 }
 
@@ -67,7 +67,7 @@ impl<'t> Corrector<'t> {
     }
 
     /// Returns the number of corrections so far, for [`back_to`](Self::back_to).
-    pub(super) fn mark(&self) -> usize {
+    pub(super) fn correction_count(&self) -> usize {
         self.corrections.len()
     }
 
@@ -88,17 +88,24 @@ impl<'t> Corrector<'t> {
 
     /// Corrects `value` to a type that the node's own rules permit, unless its type is permitted. The walk corrects
     /// the parts of the value.
-    pub(super) fn correct(&mut self, plan: &Plan, node: &Node, value: &mut Value, at: &Location<'_>) -> bool {
+    pub(super) fn correct_value(
+        &mut self,
+        plan: &Plan,
+        node: &Node,
+        value: &mut Value,
+        at: &Location<'_>,
+    ) -> bool {
         if takes_type_of(node, value) {
             return false;
         }
-        let mut readings: Vec<_> = self.scalars(plan, node, value, at).into_iter().flatten().collect();
-        readings.extend(self.parsed(node, value, at));
+        let mut readings: Vec<_> =
+            self.scalar_candidates(plan, node, value, at).into_iter().flatten().collect();
+        readings.extend(self.parse_container(node, value, at));
         readings.extend(to_list(plan, node, value, at));
         // Ambiguous corrections are not applied.
         let reading = readings.pop().filter(|_| readings.is_empty());
         // The result is nested in the arguments, and the whole must stay within the depth limits.
-        let room = plan.deepest.min(json::DEEPEST as usize).checked_sub(at.depth());
+        let room = plan.deepest.min(json::MAX_DEPTH as usize).checked_sub(at.depth());
         let reading = reading.filter(|(_, to)| room.is_some_and(|room| is_nested_within(to, room)));
         let Some((rule, to)) = reading else { return false };
         self.corrections.push(Correction::new(at.pointer(), received(value), received(&to), rule));
@@ -107,7 +114,7 @@ impl<'t> Corrector<'t> {
     }
 
     /// Returns the possible corrections of a scalar to other scalars.
-    fn scalars(
+    fn scalar_candidates(
         &mut self,
         plan: &Plan,
         node: &Node,
@@ -126,7 +133,8 @@ impl<'t> Corrector<'t> {
                 null.filter(|_| text.is_empty()),
             ],
             Value::Number(number) => {
-                let truth = [false, true].into_iter().find(|truth| equal(&json!(u8::from(*truth)), value));
+                let truth =
+                    [false, true].into_iter().find(|truth| json_equal(&json!(u8::from(*truth)), value));
                 let boolean = truth.filter(|_| is_only(Types::BOOLEAN));
                 [
                     self.literals.text_of(number, at).map(|text| (ToText, Value::String(text))),
@@ -141,11 +149,16 @@ impl<'t> Corrector<'t> {
             ],
             Value::Null | Value::Array(_) | Value::Object(_) => [None, None, None],
         };
-        readings.map(|reading| reading.filter(|(_, reading)| Walk::new(plan).fits(node, reading)))
+        readings.map(|reading| reading.filter(|(_, reading)| Walk::new(plan).node_admits(node, reading)))
     }
 
     /// Parses a string that contains an object or a list.
-    fn parsed(&mut self, node: &Node, value: &Value, at: &Location<'_>) -> Option<(CorrectionRule, Value)> {
+    fn parse_container(
+        &mut self,
+        node: &Node,
+        value: &Value,
+        at: &Location<'_>,
+    ) -> Option<(CorrectionRule, Value)> {
         let text = value.as_str()?;
         let kind = match first_of(text)? {
             b'{' => Types::OBJECT,
@@ -164,8 +177,8 @@ impl<'t> Corrector<'t> {
 /// Returns `true` if the type of a value is permitted, so that it is not corrected.
 fn takes_type_of(node: &Node, value: &Value) -> bool {
     match &node.values {
-        Some(values) if node.types == Types::ALL => values.admit(value),
-        _ => node.types.contains(Types::of(value)),
+        Some(values) if node.types == Types::ALL => values.contain_value(value),
+        _ => node.types.contains(Types::of_value(value)),
     }
 }
 
@@ -175,7 +188,7 @@ fn to_list(plan: &Plan, node: &Node, value: &Value, at: &Location<'_>) -> Option
         return None;
     }
     let rules = node.list.as_deref().filter(|rules| rules.prefix.is_empty())?;
-    let Rest::Schema(item) = rules.rest else { return None };
+    let AdditionalRule::Schema(item) = rules.rest else { return None };
     let says_of_what = match value {
         Value::Null | Value::Array(_) => false,
         Value::String(text) => {

@@ -8,18 +8,18 @@ use serde_json::Number;
 
 use crate::arguments::{
     document::{Document, Literal},
-    json::{Reader, integral},
+    json::{Reader, integer_value},
     plan::location::Location,
 };
 
 /// Parses `text` as a number, without surrounding characters and without rounding; an integer has at most 64 bits.
 pub(super) fn number_in(text: &str, wants_integer: bool) -> Option<Number> {
     let mut reader = Reader::new(text);
-    reader.number().ok()?;
+    reader.read_number().ok()?;
     if reader.position() != text.len() {
         return None;
     }
-    if let Some(integer) = integral(text) {
+    if let Some(integer) = integer_value(text) {
         let small = i64::try_from(integer).map(Number::from);
         if let Ok(number) = small.or_else(|_| u64::try_from(integer).map(Number::from)) {
             return Some(number);
@@ -30,7 +30,7 @@ pub(super) fn number_in(text: &str, wants_integer: bool) -> Option<Number> {
         return None;
     }
     let float = text.parse::<f64>().ok().filter(|float| float.is_finite())?;
-    let is_exact = Digits::of(text)? == Digits::of(&format!("{float:e}"))?;
+    let is_exact = Digits::from_text(text)? == Digits::from_text(&format!("{float:e}"))?;
     Number::from_f64(float).filter(|_| is_exact)
 }
 
@@ -44,8 +44,8 @@ struct Digits {
 }
 
 impl Digits {
-    fn of(number: &str) -> Option<Self> {
-        let Parts { negative, whole, fraction, exponent } = Parts::of(number)?;
+    fn from_text(number: &str) -> Option<Self> {
+        let NumberParts { negative, whole, fraction, exponent } = NumberParts::split_number(number)?;
         let digits = [whole, fraction].concat();
         let kept = digits.trim_end_matches('0');
         let dropped = i64::try_from(digits.len() - kept.len()).ok()?;
@@ -57,16 +57,16 @@ impl Digits {
 }
 
 /// The parts of a JSON number.
-struct Parts<'n> {
+struct NumberParts<'n> {
     negative: bool,
     whole: &'n str,
     fraction: &'n str,
     exponent: i64,
 }
 
-impl<'n> Parts<'n> {
+impl<'n> NumberParts<'n> {
     /// Splits a number; `None` if the exponent is out of range.
-    fn of(number: &'n str) -> Option<Self> {
+    fn split_number(number: &'n str) -> Option<Self> {
         let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
         let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |it| (true, it));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -80,21 +80,21 @@ pub(super) struct Literals<'t> {
     /// The literals of the arguments, until they are indexed.
     unread: Vec<Literal<'t>>,
     /// The spelling of each number; `None` if equal numbers have different spellings.
-    by_number: HashMap<Key, Option<String>>,
+    by_number: HashMap<NumberKey, Option<String>>,
     by_place: HashMap<String, String>,
     /// The remaining size limit in bytes for looked-up pointers.
     room: usize,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Key {
+enum NumberKey {
     /// The bits of a float.
     Float(u64),
     Integer(String),
 }
 
-impl Key {
-    fn of(number: &Number) -> Self {
+impl NumberKey {
+    fn from_number(number: &Number) -> Self {
         match number.as_f64().filter(|_| number.is_f64()) {
             Some(float) => Self::Float(float.to_bits()),
             None => Self::Integer(number.to_string()),
@@ -109,20 +109,20 @@ impl<'t> Literals<'t> {
 
     /// Adds the literals of a document inside a string at `place`.
     pub(super) fn add(&mut self, document: &Document<'_>, place: &Location<'_>) {
-        self.read();
+        self.note_repetition();
         self.extend(&document.literals, place.depth() == 0);
     }
 
-    fn read(&mut self) {
+    fn note_repetition(&mut self) {
         let unread = std::mem::take(&mut self.unread);
         self.extend(&unread, true);
     }
 
     fn extend(&mut self, literals: &[Literal<'_>], have_places: bool) {
         for Literal { number, text, pointer } in literals {
-            let key = Key::of(number);
+            let key = NumberKey::from_number(number);
             // An integer written as a float may be written as an integer elsewhere.
-            let is_unclear = matches!(key, Key::Integer(_));
+            let is_unclear = matches!(key, NumberKey::Integer(_));
             let known = self.by_number.entry(key).or_insert_with(|| Some((*text).to_owned()));
             if is_unclear || known.as_deref().is_some_and(|it| it != *text) {
                 *known = None;
@@ -136,16 +136,16 @@ impl<'t> Literals<'t> {
 
     /// Returns the digits of `number` at `place` as written.
     pub(super) fn text_of(&mut self, number: &Number, place: &Location<'_>) -> Option<String> {
-        self.read();
-        match self.by_number.get(&Key::of(number)) {
-            Some(Some(literal)) => decimal(literal),
+        self.note_repetition();
+        match self.by_number.get(&NumberKey::from_number(number)) {
+            Some(Some(literal)) => plain_decimal(literal),
             // The location selects one of several spellings.
             Some(None) if self.room > 0 => {
                 let pointer = place.pointer();
                 self.room = self.room.saturating_sub(pointer.len() + 1);
                 let literal = self.by_place.get(&pointer)?;
                 let is_it = literal.parse::<f64>().ok() == number.as_f64();
-                if is_it { decimal(literal) } else { None }
+                if is_it { plain_decimal(literal) } else { None }
             }
             Some(None) => None,
             None => Some(number.to_string()),
@@ -154,11 +154,11 @@ impl<'t> Literals<'t> {
 }
 
 /// The maximum length of a string made from a number, in characters.
-const LONGEST: usize = 1_000;
+const MAX_NUMBER_CHARS: usize = 1_000;
 
 /// Formats a JSON number without exponent and with all its digits, including trailing zeros such as in `1.10`.
-fn decimal(literal: &str) -> Option<String> {
-    let Parts { negative, whole, fraction, exponent } = Parts::of(literal)?;
+fn plain_decimal(literal: &str) -> Option<String> {
+    let NumberParts { negative, whole, fraction, exponent } = NumberParts::split_number(literal)?;
     let digits = [whole, fraction].concat();
     let sign = if negative { "-" } else { "" };
     if exponent != 0 && digits.bytes().all(|digit| digit == b'0') {
@@ -166,8 +166,8 @@ fn decimal(literal: &str) -> Option<String> {
     }
     // The number of digits before the point.
     let point = i64::try_from(whole.len()).ok()?.checked_add(exponent)?;
-    let zeros = usize::try_from(point.unsigned_abs()).ok().filter(|zeros| *zeros <= LONGEST)?;
-    if digits.len() > LONGEST {
+    let zeros = usize::try_from(point.unsigned_abs()).ok().filter(|zeros| *zeros <= MAX_NUMBER_CHARS)?;
+    if digits.len() > MAX_NUMBER_CHARS {
         return None;
     }
     let (whole, fraction) = if point <= 0 {

@@ -6,7 +6,7 @@ use serde::{
 };
 
 use super::{
-    Object, Refusal,
+    DecodeError, Object,
     key::{Key, Name},
 };
 
@@ -14,10 +14,10 @@ use super::{
 pub(super) struct UnitVariant<N>(pub(super) Key<N>);
 
 impl<'t, N: Name<'t>> EnumAccess<'t> for UnitVariant<N> {
-    type Error = Refusal;
+    type Error = DecodeError;
     type Variant = NoContent;
 
-    fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, NoContent), Refusal> {
+    fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, NoContent), DecodeError> {
         Ok((seed.deserialize(self.0)?, NoContent))
     }
 }
@@ -26,50 +26,54 @@ impl<'t, N: Name<'t>> EnumAccess<'t> for UnitVariant<N> {
 pub(super) struct NoContent;
 
 impl<'t> VariantAccess<'t> for NoContent {
-    type Error = Refusal;
+    type Error = DecodeError;
 
-    fn unit_variant(self) -> Result<(), Refusal> {
+    fn unit_variant(self) -> Result<(), DecodeError> {
         Ok(())
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, _: T) -> Result<T::Value, Refusal> {
-        Err(Refusal::invalid_type(Unexpected::UnitVariant, &"newtype variant"))
+    fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, _: T) -> Result<T::Value, DecodeError> {
+        Err(DecodeError::invalid_type(Unexpected::UnitVariant, &"newtype variant"))
     }
 
-    fn tuple_variant<V: Visitor<'t>>(self, _: usize, _: V) -> Result<V::Value, Refusal> {
-        Err(Refusal::invalid_type(Unexpected::UnitVariant, &"tuple variant"))
+    fn tuple_variant<V: Visitor<'t>>(self, _: usize, _: V) -> Result<V::Value, DecodeError> {
+        Err(DecodeError::invalid_type(Unexpected::UnitVariant, &"tuple variant"))
     }
 
-    fn struct_variant<V: Visitor<'t>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, Refusal> {
-        Err(Refusal::invalid_type(Unexpected::UnitVariant, &"struct variant"))
+    fn struct_variant<V: Visitor<'t>>(
+        self,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, DecodeError> {
+        Err(DecodeError::invalid_type(Unexpected::UnitVariant, &"struct variant"))
     }
 }
 
 /// Reads the name of the first property as the variant, and its value as the content.
 impl<'t> EnumAccess<'t> for &mut Object<'_, 't, '_> {
-    type Error = Refusal;
+    type Error = DecodeError;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, Self), Refusal> {
+    fn variant_seed<V: DeserializeSeed<'t>>(self, seed: V) -> Result<(V::Value, Self), DecodeError> {
         if !self.advance()? {
-            return Err(Refusal::custom("expected an object with the name of a variant"));
+            return Err(DecodeError::custom("expected an object with the name of a variant"));
         }
-        Ok((self.key(seed)?, self))
+        Ok((self.decode_key(seed)?, self))
     }
 }
 
 impl<'t> VariantAccess<'t> for &mut Object<'_, 't, '_> {
-    type Error = Refusal;
+    type Error = DecodeError;
 
-    fn unit_variant(self) -> Result<(), Refusal> {
+    fn unit_variant(self) -> Result<(), DecodeError> {
         <()>::deserialize(self.value()).map_err(|refusal| self.within(refusal))
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, seed: T) -> Result<T::Value, Refusal> {
+    fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, seed: T) -> Result<T::Value, DecodeError> {
         seed.deserialize(self.value()).map_err(|refusal| self.within(refusal))
     }
 
-    fn tuple_variant<V: Visitor<'t>>(self, length: usize, visitor: V) -> Result<V::Value, Refusal> {
+    fn tuple_variant<V: Visitor<'t>>(self, length: usize, visitor: V) -> Result<V::Value, DecodeError> {
         self.value().deserialize_tuple(length, visitor).map_err(|refusal| self.within(refusal))
     }
 
@@ -77,7 +81,7 @@ impl<'t> VariantAccess<'t> for &mut Object<'_, 't, '_> {
         self,
         fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, DecodeError> {
         self.value().deserialize_struct("", fields, visitor).map_err(|refusal| self.within(refusal))
     }
 }

@@ -8,11 +8,11 @@ use crate::{arguments::json::Fault, pointer::push_step};
 ///
 /// It contains only what is known while decoding; the expected value is determined when the error is reported.
 #[derive(Debug)]
-pub struct Refusal(Box<Inner>);
+pub struct DecodeError(Box<DecodeErrorData>);
 
 #[derive(Debug)]
-struct Inner {
-    why: Why,
+struct DecodeErrorData {
+    why: DecodeErrorKind,
     /// The steps to the location, innermost first.
     path: Vec<String>,
     /// `true` if the type accepts no value of this JSON type.
@@ -31,7 +31,7 @@ pub(in crate::arguments) enum RefusedKey {
 
 /// The reason why a text was not decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::arguments) enum Why {
+pub(in crate::arguments) enum DecodeErrorKind {
     /// The plan does not admit the value, or admits it only in another spelling.
     Refused,
     /// The text is not JSON.
@@ -42,25 +42,25 @@ pub(in crate::arguments) enum Why {
     Undecodable(String),
 }
 
-impl Refusal {
+impl DecodeError {
     #[cold]
-    pub(super) fn new(why: Why) -> Self {
-        Self(Box::new(Inner { why, path: Vec::new(), is_wrong_type: false, key: None }))
+    pub(super) fn new(why: DecodeErrorKind) -> Self {
+        Self(Box::new(DecodeErrorData { why, path: Vec::new(), is_wrong_type: false, key: None }))
     }
 
     #[cold]
     pub(super) fn refused() -> Self {
-        Self::new(Why::Refused)
+        Self::new(DecodeErrorKind::Refused)
     }
 
     /// Adds `step` to the location.
     #[cold]
-    pub(super) fn within(mut self, step: String) -> Self {
+    pub(super) fn with_step(mut self, step: String) -> Self {
         self.0.path.push(step);
         self
     }
 
-    pub(in crate::arguments) fn why(&self) -> &Why {
+    pub(in crate::arguments) fn kind(&self) -> &DecodeErrorKind {
         &self.0.why
     }
 
@@ -80,7 +80,7 @@ impl Refusal {
     }
 
     /// Returns the type of the key that refused a name.
-    pub(in crate::arguments) fn key(&self) -> Option<RefusedKey> {
+    pub(in crate::arguments) fn refused_key(&self) -> Option<RefusedKey> {
         self.0.key
     }
 
@@ -92,23 +92,23 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.why {
-            Why::Refused => f.write_str("a value that the schema refuses"),
-            Why::Syntax => f.write_str("not JSON"),
-            Why::TooDeep => f.write_str("nested too deeply"),
-            Why::Undecodable(message) => f.write_str(message),
+            DecodeErrorKind::Refused => f.write_str("a value that the schema refuses"),
+            DecodeErrorKind::Syntax => f.write_str("not JSON"),
+            DecodeErrorKind::TooDeep => f.write_str("nested too deeply"),
+            DecodeErrorKind::Undecodable(message) => f.write_str(message),
         }
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for DecodeError {}
 
-impl de::Error for Refusal {
+impl de::Error for DecodeError {
     #[cold]
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Self::new(Why::Undecodable(message.to_string()))
+        Self::new(DecodeErrorKind::Undecodable(message.to_string()))
     }
 
     #[cold]
@@ -119,12 +119,12 @@ impl de::Error for Refusal {
     }
 }
 
-impl From<Fault> for Refusal {
+impl From<Fault> for DecodeError {
     #[cold]
     fn from(fault: Fault) -> Self {
         Self::new(match fault {
-            Fault::Syntax => Why::Syntax,
-            Fault::TooDeep => Why::TooDeep,
+            Fault::Syntax => DecodeErrorKind::Syntax,
+            Fault::TooDeep => DecodeErrorKind::TooDeep,
         })
     }
 }

@@ -6,7 +6,7 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-use super::{Refusal, enumeration::UnitVariant};
+use super::{DecodeError, enumeration::UnitVariant};
 use crate::arguments::json::Reader;
 
 /// A property name, which may be decoded as a number, a boolean or a variant.
@@ -17,7 +17,7 @@ pub(super) struct Key<N>(pub(super) N);
 pub(super) trait Name<'t> {
     fn as_str(&self) -> &str;
 
-    fn visit<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal>;
+    fn visit<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DecodeError>;
 }
 
 impl<'t> Name<'t> for &str {
@@ -27,7 +27,7 @@ impl<'t> Name<'t> for &str {
     }
 
     #[inline]
-    fn visit<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn visit<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_str(self)
     }
 }
@@ -37,7 +37,7 @@ impl<'t> Name<'t> for Cow<'t, str> {
         self
     }
 
-    fn visit<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn visit<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self {
             Self::Borrowed(name) => visitor.visit_borrowed_str(name),
             Self::Owned(name) => visitor.visit_string(name),
@@ -46,19 +46,19 @@ impl<'t> Name<'t> for Cow<'t, str> {
 }
 
 /// Parses a name as a number in JSON syntax.
-fn number<T: FromStr>(name: &str) -> Result<T, Refusal> {
+fn parse_number<T: FromStr>(name: &str) -> Result<T, DecodeError> {
     let mut reader = Reader::new(name);
     let is_number = matches!(name.as_bytes().first(), Some(b'-' | b'0'..=b'9'))
-        && reader.number().is_ok()
+        && reader.read_number().is_ok()
         && reader.position() == name.len();
     let number = if is_number { name.parse().ok() } else { None };
-    number.ok_or_else(|| Refusal::custom(format_args!("{name:?} is no number of this kind")))
+    number.ok_or_else(|| DecodeError::custom(format_args!("{name:?} is no number of this kind")))
 }
 
 macro_rules! numbers {
     ($($method:ident $visit:ident;)*) => { $(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
-            visitor.$visit(number(self.0.as_str())?)
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            visitor.$visit(parse_number(self.0.as_str())?)
         }
     )* };
 }
@@ -66,14 +66,14 @@ macro_rules! numbers {
 /// Reads a name as a value that is not a scalar: few types accept a string instead.
 macro_rules! others {
     ($($method:ident($($hint:ty),*);)*) => { $(
-        fn $method<V: Visitor<'de>>(self, $(_: $hint,)* visitor: V) -> Result<V::Value, Refusal> {
-            self.0.visit(visitor).map_err(Refusal::of_key::<V::Value>)
+        fn $method<V: Visitor<'de>>(self, $(_: $hint,)* visitor: V) -> Result<V::Value, DecodeError> {
+            self.0.visit(visitor).map_err(DecodeError::of_key::<V::Value>)
         }
     )* };
 }
 
 impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
-    type Error = Refusal;
+    type Error = DecodeError;
 
     numbers! {
         deserialize_i8 visit_i8;
@@ -101,19 +101,19 @@ impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
     }
 
     #[inline]
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         self.0.visit(visitor)
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.0.as_str() {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            other => Err(Refusal::custom(format_args!("{other:?} is no boolean"))),
+            other => Err(DecodeError::custom(format_args!("{other:?} is no boolean"))),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_some(self)
     }
 
@@ -121,7 +121,7 @@ impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, DecodeError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -130,7 +130,7 @@ impl<'de, N: Name<'de>> Deserializer<'de> for Key<N> {
         _: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, DecodeError> {
         let value = visitor.visit_enum(UnitVariant(self));
         value.map_err(|refusal| refusal.of_variant::<V::Value>(variants))
     }

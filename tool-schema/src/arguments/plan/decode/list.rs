@@ -1,7 +1,7 @@
 use serde::de::{DeserializeSeed, Error as _, SeqAccess};
 
-use super::{Checked, Refusal, Source, Types};
-use crate::arguments::plan::node::{ListRules, Node, Rest};
+use super::{Checked, DecodeError, Source, Types};
+use crate::arguments::plan::node::{AdditionalRule, ListRules, Node};
 
 /// An open list.
 #[derive(Debug)]
@@ -16,21 +16,21 @@ pub(super) struct List<'c, 't, 'p> {
 
 impl<'c, 't, 'p> List<'c, 't, 'p> {
     #[inline]
-    pub(super) fn open(source: &'c mut Source<'t, 'p>, node: &'p Node) -> Result<Self, Refusal> {
-        node.allows(Types::ARRAY)?;
-        source.reader.open()?;
+    pub(super) fn open(source: &'c mut Source<'t, 'p>, node: &'p Node) -> Result<Self, DecodeError> {
+        node.check_type(Types::ARRAY)?;
+        source.reader.open_container()?;
         Ok(Self { source, node, list: node.list.as_deref(), count: 0, is_closed: false })
     }
 
     /// Advances to the next item and returns its node; `None` at the end.
-    fn advance(&mut self) -> Result<Option<&'p Node>, Refusal> {
+    fn advance(&mut self) -> Result<Option<&'p Node>, DecodeError> {
         if self.is_closed {
             return Ok(None);
         }
         if !self.source.reader.next_item(self.count == 0, b']')? {
             self.is_closed = true;
             return match self.list {
-                Some(list) if self.count < list.length.least => Err(Refusal::refused()),
+                Some(list) if self.count < list.length.least => Err(DecodeError::refused()),
                 _ => Ok(None),
             };
         }
@@ -38,10 +38,10 @@ impl<'c, 't, 'p> List<'c, 't, 'p> {
             None if self.node.is_trusted => self.node,
             None => &Node::ANYTHING,
             Some(list) => match (list.prefix.get(self.count).copied(), list.rest) {
-                _ if self.count >= list.length.most => return Err(Refusal::refused()),
-                (Some(node), _) | (None, Rest::Schema(node)) => self.source.plan.node(node),
-                (None, Rest::Anything) => &Node::ANYTHING,
-                (None, Rest::Nothing) => return Err(Refusal::refused()),
+                _ if self.count >= list.length.most => return Err(DecodeError::refused()),
+                (Some(node), _) | (None, AdditionalRule::Schema(node)) => self.source.plan.node(node),
+                (None, AdditionalRule::Anything) => &Node::ANYTHING,
+                (None, AdditionalRule::Nothing) => return Err(DecodeError::refused()),
             },
         };
         self.count += 1;
@@ -50,25 +50,30 @@ impl<'c, 't, 'p> List<'c, 't, 'p> {
 
     /// Ends the list; further items are an error.
     #[inline]
-    pub(super) fn end(mut self) -> Result<(), Refusal> {
+    pub(super) fn end(mut self) -> Result<(), DecodeError> {
         if self.is_closed {
             return Ok(());
         }
         match self.advance()? {
             None => Ok(()),
-            Some(_) => Err(Refusal::custom(format_args!("a list of {} is all that is read", self.count - 1))),
+            Some(_) => {
+                Err(DecodeError::custom(format_args!("a list of {} is all that is read", self.count - 1)))
+            }
         }
     }
 }
 
 impl<'t> SeqAccess<'t> for &mut List<'_, 't, '_> {
-    type Error = Refusal;
+    type Error = DecodeError;
 
-    fn next_element_seed<T: DeserializeSeed<'t>>(&mut self, seed: T) -> Result<Option<T::Value>, Refusal> {
+    fn next_element_seed<T: DeserializeSeed<'t>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DecodeError> {
         let Some(node) = self.advance()? else { return Ok(None) };
         match seed.deserialize(Checked { source: self.source, node }) {
             Ok(value) => Ok(Some(value)),
-            Err(refusal) => Err(refusal.within((self.count - 1).to_string())),
+            Err(refusal) => Err(refusal.with_step((self.count - 1).to_string())),
         }
     }
 }

@@ -20,11 +20,11 @@ mod tests;
 
 use std::borrow::Cow;
 
-pub use self::error::Refusal;
-pub(in crate::arguments) use self::error::{RefusedKey, Why};
+pub use self::error::DecodeError;
+pub(in crate::arguments) use self::error::{DecodeErrorKind, RefusedKey};
 pub use self::object::Object;
 use self::{
-    copy::copied,
+    copy::copy_value,
     enumeration::UnitVariant,
     key::Key,
     list::List,
@@ -34,7 +34,7 @@ use super::{
     Plan,
     check::Walk,
     node::{Node, Types},
-    normalize::{SPARE, is_settled, settle_whole},
+    normalize::{SHARED_BUDGET, is_normal, normalize_whole},
 };
 use crate::arguments::json::Reader;
 use serde::{
@@ -55,22 +55,22 @@ pub(in crate::arguments) struct Source<'t, 'p> {
     pub(in crate::arguments::plan) reader: Reader<'t>,
     plan: &'p Plan,
     /// The rest of the steps that values which are validated as a whole share.
-    spare: usize,
+    shared_budget: usize,
 }
 
 impl<'t, 'p> Source<'t, 'p> {
     pub(in crate::arguments) fn new(text: &'t str, plan: &'p Plan) -> Self {
-        Self { reader: Reader::new(text), plan, spare: SPARE }
+        Self { reader: Reader::new(text), plan, shared_budget: SHARED_BUDGET }
     }
 
     /// Returns the whole text as one value.
-    pub(in crate::arguments) fn value(&mut self) -> Checked<'_, 't, 'p> {
-        let node = self.plan.root();
+    pub(in crate::arguments) fn root_value(&mut self) -> Checked<'_, 't, 'p> {
+        let node = self.plan.root_node();
         Checked { source: self, node }
     }
 
     /// Skips the next value if `node` admits it; otherwise stays before it and returns `false`.
-    pub(in crate::arguments::plan) fn skip(&mut self, node: &'p Node) -> bool {
+    pub(in crate::arguments::plan) fn skip_valid(&mut self, node: &'p Node) -> bool {
         let before = self.reader.clone();
         let is_admitted = IgnoredAny::deserialize(Checked { source: self, node }).is_ok();
         if !is_admitted {
@@ -79,11 +79,11 @@ impl<'t, 'p> Source<'t, 'p> {
         is_admitted
     }
 
-    /// Skips the string that follows, like [`skip`](Self::skip).
+    /// Skips the string that follows, like [`skip_valid`](Self::skip_valid).
     #[inline]
     pub(in crate::arguments::plan) fn skip_text(&mut self, node: &Node) -> bool {
         let mut reader = self.reader.clone();
-        let is_admitted = reader.string().is_ok_and(|text| scalar::admits_text(node, &text));
+        let is_admitted = reader.read_string().is_ok_and(|text| scalar::admits_text(node, &text));
         if is_admitted {
             self.reader = reader;
         }
@@ -91,50 +91,50 @@ impl<'t, 'p> Source<'t, 'p> {
     }
 
     /// Ends the text; further tokens are an error.
-    pub(in crate::arguments) fn end(&mut self) -> Result<(), Refusal> {
-        if self.reader.peek().is_none() { Ok(()) } else { Err(Refusal::new(Why::Syntax)) }
+    pub(in crate::arguments) fn expect_end(&mut self) -> Result<(), DecodeError> {
+        if self.reader.peek().is_none() { Ok(()) } else { Err(DecodeError::new(DecodeErrorKind::Syntax)) }
     }
 }
 
 impl Node {
     #[inline]
-    fn allows(&self, types: Types) -> Result<(), Refusal> {
-        if self.types.contains(types) { Ok(()) } else { Err(Refusal::refused()) }
+    fn check_type(&self, types: Types) -> Result<(), DecodeError> {
+        if self.types.contains(types) { Ok(()) } else { Err(DecodeError::refused()) }
     }
 }
 
 impl<'c, 't, 'p> Checked<'c, 't, 'p> {
     /// Opens the value as an object, for reading its properties one by one.
     #[inline]
-    pub fn into_object(mut self) -> Result<Object<'c, 't, 'p>, Refusal> {
+    pub fn into_object(mut self) -> Result<Object<'c, 't, 'p>, DecodeError> {
         self.settle_whole()?;
         match self.source.reader.peek() {
             Some(b'{') => Object::open(self.source, self.node),
-            Some(_) => Err(Refusal::refused()),
-            None => Err(Refusal::new(Why::Syntax)),
+            Some(_) => Err(DecodeError::refused()),
+            None => Err(DecodeError::new(DecodeErrorKind::Syntax)),
         }
     }
 
     /// Validates a value as a whole if its rules require that.
     #[inline]
-    fn settle_whole(&mut self) -> Result<(), Refusal> {
+    fn settle_whole(&mut self) -> Result<(), DecodeError> {
         if self.node.is_whole { self.check_whole() } else { Ok(()) }
     }
 
     #[inline(never)]
-    fn check_whole(&mut self) -> Result<(), Refusal> {
+    fn check_whole(&mut self) -> Result<(), DecodeError> {
         // Cloning a source is cheap; the copy reads ahead.
         let mut ahead = self.source.clone();
-        let mut value = copied(&mut ahead.reader)?;
+        let mut value = copy_value(&mut ahead.reader)?;
         let (plan, node) = (self.source.plan, self.node);
         // Untagged enums would select another variant for a value that is not normalised.
-        if !Walk::new(plan).fits(node, &value) {
-            return Err(Refusal::refused());
+        if !Walk::new(plan).node_admits(node, &value) {
+            return Err(DecodeError::refused());
         }
-        if !is_settled(&value) {
-            let settled = settle_whole(plan, node, &mut value, &mut self.source.spare);
+        if !is_normal(&value) {
+            let settled = normalize_whole(plan, node, &mut value, &mut self.source.shared_budget);
             if settled.changed || settled.is_unclear {
-                return Err(Refusal::refused());
+                return Err(DecodeError::refused());
             }
         }
         self.node = &Node::TRUSTED;
@@ -142,7 +142,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
     }
 
     /// Reads a value of any type, determined by its first byte.
-    fn any<V: Visitor<'t>>(mut self, hint: Hint, visitor: V) -> Result<V::Value, Refusal> {
+    fn decode_any<V: Visitor<'t>>(mut self, hint: Hint, visitor: V) -> Result<V::Value, DecodeError> {
         self.settle_whole()?;
         match self.source.reader.peek() {
             Some(b'{') => {
@@ -157,7 +157,7 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
                 list.end()?;
                 Ok(value)
             }
-            Some(first) => match scalar::read(&mut self.source.reader, self.node, first, hint)? {
+            Some(first) => match scalar::read_scalar(&mut self.source.reader, self.node, first, hint)? {
                 Scalar::Borrowed(text) => visitor.visit_borrowed_str(text),
                 Scalar::Owned(text) => visitor.visit_string(text),
                 Scalar::Signed(number) => visitor.visit_i64(number),
@@ -168,16 +168,16 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
                 Scalar::Wide(number) => visitor.visit_i128(number),
                 Scalar::WideUnsigned(number) => visitor.visit_u128(number),
             },
-            None => Err(Refusal::new(Why::Syntax)),
+            None => Err(DecodeError::new(DecodeErrorKind::Syntax)),
         }
     }
 
     /// Reads an integer; fast path for the usual form.
     #[inline]
-    fn integer<V: Visitor<'t>>(self, hint: Hint, visitor: V) -> Result<V::Value, Refusal> {
+    fn decode_integer<V: Visitor<'t>>(self, hint: Hint, visitor: V) -> Result<V::Value, DecodeError> {
         let node = self.node;
         if node.is_whole {
-            return self.any(hint, visitor);
+            return self.decode_any(hint, visitor);
         }
         self.source.reader.peek();
         let start = self.source.reader.position();
@@ -185,42 +185,42 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
             match node.admits_integer(negative, magnitude) {
                 Some(true) if !negative => return visitor.visit_u64(magnitude),
                 Some(true) => return visitor.visit_i64(-magnitude.cast_signed()),
-                Some(false) => return Err(Refusal::refused()),
-                None => self.source.reader = self.source.reader.at(start),
+                Some(false) => return Err(DecodeError::refused()),
+                None => self.source.reader = self.source.reader.reader_at(start),
             }
         }
-        self.any(hint, visitor)
+        self.decode_any(hint, visitor)
     }
 
     /// Reads a 64-bit float; fast path for the usual forms.
     #[inline]
-    fn float<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn decode_float<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let node = self.node;
         if node.is_whole {
-            return self.any(Hint::Float, visitor);
+            return self.decode_any(Hint::Float, visitor);
         }
         self.source.reader.peek();
         let start = self.source.reader.position();
         if let Some(float) = self.source.reader.take_decimal() {
             match node.admits_float(float) {
                 Some(true) => return visitor.visit_f64(float),
-                Some(false) => return Err(Refusal::refused()),
-                None => self.source.reader = self.source.reader.at(start),
+                Some(false) => return Err(DecodeError::refused()),
+                None => self.source.reader = self.source.reader.reader_at(start),
             }
         }
-        self.integer(Hint::Float, visitor)
+        self.decode_integer(Hint::Float, visitor)
     }
 
     /// Reads a string on a fast path.
     #[inline]
-    fn text<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+    fn decode_text<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let node = self.node;
         if node.is_whole || self.source.reader.peek() != Some(b'"') {
-            return self.any(Hint::None, visitor);
+            return self.decode_any(Hint::None, visitor);
         }
-        let text = self.source.reader.string()?;
+        let text = self.source.reader.read_string()?;
         if !scalar::admits_text(node, &text) {
-            return Err(Refusal::refused());
+            return Err(DecodeError::refused());
         }
         match text {
             Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
@@ -229,15 +229,15 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
     }
 
     /// Reads a value that is kept as text.
-    fn raw<V: Visitor<'t>>(self, name: &'static str, visitor: V) -> Result<V::Value, Refusal> {
+    fn decode_raw<V: Visitor<'t>>(self, name: &'static str, visitor: V) -> Result<V::Value, DecodeError> {
         let Self { source, node } = self;
         source.reader.peek();
         let start = source.reader.position();
         IgnoredAny::deserialize(Checked { source: &mut *source, node })?;
-        let raw = source.reader.part(start..source.reader.position());
+        let raw = source.reader.text_in(start..source.reader.position());
         // Only `serde_json` can create a raw value.
         let mut foreign = serde_json::Deserializer::from_str(raw);
-        foreign.deserialize_newtype_struct(name, visitor).map_err(Refusal::custom)
+        foreign.deserialize_newtype_struct(name, visitor).map_err(DecodeError::custom)
     }
 }
 
@@ -247,49 +247,49 @@ const RAW_VALUE: &str = "$serde_json::private::RawValue";
 macro_rules! forward {
     ($($method:ident => $read:ident($($hint:expr)?);)*) => { $(
         #[inline]
-        fn $method<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        fn $method<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DecodeError> {
             self.$read($($hint,)? visitor)
         }
     )* };
 }
 
 impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
-    type Error = Refusal;
+    type Error = DecodeError;
 
     forward! {
-        deserialize_any => any(Hint::None);
-        deserialize_ignored_any => any(Hint::None);
-        deserialize_bool => any(Hint::None);
-        deserialize_i8 => integer(Hint::Integer);
-        deserialize_i16 => integer(Hint::Integer);
-        deserialize_i32 => integer(Hint::Integer);
-        deserialize_i64 => integer(Hint::Integer);
-        deserialize_u8 => integer(Hint::Integer);
-        deserialize_u16 => integer(Hint::Integer);
-        deserialize_u32 => integer(Hint::Integer);
-        deserialize_u64 => integer(Hint::Integer);
-        deserialize_i128 => integer(Hint::Wide);
-        deserialize_u128 => integer(Hint::Wide);
-        deserialize_f32 => any(Hint::Single);
-        deserialize_f64 => float();
-        deserialize_char => text();
-        deserialize_str => text();
-        deserialize_string => text();
-        deserialize_bytes => any(Hint::None);
-        deserialize_byte_buf => any(Hint::None);
-        deserialize_unit => any(Hint::None);
-        deserialize_seq => any(Hint::None);
-        deserialize_map => any(Hint::None);
-        deserialize_identifier => text();
+        deserialize_any => decode_any(Hint::None);
+        deserialize_ignored_any => decode_any(Hint::None);
+        deserialize_bool => decode_any(Hint::None);
+        deserialize_i8 => decode_integer(Hint::Integer);
+        deserialize_i16 => decode_integer(Hint::Integer);
+        deserialize_i32 => decode_integer(Hint::Integer);
+        deserialize_i64 => decode_integer(Hint::Integer);
+        deserialize_u8 => decode_integer(Hint::Integer);
+        deserialize_u16 => decode_integer(Hint::Integer);
+        deserialize_u32 => decode_integer(Hint::Integer);
+        deserialize_u64 => decode_integer(Hint::Integer);
+        deserialize_i128 => decode_integer(Hint::Wide);
+        deserialize_u128 => decode_integer(Hint::Wide);
+        deserialize_f32 => decode_any(Hint::Single);
+        deserialize_f64 => decode_float();
+        deserialize_char => decode_text();
+        deserialize_str => decode_text();
+        deserialize_string => decode_text();
+        deserialize_bytes => decode_any(Hint::None);
+        deserialize_byte_buf => decode_any(Hint::None);
+        deserialize_unit => decode_any(Hint::None);
+        deserialize_seq => decode_any(Hint::None);
+        deserialize_map => decode_any(Hint::None);
+        deserialize_identifier => decode_text();
     }
 
-    fn deserialize_option<V: Visitor<'t>>(mut self, visitor: V) -> Result<V::Value, Refusal> {
+    fn deserialize_option<V: Visitor<'t>>(mut self, visitor: V) -> Result<V::Value, DecodeError> {
         self.settle_whole()?;
         if self.source.reader.peek() != Some(b'n') {
             return visitor.visit_some(self);
         }
-        self.node.allows(Types::NULL)?;
-        scalar::read(&mut self.source.reader, self.node, b'n', Hint::None)?;
+        self.node.check_type(Types::NULL)?;
+        scalar::read_scalar(&mut self.source.reader, self.node, b'n', Hint::None)?;
         visitor.visit_none()
     }
 
@@ -297,20 +297,20 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
-        if name == RAW_VALUE { self.raw(name, visitor) } else { visitor.visit_newtype_struct(self) }
+    ) -> Result<V::Value, DecodeError> {
+        if name == RAW_VALUE { self.decode_raw(name, visitor) } else { visitor.visit_newtype_struct(self) }
     }
 
     fn deserialize_unit_struct<V: Visitor<'t>>(
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
-        self.any(Hint::None, visitor)
+    ) -> Result<V::Value, DecodeError> {
+        self.decode_any(Hint::None, visitor)
     }
 
-    fn deserialize_tuple<V: Visitor<'t>>(self, _: usize, visitor: V) -> Result<V::Value, Refusal> {
-        self.any(Hint::None, visitor)
+    fn deserialize_tuple<V: Visitor<'t>>(self, _: usize, visitor: V) -> Result<V::Value, DecodeError> {
+        self.decode_any(Hint::None, visitor)
     }
 
     fn deserialize_tuple_struct<V: Visitor<'t>>(
@@ -318,8 +318,8 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         _: &'static str,
         _: usize,
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
-        self.any(Hint::None, visitor)
+    ) -> Result<V::Value, DecodeError> {
+        self.decode_any(Hint::None, visitor)
     }
 
     fn deserialize_struct<V: Visitor<'t>>(
@@ -327,8 +327,8 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
-        self.any(Hint::None, visitor)
+    ) -> Result<V::Value, DecodeError> {
+        self.decode_any(Hint::None, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'t>>(
@@ -336,7 +336,7 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refusal> {
+    ) -> Result<V::Value, DecodeError> {
         self.settle_whole()?;
         match self.source.reader.peek() {
             Some(b'{') => {
@@ -345,12 +345,14 @@ impl<'t> Deserializer<'t> for Checked<'_, 't, '_> {
                 object.end()?;
                 Ok(value)
             }
-            Some(first) => match scalar::read(&mut self.source.reader, self.node, first, Hint::None)? {
-                Scalar::Borrowed(name) => visitor.visit_enum(UnitVariant(Key(Cow::Borrowed(name)))),
-                Scalar::Owned(name) => visitor.visit_enum(UnitVariant(Key(Cow::<str>::Owned(name)))),
-                _ => Err(Refusal::custom("expected the name of a variant, or an object with it")),
-            },
-            None => Err(Refusal::new(Why::Syntax)),
+            Some(first) => {
+                match scalar::read_scalar(&mut self.source.reader, self.node, first, Hint::None)? {
+                    Scalar::Borrowed(name) => visitor.visit_enum(UnitVariant(Key(Cow::Borrowed(name)))),
+                    Scalar::Owned(name) => visitor.visit_enum(UnitVariant(Key(Cow::<str>::Owned(name)))),
+                    _ => Err(DecodeError::custom("expected the name of a variant, or an object with it")),
+                }
+            }
+            None => Err(DecodeError::new(DecodeErrorKind::Syntax)),
         }
     }
 }

@@ -3,10 +3,10 @@ use std::{borrow::Cow, collections::HashSet};
 use serde::de::{DeserializeSeed, Error as _, MapAccess};
 use serde_json::Value;
 
-use super::{Checked, Refusal, Source, Types, key::Key};
+use super::{Checked, DecodeError, Source, Types, key::Key};
 use crate::arguments::plan::{
     check::Walk,
-    node::{Node, ObjectRules, Rest},
+    node::{AdditionalRule, Node, ObjectRules},
     property_table::Property,
 };
 
@@ -42,9 +42,9 @@ pub struct Object<'c, 't, 'p> {
 
 impl<'c, 't, 'p> Object<'c, 't, 'p> {
     #[inline]
-    pub(super) fn open(source: &'c mut Source<'t, 'p>, node: &'p Node) -> Result<Self, Refusal> {
-        node.allows(Types::OBJECT)?;
-        source.reader.open()?;
+    pub(super) fn open(source: &'c mut Source<'t, 'p>, node: &'p Node) -> Result<Self, DecodeError> {
+        node.check_type(Types::OBJECT)?;
+        source.reader.open_container()?;
         Ok(Self {
             source,
             node,
@@ -65,18 +65,18 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     }
 
     /// Advances to the next present property; returns `false` at the end.
-    pub fn advance(&mut self) -> Result<bool, Refusal> {
+    pub fn advance(&mut self) -> Result<bool, DecodeError> {
         while !self.is_closed {
             if !self.source.reader.next_property(self.is_fresh)? {
                 self.is_closed = true;
-                return self.complete().map(|()| false);
+                return self.check_complete().map(|()| false);
             }
             self.is_fresh = false;
             self.name_at = self.source.reader.position();
             let object = self.object;
             let is_present = match object {
-                Some(object) if self.is_expected(object) => self.enter(object)?,
-                _ => self.unexpected()?,
+                Some(object) if self.is_expected(object) => self.enter_property(object)?,
+                _ => self.enter_unexpected()?,
             };
             if is_present {
                 return Ok(true);
@@ -88,7 +88,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     /// Consumes the expected next name with its colon, if it follows.
     #[inline]
     fn is_expected(&mut self, object: &'p ObjectRules) -> bool {
-        self.property = object.expected(self.near).filter(|it| self.source.reader.take_all(&it.written));
+        self.property = object.property_at(self.near).filter(|it| self.source.reader.take_all(&it.written));
         self.near += usize::from(self.property.is_some());
         self.is_read = false;
         self.property.is_some()
@@ -96,10 +96,10 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Looks up the node of a named property; returns `false` if it counts as absent.
     #[inline(always)]
-    fn enter(&mut self, object: &'p ObjectRules) -> Result<bool, Refusal> {
+    fn enter_property(&mut self, object: &'p ObjectRules) -> Result<bool, DecodeError> {
         let Some(property) = self.property else { return Ok(false) };
         if self.known & property.bit != 0 {
-            return Err(Refusal::refused());
+            return Err(DecodeError::refused());
         }
         self.known |= property.bit;
         if property.bit == 0 {
@@ -108,7 +108,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         }
         self.value = match property.node {
             Some(node) => self.source.plan.node(node),
-            None => self.other(object)?,
+            None => self.additional_node(object)?,
         };
         self.required += usize::from(property.required);
         if !property.required && self.source.reader.peek() == Some(b'n') && self.is_nothing(property)? {
@@ -120,19 +120,19 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Consumes a `null` that means absence of a non-required property.
     #[cold]
-    fn is_nothing(&mut self, property: &Property) -> Result<bool, Refusal> {
+    fn is_nothing(&mut self, property: &Property) -> Result<bool, DecodeError> {
         let may_be_null = self.value.types.contains(Types::NULL)
-            && Walk::new(self.source.plan).fits(self.value, &Value::Null);
+            && Walk::new(self.source.plan).node_admits(self.value, &Value::Null);
         if property.node.is_none() || may_be_null {
             return Ok(false);
         }
-        self.source.reader.word("null")?;
+        self.source.reader.read_word("null")?;
         Ok(true)
     }
 
     /// Consumes any name with its colon; returns `false` if the property counts as absent.
     #[inline(never)]
-    fn unexpected(&mut self) -> Result<bool, Refusal> {
+    fn enter_unexpected(&mut self) -> Result<bool, DecodeError> {
         self.name = self.source.reader.name()?;
         self.is_read = true;
         let Some(object) = self.object else {
@@ -142,18 +142,18 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
         if let Some(names) = object.names
             && !Walk::new(self.source.plan).admits(names, &Value::from(&*self.name))
         {
-            return Err(Refusal::refused());
+            return Err(DecodeError::refused());
         }
         self.property = object.properties.find_near(&self.name, &mut self.near);
         if self.property.is_some() {
-            return self.enter(object);
+            return self.enter_property(object);
         }
-        self.value = self.other(object)?;
+        self.value = self.additional_node(object)?;
         self.enter_other()
     }
 
     /// Enters a property that the plan does not name.
-    fn enter_other(&mut self) -> Result<bool, Refusal> {
+    fn enter_other(&mut self) -> Result<bool, DecodeError> {
         if !self.node.is_trusted {
             self.insert(self.name.clone())?;
         }
@@ -162,37 +162,37 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     }
 
     /// Records a name without a bit.
-    fn insert(&mut self, name: Cow<'t, str>) -> Result<(), Refusal> {
-        if self.others.get_or_insert_default().insert(name) { Ok(()) } else { Err(Refusal::refused()) }
+    fn insert(&mut self, name: Cow<'t, str>) -> Result<(), DecodeError> {
+        if self.others.get_or_insert_default().insert(name) { Ok(()) } else { Err(DecodeError::refused()) }
     }
 
     /// Returns the node of a property that the plan does not name.
-    fn other(&self, object: &'p ObjectRules) -> Result<&'p Node, Refusal> {
+    fn additional_node(&self, object: &'p ObjectRules) -> Result<&'p Node, DecodeError> {
         let name = self.name();
         let matching = object.patterns.iter().find(|(pattern, _)| pattern.is_match(name));
         match (matching.map(|(_, node)| *node), object.rest) {
-            (Some(node), _) | (None, Rest::Schema(node)) => Ok(self.source.plan.node(node)),
-            (None, Rest::Anything) => Ok(&Node::ANYTHING),
-            (None, Rest::Nothing) => Err(Refusal::refused()),
+            (Some(node), _) | (None, AdditionalRule::Schema(node)) => Ok(self.source.plan.node(node)),
+            (None, AdditionalRule::Anything) => Ok(&Node::ANYTHING),
+            (None, AdditionalRule::Nothing) => Err(DecodeError::refused()),
         }
     }
 
     /// Applies the rules that need the complete object.
-    fn complete(&self) -> Result<(), Refusal> {
+    fn check_complete(&self) -> Result<(), DecodeError> {
         let is_complete = self.object.is_none_or(|object| {
-            self.required == object.properties.required()
+            self.required == object.properties.required_count()
                 && (object.count.least..=object.count.most).contains(&self.count)
         });
-        if is_complete { Ok(()) } else { Err(Refusal::refused()) }
+        if is_complete { Ok(()) } else { Err(DecodeError::refused()) }
     }
 
     /// Ends the object; further properties are an error.
     #[inline]
-    pub(super) fn end(mut self) -> Result<(), Refusal> {
+    pub(super) fn end(mut self) -> Result<(), DecodeError> {
         if self.is_closed || !self.advance()? {
             return Ok(());
         }
-        Err(Refusal::custom(format_args!("`{}` is one property too many", self.name())))
+        Err(DecodeError::custom(format_args!("`{}` is one property too many", self.name())))
     }
 
     /// Returns the index of the current property in the plan.
@@ -208,7 +208,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Decodes the current name as written; called once.
     #[inline]
-    pub(super) fn key<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<K::Value, Refusal> {
+    pub(super) fn decode_key<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<K::Value, DecodeError> {
         match self.property {
             Some(property) if !self.is_read => seed.deserialize(Key(&*property.name)),
             _ => seed.deserialize(Key(std::mem::take(&mut self.name))),
@@ -223,28 +223,28 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Adds the current property to the path of `refusal`.
     #[cold]
-    pub fn within(&self, refusal: Refusal) -> Refusal {
-        let mut reader = self.source.reader.at(self.name_at);
-        refusal.within(reader.string().map(Cow::into_owned).unwrap_or_default())
+    pub fn within(&self, refusal: DecodeError) -> DecodeError {
+        let mut reader = self.source.reader.reader_at(self.name_at);
+        refusal.with_step(reader.read_string().map(Cow::into_owned).unwrap_or_default())
     }
 }
 
 impl<'t> MapAccess<'t> for &mut Object<'_, 't, '_> {
-    type Error = Refusal;
+    type Error = DecodeError;
 
     #[inline]
-    fn next_key_seed<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<Option<K::Value>, Refusal> {
+    fn next_key_seed<K: DeserializeSeed<'t>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
         if !self.advance()? {
             return Ok(None);
         }
-        match self.key(seed) {
+        match self.decode_key(seed) {
             Ok(key) => Ok(Some(key)),
             Err(refusal) => Err(self.within(refusal)),
         }
     }
 
     #[inline]
-    fn next_value_seed<V: DeserializeSeed<'t>>(&mut self, seed: V) -> Result<V::Value, Refusal> {
+    fn next_value_seed<V: DeserializeSeed<'t>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
         match seed.deserialize(self.value()) {
             Ok(value) => Ok(value),
             Err(refusal) => Err(self.within(refusal)),

@@ -3,9 +3,9 @@ use std::borrow::Cow;
 use serde::de::Error as _;
 use serde_json::Value;
 
-use super::{Refusal, Why};
+use super::{DecodeError, DecodeErrorKind};
 use crate::arguments::{
-    json::{Numeral, Reader, integral, is_kept, near},
+    json::{Numeral, Reader, fits_64_bits, integer_value, nearest_float},
     plan::{
         node::{Node, Types},
         number::Exact,
@@ -40,43 +40,43 @@ pub(super) enum Scalar<'t> {
 
 /// Reads the value that begins with `first` and applies the rules.
 #[inline]
-pub(super) fn read<'t>(
+pub(super) fn read_scalar<'t>(
     reader: &mut Reader<'t>,
     node: &Node,
     first: u8,
     hint: Hint,
-) -> Result<Scalar<'t>, Refusal> {
+) -> Result<Scalar<'t>, DecodeError> {
     match first {
         b'"' => {
-            let text = reader.string()?;
+            let text = reader.read_string()?;
             if !admits_text(node, &text) {
-                return Err(Refusal::refused());
+                return Err(DecodeError::refused());
             }
             Ok(match text {
                 Cow::Borrowed(text) => Scalar::Borrowed(text),
                 Cow::Owned(text) => Scalar::Owned(text),
             })
         }
-        b'-' | b'0'..=b'9' => number(reader.number()?, node, hint),
-        b'n' => word(reader, node, "null", &Value::Null, Types::NULL, Scalar::Null),
-        b't' => word(reader, node, "true", &Value::Bool(true), Types::BOOLEAN, Scalar::Bool(true)),
-        b'f' => word(reader, node, "false", &Value::Bool(false), Types::BOOLEAN, Scalar::Bool(false)),
-        _ => Err(Refusal::new(Why::Syntax)),
+        b'-' | b'0'..=b'9' => convert_number(reader.read_number()?, node, hint),
+        b'n' => read_word(reader, node, "null", &Value::Null, Types::NULL, Scalar::Null),
+        b't' => read_word(reader, node, "true", &Value::Bool(true), Types::BOOLEAN, Scalar::Bool(true)),
+        b'f' => read_word(reader, node, "false", &Value::Bool(false), Types::BOOLEAN, Scalar::Bool(false)),
+        _ => Err(DecodeError::new(DecodeErrorKind::Syntax)),
     }
 }
 
-fn word<'t>(
+fn read_word<'t>(
     reader: &mut Reader<'t>,
     node: &Node,
     word: &'static str,
     value: &Value,
     types: Types,
     scalar: Scalar<'t>,
-) -> Result<Scalar<'t>, Refusal> {
-    reader.word(word)?;
-    node.allows(types)?;
+) -> Result<Scalar<'t>, DecodeError> {
+    reader.read_word(word)?;
+    node.check_type(types)?;
     match &node.values {
-        Some(values) if !values.admit(value) => Err(Refusal::refused()),
+        Some(values) if !values.contain_value(value) => Err(DecodeError::refused()),
         _ => Ok(scalar),
     }
 }
@@ -89,11 +89,11 @@ pub(super) fn admits_text(node: &Node, text: &str) -> bool {
         && node.text.as_ref().is_none_or(|rules| rules.admits(text))
 }
 
-fn number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal> {
+fn convert_number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<Scalar<'t>, DecodeError> {
     match numeral {
         Numeral::Small { negative, magnitude } => {
             let value = if negative { -i128::from(magnitude) } else { i128::from(magnitude) };
-            let wants_integer = hold(node, Types::INTEGER, Exact::Integer(value), numeral)?;
+            let wants_integer = check_number_rules(node, Types::INTEGER, Exact::Integer(value), numeral)?;
             if negative
                 && magnitude == 0
                 && !wants_integer
@@ -103,32 +103,32 @@ fn number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<Scalar<'t
             }
             Ok(of_64_bits(value, value as f64))
         }
-        Numeral::Other(text) => other(text, node, hint),
+        Numeral::Other(text) => convert_uncommon_number(text, node, hint),
     }
 }
 
 /// Reads a number with a fraction or an exponent, or with many digits.
-fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal> {
-    let float: f64 = text.parse().map_err(|_| Refusal::new(Why::Syntax))?;
+fn convert_uncommon_number<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, DecodeError> {
+    let float: f64 = text.parse().map_err(|_| DecodeError::new(DecodeErrorKind::Syntax))?;
     if float.is_infinite() {
-        return Err(Refusal::refused());
+        return Err(DecodeError::refused());
     }
-    let whole = integral(text);
-    let kept = whole.filter(|it| is_kept(text, *it));
+    let whole = integer_value(text);
+    let kept = whole.filter(|it| fits_64_bits(text, *it));
     // Validated is the number that a value represents, see `Numeral::rounded`; a type reads the nearest float.
     let exact = match kept {
         Some(integer) => Exact::Integer(integer),
-        None => Exact::from(near(text, float).0),
+        None => Exact::from(nearest_float(text, float).0),
     };
     let types = if exact.is_integer() { Types::INTEGER } else { Types::FRACTION };
-    let wants_integer = hold(node, types, exact, Numeral::Other(text))?;
+    let wants_integer = check_number_rules(node, types, exact, Numeral::Other(text))?;
     match (hint, whole, exact) {
         (Hint::Wide, Some(integer), _) => Ok(Scalar::Wide(integer)),
         (Hint::Wide, None, exact) if exact.is_integer() => {
-            let beyond = |_| Refusal::custom("it is beyond the integers of 128 bits");
+            let beyond = |_| DecodeError::custom("it is beyond the integers of 128 bits");
             text.parse().map(Scalar::WideUnsigned).map_err(beyond)
         }
-        (Hint::Single, ..) => single(text),
+        (Hint::Single, ..) => parse_single(text),
         (Hint::Integer, _, Exact::Integer(integer)) => Ok(of_64_bits(integer, float)),
         (Hint::None, _, Exact::Integer(integer)) if wants_integer || kept.is_some() => {
             Ok(of_64_bits(integer, float))
@@ -138,10 +138,10 @@ fn other<'t>(text: &str, node: &Node, hint: Hint) -> Result<Scalar<'t>, Refusal>
 }
 
 /// Parses a 32-bit float, rounded once.
-fn single<'t>(text: &str) -> Result<Scalar<'t>, Refusal> {
+fn parse_single<'t>(text: &str) -> Result<Scalar<'t>, DecodeError> {
     match text.parse::<f32>() {
         Ok(single) if single.is_finite() => Ok(Scalar::Float(single.into())),
-        _ => Err(Refusal::custom("it is beyond the floats of 32 bits")),
+        _ => Err(DecodeError::custom("it is beyond the floats of 32 bits")),
     }
 }
 
@@ -155,19 +155,24 @@ fn of_64_bits<'t>(integer: i128, float: f64) -> Scalar<'t> {
 }
 
 /// Applies the rules for numbers; returns `true` if they require an integer.
-fn hold(node: &Node, types: Types, exact: Exact, numeral: Numeral<'_>) -> Result<bool, Refusal> {
+fn check_number_rules(
+    node: &Node,
+    types: Types,
+    exact: Exact,
+    numeral: Numeral<'_>,
+) -> Result<bool, DecodeError> {
     let to_number = || numeral.to_number().unwrap_or_else(|| 0.into());
-    node.allows(types)?;
+    node.check_type(types)?;
     if let Some(values) = &node.values {
         let value = Value::Number(to_number());
-        if !values.admit(&value) {
-            return Err(Refusal::refused());
+        if !values.contain_value(&value) {
+            return Err(DecodeError::refused());
         }
     }
     if let Some(number) = &node.number
         && !number.admits(exact, to_number)
     {
-        return Err(Refusal::refused());
+        return Err(DecodeError::refused());
     }
     Ok(node.wants_integer())
 }

@@ -6,16 +6,16 @@ use proptest::prelude::*;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::{Refusal, Source};
+use super::{DecodeError, Source};
 use crate::arguments::{
-    json::{STAND_IN, near},
+    json::{FRACTION_SENTINEL, nearest_float},
     plan::Plan,
 };
 
-fn decode<T: DeserializeOwned>(plan: &Plan, text: &str) -> Result<T, Refusal> {
+fn decode<T: DeserializeOwned>(plan: &Plan, text: &str) -> Result<T, DecodeError> {
     let mut source = Source::new(text, plan);
-    let value = T::deserialize(source.value())?;
-    source.end().map(|()| value)
+    let value = T::deserialize(source.root_value())?;
+    source.expect_end().map(|()| value)
 }
 
 /// Decodes `text` by a schema; returns the value or the error.
@@ -145,8 +145,8 @@ proptest! {
         let value: Value = theirs(&number).unwrap();
         let float = number.parse::<f64>().unwrap();
         // Of a fraction that no float near it has, only the range is known.
-        let range = match near(&number, float) {
-            (near, true) if near.abs() == STAND_IN => vec![json!(near), json!(near.signum() * 2.0_f64.powi(64))],
+        let range = match nearest_float(&number, float) {
+            (near, true) if near.abs() == FRACTION_SENTINEL => vec![json!(near), json!(near.signum() * 2.0_f64.powi(64))],
             (near, true) => vec![json!(near)],
             (_, false) => vec![value],
         };

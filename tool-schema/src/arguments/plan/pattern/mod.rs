@@ -1,7 +1,7 @@
 //! `pattern`: a regular expression of ECMA-262 with the `u` flag.
 //!
 //! Rust engines interpret some syntax differently: `.` excludes one character in one and four in the other, and `[[]`
-//! is a bracket or the start of a nested class. A pattern is therefore parsed here ([`read`]). Most patterns of
+//! is a bracket or the start of a nested class. A pattern is therefore parsed here ([`parse_pattern`]). Most patterns of
 //! schemas are a sequence of classes that spans the string and are executed directly ([`steps`]) in a tenth of an
 //! engine's time; others are translated to `regex_lite`, which runs in linear time.
 //!
@@ -16,13 +16,13 @@ use std::fmt::{self, Write as _};
 use regex_lite::{Regex, RegexBuilder};
 
 use self::{
-    parser::{Piece, read},
+    parser::{Piece, parse_pattern},
     set::Set,
     steps::Steps,
 };
 
 /// The maximum nesting of groups.
-const DEEPEST: u32 = 128;
+const MAX_GROUP_DEPTH: u32 = 128;
 
 /// A compiled pattern; it matches anywhere in a string unless anchored.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ enum Engine {
 
 /// The reason why a pattern cannot be compiled.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum PatternError {
     /// The pattern is malformed, for this reason.
     Mistake(String),
     /// The pattern contains this unsupported feature.
@@ -48,11 +48,11 @@ pub(super) enum Refusal {
 }
 
 impl Pattern {
-    pub(super) fn new(source: &str) -> Result<Self, Refusal> {
-        let pieces = read(source)?;
-        let engine = match Steps::of(&pieces) {
+    pub(super) fn new(source: &str) -> Result<Self, PatternError> {
+        let pieces = parse_pattern(source)?;
+        let engine = match Steps::from_pieces(&pieces) {
             Some(steps) => Engine::Steps(steps),
-            None => Engine::Regex(compile(&pieces)?),
+            None => Engine::Regex(compile_regex(&pieces)?),
         };
         Ok(Self { engine, source: source.into() })
     }
@@ -66,13 +66,13 @@ impl Pattern {
 }
 
 /// Compiles parsed pieces; fails only if the result is too large.
-fn compile(pieces: &[Piece]) -> Result<Regex, Refusal> {
-    let regex = RegexBuilder::new(&written(pieces)).nest_limit(DEEPEST).build();
-    regex.map_err(|_| Refusal::Uncovered("so much nesting or repetition".to_owned()))
+fn compile_regex(pieces: &[Piece]) -> Result<Regex, PatternError> {
+    let regex = RegexBuilder::new(&regex_syntax(pieces)).nest_limit(MAX_GROUP_DEPTH).build();
+    regex.map_err(|_| PatternError::Uncovered("so much nesting or repetition".to_owned()))
 }
 
 /// Translates the pieces to the syntax of `regex_lite`.
-fn written(pieces: &[Piece]) -> String {
+fn regex_syntax(pieces: &[Piece]) -> String {
     let mut out = String::new();
     for piece in pieces {
         match piece {

@@ -5,7 +5,7 @@
 //! meant there.
 
 use super::{
-    Refusal,
+    PatternError,
     set::{DIGITS, LINE_ENDS, Range, SPACE, Set, WORD},
 };
 
@@ -28,31 +28,32 @@ pub(super) enum Piece {
     NoBoundary,
 }
 
-pub(super) fn read(pattern: &str) -> Result<Vec<Piece>, Refusal> {
-    let mut reader = Reader { rest: pattern, pieces: Vec::with_capacity(pattern.len()), repeatable: false };
+pub(super) fn parse_pattern(pattern: &str) -> Result<Vec<Piece>, PatternError> {
+    let mut reader =
+        PatternParser { rest: pattern, pieces: Vec::with_capacity(pattern.len()), repeatable: false };
     let mut open = 0_usize;
     while let Some(c) = reader.take() {
         match c {
             '(' => {
-                reader.group()?;
+                reader.parse_group()?;
                 open += 1;
             }
             ')' => {
-                open = open.checked_sub(1).ok_or_else(|| mistake("unopened group"))?;
+                open = open.checked_sub(1).ok_or_else(|| pattern_mistake("unopened group"))?;
                 reader.push(Piece::Close, true);
             }
-            _ => reader.piece(c)?,
+            _ => reader.parse_piece(c)?,
         }
     }
-    if open > 0 { Err(mistake("unclosed group")) } else { Ok(reader.pieces) }
+    if open > 0 { Err(pattern_mistake("unclosed group")) } else { Ok(reader.pieces) }
 }
 
-fn mistake(text: impl Into<String>) -> Refusal {
-    Refusal::Mistake(text.into())
+fn pattern_mistake(text: impl Into<String>) -> PatternError {
+    PatternError::Mistake(text.into())
 }
 
-fn uncovered(text: impl Into<String>) -> Refusal {
-    Refusal::Uncovered(text.into())
+fn uncovered_pattern(text: impl Into<String>) -> PatternError {
+    PatternError::Uncovered(text.into())
 }
 
 /// An element inside or outside of a class.
@@ -61,14 +62,14 @@ enum Atom {
     Set(Set),
 }
 
-struct Reader<'p> {
+struct PatternParser<'p> {
     rest: &'p str,
     pieces: Vec<Piece>,
     /// `true` if the last piece can be repeated.
     repeatable: bool,
 }
 
-impl Reader<'_> {
+impl PatternParser<'_> {
     fn take(&mut self) -> Option<char> {
         let mut chars = self.rest.chars();
         let c = chars.next()?;
@@ -77,7 +78,7 @@ impl Reader<'_> {
     }
 
     /// Consumes `text` if it comes next.
-    fn takes(&mut self, text: &str) -> bool {
+    fn consume_if_next(&mut self, text: &str) -> bool {
         let after = self.rest.strip_prefix(text);
         self.rest = after.unwrap_or(self.rest);
         after.is_some()
@@ -88,76 +89,76 @@ impl Reader<'_> {
         self.repeatable = repeatable;
     }
 
-    fn one(&mut self, set: Set) {
+    fn push_set(&mut self, set: Set) {
         self.push(Piece::One(set), true);
     }
 
     /// Parses the piece that begins with `c`, unless it is a group.
-    fn piece(&mut self, c: char) -> Result<(), Refusal> {
+    fn parse_piece(&mut self, c: char) -> Result<(), PatternError> {
         match c {
             '|' => self.push(Piece::Or, false),
             '^' => self.push(Piece::Start, false),
             '$' => self.push(Piece::End, false),
-            '.' => self.one(Set::new(LINE_ENDS.to_vec()).complement()),
+            '.' => self.push_set(Set::new(LINE_ENDS.to_vec()).complement()),
             '[' => {
-                let set = self.class()?;
-                self.one(set);
+                let set = self.parse_class()?;
+                self.push_set(set);
             }
-            '\\' if self.takes("b") => self.push(Piece::Boundary, false),
-            '\\' if self.takes("B") => self.push(Piece::NoBoundary, false),
-            '\\' => match self.escape()? {
-                Atom::Char(c) => self.one(single(c)),
-                Atom::Set(set) => self.one(set),
+            '\\' if self.consume_if_next("b") => self.push(Piece::Boundary, false),
+            '\\' if self.consume_if_next("B") => self.push(Piece::NoBoundary, false),
+            '\\' => match self.parse_escape()? {
+                Atom::Char(c) => self.push_set(single_char(c)),
+                Atom::Set(set) => self.push_set(set),
             },
-            '*' => self.repeat(0, usize::MAX)?,
-            '+' => self.repeat(1, usize::MAX)?,
-            '?' => self.repeat(0, 1)?,
-            '{' => match self.counts() {
-                Some((least, most)) => self.repeat(least, most)?,
+            '*' => self.repeat_last(0, usize::MAX)?,
+            '+' => self.repeat_last(1, usize::MAX)?,
+            '?' => self.repeat_last(0, 1)?,
+            '{' => match self.parse_counts() {
+                Some((least, most)) => self.repeat_last(least, most)?,
                 // A brace that is not a repetition is a literal.
-                None => self.one(single(c)),
+                None => self.push_set(single_char(c)),
             },
-            _ => self.one(single(c)),
+            _ => self.push_set(single_char(c)),
         }
         Ok(())
     }
 
     /// Parses the rest of a group after `(`.
-    fn group(&mut self) -> Result<(), Refusal> {
+    fn parse_group(&mut self) -> Result<(), PatternError> {
         if ["?=", "?!", "?<=", "?<!"].iter().any(|it| self.rest.starts_with(it)) {
-            return Err(uncovered("look-around"));
+            return Err(uncovered_pattern("look-around"));
         }
-        if self.takes("?<") {
+        if self.consume_if_next("?<") {
             let is_name = |name: &str| {
                 !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_$".contains(c))
             };
             let end = self.rest.find('>').filter(|end| self.rest.get(..*end).is_some_and(is_name));
-            let end = end.ok_or_else(|| mistake("a group wants a name between `<` and `>`"))?;
+            let end = end.ok_or_else(|| pattern_mistake("a group wants a name between `<` and `>`"))?;
             self.rest = self.rest.get(end + 1..).unwrap_or_default();
-        } else if !self.takes("?:") && self.rest.starts_with('?') {
+        } else if !self.consume_if_next("?:") && self.rest.starts_with('?') {
             let flags = self.rest.find(|c: char| !c.is_ascii_alphabetic() && !"?-".contains(c));
             let flags = flags.and_then(|end| self.rest.get(..end)).unwrap_or(self.rest);
-            return Err(uncovered(format!("the group `({flags}`")));
+            return Err(uncovered_pattern(format!("the group `({flags}`")));
         }
         self.push(Piece::Open, false);
         Ok(())
     }
 
-    fn repeat(&mut self, least: usize, most: usize) -> Result<(), Refusal> {
+    fn repeat_last(&mut self, least: usize, most: usize) -> Result<(), PatternError> {
         if !self.repeatable {
-            return Err(mistake("a repetition of nothing"));
+            return Err(pattern_mistake("a repetition of nothing"));
         }
         if least > most {
-            return Err(mistake(format!("the repetition `{{{least},{most}}}` is out of order")));
+            return Err(pattern_mistake(format!("the repetition `{{{least},{most}}}` is out of order")));
         }
         // Greedy and lazy repetitions match the same strings.
-        self.takes("?");
+        self.consume_if_next("?");
         self.push(Piece::Repeat { least, most }, false);
         Ok(())
     }
 
     /// Parses `n}`, `n,}` or `n,m}`, if one of them follows.
-    fn counts(&mut self) -> Option<(usize, usize)> {
+    fn parse_counts(&mut self) -> Option<(usize, usize)> {
         let (inside, after) = self.rest.split_once('}')?;
         // A count longer than any string is as good as no limit.
         let number = |text: &str| {
@@ -174,11 +175,11 @@ impl Reader<'_> {
     }
 
     /// Parses a class after `[`, including its `]`.
-    fn class(&mut self) -> Result<Set, Refusal> {
-        let negated = self.takes("^");
+    fn parse_class(&mut self) -> Result<Set, PatternError> {
+        let negated = self.consume_if_next("^");
         let mut ranges: Vec<Range> = Vec::new();
-        while !self.takes("]") {
-            let first = match self.member()? {
+        while !self.consume_if_next("]") {
+            let first = match self.parse_member()? {
                 Atom::Set(set) => {
                     ranges.extend(set.ranges());
                     continue;
@@ -186,14 +187,14 @@ impl Reader<'_> {
                 Atom::Char(first) => first,
             };
             let before = self.rest;
-            if !self.takes("-") || self.rest.starts_with(']') {
+            if !self.consume_if_next("-") || self.rest.starts_with(']') {
                 self.rest = before;
                 ranges.push((first, first));
                 continue;
             }
-            match self.member()? {
+            match self.parse_member()? {
                 Atom::Char(last) if first > last => {
-                    return Err(mistake(format!("the range `{first}-{last}` is out of order")));
+                    return Err(pattern_mistake(format!("the range `{first}-{last}` is out of order")));
                 }
                 Atom::Char(last) => ranges.push((first, last)),
                 // In `[a-\d]`, the dash is a literal.
@@ -208,20 +209,20 @@ impl Reader<'_> {
     }
 
     /// Parses one member of a class.
-    fn member(&mut self) -> Result<Atom, Refusal> {
-        if self.takes(r"\b") {
+    fn parse_member(&mut self) -> Result<Atom, PatternError> {
+        if self.consume_if_next(r"\b") {
             return Ok(Atom::Char('\u{8}'));
         }
         match self.take() {
-            Some('\\') => self.escape(),
+            Some('\\') => self.parse_escape(),
             Some(c) => Ok(Atom::Char(c)),
-            None => Err(mistake("a class is not closed")),
+            None => Err(pattern_mistake("a class is not closed")),
         }
     }
 
     /// Parses an escape after its backslash.
-    fn escape(&mut self) -> Result<Atom, Refusal> {
-        let Some(c) = self.take() else { return Err(mistake("it ends in a backslash")) };
+    fn parse_escape(&mut self) -> Result<Atom, PatternError> {
+        let Some(c) = self.take() else { return Err(pattern_mistake("it ends in a backslash")) };
         let named = |ranges: &[Range], negated: bool| {
             let set = Set::new(ranges.to_vec());
             Atom::Set(if negated { set.complement() } else { set })
@@ -236,66 +237,67 @@ impl Reader<'_> {
             'v' => Atom::Char('\u{B}'),
             'f' => Atom::Char('\u{C}'),
             '0' if !self.rest.starts_with(|c: char| c.is_ascii_digit()) => Atom::Char('\0'),
-            '0'..='9' | 'k' => return Err(uncovered("a back-reference")),
+            '0'..='9' | 'k' => return Err(uncovered_pattern("a back-reference")),
             'c' => match self.take() {
                 Some(letter) if letter.is_ascii_alphabetic() => Atom::Char(char::from(letter as u8 % 32)),
-                _ => return Err(mistake(r"`\c` wants a letter")),
+                _ => return Err(pattern_mistake(r"`\c` wants a letter")),
             },
-            'x' => Atom::Char(char::from_u32(self.hex(2)?).unwrap_or_default()),
-            'u' => Atom::Char(self.unicode()?),
-            'p' | 'P' => return Err(self.property(c)),
+            'x' => Atom::Char(char::from_u32(self.parse_hex(2)?).unwrap_or_default()),
+            'u' => Atom::Char(self.parse_unicode()?),
+            'p' | 'P' => return Err(self.property_error(c)),
             _ if c.is_ascii_alphanumeric() => {
-                return Err(mistake(format!(r"`\{c}` is not an escape of ECMA-262")));
+                return Err(pattern_mistake(format!(r"`\{c}` is not an escape of ECMA-262")));
             }
             _ => Atom::Char(c),
         })
     }
 
     /// Returns the error for `\p`, which is not supported because of the size of the Unicode tables.
-    fn property(&self, c: char) -> Refusal {
+    fn property_error(&self, c: char) -> PatternError {
         let inside = self.rest.strip_prefix('{').and_then(|it| it.split_once('}'));
         match inside {
-            Some((name, _)) => uncovered(format!(r"the property `\{c}{{{name}}}`")),
-            None => mistake(format!(r"`\{c}` wants a property in braces")),
+            Some((name, _)) => uncovered_pattern(format!(r"the property `\{c}{{{name}}}`")),
+            None => pattern_mistake(format!(r"`\{c}` wants a property in braces")),
         }
     }
 
     /// Parses an escape after `\u`: four digits, two times four for a surrogate pair, or braces.
-    fn unicode(&mut self) -> Result<char, Refusal> {
-        let bad = || mistake(r"`\u` wants the number of a character");
-        if self.takes("{") {
+    fn parse_unicode(&mut self) -> Result<char, PatternError> {
+        let bad = || pattern_mistake(r"`\u` wants the number of a character");
+        if self.consume_if_next("{") {
             let (digits, after) = self.rest.split_once('}').ok_or_else(bad)?;
             self.rest = after;
             let is_number = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_hexdigit());
             let number = is_number.then(|| u32::from_str_radix(digits, 16).ok()).flatten();
-            return character(number.filter(|it| *it <= u32::from(char::MAX)).ok_or_else(bad)?);
+            return char_from_code(number.filter(|it| *it <= u32::from(char::MAX)).ok_or_else(bad)?);
         }
-        let first = self.hex(4)?;
+        let first = self.parse_hex(4)?;
         let after_first = self.rest;
         if let 0xD800..0xDC00 = first
-            && self.takes(r"\u")
-            && let Ok(second @ 0xDC00..0xE000) = self.hex(4)
+            && self.consume_if_next(r"\u")
+            && let Ok(second @ 0xDC00..0xE000) = self.parse_hex(4)
         {
-            return character(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00));
+            return char_from_code(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00));
         }
         self.rest = after_first;
-        character(first)
+        char_from_code(first)
     }
 
-    fn hex(&mut self, digits: usize) -> Result<u32, Refusal> {
+    fn parse_hex(&mut self, digits: usize) -> Result<u32, PatternError> {
         let number = self.rest.get(..digits).filter(|it| it.bytes().all(|it| it.is_ascii_hexdigit()));
         let number = number.and_then(|it| u32::from_str_radix(it, 16).ok());
-        let number = number.ok_or_else(|| mistake(format!("an escape wants {digits} hexadecimal digits")))?;
+        let number =
+            number.ok_or_else(|| pattern_mistake(format!("an escape wants {digits} hexadecimal digits")))?;
         self.rest = self.rest.get(digits..).unwrap_or_default();
         Ok(number)
     }
 }
 
-fn single(c: char) -> Set {
+fn single_char(c: char) -> Set {
     Set::new(vec![(c, c)])
 }
 
 /// Returns the character; a lone surrogate is an error, since no string contains one.
-fn character(number: u32) -> Result<char, Refusal> {
-    char::from_u32(number).ok_or_else(|| uncovered("half of a surrogate pair"))
+fn char_from_code(number: u32) -> Result<char, PatternError> {
+    char::from_u32(number).ok_or_else(|| uncovered_pattern("half of a surrogate pair"))
 }

@@ -49,7 +49,7 @@ impl Set {
         let mut others = Vec::with_capacity(self.0.len() + 1);
         let mut from = Some('\0');
         for &(first, last) in &self.0 {
-            if let (Some(from), Some(to)) = (from, previous(first))
+            if let (Some(from), Some(to)) = (from, previous_char(first))
                 && from <= to
             {
                 others.push((from, to));
@@ -75,6 +75,6 @@ fn next(c: char) -> Option<char> {
     (c..=char::MAX).nth(1)
 }
 
-fn previous(c: char) -> Option<char> {
+fn previous_char(c: char) -> Option<char> {
     ('\0'..=c).nth_back(1)
 }

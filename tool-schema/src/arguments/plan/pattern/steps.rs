@@ -7,14 +7,14 @@ use super::{
 /// next begins.
 #[derive(Debug)]
 pub(super) struct Steps {
-    steps: Box<[Step]>,
+    steps: Box<[CharStep]>,
     /// `true` if nothing may follow.
     to_the_end: bool,
 }
 
 /// A number of characters of a class.
 #[derive(Debug)]
-struct Step {
+struct CharStep {
     /// A bit for each of the first 128 characters.
     ascii: u128,
     others: Box<[Range]>,
@@ -23,17 +23,17 @@ struct Step {
 }
 
 /// A step before the pattern is known to have no alternatives.
-type Part<'a> = (&'a Set, usize, usize);
+type StepPart<'a> = (&'a Set, usize, usize);
 
 impl Steps {
     /// Converts the pieces; `None` for other patterns.
-    pub(super) fn of(pieces: &[Piece]) -> Option<Self> {
+    pub(super) fn from_pieces(pieces: &[Piece]) -> Option<Self> {
         let [Piece::Start, pieces @ ..] = pieces else { return None };
         let (pieces, to_the_end) = match pieces {
             [pieces @ .., Piece::End] => (pieces, true),
             _ => (pieces, false),
         };
-        let mut parts: Vec<Part<'_>> = Vec::with_capacity(pieces.len());
+        let mut parts: Vec<StepPart<'_>> = Vec::with_capacity(pieces.len());
         for piece in pieces {
             match piece {
                 Piece::One(set) => parts.push((set, 1, 1)),
@@ -45,7 +45,7 @@ impl Steps {
             }
         }
         let is_forced = (0..parts.len()).all(|at| parts.get(at..).is_none_or(ends_where_the_next_begins));
-        is_forced.then(|| Self { steps: parts.into_iter().map(Step::new).collect(), to_the_end })
+        is_forced.then(|| Self { steps: parts.into_iter().map(CharStep::new).collect(), to_the_end })
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
@@ -54,7 +54,7 @@ impl Steps {
             let mut count = 0;
             while count < step.most {
                 let mut ahead = rest.clone();
-                if !ahead.next().is_some_and(|c| step.takes(c)) {
+                if !ahead.next().is_some_and(|c| step.matches_char(c)) {
                     break;
                 }
                 rest = ahead;
@@ -70,7 +70,7 @@ impl Steps {
 
 /// Returns `true` if greedy matching of the first part is the only possible match, since none of its characters can
 /// belong to a following part.
-fn ends_where_the_next_begins(parts: &[Part<'_>]) -> bool {
+fn ends_where_the_next_begins(parts: &[StepPart<'_>]) -> bool {
     let [(set, least, most), after @ ..] = parts else { return true };
     if least == most {
         return true;
@@ -86,8 +86,8 @@ fn ends_where_the_next_begins(parts: &[Part<'_>]) -> bool {
     true
 }
 
-impl Step {
-    fn new((set, least, most): Part<'_>) -> Self {
+impl CharStep {
+    fn new((set, least, most): StepPart<'_>) -> Self {
         let ascii = set.ranges().iter().filter(|it| it.0.is_ascii()).fold(0, |bits, &(first, last)| {
             let (first, last) = (u32::from(first), u32::from(last).min(127));
             bits | u128::MAX >> (127 - (last - first)) << first
@@ -96,7 +96,7 @@ impl Step {
         Self { ascii, others, least, most }
     }
 
-    fn takes(&self, c: char) -> bool {
+    fn matches_char(&self, c: char) -> bool {
         if c.is_ascii() {
             self.ascii >> u32::from(c) & 1 == 1
         } else {

@@ -9,7 +9,7 @@ use super::{
     Plan, correct,
     drawn::{config, root, value},
 };
-use crate::arguments::plan::{coerce::is_one_item, equality::equal};
+use crate::arguments::plan::{coerce::is_one_item, equality::json_equal};
 
 proptest! {
     #![proptest_config(config(2_000))]
@@ -35,7 +35,7 @@ proptest! {
         let almost = shape.twist(&right, Spot::Alone, &mut choices);
         let text = odd_text(&almost);
         match check(&plan, &text)? {
-            Some(corrected) => prop_assert!(equal(&corrected, &right), "{} {} {}", schema, text, corrected),
+            Some(corrected) => prop_assert!(json_equal(&corrected, &right), "{} {} {}", schema, text, corrected),
             None => prop_assert_eq!(almost, right, "{}", schema),
         }
     }
@@ -46,7 +46,7 @@ fn check(plan: &Plan, text: &str) -> Result<Option<Value>, TestCaseError> {
     let before: Value = serde_json::from_str(text).unwrap();
     let Some((corrected, corrections)) = correct(plan, text) else { return Ok(None) };
     let mut settled = before.clone();
-    plan.settle(&mut settled);
+    plan.normalize_value(&mut settled);
     prop_assert!(!plan.admits(&before) && !plan.admits(&settled), "what fits is left alone: {}", text);
     prop_assert!(!corrections.is_empty());
     let is_repeated = |(at, it)| corrections.iter().take(at).any(|earlier| earlier == it);

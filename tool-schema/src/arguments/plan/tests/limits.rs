@@ -28,7 +28,7 @@ fn value_that_is_nested_too_deeply_is_refused_by_every_schema() {
             ": a value that is nested at most 512 levels deep, got a value that is nested more deeply";
         assert_eq!(said(&schema, &nested(513)), [expected]);
         let mut value = nested(513);
-        assert!(!plan(&schema).settle(&mut value).changed);
+        assert!(!plan(&schema).normalize_value(&mut value).changed);
     }
 }
 
@@ -38,7 +38,7 @@ fn long_chains_of_schemas_allow_less_depth() {
     let schema = (0..62).fold(json!({"items": {"$ref": "#"}}), |schema, _| json!({"allOf": [schema]}));
     check(schema.clone(), [nested(32)], [nested(33)]);
     let mut value = nested(32);
-    assert!(!plan(&schema).settle(&mut value).changed);
+    assert!(!plan(&schema).normalize_value(&mut value).changed);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn deepest_walk_fits_the_stack() {
         wrong = json!([wrong]);
     }
     assert_eq!(plan.violations(&wrong).len(), 1);
-    plan.settle(&mut wrong);
+    plan.normalize_value(&mut wrong);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn scalar_that_a_schema_applies_to_in_many_ways_is_checked_few_times() {
 fn what_applies_to_an_object_in_many_ways_is_asked_once_what_it_says_of_a_property() {
     let optional = doubled(30, &json!({"properties": {"a": {"type": "integer"}}}));
     let mut absent = json!({"a": null});
-    assert!(plan(&optional).settle(&mut absent).changed);
+    assert!(plan(&optional).normalize_value(&mut absent).changed);
     assert_eq!(absent, json!({}));
     let mut closed = optional;
     closed["unevaluatedProperties"] = json!(false);
@@ -300,7 +300,7 @@ fn values_that_are_validated_as_a_whole_share_the_step_limit_of_a_document() {
     let plan = plan(&schema);
     let list = |count: usize| format!(r#"{{"list":[{}]}}"#, vec!["null"; count].join(","));
     let verdicts = |text: &str| {
-        let read = plan.reads(text);
+        let read = plan.is_readable(text);
         [read, plan.fit(Arguments::from(text)).is_ok(), plan.canonical(Arguments::from(text)).is_ok()]
     };
     assert_eq!(verdicts(&list(10)), [true; 3]);

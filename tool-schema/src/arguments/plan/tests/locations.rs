@@ -7,7 +7,7 @@ use crate::Arguments;
 
 /// Returns the formatted violations of `text`.
 fn said(schema: &Value, text: &str) -> String {
-    let fit = plan(schema).fit(Arguments::of(text.into()));
+    let fit = plan(schema).fit(Arguments::new(text.into()));
     fit.err().map(|error| error.violations().to_string()).unwrap_or_default()
 }
 

@@ -41,7 +41,7 @@ fn said(schema: &Value, value: &Value) -> Vec<String> {
 
 /// Returns the corrected text and its corrections.
 fn correct(plan: &Plan, text: &str) -> Option<(String, Vec<Correction>)> {
-    let arguments = Arguments::of(text.to_owned().into()).lenient(true);
+    let arguments = Arguments::new(text.to_owned().into()).lenient(true);
     let (text, corrections) = plan.fit(arguments).ok()?.into_parts();
     Some((text.into_owned(), *corrections?))
 }

@@ -97,9 +97,9 @@ fn lengths_beyond_all_memory_are_no_limit() {
 #[track_caller]
 fn is_read(schema: &Value, text: &str) -> bool {
     let plan = super::plan(schema);
-    let arguments = || Arguments::of(text.into());
+    let arguments = || Arguments::new(text.into());
     let read = plan.read(&mut arguments(), |source, _| Value::deserialize(source).map(drop)).is_ok();
-    let decoded = Value::deserialize(Source::new(text, &plan).value()).is_ok();
+    let decoded = Value::deserialize(Source::new(text, &plan).root_value()).is_ok();
     assert_eq!(read, plan.fit(arguments()).is_ok(), "{schema} {text}");
     assert!(read || !decoded, "{schema} {text}");
     read

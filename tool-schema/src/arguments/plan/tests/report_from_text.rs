@@ -17,14 +17,14 @@ use crate::{
 
 /// Returns the report of the walk over the value; empty if the text is valid.
 fn report(plan: &Plan, text: &str, is_lenient: bool) -> Violations {
-    let arguments = Arguments::of(text.into()).lenient(is_lenient);
+    let arguments = Arguments::new(text.into()).lenient(is_lenient);
     plan.fit(arguments).err().map(|error| error.violations().clone()).unwrap_or_default()
 }
 
 /// Checks the survey of `text`, and returns `true` if it does not give up.
 #[track_caller]
 fn agree(plan: &Plan, text: &str) -> bool {
-    let surveys = [false, true].map(|is_lenient| match plan.survey(text, is_lenient) {
+    let surveys = [false, true].map(|is_lenient| match plan.report_from_text(text, is_lenient) {
         Some(mut survey) => {
             // As an error does with each report.
             spell_violations(&mut survey, text);
@@ -90,11 +90,11 @@ fn a_text_that_holds_is_valid_and_normal_as_a_value() {
             let mut document = Document::read(&text).unwrap();
             let is_valid = !document.is_odd() && plan.admits(&document.value);
             valid.set(valid.get() + usize::from(is_valid));
-            if plan.holds(&text) {
+            if plan.is_in_normal_form(&text) {
                 held.set(held.get() + 1);
                 assert!(is_valid, "{schema}: {text}");
                 assert!(
-                    !document.is_rewritten && !plan.settle(&mut document.value).changed,
+                    !document.is_rewritten && !plan.normalize_value(&mut document.value).changed,
                     "{schema}: {text}"
                 );
             }
@@ -154,12 +154,14 @@ fn text_that_a_correction_makes_valid_is_left() {
         r#"{"items":{"sku":"a","count":1}}"#,
         r#"{"items":[{"sku":7.10,"count":1}],"extra":{"a":"true"}}"#,
     ] {
-        assert_eq!(plan.survey(text, true), None, "{text}");
+        assert_eq!(plan.report_from_text(text, true), None, "{text}");
         assert!(agree(&plan, text), "{text}");
         assert!(report(&plan, text, true).is_empty(), "{text}");
     }
     // One value that stays invalid decides.
-    assert!(plan.survey(r#"{"items":[{"sku":7,"count":"5"},{"sku":"a","count":0}]}"#, true).is_some());
+    assert!(
+        plan.report_from_text(r#"{"items":[{"sku":7,"count":"5"},{"sku":"a","count":0}]}"#, true).is_some()
+    );
 }
 
 #[test]
@@ -178,12 +180,12 @@ fn text_whose_report_needs_all_of_it_is_left() {
         long,
         &many,
     ] {
-        assert_eq!(plan.survey(text, false), None, "{text}");
-        assert!(plan.fit(Arguments::of(text.into())).is_err(), "{text}");
+        assert_eq!(plan.report_from_text(text, false), None, "{text}");
+        assert!(plan.fit(Arguments::new(text.into())).is_err(), "{text}");
     }
     let aliased = super::plan(&json!({"properties": {"a": {"type": "string", (ALIASES): ["b"]}}}));
     for text in [r#"{"b":1}"#, r#"{"a":"x","b":1}"#] {
-        assert_eq!(aliased.survey(text, true), None, "{text}");
+        assert_eq!(aliased.report_from_text(text, true), None, "{text}");
         agree(&aliased, text);
     }
 }
@@ -195,8 +197,8 @@ fn the_number_of_parts_that_are_read_as_values_is_bounded() {
     let plan =
         plan(&json!({"properties": {"list": {"type": "array", "items": item}, "n": {"type": "integer"}}}));
     let text = |count: usize| format!(r#"{{"list":[{}"a"],"n":true}}"#, r#"{"x":null},"#.repeat(count));
-    assert!(plan.survey(&text(3), false).is_some());
-    assert_eq!(plan.survey(&text(40), false), None);
+    assert!(plan.report_from_text(&text(3), false).is_some());
+    assert_eq!(plan.report_from_text(&text(40), false), None);
     for count in [3, 40] {
         agree(&plan, &text(count));
     }
