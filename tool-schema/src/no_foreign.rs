@@ -15,11 +15,11 @@ impl Foreign {
     ///
     /// Always.
     pub fn instead_of(problems: &[SchemaProblem], _: &Value) -> Result<Self, Vec<String>> {
-        let shown = problems.iter().map(|problem| {
+        let messages = problems.iter().map(|problem| {
             let way_out = "; enable the feature `foreign-schemas` of `tool-runtime`";
             format!("{problem}{}", if problem.uncovered { way_out } else { "" })
         });
-        Err(shown.collect())
+        Err(messages.collect())
     }
 
     /// Returns the violations of a value.

@@ -55,13 +55,13 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Returns the content of a shown string.
-fn unquoted_text(shown: &str) -> Option<String> {
-    serde_json::from_str::<String>(shown).ok().map(|text| text.trim().to_owned())
+fn unquoted_text(literal: &str) -> Option<String> {
+    serde_json::from_str::<String>(literal).ok().map(|text| text.trim().to_owned())
 }
 
 /// Returns the spelling of the number at `pointer`, if it is the number that is shown as `shown`.
-fn number_at<'v>(arguments: &'v ExactValue<'_>, pointer: &str, shown: &str) -> Option<&'v str> {
-    if !is_number(shown) {
+fn number_at<'v>(arguments: &'v ExactValue<'_>, pointer: &str, received: &str) -> Option<&'v str> {
+    if !is_number(received) {
         return None;
     }
     let steps = pointer_steps(pointer)?;
@@ -70,7 +70,7 @@ fn number_at<'v>(arguments: &'v ExactValue<'_>, pointer: &str, shown: &str) -> O
         object => object.get(step),
     })?;
     match value {
-        ExactValue::Number(number) if is_same(number, shown) => Some(number),
+        ExactValue::Number(number) if is_same(number, received) => Some(number),
         _ => None,
     }
 }

@@ -162,9 +162,9 @@ impl TextWriter<'_> {
         Self: 'n,
     {
         // A removed `null` counts as absent under any name.
-        let came =
+        let was_received =
             |alias: &str| before.get(alias).is_some_and(|it| !it.is_null() || !before.contains_key(name));
-        let is_it = |alias: &str| came(alias) && !after.contains_key(alias);
+        let is_it = |alias: &str| was_received(alias) && !after.contains_key(alias);
         let renamed = self.aliases.iter().find(|(alias, own)| *own == name && is_it(alias));
         renamed.map_or(name, |(alias, _)| alias)
     }

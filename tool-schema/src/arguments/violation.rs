@@ -70,9 +70,9 @@ pub(super) fn without_end(text: String) -> String {
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pointer, expected, received } = self;
-        let place = if pointer.is_empty() { "the arguments" } else { pointer };
+        let location = if pointer.is_empty() { "the arguments" } else { pointer };
         let kind = if pointer.is_empty() && expected == "an object" { kind_prefix(received) } else { "" };
-        write!(f, "{place}: expected {expected}, got {kind}{received}")
+        write!(f, "{location}: expected {expected}, got {kind}{received}")
     }
 }
 
@@ -147,16 +147,16 @@ impl Violations {
     #[must_use]
     pub fn lines(&self, room: usize) -> String {
         let mut text = String::new();
-        let mut shown = 0;
+        let mut listed = 0;
         for violation in &self.first {
             let line = format!("\n- {violation}");
-            if shown > 0 && text.len() + line.len() > room {
+            if listed > 0 && text.len() + line.len() > room {
                 break;
             }
             text.push_str(&line);
-            shown += 1;
+            listed += 1;
         }
-        if let more @ 1.. = self.total - shown {
+        if let more @ 1.. = self.total - listed {
             text.push_str(&format!("\n- and {} more", grouped(more)));
         }
         text
@@ -233,13 +233,13 @@ impl Findings {
             return;
         }
         let violation = violation();
-        let place = self.first.partition_point(|(known, _)| *known <= order);
+        let position = self.first.partition_point(|(known, _)| *known <= order);
         // Two subschemas may report the same violation at one location.
-        let here = self.first.iter().take(place).rev().take_while(|(known, _)| *known == order);
+        let here = self.first.iter().take(position).rev().take_while(|(known, _)| *known == order);
         if here.into_iter().any(|(_, known)| *known == violation) {
             return;
         }
-        self.first.insert(place, (order, violation));
+        self.first.insert(position, (order, violation));
         self.first.truncate(Violations::LISTED);
         self.total += 1;
     }
@@ -267,10 +267,10 @@ impl Findings {
 
     /// Replaces the received numbers by their original spelling in `written`, which is sorted by location: some of
     /// them have no `Value`.
-    pub(super) fn with_written(mut self, written: &[(Vec<usize>, &str)]) -> Self {
+    pub(super) fn with_written(mut self, originals: &[(Vec<usize>, &str)]) -> Self {
         for (order, violation) in &mut self.first {
-            if let Ok(at) = written.binary_search_by(|(known, _)| known.cmp(order))
-                && let Some((_, text)) = written.get(at)
+            if let Ok(at) = originals.binary_search_by(|(known, _)| known.cmp(order))
+                && let Some((_, text)) = originals.get(at)
             {
                 violation.received = without_end((*text).to_owned());
             }

@@ -79,8 +79,8 @@ fn document_order(value: &Value, pointer: &str) -> Vec<usize> {
 }
 
 /// Returns the pointer of the property `name` of the value at `place`.
-fn property_pointer(place: &str, name: &str) -> String {
-    let mut pointer = place.to_owned();
+fn property_pointer(pointer: &str, name: &str) -> String {
+    let mut pointer = pointer.to_owned();
     push_step(&mut pointer, name);
     pointer
 }
@@ -99,7 +99,7 @@ struct Words<'s> {
 
 impl Words<'_> {
     fn add_violations(&self, error: &ValidationError<'_>, found: &mut Found) {
-        let (place, value) = (error.instance_path().as_str(), error.instance().as_ref());
+        let (pointer, value) = (error.instance_path().as_str(), error.instance().as_ref());
         match error.kind() {
             Kind::AdditionalProperties { unexpected } => {
                 let known = self.known_properties(error);
@@ -117,13 +117,13 @@ impl Words<'_> {
                 let expected = format!("no item here; at most {}", counted(*limit, "item", "items"));
                 for (index, item) in items.iter().enumerate().skip(*limit) {
                     let violation = |at: &str| Violation::new(at, &*expected, received(item));
-                    found.add(|| property_pointer(place, &index.to_string()), violation);
+                    found.add(|| property_pointer(pointer, &index.to_string()), violation);
                 }
             }
             Kind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
                 let violation = |at: &str| Violation::new(at, self.required_text(error, name), "nothing");
-                found.add(|| property_pointer(place, name), violation);
+                found.add(|| property_pointer(pointer, name), violation);
             }
             Kind::PropertyNames { error: inner } => {
                 let name = inner.instance().as_str().unwrap_or_default();
@@ -132,23 +132,23 @@ impl Words<'_> {
                     let expected = format!("another name for this property: {}", why.join(", "));
                     Violation::new(at, expected, received(inner.instance()))
                 };
-                found.add(|| property_pointer(place, name), violation);
+                found.add(|| property_pointer(pointer, name), violation);
             }
             // The error contains the object and the value of its first unknown property, but not the property's
             // name.
             Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => {
-                let map = self.root.pointer(place).and_then(Value::as_object);
+                let map = self.root.pointer(pointer).and_then(Value::as_object);
                 for (name, value) in map.into_iter().flatten() {
                     let violation = |at: &str| Violation::new(at, "no such property", received(value));
-                    found.add(|| property_pointer(place, name), violation);
+                    found.add(|| property_pointer(pointer, name), violation);
                 }
             }
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
                 self.add_branches(error, context, found)
             }
             _ => found.add(
-                || place.to_owned(),
-                |place| Violation::new(place, self.expected_text(error), received(value)),
+                || pointer.to_owned(),
+                |pointer| Violation::new(pointer, self.expected_text(error), received(value)),
             ),
         }
     }
@@ -238,19 +238,19 @@ impl Words<'_> {
         branches: &[Vec<ValidationError<'static>>],
         found: &mut Found,
     ) {
-        let place = error.instance_path().as_str();
+        let pointer = error.instance_path().as_str();
         let is_kind = |it: &ValidationError<'_>| {
             matches!(
                 it.kind(),
                 Kind::Type { .. } | Kind::Enum { .. } | Kind::Constant { .. } | Kind::FalseSchema
             )
         };
-        let is_here = |it: &ValidationError<'_>| it.instance_path().as_str() == place;
+        let is_here = |it: &ValidationError<'_>| it.instance_path().as_str() == pointer;
         let has_kind =
             |branch: &&Vec<ValidationError<'static>>| !branch.iter().any(|it| is_here(it) && is_kind(it));
         let mut meant: Vec<_> = branches.iter().filter(has_kind).collect();
         if meant.len() > 1 {
-            if let Some((at, violation)) = self.tag_property(place, &meant) {
+            if let Some((at, violation)) = self.tag_property(pointer, &meant) {
                 return found.add(|| at, |_| violation);
             }
             let has_names = |branch: &&Vec<ValidationError<'static>>| {
@@ -262,18 +262,18 @@ impl Words<'_> {
             return only.iter().for_each(|error| self.add_violations(error, found));
         }
         let first = |branch: &Vec<_>| Some(self.violations_of(branch.first()?).into_iter().next()?.expected);
-        let violation = |place: &str| {
+        let violation = |pointer: &str| {
             let listed = self.branch_list(error);
             let listed = listed.unwrap_or_else(|| join_distinct(branches.iter().filter_map(first).collect()));
-            Violation::new(place, format!("any of: {listed}"), received(error.instance()))
+            Violation::new(pointer, format!("any of: {listed}"), received(error.instance()))
         };
-        found.add(|| place.to_owned(), violation);
+        found.add(|| pointer.to_owned(), violation);
     }
 
     /// Returns the property in which each of `branches` requires a different constant.
     fn tag_property(
         &self,
-        place: &str,
+        pointer: &str,
         branches: &[&Vec<ValidationError<'static>>],
     ) -> Option<(String, Violation)> {
         let constants = |branch: &Vec<ValidationError<'static>>, at: &str| -> Vec<Value> {
@@ -286,7 +286,7 @@ impl Words<'_> {
             .collect()
         };
         let below = |it: &&ValidationError<'static>| {
-            it.instance_path().as_str().strip_prefix(place).is_some_and(|rest| rest.rfind('/') == Some(0))
+            it.instance_path().as_str().strip_prefix(pointer).is_some_and(|rest| rest.rfind('/') == Some(0))
         };
         branches.first()?.iter().filter(below).find_map(|error| {
             let at = error.instance_path().as_str();
@@ -384,16 +384,16 @@ fn add_properties(
     expected: impl Fn(&str) -> String,
     found: &mut Found,
 ) {
-    let place = error.instance_path().as_str();
+    let pointer = error.instance_path().as_str();
     let value = |name: &str| error.instance().get(name).map(received).unwrap_or_default();
     for name in names {
-        found.add(|| property_pointer(place, name), |at| Violation::new(at, expected(name), value(name)));
+        found.add(|| property_pointer(pointer, name), |at| Violation::new(at, expected(name), value(name)));
     }
 }
 
 /// Describes a value whose schema is `false`.
-fn no_value_text(place: &str) -> String {
-    let (above, key) = place.rsplit_once('/').unwrap_or_default();
+fn no_value_text(pointer: &str) -> String {
+    let (above, key) = pointer.rsplit_once('/').unwrap_or_default();
     match key {
         // A property may have the name of a keyword.
         _ if above.ends_with("/properties") => either(&[]),

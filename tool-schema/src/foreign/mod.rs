@@ -114,14 +114,14 @@ fn mistake_text(schema: &Value, error: ValidationError<'_>) -> String {
     }
     // The violations of the meta-schema, whose parts are not available.
     let found = messages::report_errors(&Value::Null, schema, std::iter::once(error));
-    let shown: Vec<_> = found
+    let texts: Vec<_> = found
         .iter()
         .map(|Violation { pointer, expected, received, .. }| {
-            let place = if pointer.is_empty() { "the root" } else { pointer };
-            format!("at {place}: expected {expected}, got {received}")
+            let location = if pointer.is_empty() { "the root" } else { pointer };
+            format!("at {location}: expected {expected}, got {received}")
         })
         .collect();
-    shown.join("; ")
+    texts.join("; ")
 }
 
 /// Returns `true` if at most `levels` lists and objects are nested.

@@ -65,8 +65,8 @@ impl Names {
         let far = search.query.letters.len().div_ceil(3).min(3);
         let mut close: Vec<(usize, &str)> = Vec::with_capacity(4);
         search.run(&self.marks, far, true, at, |distance, name| {
-            let place = close.binary_search(&(distance, name)).unwrap_or_else(|place| place);
-            close.insert(place, (distance, name));
+            let position = close.binary_search(&(distance, name)).unwrap_or_else(|position| position);
+            close.insert(position, (distance, name));
             close.truncate(3);
             Some(far)
         });

@@ -52,7 +52,7 @@ struct OddClosers {
 /// An open object or list.
 struct Container {
     is_list: bool,
-    place: Position,
+    position: Position,
     /// Set if it has an entry.
     is_filled: bool,
     /// Set if a comma precedes the next token.
@@ -74,7 +74,7 @@ impl ObjectReader<'_, '_> {
         if matches!(next, '}' | ']') {
             return self.end_container(next);
         }
-        match self.open.last().map(|top| top.place) {
+        match self.open.last().map(|top| top.position) {
             Some(Position::AfterColon) if next == ',' => {
                 Err(Ambiguity::new("a key without a value", self.cursor.at()))
             }
@@ -170,7 +170,7 @@ impl ObjectReader<'_, '_> {
         let written = self.out.len();
         self.open.push(Container {
             is_list,
-            place: Position::Between,
+            position: Position::Between,
             is_filled: false,
             has_comma: false,
             written,
@@ -180,7 +180,7 @@ impl ObjectReader<'_, '_> {
 
     /// Ends all containers up to the one of the closing bracket; without one the bracket is surplus.
     fn end_container(&mut self, closer: char) -> Result<(), Ambiguity> {
-        if self.open.last().is_some_and(|top| top.place == Position::AfterColon) {
+        if self.open.last().is_some_and(|top| top.position == Position::AfterColon) {
             return Err(Ambiguity::new("a key without a value", self.cursor.at()));
         }
         match self.open.iter().rposition(|it| it.is_list == (closer == ']')) {
@@ -222,7 +222,7 @@ impl ObjectReader<'_, '_> {
         if let Some(comment) = self.cursor.comment_to_end() {
             return Err(Ambiguity::new("a comment that may contain the end of the object", comment));
         }
-        if let Some(top) = self.open.last().filter(|top| top.place == Position::AfterColon) {
+        if let Some(top) = self.open.last().filter(|top| top.position == Position::AfterColon) {
             self.out.truncate(top.written);
         }
         self.odd_closers.missing = true;
@@ -276,10 +276,10 @@ impl ObjectReader<'_, '_> {
     }
 
     /// Records that an entry has reached `place`.
-    fn mark_position(&mut self, place: Position) {
+    fn mark_position(&mut self, position: Position) {
         self.entries += 1;
         if let Some(top) = self.open.last_mut() {
-            top.place = place;
+            top.position = position;
             top.is_filled = true;
             top.has_comma = false;
         }

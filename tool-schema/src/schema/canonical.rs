@@ -127,8 +127,8 @@ fn optional_properties(schema: &mut Map<String, Value>) {
             }
         }
     }
-    if let Some((place, required)) = schema.get_mut("required").zip(required) {
-        *place = required;
+    if let Some((slot, required)) = schema.get_mut("required").zip(required) {
+        *slot = required;
     }
 }
 

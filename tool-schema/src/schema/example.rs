@@ -32,9 +32,9 @@ impl<'s> ExampleMaker<'s> {
         let room = room.checked_sub(1)?;
         let Value::Object(keywords) = schema else { return Some(Value::from(name)) };
         let first = |key: &str| keywords.get(key).and_then(|list| list.get(0));
-        let given = first("examples").or_else(|| keywords.get("const")).or_else(|| first("enum"));
-        if let Some(given) = given.or_else(|| keywords.get("default")) {
-            return Some(given.clone());
+        let sample = first("examples").or_else(|| keywords.get("const")).or_else(|| first("enum"));
+        if let Some(sample) = sample.or_else(|| keywords.get("default")) {
+            return Some(sample.clone());
         }
         if let Some(target) = keywords.get("$ref").and_then(Value::as_str) {
             return self.value_of(self.reference_target(target)?, name, room);

@@ -57,7 +57,7 @@ fn shorten_default(schema: &mut Map<String, Value>) {
 fn narrow_bound(schema: &mut Map<String, Value>, key: &str, bound: i128, wider: Ordering) {
     let is_wider = match schema.get(key) {
         None => true,
-        Some(Value::Number(given)) => compare_exactly(given, bound) == wider,
+        Some(Value::Number(number)) => compare_exactly(number, bound) == wider,
         // Not a valid bound; compiling the schema reports it.
         Some(_) => false,
     };
@@ -101,12 +101,12 @@ pub(super) fn is_empty(least: &Number, most: &Number, is_integer: bool) -> bool 
 }
 
 /// Compares `given` with `bound` exactly, since not every integer fits into a float.
-pub(super) fn compare_exactly(given: &Number, bound: i128) -> Ordering {
-    if let Some(integer) = given.as_i128() {
+pub(super) fn compare_exactly(number: &Number, bound: i128) -> Ordering {
+    if let Some(integer) = number.as_i128() {
         return integer.cmp(&bound);
     }
-    let given = given.as_f64().unwrap_or_default();
-    let whole = given.floor();
-    let fraction = if given > whole { Ordering::Greater } else { Ordering::Equal };
+    let number = number.as_f64().unwrap_or_default();
+    let whole = number.floor();
+    let fraction = if number > whole { Ordering::Greater } else { Ordering::Equal };
     (whole as i128).cmp(&bound).then(fraction)
 }

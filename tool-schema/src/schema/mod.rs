@@ -89,7 +89,7 @@ struct Shared {
     plan: OnceLock<Result<Plan, Vec<SchemaProblem>>>,
     example: OnceLock<Option<Arc<Example>>>,
     /// Defaults and examples written for parameters beside their types.
-    given: Vec<WrittenValue>,
+    written_values: Vec<WrittenValue>,
 }
 
 enum Form {
@@ -139,18 +139,18 @@ impl InputSchema {
     ) -> Result<Self, SchemaError> {
         let form = SharedForm::new(root, definitions.into_iter().collect())?;
         let (plan, example) = (OnceLock::new(), OnceLock::new());
-        let (form, with_aliases, given) = (Form::Shared(Box::new(form)), None, Vec::new());
-        Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) })
+        let (form, with_aliases, written_values) = (Form::Shared(Box::new(form)), None, Vec::new());
+        Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, written_values }) })
     }
 
     fn with(
         value: Value,
         with_aliases: Option<Value>,
-        given: Vec<WrittenValue>,
+        written_values: Vec<WrittenValue>,
     ) -> Result<Self, SchemaError> {
         check_root(&value)?;
         let (form, plan, example) = (Form::Value(value), OnceLock::new(), OnceLock::new());
-        Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) })
+        Ok(Self { shared: Arc::new(Shared { form, with_aliases, plan, example, written_values }) })
     }
 
     /// Creates the schema of a flat list of parameters.
@@ -158,18 +158,18 @@ impl InputSchema {
     #[must_use]
     pub fn flat(flat: Flat) -> Self {
         let (plan, example) = (OnceLock::new(), OnceLock::new());
-        let (form, with_aliases, given) = (Form::Flat(flat), None, Vec::new());
-        Self { shared: Arc::new(Shared { form, with_aliases, plan, example, given }) }
+        let (form, with_aliases, written_values) = (Form::Flat(flat), None, Vec::new());
+        Self { shared: Arc::new(Shared { form, with_aliases, plan, example, written_values }) }
     }
 
     #[doc(hidden)]
     pub fn canonical(
         mut schema: Value,
         closing: Closing,
-        given: Vec<WrittenValue>,
+        written_values: Vec<WrittenValue>,
     ) -> Result<Self, SchemaError> {
         canonicalize_schema(&mut schema, closing)?;
-        Self::from_own_schema(schema, given)
+        Self::from_own_schema(schema, written_values)
     }
 
     /// Creates a schema that includes internal keywords, as derived from a type.
@@ -178,13 +178,13 @@ impl InputSchema {
         Self::from_own_schema(schema, Vec::new())
     }
 
-    fn from_own_schema(mut schema: Value, given: Vec<WrittenValue>) -> Result<Self, SchemaError> {
+    fn from_own_schema(mut schema: Value, written_values: Vec<WrittenValue>) -> Result<Self, SchemaError> {
         if !aliases::may_have_internal_keywords(&schema) {
-            return Self::with(schema, None, given);
+            return Self::with(schema, None, written_values);
         }
         let with_aliases = schema.clone();
         let has_aliases = aliases::strip_internal_keywords(&mut schema);
-        Self::with(schema, has_aliases.then_some(with_aliases), given)
+        Self::with(schema, has_aliases.then_some(with_aliases), written_values)
     }
 
     /// Returns the schema as JSON.

@@ -40,12 +40,12 @@ impl InputSchema {
     #[doc(hidden)]
     #[must_use]
     pub fn misfits(&self) -> Vec<Misfit> {
-        if self.shared.given.is_empty() {
+        if self.shared.written_values.is_empty() {
             return Vec::new();
         }
         let Ok(plan) = self.plan() else { return Vec::new() };
-        let of_one = |given: &WrittenValue| {
-            let WrittenValue { parameter, purpose, ref value } = *given;
+        let of_one = |written: &WrittenValue| {
+            let WrittenValue { parameter, purpose, ref value } = *written;
             let mut pointer = String::new();
             push_step(&mut pointer, parameter);
             let is_its = move |it: &Violation| {
@@ -56,6 +56,6 @@ impl InputSchema {
             let violations = plan.violations(&json!({ parameter: value })).into_iter().filter(is_its);
             violations.map(|violation| Misfit { parameter, purpose, violation }).collect::<Vec<_>>()
         };
-        self.shared.given.iter().flat_map(of_one).collect()
+        self.shared.written_values.iter().flat_map(of_one).collect()
     }
 }

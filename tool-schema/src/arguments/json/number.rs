@@ -23,7 +23,7 @@ impl Numeral<'_> {
         self.to_number_with_rounding().map(|(number, _)| number)
     }
 
-    /// Returns the same, and `true` if the number has a fraction and its nearest float has none.
+    /// As [`to_number`](Self::to_number); also returns `true` if rounding removed the fraction.
     pub(in crate::arguments) fn to_number_with_rounding(self) -> Option<(Number, bool)> {
         let number = match self {
             Self::Small { negative: true, magnitude: 0 } => Number::from_f64(-0.0),
@@ -52,8 +52,8 @@ pub(in crate::arguments) fn fits_64_bits(number: &str, integer: i128) -> bool {
     is_of_64_bits && (is_written_as_one() || integer_of_float(integer as f64) != Some(integer))
 }
 
-/// The float that stands for a number with a fraction that is so large that no float near it has one, up to
-/// [`MAX_SENTINEL`]; negative ones likewise.
+/// Sentinel for a fractional number between 2^52, from which `f64` has no fractions, and [`MAX_SENTINEL`]; negative
+/// ones likewise.
 pub(in crate::arguments) const FRACTION_SENTINEL: f64 = NO_FRACTIONS - 0.5;
 
 /// 2^64: from here on, integers exceed 64 bits, and a float cannot be taken for one.
@@ -109,9 +109,10 @@ fn has_fraction(number: &str) -> bool {
     }
     // An exponent with more digits than an `i64` is outside the range of floats.
     let Ok(exponent) = exponent.parse::<i64>() else { return exponent.starts_with('-') };
-    let kept = fraction.trim_end_matches('0');
-    let zeros = if kept.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
-    let last = i64::try_from(zeros).unwrap_or(i64::MAX) - i64::try_from(kept.len()).unwrap_or(i64::MAX);
+    let significant = fraction.trim_end_matches('0');
+    let zeros = if significant.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
+    let last =
+        i64::try_from(zeros).unwrap_or(i64::MAX) - i64::try_from(significant.len()).unwrap_or(i64::MAX);
     exponent.saturating_add(last) < 0
 }
 

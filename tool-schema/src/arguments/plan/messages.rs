@@ -69,8 +69,8 @@ impl io::Write for Start {
             return Err(io::Error::other("enough"));
         }
         // Complete writes are kept, so that no character is split, except for very long strings.
-        let kept = bytes.get(..room * 4).unwrap_or(bytes);
-        self.0.extend_from_slice(kept);
+        let fitting = bytes.get(..room * 4).unwrap_or(bytes);
+        self.0.extend_from_slice(fitting);
         Ok(bytes.len())
     }
 
@@ -148,19 +148,19 @@ const LIST: usize = 150;
 /// Lists as many of the `count` items as fit beside `beside` characters, but at least one, and counts the others.
 fn list_items(items: impl Iterator<Item = String>, count: usize, beside: usize) -> String {
     let mut text = String::new();
-    let (mut length, mut shown) = (beside, 0);
+    let (mut length, mut listed) = (beside, 0);
     for item in items.take(LISTED) {
         length += item.chars().count() + 2;
-        if shown > 0 && length > LIST {
+        if listed > 0 && length > LIST {
             break;
         }
-        if shown > 0 {
+        if listed > 0 {
             text.push_str(", ");
         }
         text.push_str(&item);
-        shown += 1;
+        listed += 1;
     }
-    if count > shown {
+    if count > listed {
         text.push_str(&format!(", … ({count} in all)"));
     }
     text

@@ -58,7 +58,7 @@ impl Compiler<'_> {
     fn report_loop(&mut self, back_to: NodeId, path: &[NodeId]) {
         let on_loop = path.iter().skip_while(|id| **id != back_to);
         let reference = on_loop.filter_map(|id| self.references.iter().find(|it| it.from() == *id)).last();
-        let pointer = reference.map(|it| it.place().to_owned()).unwrap_or_default();
+        let pointer = reference.map(|it| it.pointer().to_owned()).unwrap_or_default();
         let message = "`$ref` leads back to itself before it reaches a part of the value".to_owned();
         let keyword = Some("$ref".into());
         self.problems.push(SchemaProblem { pointer, keyword, message, uncovered: false });

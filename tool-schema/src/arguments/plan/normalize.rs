@@ -24,8 +24,8 @@ use super::{
 /// The step limit of a walk: a constant number of values, plus a factor times the size of the value. Trying branches
 /// within branches takes exponential time.
 ///
-/// A valid value that is validated as a whole has a limit of its own, as when it is decoded, so that checks and calls
-/// have the same verdict; all such values of a document share the constant part, [`SHARED_BUDGET`].
+/// Values that are validated as a whole use the decoder's step limit, so that checks and calls agree; all such values
+/// of a document share the constant part, [`SHARED_BUDGET`].
 const STEPS_PER_VALUE: usize = 64;
 
 /// The constant part of a step limit.
@@ -60,9 +60,9 @@ pub(super) fn normalize_whole(
     shared_budget: &mut usize,
 ) -> NormalizationEffects {
     let mut normalizer = Normalizer { shared_budget: *shared_budget, ..Normalizer::new(plan, value, None) };
-    let settled = normalizer.normalize_root(node, value);
+    let effects = normalizer.normalize_root(node, value);
     *shared_budget = normalizer.shared_budget;
-    settled
+    effects
 }
 
 /// Normalises `value` like [`normalize_value`], and records the removed properties.
@@ -72,8 +72,8 @@ pub(super) fn normalize_recorded(
 ) -> (NormalizationEffects, RemovedProperties) {
     let mut normalizer =
         Normalizer { removed: Some(RemovedProperties::default()), ..Normalizer::new(plan, value, None) };
-    let settled = normalizer.normalize_root(plan.root_node(), value);
-    (settled, normalizer.removed.unwrap_or_default())
+    let effects = normalizer.normalize_root(plan.root_node(), value);
+    (effects, normalizer.removed.unwrap_or_default())
 }
 
 /// The properties that a normalisation removed, in this order: the location of the object and the position in it, both

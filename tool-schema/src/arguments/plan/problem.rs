@@ -16,8 +16,8 @@ pub struct SchemaProblem {
 
 impl fmt::Display for SchemaProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.pointer.is_empty() { "the root" } else { &self.pointer };
-        write!(f, "at {place}: {}", self.message)
+        let location = if self.pointer.is_empty() { "the root" } else { &self.pointer };
+        write!(f, "at {location}: {}", self.message)
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Table {
 pub(super) struct Property {
     pub(super) name: Box<str>,
     /// The name with quotes and colon, in its usual JSON form.
-    pub(super) written: Box<str>,
+    pub(super) json_key: Box<str>,
     /// `None` if the property is required but has no schema.
     pub(super) node: Option<NodeId>,
     pub(super) required: bool,
@@ -37,7 +37,14 @@ pub(super) struct Property {
 
 impl Property {
     pub(super) fn new(name: &str, node: Option<NodeId>, required: bool) -> Self {
-        Self { name: name.into(), written: format!("\"{name}\":").into(), node, required, fill: None, bit: 0 }
+        Self {
+            name: name.into(),
+            json_key: format!("\"{name}\":").into(),
+            node,
+            required,
+            fill: None,
+            bit: 0,
+        }
     }
 
     /// Returns `true` if the name has no JSON escapes.

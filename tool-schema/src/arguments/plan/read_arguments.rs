@@ -88,7 +88,7 @@ impl Plan {
     pub fn read(&self, arguments: &mut Arguments<'_>, mut take: impl DecodeFn) -> Result<(), ArgumentError> {
         match self.try_decode(arguments.as_str(), &mut take) {
             Ok(()) => Ok(()),
-            Err(refusal) => self.read_corrected(arguments, refusal, &mut take),
+            Err(error) => self.read_corrected(arguments, error, &mut take),
         }
     }
 
@@ -120,17 +120,17 @@ impl Plan {
         let text = arguments.as_str();
         let document = Document::read(text).map_err(|_| ArgumentError::not_json(text))?;
         let mut value = document.value;
-        let settled = normalize::make_canonical(self, &mut value);
-        if settled.is_unclear || (settled.is_exhausted && self.may_hide(&value)) {
+        let effects = normalize::make_canonical(self, &mut value);
+        if effects.is_unclear || (effects.is_exhausted && self.may_hide(&value)) {
             return Err(ArgumentError::new(unclear_violation(), text));
         }
-        let settled = rewrite_text(text, &value, &self.alias_pairs());
-        let spelled = canonical_text(&settled).ok_or_else(|| ArgumentError::not_json(text))?;
-        if *spelled == *text {
+        let rewritten = rewrite_text(text, &value, &self.alias_pairs());
+        let canonical = canonical_text(&rewritten).ok_or_else(|| ArgumentError::not_json(text))?;
+        if *canonical == *text {
             return Ok(arguments);
         }
-        let spelled = spelled.into_owned();
-        Ok(arguments.corrected(spelled, Vec::new()))
+        let canonical = canonical.into_owned();
+        Ok(arguments.corrected(canonical, Vec::new()))
     }
 
     #[inline]
@@ -144,36 +144,36 @@ impl Plan {
     fn read_corrected(
         &self,
         arguments: &mut Arguments<'_>,
-        refusal: DecodeError,
+        error: DecodeError,
         take: &mut dyn DecodeFn,
     ) -> Result<(), ArgumentError> {
         let text = arguments.as_str();
-        if !matches!(refusal.kind(), DecodeErrorKind::Syntax | DecodeErrorKind::TooDeep)
+        if !matches!(error.kind(), DecodeErrorKind::Syntax | DecodeErrorKind::TooDeep)
             && let Some(violations) = self.report_from_text(text, arguments.lenient)
         {
             return Err(ArgumentError::new(violations, text));
         }
-        let refusal = match self.validate_text(text, arguments.lenient)? {
+        let error = match self.validate_text(text, arguments.lenient)? {
             Validation::Invalid(violations) => return Err(ArgumentError::new(violations, text)),
-            Validation::Valid => refusal,
+            Validation::Valid => error,
             Validation::Corrected(fitting, corrections) => match self.try_decode(&fitting, take) {
                 Ok(()) => {
-                    let came = std::mem::replace(arguments, Arguments::EMPTY);
-                    *arguments = came.corrected(fitting, corrections);
+                    let received_arguments = std::mem::replace(arguments, Arguments::EMPTY);
+                    *arguments = received_arguments.corrected(fitting, corrections);
                     return Ok(());
                 }
-                Err(refusal) if corrections.is_empty() => refusal,
+                Err(error) if corrections.is_empty() => error,
                 // Report the text as received.
-                Err(refusal) => match self.validate_text(text, false)? {
+                Err(error) => match self.validate_text(text, false)? {
                     Validation::Invalid(violations) => {
-                        let violations = with_decode_violation(violations, text, &fitting, &refusal);
+                        let violations = with_decode_violation(violations, text, &fitting, &error);
                         return Err(ArgumentError::new(violations, text));
                     }
-                    Validation::Valid | Validation::Corrected(..) => refusal,
+                    Validation::Valid | Validation::Corrected(..) => error,
                 },
             },
         };
-        Err(ArgumentError::new(unreadable_violation(text, &refusal), text))
+        Err(ArgumentError::new(unreadable_violation(text, &error), text))
     }
 
     /// Returns `true` if `text` is valid and in its normal form; if `false`, it may be so nevertheless.
@@ -202,21 +202,21 @@ impl Plan {
         };
         let rewritten = |value: &Value| rewrite_text(text, value, &self.alias_pairs());
         // Reports name numbers and properties by their location in the text.
-        let (settled, removed) = if document.is_odd() || !document.moved.is_empty() {
+        let (effects, removed) = if document.is_odd() || !document.moved.is_empty() {
             self.normalize_recorded(&mut document.value)
         } else {
             (self.normalize_value(&mut document.value), RemovedProperties::default())
         };
-        let changed = settled.changed || document.is_rewritten;
+        let changed = effects.changed || document.is_rewritten;
         if !document.is_odd() && self.admits(&document.value) {
-            if settled.is_unclear {
+            if effects.is_unclear {
                 return Ok(Validation::Invalid(unclear_violation().into()));
             }
             if !changed {
                 return Ok(Validation::Valid);
             }
             let text = rewritten(&document.value);
-            let is_normal = !settled.is_exhausted || self.is_readable(&text);
+            let is_normal = !effects.is_exhausted || self.is_readable(&text);
             return Ok(if is_normal {
                 Validation::Corrected(text, Vec::new())
             } else {
@@ -270,31 +270,26 @@ fn has_other_spelling(text: &str) -> bool {
 /// value is not the remaining mistake.
 ///
 /// For a violation inside a string that was parsed as JSON, the string is reported.
-fn with_decode_violation(
-    violations: Violations,
-    text: &str,
-    read: &str,
-    refusal: &DecodeError,
-) -> Violations {
-    if !matches!(refusal.kind(), DecodeErrorKind::Undecodable(_)) {
+fn with_decode_violation(violations: Violations, text: &str, read: &str, error: &DecodeError) -> Violations {
+    if !matches!(error.kind(), DecodeErrorKind::Undecodable(_)) {
         return violations;
     }
-    let came = Document::read(text).map(|document| document.value).unwrap_or_default();
-    let mut only = unreadable_violation(read, refusal);
-    while came.pointer(&only.pointer).is_none()
+    let received_value = Document::read(text).map(|document| document.value).unwrap_or_default();
+    let mut only = unreadable_violation(read, error);
+    while received_value.pointer(&only.pointer).is_none()
         && let Some(end) = only.pointer.rfind('/')
     {
         only.pointer.truncate(end);
-        only.received = came.pointer(&only.pointer).map(received).unwrap_or_default();
+        only.received = received_value.pointer(&only.pointer).map(received).unwrap_or_default();
     }
     violations.with_first(only)
 }
 
 /// Returns the violation for a value that the plan admits and the type rejects; the type's own message is the only
 /// explanation.
-fn unreadable_violation(text: &str, refusal: &DecodeError) -> Violation {
-    let pointer = refusal.pointer();
-    let expected = match refusal.kind() {
+fn unreadable_violation(text: &str, error: &DecodeError) -> Violation {
+    let pointer = error.pointer();
+    let expected = match error.kind() {
         DecodeErrorKind::Undecodable(message) => format!("something that can be read ({message})"),
         DecodeErrorKind::Refused | DecodeErrorKind::Syntax | DecodeErrorKind::TooDeep => {
             "something that can be read".to_owned()

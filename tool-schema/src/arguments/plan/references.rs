@@ -29,7 +29,7 @@ pub(super) struct Resource<'s> {
     uri: String,
     root: &'s Value,
     /// The location, as a JSON pointer.
-    place: String,
+    pointer: String,
     draft: Draft,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Anchor<'s> {
     resource: usize,
     name: &'s str,
     schema: &'s Value,
-    place: String,
+    pointer: String,
     is_dynamic: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Reference<'s> {
     key: &'s str,
     text: &'s str,
     /// The location.
-    place: String,
+    pointer: String,
     /// The resource that contains it.
     resource: usize,
 }
@@ -60,21 +60,21 @@ impl Reference<'_> {
         self.from
     }
 
-    pub(super) fn place(&self) -> &str {
-        &self.place
+    pub(super) fn pointer(&self) -> &str {
+        &self.pointer
     }
 }
 
 impl<'s> Resource<'s> {
     pub(super) fn root(schema: &'s Value) -> Self {
-        Self { uri: String::new(), root: schema, place: String::new(), draft: Draft::Draft2020 }
+        Self { uri: String::new(), root: schema, pointer: String::new(), draft: Draft::Draft2020 }
     }
 }
 
 /// The target of a reference.
 struct Target<'s> {
     schema: &'s Value,
-    place: String,
+    pointer: String,
     resource: usize,
 }
 
@@ -119,7 +119,7 @@ impl<'s> Compiler<'s> {
             if self.anchors.iter().any(is_taken) {
                 self.problem_of(key, at, format!("`{key}` {} is the name of two schemas", quoted(name)));
             }
-            self.anchors.push(Anchor { resource, name, schema, place: at.pointer(), is_dynamic });
+            self.anchors.push(Anchor { resource, name, schema, pointer: at.pointer(), is_dynamic });
         }
     }
 
@@ -138,8 +138,8 @@ impl<'s> Compiler<'s> {
             self.problem_of("$id", at, format!("`$id` {} is the URI of two schemas", quoted(id)));
         }
         self.resource = self.resources.len();
-        let (place, draft) = (at.pointer(), self.draft());
-        self.resources.push(Resource { uri, root: schema, place, draft });
+        let (pointer, draft) = (at.pointer(), self.draft());
+        self.resources.push(Resource { uri, root: schema, pointer, draft });
     }
 
     /// Returns the draft of the current resource.
@@ -156,8 +156,8 @@ impl<'s> Compiler<'s> {
     pub(super) fn read_reference(&mut self, from: NodeId, key: &'s str, value: &'s Value, at: &Location<'_>) {
         match value.as_str() {
             Some(text) => {
-                let (place, resource) = (at.pointer(), self.resource);
-                self.references.push(Reference { from, key, text, place, resource });
+                let (pointer, resource) = (at.pointer(), self.resource);
+                self.references.push(Reference { from, key, text, pointer, resource });
             }
             None => self.add_malformed(key, value, "a reference", at),
         }
@@ -213,7 +213,7 @@ impl<'s> Compiler<'s> {
                 Some(&id) => id,
                 None => {
                     self.resource = target.resource;
-                    self.compile_node(target.schema, &Location::at(&target.place))
+                    self.compile_node(target.schema, &Location::at(&target.pointer))
                 }
             };
             self.link_nodes(reference.from, id);
@@ -235,9 +235,9 @@ impl<'s> Compiler<'s> {
     }
 
     fn find_target(&self, reference: &Reference<'s>) -> Result<Target<'s>, SchemaProblem> {
-        let shown = format!("`{}` to {}", reference.key, quoted(reference.text));
+        let reference_text = format!("`{}` to {}", reference.key, quoted(reference.text));
         let problem = |message, uncovered| {
-            let (pointer, keyword) = (reference.place.clone(), Some(reference.key.into()));
+            let (pointer, keyword) = (reference.pointer.clone(), Some(reference.key.into()));
             SchemaProblem { pointer, keyword, message, uncovered }
         };
         let (uri, fragment) = reference.text.split_once('#').unwrap_or((reference.text, ""));
@@ -249,9 +249,9 @@ impl<'s> Compiler<'s> {
                 let at = self.resources.iter().position(|it| it.uri == uri);
                 at.ok_or_else(|| {
                     if uri.contains("://json-schema.org/") || has_id(self.root, base, &uri) {
-                        return problem(uncovered_message(&shown), true);
+                        return problem(uncovered_message(&reference_text), true);
                     }
-                    problem(format!("{shown} leaves the schema; nothing is fetched"), false)
+                    problem(format!("{reference_text} leaves the schema; nothing is fetched"), false)
                 })?
             }
         };
@@ -259,22 +259,23 @@ impl<'s> Compiler<'s> {
         let found = if fragment.is_empty() || fragment.starts_with('/') {
             self.resources
                 .get(at)
-                .and_then(|it| Some((it.root.pointer(&fragment)?, it.place.clone() + &fragment)))
+                .and_then(|it| Some((it.root.pointer(&fragment)?, it.pointer.clone() + &fragment)))
         } else {
             let anchor = self.anchors.iter().find(|it| it.resource == at && it.name == fragment);
             if reference.key == "$dynamicRef" && anchor.is_some_and(|it| self.is_ambiguous(it)) {
                 return Err(problem(
-                    uncovered_message(&format!("{shown}, of which there are several,")),
+                    uncovered_message(&format!("{reference_text}, of which there are several,")),
                     true,
                 ));
             }
             if anchor.is_none() && has_anchor(self.root, &fragment) {
-                return Err(problem(uncovered_message(&shown), true));
+                return Err(problem(uncovered_message(&reference_text), true));
             }
-            anchor.map(|it| (it.schema, it.place.clone()))
+            anchor.map(|it| (it.schema, it.pointer.clone()))
         };
-        let (schema, place) = found.ok_or_else(|| problem(format!("{shown} leads nowhere"), false))?;
-        Ok(Target { schema, place, resource: at })
+        let (schema, pointer) =
+            found.ok_or_else(|| problem(format!("{reference_text} leads nowhere"), false))?;
+        Ok(Target { schema, pointer, resource: at })
     }
 
     /// Returns `true` if a dynamic reference to the anchor may resolve to another anchor of the same name, depending

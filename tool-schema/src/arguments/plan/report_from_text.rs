@@ -48,7 +48,7 @@ struct TextReport<'t, 'p> {
     report: Report,
     /// `true` if no correction makes the text valid.
     is_final: bool,
-    /// The number of parts read as values. Each has bounds of its own, so that their number is bounded, too.
+    /// The number of parts parsed into values; at most [`MAX_PARTS`].
     parts: usize,
 }
 
@@ -123,7 +123,7 @@ impl<'t, 'p> TextReport<'t, 'p> {
         while self.source.reader.next_property(is_first).ok()? {
             is_first = false;
             let expected = rules.properties.property_at(names.near);
-            match expected.filter(|it| self.source.reader.take_all(&it.written)) {
+            match expected.filter(|it| self.source.reader.take_all(&it.json_key)) {
                 Some(property) => {
                     names.near += 1;
                     self.report_property(rules, property, &mut names, at)?;

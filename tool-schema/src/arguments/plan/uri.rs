@@ -69,22 +69,22 @@ fn merge_paths(base: &UriParts<'_>, path: &str) -> String {
 
 /// Removes the segments `.` and `..`.
 fn without_dots(path: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
+    let mut segments: Vec<&str> = Vec::new();
     let mut steps = path.split('/').peekable();
     while let Some(step) = steps.next() {
         if step != "." && step != ".." {
-            kept.push(step);
+            segments.push(step);
             continue;
         }
         // The empty segment before the first slash of an absolute path stays.
-        if step == ".." && kept.len() > usize::from(path.starts_with('/')) {
-            kept.pop();
+        if step == ".." && segments.len() > usize::from(path.starts_with('/')) {
+            segments.pop();
         }
         if steps.peek().is_none() {
-            kept.push("");
+            segments.push("");
         }
     }
-    kept.join("/")
+    segments.join("/")
 }
 
 #[cfg(test)]

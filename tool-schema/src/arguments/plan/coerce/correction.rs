@@ -129,7 +129,7 @@ impl Correction {
 impl fmt::Display for Correction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pointer, from, to, rule: _ } = self;
-        let place = if pointer.is_empty() { "the arguments" } else { pointer };
-        write!(f, "{place}: read {from} as {to}")
+        let location = if pointer.is_empty() { "the arguments" } else { pointer };
+        write!(f, "{location}: read {from} as {to}")
     }
 }

@@ -47,10 +47,10 @@ impl Digits {
     fn from_text(number: &str) -> Option<Self> {
         let NumberParts { negative, whole, fraction, exponent } = NumberParts::split_number(number)?;
         let digits = [whole, fraction].concat();
-        let kept = digits.trim_end_matches('0');
-        let dropped = i64::try_from(digits.len() - kept.len()).ok()?;
+        let significant = digits.trim_end_matches('0');
+        let dropped = i64::try_from(digits.len() - significant.len()).ok()?;
         let exponent = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?.checked_add(dropped)?;
-        let digits = kept.trim_start_matches('0').to_owned();
+        let digits = significant.trim_start_matches('0').to_owned();
         let exponent = if digits.is_empty() { 0 } else { exponent };
         Some(Self { negative, digits, exponent })
     }
@@ -108,9 +108,9 @@ impl<'t> Literals<'t> {
     }
 
     /// Adds the literals of a document inside a string at `place`.
-    pub(super) fn add(&mut self, document: &Document<'_>, place: &Location<'_>) {
+    pub(super) fn add(&mut self, document: &Document<'_>, location: &Location<'_>) {
         self.note_repetition();
-        self.extend(&document.literals, place.depth() == 0);
+        self.extend(&document.literals, location.depth() == 0);
     }
 
     fn note_repetition(&mut self) {
@@ -135,13 +135,13 @@ impl<'t> Literals<'t> {
     }
 
     /// Returns the digits of `number` at `place` as written.
-    pub(super) fn text_of(&mut self, number: &Number, place: &Location<'_>) -> Option<String> {
+    pub(super) fn text_of(&mut self, number: &Number, location: &Location<'_>) -> Option<String> {
         self.note_repetition();
         match self.by_number.get(&NumberKey::from_number(number)) {
             Some(Some(literal)) => plain_decimal(literal),
             // The location selects one of several spellings.
             Some(None) if self.room > 0 => {
-                let pointer = place.pointer();
+                let pointer = location.pointer();
                 self.room = self.room.saturating_sub(pointer.len() + 1);
                 let literal = self.by_place.get(&pointer)?;
                 let is_it = literal.parse::<f64>().ok() == number.as_f64();

@@ -66,15 +66,15 @@ impl<'t> VariantAccess<'t> for &mut Object<'_, 't, '_> {
     type Error = DecodeError;
 
     fn unit_variant(self) -> Result<(), DecodeError> {
-        <()>::deserialize(self.value()).map_err(|refusal| self.within(refusal))
+        <()>::deserialize(self.value()).map_err(|error| self.within(error))
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'t>>(self, seed: T) -> Result<T::Value, DecodeError> {
-        seed.deserialize(self.value()).map_err(|refusal| self.within(refusal))
+        seed.deserialize(self.value()).map_err(|error| self.within(error))
     }
 
     fn tuple_variant<V: Visitor<'t>>(self, length: usize, visitor: V) -> Result<V::Value, DecodeError> {
-        self.value().deserialize_tuple(length, visitor).map_err(|refusal| self.within(refusal))
+        self.value().deserialize_tuple(length, visitor).map_err(|error| self.within(error))
     }
 
     fn struct_variant<V: Visitor<'t>>(
@@ -82,6 +82,6 @@ impl<'t> VariantAccess<'t> for &mut Object<'_, 't, '_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        self.value().deserialize_struct("", fields, visitor).map_err(|refusal| self.within(refusal))
+        self.value().deserialize_struct("", fields, visitor).map_err(|error| self.within(error))
     }
 }

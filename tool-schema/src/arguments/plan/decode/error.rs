@@ -113,9 +113,9 @@ impl de::Error for DecodeError {
 
     #[cold]
     fn invalid_type(unexpected: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        let mut refusal = Self::custom(format_args!("invalid type: {unexpected}, expected {expected}"));
-        refusal.0.is_wrong_type = true;
-        refusal
+        let mut error = Self::custom(format_args!("invalid type: {unexpected}, expected {expected}"));
+        error.0.is_wrong_type = true;
+        error
     }
 }
 

@@ -73,7 +73,7 @@ impl<'t> SeqAccess<'t> for &mut List<'_, 't, '_> {
         let Some(node) = self.advance()? else { return Ok(None) };
         match seed.deserialize(Checked { source: self.source, node }) {
             Ok(value) => Ok(Some(value)),
-            Err(refusal) => Err(refusal.with_step((self.count - 1).to_string())),
+            Err(error) => Err(error.with_step((self.count - 1).to_string())),
         }
     }
 }

@@ -54,7 +54,7 @@ pub struct Checked<'c, 't, 'p> {
 pub(in crate::arguments) struct Source<'t, 'p> {
     pub(in crate::arguments::plan) reader: Reader<'t>,
     plan: &'p Plan,
-    /// The rest of the steps that values which are validated as a whole share.
+    /// Steps left in the budget shared by all values that are validated as a whole.
     shared_budget: usize,
 }
 
@@ -132,8 +132,8 @@ impl<'c, 't, 'p> Checked<'c, 't, 'p> {
             return Err(DecodeError::refused());
         }
         if !is_normal(&value) {
-            let settled = normalize_whole(plan, node, &mut value, &mut self.source.shared_budget);
-            if settled.changed || settled.is_unclear {
+            let effects = normalize_whole(plan, node, &mut value, &mut self.source.shared_budget);
+            if effects.changed || effects.is_unclear {
                 return Err(DecodeError::refused());
             }
         }

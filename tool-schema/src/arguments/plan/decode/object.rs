@@ -88,7 +88,7 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
     /// Consumes the expected next name with its colon, if it follows.
     #[inline]
     fn is_expected(&mut self, object: &'p ObjectRules) -> bool {
-        self.property = object.property_at(self.near).filter(|it| self.source.reader.take_all(&it.written));
+        self.property = object.property_at(self.near).filter(|it| self.source.reader.take_all(&it.json_key));
         self.near += usize::from(self.property.is_some());
         self.is_read = false;
         self.property.is_some()
@@ -223,9 +223,9 @@ impl<'c, 't, 'p> Object<'c, 't, 'p> {
 
     /// Adds the current property to the path of `refusal`.
     #[cold]
-    pub fn within(&self, refusal: DecodeError) -> DecodeError {
+    pub fn within(&self, error: DecodeError) -> DecodeError {
         let mut reader = self.source.reader.reader_at(self.name_at);
-        refusal.with_step(reader.read_string().map(Cow::into_owned).unwrap_or_default())
+        error.with_step(reader.read_string().map(Cow::into_owned).unwrap_or_default())
     }
 }
 
@@ -239,7 +239,7 @@ impl<'t> MapAccess<'t> for &mut Object<'_, 't, '_> {
         }
         match self.decode_key(seed) {
             Ok(key) => Ok(Some(key)),
-            Err(refusal) => Err(self.within(refusal)),
+            Err(error) => Err(self.within(error)),
         }
     }
 
@@ -247,7 +247,7 @@ impl<'t> MapAccess<'t> for &mut Object<'_, 't, '_> {
     fn next_value_seed<V: DeserializeSeed<'t>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
         match seed.deserialize(self.value()) {
             Ok(value) => Ok(value),
-            Err(refusal) => Err(self.within(refusal)),
+            Err(error) => Err(self.within(error)),
         }
     }
 }

@@ -114,9 +114,9 @@ fn convert_uncommon_number<'t>(text: &str, node: &Node, hint: Hint) -> Result<Sc
         return Err(DecodeError::refused());
     }
     let whole = integer_value(text);
-    let kept = whole.filter(|it| fits_64_bits(text, *it));
+    let fitting_integer = whole.filter(|it| fits_64_bits(text, *it));
     // Validated is the number that a value represents, see `Numeral::rounded`; a type reads the nearest float.
-    let exact = match kept {
+    let exact = match fitting_integer {
         Some(integer) => Exact::Integer(integer),
         None => Exact::from(nearest_float(text, float).0),
     };
@@ -130,7 +130,7 @@ fn convert_uncommon_number<'t>(text: &str, node: &Node, hint: Hint) -> Result<Sc
         }
         (Hint::Single, ..) => parse_single(text),
         (Hint::Integer, _, Exact::Integer(integer)) => Ok(of_64_bits(integer, float)),
-        (Hint::None, _, Exact::Integer(integer)) if wants_integer || kept.is_some() => {
+        (Hint::None, _, Exact::Integer(integer)) if wants_integer || fitting_integer.is_some() => {
             Ok(of_64_bits(integer, float))
         }
         _ => Ok(Scalar::Float(float)),

@@ -21,7 +21,7 @@ fn decode<T: DeserializeOwned>(plan: &Plan, text: &str) -> Result<T, DecodeError
 /// Decodes `text` by a schema; returns the value or the error.
 fn read<T: DeserializeOwned>(schema: &Value, text: &str) -> Result<T, String> {
     let plan = Plan::compile(schema).unwrap();
-    decode(&plan, text).map_err(|refusal| format!("{}: {refusal}", refusal.pointer()))
+    decode(&plan, text).map_err(|error| format!("{}: {error}", error.pointer()))
 }
 
 fn anything(text: &str) -> Option<Value> {
