@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::validator::Validator;
 
@@ -32,6 +32,43 @@ fn every_verdict_equals_the_suite_and_every_verdict_of_jsonschema_is_present() {
     }
     assert_eq!(failures, Vec::<String>::new());
     assert!(cases > 1_250 && right > 1_200, "{right} of {cases} cases");
+}
+
+#[test]
+fn an_embedded_id_is_relative_to_the_embedded_id_around_it_in_each_draft() {
+    for (draft, defs) in [
+        ("http://json-schema.org/draft-07/schema#", "definitions"),
+        ("https://json-schema.org/draft/2019-09/schema", "$defs"),
+        ("https://json-schema.org/draft/2020-12/schema", "$defs"),
+        // Deprecated, but still a keyword of the meta-schema.
+        ("https://json-schema.org/draft/2020-12/schema", "definitions"),
+    ] {
+        let number = json!({ "$id": "b.json", "type": "integer" });
+        let within = |inner: Value| json!({ "$id": "sub/", "type": "string", defs: { "a": inner } });
+        let local = json!({ "$ref": format!("#/{defs}/n") });
+        let inner =
+            json!({ "$id": "b.json", defs: { "n": { "type": "integer" } }, "properties": { "q": local } });
+        for (part, reference) in [
+            (json!({ "not": within(number.clone()) }), "sub/b.json".to_owned()),
+            (json!({ "not": within(number.clone()) }), "http://x/sub/b.json".to_owned()),
+            (json!({ "allOf": [{ "not": within(number.clone()) }] }), "sub/b.json".to_owned()),
+            (json!({ defs: { "s": { "$id": "sub/", "not": number } } }), "sub/b.json".to_owned()),
+            // By a pointer through both; the root has a definition of the same name.
+            (
+                json!({ "not": within(inner), defs: { "n": { "type": "string" } } }),
+                format!("#/not/{defs}/a/properties/q"),
+            ),
+        ] {
+            let Value::Object(mut schema) = part else { panic!("{part}") };
+            schema.insert("$schema".to_owned(), draft.into());
+            schema.insert("$id".to_owned(), "http://x/root.json".into());
+            schema.insert("properties".to_owned(), json!({ "p": { "$ref": reference } }));
+            let schema = Value::Object(schema);
+            let validator = Validator::compile(&schema).unwrap_or_else(|error| panic!("{schema}: {error:?}"));
+            assert!(validator.violations(&json!({ "p": 1 })).is_empty(), "{schema}");
+            assert!(!validator.violations(&json!({ "p": "x" })).is_empty(), "{schema}");
+        }
+    }
 }
 
 /// Returns all groups of the suite with their file names.

@@ -248,7 +248,7 @@ impl<'s> Compiler<'s> {
                 let uri = resolve_reference(base, uri);
                 let at = self.resources.iter().position(|it| it.uri == uri);
                 at.ok_or_else(|| {
-                    if uri.contains("://json-schema.org/") || has_id(self.root, base, &uri) {
+                    if uri.contains("://json-schema.org/") || has_id(self.root, "", &uri) {
                         return problem(uncovered_message(&reference_text), true);
                     }
                     problem(format!("{reference_text} leaves the schema; nothing is fetched"), false)
@@ -273,9 +273,26 @@ impl<'s> Compiler<'s> {
             }
             anchor.map(|it| (it.schema, it.pointer.clone()))
         };
-        let (schema, pointer) =
-            found.ok_or_else(|| problem(format!("{reference_text} leads nowhere"), false))?;
+        let Some((schema, pointer)) = found else {
+            return Err(match self.passes_unread_id(&reference.pointer) {
+                true => problem(uncovered_message(&reference_text), true),
+                false => problem(format!("{reference_text} leads nowhere"), false),
+            });
+        };
+        // The target has another base, which is not known here.
+        if self.passes_unread_id(&pointer) {
+            return Err(problem(uncovered_message(&reference_text), true));
+        }
         Ok(Target { schema, pointer, resource: at })
+    }
+
+    /// Returns `true` if a schema above `pointer` has an `$id` that was not read, since no compiled keyword contains it.
+    fn passes_unread_id(&self, pointer: &str) -> bool {
+        pointer.match_indices('/').filter_map(|(end, _)| pointer.get(..end)).any(|above| {
+            let has_id = |it: &Value| it.get("$id").is_some_and(Value::is_string);
+            let is_resource = || self.resources.iter().any(|it| it.pointer == above);
+            self.root.pointer(above).is_some_and(has_id) && !is_resource()
+        })
     }
 
     /// Returns `true` if a dynamic reference to the anchor may resolve to another anchor of the same name, depending
@@ -322,14 +339,16 @@ fn has_anchor(schema: &Value, name: &str) -> bool {
     }
 }
 
-/// Returns `true` if any part of a schema, compiled or not, has this URI.
+/// Returns `true` if any part of a schema, compiled or not, has this URI; `base` is the URI of the schema around it.
 fn has_id(schema: &Value, base: &str, uri: &str) -> bool {
     match schema {
         Value::Array(items) => items.iter().any(|item| has_id(item, base, uri)),
         Value::Object(map) => {
-            let id = map.get("$id").and_then(Value::as_str);
-            id.is_some_and(|id| resolve_reference(base, id) == uri)
-                || map.values().any(|value| has_id(value, base, uri))
+            // An `$id` of draft 7 that is only a fragment names the schema in the resource around it.
+            let id = map.get("$id").and_then(Value::as_str).and_then(|id| id.split('#').next());
+            let own = id.filter(|id| !id.is_empty()).map(|id| resolve_reference(base, id));
+            own.as_deref() == Some(uri)
+                || map.values().any(|value| has_id(value, own.as_deref().unwrap_or(base), uri))
         }
         _ => false,
     }
