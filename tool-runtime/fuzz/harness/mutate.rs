@@ -79,7 +79,7 @@ const STRINGS: [&str; 16] = [
     r#""$serde_json::private::Number""#,
 ];
 
-/// What providers send in place of an object, and before its text.
+/// Texts that providers send in place of an object, and before it.
 const SENT: [&str; 12] =
     ["", " ", "\u{c}", "null", "\"null\"", "[]", "\"[]\"", "{}", "\"{}\"", "\"\\\"{}\\\"\"", "\"\"", "true"];
 
