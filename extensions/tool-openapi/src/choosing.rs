@@ -14,7 +14,7 @@ type Describe = Arc<dyn Fn(&OperationInfo<'_>, &mut ToolText) + Send + Sync>;
 
 /// The operations that the program chose, and its changes to them.
 #[derive(Clone, Default)]
-pub(crate) struct Choice {
+pub(crate) struct OperationChoice {
     filters: Vec<Filter>,
     /// Ids that the document must have.
     pub(crate) ids: BTreeSet<String>,
@@ -35,9 +35,9 @@ pub struct ToolText {
     pub metadata: Metadata,
 }
 
-impl Choice {
+impl OperationChoice {
     /// Returns `true` if all filters keep the operation.
-    pub(crate) fn selects(&self, operation: &OperationInfo<'_>) -> bool {
+    pub(crate) fn selects_operation(&self, operation: &OperationInfo<'_>) -> bool {
         self.filters.iter().all(|keeps| keeps(operation))
     }
 
@@ -46,7 +46,7 @@ impl Choice {
     /// # Errors
     ///
     /// The reason why the new name is not one.
-    pub(crate) fn described(
+    pub(crate) fn with_descriptions(
         &self,
         operation: &OperationInfo<'_>,
         definition: ToolDefinition,

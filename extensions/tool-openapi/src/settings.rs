@@ -12,8 +12,10 @@ use reqwest::{
 
 use tool_http::has_user;
 
-pub(crate) use self::{calls::CallSettings, reach::Reach};
-use crate::{Document, OpenApiError, OpenApiToolSet, choosing::Choice, client::OperationClient, import};
+pub(crate) use self::{calls::CallSettings, reach::ServerAccess};
+use crate::{
+    Document, OpenApiError, OpenApiToolSet, choosing::OperationChoice, client::OperationClient, import,
+};
 
 /// A builder for the tools of a document.
 ///
@@ -46,9 +48,9 @@ pub(crate) struct Settings {
     pub(crate) server_variables: BTreeMap<String, String>,
     pub(crate) skip_unnamed: bool,
     pub(crate) readable_names: bool,
-    pub(crate) choice: Choice,
+    pub(crate) choice: OperationChoice,
     pub(crate) headers: HeaderMap,
-    pub(crate) reach: Reach,
+    pub(crate) access: ServerAccess,
     pub(crate) timeout: Duration,
     pub(crate) response_limit: usize,
     pub(crate) definitions_limit: usize,
@@ -63,9 +65,9 @@ impl Default for Settings {
             server_variables: BTreeMap::new(),
             skip_unnamed: false,
             readable_names: false,
-            choice: Choice::default(),
+            choice: OperationChoice::default(),
             headers: HeaderMap::new(),
-            reach: Reach::default(),
+            access: ServerAccess::default(),
             timeout: Duration::from_secs(30),
             response_limit: 64 << 10,
             definitions_limit: 64 << 20,
@@ -91,7 +93,7 @@ impl OpenApiToolSetBuilder {
         let parsed = Url::parse(url).map_err(|error| error.to_string());
         match parsed {
             // The text is not shown, since it has a password.
-            Ok(url) if has_user(&url) => self.refuse(
+            Ok(url) if has_user(&url) => self.refuse_setting(
                 "the base URL has a user name or password; remove it, and add it with `credential`"
                     .to_owned(),
             ),
@@ -102,9 +104,10 @@ impl OpenApiToolSetBuilder {
             {
                 self.settings.base_url = Some(url);
             }
-            Ok(_) => self
-                .refuse("the base URL is not an `http` or `https` URL without query and fragment".to_owned()),
-            Err(error) => self.refuse(format!("the base URL is not a URL: {error}")),
+            Ok(_) => self.refuse_setting(
+                "the base URL is not an `http` or `https` URL without query and fragment".to_owned(),
+            ),
+            Err(error) => self.refuse_setting(format!("the base URL is not a URL: {error}")),
         }
         self
     }
@@ -145,10 +148,10 @@ impl OpenApiToolSetBuilder {
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             (Ok(name), Ok(value)) => drop(self.settings.headers.append(name, value)),
-            (Err(_), _) => self.refuse(format!("`{name}` is not the name of a header")),
-            (_, Err(_)) => {
-                self.refuse(format!("the value of the header `{name}` has characters that no header has"))
-            }
+            (Err(_), _) => self.refuse_setting(format!("`{name}` is not the name of a header")),
+            (_, Err(_)) => self.refuse_setting(format!(
+                "the value of the header `{name}` has characters that no header has"
+            )),
         }
         self
     }
@@ -173,7 +176,7 @@ impl OpenApiToolSetBuilder {
         self
     }
 
-    pub(crate) fn refuse(&mut self, message: String) {
+    pub(crate) fn refuse_setting(&mut self, message: String) {
         self.invalid.get_or_insert_with(|| OpenApiError::config(message));
     }
 
@@ -190,7 +193,7 @@ impl OpenApiToolSetBuilder {
         }
         let title = self.document.title().to_owned();
         let name = self.settings.name.clone().unwrap_or(title);
-        let client = OperationClient::new(&self.settings, self.document.fetched().is_some())?;
-        Ok(OpenApiToolSet::new(name, import::import(self.document, self.settings, client)?))
+        let client = OperationClient::new(&self.settings, self.document.fetched_from().is_some())?;
+        Ok(OpenApiToolSet::new(name, import::import_document(self.document, self.settings, client)?))
     }
 }

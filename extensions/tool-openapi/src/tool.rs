@@ -12,14 +12,14 @@ use tool_runtime::{
 
 use crate::{
     client::{Access, OperationClient},
-    import::Read,
-    request::{Files, Plan},
-    response::{self, Answered, Call, Shape, View},
+    import::ImportedOperation,
+    request::{FileSource, RequestPlan},
+    response::{self, AnsweredCall, ResponseSchema, ResponseWithoutBody, View},
     settings::Settings,
 };
 
 /// The client, the schemas and the settings that the tools of a document share.
-pub(crate) struct Api {
+pub(crate) struct SharedApi {
     pub(crate) client: OperationClient,
     pub(crate) settings: Settings,
 }
@@ -40,17 +40,17 @@ pub(crate) struct Api {
 pub struct OperationTool {
     definition: ToolDefinition,
     path: Box<str>,
-    plan: Plan,
+    plan: RequestPlan,
     access: Access,
-    shape: Option<Shape>,
+    shape: Option<ResponseSchema>,
     view: Option<View>,
-    api: Arc<Api>,
+    api: Arc<SharedApi>,
 }
 
 impl OperationTool {
-    pub(crate) fn new(read: Read, api: Arc<Api>) -> Self {
-        let Read { definition, path, plan, access, shape, view } = read;
-        Self { definition, path, plan, access, shape: shape.map(Shape::new), view, api }
+    pub(crate) fn new(read: ImportedOperation, api: Arc<SharedApi>) -> Self {
+        let ImportedOperation { definition, path, plan, access, shape, view } = read;
+        Self { definition, path, plan, access, shape: shape.map(ResponseSchema::new), view, api }
     }
 
     /// Returns the method of the requests, in capital letters.
@@ -67,14 +67,18 @@ impl OperationTool {
 
     /// Sends the request and makes a result of the response. A call is cancelled by dropping this future, which closes the
     /// connection.
-    async fn run(&self, arguments: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    async fn call_operation(&self, arguments: &str, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let settings = &self.api.settings;
-        let files = Files { resolver: settings.calls.resolver.as_ref(), cx };
-        let request = self.plan.request(arguments, files).await?;
-        let answer = self.api.client.send(configured(request, &settings.headers), &self.access, cx).await?;
-        let (answered, response) = Answered::of(answer);
-        let read = response::read(response, settings.calls.read_limit).await?;
-        let call = Call {
+        let files = FileSource { resolver: settings.calls.resolver.as_ref(), cx };
+        let request = self.plan.build_request(arguments, files).await?;
+        let answer = self
+            .api
+            .client
+            .send(with_configured_headers(request, &settings.headers), &self.access, cx)
+            .await?;
+        let (answered, response) = ResponseWithoutBody::of(answer);
+        let read = response::read_response(response, settings.calls.read_limit).await?;
+        let call = AnsweredCall {
             settings,
             definition: &self.definition,
             plan: &self.plan,
@@ -83,12 +87,12 @@ impl OperationTool {
             arguments,
             cx,
         };
-        response::output(&call, answered, read)
+        response::make_output(&call, answered, read)
     }
 }
 
 /// Adds the headers of the program, which override parameters of their names; of cookies, each by its name.
-fn configured(mut request: Request, configured: &HeaderMap) -> Request {
+fn with_configured_headers(mut request: Request, configured: &HeaderMap) -> Request {
     if configured.is_empty() {
         return request;
     }
@@ -123,7 +127,7 @@ impl Tool for OperationTool {
 
     fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
         Ok(Prepared::new(arguments, move |arguments, cx| {
-            Box::pin(async move { self.run(arguments.as_str(), cx).await })
+            Box::pin(async move { self.call_operation(arguments.as_str(), cx).await })
         }))
     }
 }

@@ -11,7 +11,7 @@ use tool_runtime::{ToolContext, ToolError};
 
 use super::{
     Secret,
-    carrier::{Carrier, Item, escaped},
+    carrier::{Carrier, Item, form_escaped},
     credential::Compute,
     redaction::Needles,
     token::Tokens,
@@ -61,28 +61,30 @@ impl Authorization {
         self.grants.iter().map(|grant| &grant.carrier)
     }
 
-    pub(crate) fn missing(&self) -> Option<&str> {
+    pub(crate) fn missing_note(&self) -> Option<&str> {
         self.missing.as_deref()
     }
 
     /// Returns the credentials for a request.
-    pub(crate) async fn issue(&self, cx: &ToolContext) -> Result<Issued, ToolError> {
+    pub(crate) async fn issue_credentials(&self, cx: &ToolContext) -> Result<Issued, ToolError> {
         let mut items = Vec::with_capacity(self.grants.len());
         for grant in &self.grants {
             items.push(match &grant.issuer {
                 Issuer::Fixed(secret, item) => (secret.clone(), item.clone()),
-                Issuer::Computed(compute) => grant.placed(compute(cx).await?)?,
-                Issuer::Token(tokens, scopes) => grant.placed(Box::pin(tokens.token(scopes, None)).await?)?,
+                Issuer::Computed(compute) => grant.with_item(compute(cx).await?)?,
+                Issuer::Token(tokens, scopes) => {
+                    grant.with_item(Box::pin(tokens.token_for(scopes, None)).await?)?
+                }
             });
         }
         Ok(Issued { items, needles: OnceLock::new() })
     }
 
     /// Replaces the tokens that a server refused.
-    pub(crate) async fn renew(&self, mut refused: Issued) -> Result<Issued, ToolError> {
+    pub(crate) async fn renew_tokens(&self, mut refused: Issued) -> Result<Issued, ToolError> {
         for (grant, issued) in self.grants.iter().zip(&mut refused.items) {
             if let Issuer::Token(tokens, scopes) = &grant.issuer {
-                *issued = grant.placed(tokens.token(scopes, Some(&issued.0)).await?)?;
+                *issued = grant.with_item(tokens.token_for(scopes, Some(&issued.0)).await?)?;
             }
         }
         refused.needles = OnceLock::new();
@@ -91,8 +93,8 @@ impl Authorization {
 }
 
 impl Grant {
-    fn placed(&self, secret: Secret) -> Result<(Secret, Item), ToolError> {
-        match self.carrier.item(&secret) {
+    fn with_item(&self, secret: Secret) -> Result<(Secret, Item), ToolError> {
+        match self.carrier.place_secret(&secret) {
             Ok(item) => Ok((secret, item)),
             Err(problem) => Err(ToolError::failed(format!("the credential for `{}` {problem}", self.scheme))),
         }
@@ -126,8 +128,9 @@ impl Issued {
 
     /// Returns `true` if `text` has one of the secrets, also a short one.
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        let has_short = |secret: &str| text.contains(secret) || text.contains(&escaped(secret).to_string());
-        self.items.iter().flat_map(texts).any(has_short) || matches!(self.hide(text), Cow::Owned(_))
+        let has_short =
+            |secret: &str| text.contains(secret) || text.contains(&form_escaped(secret).to_string());
+        self.items.iter().flat_map(secret_texts).any(has_short) || matches!(self.hide(text), Cow::Owned(_))
     }
 
     /// Returns `true` if a server repeats one of the secrets in `bytes`.
@@ -137,21 +140,21 @@ impl Issued {
 
     /// Does the same as [`hide`](Self::hide) with a text of which the end was cut off, perhaps within a secret.
     pub(crate) fn hide_cut<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.hidden(text, true)
+        self.hide_secrets(text, true)
     }
 
     /// Returns `text` with `***` in place of the secrets, for what a server repeats of a request: in any letter case, and with the
     /// escapes of JSON, HTML and URLs, also around each other.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.hidden(text, false)
+        self.hide_secrets(text, false)
     }
 
-    fn hidden<'t>(&self, text: &'t str, is_cut: bool) -> Cow<'t, str> {
+    fn hide_secrets<'t>(&self, text: &'t str, is_cut: bool) -> Cow<'t, str> {
         if self.items.is_empty() {
             return Cow::Borrowed(text);
         }
-        let needles = self.needles.get_or_init(|| Needles::new(self.items.iter().flat_map(texts)));
-        let ranges = needles.ranges(text, is_cut);
+        let needles = self.needles.get_or_init(|| Needles::new(self.items.iter().flat_map(secret_texts)));
+        let ranges = needles.secret_ranges(text, is_cut);
         if ranges.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -167,9 +170,9 @@ impl Issued {
 }
 
 /// The texts of a secret: as it is given, as the request has it, and for a user and a password the latter.
-fn texts((secret, item): &(Secret, Item)) -> impl Iterator<Item = &str> {
+fn secret_texts((secret, item): &(Secret, Item)) -> impl Iterator<Item = &str> {
     let password = secret.text().split_once(':').map(|(_, password)| password);
-    [Some(secret.text()), item.sent(), password].into_iter().flatten().filter(|it| !it.is_empty())
+    [Some(secret.text()), item.sent_text(), password].into_iter().flatten().filter(|it| !it.is_empty())
 }
 
 impl fmt::Debug for Issued {

@@ -34,7 +34,7 @@ pub(super) enum Item {
 
 impl Carrier {
     /// Returns `true` if no request has both.
-    pub(super) fn excludes(&self, other: &Self) -> bool {
+    pub(super) fn conflicts_with(&self, other: &Self) -> bool {
         let is_authorization = |it: &Self| match it {
             Self::Basic | Self::Http(_) => true,
             Self::Header(name) => *name == AUTHORIZATION,
@@ -44,7 +44,7 @@ impl Carrier {
     }
 
     /// Puts `secret` in its place. The error is a clause after the name of the scheme, and never has the secret.
-    pub(super) fn item(&self, secret: &Secret) -> Result<Item, &'static str> {
+    pub(super) fn place_secret(&self, secret: &Secret) -> Result<Item, &'static str> {
         let text = secret.text();
         let header = |name: &HeaderName, text: &str| {
             let unfit = "has characters that no header may have, such as a line break";
@@ -61,7 +61,7 @@ impl Carrier {
             Self::Basic => header(&AUTHORIZATION, &format!("Basic {}", BASE64_STANDARD.encode(text))),
             Self::Http(scheme) => header(&AUTHORIZATION, &format!("{scheme} {text}")),
             Self::Query(name) => {
-                Ok(Item::Query(name.clone(), format!("{}={}", escaped(name), escaped(text)).into()))
+                Ok(Item::Query(name.clone(), format!("{}={}", form_escaped(name), form_escaped(text)).into()))
             }
             Self::Cookie(name) if text.bytes().all(is_cookie_octet) => {
                 Ok(Item::Cookie(name.clone(), text.into()))
@@ -109,7 +109,7 @@ impl Item {
     }
 
     /// Returns the forms of the secret that a request has: a header without its scheme, or a part of a query.
-    pub(super) fn sent(&self) -> Option<&str> {
+    pub(super) fn sent_text(&self) -> Option<&str> {
         match self {
             Self::Header(_, value) => value.to_str().ok().map(|it| it.rsplit(' ').next().unwrap_or(it)),
             Self::Query(_, pair) => pair.split_once('=').map(|(_, value)| value),
@@ -134,7 +134,7 @@ fn remove_query(url: &mut Url, name: &str) {
 }
 
 /// Writes `text` as a part of a query or a form.
-pub(super) fn escaped(text: &str) -> impl std::fmt::Display {
+pub(super) fn form_escaped(text: &str) -> impl std::fmt::Display {
     utf8_percent_encode(text, RESERVED)
 }
 

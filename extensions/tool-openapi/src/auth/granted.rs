@@ -54,9 +54,9 @@ pub(crate) struct Remark {
 }
 
 /// The credentials of the program, matched with the schemes of a document.
-pub(crate) struct Granted {
+pub(crate) struct ResolvedCredentials {
     schemes: Schemes,
-    given: Vec<Given>,
+    given: Vec<SchemeCredential>,
     /// The origins of the operations, for a suggestion.
     seen: RefCell<BTreeMap<Origin, usize>>,
     /// Origins that receive credentials without encryption.
@@ -64,7 +64,7 @@ pub(crate) struct Granted {
 }
 
 /// A credential of the program for a scheme.
-struct Given {
+struct SchemeCredential {
     scheme: Arc<str>,
     carrier: Carrier,
     origins: Vec<Origin>,
@@ -74,7 +74,7 @@ struct Given {
     is_used: Cell<bool>,
 }
 
-impl Granted {
+impl ResolvedCredentials {
     /// Matches the credentials of the program with the schemes of the document.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Granted {
         base: Option<&Url>,
         http: &HttpClient,
     ) -> Result<Self, OpenApiError> {
-        let mut given: Vec<Given> = Vec::with_capacity(credentials.len());
+        let mut given: Vec<SchemeCredential> = Vec::with_capacity(credentials.len());
         for (name, credential) in credentials {
             let scheme = match schemes.get(&name) {
                 Some(Ok(scheme)) => scheme,
@@ -95,12 +95,13 @@ impl Granted {
                         "no credential can be given for `{name}`: {reason}"
                     )));
                 }
-                None => return Err(unknown(&name, &schemes)),
+                None => return Err(unknown_scheme(&name, &schemes)),
             };
-            let one = Given::new(&name, scheme, credential, base, http)
+            let one = SchemeCredential::new(&name, scheme, credential, base, http)
                 .map_err(|problem| OpenApiError::config(format!("the credential for `{name}` {problem}")))?;
-            let overlaps =
-                |it: &&Given| *it.scheme == *name && it.origins.iter().any(|it| one.origins.contains(it));
+            let overlaps = |it: &&SchemeCredential| {
+                *it.scheme == *name && it.origins.iter().any(|it| one.origins.contains(it))
+            };
             if given.iter().any(|it| overlaps(&it)) {
                 return Err(OpenApiError::config(format!(
                     "there are two credentials for `{name}` and one origin"
@@ -113,7 +114,7 @@ impl Granted {
 
     /// Returns the credentials of an operation at `base`: those of the first alternative for which all are given and may be
     /// sent there.
-    pub(crate) fn authorization(
+    pub(crate) fn authorize_operation(
         &self,
         alternatives: &[Alternative],
         base: &Url,
@@ -125,19 +126,22 @@ impl Granted {
         let named = alternatives.iter().filter(|it| !it.is_empty());
         let mut usable = Vec::new();
         for alternative in named {
-            match self.unusable(alternative) {
+            match self.unusable_remark(alternative) {
                 Some(remark) => remarks.push(remark),
                 None => usable.push(alternative),
             }
         }
         for alternative in &usable {
-            let given: Option<Vec<_>> = alternative.iter().map(|it| self.find(it, base)).collect();
+            let given: Option<Vec<_>> = alternative.iter().map(|it| self.credential_for(it, base)).collect();
             if let Some(given) = given {
-                return (self.grant(&given, alternative, base), remarks);
+                return (self.grant_credentials(&given, alternative, base), remarks);
             }
         }
-        let remark =
-            missing(&usable, |required| self.given.iter().any(|it| *it.scheme == *required.scheme), base);
+        let remark = missing_remark(
+            &usable,
+            |required| self.given.iter().any(|it| *it.scheme == *required.scheme),
+            base,
+        );
         let note = match &remark {
             Some(remark) => format!("no credential was sent, since this operation {}", remark.clause),
             None => "no credential was sent, since the document requires none for this operation".to_owned(),
@@ -149,7 +153,7 @@ impl Granted {
     }
 
     /// Returns why no request can carry the credentials of `alternative`.
-    fn unusable(&self, alternative: &[Required]) -> Option<Remark> {
+    fn unusable_remark(&self, alternative: &[Required]) -> Option<Remark> {
         let mut carriers: Vec<&Carrier> = Vec::new();
         for Required { scheme: name, .. } in alternative {
             match self.schemes.get(name) {
@@ -162,7 +166,7 @@ impl Granted {
                     let clause = format!("requires `{name}`, for which no credential can be sent: {reason}");
                     return Some(Remark { code: "unsupported_scheme", clause });
                 }
-                Some(Ok(scheme)) if carriers.iter().any(|it| it.excludes(&scheme.carrier)) => {
+                Some(Ok(scheme)) if carriers.iter().any(|it| it.conflicts_with(&scheme.carrier)) => {
                     let clause =
                         format!("requires `{name}` in a place of the request that another scheme takes");
                     return Some(Remark { code: "unsupported_scheme", clause });
@@ -173,14 +177,19 @@ impl Granted {
         None
     }
 
-    fn find(&self, required: &Required, base: &Url) -> Option<&Given> {
+    fn credential_for(&self, required: &Required, base: &Url) -> Option<&SchemeCredential> {
         self.given
             .iter()
             .find(|it| *it.scheme == *required.scheme && it.origins.iter().any(|it| it.covers(base)))
     }
 
-    fn grant(&self, given: &[&Given], alternative: &[Required], base: &Url) -> Authorization {
-        let grant = |(given, required): (&&Given, &Required)| {
+    fn grant_credentials(
+        &self,
+        given: &[&SchemeCredential],
+        alternative: &[Required],
+        base: &Url,
+    ) -> Authorization {
+        let grant = |(given, required): (&&SchemeCredential, &Required)| {
             given.is_used.set(true);
             let issuer = match &given.issuer {
                 Issuer::Token(tokens, _) if given.takes_scopes => {
@@ -201,7 +210,7 @@ impl Granted {
     /// # Errors
     ///
     /// If a credential was given for no origin.
-    pub(crate) fn finish(self) -> Result<Vec<Remark>, OpenApiError> {
+    pub(crate) fn final_remarks(self) -> Result<Vec<Remark>, OpenApiError> {
         let seen = self.seen.into_inner();
         if let Some(given) = self.given.iter().find(|it| it.origins.is_empty()) {
             let most = seen.iter().max_by_key(|(_, count)| **count).map(|(origin, _)| origin);
@@ -225,7 +234,11 @@ impl Granted {
 }
 
 /// The remark about an operation none of whose alternatives are given.
-fn missing(usable: &[&Alternative], is_given: impl Fn(&Required) -> bool, base: &Url) -> Option<Remark> {
+fn missing_remark(
+    usable: &[&Alternative],
+    is_given: impl Fn(&Required) -> bool,
+    base: &Url,
+) -> Option<Remark> {
     if usable.is_empty() {
         return None;
     }
@@ -246,7 +259,7 @@ fn missing(usable: &[&Alternative], is_given: impl Fn(&Required) -> bool, base: 
     Some(Remark { code: "no_credential", clause })
 }
 
-fn unknown(name: &str, schemes: &Schemes) -> OpenApiError {
+fn unknown_scheme(name: &str, schemes: &Schemes) -> OpenApiError {
     let names: Vec<_> = schemes.keys().map(|it| format!("`{it}`")).collect();
     OpenApiError::config(match names.is_empty() {
         true => format!("a credential is given for `{name}`, but the document has no security schemes"),
@@ -257,7 +270,7 @@ fn unknown(name: &str, schemes: &Schemes) -> OpenApiError {
     })
 }
 
-impl Given {
+impl SchemeCredential {
     /// Returns the credential for `scheme`. The error is a clause after its name.
     fn new(
         name: &str,
@@ -284,7 +297,7 @@ impl Given {
                 );
             }
             Source::Secret(secret) | Source::Basic(secret) => {
-                let item = scheme.carrier.item(&secret)?;
+                let item = scheme.carrier.place_secret(&secret)?;
                 Issuer::Fixed(secret, item)
             }
             Source::Invalid(problem) => return Err(problem.to_owned()),

@@ -1,7 +1,7 @@
 //! Credentials: what the program gives, what the document asks for, and what a request carries.
 //!
 //! A [`Credential`] belongs to a security scheme of the document, and to the origins for which the program gave it. At the
-//! import, each operation is [`Granted`] the first alternative of its security requirements for which all credentials are
+//! import, each operation gets, by [`ResolvedCredentials`], the first alternative of its security requirements for which all credentials are
 //! given and may be sent to its server. At a call, the [`Authorization`] of the operation issues them and adds them to the request.
 
 mod authorization;
@@ -15,7 +15,7 @@ mod token;
 pub(crate) use self::{
     authorization::{Authorization, Issued},
     carrier::Carrier,
-    granted::{Alternative, Granted, Remark, Required, Scheme, SchemeKind, Schemes},
+    granted::{Alternative, Remark, Required, ResolvedCredentials, Scheme, SchemeKind, Schemes},
 };
 pub use self::{
     credential::{ClientCredentials, Credential},

@@ -103,7 +103,7 @@ impl Needles {
 
     /// Returns the positions of the secrets in `text`, in order, without overlaps; if the end of the text was cut off, also of the beginning
     /// of one there.
-    pub(super) fn ranges(&self, text: &str, is_cut: bool) -> Vec<Range<usize>> {
+    pub(super) fn secret_ranges(&self, text: &str, is_cut: bool) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         let Some(longest) = self.0.first().map(Vec::len) else { return found };
         // A secret at the end of a window is found in the next one.
@@ -111,31 +111,31 @@ impl Needles {
         let window = WINDOW_BYTES.max(overlap);
         let mut start = 0;
         while start < text.len() {
-            let end = boundary(text, start + window + overlap);
+            let end = next_char_boundary(text, start + window + overlap);
             let mut decoded = Decoded::of(&text[start..end], start);
             for _ in 0..=MAX_ROUNDS {
-                self.0.iter().for_each(|needle| decoded.find(needle, &mut found));
+                self.0.iter().for_each(|needle| decoded.find_needle(needle, &mut found));
                 if is_cut && end == text.len() {
-                    found.extend(self.0.iter().filter_map(|needle| decoded.beginning(needle)));
+                    found.extend(self.0.iter().filter_map(|needle| decoded.cut_needle(needle)));
                 }
                 match decoded.next_round() {
                     Some(next) => decoded = next,
                     None => break,
                 }
             }
-            start = boundary(text, start + window);
+            start = next_char_boundary(text, start + window);
         }
-        merged(found)
+        merged_ranges(found)
     }
 }
 
 /// The first boundary between characters from `at` on.
-fn boundary(text: &str, at: usize) -> usize {
+fn next_char_boundary(text: &str, at: usize) -> usize {
     (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
 /// Joins places that overlap.
-fn merged(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn merged_ranges(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
     found.sort_by_key(|it| it.start);
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(found.len());
     for range in found {
@@ -156,7 +156,7 @@ struct Decoded {
 
 impl Decoded {
     fn of(text: &str, offset: usize) -> Self {
-        let chars = text.chars().map(small).collect();
+        let chars = text.chars().map(lower_case).collect();
         let starts = text.char_indices().map(|(at, _)| offset + at).chain([offset + text.len()]);
         Self { chars, starts: starts.collect() }
     }
@@ -169,9 +169,9 @@ impl Decoded {
         let mut next = Self { chars: Vec::with_capacity(self.chars.len()), starts: Vec::new() };
         let (mut at, mut is_changed) = (0, false);
         while let Some(rest) = self.chars.get(at..).filter(|it| !it.is_empty()) {
-            let (decoded, length) = escape(rest).unwrap_or((rest[0], 1));
+            let (decoded, length) = decode_escape(rest).unwrap_or((rest[0], 1));
             is_changed |= length > 1;
-            next.chars.push(small(decoded));
+            next.chars.push(lower_case(decoded));
             next.starts.extend(self.starts.get(at));
             at += length;
         }
@@ -180,7 +180,7 @@ impl Decoded {
     }
 
     /// Returns the position of the beginning of `needle` at the end, before a part of an escape that was cut.
-    fn beginning(&self, needle: &[char]) -> Option<Range<usize>> {
+    fn cut_needle(&self, needle: &[char]) -> Option<Range<usize>> {
         let last = *self.starts.last()?;
         // The number of an entity may be cut, too.
         let is_escape =
@@ -199,7 +199,7 @@ impl Decoded {
     }
 
     /// Adds the positions of `needle`.
-    fn find(&self, needle: &[char], found: &mut Vec<Range<usize>>) {
+    fn find_needle(&self, needle: &[char], found: &mut Vec<Range<usize>>) {
         let Some(first) = needle.first() else { return };
         let mut at = 0;
         while let Some(skipped) = self.chars.get(at..).and_then(|it| it.iter().position(|it| it == first)) {
@@ -221,7 +221,7 @@ impl Decoded {
 }
 
 /// The letter in one case, as one character.
-fn small(letter: char) -> char {
+fn lower_case(letter: char) -> char {
     if letter.is_ascii() {
         return letter.to_ascii_lowercase();
     }
@@ -229,14 +229,14 @@ fn small(letter: char) -> char {
 }
 
 /// The character that an escape at the start of `text` stands for, and the length of the escape.
-fn escape(text: &[char]) -> Option<(char, usize)> {
+fn decode_escape(text: &[char]) -> Option<(char, usize)> {
     match text {
         ['\\', 'u', '{', rest @ ..] => {
             let length = rest.iter().take(8).position(|it| *it == '}')?;
-            Some((char::from_u32(number(rest.get(..length)?, 16)?)?, length + 4))
+            Some((char::from_u32(parse_digits(rest.get(..length)?, 16)?)?, length + 4))
         }
-        ['\\', 'u', ..] => of_utf16(text),
-        ['\\', 'x', rest @ ..] => Some((char::from_u32(number(rest.get(..2)?, 16)?)?, 4)),
+        ['\\', 'u', ..] => decode_utf16(text),
+        ['\\', 'x', rest @ ..] => Some((char::from_u32(parse_digits(rest.get(..2)?, 16)?)?, 4)),
         ['\\', letter, ..] => {
             let decoded = match letter {
                 '"' | '\\' | '/' | '\'' => *letter,
@@ -249,16 +249,16 @@ fn escape(text: &[char]) -> Option<(char, usize)> {
             };
             Some((decoded, 2))
         }
-        ['&', rest @ ..] => of_entity(rest),
-        ['%', ..] => of_url(text),
+        ['&', rest @ ..] => decode_entity(rest),
+        ['%', ..] => decode_url_escape(text),
         _ => None,
     }
 }
 
 /// Reads `\uXXXX`, or two of them for one character.
-fn of_utf16(text: &[char]) -> Option<(char, usize)> {
+fn decode_utf16(text: &[char]) -> Option<(char, usize)> {
     let unit = |text: &[char]| match text {
-        ['\\', 'u', rest @ ..] => u16::try_from(number(rest.get(..4)?, 16)?).ok(),
+        ['\\', 'u', rest @ ..] => u16::try_from(parse_digits(rest.get(..4)?, 16)?).ok(),
         _ => None,
     };
     let first = unit(text)?;
@@ -269,7 +269,7 @@ fn of_utf16(text: &[char]) -> Option<(char, usize)> {
 }
 
 /// Reads an entity after its `&`; browsers accept numbers without `;`.
-fn of_entity(rest: &[char]) -> Option<(char, usize)> {
+fn decode_entity(rest: &[char]) -> Option<(char, usize)> {
     let (digits, radix, before) = match rest {
         ['#', 'x', digits @ ..] => (digits, 16, 3),
         ['#', digits @ ..] => (digits, 10, 2),
@@ -281,15 +281,15 @@ fn of_entity(rest: &[char]) -> Option<(char, usize)> {
         }
     };
     let length = digits.iter().take(MAX_ENTITY_CHARS).take_while(|it| it.is_digit(radix)).count();
-    let decoded = char::from_u32(number(digits.get(..length)?, radix)?)?;
+    let decoded = char::from_u32(parse_digits(digits.get(..length)?, radix)?)?;
     let closed = usize::from(digits.get(length) == Some(&';'));
     Some((decoded, before + length + closed))
 }
 
 /// Reads the escapes of one character in a URL.
-fn of_url(text: &[char]) -> Option<(char, usize)> {
+fn decode_url_escape(text: &[char]) -> Option<(char, usize)> {
     let byte = |at: usize| match text.get(at * 3..at * 3 + 3)? {
-        ['%', digits @ ..] => u8::try_from(number(digits, 16)?).ok(),
+        ['%', digits @ ..] => u8::try_from(parse_digits(digits, 16)?).ok(),
         _ => None,
     };
     let first = byte(0)?;
@@ -304,7 +304,7 @@ fn of_url(text: &[char]) -> Option<(char, usize)> {
     Some((decoded, bytes.len() * 3))
 }
 
-fn number(digits: &[char], radix: u32) -> Option<u32> {
+fn parse_digits(digits: &[char], radix: u32) -> Option<u32> {
     if digits.is_empty() {
         return None;
     }
@@ -355,7 +355,7 @@ mod tests {
 
     fn redacted(secret: &str, text: &str) -> String {
         let mut shown = text.to_owned();
-        for range in Needles::new([secret].into_iter()).ranges(text, false).into_iter().rev() {
+        for range in Needles::new([secret].into_iter()).secret_ranges(text, false).into_iter().rev() {
             shown.replace_range(range, "***");
         }
         shown
@@ -394,7 +394,7 @@ mod tests {
             let text = format!("before {}", encode(secret));
             for end in "before ".len()..text.len() {
                 let cut = &text[..end];
-                let ranges = Needles::new([secret].into_iter()).ranges(cut, true);
+                let ranges = Needles::new([secret].into_iter()).secret_ranges(cut, true);
                 let shown = ranges.first().map_or(cut, |it| &cut[..it.start]);
                 let rest = &shown["before ".len()..];
                 // Three characters, and a part of the fourth.
@@ -419,7 +419,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_and_ranges_are_within_it(text in "[\\\\u0-9a-f&#;%x{}é]{0,60}", secret in "[\\\\a-f0-9&%é]{0,8}") {
-            let ranges = Needles::new([&*secret].into_iter()).ranges(&text, true);
+            let ranges = Needles::new([&*secret].into_iter()).secret_ranges(&text, true);
             prop_assert!(ranges.iter().all(|it| text.get(it.clone()).is_some()));
             prop_assert!(ranges.is_sorted_by(|one, other| one.end <= other.start));
         }

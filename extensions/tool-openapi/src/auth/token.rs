@@ -16,17 +16,17 @@ use tokio::time::Instant;
 use tool_http::{HttpBody, HttpClient, read_body};
 use tool_runtime::{ErrorKind, ToolError};
 
-use super::{ClientCredentials, Secret, carrier::escaped};
+use super::{ClientCredentials, Secret, carrier::form_escaped};
 use crate::client;
 
 /// The maximum time before its expiry at which a token is no longer used.
-const MARGIN: Duration = Duration::from_secs(60);
+const EXPIRY_MARGIN: Duration = Duration::from_secs(60);
 
 /// The maximum size of a token response, in bytes.
-const LONGEST: usize = 1 << 20;
+const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// The time for a token request.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The tokens of a client, by scopes.
 pub(super) struct Tokens {
@@ -58,7 +58,11 @@ impl Tokens {
     }
 
     /// Returns a token for `scopes` that differs from the one that a server `refused`.
-    pub(super) async fn token(&self, scopes: &str, refused: Option<&Secret>) -> Result<Secret, ToolError> {
+    pub(super) async fn token_for(
+        &self,
+        scopes: &str,
+        refused: Option<&Secret>,
+    ) -> Result<Secret, ToolError> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(slots.entry(scopes.into()).or_default())
@@ -71,13 +75,13 @@ impl Tokens {
             return Ok(token.secret.clone());
         }
         *turn = None;
-        let token = self.request(scopes).await?;
+        let token = self.request_token(scopes).await?;
         let secret = token.secret.clone();
         *turn = Some(token);
         Ok(secret)
     }
 
-    async fn request(&self, scopes: &str) -> Result<Token, ToolError> {
+    async fn request_token(&self, scopes: &str) -> Result<Token, ToolError> {
         let client = &self.client;
         let mut form = vec![("grant_type", "client_credentials")];
         if !scopes.is_empty() {
@@ -92,52 +96,56 @@ impl Tokens {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         if !client.in_body {
-            let pair = format!("{}:{}", escaped(&client.id), escaped(client.secret.text()));
+            let pair = format!("{}:{}", form_escaped(&client.id), form_escaped(client.secret.text()));
             let text = format!("Basic {}", BASE64_STANDARD.encode(pair));
-            let mut value = HeaderValue::try_from(text).map_err(|_| unusable("the client is not valid"))?;
+            let mut value =
+                HeaderValue::try_from(text).map_err(|_| unusable_answer("the client is not valid"))?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
-        let pairs: Vec<_> =
-            form.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
+        let pairs: Vec<_> = form
+            .iter()
+            .map(|(name, value)| format!("{}={}", form_escaped(name), form_escaped(value)))
+            .collect();
         *request.body_mut() = Some(pairs.join("&").into());
         let requested = Instant::now();
-        let response = self.http.execute(request, requested + TIMEOUT).await.map_err(|error| {
-            let error = client::failure(&error);
+        let response = self.http.execute(request, requested + REQUEST_TIMEOUT).await.map_err(|error| {
+            let error = client::request_failure(&error);
             let message = format!("no access token could be requested: {}", error.reason());
             error.with_message(message)
         })?;
-        read(response, requested).await
+        read_token(response, requested).await
     }
 }
 
-async fn read(response: Response, requested: Instant) -> Result<Token, ToolError> {
+async fn read_token(response: Response, requested: Instant) -> Result<Token, ToolError> {
     let status = response.status();
-    let body = read_body(response, LONGEST).await.map_err(|error| client::failure(&error))?;
+    let body =
+        read_body(response, MAX_ANSWER_BYTES).await.map_err(|error| client::request_failure(&error))?;
     let HttpBody { bytes, is_cut: false } = body else {
-        return Err(unusable("its answer is too long"));
+        return Err(unusable_answer("its answer is too long"));
     };
     let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     if !status.is_success() {
         // Of the answer, only a code is shown: a description may repeat the request.
         let code = answer.get("error").and_then(Value::as_str).filter(|it| is_code(it));
         let code = code.map(|it| format!(" and the code `{it}`")).unwrap_or_default();
-        return Err(unusable(&format!("it answered with the status {}{code}", status.as_u16())));
+        return Err(unusable_answer(&format!("it answered with the status {}{code}", status.as_u16())));
     }
     let token = answer.get("access_token").and_then(Value::as_str).filter(|it| !it.is_empty());
     let Some(token) = token else {
-        return Err(unusable("its answer is not JSON with an `access_token`"));
+        return Err(unusable_answer("its answer is not JSON with an `access_token`"));
     };
     let kind = answer.get("token_type").and_then(Value::as_str).unwrap_or("bearer");
     if !kind.eq_ignore_ascii_case("bearer") {
-        return Err(unusable("its tokens are not of the type `bearer`"));
+        return Err(unusable_answer("its tokens are not of the type `bearer`"));
     }
     let seconds = answer.get("expires_in").and_then(|it| match it {
         Value::String(text) => text.parse().ok(),
         it => it.as_u64(),
     });
     let lifetime = seconds.map(Duration::from_secs);
-    let expiry = lifetime.and_then(|it| requested.checked_add(it - MARGIN.min(it / 2)));
+    let expiry = lifetime.and_then(|it| requested.checked_add(it - EXPIRY_MARGIN.min(it / 2)));
     Ok(Token { secret: Secret::new(token), expiry })
 }
 
@@ -153,6 +161,6 @@ fn is_code(text: &str) -> bool {
     CODES.contains(&text)
 }
 
-fn unusable(problem: &str) -> ToolError {
+fn unusable_answer(problem: &str) -> ToolError {
     ToolError::new(ErrorKind::Failed, format!("the token endpoint gave no access token: {problem}"))
 }

@@ -91,22 +91,22 @@ impl Command for OpenApi {
         let Some((command, rest)) = matches.subcommand() else {
             return Err(Failure::usage("the command of `openapi` is missing"));
         };
-        let set = toolset(program, matches)?;
-        remark(program, &set, command, rest);
+        let set = import_toolset(program, matches)?;
+        print_remarks(program, &set, command, rest);
         if set.tools().is_empty() {
             return Err(Failure::quoting(Exit::Unusable, "the document has no operation that is a tool"));
         }
         let tools = set.tools().iter().fold(Registry::builder(), |tools, tool| tools.add(Arc::clone(tool)));
         let tools = tools.build().map_err(|error| Failure::quoting(Exit::Unusable, error.to_string()))?;
-        let name = format!("openapi {}", text(matches, "document").unwrap_or_default());
+        let name = format!("openapi {}", option_text(matches, "document").unwrap_or_default());
         program.run_on(tools, &name, command, rest)
     }
 }
 
 /// Writes what the import says about the operations that a command is about.
-fn remark(program: &Program, set: &OpenApiToolSet, command: &str, matches: &ArgMatches) {
+fn print_remarks(program: &Program, set: &OpenApiToolSet, command: &str, matches: &ArgMatches) {
     let named = match command {
-        "show" => text(matches, "name"),
+        "show" => option_text(matches, "name"),
         "call" => matches.subcommand_name(),
         _ => None,
     };
@@ -124,35 +124,35 @@ fn remark(program: &Program, set: &OpenApiToolSet, command: &str, matches: &ArgM
     }
 }
 
-fn document(program: &Program, matches: &ArgMatches) -> Result<Document, Failure> {
-    let source = text(matches, "document").unwrap_or_default();
+fn read_document(program: &Program, matches: &ArgMatches) -> Result<Document, Failure> {
+    let source = option_text(matches, "document").unwrap_or_default();
     if !source.starts_with("http://") && !source.starts_with("https://") {
         if let Some((scheme, _)) = source.split_once("://") {
             let message = format!("a document comes from a file, or by `http` or `https`, not by `{scheme}`");
             return Err(Failure::quoting(Exit::Usage, message));
         }
-        if let Some(folder) = text(matches, "folder").filter(|it| !Path::new(it).is_dir()) {
+        if let Some(folder) = option_text(matches, "folder").filter(|it| !Path::new(it).is_dir()) {
             return Err(Failure::quoting(Exit::Usage, format!("`--folder`: there is no folder `{folder}`")));
         }
-        let document = Document::from_file(source).map_err(failure)?;
-        return Ok(match text(matches, "folder") {
+        let document = Document::from_file(source).map_err(command_failure)?;
+        return Ok(match option_text(matches, "folder") {
             Some(folder) => document.with_folder(folder),
             None => document,
         });
     }
     let mut fetch = Fetch::new(source);
-    if let Some(token) = text(matches, "document-token") {
+    if let Some(token) = option_text(matches, "document-token") {
         fetch = fetch.bearer(program.read_secret("document-token", token)?);
     }
     if matches.get_flag("allow-private") {
         fetch = fetch.allow_private();
     }
-    program.block_on(Document::fetch(fetch))?.map_err(failure)
+    program.block_on(Document::fetch(fetch))?.map_err(command_failure)
 }
 
-fn toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Failure> {
-    let mut builder = OpenApiToolSet::builder(document(program, matches)?);
-    let base_url = text(matches, "base-url");
+fn import_toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Failure> {
+    let mut builder = OpenApiToolSet::builder(read_document(program, matches)?);
+    let base_url = option_text(matches, "base-url");
     if let Some(url) = base_url {
         builder = builder.base_url(url);
     }
@@ -162,7 +162,7 @@ fn toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Fa
     if matches.get_flag("readable-names") {
         builder = builder.readable_names();
     }
-    for credential in all(matches, "credential") {
+    for credential in option_values(matches, "credential") {
         let Some((scheme, source)) = credential.split_once('=') else {
             return Err(Failure::usage("`--credential` takes `SCHEME=SOURCE`, such as `api_key=env:KEY`"));
         };
@@ -172,16 +172,16 @@ fn toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Fa
         }
         builder = builder.credential(scheme, Credential::secret(program.read_secret(scheme, source)?));
     }
-    for header in all(matches, "header") {
+    for header in option_values(matches, "header") {
         let Some((name, value)) = header.split_once(':') else {
             let message = format!("`--header` takes `NAME: VALUE`, not `{header}`");
             return Err(Failure::quoting(Exit::Usage, message));
         };
         builder = builder.header(name.trim(), value.trim());
     }
-    let tags: Vec<String> = all(matches, "tag").cloned().collect();
+    let tags: Vec<String> = option_values(matches, "tag").cloned().collect();
     if tags.is_empty() {
-        return builder.build().map_err(failure);
+        return builder.build().map_err(command_failure);
     }
     let known = Arc::new(Mutex::new(BTreeSet::new()));
     let (wanted, seen) = (tags.clone(), Arc::clone(&known));
@@ -190,7 +190,7 @@ fn toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Fa
         seen.lock().unwrap_or_else(PoisonError::into_inner).extend(tags);
         wanted.iter().any(|tag| operation.has_tag(tag))
     });
-    let set = builder.build().map_err(failure)?;
+    let set = builder.build().map_err(command_failure)?;
     let known = known.lock().unwrap_or_else(PoisonError::into_inner);
     match tags.iter().find(|tag| !known.contains(*tag)) {
         Some(tag) => {
@@ -205,12 +205,12 @@ fn toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiToolSet, Fa
     }
 }
 
-fn text<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
+fn option_text<'m>(matches: &'m ArgMatches, name: &str) -> Option<&'m str> {
     matches.get_one::<String>(name).map(String::as_str)
 }
 
 /// The values of an option that may be repeated.
-fn all<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m String> {
+fn option_values<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item = &'m String> {
     matches.get_many::<String>(name).into_iter().flatten()
 }
 
@@ -224,7 +224,7 @@ const OPTIONS: [(&str, &str); 3] = [
     ("`base_url`", "`--base-url`"),
 ];
 
-fn failure(error: OpenApiError) -> Failure {
+fn command_failure(error: OpenApiError) -> Failure {
     let message = error.to_string();
     let named = |message: String, (setting, option): &(&str, &str)| message.replace(setting, option);
     Failure::quoting(Exit::Usage, OPTIONS.iter().fold(message, named))

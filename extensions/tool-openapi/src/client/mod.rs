@@ -24,7 +24,7 @@ use crate::{
 pub(crate) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// The maximum length, in bytes, of the target of a redirect in a note.
-const LONGEST_TARGET: usize = 2048;
+const MAX_TARGET_BYTES: usize = 2048;
 
 /// The client of all operations of a document.
 pub(crate) struct OperationClient {
@@ -58,18 +58,18 @@ pub(crate) struct Answer {
 impl OperationClient {
     /// Creates the client of the operations of a document; `is_foreign` if the document may be hostile.
     pub(crate) fn new(settings: &Settings, is_foreign: bool) -> Result<Self, OpenApiError> {
-        let lookup = settings.reach.lookup.as_ref();
-        let guarded = is_foreign && !settings.reach.allow_private_servers;
+        let lookup = settings.access.lookup.as_ref();
+        let guarded = is_foreign && !settings.access.allow_private_servers;
         Ok(Self {
-            direct: direct(lookup)?,
-            guarded: if guarded { Some(self::guarded(lookup)?) } else { None },
+            direct: direct_client(lookup)?,
+            guarded: if guarded { Some(self::guarded_client(lookup)?) } else { None },
             timeout: settings.timeout,
-            redirects: RedirectPolicy::Origins(settings.reach.redirects.clone()),
+            redirects: RedirectPolicy::Origins(settings.access.redirects.clone()),
         })
     }
 
     /// Returns the client for servers that the program named.
-    pub(crate) fn direct(&self) -> &HttpClient {
+    pub(crate) fn direct_client(&self) -> &HttpClient {
         &self.direct
     }
 
@@ -85,51 +85,53 @@ impl OperationClient {
         cx: &ToolContext,
     ) -> Result<Answer, ToolError> {
         let authorization = &access.authorization;
-        let issued = authorization.issue(cx).await?;
-        let spare = if authorization.is_renewable() { request.try_clone() } else { None };
-        let mut answer = self.exchange(request, access, issued).await?;
-        if let Some(request) = spare
+        let issued = authorization.issue_credentials(cx).await?;
+        let repeatable = if authorization.is_renewable() { request.try_clone() } else { None };
+        let mut answer = self.send_once(request, access, issued).await?;
+        if let Some(request) = repeatable
             && answer.response.status() == StatusCode::UNAUTHORIZED
             && answer.note.is_none()
         {
-            let issued = Box::pin(authorization.renew(answer.issued)).await?;
-            answer = Box::pin(self.exchange(request, access, issued)).await?;
+            let issued = Box::pin(authorization.renew_tokens(answer.issued)).await?;
+            answer = Box::pin(self.send_once(request, access, issued)).await?;
         }
         let status = answer.response.status();
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) && answer.note.is_none() {
-            answer.note = authorization.missing().map(str::to_owned);
+            answer.note = authorization.missing_note().map(str::to_owned);
         }
         Ok(answer)
     }
 
-    fn exchange(
+    fn send_once(
         &self,
         mut request: Request,
         access: &Access,
         issued: Issued,
     ) -> impl Future<Output = Result<Answer, ToolError>> {
         let deadline = Instant::now() + self.timeout;
-        let (spare, url) = (RepeatableRequest::of(&request), request.url().clone());
+        let (repeatable, url) = (RepeatableRequest::of(&request), request.url().clone());
         issued.add_to(&mut request);
         // The future is smaller without the request.
-        let response = self.execute(request, access.is_guarded, deadline);
+        let response = self.send_hop(request, access.is_guarded, deadline);
         async move {
-            let response = response.await.map_err(|error| failure(&error))?;
+            let response = response.await.map_err(|error| request_failure(&error))?;
             let is_redirection = response.status().is_redirection();
             let answer = Answer { response, url, redirected: None, note: None, issued };
             match is_redirection {
                 // Rare and large.
-                true => Box::pin(self.follow(answer, spare, access.is_guarded, deadline)).await,
+                true => {
+                    Box::pin(self.follow_redirects(answer, repeatable, access.is_guarded, deadline)).await
+                }
                 false => Ok(answer),
             }
         }
     }
 
-    /// Follows the redirects of `answer` with the request `spare`; without one, only notes them.
-    async fn follow(
+    /// Follows the redirects of `answer` with the request `repeatable`; without one, only notes them.
+    async fn follow_redirects(
         &self,
         answer: Answer,
-        spare: Option<RepeatableRequest>,
+        repeatable: Option<RepeatableRequest>,
         is_guarded: bool,
         deadline: Instant,
     ) -> Result<Answer, ToolError> {
@@ -137,10 +139,10 @@ impl OperationClient {
         let mut url = first.clone();
         let mut redirects = Redirects::new(&first, &self.redirects);
         let note = loop {
-            let target = match redirects.next(response.status(), response.headers(), spare.is_some()) {
+            let target = match redirects.next(response.status(), response.headers(), repeatable.is_some()) {
                 RedirectStep::Follow(target) => target,
                 RedirectStep::Refused { target, reason } => {
-                    break Some(not_followed(target.as_deref(), reason, &issued));
+                    break Some(redirect_note(target.as_deref(), reason, &issued));
                 }
                 RedirectStep::Done if redirects.has_left() => {
                     break Some("the request was redirected, and sent without credentials".to_owned());
@@ -149,26 +151,26 @@ impl OperationClient {
             };
             let is_home = redirects.is_home(&target);
             if !is_home && issued.is_in(target.as_str()) {
-                break Some(not_followed(Some(&target), "the target has a credential in its URL", &issued));
+                break Some(redirect_note(Some(&target), "the target has a credential in its URL", &issued));
             }
-            let Some(spare) = &spare else { break None };
+            let Some(repeatable) = &repeatable else { break None };
             url = issued.without_credentials(&target);
             let request = match redirects.has_left() {
-                true => spare.request_elsewhere(*target),
+                true => repeatable.request_elsewhere(*target),
                 false => {
-                    let mut request = spare.request(*target);
+                    let mut request = repeatable.request(*target);
                     issued.add_to(&mut request);
                     request
                 }
             };
             // Other origins are those that the program named.
-            let next = self.execute(request, is_guarded && is_home, deadline);
-            response = next.await.map_err(|error| failure(&error))?;
+            let next = self.send_hop(request, is_guarded && is_home, deadline);
+            response = next.await.map_err(|error| request_failure(&error))?;
         };
         Ok(Answer { response, url, redirected: Some(first), note, issued })
     }
 
-    fn execute(
+    fn send_hop(
         &self,
         request: Request,
         is_guarded: bool,
@@ -180,7 +182,7 @@ impl OperationClient {
 }
 
 /// The error of a request without an answer. Its text has no URL, which may have a credential.
-pub(crate) fn failure(error: &HttpError) -> ToolError {
+pub(crate) fn request_failure(error: &HttpError) -> ToolError {
     match error.kind() {
         HttpErrorKind::RefusedAddress => {
             let message =
@@ -188,13 +190,13 @@ pub(crate) fn failure(error: &HttpError) -> ToolError {
             let feedback = "the server of this operation has no public address, so that no request was sent";
             ToolError::failed(message).with_feedback(feedback)
         }
-        _ => response::unavailable(error),
+        _ => response::unavailable_error(error),
     }
 }
 
-fn not_followed(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
+fn redirect_note(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
     match target {
-        Some(target) if target.as_str().len() > LONGEST_TARGET => {
+        Some(target) if target.as_str().len() > MAX_TARGET_BYTES => {
             let origin = Origin::of(target).map(|it| it.to_string()).unwrap_or_default();
             format!("the response redirects to a long URL at `{origin}`, which was not followed: {reason}")
         }
@@ -210,16 +212,16 @@ fn not_followed(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
 }
 
 /// A client for any address.
-pub(crate) fn direct(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
-    created(HttpClient::builder().addresses(AddressPolicy::any()).proxy_from_environment(), lookup)
+pub(crate) fn direct_client(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+    build_client(HttpClient::builder().addresses(AddressPolicy::any()).proxy_from_environment(), lookup)
 }
 
 /// A client for public addresses. A proxy would resolve names by itself.
-pub(crate) fn guarded(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
-    created(HttpClient::builder(), lookup)
+pub(crate) fn guarded_client(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+    build_client(HttpClient::builder(), lookup)
 }
 
-fn created(builder: HttpClientBuilder, lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
+fn build_client(builder: HttpClientBuilder, lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
     let builder = match lookup.cloned() {
         Some(lookup) => builder.resolver(move |name| lookup(name)),
         None => builder,
@@ -254,18 +256,18 @@ mod tests {
             stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
         });
         let client = OperationClient {
-            direct: direct(None).unwrap(),
-            guarded: Some(guarded(None).unwrap()),
+            direct: direct_client(None).unwrap(),
+            guarded: Some(guarded_client(None).unwrap()),
             timeout: Duration::from_secs(5),
             redirects: RedirectPolicy::Origins(vec![Origin::parse(&named).unwrap()]),
         };
         let url = Url::parse("http://a.example/x").unwrap();
         let response = axum::http::Response::builder().status(302).header("location", &named);
         let response = response.url(url.clone()).body("").unwrap().into();
-        let spare = RepeatableRequest::of(&Request::new(reqwest::Method::GET, url.clone()));
+        let repeatable = RepeatableRequest::of(&Request::new(reqwest::Method::GET, url.clone()));
         let answer = Answer { response, url, redirected: None, note: None, issued: Issued::default() };
         let deadline = Instant::now() + client.timeout;
-        let answer = client.follow(answer, spare, true, deadline).await.unwrap();
+        let answer = client.follow_redirects(answer, repeatable, true, deadline).await.unwrap();
         assert_eq!(answer.response.status(), StatusCode::NO_CONTENT);
         serving.await.unwrap();
     }

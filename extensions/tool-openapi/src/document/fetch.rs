@@ -11,7 +11,7 @@ use tool_http::{
     HttpBody, HttpError, HttpErrorKind, Origin, RedirectPolicy, RedirectStep, Redirects, has_user, read_body,
 };
 
-use super::{Document, Fetched, Origin as Source, parse::LONGEST};
+use super::{Document, DocumentOrigin as Source, Fetched, parse::MAX_DOCUMENT_BYTES};
 use crate::{
     OpenApiError, OpenApiErrorKind, Secret,
     client::{self, Lookup},
@@ -87,7 +87,7 @@ impl Fetch {
     }
 
     /// Returns the URL, and the headers for its origin.
-    fn checked(&self) -> Result<(Url, HeaderMap), OpenApiError> {
+    fn checked_request(&self) -> Result<(Url, HeaderMap), OpenApiError> {
         let invalid =
             || OpenApiError::config("the URL of the document is not an `http` or `https` URL without a user");
         let mut url = Url::parse(&self.url).map_err(|error| invalid().with_source(error))?;
@@ -111,19 +111,20 @@ impl Fetch {
         Ok((url, headers))
     }
 
-    async fn response(&self, deadline: Instant) -> Result<(Response, Fetched), OpenApiError> {
-        let (start, headers) = self.checked()?;
+    async fn final_response(&self, deadline: Instant) -> Result<(Response, Fetched), OpenApiError> {
+        let (start, headers) = self.checked_request()?;
         let mut redirects = Redirects::new(&start, &RedirectPolicy::Anywhere);
         let mut url = Box::new(start.clone());
         loop {
-            let request = request(&url, &redirects, &headers);
+            let request = document_request(&url, &redirects, &headers);
             let client = match self.allow_private && redirects.is_home(&url) {
-                true => client::direct(self.lookup.as_ref())?,
-                false => client::guarded(self.lookup.as_ref())?,
+                true => client::direct_client(self.lookup.as_ref())?,
+                false => client::guarded_client(self.lookup.as_ref())?,
             };
             // The time of the whole fetch ends first, and has the message.
             let deadline = deadline + Duration::from_secs(1);
-            let response = client.execute(request, deadline).await.map_err(|error| failure(&url, error))?;
+            let response =
+                client.execute(request, deadline).await.map_err(|error| fetch_failure(&url, error))?;
             match redirects.next(response.status(), response.headers(), true) {
                 RedirectStep::Follow(target) => url = target,
                 RedirectStep::Refused { reason, .. } => {
@@ -136,7 +137,8 @@ impl Fetch {
                     return Ok((response, Fetched { url: *url, private }));
                 }
                 RedirectStep::Done => {
-                    let message = format!("{} answered with the status {}", shown(&url), response.status());
+                    let message =
+                        format!("{} answered with the status {}", url_without_query(&url), response.status());
                     return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
                 }
             }
@@ -145,7 +147,7 @@ impl Fetch {
 }
 
 /// The request for `url`, with the headers of the program only while no redirect led to another origin.
-fn request(url: &Url, redirects: &Redirects<'_>, headers: &HeaderMap) -> Request {
+fn document_request(url: &Url, redirects: &Redirects<'_>, headers: &HeaderMap) -> Request {
     let mut request = Request::new(Method::GET, url.clone());
     if !redirects.has_left() {
         *request.headers_mut() = headers.clone();
@@ -158,7 +160,7 @@ fn request(url: &Url, redirects: &Redirects<'_>, headers: &HeaderMap) -> Request
 /// Prints neither headers nor the query of the URL.
 impl std::fmt::Debug for Fetch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let url = Url::parse(&self.url).map(|url| shown(&url)).unwrap_or_default();
+        let url = Url::parse(&self.url).map(|url| url_without_query(&url)).unwrap_or_default();
         f.debug_struct("Fetch").field("url", &url).field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }
@@ -180,7 +182,7 @@ impl Document {
     pub async fn fetch(fetch: impl Into<Fetch>) -> Result<Self, OpenApiError> {
         let fetch = fetch.into();
         let deadline = Instant::now() + fetch.timeout;
-        let (text, fetched) = match timeout_at(deadline, text(&fetch, deadline)).await {
+        let (fetch_text, fetched) = match timeout_at(deadline, fetch_text(&fetch, deadline)).await {
             Ok(fetched) => fetched?,
             Err(_) => {
                 let message = format!("the document did not arrive within {:?}", fetch.timeout);
@@ -188,20 +190,20 @@ impl Document {
             }
         };
         let named = |error: OpenApiError| {
-            let message = format!("{}: {error}", shown(&fetched.url));
+            let message = format!("{}: {error}", url_without_query(&fetched.url));
             OpenApiError::new(error.kind(), message).with_source(error)
         };
-        let document = Self::from_text(&text).map_err(named)?;
+        let document = Self::from_text(&fetch_text).map_err(named)?;
         Ok(Self { origin: Source::Url(Box::new(fetched)), ..document })
     }
 }
 
-async fn text(fetch: &Fetch, deadline: Instant) -> Result<(String, Fetched), OpenApiError> {
-    let (response, fetched) = fetch.response(deadline).await?;
-    let limit = usize::try_from(LONGEST).unwrap_or(usize::MAX);
-    let body = read_body(response, limit).await.map_err(|error| failure(&fetched.url, error))?;
+async fn fetch_text(fetch: &Fetch, deadline: Instant) -> Result<(String, Fetched), OpenApiError> {
+    let (response, fetched) = fetch.final_response(deadline).await?;
+    let limit = usize::try_from(MAX_DOCUMENT_BYTES).unwrap_or(usize::MAX);
+    let body = read_body(response, limit).await.map_err(|error| fetch_failure(&fetched.url, error))?;
     let HttpBody { bytes, is_cut: false } = body else {
-        let message = format!("the document is longer than {LONGEST} bytes");
+        let message = format!("the document is longer than {MAX_DOCUMENT_BYTES} bytes");
         return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
     };
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -211,7 +213,7 @@ async fn text(fetch: &Fetch, deadline: Instant) -> Result<(String, Fetched), Ope
     Ok((text, fetched))
 }
 
-fn failure(url: &Url, error: HttpError) -> OpenApiError {
+fn fetch_failure(url: &Url, error: HttpError) -> OpenApiError {
     match error.kind() {
         HttpErrorKind::RefusedAddress => {
             let message = format!(
@@ -221,14 +223,15 @@ fn failure(url: &Url, error: HttpError) -> OpenApiError {
             OpenApiError::new(OpenApiErrorKind::Refused, message)
         }
         _ => {
-            let message = format!("{} did not answer with a document: {}", shown(url), cause(&error));
+            let message =
+                format!("{} did not answer with a document: {}", url_without_query(url), root_cause(&error));
             OpenApiError::new(OpenApiErrorKind::Unreadable, message).with_source(error)
         }
     }
 }
 
 /// The text of the error at the beginning of a chain, such as a refused connection.
-fn cause(error: &dyn std::error::Error) -> String {
+fn root_cause(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source())
         .last()
         .map(ToString::to_string)
@@ -236,7 +239,7 @@ fn cause(error: &dyn std::error::Error) -> String {
 }
 
 /// A URL without its query, which may have a credential.
-fn shown(url: &Url) -> String {
+fn url_without_query(url: &Url) -> String {
     let origin = Origin::of(url).map(|it| it.to_string()).unwrap_or_default();
     format!("`{origin}{}`", url.path())
 }
@@ -262,7 +265,7 @@ mod tests {
             else {
                 panic!("a redirect that is not followed")
             };
-            let sent = request(&url, &redirects, &headers);
+            let sent = document_request(&url, &redirects, &headers);
             assert_eq!(sent.headers().contains_key("authorization"), has_them, "{target}"); // E10
             assert!(sent.headers().contains_key(ACCEPT));
         }

@@ -8,26 +8,26 @@ use std::{
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::{Document, Origin, Place, Unresolved, parse};
+use super::{Document, DocumentOrigin, Place, Unresolved, parse};
 
 /// The maximum number of files beside the document.
-const MOST_FILES: usize = 1024;
+const MAX_FILES: usize = 1024;
 
 /// The document and the files below its folder that references lead to.
-pub(super) struct Files {
+pub(super) struct ReferencedFiles {
     pub(super) files: Vec<Value>,
     pub(super) names: Vec<String>,
     pub(super) links: HashMap<(usize, String), Result<usize, Unresolved>>,
 }
 
 /// Reads the files that references of `document` lead to. `leaves_first`: the first file is `null`.
-pub(super) fn read(document: Document, leaves_first: bool) -> Files {
+pub(super) fn read_files(document: Document, leaves_first: bool) -> ReferencedFiles {
     let Document { root, origin, folder } = document;
     let folder = folder.map(|it| it.canonicalize().unwrap_or(it));
     let main = match &origin {
-        Origin::File(path) => path.canonicalize().ok(),
+        DocumentOrigin::File(path) => path.canonicalize().ok(),
         // References of a text are relative to the folder.
-        Origin::Program | Origin::Url(_) => folder.as_ref().map(|it| it.join("document")),
+        DocumentOrigin::Program | DocumentOrigin::Url(_) => folder.as_ref().map(|it| it.join("document")),
     };
     let (mut files, mut paths, mut names) = match leaves_first {
         true => (vec![Value::Null], vec![None], vec![String::new()]),
@@ -43,17 +43,17 @@ pub(super) fn read(document: Document, leaves_first: bool) -> Files {
     while let Some(from) = waiting.pop_front() {
         let mut named = HashSet::new();
         if let Some(file) = files.get(from) {
-            external(file, &mut named);
+            collect_file_names(file, &mut named);
         }
         let mut named: Vec<_> = named.into_iter().map(str::to_owned).collect();
         // The order of the files does not depend on the order of a set.
         named.sort_unstable();
         for name in named {
             let beside = paths.get(from).and_then(Option::as_deref);
-            let link = reader.read(&name, beside, files.len()).map(|found| match found {
-                Found::Known(at) => at,
-                Found::New(value, path) => {
-                    names.push(reader.name(&path));
+            let link = reader.read_file(&name, beside, files.len()).map(|found| match found {
+                FileLookup::Known(at) => at,
+                FileLookup::New(value, path) => {
+                    names.push(reader.relative_name(&path));
                     paths.push(Some(path));
                     waiting.push_back(files.len());
                     files.push(value);
@@ -63,7 +63,7 @@ pub(super) fn read(document: Document, leaves_first: bool) -> Files {
             links.insert((from, name), link);
         }
     }
-    Files { files, names, links }
+    ReferencedFiles { files, names, links }
 }
 
 /// The files below a folder.
@@ -72,14 +72,14 @@ struct Reader {
     known: HashMap<PathBuf, usize>,
 }
 
-enum Found {
+enum FileLookup {
     Known(usize),
     New(Value, PathBuf),
 }
 
 impl Reader {
     /// Reads the file that a reference in the file `from` calls `name`.
-    fn read(&mut self, name: &str, from: Option<&Path>, next: usize) -> Result<Found, Unresolved> {
+    fn read_file(&mut self, name: &str, from: Option<&Path>, next: usize) -> Result<FileLookup, Unresolved> {
         if name.contains("://") || name.starts_with("//") {
             return Err(Unresolved(format!(
                 "the reference `{name}` leads to a server, and no reference is fetched"
@@ -100,7 +100,7 @@ impl Reader {
             |error: std::io::Error| Unresolved(format!("the file `{name}` cannot be read: {error}"));
         let path = beside.join(&decoded);
         // Whether there is a file elsewhere is not told, either.
-        if !resolved(&path).starts_with(folder) {
+        if !normalized_path(&path).starts_with(folder) {
             return Err(outside());
         }
         let path = path.canonicalize().map_err(unreadable)?;
@@ -108,30 +108,31 @@ impl Reader {
             return Err(outside());
         }
         if let Some(at) = self.known.get(&path) {
-            return Ok(Found::Known(*at));
+            return Ok(FileLookup::Known(*at));
         }
-        if next > MOST_FILES {
-            return Err(Unresolved(format!("the document refers to more than {MOST_FILES} files")));
+        if next > MAX_FILES {
+            return Err(Unresolved(format!("the document refers to more than {MAX_FILES} files")));
         }
         // A pipe or a device may never end.
         if !path.is_file() {
             return Err(Unresolved(format!("`{name}` is not a file")));
         }
-        let text = parse::read(&path).map_err(|error| Unresolved(error.to_string()))?;
-        let value = parse::parse(&text).map_err(|error| Unresolved(format!("the file `{name}`: {error}")))?;
+        let text = parse::read_text(&path).map_err(|error| Unresolved(error.to_string()))?;
+        let value = parse::parse_document(&text)
+            .map_err(|error| Unresolved(format!("the file `{name}`: {error}")))?;
         self.known.insert(path.clone(), next);
-        Ok(Found::New(value, path))
+        Ok(FileLookup::New(value, path))
     }
 
     /// The path relative to the folder.
-    fn name(&self, path: &Path) -> String {
+    fn relative_name(&self, path: &Path) -> String {
         let folder = self.folder.as_deref().unwrap_or(Path::new(""));
         path.strip_prefix(folder).unwrap_or(path).display().to_string()
     }
 }
 
 /// Returns the path without `.` and `..`, as if there were no symbolic links.
-fn resolved(path: &Path) -> PathBuf {
+fn normalized_path(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for part in path.components() {
         match part {
@@ -144,7 +145,7 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Collects the file names of references in `value`.
-fn external<'v>(value: &'v Value, found: &mut HashSet<&'v str>) {
+fn collect_file_names<'v>(value: &'v Value, found: &mut HashSet<&'v str>) {
     match value {
         Value::Object(members) => {
             if let Some(Value::String(reference)) = members.get("$ref") {
@@ -153,18 +154,18 @@ fn external<'v>(value: &'v Value, found: &mut HashSet<&'v str>) {
                     found.insert(name);
                 }
             }
-            members.values().for_each(|it| external(it, found));
+            members.values().for_each(|it| collect_file_names(it, found));
         }
-        Value::Array(items) => items.iter().for_each(|it| external(it, found)),
+        Value::Array(items) => items.iter().for_each(|it| collect_file_names(it, found)),
         _ => {}
     }
 }
 
 /// Calls `each` with the place, the keyword and the value of each `$anchor`, `$dynamicAnchor` and `$id`.
-pub(super) fn named(place: &Place, value: &Value, each: &mut impl FnMut(&Place, &str, &str)) {
+pub(super) fn visit_names(place: &Place, value: &Value, each: &mut impl FnMut(&Place, &str, &str)) {
     // The place is built only where there is a name, since most documents have none.
     let mut path = Vec::new();
-    walk(value, &mut path, &mut |path, key, name| {
+    visit_members(value, &mut path, &mut |path, key, name| {
         let at = path.iter().fold(place.clone(), |place, step| match step {
             Step::Key(key) => place.at(key),
             Step::Item(at) => place.at(&at.to_string()),
@@ -178,7 +179,11 @@ enum Step<'v> {
     Item(usize),
 }
 
-fn walk<'v>(value: &'v Value, path: &mut Vec<Step<'v>>, each: &mut impl FnMut(&[Step<'v>], &str, &str)) {
+fn visit_members<'v>(
+    value: &'v Value,
+    path: &mut Vec<Step<'v>>,
+    each: &mut impl FnMut(&[Step<'v>], &str, &str),
+) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
@@ -186,14 +191,14 @@ fn walk<'v>(value: &'v Value, path: &mut Vec<Step<'v>>, each: &mut impl FnMut(&[
                     each(path, key, name);
                 }
                 path.push(Step::Key(key));
-                walk(value, path, each);
+                visit_members(value, path, each);
                 path.pop();
             }
         }
         Value::Array(items) => {
             for (at, value) in items.iter().enumerate() {
                 path.push(Step::Item(at));
-                walk(value, path, each);
+                visit_members(value, path, each);
                 path.pop();
             }
         }

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use self::fetch::Fetch;
 pub(crate) use self::reference::{Documents, Place};
-use self::reference::{Unresolved, escaped};
+use self::reference::{Unresolved, pointer_token};
 use crate::{OpenApiError, OpenApiErrorKind};
 
 /// An OpenAPI document, read but not yet imported.
@@ -51,13 +51,13 @@ use crate::{OpenApiError, OpenApiErrorKind};
 #[derive(Clone)]
 pub struct Document {
     pub(crate) root: Value,
-    pub(crate) origin: Origin,
+    pub(crate) origin: DocumentOrigin,
     pub(crate) folder: Option<PathBuf>,
 }
 
 /// The place that a document comes from, which decides what it may lead to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum DocumentOrigin {
     /// The program gave the document.
     Program,
     /// A file, for references relative to it.
@@ -88,7 +88,7 @@ impl Document {
     ///
     /// If the text is malformed (the error names the format), or the version of OpenAPI is not supported.
     pub fn from_text(text: &str) -> Result<Self, OpenApiError> {
-        Self::from_value(parse::parse(text)?)
+        Self::from_value(parse::parse_document(text)?)
     }
 
     /// Reads a document from a file of at most 64 MiB.
@@ -102,8 +102,8 @@ impl Document {
             let message = format!("`{}`: {error}", path.display());
             OpenApiError::new(error.kind(), message).with_source(error)
         };
-        let document = Self::from_text(&parse::read(path)?).map_err(named)?;
-        Ok(Self { origin: Origin::File(path.to_owned()), ..document })
+        let document = Self::from_text(&parse::read_text(path)?).map_err(named)?;
+        Ok(Self { origin: DocumentOrigin::File(path.to_owned()), ..document })
     }
 
     /// Creates a document from a parsed value.
@@ -114,7 +114,7 @@ impl Document {
     pub fn from_value(root: Value) -> Result<Self, OpenApiError> {
         let root = check_depth(root)?;
         check_version(&root)?;
-        Ok(Self { root, origin: Origin::Program, folder: None })
+        Ok(Self { root, origin: DocumentOrigin::Program, folder: None })
     }
 
     /// Resolves references to other files below `folder`; references that lead out of it, also through links, are not
@@ -126,10 +126,10 @@ impl Document {
     }
 
     /// Returns the URL that the document was fetched from.
-    pub(crate) fn fetched(&self) -> Option<&Fetched> {
+    pub(crate) fn fetched_from(&self) -> Option<&Fetched> {
         match &self.origin {
-            Origin::Url(fetched) => Some(fetched),
-            Origin::Program | Origin::File(_) => None,
+            DocumentOrigin::Url(fetched) => Some(fetched),
+            DocumentOrigin::Program | DocumentOrigin::File(_) => None,
         }
     }
 
@@ -150,10 +150,10 @@ impl fmt::Debug for Document {
 }
 
 /// The maximum nesting of a document.
-const DEEPEST: usize = 160;
+const MAX_DEPTH: usize = 160;
 
 /// The maximum number of parameters in one list.
-pub(crate) const MOST_PARAMETERS: usize = 1000;
+pub(crate) const MAX_PARAMETERS: usize = 1000;
 
 /// The version of OpenAPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,14 +167,14 @@ pub(crate) enum Version {
 impl Version {
     /// Returns the version that `root` states; `None` if it is not supported.
     pub(crate) fn of(root: &Value) -> Option<Self> {
-        let text = stated(root, "openapi").or_else(|| stated(root, "swagger"))?;
+        let text = stated_version(root, "openapi").or_else(|| stated_version(root, "swagger"))?;
         let known = [("2", Self::V2), ("3.0", Self::V3_0), ("3.1", Self::V3_1), ("3.2", Self::V3_1)];
         known.into_iter().find_map(|(prefix, version)| text.starts_with(prefix).then_some(version))
     }
 }
 
 /// The version in the member `key`. YAML reads an unquoted `2.0` as a number.
-fn stated(root: &Value, key: &str) -> Option<String> {
+fn stated_version(root: &Value, key: &str) -> Option<String> {
     match root.get(key)? {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -185,22 +185,22 @@ fn stated(root: &Value, key: &str) -> Option<String> {
 fn check_version(root: &Value) -> Result<(), OpenApiError> {
     let unsupported = |message: String| Err(OpenApiError::new(OpenApiErrorKind::Unsupported, message));
     if !root.is_object() {
-        return unsupported(format!("expected an OpenAPI document, received {}", kind(root)));
+        return unsupported(format!("expected an OpenAPI document, received {}", kind_name(root)));
     }
-    match (Version::of(root), stated(root, "openapi").or_else(|| stated(root, "swagger"))) {
+    match (Version::of(root), stated_version(root, "openapi").or_else(|| stated_version(root, "swagger"))) {
         (Some(_), _) => Ok(()),
         (None, Some(it)) => {
             unsupported(format!("version {it} of OpenAPI is not supported; expected 2.0, 3.0, 3.1 or 3.2"))
         }
         (None, None) => unsupported(format!(
             "expected an OpenAPI document, received {}, which has neither an `openapi` nor a `swagger` member",
-            other_document(root)
+            other_document_name(root)
         )),
     }
 }
 
 /// Names what is often taken for an OpenAPI document.
-fn other_document(root: &Value) -> &'static str {
+fn other_document_name(root: &Value) -> &'static str {
     let schema = root.pointer("/info/schema").and_then(Value::as_str).unwrap_or_default();
     match () {
         () if root.get("asyncapi").is_some() => "an AsyncAPI document",
@@ -211,7 +211,7 @@ fn other_document(root: &Value) -> &'static str {
 }
 
 /// The kind of a value, for messages.
-pub(crate) fn kind(value: &Value) -> &'static str {
+pub(crate) fn kind_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",
         Value::Bool(_) => "a boolean",
@@ -224,7 +224,7 @@ pub(crate) fn kind(value: &Value) -> &'static str {
 
 /// Refuses a value that is nested so deeply that no text of JSON has it. Drops it without recursion.
 fn check_depth(root: Value) -> Result<Value, OpenApiError> {
-    if is_nested_within(&root, DEEPEST) {
+    if is_nested_within(&root, MAX_DEPTH) {
         return Ok(root);
     }
     let mut waiting = vec![root];
@@ -235,7 +235,7 @@ fn check_depth(root: Value) -> Result<Value, OpenApiError> {
             _ => {}
         }
     }
-    let message = format!("the document is nested more than {DEEPEST} levels deep");
+    let message = format!("the document is nested more than {MAX_DEPTH} levels deep");
     Err(OpenApiError::new(OpenApiErrorKind::Unsupported, message))
 }
 

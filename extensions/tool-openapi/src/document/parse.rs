@@ -7,40 +7,40 @@ use serde_json::Value;
 use crate::{OpenApiError, OpenApiErrorKind};
 
 /// The maximum size of a document, in bytes.
-pub(super) const LONGEST: u64 = 64 << 20;
+pub(super) const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// The stack of the parser of YAML, in bytes.
-const STACK: usize = 32 << 20;
+const YAML_STACK_BYTES: usize = 32 << 20;
 
 /// Reads a file as text.
-pub(super) fn read(path: &Path) -> Result<String, OpenApiError> {
+pub(super) fn read_text(path: &Path) -> Result<String, OpenApiError> {
     let failure = |error: std::io::Error| {
         let message = format!("`{}` cannot be read: {error}", path.display());
         OpenApiError::new(OpenApiErrorKind::Unreadable, message).with_source(error)
     };
     let mut text = String::new();
     let file = File::open(path).map_err(failure)?;
-    file.take(LONGEST + 1).read_to_string(&mut text).map_err(failure)?;
-    if text.len() as u64 > LONGEST {
-        let message = format!("`{}` is longer than {LONGEST} bytes", path.display());
+    file.take(MAX_DOCUMENT_BYTES + 1).read_to_string(&mut text).map_err(failure)?;
+    if text.len() as u64 > MAX_DOCUMENT_BYTES {
+        let message = format!("`{}` is longer than {MAX_DOCUMENT_BYTES} bytes", path.display());
         return Err(OpenApiError::new(OpenApiErrorKind::Unreadable, message));
     }
     Ok(text)
 }
 
 /// Parses JSON or YAML, told apart by the first character.
-pub(super) fn parse(text: &str) -> Result<Value, OpenApiError> {
+pub(super) fn parse_document(text: &str) -> Result<Value, OpenApiError> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with('<') {
         let message = "expected an OpenAPI document in JSON or YAML, received a page of HTML or XML";
         return Err(OpenApiError::new(OpenApiErrorKind::Malformed, message));
     }
     if text.trim_start().starts_with(['{', '[']) {
-        return serde_json::from_str(text).map_err(|error| malformed("JSON", error));
+        return serde_json::from_str(text).map_err(|error| malformed_text("JSON", error));
     }
     // The parser recurses, with large frames: whatever the stack of the caller is, a deep document is an error.
     std::thread::scope(|scope| {
-        let parser = std::thread::Builder::new().name("yaml".to_owned()).stack_size(STACK);
+        let parser = std::thread::Builder::new().name("yaml".to_owned()).stack_size(YAML_STACK_BYTES);
         let parsing = parser.spawn_scoped(scope, || parse_yaml(text));
         let failed = |what: String| OpenApiError::new(OpenApiErrorKind::Unreadable, what);
         let parsing = parsing.map_err(|error| {
@@ -65,10 +65,10 @@ fn parse_yaml(text: &str) -> Result<Value, OpenApiError> {
         leading_zero_numbers_as_strings: true,
         underscored_numbers_as_strings: true,
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|error| malformed("YAML", error))
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| malformed_text("YAML", error))
 }
 
-fn malformed(format: &str, error: impl std::error::Error + Send + Sync + 'static) -> OpenApiError {
+fn malformed_text(format: &str, error: impl std::error::Error + Send + Sync + 'static) -> OpenApiError {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     OpenApiError::new(OpenApiErrorKind::Malformed, format!("the document is not valid {format}: {text}"))

@@ -7,10 +7,10 @@ use std::{collections::HashMap, fmt};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::{Document, Origin, Version, files, swagger};
+use super::{Document, DocumentOrigin, Version, files, swagger};
 
 /// The maximum number of references from one to the next.
-const LONGEST_CHAIN: usize = 32;
+const MAX_REFERENCE_CHAIN: usize = 32;
 
 /// A document and the files that its references lead to.
 pub(crate) struct Documents {
@@ -47,7 +47,7 @@ impl Place {
         pointer.push_str(&self.pointer);
         pointer.push('/');
         match key.contains(['~', '/']) {
-            true => pointer.push_str(&escaped(key)),
+            true => pointer.push_str(&pointer_token(key)),
             false => pointer.push_str(key),
         }
         Self { file: self.file, pointer }
@@ -65,7 +65,7 @@ impl fmt::Display for Unresolved {
 }
 
 /// A key as a token of a JSON pointer.
-pub(crate) fn escaped(key: &str) -> String {
+pub(crate) fn pointer_token(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
@@ -74,23 +74,23 @@ impl Documents {
     pub(crate) fn new(document: Document) -> Self {
         let version = Version::of(&document.root).unwrap_or(Version::V3_1);
         let scheme = match &document.origin {
-            Origin::Url(url) => Some(url.url.scheme().to_owned()),
-            Origin::Program | Origin::File(_) => None,
+            DocumentOrigin::Url(url) => Some(url.url.scheme().to_owned()),
+            DocumentOrigin::Program | DocumentOrigin::File(_) => None,
         };
         let is_old = version == Version::V2;
-        let files::Files { files, names, links } = files::read(document, is_old);
+        let files::ReferencedFiles { files, names, links } = files::read_files(document, is_old);
         let (anchors, ids, moved) = Default::default();
         let mut documents = Self { files, names, version, links, anchors, ids, moved };
         documents.find_names();
         if is_old {
-            documents.convert(scheme.as_deref());
+            documents.convert_main(scheme.as_deref());
         }
         documents
     }
 
     /// Replaces the first file by the second one, converted.
-    fn convert(&mut self, scheme: Option<&str>) {
-        let swagger::Conversion { root, moved, broken } = swagger::convert(self, 1, scheme);
+    fn convert_main(&mut self, scheme: Option<&str>) {
+        let swagger::Conversion { root, moved, broken } = swagger::convert_swagger(self, 1, scheme);
         if let Some(first) = self.files.first_mut() {
             *first = root;
         }
@@ -103,7 +103,7 @@ impl Documents {
     fn find_names(&mut self) {
         let (mut anchors, mut ids) = (HashMap::new(), HashMap::new());
         for (at, file) in self.files.iter().enumerate() {
-            files::named(&Place::new(at, ""), file, &mut |place, key, name| match key {
+            files::visit_names(&Place::new(at, ""), file, &mut |place, key, name| match key {
                 "$id" => drop(ids.entry(name.to_owned()).or_insert_with(|| place.clone())),
                 _ => {
                     // An anchor that several schemas have leads to none of them.
@@ -116,7 +116,7 @@ impl Documents {
     }
 
     /// Returns the main document.
-    pub(crate) fn root(&self) -> &Value {
+    pub(crate) fn root_value(&self) -> &Value {
         self.files.first().unwrap_or(&Value::Null)
     }
 
@@ -131,7 +131,11 @@ impl Documents {
     }
 
     /// Returns the place that `reference`, at `from`, leads to.
-    pub(crate) fn target(&self, from: &Place, reference: &str) -> Result<(Place, &Value), Unresolved> {
+    pub(crate) fn reference_target(
+        &self,
+        from: &Place,
+        reference: &str,
+    ) -> Result<(Place, &Value), Unresolved> {
         let (name, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_decode_str(fragment).decode_utf8_lossy();
         let base = match name {
@@ -147,7 +151,9 @@ impl Documents {
             },
         };
         let found = match fragment.is_empty() || fragment.starts_with('/') {
-            true => self.at(&base, &fragment).or_else(|| self.within_resource(from, name, &fragment)),
+            true => {
+                self.existing_place(&base, &fragment).or_else(|| self.within_resource(from, name, &fragment))
+            }
             false => match self.anchors.get(&(base.file, fragment.clone().into_owned())) {
                 Some(Some(pointer)) => Some(Place::new(base.file, pointer.clone())),
                 Some(None) => {
@@ -156,7 +162,7 @@ impl Documents {
                     )));
                 }
                 // Commonly written without its `/`.
-                None => self.at(&base, &format!("/{fragment}")),
+                None => self.existing_place(&base, &format!("/{fragment}")),
             },
         };
         let found = found.and_then(|place| self.get(&place).map(|value| (place, value)));
@@ -164,7 +170,7 @@ impl Documents {
     }
 
     /// The place of `pointer` below `base`, if there is such a value.
-    fn at(&self, base: &Place, pointer: &str) -> Option<Place> {
+    fn existing_place(&self, base: &Place, pointer: &str) -> Option<Place> {
         let place = Place::new(base.file, format!("{}{pointer}", base.pointer));
         self.get(&place).map(|_| place)
     }
@@ -177,34 +183,34 @@ impl Documents {
         let mut around = from.clone();
         loop {
             if self.get(&around).and_then(|it| it.get("$id")).is_some() {
-                return self.at(&around, pointer);
+                return self.existing_place(&around, pointer);
             }
             around.pointer.truncate(around.pointer.rfind('/')?);
         }
     }
 
     /// Follows the reference that `value`, at `place`, may be.
-    pub(crate) fn resolved<'d>(
+    pub(crate) fn follow_references<'d>(
         &'d self,
         place: Place,
         value: &'d Value,
     ) -> Result<(Place, &'d Value), Unresolved> {
         let (mut place, mut value) = (place, value);
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_REFERENCE_CHAIN {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
                 return Ok((place, value));
             };
-            (place, value) = self.target(&place, reference)?;
+            (place, value) = self.reference_target(&place, reference)?;
         }
         let reference = value.get("$ref").and_then(Value::as_str).unwrap_or_default();
         Err(Unresolved(format!(
-            "the reference `{reference}` leads to itself, or over more than {LONGEST_CHAIN} others"
+            "the reference `{reference}` leads to itself, or over more than {MAX_REFERENCE_CHAIN} others"
         )))
     }
 
     /// Returns the pointer of `place` in the document as it was written, after the name of the file if it is another one.
-    pub(crate) fn shown(&self, place: &Place) -> String {
-        let mut place = self.original(place);
+    pub(crate) fn shown_pointer(&self, place: &Place) -> String {
+        let mut place = self.original_place(place);
         // A converted value may have members that the original lacks.
         while self.get(&place).is_none() {
             let Some(end) = place.pointer.rfind('/') else { break };
@@ -217,7 +223,7 @@ impl Documents {
     }
 
     /// The place before the conversion of the document.
-    fn original(&self, place: &Place) -> Place {
+    fn original_place(&self, place: &Place) -> Place {
         if self.version != Version::V2 || place.file != 0 {
             return place.clone();
         }

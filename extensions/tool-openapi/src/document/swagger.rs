@@ -9,13 +9,14 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Documents, MOST_PARAMETERS, Place, Unresolved, escaped};
+use super::{Documents, MAX_PARAMETERS, Place, Unresolved, pointer_token};
 
 /// The methods of a path item of version 2.0.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 
 /// The members of an operation that have the same shape in version 3.0.
-const SAME: [&str; 6] = ["operationId", "summary", "description", "tags", "deprecated", "security"];
+const UNCHANGED_MEMBERS: [&str; 6] =
+    ["operationId", "summary", "description", "tags", "deprecated", "security"];
 
 /// A converted document.
 pub(super) struct Conversion {
@@ -27,17 +28,17 @@ pub(super) struct Conversion {
 }
 
 /// Converts the document at `main`. `scheme` is the one of the URL that it was fetched from.
-pub(super) fn convert(documents: &Documents, main: usize, scheme: Option<&str>) -> Conversion {
+pub(super) fn convert_swagger(documents: &Documents, main: usize, scheme: Option<&str>) -> Conversion {
     let root = documents.get(&Place::new(main, "")).unwrap_or(&Value::Null);
     let (moved, broken) = (HashMap::new(), HashMap::new());
     let mut converter = Converter { documents, root, main, scheme, moved, broken };
-    let paths = converter.paths();
+    let paths = converter.convert_paths();
     let mut new = Map::new();
     new.insert("openapi".to_owned(), Value::from("3.0.4"));
     for key in ["info", "security", "tags"] {
         new.extend(root.get(key).map(|it| (key.to_owned(), it.clone())));
     }
-    new.insert("servers".to_owned(), converter.servers(root.get("schemes")));
+    new.insert("servers".to_owned(), converter.convert_servers(root.get("schemes")));
     new.insert("paths".to_owned(), paths);
     let schemes = converter.security_schemes();
     new.insert("components".to_owned(), json!({ "securitySchemes": schemes }));
@@ -60,18 +61,18 @@ struct Converter<'d> {
 
 /// A parameter in its document.
 #[derive(Clone)]
-struct Parameter<'d> {
+struct SwaggerParameter<'d> {
     place: Place,
     value: &'d Value,
 }
 
-impl<'d> Parameter<'d> {
-    fn text(&self, key: &str) -> &'d str {
+impl<'d> SwaggerParameter<'d> {
+    fn text_member(&self, key: &str) -> &'d str {
         self.value.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
     fn is_body(&self) -> bool {
-        self.text("in") == "body"
+        self.text_member("in") == "body"
     }
 
     fn is_required(&self) -> bool {
@@ -79,12 +80,12 @@ impl<'d> Parameter<'d> {
     }
 
     fn is_list(&self) -> bool {
-        self.text("type") == "array"
+        self.text_member("type") == "array"
     }
 
     /// The style of a list in a query or a form, and whether its items are repeated.
-    fn style(&self) -> (&'static str, bool) {
-        match (self.text("in"), self.text("collectionFormat")) {
+    fn list_style(&self) -> (&'static str, bool) {
+        match (self.text_member("in"), self.text_member("collectionFormat")) {
             ("path" | "header", "" | "csv" | "multi") => ("simple", false),
             (_, "" | "csv") => ("form", false),
             (_, "multi") => ("form", true),
@@ -95,7 +96,7 @@ impl<'d> Parameter<'d> {
     }
 
     /// The schema: the members of the parameter that are keywords.
-    fn schema(&self) -> Value {
+    fn keyword_schema(&self) -> Value {
         const OTHERS: [&str; 6] =
             ["name", "in", "required", "description", "collectionFormat", "allowEmptyValue"];
         if self.value.get("schema").is_some() {
@@ -118,12 +119,12 @@ fn has_reference(value: &Value) -> bool {
     })
 }
 
-fn texts(value: Option<&Value>) -> Vec<&str> {
+fn string_items(value: Option<&Value>) -> Vec<&str> {
     value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 impl<'d> Converter<'d> {
-    fn servers(&self, schemes: Option<&Value>) -> Value {
+    fn convert_servers(&self, schemes: Option<&Value>) -> Value {
         let text = |key: &str| self.root.get(key).and_then(Value::as_str).unwrap_or_default();
         let base = text("basePath").trim_matches('/');
         let base = if base.is_empty() { String::new() } else { format!("/{base}") };
@@ -135,7 +136,8 @@ impl<'d> Converter<'d> {
         if host.contains("://") {
             return json!([{ "url": format!("{host}{base}") }]);
         }
-        let mut schemes: Vec<_> = texts(schemes).into_iter().filter(|it| it.starts_with("http")).collect();
+        let mut schemes: Vec<_> =
+            string_items(schemes).into_iter().filter(|it| it.starts_with("http")).collect();
         if schemes.is_empty() {
             schemes.push(self.scheme.unwrap_or("https"));
         }
@@ -170,15 +172,15 @@ impl<'d> Converter<'d> {
         Value::Object(converted.collect())
     }
 
-    fn paths(&mut self) -> Value {
+    fn convert_paths(&mut self) -> Value {
         let (place, mut new) = (Place::new(self.main, "/paths"), Map::new());
         let paths = self.root.get("paths").and_then(Value::as_object);
         for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
-            let at = format!("/paths/{}", escaped(path));
-            let (item_place, item) = match self.documents.resolved(place.at(path), item) {
+            let at = format!("/paths/{}", pointer_token(path));
+            let (item_place, item) = match self.documents.follow_references(place.at(path), item) {
                 Ok(resolved) => resolved,
                 Err(reason) => {
-                    new.insert(path.clone(), self.broken(item, reason));
+                    new.insert(path.clone(), self.broken_reference(item, reason));
                     continue;
                 }
             };
@@ -186,7 +188,8 @@ impl<'d> Converter<'d> {
             for method in METHODS {
                 let Some(operation) = item.get(method) else { continue };
                 let at = format!("{at}/{method}");
-                let operation = self.operation(&at, &item_place, item, &item_place.at(method), operation);
+                let operation =
+                    self.convert_operation(&at, &item_place, item, &item_place.at(method), operation);
                 converted.insert(method.to_owned(), operation);
             }
             self.moved.insert(at, item_place);
@@ -196,7 +199,7 @@ impl<'d> Converter<'d> {
     }
 
     /// A reference that leads nowhere, also in the converted document.
-    fn broken(&mut self, value: &Value, reason: Unresolved) -> Value {
+    fn broken_reference(&mut self, value: &Value, reason: Unresolved) -> Value {
         let reference = value.get("$ref").and_then(Value::as_str).unwrap_or_default();
         if let Some(name) = reference.split('#').next().filter(|it| !it.is_empty()) {
             self.broken.insert(name.to_owned(), reason);
@@ -204,7 +207,7 @@ impl<'d> Converter<'d> {
         json!({ "$ref": reference })
     }
 
-    fn operation(
+    fn convert_operation(
         &mut self,
         at: &str,
         item_place: &Place,
@@ -215,18 +218,18 @@ impl<'d> Converter<'d> {
         self.moved.insert(at.to_owned(), place.clone());
         let Value::Object(members) = operation else { return operation.clone() };
         let mut new = Map::new();
-        for key in SAME {
+        for key in UNCHANGED_MEMBERS {
             new.extend(members.get(key).map(|it| (key.to_owned(), it.clone())));
         }
         if let Some(schemes) = members.get("schemes").filter(|_| self.root.get("host").is_some()) {
-            new.insert("servers".to_owned(), self.servers(Some(schemes)));
+            new.insert("servers".to_owned(), self.convert_servers(Some(schemes)));
         }
         let (mut parameters, mut broken) = (Vec::new(), Vec::new());
         for (place, owner) in [(item_place, item), (place, operation)] {
             match owner.get("parameters") {
                 None | Some(Value::Null) => {}
-                Some(Value::Array(list)) if list.len() <= MOST_PARAMETERS => {
-                    self.collect(&place.at("parameters"), list, &mut parameters, &mut broken);
+                Some(Value::Array(list)) if list.len() <= MAX_PARAMETERS => {
+                    self.collect_parameters(&place.at("parameters"), list, &mut parameters, &mut broken);
                 }
                 // The import reports that this is not a list, or too long.
                 Some(other) => {
@@ -236,44 +239,45 @@ impl<'d> Converter<'d> {
             }
         }
         let (fields, others): (Vec<_>, Vec<_>) =
-            parameters.into_iter().partition(|it| it.is_body() || it.text("in") == "formData");
-        let consumes = texts(members.get("consumes").or_else(|| self.root.get("consumes")));
+            parameters.into_iter().partition(|it| it.is_body() || it.text_member("in") == "formData");
+        let consumes = string_items(members.get("consumes").or_else(|| self.root.get("consumes")));
         if !fields.is_empty() {
-            new.insert("requestBody".to_owned(), self.body(at, &fields, &consumes));
+            new.insert("requestBody".to_owned(), self.convert_body(at, &fields, &consumes));
         }
         for parameter in others {
             let at = format!("{at}/parameters/{}", broken.len());
-            broken.push(self.parameter(&at, &parameter));
+            broken.push(self.convert_parameter(&at, &parameter));
         }
         new.insert("parameters".to_owned(), Value::Array(broken));
-        let produces = texts(members.get("produces").or_else(|| self.root.get("produces")));
+        let produces = string_items(members.get("produces").or_else(|| self.root.get("produces")));
         if let Some(Value::Object(responses)) = members.get("responses") {
-            let responses = self.responses(at, &place.at("responses"), responses, &produces);
+            let responses = self.convert_responses(at, &place.at("responses"), responses, &produces);
             new.insert("responses".to_owned(), responses);
         }
         Value::Object(new)
     }
 
     /// Adds the parameters of a list; one of the operation replaces one of its path.
-    fn collect(
+    fn collect_parameters(
         &mut self,
         place: &Place,
         list: &'d [Value],
-        all: &mut Vec<Parameter<'d>>,
+        all: &mut Vec<SwaggerParameter<'d>>,
         broken: &mut Vec<Value>,
     ) {
         let inherited = all.len();
         for (at, value) in list.iter().enumerate() {
-            let (place, value) = match self.documents.resolved(place.at(&at.to_string()), value) {
+            let (place, value) = match self.documents.follow_references(place.at(&at.to_string()), value) {
                 Ok(resolved) => resolved,
                 Err(reason) => {
-                    broken.push(self.broken(value, reason));
+                    broken.push(self.broken_reference(value, reason));
                     continue;
                 }
             };
-            let new = Parameter { place, value };
-            let is_same = |it: &Parameter<'_>| {
-                it.text("in") == new.text("in") && (new.is_body() || it.text("name") == new.text("name"))
+            let new = SwaggerParameter { place, value };
+            let is_same = |it: &SwaggerParameter<'_>| {
+                it.text_member("in") == new.text_member("in")
+                    && (new.is_body() || it.text_member("name") == new.text_member("name"))
             };
             match all.iter_mut().take(inherited).find(|it| is_same(it)) {
                 Some(shared) => *shared = new,
@@ -282,16 +286,16 @@ impl<'d> Converter<'d> {
         }
     }
 
-    fn parameter(&mut self, at: &str, parameter: &Parameter<'d>) -> Value {
+    fn convert_parameter(&mut self, at: &str, parameter: &SwaggerParameter<'d>) -> Value {
         self.moved.insert(at.to_owned(), parameter.place.clone());
         self.moved.insert(format!("{at}/schema"), parameter.place.clone());
         let mut new = Map::new();
         for key in ["name", "in", "required", "description", "allowEmptyValue"] {
             new.extend(parameter.value.get(key).map(|it| (key.to_owned(), it.clone())));
         }
-        new.insert("schema".to_owned(), parameter.schema());
+        new.insert("schema".to_owned(), parameter.keyword_schema());
         if parameter.is_list() {
-            let (style, explode) = parameter.style();
+            let (style, explode) = parameter.list_style();
             new.insert("style".to_owned(), Value::from(style));
             new.insert("explode".to_owned(), Value::from(explode));
         }
@@ -299,22 +303,22 @@ impl<'d> Converter<'d> {
     }
 
     /// The request body: the parameter in the body, or else the fields of a form.
-    fn body(&mut self, at: &str, fields: &[Parameter<'d>], consumes: &[&str]) -> Value {
+    fn convert_body(&mut self, at: &str, fields: &[SwaggerParameter<'d>], consumes: &[&str]) -> Value {
         let at = format!("{at}/requestBody");
         let Some(body) = fields.iter().find(|it| it.is_body()) else {
-            return self.form(&at, fields, consumes);
+            return self.convert_form(&at, fields, consumes);
         };
         self.moved.insert(at, body.place.clone());
         let media_types = if consumes.is_empty() { &["application/json"] } else { consumes };
-        let schema = body.schema();
+        let schema = body.keyword_schema();
         let content: Map<_, _> =
             media_types.iter().map(|it| ((*it).to_owned(), json!({ "schema": schema }))).collect();
-        json!({ "description": body.text("description"), "required": body.is_required(), "content": content })
+        json!({ "description": body.text_member("description"), "required": body.is_required(), "content": content })
     }
 
-    fn form(&mut self, at: &str, fields: &[Parameter<'d>], consumes: &[&str]) -> Value {
+    fn convert_form(&mut self, at: &str, fields: &[SwaggerParameter<'d>], consumes: &[&str]) -> Value {
         const FORMS: [&str; 2] = ["multipart/form-data", "application/x-www-form-urlencoded"];
-        let has_file = fields.iter().any(|it| it.text("type") == "file");
+        let has_file = fields.iter().any(|it| it.text_member("type") == "file");
         let known: Vec<_> = consumes.iter().filter(|it| FORMS.contains(it)).copied().collect();
         let media_types = match (&*known, has_file) {
             (_, true) => vec![FORMS[0]],
@@ -323,21 +327,21 @@ impl<'d> Converter<'d> {
         };
         let (mut properties, mut encoding, mut required) = (Map::new(), Map::new(), Vec::new());
         for field in fields {
-            let mut schema = field.schema();
+            let mut schema = field.keyword_schema();
             if let (Value::Object(schema), Some(text)) = (&mut schema, field.value.get("description")) {
                 schema.insert("description".to_owned(), text.clone());
             }
-            let name = field.text("name").to_owned();
+            let name = field.text_member("name").to_owned();
             if field.is_list() {
-                let (style, explode) = field.style();
+                let (style, explode) = field.list_style();
                 encoding.insert(name.clone(), json!({ "style": style, "explode": explode }));
             }
             if field.is_required() {
                 required.push(Value::from(&*name));
             }
             for media_type in &media_types {
-                let media_type = escaped(media_type);
-                let at = format!("{at}/content/{media_type}/schema/properties/{}", escaped(&name));
+                let media_type = pointer_token(media_type);
+                let at = format!("{at}/content/{media_type}/schema/properties/{}", pointer_token(&name));
                 self.moved.insert(at, field.place.clone());
             }
             properties.insert(name, schema);
@@ -351,7 +355,7 @@ impl<'d> Converter<'d> {
         json!({ "required": is_required, "content": content })
     }
 
-    fn responses(
+    fn convert_responses(
         &mut self,
         at: &str,
         place: &Place,
@@ -361,10 +365,10 @@ impl<'d> Converter<'d> {
         let media_types = if produces.is_empty() { &["application/json"] } else { produces };
         let mut new = Map::new();
         for (status, response) in responses {
-            let (place, response) = match self.documents.resolved(place.at(status), response) {
+            let (place, response) = match self.documents.follow_references(place.at(status), response) {
                 Ok(resolved) => resolved,
                 Err(reason) => {
-                    new.insert(status.clone(), self.broken(response, reason));
+                    new.insert(status.clone(), self.broken_reference(response, reason));
                     continue;
                 }
             };
@@ -380,7 +384,7 @@ impl<'d> Converter<'d> {
                 };
                 converted.insert("content".to_owned(), Value::Object(content));
             }
-            self.moved.insert(format!("{at}/responses/{}", escaped(status)), place);
+            self.moved.insert(format!("{at}/responses/{}", pointer_token(status)), place);
             new.insert(status.clone(), Value::Object(converted));
         }
         Value::Object(new)

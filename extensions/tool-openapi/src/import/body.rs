@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{
     Problem, Report, encoding,
-    operation::{Found, Property, Reading},
-    parameter::describe,
+    operation::{FoundOperation, Property, Reading},
+    parameter::add_description,
     schema::Components,
-    text, upload,
+    text_member, upload,
 };
 use crate::{
     document::Place,
@@ -17,21 +17,21 @@ use crate::{
 };
 
 /// The property of the request body.
-pub(super) const PROPERTY: &str = "body";
+pub(super) const BODY_PROPERTY: &str = "body";
 
 /// A request body in its document.
-pub(super) struct Declared<'d> {
+pub(super) struct DeclaredBody<'d> {
     place: Place,
     media_type: &'d str,
     content: &'d Value,
-    kind: Kind,
+    kind: BodyKind,
     required: bool,
     description: Option<&'d str>,
 }
 
 /// The kind of a media type; earlier ones are chosen before later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum BodyKind {
     Json,
     Form,
     Multipart,
@@ -40,7 +40,7 @@ pub(super) enum Kind {
 }
 
 /// The media type without its parameters, in small letters.
-pub(crate) fn essence(media_type: &str) -> Cow<'_, str> {
+pub(crate) fn media_essence(media_type: &str) -> Cow<'_, str> {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     match essence.bytes().any(|it| it.is_ascii_uppercase()) {
         true => Cow::Owned(essence.to_ascii_lowercase()),
@@ -50,10 +50,10 @@ pub(crate) fn essence(media_type: &str) -> Cow<'_, str> {
 
 /// Returns `true` for `application/json` and types with the suffix `+json`.
 pub(crate) fn is_json(media_type: &str) -> bool {
-    is_json_essence(&essence(media_type))
+    is_json_essence(&media_essence(media_type))
 }
 
-/// The same, for an [`essence`].
+/// The same, for an [`media_essence`].
 pub(crate) fn is_json_essence(essence: &str) -> bool {
     essence == "application/json" || essence == "text/json" || essence.ends_with("+json")
 }
@@ -65,10 +65,10 @@ pub(super) fn is_xml(essence: &str) -> bool {
 
 /// Returns `true` for media types of text.
 pub(crate) fn is_text(media_type: &str) -> bool {
-    is_text_essence(&essence(media_type))
+    is_text_essence(&media_essence(media_type))
 }
 
-/// The same, for an [`essence`].
+/// The same, for an [`media_essence`].
 pub(crate) fn is_text_essence(essence: &str) -> bool {
     const SUFFIXES: [&str; 10] = [
         "javascript",
@@ -89,10 +89,10 @@ pub(crate) fn is_text_essence(essence: &str) -> bool {
         || (essence.starts_with("application/") && SUFFIXES.contains(&last()))
 }
 
-impl Kind {
+impl BodyKind {
     /// The kind of a media type. `*/*` is JSON, unless its schema is of a file.
     fn of(media_type: &str, content: &Value) -> Option<Self> {
-        let essence = essence(media_type);
+        let essence = media_essence(media_type);
         let is_file = content.get("schema").is_some_and(upload::is_binary);
         Some(match &*essence {
             it if is_json(it) => Self::Json,
@@ -107,7 +107,7 @@ impl Kind {
     }
 
     /// The media type of a request, for a range of media types.
-    fn concrete(self, media_type: &str) -> &str {
+    fn concrete_media_type(self, media_type: &str) -> &str {
         match (self, media_type.contains('*')) {
             (Self::Json, true) => "application/json",
             (Self::Text, true) => "text/plain",
@@ -117,15 +117,15 @@ impl Kind {
 }
 
 /// Reads the request body of an operation, and chooses its media type: a preferred one, or else the first of the simplest kind.
-pub(super) fn read<'d>(
+pub(super) fn declared_body<'d>(
     reading: &Reading<'d>,
-    found: &Found<'d>,
+    found: &FoundOperation<'d>,
     tool: &str,
     report: &mut Report,
-) -> Result<Option<Declared<'d>>, Problem> {
+) -> Result<Option<DeclaredBody<'d>>, Problem> {
     let Some(body) = found.value.get("requestBody") else { return Ok(None) };
     let place = found.place.at("requestBody");
-    let resolved = reading.documents.resolved(place.clone(), body);
+    let resolved = reading.documents.follow_references(place.clone(), body);
     let (place, body) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
     let place_of_content = place.at("content");
     let Some(content) = body.get("content").and_then(Value::as_object).filter(|it| !it.is_empty()) else {
@@ -133,10 +133,10 @@ pub(super) fn read<'d>(
     };
     let preferred = &reading.settings.calls.media_types;
     let rank = |media_type: &str| {
-        let essence = essence(media_type);
+        let essence = media_essence(media_type);
         preferred.iter().position(|it| *it == essence).unwrap_or(preferred.len())
     };
-    let known = content.iter().filter_map(|(name, value)| Some((name, value, Kind::of(name, value)?)));
+    let known = content.iter().filter_map(|(name, value)| Some((name, value, BodyKind::of(name, value)?)));
     let Some((media_type, value, kind)) = known.min_by_key(|(name, _, kind)| (rank(name), *kind)) else {
         let all: Vec<_> = content.keys().map(|it| format!("`{it}`")).collect();
         return Err(Problem::new(
@@ -149,18 +149,18 @@ pub(super) fn read<'d>(
         let message = format!("the request body is sent as `{media_type}`, not as {}", others.join(", "));
         report.note("media_type_chosen", tool, &place_of_content, message);
     }
-    Ok(Some(Declared {
+    Ok(Some(DeclaredBody {
         place: place_of_content.at(media_type),
         media_type,
         content: value,
         kind,
         required: body.get("required") == Some(&Value::Bool(true)),
-        description: text(body, "description"),
+        description: text_member(body, "description"),
     }))
 }
 
-impl<'d> Declared<'d> {
-    pub(super) fn imported(
+impl<'d> DeclaredBody<'d> {
+    pub(super) fn import_body(
         self,
         reading: &Reading<'d>,
         components: &mut Components<'d>,
@@ -168,10 +168,10 @@ impl<'d> Declared<'d> {
         report: &mut Report,
     ) -> Result<(Body, Property), Problem> {
         let mut schema = match self.content.get("schema") {
-            Some(schema) => components.translate(tool, &self.place.at("schema"), schema, report)?,
+            Some(schema) => components.translate_root(tool, &self.place.at("schema"), schema, report)?,
             None => json!({}),
         };
-        if let (Kind::Form | Kind::Multipart, Value::Object(members)) = (self.kind, &mut schema)
+        if let (BodyKind::Form | BodyKind::Multipart, Value::Object(members)) = (self.kind, &mut schema)
             && !["type", "$ref", "allOf", "anyOf", "oneOf"].iter().any(|key| members.contains_key(*key))
         {
             // Nothing else has a form.
@@ -179,45 +179,45 @@ impl<'d> Declared<'d> {
         }
         let is_reference = reading.settings.calls.resolver.is_some();
         let form = match self.kind {
-            Kind::Json => BodyForm::Json,
-            Kind::Form => {
-                let mut fields = encoding::read(reading, &self.place, self.content, tool, report);
+            BodyKind::Json => BodyForm::Json,
+            BodyKind::Form => {
+                let mut fields = encoding::read_encoding(reading, &self.place, self.content, tool, report);
                 upload::add_names(&schema, components, &mut fields);
                 let fields = Fields(fields);
-                reading.charge(&fields, &self.place)?;
+                reading.charge_fields(&fields, &self.place)?;
                 BodyForm::Form(fields)
             }
-            Kind::Multipart => {
-                let mut fields = encoding::read(reading, &self.place, self.content, tool, report);
-                upload::adapt(&mut schema, components, &mut fields, is_reference);
+            BodyKind::Multipart => {
+                let mut fields = encoding::read_encoding(reading, &self.place, self.content, tool, report);
+                upload::adapt_files(&mut schema, components, &mut fields, is_reference);
                 let fields = Fields(fields);
-                reading.charge(&fields, &self.place)?;
+                reading.charge_fields(&fields, &self.place)?;
                 BodyForm::Multipart(fields)
             }
-            Kind::Text => {
-                self.note_structure(&mut schema, components, tool, report);
+            BodyKind::Text => {
+                self.replace_structure(&mut schema, components, tool, report);
                 BodyForm::Text
             }
-            Kind::Binary => {
-                schema = upload::schema(&schema, is_reference);
+            BodyKind::Binary => {
+                schema = upload::file_schema(&schema, is_reference);
                 BodyForm::Binary
             }
         };
-        describe(&mut schema, self.description);
-        let media_type = self.kind.concrete(self.media_type).into();
-        let body = Body { property: PROPERTY.into(), media_type, form };
-        Ok((body, Property { name: PROPERTY.to_owned(), schema, required: self.required }))
+        add_description(&mut schema, self.description);
+        let media_type = self.kind.concrete_media_type(self.media_type).into();
+        let body = Body { property: BODY_PROPERTY.into(), media_type, form };
+        Ok((body, Property { name: BODY_PROPERTY.to_owned(), schema, required: self.required }))
     }
 
     /// Makes the schema one of text. A structure, as of XML, is not carried.
-    fn note_structure(
+    fn replace_structure(
         &self,
         schema: &mut Value,
         components: &Components<'d>,
         tool: &str,
         report: &mut Report,
     ) {
-        let kind = upload::resolved(schema, components).get("type").cloned().unwrap_or_default();
+        let kind = upload::resolved_schema(schema, components).get("type").cloned().unwrap_or_default();
         if matches!(kind.as_str(), Some("string" | "integer" | "number" | "boolean")) {
             return;
         }

@@ -3,14 +3,14 @@
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::{Report, operation::Reading, text};
+use super::{Report, operation::Reading, text_member};
 use crate::{
     document::Place,
-    request::{Field, In, Style},
+    request::{Field, ParameterLocation, Style},
 };
 
 /// Reads the encoding objects of a form. A mistake in one is a warning, and its property is written by the default.
-pub(super) fn read(
+pub(super) fn read_encoding(
     reading: &Reading<'_>,
     place: &Place,
     content: &Value,
@@ -22,10 +22,10 @@ pub(super) fn read(
     let mut fields = Vec::new();
     for (name, encoding) in all.into_iter().flatten() {
         let place = place.at(name);
-        let style = text(encoding, "style");
+        let style = text_member(encoding, "style");
         let explode = encoding.get("explode").and_then(Value::as_bool);
         let allow_reserved = encoding.get("allowReserved").and_then(Value::as_bool);
-        let known = Style::read(style.unwrap_or("form"), In::Query);
+        let known = Style::read(style.unwrap_or("form"), ParameterLocation::Query);
         if known.is_none() {
             let message = format!("the style `{}` does not exist for a form", style.unwrap_or_default());
             report.warn("encoding", tool, &place.at("style"), message);
@@ -37,16 +37,16 @@ pub(super) fn read(
         fields.push(Field {
             name: name.as_str().into(),
             style,
-            media_type: text(encoding, "contentType").and_then(concrete).map(Into::into),
-            is_file: text(encoding, "contentType").is_some_and(is_of_file),
-            headers: headers(reading, &place, encoding, tool, report),
+            media_type: text_member(encoding, "contentType").and_then(first_media_type).map(Into::into),
+            is_file: text_member(encoding, "contentType").is_some_and(is_of_file),
+            headers: fixed_headers(reading, &place, encoding, tool, report),
         });
     }
     fields
 }
 
 /// The first media type of a list such as `image/png, image/*` that is no range.
-fn concrete(list: &str) -> Option<&str> {
+fn first_media_type(list: &str) -> Option<&str> {
     let is_valid = |it: &&str| !it.contains('*') && it.contains('/') && HeaderValue::try_from(*it).is_ok();
     list.split(',').map(str::trim).find(is_valid)
 }
@@ -57,7 +57,7 @@ fn is_of_file(list: &str) -> bool {
 }
 
 /// The headers of a part that have one value: models give none.
-fn headers(
+fn fixed_headers(
     reading: &Reading<'_>,
     place: &Place,
     encoding: &Value,
@@ -71,7 +71,7 @@ fn headers(
             continue;
         }
         let place = place.at(name);
-        let schema = match reading.documents.resolved(place.clone(), header) {
+        let schema = match reading.documents.follow_references(place.clone(), header) {
             Ok((_, header)) => header.get("schema").unwrap_or(&Value::Null),
             Err(_) => &Value::Null,
         };

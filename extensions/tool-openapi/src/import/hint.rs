@@ -4,24 +4,24 @@ use reqwest::Method;
 use serde_json::Value;
 use tool_runtime::{ToolDefinition, definition::Metadata, policy::Escape};
 
-use super::{Report, operation::Found};
-use crate::request::{In, Parameter};
+use super::{Report, operation::FoundOperation};
+use crate::request::{ParameterLocation, RequestParameter};
 
 /// Headers by which servers replace the method of a request.
 const METHOD_HEADERS: [&str; 3] = ["x-http-method-override", "x-http-method", "x-method-override"];
 
 /// Takes back the hints of the method if an argument may replace it.
-pub(super) fn of_override(
+pub(super) fn withdraw_method_hints(
     metadata: &mut Metadata,
-    parameters: &[Parameter],
-    found: &Found<'_>,
+    parameters: &[RequestParameter],
+    found: &FoundOperation<'_>,
     tool: &str,
     report: &mut Report,
 ) {
-    let replaces = |it: &&Parameter| match it.location {
-        In::Header => METHOD_HEADERS.contains(&&*it.name.to_ascii_lowercase()),
-        In::Query => it.name.eq_ignore_ascii_case("_method"),
-        In::Path | In::QueryString | In::Cookie => false,
+    let replaces = |it: &&RequestParameter| match it.location {
+        ParameterLocation::Header => METHOD_HEADERS.contains(&&*it.name.to_ascii_lowercase()),
+        ParameterLocation::Query => it.name.eq_ignore_ascii_case("_method"),
+        ParameterLocation::Path | ParameterLocation::QueryString | ParameterLocation::Cookie => false,
     };
     let Some(parameter) = parameters.iter().find(replaces) else { return };
     (metadata.read_only, metadata.idempotent, metadata.destructive) = (Some(false), Some(false), None);
@@ -34,7 +34,7 @@ pub(super) fn of_override(
 
 /// Adds the request to what pins compare: a document that changes may lead the same tool to another place. A base URL of the program
 /// is no part of it.
-pub(super) fn of_request(metadata: &mut Metadata, method: &Method, path: &str, server: Option<&str>) {
+pub(super) fn add_request_hints(metadata: &mut Metadata, method: &Method, path: &str, server: Option<&str>) {
     metadata.custom.insert("request".to_owned(), Value::from(format!("{method} {path}")));
     if let Some(server) = server {
         metadata.custom.insert("server".to_owned(), Value::from(server));
@@ -42,10 +42,10 @@ pub(super) fn of_request(metadata: &mut Metadata, method: &Method, path: &str, s
 }
 
 /// Warns of characters that a model reads, and a person does not see.
-pub(super) fn of_hidden(
+pub(super) fn warn_of_hidden(
     definition: &ToolDefinition,
     is_in_schema: bool,
-    found: &Found<'_>,
+    found: &FoundOperation<'_>,
     report: &mut Report,
 ) {
     let hides = has_hidden(definition.title()) || has_hidden(definition.description()) || is_in_schema;
@@ -57,11 +57,13 @@ pub(super) fn of_hidden(
 }
 
 /// Returns `true` if a schema has characters that a person does not see.
-pub(super) fn hides(value: &Value) -> bool {
+pub(super) fn has_hidden_characters(value: &Value) -> bool {
     match value {
         Value::String(text) => has_hidden(text),
-        Value::Array(items) => items.iter().any(hides),
-        Value::Object(members) => members.iter().any(|(key, it)| has_hidden(key) || hides(it)),
+        Value::Array(items) => items.iter().any(has_hidden_characters),
+        Value::Object(members) => {
+            members.iter().any(|(key, it)| has_hidden(key) || has_hidden_characters(it))
+        }
         _ => false,
     }
 }

@@ -10,12 +10,12 @@ use tool_runtime::{
 };
 
 use super::{
-    hint::hides,
-    schema::{Components, Reached, assembled, size},
+    hint::has_hidden_characters,
+    schema::{Components, Reached, assemble_schema, value_count},
 };
 
 /// The maximum number of values in all input schemas of a document, some 1 GB, without the components that they share.
-const MOST_VALUES: usize = 8_000_000;
+const MAX_VALUES: usize = 8_000_000;
 
 /// The size from which the components of a schema are shared with other schemas, in bytes of JSON. Smaller ones are copied, and
 /// stand where they are used.
@@ -51,12 +51,12 @@ impl Inputs {
     }
 
     /// Begins the definition of an operation.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin_operation(&mut self) {
         self.pending_bytes = 0;
     }
 
     /// Adds the definition of an operation that is imported to the sum.
-    pub(super) fn commit(&mut self) {
+    pub(super) fn commit_operation(&mut self) {
         self.bytes = self.bytes.saturating_add(std::mem::take(&mut self.pending_bytes));
     }
 
@@ -65,21 +65,25 @@ impl Inputs {
     /// # Errors
     ///
     /// The reason why no validator can use it, or that it exceeds the maximum size.
-    pub(super) fn schema(&mut self, root: Value, components: &Components<'_>) -> Result<Input, String> {
+    pub(super) fn assemble_input(
+        &mut self,
+        root: Value,
+        components: &Components<'_>,
+    ) -> Result<Input, String> {
         let text = root.to_string();
         let known = match self.known.get(&text) {
             Some(known) => known.clone(),
             None => {
-                let reached = components.reached(&root)?;
+                let reached = components.reached_components(&root)?;
                 // Before a schema is made that would be dropped.
-                self.check(text.len() + reached.bytes)?;
-                let made = self.made(root, text.len(), reached, components);
+                self.check_limit(text.len() + reached.bytes)?;
+                let made = self.make_input(root, text.len(), reached, components);
                 self.known.insert(text, made.clone());
                 made
             }
         };
         let input = known?;
-        self.charge(input.bytes)?;
+        self.charge_bytes(input.bytes)?;
         Ok(input)
     }
 
@@ -88,13 +92,13 @@ impl Inputs {
     /// # Errors
     ///
     /// The reason why there is no room for it.
-    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), String> {
-        self.check(bytes)?;
+    pub(super) fn charge_bytes(&mut self, bytes: usize) -> Result<(), String> {
+        self.check_limit(bytes)?;
         self.pending_bytes += bytes;
         Ok(())
     }
 
-    fn check(&self, bytes: usize) -> Result<(), String> {
+    fn check_limit(&self, bytes: usize) -> Result<(), String> {
         match self.bytes.saturating_add(self.pending_bytes).saturating_add(bytes) > self.limit {
             true => Err(format!(
                 "the definitions of the document exceed {} bytes in all; select fewer operations, or set `definitions_limit`",
@@ -106,29 +110,29 @@ impl Inputs {
 
     fn add_values(&mut self, values: usize) -> Result<(), String> {
         let sum = self.values.saturating_add(values);
-        if sum > MOST_VALUES {
+        if sum > MAX_VALUES {
             return Err(format!(
-                "the tools of the document have more than {MOST_VALUES} values, or texts of their size; select fewer operations"
+                "the tools of the document have more than {MAX_VALUES} values, or texts of their size; select fewer operations"
             ));
         }
         self.values = sum;
         Ok(())
     }
 
-    fn made(
+    fn make_input(
         &mut self,
         root: Value,
         root_bytes: usize,
         reached: Reached,
         components: &Components<'_>,
     ) -> Result<Input, String> {
-        let (bytes, hides) = (root_bytes + reached.bytes, reached.hides || hides(&root));
+        let (bytes, hides) = (root_bytes + reached.bytes, reached.hides || has_hidden_characters(&root));
         let schema = if reached.bytes > SHARED_BYTES {
-            self.add_values(size(&root))?;
+            self.add_values(value_count(&root))?;
             InputSchema::with_shared(root, reached.definitions)
         } else {
-            let root = assembled(root, |name| components.get(name))?;
-            self.add_values(size(&root))?;
+            let root = assemble_schema(root, |name| components.get(name))?;
+            self.add_values(value_count(&root))?;
             InputSchema::new(root)
         };
         let schema = schema.map_err(|error| error.to_string())?;

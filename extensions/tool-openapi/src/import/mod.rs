@@ -24,20 +24,20 @@ use tool_runtime::{
     diagnostic::{Diagnostic, Severity},
 };
 
-pub(crate) use self::operation::Read;
-use self::operation::{Found, Reading};
+pub(crate) use self::operation::ImportedOperation;
+use self::operation::{FoundOperation, Reading};
 pub(crate) use self::{
-    body::{essence, is_json, is_json_essence, is_text_essence},
-    schema::assembled,
+    body::{is_json, is_json_essence, is_text_essence, media_essence},
+    schema::assemble_schema,
 };
 use crate::{
     OpenApiError,
-    auth::Granted,
+    auth::ResolvedCredentials,
     client::OperationClient,
     document::{Document, Documents, Place},
-    response::Shapes,
+    response::ResponseSchemas,
     settings::Settings,
-    tool::{Api, OperationTool},
+    tool::{OperationTool, SharedApi},
 };
 
 /// An operation of a document that is no tool, and the reason.
@@ -67,37 +67,43 @@ pub(crate) struct Imported {
 }
 
 /// Imports the operations of `document` that `settings` select.
-pub(crate) fn import(
+pub(crate) fn import_document(
     document: Document,
     settings: Settings,
     client: OperationClient,
 ) -> Result<Imported, OpenApiError> {
-    let fetched = document.fetched().cloned();
+    let fetched = document.fetched_from().cloned();
     let documents = Documents::new(document);
-    let (mut report, shapes) = (Report::default(), Arc::new(Shapes::default()));
-    let mut read: Vec<Read> = Vec::new();
+    let (mut report, shapes) = (Report::default(), Arc::new(ResponseSchemas::default()));
+    let mut read: Vec<ImportedOperation> = Vec::new();
     let mut names: HashSet<ToolName> = HashSet::new();
     let base = settings.base_url.as_ref();
-    let schemes = security::schemes(&documents, fetched.as_ref().map(|it| &it.url).or(base));
-    let granted = Granted::new(schemes, settings.reach.credentials.clone(), base, client.direct())?;
-    let reading = Reading::new(&documents, &settings, fetched, granted, Arc::clone(&shapes));
-    let all = operation::all(&documents, &mut report);
+    let schemes = security::security_schemes(&documents, fetched.as_ref().map(|it| &it.url).or(base));
+    let credentials =
+        ResolvedCredentials::new(schemes, settings.access.credentials.clone(), base, client.direct_client())?;
+    let reading = Reading::new(&documents, &settings, fetched, credentials, Arc::clone(&shapes));
+    let all = operation::all_operations(&documents, &mut report);
     check_ids(&all, &settings, &mut report);
     if settings.base_url.is_none() {
         reading.warn_of_servers(&mut report);
     }
     let mut without_base = None;
-    let named = if settings.readable_names { name::readable(&all) } else { name::all(&all) };
+    let named =
+        if settings.readable_names { name::readable_tool_names(&all) } else { name::tool_names(&all) };
     for (found, name) in named {
-        if !settings.choice.selects(&found.described()) {
+        if !settings.choice.selects_operation(&found.operation_info()) {
             continue;
         }
         if settings.skip_unnamed && found.id().is_none() {
-            report.skip(found, &found.place, "it has no `operationId`".to_owned());
+            report.skip_operation(found, &found.place, "it has no `operationId`".to_owned());
             continue;
         }
         let Some(name) = name else {
-            report.skip(found, &found.place, "another operation has its method and path".to_owned());
+            report.skip_operation(
+                found,
+                &found.place,
+                "another operation has its method and path".to_owned(),
+            );
             continue;
         };
         if found.id().is_some_and(|id| id != name.raw()) {
@@ -106,10 +112,10 @@ pub(crate) fn import(
             );
             report.warn("duplicate_id", name.as_str(), &found.place, message);
         }
-        let operation = reading.operation(found, name, &mut report);
-        match operation.and_then(|it| usable(it, found, &settings, &mut names)) {
+        let operation = reading.read_operation(found, name, &mut report);
+        match operation.and_then(|it| check_operation(it, found, &settings, &mut names)) {
             Ok(operation) => {
-                reading.commit();
+                reading.commit_operation();
                 read.push(operation);
             }
             Err(problem) => {
@@ -118,7 +124,7 @@ pub(crate) fn import(
                     reason.push_str("; set one with `base_url`");
                     without_base.get_or_insert_with(|| reason.clone());
                 }
-                report.skip(found, &problem.place, reason);
+                report.skip_operation(found, &problem.place, reason);
             }
         }
     }
@@ -126,41 +132,41 @@ pub(crate) fn import(
     if let (true, Some(reason)) = (read.is_empty(), without_base) {
         return Err(OpenApiError::config(format!("there is no base URL: {reason}")));
     }
-    let responses = reading.finish(&mut report)?;
-    shapes.complete(responses.into_texts());
+    let responses = reading.finish_import(&mut report)?;
+    shapes.set_components(responses.into_texts());
     drop(all);
     for id in settings.calls.unknown_views(read.iter().map(|it| &it.definition)) {
         let message = format!("there is no tool of the operation `{id}`, which has a view");
         report.warn_document("unknown_view", message);
     }
-    let (skipped, diagnostics) = report.finished(&documents);
+    let (skipped, diagnostics) = report.into_lists(&documents);
     drop(documents);
-    let api = Arc::new(Api { client, settings });
+    let api = Arc::new(SharedApi { client, settings });
     let tools = read.into_iter().map(|it| OperationTool::new(it, Arc::clone(&api)));
     Ok(Imported { tools: tools.map(Arc::new).collect(), skipped, diagnostics })
 }
 
 /// Applies the descriptions of the program, and makes sure that a registry accepts the name.
-fn usable(
-    read: Read,
-    found: &Found<'_>,
+fn check_operation(
+    read: ImportedOperation,
+    found: &FoundOperation<'_>,
     settings: &Settings,
     names: &mut HashSet<ToolName>,
-) -> Result<Read, Problem> {
+) -> Result<ImportedOperation, Problem> {
     let definition = settings
         .choice
-        .described(&found.described(), read.definition)
+        .with_descriptions(&found.operation_info(), read.definition)
         .map_err(|reason| Problem::new(&found.place, reason))?;
     if !names.insert(definition.name().clone()) {
         let message = format!("another tool has the name `{}`", definition.name());
         return Err(Problem::new(&found.place, message));
     }
-    Ok(Read { definition, ..read })
+    Ok(ImportedOperation { definition, ..read })
 }
 
 /// Warns of ids that the program chose and no operation has.
-fn check_ids(all: &[Found<'_>], settings: &Settings, report: &mut Report) {
-    let known: HashSet<_> = all.iter().filter_map(Found::id).collect();
+fn check_ids(all: &[FoundOperation<'_>], settings: &Settings, report: &mut Report) {
+    let known: HashSet<_> = all.iter().filter_map(FoundOperation::id).collect();
     for id in settings.choice.ids.iter().filter(|id| !known.contains(&***id)) {
         let message = format!("no operation has the id `{id}`");
         report.warn("unknown_operation", "", &Place::new(0, "/paths"), message);
@@ -184,10 +190,10 @@ impl Problem {
 
 /// The maximum size of all skipped operations and diagnostics of an import, in bytes: those of a hostile document may exceed the
 /// document many times.
-const LARGEST_REPORT: usize = 64 << 20;
+const MAX_REPORT_BYTES: usize = 64 << 20;
 
 /// The size of an entry of a report without its texts, in bytes: an estimate.
-const ENTRY: usize = 256;
+const ENTRY_BYTES: usize = 256;
 
 /// Skipped operations and diagnostics of an import.
 #[derive(Default)]
@@ -202,8 +208,8 @@ pub(crate) struct Report {
 impl Report {
     /// Counts an entry with these texts, whose pointer is in two places at most; `false` if it exceeds the maximum size.
     fn has_room(&mut self, place: &Place, texts: &[&str]) -> bool {
-        let size = ENTRY + 2 * place.pointer.len() + texts.iter().map(|it| it.len()).sum::<usize>();
-        let has_room = self.size.saturating_add(size) <= LARGEST_REPORT;
+        let size = ENTRY_BYTES + 2 * place.pointer.len() + texts.iter().map(|it| it.len()).sum::<usize>();
+        let has_room = self.size.saturating_add(size) <= MAX_REPORT_BYTES;
         if has_room {
             self.size += size;
         } else {
@@ -212,8 +218,8 @@ impl Report {
         has_room
     }
 
-    fn skip(&mut self, found: &Found<'_>, place: &Place, reason: String) {
-        self.skip_value(found.label(), place, reason);
+    fn skip_operation(&mut self, found: &FoundOperation<'_>, place: &Place, reason: String) {
+        self.skip_value(found.id_or_path(), place, reason);
     }
 
     /// Adds a skipped value that is no operation.
@@ -228,12 +234,12 @@ impl Report {
 
     /// Adds a warning about a part of an operation.
     pub(crate) fn warn(&mut self, code: &'static str, tool: &str, place: &Place, message: impl Into<String>) {
-        self.add(Severity::Warning, code, tool, place, message.into());
+        self.add_diagnostic(Severity::Warning, code, tool, place, message.into());
     }
 
     /// Adds a note about a part of an operation.
     pub(crate) fn note(&mut self, code: &'static str, tool: &str, place: &Place, message: impl Into<String>) {
-        self.add(Severity::Note, code, tool, place, message.into());
+        self.add_diagnostic(Severity::Note, code, tool, place, message.into());
     }
 
     /// Adds a warning about the document as a whole.
@@ -241,7 +247,14 @@ impl Report {
         self.diagnostics.push((Diagnostic::new(Severity::Warning, code, message), Place::new(0, "")));
     }
 
-    fn add(&mut self, severity: Severity, code: &'static str, tool: &str, place: &Place, message: String) {
+    fn add_diagnostic(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        tool: &str,
+        place: &Place,
+        message: String,
+    ) {
         if !self.has_room(place, &[tool, &message]) {
             return;
         }
@@ -251,7 +264,7 @@ impl Report {
     }
 
     /// Returns everything, with pointers into the documents as they were written.
-    fn finished(mut self, documents: &Documents) -> (Vec<SkippedOperation>, Vec<Diagnostic>) {
+    fn into_lists(mut self, documents: &Documents) -> (Vec<SkippedOperation>, Vec<Diagnostic>) {
         if self.omitted > 0 {
             let message = format!(
                 "{} more skipped operations and diagnostics are not listed: the report has its maximum size",
@@ -260,11 +273,11 @@ impl Report {
             self.warn_document("omitted", message);
         }
         let skipped = self.skipped.into_iter().map(|(mut it, place)| {
-            it.pointer = documents.shown(&place);
+            it.pointer = documents.shown_pointer(&place);
             it
         });
         let diagnostics = self.diagnostics.into_iter().map(|(mut it, place)| {
-            it.location.pointer = documents.shown(&place);
+            it.location.pointer = documents.shown_pointer(&place);
             it
         });
         (skipped.collect(), diagnostics.collect())
@@ -272,6 +285,6 @@ impl Report {
 }
 
 /// Returns a text member of `value`.
-pub(crate) fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+pub(crate) fn text_member<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key).and_then(Value::as_str).map(str::trim).filter(|it| !it.is_empty())
 }

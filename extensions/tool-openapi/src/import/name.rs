@@ -4,18 +4,18 @@ use std::collections::{HashMap, HashSet};
 
 use tool_runtime::{ToolName, registry::OUTPUT_TOOL};
 
-use super::operation::Found;
+use super::operation::FoundOperation;
 
 /// An operation and its name; `None` if another operation has it.
-type Named<'f, 'd> = (&'f Found<'d>, Option<ToolName>);
+type Named<'f, 'd> = (&'f FoundOperation<'d>, Option<ToolName>);
 
 /// Returns the names of all operations of a document.
 ///
 /// An id belongs to the first operation that has it. All ids are given before any name of method and path, so that the name of an
 /// operation depends neither on the operations that are selected nor on those without an id.
-pub(super) fn all<'f, 'd>(found: &'f [Found<'d>]) -> Vec<Named<'f, 'd>> {
+pub(super) fn tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<Named<'f, 'd>> {
     let mut taken: HashSet<ToolName> = HashSet::from([ToolName::from_foreign(OUTPUT_TOOL)]);
-    let mut by_id = |found: &Found<'_>| {
+    let mut by_id = |found: &FoundOperation<'_>| {
         let name = ToolName::from_foreign(found.id()?);
         taken.insert(name.clone()).then_some(name)
     };
@@ -31,14 +31,18 @@ pub(super) fn all<'f, 'd>(found: &'f [Found<'d>]) -> Vec<Named<'f, 'd>> {
 }
 
 /// Returns the same, without hashes in names that the document has once without them.
-pub(super) fn readable<'f, 'd>(found: &'f [Found<'d>]) -> Vec<Named<'f, 'd>> {
-    let stable = all(found);
+pub(super) fn readable_tool_names<'f, 'd>(found: &'f [FoundOperation<'d>]) -> Vec<Named<'f, 'd>> {
+    let stable = tool_names(found);
     let short = |(found, name): &Named<'_, '_>| {
         let name = name.as_ref()?;
         Some(match found.id() {
             _ if name.raw() == name.as_str() => name.to_string(),
-            Some(id) if id == name.raw() => words(id),
-            _ => words(&format!("{} {}", found.method.to_ascii_lowercase(), found.path.replace('{', "by_"))),
+            Some(id) if id == name.raw() => underscored_words(id),
+            _ => underscored_words(&format!(
+                "{} {}",
+                found.method.to_ascii_lowercase(),
+                found.path.replace('{', "by_")
+            )),
         })
     };
     let short: Vec<_> = stable.iter().map(short).collect();
@@ -53,7 +57,7 @@ pub(super) fn readable<'f, 'd>(found: &'f [Found<'d>]) -> Vec<Named<'f, 'd>> {
 }
 
 /// The words of a text with `_` between them.
-fn words(text: &str) -> String {
+fn underscored_words(text: &str) -> String {
     let separates = |it: char| !(it.is_ascii_alphanumeric() || it == '-' || it == '_');
     text.split(separates).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("_")
 }

@@ -16,15 +16,15 @@ use super::{
     parameter, response,
     schema::{Components, Direction},
     security::{self, Remarks},
-    server, text,
+    server, text_member,
 };
 use crate::{
     OpenApiError, OperationInfo,
-    auth::Granted,
+    auth::ResolvedCredentials,
     client::Access,
-    document::{Documents, Fetched, Place, kind},
-    request::{Fields, PathTemplate, Plan},
-    response::{Shapes, View},
+    document::{Documents, Fetched, Place, kind_name},
+    request::{Fields, PathTemplate, RequestPlan},
+    response::{ResponseSchemas, View},
     settings::Settings,
 };
 
@@ -32,13 +32,13 @@ use crate::{
 const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
 /// The maximum length of a path, in bytes: each name, pointer and message of its operations has it.
-const LONGEST_PATH: usize = 1 << 10;
+const MAX_PATH_BYTES: usize = 1 << 10;
 
 /// The maximum number of methods of a path that have no member of their own.
-const MOST_OTHERS: usize = 16;
+const MAX_OTHER_METHODS: usize = 16;
 
 /// An operation in its document.
-pub(super) struct Found<'d> {
+pub(super) struct FoundOperation<'d> {
     pub(super) method: String,
     pub(super) path: &'d str,
     pub(super) place: Place,
@@ -47,17 +47,17 @@ pub(super) struct Found<'d> {
     pub(super) item_place: Place,
 }
 
-impl Found<'_> {
+impl FoundOperation<'_> {
     pub(super) fn id(&self) -> Option<&str> {
-        text(self.value, "operationId")
+        text_member(self.value, "operationId")
     }
 
     /// The id, or else method and path.
-    pub(super) fn label(&self) -> String {
+    pub(super) fn id_or_path(&self) -> String {
         self.id().map_or_else(|| format!("{} {}", self.method, self.path), str::to_owned)
     }
 
-    pub(super) fn described(&self) -> OperationInfo<'_> {
+    pub(super) fn operation_info(&self) -> OperationInfo<'_> {
         let tags = self.value.get("tags").and_then(Value::as_array);
         OperationInfo {
             id: self.id(),
@@ -70,26 +70,26 @@ impl Found<'_> {
 }
 
 /// Returns the operations of a document.
-pub(super) fn all<'d>(documents: &'d Documents, report: &mut Report) -> Vec<Found<'d>> {
+pub(super) fn all_operations<'d>(documents: &'d Documents, report: &mut Report) -> Vec<FoundOperation<'d>> {
     let place = Place::new(0, "/paths");
     let mut found = Vec::new();
-    let paths = documents.root().get("paths");
+    let paths = documents.root_value().get("paths");
     if let Some(paths) = paths.filter(|it| !it.is_object()) {
-        let message = format!("`paths` is {}, and not an object: there are no operations", kind(paths));
+        let message = format!("`paths` is {}, and not an object: there are no operations", kind_name(paths));
         report.warn("paths", "", &place, message);
     }
     let paths = paths.and_then(Value::as_object);
     for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
-        let (item_place, item) = match item_of(documents, &place, path, item) {
+        let (item_place, item) = match resolved_item(documents, &place, path, item) {
             Ok(resolved) => resolved,
             Err(reason) => {
-                report.skip_value(beginning(path), &place.at(beginning(path)), reason);
+                report.skip_value(shortened_path(path), &place.at(shortened_path(path)), reason);
                 continue;
             }
         };
         let mut add = |method: &str, place: Place, value: &'d Value| {
             let method = method.to_owned();
-            found.push(Found { method, path, place, value, item, item_place: item_place.clone() });
+            found.push(FoundOperation { method, path, place, value, item, item_place: item_place.clone() });
         };
         for method in METHODS {
             if let Some(value) = item.get(method) {
@@ -99,11 +99,12 @@ pub(super) fn all<'d>(documents: &'d Documents, report: &mut Report) -> Vec<Foun
         // Version 3.2: methods that have no member of their own.
         let others = item.get("additionalOperations").and_then(Value::as_object);
         let place = item_place.at("additionalOperations");
-        for (method, value) in others.into_iter().flatten().take(MOST_OTHERS) {
+        for (method, value) in others.into_iter().flatten().take(MAX_OTHER_METHODS) {
             add(method, place.at(method), value);
         }
-        if let Some(more) = others.map_or(0, Map::len).checked_sub(MOST_OTHERS).filter(|more| *more > 0) {
-            let reason = format!("{more} more methods of the path; at most {MOST_OTHERS} are carried");
+        if let Some(more) = others.map_or(0, Map::len).checked_sub(MAX_OTHER_METHODS).filter(|more| *more > 0)
+        {
+            let reason = format!("{more} more methods of the path; at most {MAX_OTHER_METHODS} are carried");
             report.skip_value(path, &place, reason);
         }
     }
@@ -111,26 +112,27 @@ pub(super) fn all<'d>(documents: &'d Documents, report: &mut Report) -> Vec<Foun
 }
 
 /// The path item of `path`; an error is the reason why it has no operations.
-fn item_of<'d>(
+fn resolved_item<'d>(
     documents: &'d Documents,
     paths: &Place,
     path: &str,
     item: &'d Value,
 ) -> Result<(Place, &'d Value), String> {
-    if path.len() > LONGEST_PATH {
-        return Err(format!("the path has {} bytes; at most {LONGEST_PATH} are carried", path.len()));
+    if path.len() > MAX_PATH_BYTES {
+        return Err(format!("the path has {} bytes; at most {MAX_PATH_BYTES} are carried", path.len()));
     }
-    let (place, item) = documents.resolved(paths.at(path), item).map_err(|reason| reason.to_string())?;
+    let (place, item) =
+        documents.follow_references(paths.at(path), item).map_err(|reason| reason.to_string())?;
     if !item.is_object() {
-        return Err(format!("the path item is {}, and not an object", kind(item)));
+        return Err(format!("the path item is {}, and not an object", kind_name(item)));
     }
     Ok((place, item))
 }
 
 /// The path, or its beginning if it is too long.
-fn beginning(path: &str) -> &str {
+fn shortened_path(path: &str) -> &str {
     const BEGINNING: usize = 200;
-    if path.len() <= LONGEST_PATH {
+    if path.len() <= MAX_PATH_BYTES {
         return path;
     }
     let end = (0..=BEGINNING).rev().find(|at| path.is_char_boundary(*at)).unwrap_or(0);
@@ -144,14 +146,14 @@ pub(super) struct Reading<'d> {
     fetched: Option<Fetched>,
     /// The first absolute server of the document, which relative ones belong to.
     absolute_server: Option<Url>,
-    granted: Granted,
+    credentials: ResolvedCredentials,
     remarks: RefCell<Remarks>,
     requests: RefCell<Components<'d>>,
     responses: RefCell<Components<'d>>,
     inputs: RefCell<Inputs>,
     /// Output schemas by their text. Operations often have the same.
     outputs: RefCell<HashMap<String, Output>>,
-    shapes: Arc<Shapes>,
+    shapes: Arc<ResponseSchemas>,
 }
 
 /// The text of an output schema before components are added, and the size of these, in bytes of JSON.
@@ -162,10 +164,10 @@ struct Output {
 }
 
 /// An operation that was read.
-pub(crate) struct Read {
+pub(crate) struct ImportedOperation {
     pub(crate) definition: ToolDefinition,
     pub(crate) path: Box<str>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: RequestPlan,
     pub(crate) access: Access,
     /// The declared schema of its responses.
     pub(crate) shape: Option<OutputSchema>,
@@ -184,15 +186,15 @@ impl<'d> Reading<'d> {
         documents: &'d Documents,
         settings: &'d Settings,
         fetched: Option<Fetched>,
-        granted: Granted,
-        shapes: Arc<Shapes>,
+        credentials: ResolvedCredentials,
+        shapes: Arc<ResponseSchemas>,
     ) -> Self {
         Self {
             documents,
             settings,
             fetched,
-            absolute_server: server::absolute(settings, documents.root().get("servers")),
-            granted,
+            absolute_server: server::absolute_server(settings, documents.root_value().get("servers")),
+            credentials,
             remarks: RefCell::default(),
             requests: RefCell::new(Components::new(
                 documents,
@@ -213,7 +215,7 @@ impl<'d> Reading<'d> {
     /// Reports what is left out of the servers of the document.
     pub(super) fn warn_of_servers(&self, report: &mut Report) {
         let parents = (self.fetched.as_ref().map(|it| &it.url), self.absolute_server.as_ref());
-        server::warn_document(self.settings, parents, self.documents.root().get("servers"), report);
+        server::warn_document(self.settings, parents, self.documents.root_value().get("servers"), report);
     }
 
     /// Reports the remarks about credentials, and returns the components of output schemas.
@@ -221,90 +223,94 @@ impl<'d> Reading<'d> {
     /// # Errors
     ///
     /// If a credential was given for no origin.
-    pub(super) fn finish(self, report: &mut Report) -> Result<Components<'d>, OpenApiError> {
-        self.remarks.into_inner().report(report);
-        for remark in self.granted.finish()? {
+    pub(super) fn finish_import(self, report: &mut Report) -> Result<Components<'d>, OpenApiError> {
+        self.remarks.into_inner().report_remarks(report);
+        for remark in self.credentials.final_remarks()? {
             report.warn_document(remark.code, remark.clause);
         }
         Ok(self.responses.into_inner())
     }
 
     /// Reads the operation under the name `name`.
-    pub(super) fn operation(
+    pub(super) fn read_operation(
         &self,
-        found: &Found<'d>,
+        found: &FoundOperation<'d>,
         name: ToolName,
         report: &mut Report,
-    ) -> Result<Read, Problem> {
+    ) -> Result<ImportedOperation, Problem> {
         if !found.value.is_object() {
             return Err(Problem::new(&found.place, "the operation is not an object"));
         }
         let method = Method::from_bytes(found.method.as_bytes())
             .map_err(|_| Problem::new(&found.place, format!("`{}` is not a method of HTTP", found.method)))?;
         let tool = name.to_string();
-        self.inputs.borrow_mut().begin();
+        self.inputs.borrow_mut().begin_operation();
         let mut requests = self.requests.borrow_mut();
-        requests.begin(&Place::new(0, "/paths").at(found.path));
-        let declared = parameter::all(self, found, &tool, report)?;
+        requests.begin_path_item(&Place::new(0, "/paths").at(found.path));
+        let declared = parameter::declared_parameters(self, found, &tool, report)?;
         let path = PathTemplate::parse(found.path, &parameter::path_names(&declared))
             .map_err(|reason| Problem::new(&found.place, reason))?;
-        let body = body::read(self, found, &tool, report)?;
+        let body = body::declared_body(self, found, &tool, report)?;
         let (mut parameters, mut properties) =
-            parameter::named(self, declared, &path, body.is_some(), &mut requests, &tool, report)?;
-        parameter::undeclared(found, &path, (&mut parameters, &mut properties), &tool, report);
+            parameter::named_parameters(self, declared, &path, body.is_some(), &mut requests, &tool, report)?;
+        parameter::add_undeclared(found, &path, (&mut parameters, &mut properties), &tool, report);
         let body = match body {
             Some(body) => {
-                let (body, property) = body.imported(self, &mut requests, &tool, report)?;
+                let (body, property) = body.import_body(self, &mut requests, &tool, report)?;
                 properties.push(property);
                 Some(body)
             }
             None => None,
         };
-        let root = arguments(properties);
-        let input = self.inputs.borrow_mut().schema(root, &requests);
+        let root = arguments_schema(properties);
+        let input = self.inputs.borrow_mut().assemble_input(root, &requests);
         let input = input.map_err(|reason| Problem::new(&found.place, reason))?;
         drop(requests);
-        let base = self.base(found, &tool, report)?;
-        let scope = (self.documents, &self.granted);
-        let authorization = security::read(scope, found, &tool, &base.url, &mut self.remarks.borrow_mut());
+        let base = self.base_url(found, &tool, report)?;
+        let scope = (self.documents, &self.credentials);
+        let authorization =
+            security::read_authorization(scope, found, &tool, &base.url, &mut self.remarks.borrow_mut());
         security::note_replaced(&parameters, &authorization, &found.place, &tool, report);
-        let mut metadata = self.metadata(found);
-        hint::of_override(&mut metadata, &parameters, found, &tool, report);
+        let mut metadata = self.method_hints(found);
+        hint::withdraw_method_hints(&mut metadata, &parameters, found, &tool, report);
         let server = self.settings.base_url.is_none().then_some(base.url.as_str());
-        hint::of_request(&mut metadata, &method, found.path, server);
-        let mut definition = self.described(found, name, input.schema, &metadata)?.with_metadata(metadata);
-        hint::of_hidden(&definition, input.hides, found, report);
-        let shape = self.output(found, &tool, report)?;
+        hint::add_request_hints(&mut metadata, &method, found.path, server);
+        let mut definition =
+            self.definition_with_texts(found, name, input.schema, &metadata)?.with_metadata(metadata);
+        hint::warn_of_hidden(&definition, input.hides, found, report);
+        let shape = self.response_schema(found, &tool, report)?;
         // The document declares no schema of the members that a view leaves.
         let view = self.settings.calls.view(found.id(), &tool).cloned();
         if let (Some(shape), None) = (&shape, &view) {
             definition = definition.with_output_schema(shape.clone());
         }
         let access = Access { is_guarded: base.is_guarded, authorization };
-        let plan = Plan { method, base: base.url, path, parameters, body };
-        Ok(Read { definition, path: found.path.into(), plan, access, shape, view })
+        let plan = RequestPlan { method, base: base.url, path, parameters, body };
+        Ok(ImportedOperation { definition, path: found.path.into(), plan, access, shape, view })
     }
 
     /// Adds the properties of a form, which each operation has for itself, to the size of its definition.
-    pub(super) fn charge(&self, fields: &Fields, place: &Place) -> Result<(), Problem> {
-        self.inputs.borrow_mut().charge(fields.bytes()).map_err(|reason| Problem::new(place, reason))
+    pub(super) fn charge_fields(&self, fields: &Fields, place: &Place) -> Result<(), Problem> {
+        self.inputs.borrow_mut().charge_bytes(fields.bytes()).map_err(|reason| Problem::new(place, reason))
     }
 
     /// Adds an operation that was read to the sum of all definitions.
-    pub(super) fn commit(&self) {
-        self.inputs.borrow_mut().commit();
+    pub(super) fn commit_operation(&self) {
+        self.inputs.borrow_mut().commit_operation();
     }
 
     /// Returns the schema of the responses of the operation, which is made when it is first needed.
-    fn output(
+    fn response_schema(
         &self,
-        found: &Found<'d>,
+        found: &FoundOperation<'d>,
         tool: &str,
         report: &mut Report,
     ) -> Result<Option<OutputSchema>, Problem> {
         let mut responses = self.responses.borrow_mut();
-        responses.begin(&Place::new(0, "/paths").at(found.path));
-        let Some(root) = response::read(self, found, &mut responses, tool, report)? else { return Ok(None) };
+        responses.begin_path_item(&Place::new(0, "/paths").at(found.path));
+        let Some(root) = response::response_schema(self, found, &mut responses, tool, report)? else {
+            return Ok(None);
+        };
         let text = root.to_string();
         let mut outputs = self.outputs.borrow_mut();
         let output = outputs.entry(text).or_insert_with_key(|text| {
@@ -313,45 +319,50 @@ impl<'d> Reading<'d> {
             Output { bytes: responses.response_bytes(referred.unwrap_or(&root)), text }
         });
         let Output { text, bytes } = output.clone();
-        let charged = self.inputs.borrow_mut().charge(text.len() + bytes);
+        let charged = self.inputs.borrow_mut().charge_bytes(text.len() + bytes);
         charged.map_err(|reason| Problem::new(&found.place, reason))?;
         let shapes = Arc::clone(&self.shapes);
-        Ok(Some(OutputSchema::deferred(move || shapes.assembled(&text))))
+        Ok(Some(OutputSchema::deferred(move || shapes.assemble_schema(&text))))
     }
 
     /// Returns the definition with the title and the description of the operation, which other paths may share.
-    fn described(
+    fn definition_with_texts(
         &self,
-        found: &Found<'d>,
+        found: &FoundOperation<'d>,
         name: ToolName,
         input: InputSchema,
         metadata: &Metadata,
     ) -> Result<ToolDefinition, Problem> {
-        let title = text(found.value, "summary").or_else(|| found.id()).unwrap_or_default();
-        let description = description(found);
+        let title = text_member(found.value, "summary").or_else(|| found.id()).unwrap_or_default();
+        let description = description_text(found);
         let texts = metadata.custom.values().filter_map(Value::as_str).map(str::len);
         let texts = texts.chain(metadata.tags.iter().map(|it| it.len())).sum::<usize>();
-        let charged = self.inputs.borrow_mut().charge(title.len() + description.len() + texts);
+        let charged = self.inputs.borrow_mut().charge_bytes(title.len() + description.len() + texts);
         charged.map_err(|reason| Problem::new(&found.place, reason))?;
         let definition = ToolDefinition::new(name, description, input);
         Ok(if title.is_empty() { definition } else { definition.with_title(title.to_owned()) })
     }
 
-    fn base(&self, found: &Found<'d>, tool: &str, report: &mut Report) -> Result<server::Base, Problem> {
+    fn base_url(
+        &self,
+        found: &FoundOperation<'d>,
+        tool: &str,
+        report: &mut Report,
+    ) -> Result<server::ServerBase, Problem> {
         let lists = [
             (found.place.at("servers"), found.value.get("servers")),
             (found.item_place.at("servers"), found.item.get("servers")),
-            (Place::new(0, "/servers"), self.documents.root().get("servers")),
+            (Place::new(0, "/servers"), self.documents.root_value().get("servers")),
         ];
         let parents = (self.fetched.as_ref(), self.absolute_server.as_ref());
-        server::base(self.settings, parents, lists, (tool, report))
+        server::server_base(self.settings, parents, lists, (tool, report))
     }
 
     /// Hints by the method ([RFC 9110, section 9.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2)).
-    fn metadata(&self, found: &Found<'d>) -> Metadata {
+    fn method_hints(&self, found: &FoundOperation<'d>) -> Metadata {
         let is_safe = matches!(&*found.method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY");
         let is_idempotent = is_safe || matches!(&*found.method, "PUT" | "DELETE");
-        let described = found.described();
+        let described = found.operation_info();
         let mut custom = Map::new();
         if described.deprecated {
             custom.insert("deprecated".to_owned(), Value::Bool(true));
@@ -372,17 +383,17 @@ impl<'d> Reading<'d> {
     }
 }
 
-fn description(found: &Found<'_>) -> String {
-    let text = text(found.value, "description").or_else(|| text(found.value, "summary"));
+fn description_text(found: &FoundOperation<'_>) -> String {
+    let text = text_member(found.value, "description").or_else(|| text_member(found.value, "summary"));
     let text = text.map_or_else(|| format!("{} {}", found.method, found.path), str::to_owned);
-    match found.described().deprecated {
+    match found.operation_info().deprecated {
         true => format!("Deprecated. {text}"),
         false => text,
     }
 }
 
 /// The schema of an object with `properties`.
-fn arguments(properties: Vec<Property>) -> Value {
+fn arguments_schema(properties: Vec<Property>) -> Value {
     let required: Vec<_> = properties.iter().filter(|it| it.required).map(|it| it.name.clone()).collect();
     let properties: Map<_, _> = properties.into_iter().map(|it| (it.name, it.schema)).collect();
     let mut root = json!({ "type": "object", "properties": properties });

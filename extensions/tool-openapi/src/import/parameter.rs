@@ -6,26 +6,26 @@ use serde_json::{Value, json};
 
 use super::{
     Problem, Report, body, encoding,
-    operation::{Found, Property, Reading},
+    operation::{FoundOperation, Property, Reading},
     schema::Components,
-    text,
+    text_member,
 };
 use crate::{
-    document::{MOST_PARAMETERS, Place, kind},
-    request::{Fields, In, Parameter, PathTemplate, Style},
+    document::{MAX_PARAMETERS, Place, kind_name},
+    request::{Fields, ParameterLocation, PathTemplate, RequestParameter, Style},
 };
 
 /// A parameter in its document.
-pub(super) struct Declared<'d> {
+pub(super) struct DeclaredParameter<'d> {
     name: &'d str,
-    location: In,
+    location: ParameterLocation,
     place: Place,
     value: &'d Value,
 }
 
 /// The form in which the value of a parameter is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Content<'d> {
+enum ParameterContent<'d> {
     /// By its style.
     Schema,
     Json,
@@ -54,30 +54,30 @@ const NOT_PARAMETERS: [&str; 13] = [
 
 /// Returns the parameters of an operation and of its path, of which those of the operation take precedence. An optional one that
 /// cannot be carried is left out, with a warning.
-pub(super) fn all<'d>(
+pub(super) fn declared_parameters<'d>(
     reading: &Reading<'d>,
-    found: &Found<'d>,
+    found: &FoundOperation<'d>,
     tool: &str,
     report: &mut Report,
-) -> Result<Vec<Declared<'d>>, Problem> {
-    let mut all: Vec<Declared<'d>> = Vec::new();
+) -> Result<Vec<DeclaredParameter<'d>>, Problem> {
+    let mut all: Vec<DeclaredParameter<'d>> = Vec::new();
     let mut known: HashMap<(&str, &str), usize> = HashMap::new();
     let lists = [(&found.item_place, found.item), (&found.place, found.value)];
     for (place, owner) in lists {
         let place = place.at("parameters");
         let Some(list) = owner.get("parameters").filter(|it| !it.is_null()) else { continue };
         let Some(list) = list.as_array() else {
-            let message = format!("`parameters` is {}, and not a list; it is ignored", kind(list));
+            let message = format!("`parameters` is {}, and not a list; it is ignored", kind_name(list));
             report.warn("parameter_left_out", tool, &place, message);
             continue;
         };
-        if list.len() > MOST_PARAMETERS {
-            return Err(Problem::new(&place, format!("there are more than {MOST_PARAMETERS} parameters")));
+        if list.len() > MAX_PARAMETERS {
+            return Err(Problem::new(&place, format!("there are more than {MAX_PARAMETERS} parameters")));
         }
         let shared = all.len();
         for (at, value) in list.iter().enumerate().filter(|(_, it)| !it.is_null()) {
             let place = place.at(&at.to_string());
-            let declared = match declared(reading, place, value, tool, report) {
+            let declared = match read_parameter(reading, place, value, tool, report) {
                 Ok(Some(declared)) => declared,
                 Ok(None) => continue,
                 Err(problem) => {
@@ -129,23 +129,23 @@ fn leave_out(problem: Problem, value: &Value, tool: &str, report: &mut Report) -
 }
 
 /// Reads a parameter; `None` for a header that the client sets.
-fn declared<'d>(
+fn read_parameter<'d>(
     reading: &Reading<'d>,
     place: Place,
     value: &'d Value,
     tool: &str,
     report: &mut Report,
-) -> Result<Option<Declared<'d>>, Problem> {
-    let resolved = reading.documents.resolved(place.clone(), value);
+) -> Result<Option<DeclaredParameter<'d>>, Problem> {
+    let resolved = reading.documents.follow_references(place.clone(), value);
     let (target, value) = resolved.map_err(|it| Problem::new(&place, it.to_string()))?;
     let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
     let written = value.get("in").and_then(Value::as_str);
     let location = match written.map(|it| it.trim().to_ascii_lowercase()).as_deref() {
-        Some("path") => In::Path,
-        Some("query") => In::Query,
-        Some("header") => In::Header,
-        Some("cookie") => In::Cookie,
-        Some("querystring") => In::QueryString,
+        Some("path") => ParameterLocation::Path,
+        Some("query") => ParameterLocation::Query,
+        Some("header") => ParameterLocation::Header,
+        Some("cookie") => ParameterLocation::Cookie,
+        Some("querystring") => ParameterLocation::QueryString,
         _ => {
             let other = written.unwrap_or("none");
             let reason = format!("the location `{other}` of the parameter `{name}` is unknown");
@@ -156,20 +156,20 @@ fn declared<'d>(
         return Err(Problem::new(&place, "a parameter has no name"));
     }
     let lower = name.to_ascii_lowercase();
-    if location == In::Header && NOT_PARAMETERS.contains(&&*lower) {
+    if location == ParameterLocation::Header && NOT_PARAMETERS.contains(&&*lower) {
         let message = format!("the header `{name}` is set by the client, and is no argument");
         report.note("ignored_header", tool, &place, message);
         return Ok(None);
     }
-    Ok(Some(Declared { name, location, place: target, value }))
+    Ok(Some(DeclaredParameter { name, location, place: target, value }))
 }
 
 /// Returns the properties of the parameters. Names that clash, also with the body, get their location as a suffix.
-fn properties(declared: &[Declared<'_>], has_body: bool) -> Vec<String> {
+fn property_names(declared: &[DeclaredParameter<'_>], has_body: bool) -> Vec<String> {
     let mut uses: HashMap<&str, usize> = HashMap::new();
     declared.iter().for_each(|it| *uses.entry(it.name).or_default() += 1);
-    let name = |one: &Declared<'_>| {
-        let is_body = has_body && one.name == super::body::PROPERTY;
+    let name = |one: &DeclaredParameter<'_>| {
+        let is_body = has_body && one.name == super::body::BODY_PROPERTY;
         let mut name = match is_body || uses.get(one.name).is_some_and(|it| *it > 1) {
             true => format!("{}__{}", one.name, one.location.name()),
             false => one.name.to_owned(),
@@ -184,33 +184,33 @@ fn properties(declared: &[Declared<'_>], has_body: bool) -> Vec<String> {
 }
 
 /// Returns the names of the parameters in the path.
-pub(super) fn path_names<'d>(declared: &[Declared<'d>]) -> Vec<&'d str> {
-    declared.iter().filter(|it| it.location == In::Path).map(|it| it.name).collect()
+pub(super) fn path_names<'d>(declared: &[DeclaredParameter<'d>]) -> Vec<&'d str> {
+    declared.iter().filter(|it| it.location == ParameterLocation::Path).map(|it| it.name).collect()
 }
 
 /// Gives each parameter its property.
-pub(super) fn named<'d>(
+pub(super) fn named_parameters<'d>(
     reading: &Reading<'d>,
-    declared: Vec<Declared<'d>>,
+    declared: Vec<DeclaredParameter<'d>>,
     path: &PathTemplate,
     has_body: bool,
     components: &mut Components<'d>,
     tool: &str,
     report: &mut Report,
-) -> Result<(Vec<Parameter>, Vec<Property>), Problem> {
-    let names = properties(&declared, has_body);
+) -> Result<(Vec<RequestParameter>, Vec<Property>), Problem> {
+    let names = property_names(&declared, has_body);
     let mut parameters = Vec::with_capacity(declared.len());
     let mut properties = Vec::with_capacity(declared.len());
     for (name, one) in names.into_iter().zip(declared) {
-        if one.location == In::Path && !path.names().any(|it| it == one.name) {
+        if one.location == ParameterLocation::Path && !path.parameter_names().any(|it| it == one.name) {
             let message = format!("the path has no `{{{}}}`, and the parameter is ignored", one.name);
             report.warn("parameter_left_out", tool, &one.place, message);
             continue;
         }
-        match one.planned(reading, &name, tool, report) {
+        match one.request_parameter(reading, &name, tool, report) {
             Ok((parameter, schema)) => {
                 let schema = one.property_schema(schema, components, tool, report)?;
-                let required = one.location == In::Path || is_required(one.value);
+                let required = one.location == ParameterLocation::Path || is_required(one.value);
                 parameters.push(parameter);
                 properties.push(Property { name, schema, required });
             }
@@ -221,35 +221,35 @@ pub(super) fn named<'d>(
 }
 
 /// Adds the parameters that only the path has: texts.
-pub(super) fn undeclared(
-    found: &Found<'_>,
+pub(super) fn add_undeclared(
+    found: &FoundOperation<'_>,
     path: &PathTemplate,
-    (parameters, properties): (&mut Vec<Parameter>, &mut Vec<Property>),
+    (parameters, properties): (&mut Vec<RequestParameter>, &mut Vec<Property>),
     tool: &str,
     report: &mut Report,
 ) {
     for name in path.query_names() {
-        if !parameters.iter().any(|it| it.location == In::Query && *it.name == *name) {
+        if !parameters.iter().any(|it| it.location == ParameterLocation::Query && *it.name == *name) {
             let message = format!(
                 "the path has the parameter `{name}` in its query, which is not declared, and is ignored"
             );
             report.warn("parameter_left_out", tool, &found.item_place, message);
         }
     }
-    for name in path.names() {
-        if parameters.iter().any(|it| it.location == In::Path && *it.name == *name) {
+    for name in path.parameter_names() {
+        if parameters.iter().any(|it| it.location == ParameterLocation::Path && *it.name == *name) {
             continue;
         }
         let message = format!("the parameter `{name}` of the path is not declared, and is taken for a text");
         report.warn("undeclared_parameter", tool, &found.item_place, message);
         let mut property = name.to_owned();
-        while properties.iter().any(|it| it.name == property) || property == super::body::PROPERTY {
+        while properties.iter().any(|it| it.name == property) || property == super::body::BODY_PROPERTY {
             property.push_str("__path");
         }
-        parameters.push(Parameter {
+        parameters.push(RequestParameter {
             property: property.clone().into(),
             name: name.into(),
-            location: In::Path,
+            location: ParameterLocation::Path,
             style: Style::Simple,
             explode: false,
             allow_reserved: false,
@@ -261,29 +261,31 @@ pub(super) fn undeclared(
     }
 }
 
-impl<'d> Declared<'d> {
+impl<'d> DeclaredParameter<'d> {
     /// The parameter of requests, and the place of its schema.
-    fn planned(
+    fn request_parameter(
         &self,
         reading: &Reading<'d>,
         name: &str,
         tool: &str,
         report: &mut Report,
-    ) -> Result<(Parameter, (Place, Option<&'d Value>)), Problem> {
-        let (place, schema, content) = self.schema()?;
+    ) -> Result<(RequestParameter, (Place, Option<&'d Value>)), Problem> {
+        let (place, schema, content) = self.value_schema()?;
         let fields = match content {
-            Content::Form(value) => Some(Fields(encoding::read(reading, &self.place, value, tool, report))),
-            Content::Schema | Content::Json | Content::Text => None,
+            ParameterContent::Form(value) => {
+                Some(Fields(encoding::read_encoding(reading, &self.place, value, tool, report)))
+            }
+            ParameterContent::Schema | ParameterContent::Json | ParameterContent::Text => None,
         };
-        fields.iter().try_for_each(|it| reading.charge(it, &self.place))?;
-        let parameter = Parameter {
+        fields.iter().try_for_each(|it| reading.charge_fields(it, &self.place))?;
+        let parameter = RequestParameter {
             property: name.into(),
             name: self.name.into(),
             location: self.location,
-            style: self.style()?,
-            explode: self.explode(),
+            style: self.declared_style()?,
+            explode: self.is_exploded(),
             allow_reserved: self.value.get("allowReserved") == Some(&Value::Bool(true)),
-            is_json: content == Content::Json,
+            is_json: content == ParameterContent::Json,
             fields,
         };
         Ok((parameter, (place, schema)))
@@ -297,25 +299,25 @@ impl<'d> Declared<'d> {
         report: &mut Report,
     ) -> Result<Value, Problem> {
         let mut schema = match schema {
-            Some(schema) => components.translate(tool, &place, schema, report)?,
+            Some(schema) => components.translate_root(tool, &place, schema, report)?,
             None => json!({}),
         };
-        describe(&mut schema, text(self.value, "description"));
+        add_description(&mut schema, text_member(self.value, "description"));
         Ok(schema)
     }
 
     /// The schema of the parameter, and how its value is written.
-    fn schema(&self) -> Result<(Place, Option<&'d Value>, Content<'d>), Problem> {
+    fn value_schema(&self) -> Result<(Place, Option<&'d Value>, ParameterContent<'d>), Problem> {
         if let Some(schema) = self.value.get("schema").filter(|it| !it.is_null()) {
-            return Ok((self.place.at("schema"), Some(schema), Content::Schema));
+            return Ok((self.place.at("schema"), Some(schema), ParameterContent::Schema));
         }
         let place = self.place.at("content");
         let content = self.value.get("content").and_then(Value::as_object);
         let Some(content) = content.filter(|it| !it.is_empty()) else {
-            return Ok((place, None, Content::Schema));
+            return Ok((place, None, ParameterContent::Schema));
         };
         let Some((media_type, value, how)) = content.iter().find_map(|(it, value)| {
-            let how = self.content(it, value)?;
+            let how = self.content_kind(it, value)?;
             Some((it, value, how))
         }) else {
             let all: Vec<_> = content.keys().map(|it| format!("`{it}`")).collect();
@@ -327,21 +329,21 @@ impl<'d> Declared<'d> {
     }
 
     /// The form of a value of `media_type`; `None` if there is none.
-    fn content(&self, media_type: &str, value: &'d Value) -> Option<Content<'d>> {
-        match body::essence(media_type) {
+    fn content_kind(&self, media_type: &str, value: &'d Value) -> Option<ParameterContent<'d>> {
+        match body::media_essence(media_type) {
             it if it == "application/x-www-form-urlencoded" => {
-                (self.location == In::QueryString).then_some(Content::Form(value))
+                (self.location == ParameterLocation::QueryString).then_some(ParameterContent::Form(value))
             }
-            it if it == "*/*" => Some(Content::Schema),
-            it if body::is_json(&it) => Some(Content::Json),
-            it => body::is_text(&it).then_some(Content::Text),
+            it if it == "*/*" => Some(ParameterContent::Schema),
+            it if body::is_json(&it) => Some(ParameterContent::Json),
+            it => body::is_text(&it).then_some(ParameterContent::Text),
         }
     }
 
-    fn style(&self) -> Result<Style, Problem> {
+    fn declared_style(&self) -> Result<Style, Problem> {
         let default = match self.location {
-            In::Path | In::Header => "simple",
-            In::Query | In::Cookie | In::QueryString => "form",
+            ParameterLocation::Path | ParameterLocation::Header => "simple",
+            ParameterLocation::Query | ParameterLocation::Cookie | ParameterLocation::QueryString => "form",
         };
         let style = self.value.get("style").and_then(Value::as_str).unwrap_or(default);
         Style::read(style, self.location).ok_or_else(|| {
@@ -353,18 +355,20 @@ impl<'d> Declared<'d> {
         })
     }
 
-    fn explode(&self) -> bool {
+    fn is_exploded(&self) -> bool {
         let style = self.value.get("style").and_then(Value::as_str);
         let is_form = match self.location {
-            In::Query | In::Cookie | In::QueryString => style.is_none_or(|it| it == "form" || it == "cookie"),
-            In::Path | In::Header => false,
+            ParameterLocation::Query | ParameterLocation::Cookie | ParameterLocation::QueryString => {
+                style.is_none_or(|it| it == "form" || it == "cookie")
+            }
+            ParameterLocation::Path | ParameterLocation::Header => false,
         };
         self.value.get("explode").and_then(Value::as_bool).unwrap_or(is_form)
     }
 }
 
 /// Adds the description of a parameter to its schema.
-pub(super) fn describe(schema: &mut Value, description: Option<&str>) {
+pub(super) fn add_description(schema: &mut Value, description: Option<&str>) {
     if let (Value::Object(schema), Some(description)) = (schema, description) {
         schema.insert("description".to_owned(), Value::from(description));
     }

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use super::{
     Problem, Report,
     body::is_json,
-    operation::{Found, Reading},
+    operation::{FoundOperation, Reading},
     schema::Components,
 };
 
 /// Returns the schema of the JSON of successful responses; `None` if there is none.
-pub(super) fn read<'d>(
+pub(super) fn response_schema<'d>(
     reading: &Reading<'d>,
-    found: &Found<'d>,
+    found: &FoundOperation<'d>,
     components: &mut Components<'d>,
     tool: &str,
     report: &mut Report,
@@ -28,7 +28,7 @@ pub(super) fn read<'d>(
     for (status, response) in successes {
         let place = place.at(status);
         // A response is shown only: a mistake in it costs its schema, not the tool.
-        let (place, response) = match reading.documents.resolved(place.clone(), response) {
+        let (place, response) = match reading.documents.follow_references(place.clone(), response) {
             Ok(resolved) => resolved,
             Err(reason) => {
                 report.warn("output_schema", tool, &place, format!("there is no output schema: {reason}"));
@@ -40,12 +40,12 @@ pub(super) fn read<'d>(
         let Some((media_type, value)) = json else { continue };
         // Version 3.2: a media type may be a reference. One that leads nowhere has no schema either.
         let place = place.at("content").at(media_type);
-        let resolved = reading.documents.resolved(place, value).ok();
+        let resolved = reading.documents.follow_references(place, value).ok();
         let Some((place, Some(schema))) = resolved.map(|(place, it)| (place, it.get("schema"))) else {
             continue;
         };
         let place = place.at("schema");
-        match components.translate(tool, &place, schema, report) {
+        match components.translate_root(tool, &place, schema, report) {
             Ok(schema) if schemas.contains(&schema) => {}
             Ok(schema) => schemas.push(schema),
             Err(problem) => {

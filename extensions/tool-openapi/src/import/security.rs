@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use reqwest::{Url, header::HeaderName};
 use serde_json::Value;
 
-use super::{Report, operation::Found, text};
+use super::{Report, operation::FoundOperation, text_member};
 use crate::{
-    auth::{Alternative, Authorization, Carrier, Granted, Remark, Required, Scheme, SchemeKind, Schemes},
+    auth::{
+        Alternative, Authorization, Carrier, Remark, Required, ResolvedCredentials, Scheme, SchemeKind,
+        Schemes,
+    },
     document::{Documents, Place},
-    request::{In, Parameter},
+    request::{ParameterLocation, RequestParameter},
 };
 
 /// Headers that only the client sets.
@@ -17,22 +20,23 @@ const NOT_ALLOWED: [&str; 8] =
     ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "content-type", "cookie"];
 
 /// Returns the security schemes of a document, whose URLs are relative to `base`.
-pub(super) fn schemes(documents: &Documents, base: Option<&Url>) -> Schemes {
+pub(super) fn security_schemes(documents: &Documents, base: Option<&Url>) -> Schemes {
     let place = Place::new(0, "/components/securitySchemes");
     let all = documents.get(&place).and_then(Value::as_object);
     let read = |(name, value): (&String, &Value)| {
-        let resolved = documents.resolved(place.at(name), value).map_err(|reason| reason.to_string());
-        (name.clone(), resolved.and_then(|(_, value)| scheme(value, base)))
+        let resolved =
+            documents.follow_references(place.at(name), value).map_err(|reason| reason.to_string());
+        (name.clone(), resolved.and_then(|(_, value)| read_scheme(value, base)))
     };
     all.into_iter().flatten().map(read).collect()
 }
 
 /// Reads a scheme. The error is the reason why no request can carry it.
-fn scheme(value: &Value, base: Option<&Url>) -> Result<Scheme, String> {
+fn read_scheme(value: &Value, base: Option<&Url>) -> Result<Scheme, String> {
     let bearer = || Carrier::Http("Bearer".into());
-    let (kind, carrier) = match text(value, "type").unwrap_or_default() {
+    let (kind, carrier) = match text_member(value, "type").unwrap_or_default() {
         "apiKey" => (SchemeKind::ApiKey, api_key(value)?),
-        "http" => match text(value, "scheme").unwrap_or_default() {
+        "http" => match text_member(value, "scheme").unwrap_or_default() {
             it if it.eq_ignore_ascii_case("basic") => (SchemeKind::Basic, Carrier::Basic),
             it if it.eq_ignore_ascii_case("bearer") => (SchemeKind::Http, bearer()),
             it if is_token(it) => (SchemeKind::Http, Carrier::Http(it.into())),
@@ -76,12 +80,12 @@ fn is_token(text: &str) -> bool {
 pub(super) struct Remarks(BTreeMap<(&'static str, String), (String, Place, usize)>);
 
 impl Remarks {
-    fn add(&mut self, remark: Remark, tool: &str, place: &Place) {
+    fn add_remark(&mut self, remark: Remark, tool: &str, place: &Place) {
         let first = || (tool.to_owned(), place.clone(), 0);
         self.0.entry((remark.code, remark.clause)).or_insert_with(first).2 += 1;
     }
 
-    pub(super) fn report(self, report: &mut Report) {
+    pub(super) fn report_remarks(self, report: &mut Report) {
         for ((code, clause), (tool, place, count)) in self.0 {
             let operation = match count {
                 1 => format!("the operation `{tool}`"),
@@ -98,31 +102,31 @@ impl Remarks {
 }
 
 /// Returns the credentials of an operation at `base`.
-pub(super) fn read(
-    (documents, granted): (&Documents, &Granted),
-    found: &Found<'_>,
+pub(super) fn read_authorization(
+    (documents, credentials): (&Documents, &ResolvedCredentials),
+    found: &FoundOperation<'_>,
     tool: &str,
     base: &Url,
     remarks: &mut Remarks,
 ) -> Authorization {
     let own = found.value.get("security").map(|it| (found.place.at("security"), it));
-    let shared = || documents.root().get("security").map(|it| (Place::new(0, "/security"), it));
+    let shared = || documents.root_value().get("security").map(|it| (Place::new(0, "/security"), it));
     let Some((place, security)) = own.or_else(shared) else {
-        return granted.authorization(&[], base).0;
+        return credentials.authorize_operation(&[], base).0;
     };
-    let Some(alternatives) = security.as_array().and_then(|list| list.iter().map(alternative).collect())
+    let Some(alternatives) = security.as_array().and_then(|list| list.iter().map(read_alternative).collect())
     else {
         let clause = "has a `security` that is not a list of objects".to_owned();
-        remarks.add(Remark { code: "malformed_security", clause }, tool, &place);
-        return granted.authorization(&[], base).0;
+        remarks.add_remark(Remark { code: "malformed_security", clause }, tool, &place);
+        return credentials.authorize_operation(&[], base).0;
     };
     let alternatives: Vec<Alternative> = alternatives;
-    let (authorization, all) = granted.authorization(&alternatives, base);
-    all.into_iter().for_each(|remark| remarks.add(remark, tool, &place));
+    let (authorization, all) = credentials.authorize_operation(&alternatives, base);
+    all.into_iter().for_each(|remark| remarks.add_remark(remark, tool, &place));
     authorization
 }
 
-fn alternative(value: &Value) -> Option<Alternative> {
+fn read_alternative(value: &Value) -> Option<Alternative> {
     let required = |(scheme, scopes): (&String, &Value)| {
         let scopes: Vec<_> = scopes.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         Required { scheme: scheme.clone(), scopes: scopes.join(" ") }
@@ -132,7 +136,7 @@ fn alternative(value: &Value) -> Option<Alternative> {
 
 /// Notes parameters whose place in the request a credential takes.
 pub(super) fn note_replaced(
-    parameters: &[Parameter],
+    parameters: &[RequestParameter],
     authorization: &Authorization,
     place: &Place,
     tool: &str,
@@ -141,10 +145,13 @@ pub(super) fn note_replaced(
     for parameter in parameters {
         let is_taken = authorization.carriers().any(|carrier| match carrier {
             Carrier::Header(name) => {
-                parameter.location == In::Header && name.as_str().eq_ignore_ascii_case(&parameter.name)
+                parameter.location == ParameterLocation::Header
+                    && name.as_str().eq_ignore_ascii_case(&parameter.name)
             }
-            Carrier::Query(name) => parameter.location == In::Query && *name == parameter.name,
-            Carrier::Cookie(name) => parameter.location == In::Cookie && *name == parameter.name,
+            Carrier::Query(name) => parameter.location == ParameterLocation::Query && *name == parameter.name,
+            Carrier::Cookie(name) => {
+                parameter.location == ParameterLocation::Cookie && *name == parameter.name
+            }
             Carrier::Basic | Carrier::Http(_) => false,
         });
         if is_taken {

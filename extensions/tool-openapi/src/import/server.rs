@@ -6,7 +6,7 @@ use tool_http::{AddressPolicy, Origin, has_user};
 
 use super::{Problem, Report};
 use crate::{
-    document::{Fetched, Place, kind},
+    document::{Fetched, Place, kind_name},
     settings::Settings,
 };
 
@@ -14,7 +14,7 @@ use crate::{
 const MAX_URL_BYTES: usize = 4 << 10;
 
 /// A base URL.
-pub(super) struct Base {
+pub(super) struct ServerBase {
     pub(super) url: Url,
     /// A document that may be hostile chose it.
     pub(super) is_guarded: bool,
@@ -26,14 +26,14 @@ pub(super) struct Base {
 /// # Errors
 ///
 /// If no server is usable, the first one is not allowed, or there is none.
-pub(super) fn base(
+pub(super) fn server_base(
     settings: &Settings,
     (fetched, absolute): (Option<&Fetched>, Option<&Url>),
     lists: [(Place, Option<&Value>); 3],
     (tool, report): (&str, &mut Report),
-) -> Result<Base, Problem> {
+) -> Result<ServerBase, Problem> {
     if let Some(url) = &settings.base_url {
-        return Ok(Base { url: url.clone(), is_guarded: false });
+        return Ok(ServerBase { url: url.clone(), is_guarded: false });
     }
     let parent = fetched.map(|it| &it.url).or(absolute);
     let [.., (document, _)] = &lists;
@@ -44,7 +44,7 @@ pub(super) fn base(
         // Those of the document are reported once, and not for each operation.
         if place != document {
             warn_unreadable(&place, list, tool, report);
-            choice.report(tool, report);
+            choice.report_remarks(tool, report);
         }
         server = choice.server;
         if server.is_some() {
@@ -68,14 +68,14 @@ pub(super) fn base(
     }
     let origin = Origin::of(&url);
     let is_allowed = fetched.is_none_or(|it| it.private.is_some() && it.private == origin);
-    let is_guarded = !is_allowed && !settings.reach.allow_private_servers;
+    let is_guarded = !is_allowed && !settings.access.allow_private_servers;
     if is_guarded {
         AddressPolicy::public().check(&url).map_err(|error| {
             let reason = "; allow it for this document with `allow_private_servers`, or set `base_url`";
             Problem::new(&place, format!("the server is refused, since {error}{reason}"))
         })?;
     }
-    Ok(Base { url, is_guarded })
+    Ok(ServerBase { url, is_guarded })
 }
 
 /// The server that is chosen from a list.
@@ -91,7 +91,7 @@ struct ServerChoice {
 impl ServerChoice {
     fn of(settings: &Settings, parent: Option<&Url>, place: &Place, list: Option<&Value>) -> Self {
         let (mut left_out, mut first) = (Vec::new(), None);
-        for (place, server) in entries(place, list) {
+        for (place, server) in server_entries(place, list) {
             let Some(template) = url_of(server) else { continue };
             match server_url(settings, parent, (&place, template), server.get("variables")) {
                 Ok((url, remark)) => {
@@ -113,7 +113,7 @@ impl ServerChoice {
         Self { server: first.map(Err), left_out: Vec::new(), remark: None }
     }
 
-    fn report(&self, tool: &str, report: &mut Report) {
+    fn report_remarks(&self, tool: &str, report: &mut Report) {
         for problem in &self.left_out {
             report.warn("server_left_out", tool, &problem.place, &*problem.reason);
         }
@@ -144,10 +144,10 @@ fn server_url(
     variables: Option<&Value>,
 ) -> Result<(Url, Option<String>), Unusable> {
     let problem = |reason: String| Problem::new(place, reason);
-    let template = bounded(template).map_err(problem)?;
-    let Filled { text, remark } = filled(settings, template, variables)
+    let template = bounded_url(template).map_err(problem)?;
+    let FilledTemplate { text, remark } = fill_template(settings, template, variables)
         .map_err(|(reason, is_setting)| Unusable { problem: problem(reason), is_setting })?;
-    let text = bounded(&text).map_err(problem)?.trim();
+    let text = bounded_url(&text).map_err(problem)?.trim();
     let url = match parent {
         Some(parent) => parent.join(text),
         // Of a server without a scheme, which a browser takes from the page.
@@ -175,11 +175,13 @@ fn server_url(
 }
 
 /// Returns the first absolute server of the document.
-pub(super) fn absolute(settings: &Settings, list: Option<&Value>) -> Option<Url> {
-    entries(&Place::new(0, ""), list).find_map(|(_, server)| {
-        let Filled { text, .. } =
-            filled(settings, bounded(url_of(server)?).ok()?, server.get("variables")).ok()?;
-        Url::parse(bounded(&text).ok()?.trim()).ok().filter(|it| Origin::of(it).is_some() && !has_user(it))
+pub(super) fn absolute_server(settings: &Settings, list: Option<&Value>) -> Option<Url> {
+    server_entries(&Place::new(0, ""), list).find_map(|(_, server)| {
+        let FilledTemplate { text, .. } =
+            fill_template(settings, bounded_url(url_of(server)?).ok()?, server.get("variables")).ok()?;
+        Url::parse(bounded_url(&text).ok()?.trim())
+            .ok()
+            .filter(|it| Origin::of(it).is_some() && !has_user(it))
     })
 }
 
@@ -192,32 +194,32 @@ pub(super) fn warn_document(
 ) {
     let place = Place::new(0, "/servers");
     warn_unreadable(&place, list, "", report);
-    ServerChoice::of(settings, fetched.or(absolute), &place, list).report("", report);
+    ServerChoice::of(settings, fetched.or(absolute), &place, list).report_remarks("", report);
 }
 
 /// Warns of what is no server in a list of them.
 fn warn_unreadable(place: &Place, list: Option<&Value>, tool: &str, report: &mut Report) {
     if let Some(other) = list.filter(|it| !it.is_array() && !it.is_null()) {
-        let message = format!("`servers` is {}, and not a list; it is ignored", kind(other));
+        let message = format!("`servers` is {}, and not a list; it is ignored", kind_name(other));
         report.warn("server_left_out", tool, place, message);
     }
-    for (place, server) in entries(place, list).filter(|(_, server)| url_of(server).is_none()) {
+    for (place, server) in server_entries(place, list).filter(|(_, server)| url_of(server).is_none()) {
         let message = match server.is_object() {
             true => "the server has no `url`, and is ignored".to_owned(),
-            false => format!("the server is {}, and not an object; it is ignored", kind(server)),
+            false => format!("the server is {}, and not an object; it is ignored", kind_name(server)),
         };
         report.warn("server_left_out", tool, &place, message);
     }
 }
 
 /// The entries of a list of servers.
-fn entries<'v>(place: &Place, list: Option<&'v Value>) -> impl Iterator<Item = (Place, &'v Value)> {
+fn server_entries<'v>(place: &Place, list: Option<&'v Value>) -> impl Iterator<Item = (Place, &'v Value)> {
     let list = list.and_then(Value::as_array);
     list.into_iter().flatten().enumerate().map(|(at, server)| (place.at(&at.to_string()), server))
 }
 
 /// Returns the URL of a server unless it is too long.
-fn bounded(text: &str) -> Result<&str, String> {
+fn bounded_url(text: &str) -> Result<&str, String> {
     match text.len() > MAX_URL_BYTES {
         true => Err(format!(
             "the URL of the server has {} bytes; at most {MAX_URL_BYTES} are carried",
@@ -238,17 +240,21 @@ fn is_relative(text: &str) -> bool {
 }
 
 /// The text of a template with the values of its variables.
-struct Filled {
+struct FilledTemplate {
     text: String,
     remark: Option<String>,
 }
 
 /// Replaces the variables of `template` by their values. The error is a reason, and `true` if it is about a value of the program.
-fn filled(settings: &Settings, template: &str, variables: Option<&Value>) -> Result<Filled, (String, bool)> {
+fn fill_template(
+    settings: &Settings,
+    template: &str,
+    variables: Option<&Value>,
+) -> Result<FilledTemplate, (String, bool)> {
     let (mut text, mut rest, mut remark) = (String::new(), template, None);
     while let Some((before, after)) = rest.split_once('{') {
         let Some((name, after)) = after.split_once('}') else { break };
-        let variable = member(variables, name);
+        let variable = variable_named(variables, name);
         let setting =
             settings.server_variables.get(name).or_else(|| settings.server_variables.get(name.trim()));
         let default = variable.and_then(|it| it.get("default")).and_then(scalar_text);
@@ -275,11 +281,11 @@ fn filled(settings: &Settings, template: &str, variables: Option<&Value>) -> Res
         rest = after;
     }
     text.push_str(rest);
-    Ok(Filled { text, remark })
+    Ok(FilledTemplate { text, remark })
 }
 
 /// Returns the member `name`, with or without blanks around it.
-fn member<'v>(variables: Option<&'v Value>, name: &str) -> Option<&'v Value> {
+fn variable_named<'v>(variables: Option<&'v Value>, name: &str) -> Option<&'v Value> {
     let variables = variables?.as_object()?;
     let is_same = |it: &(&'v String, &'v Value)| it.0.trim() == name.trim();
     variables.get(name).or_else(|| variables.iter().find(is_same).map(|(_, it)| it))

@@ -10,13 +10,13 @@ use crate::request::Field;
 const PREFIX: &str = "#/$defs/";
 
 /// The maximum number of references and branches between a body and the properties of its form.
-const DEEPEST: usize = 16;
+const MAX_FORM_DEPTH: usize = 16;
 
 /// The maximum number of components that are copied into one form.
-const MOST_COPIES: usize = 200;
+const MAX_COPIES: usize = 200;
 
 /// The schema of the content of a file.
-pub(super) fn schema(old: &Value, is_reference: bool) -> Value {
+pub(super) fn file_schema(old: &Value, is_reference: bool) -> Value {
     let what = match is_reference {
         true => "A reference to a file, such as its name; the program reads the file.",
         false => "The content of a file in base64.",
@@ -49,17 +49,17 @@ pub(super) fn is_binary(schema: &Value) -> bool {
 }
 
 /// Follows references of a translated schema.
-pub(super) fn resolved<'v>(schema: &'v Value, components: &'v Components<'_>) -> Cow<'v, Value> {
+pub(super) fn resolved_schema<'v>(schema: &'v Value, components: &'v Components<'_>) -> Cow<'v, Value> {
     let mut schema = Cow::Borrowed(schema);
-    for _ in 0..DEEPEST {
-        let Some(name) = reference(&schema) else { break };
+    for _ in 0..MAX_FORM_DEPTH {
+        let Some(name) = component_reference(&schema) else { break };
         let Some(found) = components.get(name) else { break };
         schema = found;
     }
     schema
 }
 
-fn reference(schema: &Value) -> Option<&str> {
+fn component_reference(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix(PREFIX)
 }
 
@@ -74,34 +74,34 @@ fn is_file_within(
     visited: &mut HashSet<String>,
     depth: usize,
 ) -> bool {
-    if depth > DEEPEST || !is_new(schema, visited) {
+    if depth > MAX_FORM_DEPTH || !is_new(schema, visited) {
         return false;
     }
-    let schema = resolved(schema, components);
+    let schema = resolved_schema(schema, components);
     let branches = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
     is_binary(&schema) || branches.flatten().any(|it| is_file_within(it, components, visited, depth + 1))
 }
 
 /// Returns `false` for a component that was visited before: the branches of a schema may lead back to it, many times.
 fn is_new(schema: &Value, visited: &mut HashSet<String>) -> bool {
-    reference(schema).is_none_or(|name| visited.insert(name.to_owned()))
+    component_reference(schema).is_none_or(|name| visited.insert(name.to_owned()))
 }
 
 /// Replaces the schemas of files among the properties of a form, and marks them in `fields`.
-pub(super) fn adapt(
+pub(super) fn adapt_files(
     schema: &mut Value,
     components: &Components<'_>,
     fields: &mut Vec<Field>,
     is_reference: bool,
 ) {
     let mut adapting = Adapting { components, fields, is_reference, copies: 0 };
-    adapting.schema(schema, 0);
+    adapting.adapt_schema(schema, 0);
 }
 
 /// Adds the properties of a form that `fields` does not have, so that the members of no other property take their names.
 pub(super) fn add_names(schema: &Value, components: &Components<'_>, fields: &mut Vec<Field>) {
     let mut visited = HashSet::new();
-    let mut waiting = vec![(resolved(schema, components), 0)];
+    let mut waiting = vec![(resolved_schema(schema, components), 0)];
     while let Some((schema, depth)) = waiting.pop() {
         for name in schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
             if !fields.iter().any(|it| *it.name == **name) {
@@ -109,8 +109,8 @@ pub(super) fn add_names(schema: &Value, components: &Components<'_>, fields: &mu
             }
         }
         let branches = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
-        for branch in branches.flatten().filter(|it| depth < DEEPEST && is_new(it, &mut visited)) {
-            waiting.push((Cow::Owned(resolved(branch, components).into_owned()), depth + 1));
+        for branch in branches.flatten().filter(|it| depth < MAX_FORM_DEPTH && is_new(it, &mut visited)) {
+            waiting.push((Cow::Owned(resolved_schema(branch, components).into_owned()), depth + 1));
         }
     }
 }
@@ -124,15 +124,15 @@ struct Adapting<'a, 'd> {
 
 impl Adapting<'_, '_> {
     /// Returns `true` if the schema has properties of files.
-    fn schema(&mut self, schema: &mut Value, depth: usize) -> bool {
-        if depth > DEEPEST || self.copies > MOST_COPIES {
+    fn adapt_schema(&mut self, schema: &mut Value, depth: usize) -> bool {
+        if depth > MAX_FORM_DEPTH || self.copies > MAX_COPIES {
             return false;
         }
-        if let Some(component) = reference(schema).and_then(|name| self.components.get(name)) {
+        if let Some(component) = component_reference(schema).and_then(|name| self.components.get(name)) {
             // A copy, since a component may also be used by bodies that are not forms.
             self.copies += 1;
             let mut component = component.into_owned();
-            let is_changed = self.schema(&mut component, depth + 1);
+            let is_changed = self.adapt_schema(&mut component, depth + 1);
             if is_changed && let (Value::Object(schema), Value::Object(component)) = (&mut *schema, component)
             {
                 schema.shift_remove("$ref");
@@ -147,38 +147,38 @@ impl Adapting<'_, '_> {
         for key in ["allOf", "anyOf", "oneOf"] {
             let branches = members.get_mut(key).and_then(Value::as_array_mut);
             for branch in branches.into_iter().flatten() {
-                is_changed |= self.schema(branch, depth + 1);
+                is_changed |= self.adapt_schema(branch, depth + 1);
             }
         }
         if let Some(Value::Object(properties)) = members.get_mut("properties") {
-            is_changed |= self.properties(properties);
+            is_changed |= self.adapt_properties(properties);
         }
         is_changed
     }
 
-    fn properties(&mut self, properties: &mut Map<String, Value>) -> bool {
+    fn adapt_properties(&mut self, properties: &mut Map<String, Value>) -> bool {
         let mut is_changed = false;
         for (name, property) in properties {
             let said = self.fields.iter().any(|it| *it.name == **name && it.is_file);
-            let old = resolved(property, self.components).into_owned();
+            let old = resolved_schema(property, self.components).into_owned();
             let list = old.get("items").cloned();
             let is_list = |items: &Value| said || is_file(items, self.components);
             let new = match list.filter(is_list) {
                 Some(items) => {
-                    let items = schema(&resolved(&items, self.components), self.is_reference);
+                    let items = file_schema(&resolved_schema(&items, self.components), self.is_reference);
                     json!({ "type": "array", "items": items })
                 }
-                None if said || is_file(&old, self.components) => schema(&old, self.is_reference),
+                None if said || is_file(&old, self.components) => file_schema(&old, self.is_reference),
                 None => continue,
             };
             *property = with_annotations(new, &old);
             is_changed = true;
-            self.mark(name);
+            self.mark_file(name);
         }
         is_changed
     }
 
-    fn mark(&mut self, name: &str) {
+    fn mark_file(&mut self, name: &str) {
         match self.fields.iter_mut().find(|it| *it.name == *name) {
             Some(field) => field.is_file = true,
             None => self.fields.push(Field { name: name.into(), is_file: true, ..Field::default() }),

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use tool_runtime::ToolError;
 
 use super::{
-    file::Files,
+    file::FileSource,
     form::{self, Fields},
     multipart,
 };
@@ -40,21 +40,21 @@ impl Body {
         &self,
         request: &mut Request,
         value: &RawValue,
-        files: Files<'_>,
+        files: FileSource<'_>,
     ) -> Result<(), ToolError> {
         let unfit = |problem: String| ToolError::bad_parameter(format!("the request body {problem}"));
         let mut media_type = self.media_type.to_string();
         let bytes = match &self.form {
             BodyForm::Json => value.get().as_bytes().to_vec(),
             BodyForm::Form(fields) => {
-                let pairs = fields.pairs(value).map_err(unfit)?;
+                let pairs = fields.form_pairs(value).map_err(unfit)?;
                 let mut form = String::new();
                 pairs.iter().for_each(|it| it.add_to(&mut form));
                 form.into_bytes()
             }
             BodyForm::Multipart(fields) => {
-                let parts = multipart::parts(fields, value, files).await?;
-                let (boundary, bytes) = multipart::joined(&parts);
+                let parts = multipart::form_parts(fields, value, files).await?;
+                let (boundary, bytes) = multipart::join_parts(&parts);
                 media_type = format!("{media_type}; boundary={boundary}");
                 bytes
             }
@@ -62,11 +62,11 @@ impl Body {
                 if media_type.starts_with("text/") && !media_type.contains("charset") {
                     media_type.push_str("; charset=utf-8");
                 }
-                form::text(value).map_err(unfit)?.into_bytes()
+                form::part_text(value).map_err(unfit)?.into_bytes()
             }
             BodyForm::Binary => {
-                let text = form::text(value).map_err(unfit)?;
-                let file = files.get(&text, "the request body").await?;
+                let text = form::part_text(value).map_err(unfit)?;
+                let file = files.get_file(&text, "the request body").await?;
                 if media_type.contains('*') {
                     media_type = file.media_type.unwrap_or_else(|| "application/octet-stream".to_owned());
                 }

@@ -11,12 +11,12 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(super) struct Expression<'t> {
     pub(super) name: &'t str,
-    pub(super) form: Form,
+    pub(super) form: SegmentForm,
 }
 
 /// The segments that the value of a parameter may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum SegmentForm {
     /// One segment, in which `/` is escaped.
     Segment,
     /// Any number of segments.
@@ -69,28 +69,28 @@ impl<'t> Expression<'t> {
         };
         let (name, form) = match text.find(['=', ':']).map(|at| text.split_at(at)) {
             Some((name, pattern)) => match pattern.strip_prefix('=') {
-                Some(pattern) => (name, Form::of_pattern(pattern.trim())),
+                Some(pattern) => (name, SegmentForm::of_pattern(pattern.trim())),
                 // An expression or a type; those of any text are of any number of segments.
                 None if matches!(pattern[1..].trim(), "path" | ".*" | ".+" | "*" | "**") => {
-                    (name, Form::Segments)
+                    (name, SegmentForm::Segments)
                 }
-                None => (name, Form::Segment),
+                None => (name, SegmentForm::Segment),
             },
             None => match text.strip_suffix("...").or_else(|| text.strip_suffix('*')) {
-                Some(name) => (name.trim_end_matches('*'), Form::Segments),
-                None => (text, Form::Segment),
+                Some(name) => (name.trim_end_matches('*'), SegmentForm::Segments),
+                None => (text, SegmentForm::Segment),
             },
         };
-        let form = if is_reserved && form == Form::Segment { Form::Segments } else { form };
+        let form = if is_reserved && form == SegmentForm::Segment { SegmentForm::Segments } else { form };
         match name.trim() {
             // Nothing but an operator.
-            "" => Self { name: text, form: Form::Segment },
+            "" => Self { name: text, form: SegmentForm::Segment },
             name => Self { name, form },
         }
     }
 }
 
-impl Form {
+impl SegmentForm {
     fn of_pattern(pattern: &str) -> Self {
         match pattern {
             "" | "*" => Self::Segment,
@@ -101,7 +101,7 @@ impl Form {
 
     /// Returns the encoded text of a value with its `/` as they are, if the parameter has several segments. The error is a clause after
     /// the name of the parameter.
-    pub(super) fn applied<'e>(&self, encoded: &'e str) -> Result<Cow<'e, str>, String> {
+    pub(super) fn unescape_segments<'e>(&self, encoded: &'e str) -> Result<Cow<'e, str>, String> {
         let pattern = match self {
             Self::Segment => return Ok(Cow::Borrowed(encoded)),
             Self::Segments => "**",
@@ -119,7 +119,7 @@ impl Form {
         }
         let patterns: Vec<&str> = pattern.split('/').collect();
         let is_folder = last.is_empty() && self == &Self::Segments;
-        match is_folder || fits(&segments, &patterns) {
+        match is_folder || fits_pattern(&segments, &patterns) {
             true => Ok(Cow::Owned(text)),
             false => {
                 Err(format!("does not have the form `{pattern}`, in which `*` is one segment of the path"))
@@ -129,7 +129,7 @@ impl Form {
 }
 
 /// Returns `true` if the segments are those of the pattern.
-fn fits(segments: &[&str], patterns: &[&str]) -> bool {
+fn fits_pattern(segments: &[&str], patterns: &[&str]) -> bool {
     let (mut at, mut pattern) = (0, 0);
     // The last `**`, and the segment after those that it took.
     let mut retry = None;
@@ -160,30 +160,30 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Expression, Form, fits};
+    use super::{Expression, SegmentForm, fits_pattern};
 
     #[test]
     fn the_name_is_found_within_an_expression() {
-        let pattern = |it: &str| Form::Pattern(it.into());
+        let pattern = |it: &str| SegmentForm::Pattern(it.into());
         for (text, name, form) in [
-            ("id", "id", Form::Segment),
-            (" id ", "id", Form::Segment),
-            ("+path", "path", Form::Segments),
-            ("path*", "path", Form::Segments),
-            ("*path", "path", Form::Segments),
-            ("**path", "path", Form::Segments),
-            ("path...", "path", Form::Segments),
-            ("path:.*", "path", Form::Segments),
-            ("path:path", "path", Form::Segments),
-            ("id:[0-9]+", "id", Form::Segment),
-            ("id : int", "id", Form::Segment),
-            ("id:a=b", "id", Form::Segment),
+            ("id", "id", SegmentForm::Segment),
+            (" id ", "id", SegmentForm::Segment),
+            ("+path", "path", SegmentForm::Segments),
+            ("path*", "path", SegmentForm::Segments),
+            ("*path", "path", SegmentForm::Segments),
+            ("**path", "path", SegmentForm::Segments),
+            ("path...", "path", SegmentForm::Segments),
+            ("path:.*", "path", SegmentForm::Segments),
+            ("path:path", "path", SegmentForm::Segments),
+            ("id:[0-9]+", "id", SegmentForm::Segment),
+            ("id : int", "id", SegmentForm::Segment),
+            ("id:a=b", "id", SegmentForm::Segment),
             ("name=projects/*/items/*", "name", pattern("projects/*/items/*")),
             ("name=a:b/*", "name", pattern("a:b/*")),
-            ("name=**", "name", Form::Segments),
-            ("name=*", "name", Form::Segment),
-            ("name=", "name", Form::Segment),
-            ("", "", Form::Segment),
+            ("name=**", "name", SegmentForm::Segments),
+            ("name=*", "name", SegmentForm::Segment),
+            ("name=", "name", SegmentForm::Segment),
+            ("", "", SegmentForm::Segment),
         ] {
             let read = Expression::read(text);
             assert_eq!((read.name, read.form), (name, form), "{text}");
@@ -192,7 +192,9 @@ mod tests {
 
     #[test]
     fn values_have_the_segments_of_their_form() {
-        let check = |form: &str, value: &str| Expression::read(form).form.applied(value).map(Cow::into_owned);
+        let check = |form: &str, value: &str| {
+            Expression::read(form).form.unescape_segments(value).map(Cow::into_owned)
+        };
         assert_eq!(check("p", "a%2Fb").unwrap(), "a%2Fb");
         assert_eq!(check("+p", "a%2Fb%2F").unwrap(), "a/b/");
         assert_eq!(check("+p", "a%252Fb").unwrap(), "a%252Fb");
@@ -216,8 +218,8 @@ mod tests {
         fn any_expression_is_read(text in "[ a:=*/+.{}\\[\\]]{0,12}", value in "[ab./%2F]{0,12}") {
             let read = Expression::read(&text);
             prop_assert!(text.contains(read.name));
-            if let Ok(path) = read.form.applied(&value) {
-                prop_assert!(read.form == Form::Segment || !path.split('/').any(|it| it == ".."));
+            if let Ok(path) = read.form.unescape_segments(&value) {
+                prop_assert!(read.form == SegmentForm::Segment || !path.split('/').any(|it| it == ".."));
             }
         }
 
@@ -237,7 +239,7 @@ mod tests {
             }
             let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
             let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-            prop_assert_eq!(fits(&segments, &patterns), slow(&segments, &patterns));
+            prop_assert_eq!(fits_pattern(&segments, &patterns), slow(&segments, &patterns));
         }
     }
 }

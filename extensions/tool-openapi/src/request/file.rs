@@ -125,17 +125,17 @@ impl fmt::Debug for SharedResolver {
 
 /// The source of files of one call.
 #[derive(Clone, Copy)]
-pub(crate) struct Files<'a> {
+pub(crate) struct FileSource<'a> {
     pub(crate) resolver: Option<&'a SharedResolver>,
     pub(crate) cx: &'a ToolContext,
 }
 
-impl Files<'_> {
+impl FileSource<'_> {
     /// Returns the file that `text` is or names; `place` is the place of the text.
-    pub(super) async fn get(self, text: &str, place: &str) -> Result<FileContent, ToolError> {
+    pub(super) async fn get_file(self, text: &str, place: &str) -> Result<FileContent, ToolError> {
         match self.resolver {
             Some(SharedResolver(resolver)) => resolver.resolve(text, self.cx).await,
-            None => decoded(text).ok_or_else(|| {
+            None => decode_file(text).ok_or_else(|| {
                 let message = format!(
                     "{place} is not valid base64; expected the content of the file in base64, such as `aGVsbG8=`"
                 );
@@ -146,7 +146,7 @@ impl Files<'_> {
 }
 
 /// Decodes base64 of either alphabet, with or without padding, or a `data:` URL.
-fn decoded(text: &str) -> Option<FileContent> {
+fn decode_file(text: &str) -> Option<FileContent> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let (text, media_type) = match text.strip_prefix("data:").and_then(|it| it.split_once(";base64,")) {
         Some((media_type, text)) => (text, Some(media_type.to_owned()).filter(|it| !it.is_empty())),

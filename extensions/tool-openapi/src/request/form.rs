@@ -3,8 +3,8 @@
 use serde_json::value::RawValue;
 
 use super::{
-    json::{Members, scalar},
-    style::{Pair, Style, Styled},
+    json::{Members, scalar_text},
+    style::{QueryPair, Style, StyledParameter},
 };
 
 /// The properties of a form of which the document says how they are written. Others are written by their values.
@@ -41,7 +41,7 @@ impl Fields {
     /// The pairs of `application/x-www-form-urlencoded`.
     ///
     /// Without a style, a list is one pair for each item, and an object is JSON.
-    pub(super) fn pairs(&self, value: &RawValue) -> Result<Vec<Pair>, String> {
+    pub(super) fn form_pairs(&self, value: &RawValue) -> Result<Vec<QueryPair>, String> {
         let unreadable = |error: serde_json::Error| format!("cannot be read: {error}");
         if !value.get().starts_with('{') {
             return Err("is not an object, which a form is".to_owned());
@@ -54,10 +54,10 @@ impl Fields {
                 field.and_then(|it| it.style).unwrap_or((Style::Form, true, false));
             let is_json = field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::import::is_json);
             let is_plain_object = field.is_none_or(|it| it.style.is_none()) && value.get().starts_with('{');
-            let styled = Styled::of_form(name, style, explode, allow_reserved);
+            let styled = StyledParameter::of_form(name, style, explode, allow_reserved);
             let styled = if is_json || is_plain_object { styled.as_json() } else { styled };
             let new = styled
-                .pairs(value)
+                .query_pairs(value)
                 .map_err(|problem| format!("has the property `{name}`, which {problem}"))?;
             // The members of an object in a form are other properties of it.
             if let Some(member) =
@@ -78,6 +78,6 @@ impl Fields {
 }
 
 /// The text of a value in a part or a form: a string as it is, any other value as JSON.
-pub(super) fn text(value: &RawValue) -> Result<String, String> {
-    scalar(value).map(|it| it.into_owned()).map_err(|error| format!("cannot be read: {error}"))
+pub(super) fn part_text(value: &RawValue) -> Result<String, String> {
+    scalar_text(value).map(|it| it.into_owned()).map_err(|error| format!("cannot be read: {error}"))
 }

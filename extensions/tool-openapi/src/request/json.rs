@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The number of members whose names are compared one by one.
-const FEW: usize = 8;
+const MAX_COMPARED_MEMBERS: usize = 8;
 
 /// The members of an object, in their order, with their values as text.
 pub(crate) struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
@@ -26,8 +26,8 @@ impl<'t> Members<'t> {
     /// Returns an error if this object, or one within it, has two members of one name: what was validated and permitted is not what
     /// every server reads.
     pub(super) fn check_unique(&self) -> Result<(), serde_json::Error> {
-        if let Some(name) = self.repeated() {
-            return Err(twice(name));
+        if let Some(name) = self.repeated_name() {
+            return Err(repeated_name_error(name));
         }
         let has_members = |value: &&RawValue| value.get().starts_with(['{', '[']);
         self.iter()
@@ -37,9 +37,9 @@ impl<'t> Members<'t> {
     }
 
     /// Returns a name that two members have.
-    fn repeated(&self) -> Option<&str> {
+    fn repeated_name(&self) -> Option<&str> {
         let mut names = self.iter().map(|(name, _)| name);
-        if self.0.len() <= FEW {
+        if self.0.len() <= MAX_COMPARED_MEMBERS {
             let before = |at: usize| self.iter().take(at).map(|(name, _)| name);
             return names
                 .enumerate()
@@ -84,7 +84,7 @@ fn check_unique(text: &str) -> Result<(), serde_json::Error> {
     serde_json::from_str::<Unique>(text).map(drop)
 }
 
-fn twice<E: serde::de::Error>(name: &str) -> E {
+fn repeated_name_error<E: serde::de::Error>(name: &str) -> E {
     E::custom(format_args!("the member `{name}` appears twice in one object"))
 }
 
@@ -136,7 +136,7 @@ impl<'de> Visitor<'de> for Unique {
         let mut names = HashSet::new();
         while let Some(Key(name)) = map.next_key::<Key<'de>>()? {
             if names.contains(&name) {
-                return Err(twice(&name));
+                return Err(repeated_name_error(&name));
             }
             names.insert(name);
             let Self = map.next_value()?;
@@ -174,33 +174,33 @@ impl<'de: 't, 't> Deserialize<'de> for Key<'t> {
 
 /// A value in the shapes that styles distinguish. Values inside lists and objects are texts: those of strings, and JSON of any other.
 /// `null` inside them is not written, as in [RFC 6570, section 2.3](https://www.rfc-editor.org/rfc/rfc6570#section-2.3).
-pub(super) enum Shape<'t> {
+pub(super) enum ValueShape<'t> {
     Scalar(Cow<'t, str>),
     List(Vec<Cow<'t, str>>),
     Object(Vec<(String, &'t RawValue)>),
 }
 
-impl<'t> Shape<'t> {
+impl<'t> ValueShape<'t> {
     /// Returns the shape of a value that is not `null`.
     pub(super) fn of(value: &'t RawValue) -> Result<Self, serde_json::Error> {
         Ok(match value.get().as_bytes().first() {
             Some(b'[') => {
                 let items: Vec<&RawValue> = serde_json::from_str(value.get())?;
                 let present = items.into_iter().filter(|it| it.get() != "null");
-                Self::List(present.map(scalar).collect::<Result<_, _>>()?)
+                Self::List(present.map(scalar_text).collect::<Result<_, _>>()?)
             }
             Some(b'{') => {
                 let members = Members::of(value.get())?;
                 let present = members.iter().filter(|(_, value)| value.get() != "null");
                 Self::Object(present.map(|(key, value)| (key.to_owned(), value)).collect())
             }
-            _ => Self::Scalar(scalar(value)?),
+            _ => Self::Scalar(scalar_text(value)?),
         })
     }
 }
 
 /// The text of a string, and the JSON of any other value.
-pub(super) fn scalar(value: &RawValue) -> Result<Cow<'_, str>, serde_json::Error> {
+pub(super) fn scalar_text(value: &RawValue) -> Result<Cow<'_, str>, serde_json::Error> {
     match value.get().starts_with('"') {
         true => serde_json::from_str::<Key<'_>>(value.get()).map(|Key(text)| text),
         false => Ok(Cow::Borrowed(value.get())),

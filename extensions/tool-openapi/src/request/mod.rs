@@ -21,30 +21,30 @@ use tool_runtime::ToolError;
 
 pub use self::file::{FileContent, FileResolver};
 pub(crate) use self::json::Members;
-use self::style::Pair;
+use self::style::QueryPair;
 pub(crate) use self::{
     body::{Body, BodyForm},
-    file::{Files, SharedResolver},
+    file::{FileSource, SharedResolver},
     form::{Field, Fields},
     path::PathTemplate,
     style::Style,
 };
 
 /// The room for a path or a query, in bytes, which most do not exceed.
-const ROOM: usize = 128;
+const URL_CAPACITY_BYTES: usize = 128;
 
 /// Everything about an operation that its requests need.
-pub(crate) struct Plan {
+pub(crate) struct RequestPlan {
     pub(crate) method: Method,
     pub(crate) base: Url,
     pub(crate) path: PathTemplate,
-    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<RequestParameter>,
     pub(crate) body: Option<Body>,
 }
 
 /// The location of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum In {
+pub(crate) enum ParameterLocation {
     Path,
     Query,
     /// The query as a whole (version 3.2).
@@ -53,7 +53,7 @@ pub(crate) enum In {
     Cookie,
 }
 
-impl In {
+impl ParameterLocation {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Path => "path",
@@ -67,10 +67,10 @@ impl In {
 
 /// A parameter, and the property that has its value.
 #[derive(Debug)]
-pub(crate) struct Parameter {
+pub(crate) struct RequestParameter {
     pub(crate) property: Box<str>,
     pub(crate) name: Box<str>,
-    pub(crate) location: In,
+    pub(crate) location: ParameterLocation,
     pub(crate) style: Style,
     pub(crate) explode: bool,
     pub(crate) allow_reserved: bool,
@@ -80,15 +80,19 @@ pub(crate) struct Parameter {
     pub(crate) fields: Option<Fields>,
 }
 
-impl Plan {
+impl RequestPlan {
     /// Returns the request for `arguments`, a JSON object or `null`.
     ///
     /// # Errors
     ///
     /// If a value has no place in a request, such as a line break in a header, and errors of the resolver of files.
-    pub(crate) async fn request(&self, arguments: &str, files: Files<'_>) -> Result<Request, ToolError> {
-        let arguments = members(arguments)?;
-        let mut request = Request::new(self.method.clone(), self.url(&arguments)?);
+    pub(crate) async fn build_request(
+        &self,
+        arguments: &str,
+        files: FileSource<'_>,
+    ) -> Result<Request, ToolError> {
+        let arguments = read_members(arguments)?;
+        let mut request = Request::new(self.method.clone(), self.build_url(&arguments)?);
         self.add_headers(&mut request, &arguments)?;
         if let Some(body) = &self.body
             && let Some(value) = arguments.get(&body.property)
@@ -98,10 +102,10 @@ impl Plan {
         Ok(request)
     }
 
-    fn url(&self, arguments: &Members<'_>) -> Result<Url, ToolError> {
-        let mut path = String::with_capacity(ROOM);
+    fn build_url(&self, arguments: &Members<'_>) -> Result<Url, ToolError> {
+        let mut path = String::with_capacity(URL_CAPACITY_BYTES);
         path.push_str(self.base.path().trim_end_matches('/'));
-        self.path.fill(&mut path, &self.parameters, arguments)?;
+        self.path.fill_path(&mut path, &self.parameters, arguments)?;
         let mut url = self.base.clone();
         url.set_path(&path);
         // What the parser of URLs would resolve, such as `..`, leads to another operation.
@@ -110,28 +114,29 @@ impl Plan {
                 format!("the path `{path}` is the path of another resource; no segment may be `.` or `..`");
             return Err(ToolError::bad_parameter(message));
         }
-        let mut query = String::with_capacity(ROOM);
-        query.push_str(self.path.query().unwrap_or_default());
+        let mut query = String::with_capacity(URL_CAPACITY_BYTES);
+        query.push_str(self.path.literal_query().unwrap_or_default());
         for parameter in &self.parameters {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             let pairs = match parameter.location {
-                In::Query => parameter.styled().pairs(value),
+                ParameterLocation::Query => parameter.with_style().query_pairs(value),
                 // The members of an exploded object are named in the path, too.
-                In::Path if parameter.style == Style::Matrix => {
-                    let pairs = parameter.styled().pairs(value).map_err(|it| parameter.unfit(&it))?;
+                ParameterLocation::Path if parameter.style == Style::Matrix => {
+                    let pairs =
+                        parameter.with_style().query_pairs(value).map_err(|it| parameter.unfit_value(&it))?;
                     self.check_names(parameter, &pairs)?;
                     continue;
                 }
-                In::QueryString => match &parameter.fields {
-                    Some(fields) => fields.pairs(value),
-                    None => parameter.styled().pairs(value).map(|pairs| {
-                        pairs.iter().for_each(|it| style::add(&mut query, &it.value));
+                ParameterLocation::QueryString => match &parameter.fields {
+                    Some(fields) => fields.form_pairs(value),
+                    None => parameter.with_style().query_pairs(value).map(|pairs| {
+                        pairs.iter().for_each(|it| style::append_pair(&mut query, &it.value));
                         Vec::new()
                     }),
                 },
-                In::Path | In::Header | In::Cookie => continue,
+                ParameterLocation::Path | ParameterLocation::Header | ParameterLocation::Cookie => continue,
             };
-            let pairs = pairs.map_err(|problem| parameter.unfit(&problem))?;
+            let pairs = pairs.map_err(|problem| parameter.unfit_value(&problem))?;
             self.check_names(parameter, &pairs)?;
             pairs.iter().for_each(|it| it.add_to(&mut query));
         }
@@ -140,19 +145,19 @@ impl Plan {
     }
 
     /// Refuses members of an object that would be another parameter of the operation.
-    fn check_names(&self, parameter: &Parameter, pairs: &[Pair]) -> Result<(), ToolError> {
+    fn check_names(&self, parameter: &RequestParameter, pairs: &[QueryPair]) -> Result<(), ToolError> {
         let is_declared = |name: &str| {
             // `filter[role]` is a member of the parameter `filter`.
             let whole = name.split_once('[').map_or(name, |(whole, _)| whole);
-            let same = |it: &&Parameter| {
+            let same = |it: &&RequestParameter| {
                 it.location == parameter.location
                     && (*it.name == *name || it.style == Style::DeepObject && *it.name == *whole)
             };
             self.parameters.iter().filter(same).any(|it| it.property != parameter.property)
-                || (parameter.location == In::Query && self.path.has_query(name))
+                || (parameter.location == ParameterLocation::Query && self.path.has_query(name))
         };
         match pairs.iter().filter_map(|it| it.member.as_deref()).find(|it| is_declared(it)) {
-            Some(name) => Err(parameter.unfit(&format!(
+            Some(name) => Err(parameter.unfit_value(&format!(
                 "has the member `{name}`, which is the name of another parameter in {}; give that parameter \
                  its value itself",
                 parameter.location.name()
@@ -166,25 +171,27 @@ impl Plan {
         for parameter in &self.parameters {
             let Some(value) = arguments.get(&parameter.property) else { continue };
             match parameter.location {
-                In::Header => {
-                    let text = parameter.styled().header(value);
-                    let Some(text) = text.map_err(|problem| parameter.unfit(&problem))? else { continue };
+                ParameterLocation::Header => {
+                    let text = parameter.with_style().header_text(value);
+                    let Some(text) = text.map_err(|problem| parameter.unfit_value(&problem))? else {
+                        continue;
+                    };
                     let name = HeaderName::try_from(&*parameter.name)
-                        .map_err(|_| parameter.unfit("is no name of a header"))?;
+                        .map_err(|_| parameter.unfit_value("is no name of a header"))?;
                     let value = HeaderValue::try_from(text).map_err(|_| {
-                        parameter.unfit(
+                        parameter.unfit_value(
                             "has a value with characters that no header may have, such as a line break",
                         )
                     })?;
                     request.headers_mut().append(name, value);
                 }
-                In::Cookie => {
-                    let pairs = parameter.styled().pairs(value);
-                    let pairs = pairs.map_err(|problem| parameter.unfit(&problem))?;
+                ParameterLocation::Cookie => {
+                    let pairs = parameter.with_style().query_pairs(value);
+                    let pairs = pairs.map_err(|problem| parameter.unfit_value(&problem))?;
                     self.check_names(parameter, &pairs)?;
-                    cookies.extend(pairs.iter().map(Pair::cookie));
+                    cookies.extend(pairs.iter().map(QueryPair::cookie_text));
                 }
-                In::Path | In::Query | In::QueryString => {}
+                ParameterLocation::Path | ParameterLocation::Query | ParameterLocation::QueryString => {}
             }
         }
         // Cookies are separated as every server reads them, also those of the style `form`.
@@ -198,7 +205,7 @@ impl Plan {
 }
 
 /// Reads arguments; `null` is no arguments.
-fn members(arguments: &str) -> Result<Members<'_>, ToolError> {
+fn read_members(arguments: &str) -> Result<Members<'_>, ToolError> {
     let arguments = if arguments.trim() == "null" { "{}" } else { arguments };
     let unfit =
         |error| ToolError::bad_parameter(format!("the arguments are not an object of valid JSON: {error}"));
@@ -207,9 +214,9 @@ fn members(arguments: &str) -> Result<Members<'_>, ToolError> {
     Ok(members)
 }
 
-impl Parameter {
+impl RequestParameter {
     /// The error of a value that has no place in a request.
-    fn unfit(&self, problem: &str) -> ToolError {
+    fn unfit_value(&self, problem: &str) -> ToolError {
         ToolError::bad_parameter(format!(
             "the parameter `{}` in {} {problem}",
             self.property,

@@ -12,14 +12,14 @@ use serde_json::value::RawValue;
 use tool_runtime::ToolError;
 
 use super::{
-    file::Files,
+    file::FileSource,
     form::{self, Field, Fields},
     json::Members,
 };
 
 /// A part of a body.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct FormPart {
     name: String,
     file_name: Option<String>,
     media_type: Option<String>,
@@ -28,11 +28,11 @@ pub(super) struct Part {
 }
 
 /// Returns the parts of a form: one for each property, or one for each item of a list.
-pub(super) async fn parts(
+pub(super) async fn form_parts(
     fields: &Fields,
     value: &RawValue,
-    files: Files<'_>,
-) -> Result<Vec<Part>, ToolError> {
+    files: FileSource<'_>,
+) -> Result<Vec<FormPart>, ToolError> {
     let unfit = |problem: String| ToolError::bad_parameter(format!("the request body {problem}"));
     let unreadable = |error: serde_json::Error| unfit(format!("cannot be read: {error}"));
     if !value.get().starts_with('{') {
@@ -48,8 +48,8 @@ pub(super) async fn parts(
         };
         for item in items.into_iter().filter(|it| it.get() != "null") {
             let part = match field.filter(|it| it.is_file) {
-                Some(field) => of_file(field, item, files).await?,
-                None => of_value(name, field, item).map_err(unfit)?,
+                Some(field) => file_part(field, item, files).await?,
+                None => value_part(name, field, item).map_err(unfit)?,
             };
             parts.push(part);
         }
@@ -61,17 +61,18 @@ fn is_json(field: Option<&Field>) -> bool {
     field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::import::is_json)
 }
 
-async fn of_file(field: &Field, value: &RawValue, files: Files<'_>) -> Result<Part, ToolError> {
+async fn file_part(field: &Field, value: &RawValue, files: FileSource<'_>) -> Result<FormPart, ToolError> {
     let place = format!("the property `{}` of the request body", field.name);
-    let text = form::text(value).map_err(|problem| ToolError::bad_parameter(format!("{place} {problem}")))?;
-    let file = files.get(&text, &place).await?;
+    let text =
+        form::part_text(value).map_err(|problem| ToolError::bad_parameter(format!("{place} {problem}")))?;
+    let file = files.get_file(&text, &place).await?;
     let declared = field.media_type.as_deref().map(str::to_owned);
     let media_type = file.media_type.or(declared).unwrap_or_else(|| "application/octet-stream".to_owned());
     if HeaderValue::try_from(&media_type).is_err() {
         let message = format!("{place} has the media type `{}`, which is none", media_type.escape_debug());
         return Err(ToolError::bad_parameter(message));
     }
-    Ok(Part {
+    Ok(FormPart {
         name: field.name.to_string(),
         // Without a file name, servers read a part as text.
         file_name: Some(file.name.unwrap_or_else(|| field.name.to_string())),
@@ -81,14 +82,14 @@ async fn of_file(field: &Field, value: &RawValue, files: Files<'_>) -> Result<Pa
     })
 }
 
-fn of_value(name: &str, field: Option<&Field>, value: &RawValue) -> Result<Part, String> {
+fn value_part(name: &str, field: Option<&Field>, value: &RawValue) -> Result<FormPart, String> {
     let is_structured = value.get().starts_with(['{', '[']);
     let content = match is_json(field) {
         true => value.get().to_owned(),
-        false => form::text(value)?,
+        false => form::part_text(value)?,
     };
     let declared = field.and_then(|it| it.media_type.as_deref());
-    Ok(Part {
+    Ok(FormPart {
         name: name.to_owned(),
         file_name: None,
         media_type: declared.or(is_structured.then_some("application/json")).map(str::to_owned),
@@ -98,14 +99,14 @@ fn of_value(name: &str, field: Option<&Field>, value: &RawValue) -> Result<Part,
 }
 
 /// Returns the parts as a body, and its boundary.
-pub(super) fn joined(parts: &[Part]) -> (String, Vec<u8>) {
-    let boundary = absent(parts, boundary);
+pub(super) fn join_parts(parts: &[FormPart]) -> (String, Vec<u8>) {
+    let boundary = absent_text(parts, random_boundary);
     let mut body = Vec::new();
     for part in parts {
         let mut head =
-            format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted(&part.name));
+            format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted_name(&part.name));
         if let Some(name) = &part.file_name {
-            head.push_str(&format!("; filename=\"{}\"", quoted(name)));
+            head.push_str(&format!("; filename=\"{}\"", quoted_name(name)));
         }
         if let Some(media_type) = &part.media_type {
             head.push_str(&format!("\r\nContent-Type: {media_type}"));
@@ -123,27 +124,27 @@ pub(super) fn joined(parts: &[Part]) -> (String, Vec<u8>) {
 }
 
 /// Returns the first text that `make` gives and no part has.
-fn absent(parts: &[Part], mut make: impl FnMut() -> String) -> String {
+fn absent_text(parts: &[FormPart], mut make: impl FnMut() -> String) -> String {
     loop {
         let text = make();
-        if !parts.iter().any(|part| contains(&part.content, text.as_bytes())) {
+        if !parts.iter().any(|part| contains_bytes(&part.content, text.as_bytes())) {
             return text;
         }
     }
 }
 
 /// Returns a boundary of 128 bits that the author of a part cannot guess: the keys of the hash are secret and random.
-fn boundary() -> String {
+fn random_boundary() -> String {
     format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1))
 }
 
-fn contains(text: &[u8], part: &[u8]) -> bool {
+fn contains_bytes(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|it| it == part)
 }
 
 /// Escapes what would end a quoted name, as browsers do
 /// ([WHATWG](https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data)).
-fn quoted(name: &str) -> Cow<'_, str> {
+fn quoted_name(name: &str) -> Cow<'_, str> {
     if !name.contains(['"', '\r', '\n']) {
         return Cow::Borrowed(name);
     }
@@ -152,11 +153,11 @@ fn quoted(name: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, absent, boundary, contains, quoted};
+    use super::{FormPart, absent_text, contains_bytes, quoted_name, random_boundary};
 
     #[test]
     fn no_part_has_the_boundary() {
-        let part = |content: &str| Part {
+        let part = |content: &str| FormPart {
             name: String::new(),
             file_name: None,
             media_type: None,
@@ -165,14 +166,14 @@ mod tests {
         };
         let mut boundaries = ["one", "two", "three"].into_iter();
         let next = || boundaries.next().unwrap_or_default().to_owned();
-        assert_eq!(absent(&[part("a"), part("--two"), part("someone")], next), "three");
+        assert_eq!(absent_text(&[part("a"), part("--two"), part("someone")], next), "three");
     }
 
     #[test]
     fn a_boundary_is_new_each_time_and_names_cannot_end_their_quotes() {
-        assert_ne!(boundary(), boundary());
-        assert_eq!(boundary().len(), 32);
-        assert!(contains(b"a--b", b"--") && !contains(b"ab", b"abc"));
-        assert_eq!(quoted("a\"\r\nX: y"), "a%22%0D%0AX: y");
+        assert_ne!(random_boundary(), random_boundary());
+        assert_eq!(random_boundary().len(), 32);
+        assert!(contains_bytes(b"a--b", b"--") && !contains_bytes(b"ab", b"abc"));
+        assert_eq!(quoted_name("a\"\r\nX: y"), "a%22%0D%0AX: y");
     }
 }

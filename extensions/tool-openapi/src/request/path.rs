@@ -6,8 +6,8 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use tool_runtime::ToolError;
 
 use super::{
-    In, Parameter,
-    expression::{Expression, Form, Operator},
+    ParameterLocation, RequestParameter,
+    expression::{Expression, Operator, SegmentForm},
     json::Members,
 };
 
@@ -18,7 +18,7 @@ const LITERAL: &AsciiSet =
 /// The path of an operation, such as `/pets/{petId}`.
 #[derive(Debug)]
 pub(crate) struct PathTemplate {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
     /// The query that some documents have in the path, such as `/things?action=list`.
     query: Option<Box<str>>,
     /// The names of parameters that expressions such as `{?page,size}` place in the query.
@@ -26,9 +26,9 @@ pub(crate) struct PathTemplate {
 }
 
 #[derive(Debug)]
-enum Part {
+enum TemplatePart {
     Literal(Box<str>),
-    Parameter { name: Box<str>, form: Form },
+    Parameter { name: Box<str>, form: SegmentForm },
 }
 
 impl PathTemplate {
@@ -54,24 +54,24 @@ impl PathTemplate {
                 return Err(format!("the path `{path}` has a `{{` without its `}}`"));
             };
             let (text, after) = (&after[..end], &after[end + 1..]);
-            parts.push(Part::literal(before));
+            parts.push(TemplatePart::literal_part(before));
             rest = after;
             match Operator::of(text) {
                 Operator::Query(names) => query_names.extend(names.into_iter().map(Box::from)),
                 Operator::Fragment => {}
                 Operator::Prefix(prefix, text) => {
-                    parts.push(Part::literal(prefix));
-                    parts.push(Part::parameter(text, declared)?);
+                    parts.push(TemplatePart::literal_part(prefix));
+                    parts.push(TemplatePart::parameter_part(text, declared)?);
                 }
-                Operator::None => parts.push(Part::parameter(text, declared)?),
+                Operator::None => parts.push(TemplatePart::parameter_part(text, declared)?),
             }
         }
-        parts.push(Part::literal(rest));
+        parts.push(TemplatePart::literal_part(rest));
         Ok(Self { parts, query, query_names })
     }
 
     /// Returns the query that the path has in the document.
-    pub(crate) fn query(&self) -> Option<&str> {
+    pub(crate) fn literal_query(&self) -> Option<&str> {
         self.query.as_deref().filter(|it| !it.is_empty())
     }
 
@@ -82,10 +82,10 @@ impl PathTemplate {
     }
 
     /// Returns the names of the parameters.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn parameter_names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Parameter { name, .. } => Some(&**name),
-            Part::Literal(_) => None,
+            TemplatePart::Parameter { name, .. } => Some(&**name),
+            TemplatePart::Literal(_) => None,
         })
     }
 
@@ -95,26 +95,35 @@ impl PathTemplate {
     }
 
     /// Adds the path with the values of `arguments`, percent-encoded.
-    pub(super) fn fill(
+    pub(super) fn fill_path(
         &self,
         path: &mut String,
-        parameters: &[Parameter],
+        parameters: &[RequestParameter],
         arguments: &Members<'_>,
     ) -> Result<(), ToolError> {
         for part in &self.parts {
             match part {
-                Part::Literal(text) => path.push_str(text),
-                Part::Parameter { name, form } => {
-                    let parameter = parameters.iter().find(|it| it.location == In::Path && it.name == *name);
+                TemplatePart::Literal(text) => path.push_str(text),
+                TemplatePart::Parameter { name, form } => {
+                    let parameter = parameters
+                        .iter()
+                        .find(|it| it.location == ParameterLocation::Path && it.name == *name);
                     let parameter =
                         parameter.ok_or_else(|| ToolError::failed("a parameter of the path is missing"))?;
-                    let value =
-                        arguments.get(&parameter.property).ok_or_else(|| parameter.unfit("has no value"))?;
-                    let text = parameter.styled().path(value).map_err(|problem| parameter.unfit(&problem))?;
+                    let value = arguments
+                        .get(&parameter.property)
+                        .ok_or_else(|| parameter.unfit_value("has no value"))?;
+                    let text = parameter
+                        .with_style()
+                        .path_text(value)
+                        .map_err(|problem| parameter.unfit_value(&problem))?;
                     if text.is_empty() {
-                        return Err(parameter.unfit("is empty, which would be the path of another resource"));
+                        return Err(
+                            parameter.unfit_value("is empty, which would be the path of another resource")
+                        );
                     }
-                    let text = form.applied(&text).map_err(|problem| parameter.unfit(&problem))?;
+                    let text =
+                        form.unescape_segments(&text).map_err(|problem| parameter.unfit_value(&problem))?;
                     path.push_str(&text);
                 }
             }
@@ -180,10 +189,10 @@ fn closing_brace(text: &str) -> Option<usize> {
     text.find('}')
 }
 
-impl Part {
+impl TemplatePart {
     /// The parameter with `text` between its braces. Its name is the one that the document declares: the text as it is, or the name
     /// within it, in the same letter case or another one.
-    fn parameter(text: &str, declared: &[&str]) -> Result<Self, String> {
+    fn parameter_part(text: &str, declared: &[&str]) -> Result<Self, String> {
         let Expression { name, form } = Expression::read(text);
         let is_same = |it: &&&str| **it == text;
         let is_name = |it: &&&str| **it == name;
@@ -198,7 +207,7 @@ impl Part {
         Ok(Self::Parameter { name: name.into(), form })
     }
 
-    fn literal(text: &str) -> Self {
+    fn literal_part(text: &str) -> Self {
         Self::Literal(utf8_percent_encode(text, LITERAL).to_string().into())
     }
 }

@@ -10,8 +10,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::value::RawValue;
 
 use super::{
-    In, Parameter,
-    json::{Shape, scalar},
+    ParameterLocation, RequestParameter,
+    json::{ValueShape, scalar_text},
 };
 
 /// Everything but the unreserved characters ([RFC 3986, section
@@ -57,16 +57,19 @@ pub(crate) enum Style {
 
 impl Style {
     /// Returns the style `name` of parameters in `location`.
-    pub(crate) fn read(name: &str, location: In) -> Option<Self> {
+    pub(crate) fn read(name: &str, location: ParameterLocation) -> Option<Self> {
         Some(match (name, location) {
-            ("simple", In::Path | In::Header) => Self::Simple,
-            ("label", In::Path) => Self::Label,
-            ("matrix", In::Path) => Self::Matrix,
-            ("form", In::Query | In::Cookie | In::QueryString) => Self::Form,
-            ("cookie", In::Cookie) => Self::Cookie,
-            ("spaceDelimited", In::Query) => Self::SpaceDelimited,
-            ("pipeDelimited", In::Query) => Self::PipeDelimited,
-            ("deepObject", In::Query) => Self::DeepObject,
+            ("simple", ParameterLocation::Path | ParameterLocation::Header) => Self::Simple,
+            ("label", ParameterLocation::Path) => Self::Label,
+            ("matrix", ParameterLocation::Path) => Self::Matrix,
+            (
+                "form",
+                ParameterLocation::Query | ParameterLocation::Cookie | ParameterLocation::QueryString,
+            ) => Self::Form,
+            ("cookie", ParameterLocation::Cookie) => Self::Cookie,
+            ("spaceDelimited", ParameterLocation::Query) => Self::SpaceDelimited,
+            ("pipeDelimited", ParameterLocation::Query) => Self::PipeDelimited,
+            ("deepObject", ParameterLocation::Query) => Self::DeepObject,
             _ => return None,
         })
     }
@@ -86,7 +89,7 @@ enum Escaped {
 
 /// A named value, and how it is written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Styled<'p> {
+pub(super) struct StyledParameter<'p> {
     name: &'p str,
     style: Style,
     explode: bool,
@@ -96,41 +99,41 @@ pub(super) struct Styled<'p> {
 
 /// A name and its value, encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct QueryPair {
     pub(super) name: String,
     pub(super) value: String,
     /// The name as it is read by the server, if it comes from an object and not from the document.
     pub(super) member: Option<String>,
 }
 
-impl Pair {
+impl QueryPair {
     /// Adds the pair to a query or a form.
     pub(super) fn add_to(&self, query: &mut String) {
-        add(query, &self.name);
+        append_pair(query, &self.name);
         query.push('=');
         query.push_str(&self.value);
     }
 
     /// The pair in a cookie.
-    pub(super) fn cookie(&self) -> String {
+    pub(super) fn cookie_text(&self) -> String {
         [&*self.name, "=", &self.value].concat()
     }
 }
 
-impl Parameter {
-    pub(super) fn styled(&self) -> Styled<'_> {
+impl RequestParameter {
+    pub(super) fn with_style(&self) -> StyledParameter<'_> {
         let escaped = match (self.location, self.allow_reserved) {
-            (In::Path, true) => Escaped::SegmentDelimiters,
+            (ParameterLocation::Path, true) => Escaped::SegmentDelimiters,
             (_, true) => Escaped::Delimiters,
             (_, false) if self.style == Style::Cookie => Escaped::Nothing,
             (_, false) => Escaped::Reserved,
         };
         let Self { name, style, explode, is_json, .. } = self;
-        Styled { name, style: *style, explode: *explode, is_json: *is_json, escaped }
+        StyledParameter { name, style: *style, explode: *explode, is_json: *is_json, escaped }
     }
 }
 
-impl<'p> Styled<'p> {
+impl<'p> StyledParameter<'p> {
     /// A property of a form.
     pub(super) fn of_form(name: &'p str, style: Style, explode: bool, allow_reserved: bool) -> Self {
         let escaped = if allow_reserved { Escaped::Delimiters } else { Escaped::Reserved };
@@ -142,14 +145,14 @@ impl<'p> Styled<'p> {
         Self { is_json: true, ..self }
     }
 
-    fn shape<'t>(&self, value: &'t RawValue) -> Result<Shape<'t>, String> {
+    fn value_shape<'t>(&self, value: &'t RawValue) -> Result<ValueShape<'t>, String> {
         if self.is_json {
-            return Ok(Shape::Scalar(Cow::Borrowed(value.get())));
+            return Ok(ValueShape::Scalar(Cow::Borrowed(value.get())));
         }
-        Shape::of(value).map_err(|error| format!("cannot be read: {error}"))
+        ValueShape::of(value).map_err(|error| format!("cannot be read: {error}"))
     }
 
-    fn encoded(&self, text: &str, in_list: bool) -> Result<String, String> {
+    fn encode_text(&self, text: &str, in_list: bool) -> Result<String, String> {
         let set = match (self.escaped, in_list) {
             (Escaped::Reserved, _) => RESERVED,
             (Escaped::Delimiters, false) => MARKS,
@@ -169,70 +172,72 @@ impl<'p> Styled<'p> {
                 };
             }
         };
-        Ok(encoded(text, set))
+        Ok(percent_encode(text, set))
     }
 
-    fn all(&self, items: &[Cow<'_, str>]) -> Result<Vec<String>, String> {
-        items.iter().map(|it| self.encoded(it, true)).collect()
+    fn encode_items(&self, items: &[Cow<'_, str>]) -> Result<Vec<String>, String> {
+        items.iter().map(|it| self.encode_text(it, true)).collect()
     }
 
     /// The members of an object, encoded, with `between` key and value.
-    fn members(&self, members: &[(String, &RawValue)], between: char) -> Result<Vec<String>, String> {
+    fn encode_members(&self, members: &[(String, &RawValue)], between: char) -> Result<Vec<String>, String> {
         let pair = |(key, value): &(String, &RawValue)| {
-            let value = self.encoded(&text(value)?, true)?;
+            let value = self.encode_text(&read_scalar(value)?, true)?;
             Ok(format!("{}{between}{value}", utf8_percent_encode(key, RESERVED)))
         };
         members.iter().map(pair).collect()
     }
 
     /// The value in a path; empty for an empty list or object.
-    pub(super) fn path(&self, value: &RawValue) -> Result<String, String> {
+    pub(super) fn path_text(&self, value: &RawValue) -> Result<String, String> {
         let name = utf8_percent_encode(self.name, RESERVED);
-        let (shape, explode) = (self.shape(value)?, self.explode);
+        let (shape, explode) = (self.value_shape(value)?, self.explode);
         let between = if explode { '=' } else { ',' };
         Ok(match (self.style, shape) {
-            (_, Shape::List(items)) if items.is_empty() => String::new(),
-            (_, Shape::Object(members)) if members.is_empty() => String::new(),
-            (Style::Label, Shape::Scalar(text)) => format!(".{}", self.encoded(&text, false)?),
-            (Style::Label, Shape::List(items)) => {
-                format!(".{}", self.all(&items)?.join(if explode { "." } else { "," }))
+            (_, ValueShape::List(items)) if items.is_empty() => String::new(),
+            (_, ValueShape::Object(members)) if members.is_empty() => String::new(),
+            (Style::Label, ValueShape::Scalar(text)) => format!(".{}", self.encode_text(&text, false)?),
+            (Style::Label, ValueShape::List(items)) => {
+                format!(".{}", self.encode_items(&items)?.join(if explode { "." } else { "," }))
             }
-            (Style::Label, Shape::Object(members)) => {
-                format!(".{}", self.members(&members, between)?.join(if explode { "." } else { "," }))
+            (Style::Label, ValueShape::Object(members)) => {
+                format!(".{}", self.encode_members(&members, between)?.join(if explode { "." } else { "," }))
             }
-            (Style::Matrix, Shape::Scalar(text)) if text.is_empty() => format!(";{name}"),
-            (Style::Matrix, Shape::Scalar(text)) => format!(";{name}={}", self.encoded(&text, false)?),
-            (Style::Matrix, Shape::List(items)) => match explode {
-                true => self.all(&items)?.iter().map(|it| format!(";{name}={it}")).collect(),
-                false => format!(";{name}={}", self.all(&items)?.join(",")),
+            (Style::Matrix, ValueShape::Scalar(text)) if text.is_empty() => format!(";{name}"),
+            (Style::Matrix, ValueShape::Scalar(text)) => {
+                format!(";{name}={}", self.encode_text(&text, false)?)
+            }
+            (Style::Matrix, ValueShape::List(items)) => match explode {
+                true => self.encode_items(&items)?.iter().map(|it| format!(";{name}={it}")).collect(),
+                false => format!(";{name}={}", self.encode_items(&items)?.join(",")),
             },
-            (Style::Matrix, Shape::Object(members)) => match explode {
-                true => self.members(&members, '=')?.iter().map(|it| format!(";{it}")).collect(),
-                false => format!(";{name}={}", self.members(&members, ',')?.join(",")),
+            (Style::Matrix, ValueShape::Object(members)) => match explode {
+                true => self.encode_members(&members, '=')?.iter().map(|it| format!(";{it}")).collect(),
+                false => format!(";{name}={}", self.encode_members(&members, ',')?.join(",")),
             },
-            (_, Shape::Scalar(text)) => self.encoded(&text, false)?,
-            (_, Shape::List(items)) => self.all(&items)?.join(","),
-            (_, Shape::Object(members)) => self.members(&members, between)?.join(","),
+            (_, ValueShape::Scalar(text)) => self.encode_text(&text, false)?,
+            (_, ValueShape::List(items)) => self.encode_items(&items)?.join(","),
+            (_, ValueShape::Object(members)) => self.encode_members(&members, between)?.join(","),
         })
     }
 
     /// The value in a header, which is not encoded; `None` for an empty list or object.
-    pub(super) fn header(&self, value: &RawValue) -> Result<Option<String>, String> {
+    pub(super) fn header_text(&self, value: &RawValue) -> Result<Option<String>, String> {
         let part = |text: &str, also: &str| match text.contains(|it| it == ',' || also.contains(it)) {
             false => Ok(text.to_owned()),
             true => Err(format!("has an item with `,`{also}, which separates the items in a header")),
         };
-        let text = match self.shape(value)? {
-            Shape::Scalar(text) => text.into_owned(),
-            Shape::List(items) if items.is_empty() => return Ok(None),
-            Shape::Object(members) if members.is_empty() => return Ok(None),
-            Shape::List(items) => {
+        let text = match self.value_shape(value)? {
+            ValueShape::Scalar(text) => text.into_owned(),
+            ValueShape::List(items) if items.is_empty() => return Ok(None),
+            ValueShape::Object(members) if members.is_empty() => return Ok(None),
+            ValueShape::List(items) => {
                 items.iter().map(|it| part(it, "")).collect::<Result<Vec<_>, String>>()?.join(",")
             }
-            Shape::Object(members) => {
+            ValueShape::Object(members) => {
                 let (between, also) = if self.explode { ('=', "=") } else { (',', "") };
                 let pair = |(key, value): &(String, &RawValue)| {
-                    Ok(format!("{}{between}{}", part(key, also)?, part(&text(value)?, "")?))
+                    Ok(format!("{}{between}{}", part(key, also)?, part(&read_scalar(value)?, "")?))
                 };
                 members.iter().map(pair).collect::<Result<Vec<_>, String>>()?.join(",")
             }
@@ -244,48 +249,53 @@ impl<'p> Styled<'p> {
     }
 
     /// The value as pairs of a query, a form or cookies; none for an empty list or object.
-    pub(super) fn pairs(&self, value: &RawValue) -> Result<Vec<Pair>, String> {
+    pub(super) fn query_pairs(&self, value: &RawValue) -> Result<Vec<QueryPair>, String> {
         let name = match self.escaped {
             Escaped::Nothing => self.name.to_owned(),
-            _ => encoded(self.name, RESERVED),
+            _ => percent_encode(self.name, RESERVED),
         };
-        let pair = |value: String| Pair { name: name.clone(), value, member: None };
+        let pair = |value: String| QueryPair { name: name.clone(), value, member: None };
         let delimiter = match self.style {
             Style::SpaceDelimited => "%20",
             Style::PipeDelimited => "%7C",
             _ => ",",
         };
-        Ok(match self.shape(value)? {
-            Shape::Scalar(text) => vec![pair(self.encoded(&text, false)?)],
-            Shape::List(items) if items.is_empty() => Vec::new(),
-            Shape::Object(members) if members.is_empty() => Vec::new(),
-            Shape::List(items) if self.explode || self.style == Style::DeepObject => {
-                items.iter().map(|it| Ok(pair(self.encoded(it, false)?))).collect::<Result<_, String>>()?
-            }
-            Shape::List(items) => vec![pair(self.all(&items)?.join(delimiter))],
-            Shape::Object(members) if self.style == Style::DeepObject => {
+        Ok(match self.value_shape(value)? {
+            ValueShape::Scalar(text) => vec![pair(self.encode_text(&text, false)?)],
+            ValueShape::List(items) if items.is_empty() => Vec::new(),
+            ValueShape::Object(members) if members.is_empty() => Vec::new(),
+            ValueShape::List(items) if self.explode || self.style == Style::DeepObject => items
+                .iter()
+                .map(|it| Ok(pair(self.encode_text(it, false)?)))
+                .collect::<Result<_, String>>()?,
+            ValueShape::List(items) => vec![pair(self.encode_items(&items)?.join(delimiter))],
+            ValueShape::Object(members) if self.style == Style::DeepObject => {
                 let mut pairs = Vec::new();
                 self.add_deep(&mut pairs, self.name, &members)?;
                 pairs
             }
-            Shape::Object(members) if self.explode => {
+            ValueShape::Object(members) if self.explode => {
                 let of = |(key, value): &(String, &RawValue)| {
                     let name = match self.escaped {
                         Escaped::Nothing if key.contains('=') => {
                             return Err(format!("has the name `{key}`, and `=` ends the name of a cookie"));
                         }
-                        Escaped::Nothing => self.encoded(key, true)?,
-                        _ => encoded(key, RESERVED),
+                        Escaped::Nothing => self.encode_text(key, true)?,
+                        _ => percent_encode(key, RESERVED),
                     };
-                    Ok(Pair { name, value: self.encoded(&text(value)?, false)?, member: Some(key.clone()) })
+                    Ok(QueryPair {
+                        name,
+                        value: self.encode_text(&read_scalar(value)?, false)?,
+                        member: Some(key.clone()),
+                    })
                 };
                 members.iter().map(of).collect::<Result<_, String>>()?
             }
-            Shape::Object(members) => {
+            ValueShape::Object(members) => {
                 let mut parts = Vec::with_capacity(members.len() * 2);
                 for (key, value) in &members {
-                    parts.push(self.encoded(key, true)?);
-                    parts.push(self.encoded(&text(value)?, true)?);
+                    parts.push(self.encode_text(key, true)?);
+                    parts.push(self.encode_text(&read_scalar(value)?, true)?);
                 }
                 vec![pair(parts.join(delimiter))]
             }
@@ -295,7 +305,7 @@ impl<'p> Styled<'p> {
     /// Adds `name[key]=value` of each member, also of nested ones, as most servers expect.
     fn add_deep(
         &self,
-        pairs: &mut Vec<Pair>,
+        pairs: &mut Vec<QueryPair>,
         name: &str,
         members: &[(String, &RawValue)],
     ) -> Result<(), String> {
@@ -306,18 +316,18 @@ impl<'p> Styled<'p> {
             }
             let name = format!("{name}[{key}]");
             let pair = |text: &str| {
-                let encoded = encoded(&name, RESERVED);
-                let value = self.encoded(text, false)?;
-                Ok::<_, String>(Pair { name: encoded, value, member: Some(name.clone()) })
+                let encoded = percent_encode(&name, RESERVED);
+                let value = self.encode_text(text, false)?;
+                Ok::<_, String>(QueryPair { name: encoded, value, member: Some(name.clone()) })
             };
-            match self.shape(value)? {
-                Shape::Scalar(text) => pairs.push(pair(&text)?),
-                Shape::List(items) => {
+            match self.value_shape(value)? {
+                ValueShape::Scalar(text) => pairs.push(pair(&text)?),
+                ValueShape::List(items) => {
                     for item in &items {
                         pairs.push(pair(item)?);
                     }
                 }
-                Shape::Object(members) => self.add_deep(pairs, &name, &members)?,
+                ValueShape::Object(members) => self.add_deep(pairs, &name, &members)?,
             }
         }
         Ok(())
@@ -325,17 +335,17 @@ impl<'p> Styled<'p> {
 }
 
 /// Adds a part to a query or a form.
-pub(super) fn add(query: &mut String, part: &str) {
+pub(super) fn append_pair(query: &mut String, part: &str) {
     if !query.is_empty() {
         query.push('&');
     }
     query.push_str(part);
 }
 
-fn encoded(text: &str, set: &'static AsciiSet) -> String {
+fn percent_encode(text: &str, set: &'static AsciiSet) -> String {
     Cow::from(utf8_percent_encode(text, set)).into_owned()
 }
 
-fn text(value: &RawValue) -> Result<Cow<'_, str>, String> {
-    scalar(value).map_err(|error| format!("cannot be read: {error}"))
+fn read_scalar(value: &RawValue) -> Result<Cow<'_, str>, String> {
+    scalar_text(value).map_err(|error| format!("cannot be read: {error}"))
 }

@@ -5,18 +5,18 @@ use reqwest::Response;
 use tool_http::{HttpBody, read_body};
 use tool_runtime::{Content, ToolError, output};
 
-use super::{limit::short, unavailable};
+use super::{limit::shorten_part, unavailable_error};
 use crate::import::is_text_essence;
 
 /// The bytes of a body.
-pub(crate) struct Body {
+pub(crate) struct ReadBody {
     pub(super) bytes: Vec<u8>,
     /// There are more, which were not read.
     pub(super) is_cut: bool,
 }
 
 /// A body as it is shown.
-pub(super) enum Shown {
+pub(super) enum ShownBody {
     Nothing,
     Text {
         text: String,
@@ -31,31 +31,32 @@ pub(super) enum Shown {
 /// # Errors
 ///
 /// If the response breaks off, or the time is over.
-pub(crate) async fn read(response: Response, limit: usize) -> Result<Body, ToolError> {
-    let HttpBody { bytes, is_cut } = read_body(response, limit).await.map_err(|error| unavailable(&error))?;
-    Ok(Body { bytes, is_cut })
+pub(crate) async fn read_response(response: Response, limit: usize) -> Result<ReadBody, ToolError> {
+    let HttpBody { bytes, is_cut } =
+        read_body(response, limit).await.map_err(|error| unavailable_error(&error))?;
+    Ok(ReadBody { bytes, is_cut })
 }
 
-impl Body {
+impl ReadBody {
     /// Returns the body in the form of its media type, whose first part is `essence`, or of its first bytes if it has none.
-    pub(super) fn shown(self, media_type: &str, essence: &str, url: &str) -> Shown {
+    pub(super) fn into_shown(self, media_type: &str, essence: &str, url: &str) -> ShownBody {
         let Self { bytes, is_cut } = self;
         if bytes.is_empty() {
-            return Shown::Nothing;
+            return ShownBody::Nothing;
         }
         let is_text = match essence {
             "" => std::str::from_utf8(&bytes).is_ok_and(|it| !it.contains('\0')),
             _ => is_text_essence(essence),
         };
         if is_text {
-            return text(bytes, media_type, is_cut);
+            return decode_text(bytes, media_type, is_cut);
         }
         if is_cut {
-            let what = if essence.is_empty() { "bytes".into() } else { short(essence) };
+            let what = if essence.is_empty() { "bytes".into() } else { shorten_part(essence) };
             let text = format!("[the response is {what} of more than {} bytes, and not shown]", bytes.len());
-            return Shown::Text { text, notes: Vec::new() };
+            return ShownBody::Text { text, notes: Vec::new() };
         }
-        Shown::Content(match essence.split('/').next() {
+        ShownBody::Content(match essence.split('/').next() {
             Some("image") => Content::image(bytes, essence),
             Some("audio") => Content::audio(bytes, essence),
             _ => match Content::from(output::Bytes(bytes)) {
@@ -73,7 +74,7 @@ impl Body {
 }
 
 /// Decodes a text of any charset of the web; a character that is cut off at the end is left out.
-fn text(bytes: Vec<u8>, media_type: &str, is_cut: bool) -> Shown {
+fn decode_text(bytes: Vec<u8>, media_type: &str, is_cut: bool) -> ShownBody {
     let mut notes = Vec::new();
     let label = media_type.split(';').skip(1).find_map(|it| {
         let (name, value) = it.split_once('=')?;
@@ -82,8 +83,10 @@ fn text(bytes: Vec<u8>, media_type: &str, is_cut: bool) -> Shown {
     let encoding = match label.map(|label| (label, Encoding::for_label(label.as_bytes()))) {
         Some((_, Some(encoding))) => encoding,
         Some((label, None)) => {
-            notes
-                .push(format!("the charset `{}` is unknown, and read as UTF-8", short(label).escape_debug()));
+            notes.push(format!(
+                "the charset `{}` is unknown, and read as UTF-8",
+                shorten_part(label).escape_debug()
+            ));
             UTF_8
         }
         None => UTF_8,
@@ -91,7 +94,7 @@ fn text(bytes: Vec<u8>, media_type: &str, is_cut: bool) -> Shown {
     // Most texts need no conversion. A byte order mark is removed by the decoder.
     let bytes = match String::from_utf8(bytes) {
         Ok(text) if encoding == UTF_8 && !text.starts_with('\u{feff}') => {
-            return Shown::Text { text, notes };
+            return ShownBody::Text { text, notes };
         }
         Ok(text) => text.into_bytes(),
         Err(error) => error.into_bytes(),
@@ -104,5 +107,5 @@ fn text(bytes: Vec<u8>, media_type: &str, is_cut: bool) -> Shown {
         notes.push(format!("bytes that are not valid {} are shown as `\u{fffd}`", encoding.name()));
     }
     text.shrink_to_fit();
-    Shown::Text { text, notes }
+    ShownBody::Text { text, notes }
 }

@@ -8,11 +8,11 @@ use reqwest::{
 };
 use serde_json::{Map, Value};
 
-use super::limit::short;
+use super::limit::shorten_part;
 use crate::auth::Issued;
 
-/// Headers that the details have, beside those whose name begins with one of [`PREFIXES`]; sorted.
-const HEADERS: [&str; 19] = [
+/// Headers that the details have, beside those whose name begins with one of [`KEPT_PREFIXES`]; sorted.
+const KEPT_HEADERS: [&str; 19] = [
     "allow",
     "content-disposition",
     "content-language",
@@ -33,38 +33,38 @@ const HEADERS: [&str; 19] = [
     "warning",
     "www-authenticate",
 ];
-const PREFIXES: [&str; 7] =
+const KEPT_PREFIXES: [&str; 7] =
     ["ratelimit", "x-ratelimit-", "x-rate-limit-", "x-request-id", "x-correlation-id", "x-total", "x-page"];
 
 /// Headers that a model reads, since they say what to do next.
-const SHOWN: [HeaderName; 2] = [LOCATION, RETRY_AFTER];
+const SHOWN_HEADERS: [HeaderName; 2] = [LOCATION, RETRY_AFTER];
 
 /// The room for the status of most responses in their text, in bytes.
-const REST: usize = 64;
+const STATUS_CAPACITY_BYTES: usize = 64;
 
 /// A response without its body.
-pub(super) struct Head {
+pub(super) struct ResponseHead {
     pub(super) status: StatusCode,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) issued: Issued,
 }
 
-impl Head {
+impl ResponseHead {
     /// The values of a header, without credentials.
-    pub(super) fn header(&self, name: &HeaderName) -> Option<Cow<'_, str>> {
+    pub(super) fn header_text(&self, name: &HeaderName) -> Option<Cow<'_, str>> {
         let mut values = self.headers.get_all(name).iter();
-        let mut all = self.clean(name, values.next()?);
+        let mut all = self.clean_value(name, values.next()?);
         for value in values {
             let all = all.to_mut();
             all.push_str(", ");
-            all.push_str(&self.clean(name, value));
+            all.push_str(&self.clean_value(name, value));
         }
         Some(all)
     }
 
     /// A value of a header, without credentials.
-    fn clean<'h>(&self, name: &HeaderName, value: &'h HeaderValue) -> Cow<'h, str> {
+    fn clean_value<'h>(&self, name: &HeaderName, value: &'h HeaderValue) -> Cow<'h, str> {
         let value = String::from_utf8_lossy(value.as_bytes());
         let is_url = [LOCATION, CONTENT_LOCATION].contains(name);
         if is_url && let Ok(url) = self.url.join(&value) {
@@ -80,30 +80,31 @@ impl Head {
         }
     }
 
-    pub(super) fn details(&self) -> Value {
+    pub(super) fn header_details(&self) -> Value {
         let is_kept = |name: &str| {
-            HEADERS.binary_search(&name).is_ok() || PREFIXES.iter().any(|it| name.starts_with(it))
+            KEPT_HEADERS.binary_search(&name).is_ok() || KEPT_PREFIXES.iter().any(|it| name.starts_with(it))
         };
         let names = self.headers.keys().filter(|name| is_kept(name.as_str()));
         let values = names.filter_map(|name| {
             // A server chooses a part of the name.
             let shown = self.issued.hide(name.as_str()).into_owned();
-            Some((shown, Value::from(self.header(name)?.into_owned())))
+            Some((shown, Value::from(self.header_text(name)?.into_owned())))
         });
         Value::Object(values.collect::<Map<_, _>>())
     }
 
     /// Method and URL, the status, and what a model must know of the headers; with room for `more` bytes.
-    pub(super) fn text(&self, method: &Method, note: Option<String>, more: usize) -> String {
-        let url = short(self.url.as_str());
-        let mut text = String::with_capacity(method.as_str().len() + url.len() + REST + more);
+    pub(super) fn opening_text(&self, method: &Method, note: Option<String>, more: usize) -> String {
+        let url = shorten_part(self.url.as_str());
+        let mut text =
+            String::with_capacity(method.as_str().len() + url.len() + STATUS_CAPACITY_BYTES + more);
         text.extend([method.as_str(), " ", &url, "\n", self.status.as_str()]);
         if let Some(reason) = self.status.canonical_reason() {
             text.extend([" ", reason]);
         }
-        for name in &SHOWN {
-            if let Some(value) = self.header(name) {
-                text.extend(["\n", name.as_str(), ": ", &short(&value)]);
+        for name in &SHOWN_HEADERS {
+            if let Some(value) = self.header_text(name) {
+                text.extend(["\n", name.as_str(), ": ", &shorten_part(&value)]);
             }
         }
         if let Some(note) = note {
@@ -115,10 +116,10 @@ impl Head {
 
 #[cfg(test)]
 mod tests {
-    use super::HEADERS;
+    use super::KEPT_HEADERS;
 
     #[test]
     fn the_names_of_kept_headers_are_sorted() {
-        assert!(HEADERS.is_sorted());
+        assert!(KEPT_HEADERS.is_sorted());
     }
 }

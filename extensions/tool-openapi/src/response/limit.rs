@@ -8,17 +8,17 @@ use tool_runtime::policy::ResultStore;
 use crate::request::Members;
 
 /// The room for the note about what is left out.
-const NOTE: usize = 160;
+const NOTE_BYTES: usize = 160;
 
 /// The maximum length, in bytes, of a part of an answer beside its body that a model reads.
-const LONGEST_PART: usize = 4096;
+const MAX_PART_BYTES: usize = 4096;
 
 /// Cuts a part of an answer beside its body, such as a header, with a note.
-pub(super) fn short(text: &str) -> Cow<'_, str> {
-    if text.len() <= LONGEST_PART {
+pub(super) fn shorten_part(text: &str) -> Cow<'_, str> {
+    if text.len() <= MAX_PART_BYTES {
         return Cow::Borrowed(text);
     }
-    let end = (0..=LONGEST_PART).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=MAX_PART_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     Cow::Owned(format!("{}… [{} more bytes]", &text[..end], text.len() - end))
 }
 
@@ -34,13 +34,13 @@ pub(super) struct Limited {
 
 /// Cuts `text` to `room` bytes together with its note: JSON between the items of its list, any other text between characters.
 /// The full text stays readable in `store`.
-pub(super) fn limited(text: String, room: usize, is_json: bool, store: Option<&ResultStore>) -> Limited {
+pub(super) fn limit_text(text: String, room: usize, is_json: bool, store: Option<&ResultStore>) -> Limited {
     if text.len() <= room {
         return Limited { text, note: None, is_json };
     }
-    let room = room.saturating_sub(NOTE);
+    let room = room.saturating_sub(NOTE_BYTES);
     let kept = |offset: usize| store.and_then(|store| store.insert(&text)).map(|handle| (handle, offset));
-    if is_json && let Some(cut) = list(&text, room) {
+    if is_json && let Some(cut) = cut_list(&text, room) {
         let place = cut.name.map(|name| format!(" of `{name}`")).unwrap_or_default();
         let omitted = format!("{} of {} items{place}", cut.omitted, cut.items);
         let note = ResultStore::note(&omitted, kept(cut.end));
@@ -64,7 +64,7 @@ struct List {
 }
 
 /// Cuts the list `text`, or the largest list of the object `text`, so that `room` bytes remain; `None` if not even one item fits.
-fn list(text: &str, room: usize) -> Option<List> {
+fn cut_list(text: &str, room: usize) -> Option<List> {
     let members;
     let (name, list) = match text.trim_start().as_bytes().first()? {
         b'[' => (None, serde_json::from_str::<&RawValue>(text).ok()?),
@@ -88,13 +88,13 @@ fn list(text: &str, room: usize) -> Option<List> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use super::{limited, list};
+    use super::{cut_list, limit_text};
 
     #[test]
     fn the_largest_list_is_cut_between_items_and_the_rest_stays() {
         let text = r#" { "few": [1], "many" : [ {"a": "]"}, [2, 3], "x" ] , "next": null } "#;
         let cut = |room| {
-            let it = list(text, room)?;
+            let it = cut_list(text, room)?;
             Some((format!("{}{}", &text[..it.end], &text[it.rest..]), it.omitted))
         };
         let two = r#" { "few": [1], "many" : [ {"a": "]"}, [2, 3] ] , "next": null } "#;
@@ -103,13 +103,13 @@ mod tests {
         assert_eq!(cut(two.len() - 1).unwrap(), (one.to_owned(), 2));
         assert_eq!(cut(one.len()).unwrap().0, one);
         assert_eq!(cut(one.len() - 1), None);
-        assert!(list("[]", 0).is_none() && list("{}", 0).is_none() && list("3", 0).is_none());
+        assert!(cut_list("[]", 0).is_none() && cut_list("{}", 0).is_none() && cut_list("3", 0).is_none());
     }
 
     #[test]
     fn a_text_is_cut_between_characters_and_never_beyond_the_room() {
         for room in [0, 160, 161, 200, 201] {
-            let it = limited("é".repeat(300), room, false, None);
+            let it = limit_text("é".repeat(300), room, false, None);
             assert!(it.text.len() <= room.saturating_sub(160) && it.text.chars().all(|it| it == 'é'));
             assert!(it.note.unwrap().contains("of 600 bytes left out"));
         }

@@ -1,11 +1,11 @@
 //! Links in headers ([RFC 8288](https://www.rfc-editor.org/rfc/rfc8288)).
 
 /// Returns the targets of the links in `header` that have the relation `relation` to the response itself.
-pub(super) fn targets<'h>(header: &'h str, relation: &str) -> Vec<&'h str> {
+pub(super) fn link_targets<'h>(header: &'h str, relation: &str) -> Vec<&'h str> {
     let (mut targets, mut rest) = (Vec::new(), header);
     while let Some((_, after)) = rest.split_once('<') {
         let Some((target, after)) = after.split_once('>') else { break };
-        let (parameters, after) = parameters(after);
+        let (parameters, after) = read_parameters(after);
         rest = after;
         // Of several parameters of a name, the first one counts.
         let get =
@@ -21,13 +21,13 @@ pub(super) fn targets<'h>(header: &'h str, relation: &str) -> Vec<&'h str> {
 }
 
 /// Reads the parameters of a link, up to the comma before the next one.
-fn parameters(text: &str) -> (Vec<(String, String)>, &str) {
+fn read_parameters(text: &str) -> (Vec<(String, String)>, &str) {
     let (mut found, mut rest) = (Vec::new(), text.trim_start());
     while let Some(after) = rest.strip_prefix(';') {
         let end = after.find(['=', ';', ',']).unwrap_or(after.len());
         let name = after[..end].trim().to_owned();
         let (value, after) = match after[end..].strip_prefix('=') {
-            Some(after) => value(after.trim_start()),
+            Some(after) => read_value(after.trim_start()),
             None => (String::new(), &after[end..]),
         };
         found.push((name, value));
@@ -37,7 +37,7 @@ fn parameters(text: &str) -> (Vec<(String, String)>, &str) {
 }
 
 /// Reads a token or a quoted text.
-fn value(text: &str) -> (String, &str) {
+fn read_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([';', ',']).unwrap_or(text.len());
         return (text[..end].trim().to_owned(), &text[end..]);
@@ -55,14 +55,14 @@ fn value(text: &str) -> (String, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::targets;
+    use super::link_targets;
 
     #[test]
     fn links_are_found_by_their_relation() {
         let rows: [(&str, &[&str]); 9] = [
             ("</x?page=2>; rel=next", &["/x?page=2"]),
             ("<?page=2>;rel=\"prev next\", </y>; rel=last", &["?page=2"]),
-            ("</a,b;c>; title=\"x, <y>; rel=next\"; rel=prev, </d>; REL=\"Next\"", &["/d"]),
+            ("</a,b;c>; title=\"x, <y>; rel=next\"; rel=prev, </d>; REL=\"NextPage\"", &["/d"]),
             ("</a>; title=\"\\\"; rel=next\"; rel=prev", &[]),
             ("</a>; rel=next; rel=prev,</b>; rel=prev; rel=next", &["/a"]),
             ("</a>; rel=next; anchor=\"/other\"", &[]),
@@ -71,7 +71,7 @@ mod tests {
             ("</a; rel=next", &[]),
         ];
         for (header, expected) in rows {
-            assert_eq!(targets(header, "next"), expected, "{header}");
+            assert_eq!(link_targets(header, "next"), expected, "{header}");
         }
     }
 }

@@ -27,45 +27,45 @@ use tool_runtime::{
 };
 
 use self::{
-    body::Shown,
-    head::Head,
-    limit::{Limited, limited, short},
-    next::{Asked, Next},
+    body::ShownBody,
+    head::ResponseHead,
+    limit::{Limited, limit_text, shorten_part},
+    next::{LinkedRequest, NextPage},
 };
 pub(crate) use self::{
-    body::{Body, read},
-    shapes::{LEFT_OUT, MAX_COMPONENTS_BYTES, Shape, Shapes},
+    body::{ReadBody, read_response},
+    shapes::{LEFT_OUT, MAX_COMPONENTS_BYTES, ResponseSchema, ResponseSchemas},
     view::View,
 };
 use crate::{
     client::Answer,
-    import::{essence, is_json_essence},
-    request::Plan,
+    import::{is_json_essence, media_essence},
+    request::RequestPlan,
     settings::Settings,
 };
 
 /// An answer without its body.
-pub(crate) struct Answered {
-    head: Head,
+pub(crate) struct ResponseWithoutBody {
+    head: ResponseHead,
     redirected: Option<Url>,
     note: Option<String>,
 }
 
-impl Answered {
+impl ResponseWithoutBody {
     /// Takes everything but the body from `answer`.
     pub(crate) fn of(answer: Answer) -> (Self, Response) {
         let Answer { mut response, url, redirected, note, issued } = answer;
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-        (Self { head: Head { status, url, headers, issued }, redirected, note }, response)
+        (Self { head: ResponseHead { status, url, headers, issued }, redirected, note }, response)
     }
 }
 
 /// An operation, and the call that a response answers.
-pub(crate) struct Call<'a> {
+pub(crate) struct AnsweredCall<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) definition: &'a ToolDefinition,
-    pub(crate) plan: &'a Plan,
-    pub(crate) shape: Option<&'a Shape>,
+    pub(crate) plan: &'a RequestPlan,
+    pub(crate) shape: Option<&'a ResponseSchema>,
     pub(crate) view: Option<&'a View>,
     pub(crate) arguments: &'a str,
     pub(crate) cx: &'a ToolContext,
@@ -76,16 +76,20 @@ pub(crate) struct Call<'a> {
 /// # Errors
 ///
 /// With strict responses, if it does not match its schema; and with failures as errors, if it reports a failure.
-pub(crate) fn output(call: &Call<'_>, answered: Answered, read: Body) -> Result<ToolOutput, ToolError> {
-    let Answered { head, redirected, note } = answered;
+pub(crate) fn make_output(
+    call: &AnsweredCall<'_>,
+    answered: ResponseWithoutBody,
+    read: ReadBody,
+) -> Result<ToolOutput, ToolError> {
+    let ResponseWithoutBody { head, redirected, note } = answered;
     let (size, is_cut) = (read.bytes.len(), read.is_cut);
-    let next = call.next(&head, redirected.as_ref());
-    let mut tail: Vec<_> = next.iter().map(Next::text).collect();
-    let media_type = head.header(&CONTENT_TYPE).unwrap_or_default();
-    let essence = essence(&media_type);
+    let next = call.next_page(&head, redirected.as_ref());
+    let mut tail: Vec<_> = next.iter().map(NextPage::next_page_note).collect();
+    let media_type = head.header_text(&CONTENT_TYPE).unwrap_or_default();
+    let essence = media_essence(&media_type);
     let has_secret = head.issued.is_repeated_in(&read.bytes);
-    let shown = match read.shown(&media_type, &essence, head.url.as_str()) {
-        Shown::Text { text, notes } => {
+    let shown = match read.into_shown(&media_type, &essence, head.url.as_str()) {
+        ShownBody::Text { text, notes } => {
             tail.splice(0..0, notes.into_iter().map(|it| format!("[{it}]")));
             // A server may repeat the credentials of the request.
             let hidden = if is_cut { head.issued.hide_cut(&text) } else { head.issued.hide(&text) };
@@ -95,12 +99,12 @@ pub(crate) fn output(call: &Call<'_>, answered: Answered, read: Body) -> Result<
             };
             Ok(text)
         }
-        Shown::Nothing => Ok(String::new()),
-        Shown::Content(_) if has_secret => {
+        ShownBody::Nothing => Ok(String::new()),
+        ShownBody::Content(_) if has_secret => {
             tail.push("[the response repeats a credential of the request, and is not shown]".to_owned());
             Ok(String::new())
         }
-        Shown::Content(content) => Err(content),
+        ShownBody::Content(content) => Err(content),
     };
     let json = match &shown {
         Ok(text) if !is_cut && !text.is_empty() && is_json_essence(&essence) => {
@@ -108,16 +112,16 @@ pub(crate) fn output(call: &Call<'_>, answered: Answered, read: Body) -> Result<
         }
         _ => None,
     };
-    let mismatch = call.mismatch(&head, &shown, json.as_ref(), is_cut);
+    let mismatch = call.schema_mismatch(&head, &shown, json.as_ref(), is_cut);
     let body = shown.as_ref().map_or(0, String::len).min(call.settings.response_limit);
-    let opening = head.text(&call.plan.method, note, length(0, body, &tail));
+    let opening = head.opening_text(&call.plan.method, note, joined_length(0, body, &tail));
     let output = match shown {
-        Ok(text) => call.text(&head, opening, Text { text, json, is_cut }, tail)?,
-        Err(content) => ToolOutput::new([Content::text(joined(opening, "", &tail)), content]),
+        Ok(text) => call.text_output(&head, opening, Text { text, json, is_cut }, tail)?,
+        Err(content) => ToolOutput::new([Content::text(join_text(opening, "", &tail)), content]),
     };
     drop(media_type);
     let details = Details { method: call.plan.method.clone(), head, size, next, mismatch };
-    call.concluded(details, output)
+    call.conclude_output(details, output)
 }
 
 /// A body that is text, with its value if it is said to be JSON.
@@ -128,9 +132,9 @@ struct Text {
 }
 
 /// The opening, the body and the remarks of a text.
-fn joined(opening: String, body: &str, tail: &[String]) -> String {
+fn join_text(opening: String, body: &str, tail: &[String]) -> String {
     let mut text = opening;
-    text.reserve(length(0, body.len(), tail));
+    text.reserve(joined_length(0, body.len(), tail));
     if !body.is_empty() {
         text.push_str("\n\n");
         text.push_str(body);
@@ -142,17 +146,17 @@ fn joined(opening: String, body: &str, tail: &[String]) -> String {
     text
 }
 
-/// The most bytes that [`joined`] makes of an opening and a body of these lengths.
-fn length(opening: usize, body: usize, tail: &[String]) -> usize {
+/// The most bytes that [`join_text`] makes of an opening and a body of these lengths.
+fn joined_length(opening: usize, body: usize, tail: &[String]) -> usize {
     let notes: usize = tail.iter().map(|note| "\n".len() + note.len()).sum();
     opening + "\n\n".len() + body + notes
 }
 
-impl Call<'_> {
+impl AnsweredCall<'_> {
     /// The result with a text, within the limit.
-    fn text(
+    fn text_output(
         &self,
-        head: &Head,
+        head: &ResponseHead,
         opening: String,
         body: Text,
         mut tail: Vec<String>,
@@ -162,7 +166,7 @@ impl Call<'_> {
         let (mut is_valid, received) = (json.is_some(), text.len());
         let text = match self.view.filter(|_| is_success && !text.is_empty()) {
             // What the view leaves out is never shown.
-            Some(view) => match view.applied(&text) {
+            Some(view) => match view.apply_view(&text) {
                 Ok(text) => text,
                 Err(_) => {
                     let why = if is_cut { "too long" } else { "not JSON" };
@@ -181,9 +185,9 @@ impl Call<'_> {
             ));
         }
         // The note of the limit has a line of its own.
-        let around = length(opening.len(), 0, &tail) + "\n".len();
+        let around = joined_length(opening.len(), 0, &tail) + "\n".len();
         let room = self.settings.response_limit.saturating_sub(around);
-        let Limited { text, note, is_json } = limited(text, room, is_valid, calls.readback.as_deref());
+        let Limited { text, note, is_json } = limit_text(text, room, is_valid, calls.readback.as_deref());
         tail.splice(0..0, note);
         let value = match json {
             _ if !is_json || !is_success => None,
@@ -192,14 +196,14 @@ impl Call<'_> {
             _ => serde_json::from_str(&text).ok(),
         };
         // The text is not the value of the response.
-        let output = ToolOutput::new([Content::text(joined(opening, &text, &tail))]);
+        let output = ToolOutput::new([Content::text(join_text(opening, &text, &tail))]);
         Ok(value.into_iter().fold(output, ToolOutput::with_structured))
     }
 
     /// Returns how a successful response differs from the declared schema.
-    fn mismatch(
+    fn schema_mismatch(
         &self,
-        head: &Head,
+        head: &ResponseHead,
         shown: &Result<String, Content>,
         json: Option<&serde_json::Result<Value>>,
         is_cut: bool,
@@ -208,21 +212,21 @@ impl Call<'_> {
         match shown {
             Ok(text) if text.is_empty() => None,
             Ok(_) if json.is_some() => match json? {
-                Ok(value) => shape.mismatch(value),
+                Ok(value) => shape.schema_mismatch(value),
                 Err(error) => Some(format!("expected JSON, received invalid JSON: {error}")),
             },
             _ => {
-                let media_type = head.header(&CONTENT_TYPE).unwrap_or(Cow::Borrowed("no media type"));
+                let media_type = head.header_text(&CONTENT_TYPE).unwrap_or(Cow::Borrowed("no media type"));
                 Some(format!("expected JSON, received `{}`", media_type.escape_debug()))
             }
         }
     }
 
     /// Reports a response that does not match its schema.
-    fn report(&self, mismatch: &str, details: &Details) -> Result<(), ToolError> {
+    fn report_mismatch(&self, mismatch: &str, details: &Details) -> Result<(), ToolError> {
         let message = format!("the response does not match its declared schema: {mismatch}");
         if self.settings.calls.strict {
-            return Err(ToolError::new(ErrorKind::InvalidOutput, message).with_details(details.value()));
+            return Err(ToolError::new(ErrorKind::InvalidOutput, message).with_details(details.to_value()));
         }
         let status = details.head.status.as_u16();
         self.cx.log(LogLine::new(LogLevel::Warning, message).with_data(json!({ "status": status })))
@@ -230,29 +234,30 @@ impl Call<'_> {
 
     /// Returns what the first link to a next page leads to; `redirected` is the URL of a request whose response has
     /// another one.
-    fn next(&self, head: &Head, redirected: Option<&Url>) -> Option<Next> {
+    fn next_page(&self, head: &ResponseHead, redirected: Option<&Url>) -> Option<NextPage> {
         let headers = head.headers.get_all(LINK).iter().filter_map(|it| it.to_str().ok());
-        let target = headers.flat_map(|it| link::targets(it, "next")).next()?;
+        let target = headers.flat_map(|it| link::link_targets(it, "next")).next()?;
         let target = head.issued.without_credentials(&head.url.join(target).ok()?);
         let schema = self.definition.input_schema();
         let url = redirected.unwrap_or(&head.url);
-        let asked = Asked { plan: self.plan, schema: &schema.to_value(), arguments: self.arguments, url };
-        Some(asked.next(&target))
+        let asked =
+            LinkedRequest { plan: self.plan, schema: &schema.to_value(), arguments: self.arguments, url };
+        Some(asked.next_page(&target))
     }
 
     /// Reports what does not match, marks a response of a failure that may pass, and makes errors of failures if the program wants
     /// that.
-    fn concluded(&self, details: Details, output: ToolOutput) -> Result<ToolOutput, ToolError> {
+    fn conclude_output(&self, details: Details, output: ToolOutput) -> Result<ToolOutput, ToolError> {
         if let Some(mismatch) = &details.mismatch {
-            self.report(mismatch, &details)?;
+            self.report_mismatch(mismatch, &details)?;
         }
-        let pause = retry::pause(details.head.status, &details.head.headers);
+        let pause = retry::retry_pause(details.head.status, &details.head.headers);
         if details.head.status.is_success() || !self.settings.calls.failures_as_errors {
-            let output = output.with_details_from(move || details.value());
+            let output = output.with_details_from(move || details.to_value());
             return Ok(pause.into_iter().fold(output, ToolOutput::as_retryable));
         }
         let error = ToolError::failed(output.into_text()).retryable(pause.is_some());
-        let error = error.with_details(details.value());
+        let error = error.with_details(details.to_value());
         Err(pause.into_iter().fold(error, ToolError::with_retry_after))
     }
 }
@@ -260,24 +265,24 @@ impl Call<'_> {
 /// The parts of a response that become the details of the result when a program reads them.
 struct Details {
     method: Method,
-    head: Head,
+    head: ResponseHead,
     size: usize,
-    next: Option<Next>,
+    next: Option<NextPage>,
     mismatch: Option<String>,
 }
 
 impl Details {
-    fn value(&self) -> Value {
+    fn to_value(&self) -> Value {
         let Self { method, head, size, next, mismatch } = self;
         let mut value = json!({
             "status": head.status.as_u16(),
             "method": method.as_str(),
             "url": head.url.as_str(),
-            "headers": head.details(),
+            "headers": head.header_details(),
             "bytes": size,
         });
         if let Some(next) = next {
-            value["next"] = next.details();
+            value["next"] = next.next_page_details();
         }
         if let Some(mismatch) = mismatch {
             value["mismatch"] = Value::from(&**mismatch);
@@ -286,18 +291,18 @@ impl Details {
     }
 }
 
-impl Next {
-    fn text(&self) -> String {
+impl NextPage {
+    fn next_page_note(&self) -> String {
         match self {
             Self::Arguments(arguments) => {
                 let arguments = arguments.to_string();
-                format!("[there is a next page: call the same tool with {}]", short(&arguments))
+                format!("[there is a next page: call the same tool with {}]", shorten_part(&arguments))
             }
-            Self::Url(url) => format!("[there is a next page: {}]", short(url)),
+            Self::Url(url) => format!("[there is a next page: {}]", shorten_part(url)),
         }
     }
 
-    fn details(&self) -> Value {
+    fn next_page_details(&self) -> Value {
         match self {
             Self::Arguments(arguments) => json!({ "arguments": arguments }),
             Self::Url(url) => json!({ "url": url }),
@@ -306,7 +311,7 @@ impl Next {
 }
 
 /// The error of a request without an answer. Its text has the origin only: a URL may have a credential.
-pub(crate) fn unavailable(error: &HttpError) -> ToolError {
+pub(crate) fn unavailable_error(error: &HttpError) -> ToolError {
     let server = match error.origin() {
         Some(origin) => format!("the server `{origin}`"),
         None => "the server".to_owned(),

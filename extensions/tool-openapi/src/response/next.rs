@@ -6,17 +6,17 @@ use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use crate::request::{In, Members, Parameter, Plan, Style};
+use crate::request::{Members, ParameterLocation, RequestParameter, RequestPlan, Style};
 
 /// The deepest member of an object that a link names: no value is deeper than a parser of JSON reads.
-const DEEPEST: usize = 32;
+const MAX_MEMBER_DEPTH: usize = 32;
 
 /// The maximum number of schemas that are searched for a type.
-const MOST_SCHEMAS: usize = 1000;
+const MAX_SCHEMAS: usize = 1000;
 
 /// The way to the next page.
 #[derive(Debug, PartialEq)]
-pub(super) enum Next {
+pub(super) enum NextPage {
     /// The arguments of a call of the same operation.
     Arguments(Value),
     /// Another operation, or a query that its parameters cannot express.
@@ -24,8 +24,8 @@ pub(super) enum Next {
 }
 
 /// The request that a link is about.
-pub(super) struct Asked<'a> {
-    pub(super) plan: &'a Plan,
+pub(super) struct LinkedRequest<'a> {
+    pub(super) plan: &'a RequestPlan,
     /// The schema of the arguments.
     pub(super) schema: &'a Value,
     pub(super) arguments: &'a str,
@@ -33,25 +33,27 @@ pub(super) struct Asked<'a> {
     pub(super) url: &'a Url,
 }
 
-impl Asked<'_> {
+impl LinkedRequest<'_> {
     /// Returns what `target`, a URL without credentials, leads to.
-    pub(super) fn next(&self, target: &Url) -> Next {
+    pub(super) fn next_page(&self, target: &Url) -> NextPage {
         let is_same = self.plan.method == "GET"
             && target.origin() == self.url.origin()
             && target.path() == self.url.path();
-        let arguments = is_same.then(|| self.mapped(target.query().unwrap_or_default())).flatten();
-        arguments.map_or_else(|| Next::Url(target.to_string()), |it| Next::Arguments(Value::Object(it)))
+        let arguments = is_same.then(|| self.arguments_of(target.query().unwrap_or_default())).flatten();
+        arguments
+            .map_or_else(|| NextPage::Url(target.to_string()), |it| NextPage::Arguments(Value::Object(it)))
     }
 
     /// Returns the arguments of the call with `query`; `None` if the parameters cannot express it.
-    fn mapped(&self, query: &str) -> Option<Map<String, Value>> {
+    fn arguments_of(&self, query: &str) -> Option<Map<String, Value>> {
         let parameters = &self.plan.parameters;
-        if parameters.iter().any(|it| it.location == In::QueryString) {
+        if parameters.iter().any(|it| it.location == ParameterLocation::QueryString) {
             return None;
         }
-        let mut pairs: Vec<Pair<'_>> = query.split('&').filter(|it| !it.is_empty()).map(Pair::of).collect();
+        let mut pairs: Vec<LinkPair<'_>> =
+            query.split('&').filter(|it| !it.is_empty()).map(LinkPair::of).collect();
         pairs.retain(|pair| !self.plan.path.has_query(&pair.name));
-        let in_query = |it: &&Parameter| it.location == In::Query;
+        let in_query = |it: &&RequestParameter| it.location == ParameterLocation::Query;
         let mut arguments = Map::new();
         for (name, value) in Members::of(self.arguments).ok()?.iter() {
             let is_kept = !parameters.iter().filter(in_query).any(|it| *it.property == *name);
@@ -61,7 +63,7 @@ impl Asked<'_> {
         }
         let mut spread = None;
         for parameter in parameters.iter().filter(in_query) {
-            let kinds = self.kinds(&parameter.property);
+            let kinds = self.property_kinds(&parameter.property);
             if kinds.is_object()
                 && parameter.explode
                 && parameter.style != Style::DeepObject
@@ -76,12 +78,12 @@ impl Asked<'_> {
             let (own, others): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|it| it.is_of(parameter));
             pairs = others;
             if !own.is_empty() {
-                arguments.insert(parameter.property.to_string(), kinds.value(parameter, &own)?);
+                arguments.insert(parameter.property.to_string(), kinds.value_of(parameter, &own)?);
             }
         }
         match spread {
             Some(parameter) if !pairs.is_empty() => {
-                let members = pairs.iter().map(|it| (it.name.clone(), Value::from(it.decoded())));
+                let members = pairs.iter().map(|it| (it.name.clone(), Value::from(it.decoded_value())));
                 arguments.insert(parameter.property.to_string(), Value::Object(members.collect()));
             }
             None if !pairs.is_empty() => return None,
@@ -90,28 +92,28 @@ impl Asked<'_> {
         Some(arguments)
     }
 
-    fn kinds(&self, property: &str) -> Kinds<'_> {
+    fn property_kinds(&self, property: &str) -> Kinds<'_> {
         Kinds { root: self.schema, schema: self.schema.get("properties").and_then(|it| it.get(property)) }
     }
 }
 
 /// A name and a value of a query.
-struct Pair<'q> {
+struct LinkPair<'q> {
     name: String,
     raw: &'q str,
 }
 
-impl<'q> Pair<'q> {
+impl<'q> LinkPair<'q> {
     fn of(text: &'q str) -> Self {
         let (name, raw) = text.split_once('=').unwrap_or((text, ""));
-        Self { name: decoded(name), raw }
+        Self { name: decode_query(name), raw }
     }
 
-    fn decoded(&self) -> String {
-        decoded(self.raw)
+    fn decoded_value(&self) -> String {
+        decode_query(self.raw)
     }
 
-    fn is_of(&self, parameter: &Parameter) -> bool {
+    fn is_of(&self, parameter: &RequestParameter) -> bool {
         match self.name.strip_prefix(&*parameter.name) {
             Some("") => true,
             Some(rest) => parameter.style == Style::DeepObject && rest.starts_with('['),
@@ -121,7 +123,7 @@ impl<'q> Pair<'q> {
 }
 
 /// Decodes a part of a query as servers write it, with `+` for a space.
-fn decoded(text: &str) -> String {
+fn decode_query(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
@@ -133,10 +135,10 @@ struct Kinds<'s> {
 }
 
 impl<'s> Kinds<'s> {
-    fn has(self, kind: &str) -> bool {
+    fn has_kind(self, kind: &str) -> bool {
         // Each schema is visited once: its branches may lead back to it.
         let (mut waiting, mut visited) = (Vec::from_iter(self.schema), HashSet::new());
-        while let Some(schema) = waiting.pop().filter(|_| visited.len() < MOST_SCHEMAS) {
+        while let Some(schema) = waiting.pop().filter(|_| visited.len() < MAX_SCHEMAS) {
             if !visited.insert(std::ptr::from_ref(schema)) {
                 continue;
             }
@@ -150,94 +152,97 @@ impl<'s> Kinds<'s> {
             }
             let branches = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
             waiting.extend(branches.flatten());
-            waiting.extend(Self { schema: Some(schema), ..self }.target());
+            waiting.extend(Self { schema: Some(schema), ..self }.reference_target());
         }
         false
     }
 
-    fn target(self) -> Option<&'s Value> {
+    fn reference_target(self) -> Option<&'s Value> {
         self.root.pointer(self.schema?.get("$ref")?.as_str()?.strip_prefix('#')?)
     }
 
     fn is_object(self) -> bool {
-        self.has("object") || self.resolved().is_some_and(|it| it.get("properties").is_some())
+        self.has_kind("object") || self.resolved_schema().is_some_and(|it| it.get("properties").is_some())
     }
 
     /// The schema itself, or the one that it refers to.
-    fn resolved(self) -> Option<&'s Value> {
-        self.target().or(self.schema)
+    fn resolved_schema(self) -> Option<&'s Value> {
+        self.reference_target().or(self.schema)
     }
 
-    fn items(self) -> Self {
-        Self { schema: self.resolved().and_then(|it| it.get("items")), ..self }
+    fn item_kinds(self) -> Self {
+        Self { schema: self.resolved_schema().and_then(|it| it.get("items")), ..self }
     }
 
-    fn member(self, name: &str) -> Self {
-        Self { schema: self.resolved().and_then(|it| it.get("properties")?.get(name)), ..self }
+    fn member_kinds(self, name: &str) -> Self {
+        Self { schema: self.resolved_schema().and_then(|it| it.get("properties")?.get(name)), ..self }
     }
 
     /// The value of `text`, which is a number or a boolean only if the schema has such.
-    fn scalar(self, text: String) -> Value {
+    fn scalar_value(self, text: String) -> Value {
         let parsed = serde_json::from_str::<Value>(&text).ok().filter(|it| match it {
-            Value::Bool(_) => self.has("boolean"),
-            Value::Number(number) => self.has("number") || (self.has("integer") && !number.is_f64()),
+            Value::Bool(_) => self.has_kind("boolean"),
+            Value::Number(number) => {
+                self.has_kind("number") || (self.has_kind("integer") && !number.is_f64())
+            }
             _ => false,
         });
         parsed.unwrap_or(Value::String(text))
     }
 
     /// The value of a parameter; `None` if its style does not lead to these pairs.
-    fn value(self, parameter: &Parameter, pairs: &[Pair<'_>]) -> Option<Value> {
+    fn value_of(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
         if parameter.style == Style::DeepObject {
-            return self.deep(parameter, pairs);
+            return self.object_of(parameter, pairs);
         }
         let only = match pairs {
             [only] => Some(only),
             _ => None,
         };
         if parameter.is_json {
-            return serde_json::from_str(&only?.decoded()).ok();
+            return serde_json::from_str(&only?.decoded_value()).ok();
         }
-        let parts = |pair: &Pair<'_>| split(pair.raw, parameter.style);
-        if self.has("array") {
+        let parts = |pair: &LinkPair<'_>| split_items(pair.raw, parameter.style);
+        if self.has_kind("array") {
             let texts = match (parameter.explode, only) {
-                (true, _) => pairs.iter().map(Pair::decoded).collect(),
+                (true, _) => pairs.iter().map(LinkPair::decoded_value).collect(),
                 (false, only) => parts(only?),
             };
-            return Some(texts.into_iter().map(|it| self.items().scalar(it)).collect());
+            return Some(texts.into_iter().map(|it| self.item_kinds().scalar_value(it)).collect());
         }
         if self.is_object() {
             let parts = parts(only?);
             let (pairs, rest) = parts.as_chunks::<2>();
-            let member =
-                |[name, value]: &[String; 2]| (name.clone(), self.member(name).scalar(value.clone()));
+            let member = |[name, value]: &[String; 2]| {
+                (name.clone(), self.member_kinds(name).scalar_value(value.clone()))
+            };
             return rest.is_empty().then(|| Value::Object(pairs.iter().map(member).collect()));
         }
-        Some(self.scalar(only?.decoded()))
+        Some(self.scalar_value(only?.decoded_value()))
     }
 
     /// The object of pairs such as `filter[name]=value`.
-    fn deep(self, parameter: &Parameter, pairs: &[Pair<'_>]) -> Option<Value> {
+    fn object_of(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
         let mut object = Map::new();
         for pair in pairs {
             let path = pair.name.strip_prefix(&*parameter.name)?;
-            if path.split("][").count() > DEEPEST {
+            if path.split("][").count() > MAX_MEMBER_DEPTH {
                 return None;
             }
             let mut keys = path.strip_prefix('[')?.strip_suffix(']')?.split("][").peekable();
             let (mut kinds, mut target) = (self, &mut object);
             while let Some(key) = keys.next() {
-                kinds = kinds.member(key);
+                kinds = kinds.member_kinds(key);
                 if keys.peek().is_some() {
                     target =
                         target.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
                     continue;
                 }
-                if kinds.has("array") {
+                if kinds.has_kind("array") {
                     let items =
                         target.entry(key).or_insert_with(|| Value::Array(Vec::new())).as_array_mut()?;
-                    items.push(kinds.items().scalar(pair.decoded()));
-                } else if target.insert(key.to_owned(), kinds.scalar(pair.decoded())).is_some() {
+                    items.push(kinds.item_kinds().scalar_value(pair.decoded_value()));
+                } else if target.insert(key.to_owned(), kinds.scalar_value(pair.decoded_value())).is_some() {
                     return None;
                 }
             }
@@ -247,12 +252,12 @@ impl<'s> Kinds<'s> {
 }
 
 /// The items of a list in one value. Delimiters are escaped by some servers, and not by others.
-fn split(raw: &str, style: Style) -> Vec<String> {
-    let decoded = |delimiter: char| decoded(raw).split(delimiter).map(str::to_owned).collect();
+fn split_items(raw: &str, style: Style) -> Vec<String> {
+    let decoded = |delimiter: char| decode_query(raw).split(delimiter).map(str::to_owned).collect();
     match style {
         Style::SpaceDelimited => decoded(' '),
         Style::PipeDelimited => decoded('|'),
-        _ if raw.contains(',') => raw.split(',').map(self::decoded).collect(),
+        _ if raw.contains(',') => raw.split(',').map(self::decode_query).collect(),
         _ => decoded(','),
     }
 }

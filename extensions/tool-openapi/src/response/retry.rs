@@ -8,18 +8,18 @@ use reqwest::{
 };
 
 /// Returns the pause before another attempt; `None` if another attempt would fail, too.
-pub(super) fn pause(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
+pub(super) fn retry_pause(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     let may_pass = [
         StatusCode::TOO_MANY_REQUESTS,
         StatusCode::BAD_GATEWAY,
         StatusCode::SERVICE_UNAVAILABLE,
         StatusCode::GATEWAY_TIMEOUT,
     ];
-    may_pass.contains(&status).then(|| after(headers).unwrap_or_default())
+    may_pass.contains(&status).then(|| retry_after(headers).unwrap_or_default())
 }
 
 /// Reads `Retry-After` ([RFC 9110, section 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)): seconds, or a date.
-fn after(headers: &HeaderMap) -> Option<Duration> {
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     match text.parse::<f64>() {
         Ok(seconds) => Some(Duration::try_from_secs_f64(seconds).unwrap_or(match seconds > 0.0 {
@@ -41,13 +41,13 @@ mod tests {
 
     use reqwest::{StatusCode, header::HeaderMap};
 
-    use super::pause;
+    use super::retry_pause;
 
     #[test]
     fn a_failure_that_may_pass_has_the_pause_that_the_server_asks_for() {
         let paused = |status: u16, after: &str| {
             let headers = HeaderMap::from_iter([("retry-after".parse().unwrap(), after.parse().unwrap())]);
-            pause(StatusCode::from_u16(status).unwrap(), &headers)
+            retry_pause(StatusCode::from_u16(status).unwrap(), &headers)
         };
         for status in [429, 502, 503, 504] {
             assert_eq!(paused(status, " 7 "), Some(Duration::from_secs(7)));

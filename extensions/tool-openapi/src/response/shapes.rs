@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use tool_runtime::schema::{OutputSchema, OutputValidator};
 
-use crate::import::assembled;
+use crate::import::assemble_schema;
 
 /// The maximum size of the components of an output schema, in bytes.
 pub(crate) const MAX_COMPONENTS_BYTES: usize = 32 << 10;
@@ -20,13 +20,13 @@ pub(crate) const LEFT_OUT: &str = "Any value: the schema of the response is too 
 
 /// The schemas of responses as text, from which an output schema is made when it is first needed.
 #[derive(Default)]
-pub(crate) struct Shapes {
+pub(crate) struct ResponseSchemas {
     texts: OnceLock<HashMap<Box<str>, Box<str>>>,
 }
 
-impl Shapes {
+impl ResponseSchemas {
     /// Sets the components, once the whole document is read.
-    pub(crate) fn complete(&self, texts: HashMap<Box<str>, Box<str>>) {
+    pub(crate) fn set_components(&self, texts: HashMap<Box<str>, Box<str>>) {
         // The import completes once.
         let _ = self.texts.set(texts);
     }
@@ -34,7 +34,7 @@ impl Shapes {
     /// Returns the schema with the text `root` and the components that it refers to, the closest first, as far as [`MAX_COMPONENTS_BYTES`]
     /// reaches: in some documents, most components are reached from any of them. A component that is left out accepts any value, and
     /// says so.
-    pub(crate) fn assembled(&self, root: &str) -> Value {
+    pub(crate) fn assemble_schema(&self, root: &str) -> Value {
         let rest = Cell::new(MAX_COMPONENTS_BYTES);
         let get = |name: &str| {
             let text = self.texts.get()?.get(name)?;
@@ -46,22 +46,24 @@ impl Shapes {
         };
         let root = serde_json::from_str(root).unwrap_or_default();
         // Without a component that could not be translated, nothing is known of the results.
-        assembled(root, get).unwrap_or(Value::Bool(true))
+        assemble_schema(root, get).unwrap_or(Value::Bool(true))
     }
 }
 
 /// The declared schema of the JSON of an operation, compiled for its first response.
-pub(crate) struct Shape(LazyLock<Result<OutputValidator, String>, Box<dyn FnOnce() -> Compiled + Send>>);
+pub(crate) struct ResponseSchema(
+    LazyLock<Result<OutputValidator, String>, Box<dyn FnOnce() -> Compiled + Send>>,
+);
 
 type Compiled = Result<OutputValidator, String>;
 
-impl Shape {
+impl ResponseSchema {
     pub(crate) fn new(schema: OutputSchema) -> Self {
         Self(LazyLock::new(Box::new(move || OutputValidator::new(&schema).map_err(|it| it.feedback()))))
     }
 
     /// Returns the violations of `value`, as text; `None` if it fits.
-    pub(super) fn mismatch(&self, value: &Value) -> Option<String> {
+    pub(super) fn schema_mismatch(&self, value: &Value) -> Option<String> {
         match &*self.0 {
             Ok(validator) => {
                 let violations = validator.violations(value);

@@ -9,17 +9,17 @@ use crate::request::Members;
 /// The part of the JSON of an operation that a model sees.
 #[derive(Clone)]
 pub(crate) enum View {
-    Pointers(Arc<Node>),
+    Pointers(Arc<ViewNode>),
     Closure(Arc<dyn Fn(Value) -> Value + Send + Sync>),
 }
 
 /// The pointers that lead through one value.
 #[derive(Debug, Default)]
-pub(crate) struct Node {
+pub(crate) struct ViewNode {
     whole: bool,
-    members: BTreeMap<String, Node>,
+    members: BTreeMap<String, ViewNode>,
     /// The members and items that `*` names.
-    each: Option<Box<Node>>,
+    each: Option<Box<ViewNode>>,
 }
 
 impl View {
@@ -29,7 +29,7 @@ impl View {
     ///
     /// Returns the first text that is not a JSON pointer.
     pub(crate) fn of_pointers(pointers: &[String]) -> Result<Self, String> {
-        let mut root = Node::default();
+        let mut root = ViewNode::default();
         for pointer in pointers {
             let mut node = &mut root;
             let rest = match pointer.strip_prefix('/') {
@@ -50,26 +50,26 @@ impl View {
     }
 
     /// Returns the JSON that a model sees of `text`, which is valid JSON; empty if it sees nothing.
-    pub(super) fn applied(&self, text: &str) -> Result<String, serde_json::Error> {
+    pub(super) fn apply_view(&self, text: &str) -> Result<String, serde_json::Error> {
         match self {
             Self::Closure(view) => Ok(view(serde_json::from_str(text)?).to_string()),
             // Values keep their text, so that no number changes.
             Self::Pointers(node) => {
                 let mut shown = String::new();
-                node.write(serde_json::from_str(text)?, &mut shown)?;
+                node.write_visible(serde_json::from_str(text)?, &mut shown)?;
                 Ok(shown)
             }
         }
     }
 }
 
-impl Node {
-    fn child(&self, token: &str) -> Option<&Self> {
+impl ViewNode {
+    fn child_node(&self, token: &str) -> Option<&Self> {
         self.members.get(token).or(self.each.as_deref())
     }
 
     /// Writes what the pointers leave of `value`; returns `false` if that is nothing.
-    fn write(&self, value: &RawValue, shown: &mut String) -> Result<bool, serde_json::Error> {
+    fn write_visible(&self, value: &RawValue, shown: &mut String) -> Result<bool, serde_json::Error> {
         if self.whole {
             shown.push_str(value.get());
             return Ok(true);
@@ -83,10 +83,10 @@ impl Node {
             Some(b'{') => {
                 shown.push('{');
                 for (name, value) in Members::of(value.get())?.iter() {
-                    let Some(child) = self.child(name) else { continue };
+                    let Some(child) = self.child_node(name) else { continue };
                     let before = shown.len();
                     let mut part = String::new();
-                    if child.write(value, &mut part)? {
+                    if child.write_visible(value, &mut part)? {
                         next(shown);
                         shown.push_str(&serde_json::to_string(name)?);
                         shown.push(':');
@@ -101,9 +101,9 @@ impl Node {
                 shown.push('[');
                 for (at, item) in serde_json::from_str::<Vec<&RawValue>>(value.get())?.into_iter().enumerate()
                 {
-                    let Some(child) = self.child(&at.to_string()) else { continue };
+                    let Some(child) = self.child_node(&at.to_string()) else { continue };
                     let mut part = String::new();
-                    if child.write(item, &mut part)? {
+                    if child.write_visible(item, &mut part)? {
                         next(shown);
                         shown.push_str(&part);
                     }

@@ -7,7 +7,7 @@ use tool_runtime::{ToolDefinition, policy::ResultStore};
 
 use crate::{
     OpenApiToolSetBuilder,
-    import::essence,
+    import::media_essence,
     request::{FileResolver, SharedResolver},
     response::View,
 };
@@ -61,7 +61,7 @@ impl OpenApiToolSetBuilder {
     /// Prefers `media_type` for request bodies that may have several; a later call adds a second choice. Default: JSON, then
     /// forms, `multipart/form-data`, text and bytes.
     pub fn prefer_media_type(mut self, media_type: &str) -> Self {
-        self.settings.calls.media_types.push(essence(media_type).into_owned());
+        self.settings.calls.media_types.push(media_essence(media_type).into_owned());
         self
     }
 
@@ -123,7 +123,7 @@ impl OpenApiToolSetBuilder {
         let pointers: Vec<String> = pointers.into_iter().map(Into::into).collect();
         match View::of_pointers(&pointers) {
             Ok(view) => drop(self.settings.calls.views.insert(operation.into(), view)),
-            Err(pointer) => self.refuse(format!(
+            Err(pointer) => self.refuse_setting(format!(
                 "`{pointer}` is not a JSON pointer; expected one that begins with `/`, such as `/items/*/id`"
             )),
         }

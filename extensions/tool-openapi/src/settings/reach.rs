@@ -9,7 +9,7 @@ use crate::{Credential, client::Lookup};
 
 /// The servers that calls reach, and the credentials that they receive.
 #[derive(Clone, Default)]
-pub(crate) struct Reach {
+pub(crate) struct ServerAccess {
     pub(crate) credentials: Vec<(String, Credential)>,
     /// Other origins that redirects may lead to.
     pub(crate) redirects: Vec<Origin>,
@@ -24,7 +24,7 @@ impl OpenApiToolSetBuilder {
     /// Without one it is called without credentials, and reported in [`diagnostics`](crate::OpenApiToolSet::diagnostics),
     /// unless the document allows that.
     pub fn credential(mut self, scheme: impl Into<String>, credential: Credential) -> Self {
-        self.settings.reach.credentials.push((scheme.into(), credential));
+        self.settings.access.credentials.push((scheme.into(), credential));
         self
     }
 
@@ -32,8 +32,8 @@ impl OpenApiToolSetBuilder {
     /// configured headers. Default: none; a redirect to another origin is the answer that the model receives.
     pub fn follow_redirects_to(mut self, origin: &str) -> Self {
         match Origin::parse(origin) {
-            Ok(origin) => self.settings.reach.redirects.push(origin),
-            Err(problem) => self.refuse(format!("the origin for redirects is not valid: {problem}")),
+            Ok(origin) => self.settings.access.redirects.push(origin),
+            Err(problem) => self.refuse_setting(format!("the origin for redirects is not valid: {problem}")),
         }
         self
     }
@@ -41,7 +41,7 @@ impl OpenApiToolSetBuilder {
     /// Allows the servers of a document that was [fetched](crate::Document::fetch) to be addresses that are not public.
     /// Default: such servers are refused. [`base_url`](Self::base_url) and the servers of other documents are always allowed.
     pub fn allow_private_servers(mut self) -> Self {
-        self.settings.reach.allow_private_servers = true;
+        self.settings.access.allow_private_servers = true;
         self
     }
 
@@ -51,7 +51,7 @@ impl OpenApiToolSetBuilder {
         F: Fn(String) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = io::Result<Vec<IpAddr>>> + Send + 'static,
     {
-        self.settings.reach.lookup = Some(Arc::new(move |name| Box::pin(lookup(name))));
+        self.settings.access.lookup = Some(Arc::new(move |name| Box::pin(lookup(name))));
         self
     }
 }

@@ -7,25 +7,25 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::{BROKEN, Keyword, PREFIX, keyword};
+use super::{BROKEN, KeywordKind, PREFIX, keyword_kind};
 
 /// The deepest place at which a component is inlined.
-const DEEPEST_INLINED: usize = 24;
+const MAX_INLINE_DEPTH: usize = 24;
 
 /// The maximum number of components in one schema.
-pub(super) const MOST_COMPONENTS: usize = 10_000;
+pub(super) const MAX_COMPONENTS: usize = 10_000;
 
 /// The length of a text that counts as a value, in bytes.
-const VALUE: usize = 32;
+const TEXT_VALUE_BYTES: usize = 32;
 
 /// The number of values in `value`; a long text counts as several.
-pub(in crate::import) fn size(value: &Value) -> usize {
+pub(in crate::import) fn value_count(value: &Value) -> usize {
     match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Array(items) => 1 + items.iter().map(value_count).sum::<usize>(),
         Value::Object(members) => {
-            1 + members.iter().map(|(key, it)| key.len() / VALUE + size(it)).sum::<usize>()
+            1 + members.iter().map(|(key, it)| key.len() / TEXT_VALUE_BYTES + value_count(it)).sum::<usize>()
         }
-        Value::String(text) => 1 + text.len() / VALUE,
+        Value::String(text) => 1 + text.len() / TEXT_VALUE_BYTES,
         _ => 1,
     }
 }
@@ -35,14 +35,14 @@ pub(in crate::import) fn size(value: &Value) -> usize {
 /// # Errors
 ///
 /// The reason why a component could not be translated.
-pub(crate) fn assembled<'c>(
+pub(crate) fn assemble_schema<'c>(
     root: Value,
     get: impl Fn(&str) -> Option<Cow<'c, Value>>,
 ) -> Result<Value, String> {
     let mut uses: BTreeMap<String, (usize, Value)> = BTreeMap::new();
     let mut waiting = VecDeque::new();
     let mut count = |value: &Value, waiting: &mut VecDeque<String>| {
-        references(value, &mut |name| {
+        visit_references(value, &mut |name| {
             let used = uses.entry(name.to_owned()).or_insert_with(|| {
                 waiting.push_back(name.to_owned());
                 (0, Value::Bool(true))
@@ -53,8 +53,8 @@ pub(crate) fn assembled<'c>(
     count(&root, &mut waiting);
     let mut found = Vec::new();
     while let Some(name) = waiting.pop_front() {
-        if found.len() >= MOST_COMPONENTS {
-            return Err(format!("the schema refers to more than {MOST_COMPONENTS} others"));
+        if found.len() >= MAX_COMPONENTS {
+            return Err(format!("the schema refers to more than {MAX_COMPONENTS} others"));
         }
         let component = get(&name).ok_or_else(|| format!("the schema `{name}` is missing"))?.into_owned();
         if let Some(Value::String(reason)) = component.get(BROKEN) {
@@ -70,9 +70,9 @@ pub(crate) fn assembled<'c>(
     }
     let mut assembly = Assembly { uses, definitions: Map::new(), waiting: VecDeque::new() };
     let mut root = root;
-    assembly.inline(&mut root, 0);
+    assembly.inline_components(&mut root, 0);
     while let Some((name, mut component)) = assembly.waiting.pop_front() {
-        assembly.inline(&mut component, 1);
+        assembly.inline_components(&mut component, 1);
         assembly.definitions.insert(name, component);
     }
     if let (Value::Object(root), false) = (&mut root, assembly.definitions.is_empty()) {
@@ -90,10 +90,10 @@ struct Assembly {
 
 impl Assembly {
     /// Inlines components with one use in `schema`.
-    fn inline(&mut self, schema: &mut Value, depth: usize) {
+    fn inline_components(&mut self, schema: &mut Value, depth: usize) {
         let Value::Object(members) = schema else {
             if let Value::Array(items) = schema {
-                items.iter_mut().for_each(|it| self.inline(it, depth + 1));
+                items.iter_mut().for_each(|it| self.inline_components(it, depth + 1));
             }
             return;
         };
@@ -108,30 +108,30 @@ impl Assembly {
             let component = std::mem::take(component);
             // Taken before: already a definition.
             if !component.is_null() {
-                if *count == 1 && depth < DEEPEST_INLINED {
+                if *count == 1 && depth < MAX_INLINE_DEPTH {
                     members.shift_remove("$ref");
-                    merge(members, component);
-                    return self.inline(schema, depth + 1);
+                    merge_siblings(members, component);
+                    return self.inline_components(schema, depth + 1);
                 }
                 self.definitions.insert(name.clone(), Value::Null);
                 self.waiting.push_back((name, component));
             }
         }
         for (key, value) in members.iter_mut() {
-            match keyword(key) {
-                Keyword::Schema | Keyword::List => self.inline(value, depth + 1),
-                Keyword::Map => {
+            match keyword_kind(key) {
+                KeywordKind::Schema | KeywordKind::List => self.inline_components(value, depth + 1),
+                KeywordKind::Map => {
                     let Value::Object(all) = value else { continue };
-                    all.values_mut().for_each(|it| self.inline(it, depth + 1));
+                    all.values_mut().for_each(|it| self.inline_components(it, depth + 1));
                 }
-                Keyword::Plain | Keyword::Dropped => {}
+                KeywordKind::Plain | KeywordKind::Dropped => {}
             }
         }
     }
 }
 
 /// Adds the schema that a reference led to beside the siblings of the reference.
-fn merge(siblings: &mut Map<String, Value>, component: Value) {
+fn merge_siblings(siblings: &mut Map<String, Value>, component: Value) {
     const ANNOTATIONS: [&str; 5] = ["title", "description", "default", "examples", "deprecated"];
     match component {
         Value::Object(component) if siblings.keys().all(|it| ANNOTATIONS.contains(&it.as_str())) => {
@@ -151,7 +151,7 @@ fn merge(siblings: &mut Map<String, Value>, component: Value) {
 }
 
 /// Calls `each` with the name of each component that `schema` refers to.
-pub(super) fn references(schema: &Value, each: &mut impl FnMut(&str)) {
+pub(super) fn visit_references(schema: &Value, each: &mut impl FnMut(&str)) {
     match schema {
         Value::Object(members) => {
             if let Some(name) =
@@ -160,14 +160,16 @@ pub(super) fn references(schema: &Value, each: &mut impl FnMut(&str)) {
                 each(name);
             }
             for (key, value) in members {
-                match (keyword(key), value) {
-                    (Keyword::Map, Value::Object(all)) => all.values().for_each(|it| references(it, each)),
-                    (Keyword::Schema | Keyword::List, value) => references(value, each),
+                match (keyword_kind(key), value) {
+                    (KeywordKind::Map, Value::Object(all)) => {
+                        all.values().for_each(|it| visit_references(it, each))
+                    }
+                    (KeywordKind::Schema | KeywordKind::List, value) => visit_references(value, each),
                     _ => {}
                 }
             }
         }
-        Value::Array(items) => items.iter().for_each(|it| references(it, each)),
+        Value::Array(items) => items.iter().for_each(|it| visit_references(it, each)),
         _ => {}
     }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use serde_json::Value;
 
-use super::{BROKEN, Components, PREFIX, assemble::MOST_COMPONENTS, references};
-use crate::import::hint::hides;
+use super::{BROKEN, Components, PREFIX, assemble::MAX_COMPONENTS, visit_references};
+use crate::import::hint::has_hidden_characters;
 use crate::response::{LEFT_OUT, MAX_COMPONENTS_BYTES};
 
 /// A translated component, which all schemas that refer to it share.
@@ -24,7 +24,8 @@ pub(super) struct Component {
 
 impl Component {
     pub(super) fn new(value: Value) -> Self {
-        let (bytes, references, hides) = (value.to_string().len(), names(&value), hides(&value));
+        let (bytes, references, hides) =
+            (value.to_string().len(), reference_names(&value), has_hidden_characters(&value));
         Self { bytes, references, hides, value: Arc::new(value) }
     }
 }
@@ -37,9 +38,9 @@ impl Default for Component {
 }
 
 /// The names of the components that `schema` refers to, each once.
-fn names(schema: &Value) -> Box<[Box<str>]> {
+fn reference_names(schema: &Value) -> Box<[Box<str>]> {
     let (mut names, mut known) = (Vec::new(), HashSet::new());
-    references(schema, &mut |name| {
+    visit_references(schema, &mut |name| {
         if known.insert(name.to_owned()) {
             names.push(name.into());
         }
@@ -62,14 +63,14 @@ impl Components<'_> {
     /// # Errors
     ///
     /// The reason why one of them could not be translated, or that there are too many.
-    pub(in crate::import) fn reached(&self, root: &Value) -> Result<Reached, String> {
+    pub(in crate::import) fn reached_components(&self, root: &Value) -> Result<Reached, String> {
         let mut reached = Reached { definitions: Vec::new(), bytes: 0, hides: false };
-        let first = names(root);
+        let first = reference_names(root);
         let mut waiting: VecDeque<&str> = first.iter().map(|it| &**it).collect();
         let mut known: HashSet<&str> = waiting.iter().copied().collect();
         while let Some(name) = waiting.pop_front() {
-            if reached.definitions.len() >= MOST_COMPONENTS {
-                return Err(format!("the schema refers to more than {MOST_COMPONENTS} others"));
+            if reached.definitions.len() >= MAX_COMPONENTS {
+                return Err(format!("the schema refers to more than {MAX_COMPONENTS} others"));
             }
             let Some((name, component)) = self.translated.get_key_value(name) else {
                 return Err(format!("the schema `{name}` is missing"));
@@ -94,10 +95,10 @@ impl Components<'_> {
     }
 
     /// Returns the size of the components of an output schema, in bytes of JSON, which reach as far as those of
-    /// [`Shapes::assembled`](crate::response::Shapes::assembled).
+    /// [`ResponseSchemas::assemble_schema`](crate::response::ResponseSchemas::assemble_schema).
     pub(in crate::import) fn response_bytes(&self, root: &Value) -> usize {
         let (mut bytes, mut rest) = (0, MAX_COMPONENTS_BYTES);
-        let first = names(root);
+        let first = reference_names(root);
         let mut waiting: VecDeque<&str> = first.iter().map(|it| &**it).collect();
         let mut known: HashSet<&str> = waiting.iter().copied().collect();
         while let Some(name) = waiting.pop_front() {

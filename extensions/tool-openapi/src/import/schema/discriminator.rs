@@ -5,17 +5,17 @@ use std::collections::{HashMap, HashSet};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{Components, MAX_PARTS, Place, Problem};
+use super::{Components, MAX_ALL_OF_PARTS, Place, Problem};
 
 /// The values of a discriminator, by the places of the schemas that they select.
-type Values<'d> = HashMap<Place, Vec<&'d str>>;
+type ValuesByPlace<'d> = HashMap<Place, Vec<&'d str>>;
 
 impl<'d> Components<'d> {
     /// Makes the alternatives of a discriminator those that its values select: the property has one of the values that are mapped to an
     /// alternative, or else its implicit one, the name of the component, unless the component states values itself.
     ///
     /// `oneOf` becomes `anyOf` if an alternative received a condition: schemas without conditions on other properties overlap.
-    pub(super) fn discriminate(
+    pub(super) fn add_discriminator_values(
         &self,
         place: &Place,
         members: &'d Map<String, Value>,
@@ -27,7 +27,7 @@ impl<'d> Components<'d> {
             return;
         }
         let mapping = discriminator.get("mapping").and_then(Value::as_object);
-        let values = self.mapped(place, mapping);
+        let values = self.mapped_values(place, mapping);
         let is_free = |name: &str| mapping.is_none_or(|it| !it.contains_key(name));
         let mut has_conditions = false;
         for key in ["oneOf", "anyOf"] {
@@ -45,7 +45,7 @@ impl<'d> Components<'d> {
                 let Some(reference) = reference.filter(|_| !alternative.contains_key("properties")) else {
                     continue;
                 };
-                let Ok((target, schema)) = self.followed(place, reference) else { continue };
+                let Ok((target, schema)) = self.follow_bare_references(place, reference) else { continue };
                 // The values of a schema that is listed many times are listed once.
                 if alternative.len() == 1 && conditioned.contains(&target) {
                     *value = Value::Null;
@@ -54,7 +54,7 @@ impl<'d> Components<'d> {
                 let allowed = match values.get(&target) {
                     Some(values) => json!(values),
                     None => match self.implicit_name(place, reference).filter(|it| is_free(it)) {
-                        Some(name) if !self.states(&target, schema, property, &mut HashSet::new()) => {
+                        Some(name) if !self.states_value(&target, schema, property, &mut HashSet::new()) => {
                             json!([name])
                         }
                         _ => continue,
@@ -76,12 +76,13 @@ impl<'d> Components<'d> {
     }
 
     /// The values of the mapping by the schemas that they select; a target is a reference, or the name of a component.
-    fn mapped(&self, place: &Place, mapping: Option<&'d Map<String, Value>>) -> Values<'d> {
-        let mut values = Values::new();
+    fn mapped_values(&self, place: &Place, mapping: Option<&'d Map<String, Value>>) -> ValuesByPlace<'d> {
+        let mut values = ValuesByPlace::new();
         for (value, target) in mapping.into_iter().flatten() {
             let target = target.as_str().unwrap_or_default();
-            let by_name = |_: Problem| self.followed(place, &format!("#/components/schemas/{target}"));
-            if let Ok((target, _)) = self.followed(place, target).or_else(by_name) {
+            let by_name =
+                |_: Problem| self.follow_bare_references(place, &format!("#/components/schemas/{target}"));
+            if let Ok((target, _)) = self.follow_bare_references(place, target).or_else(by_name) {
                 values.entry(target).or_default().push(value.as_str());
             }
         }
@@ -90,7 +91,7 @@ impl<'d> Components<'d> {
 
     /// The name of the component that `reference` names.
     fn implicit_name(&self, place: &Place, reference: &str) -> Option<String> {
-        let (target, _) = self.documents.target(place, reference).ok()?;
+        let (target, _) = self.documents.reference_target(place, reference).ok()?;
         let name = ["/components/schemas/", "/definitions/"]
             .iter()
             .find_map(|parent| target.pointer.strip_prefix(parent))
@@ -99,24 +100,24 @@ impl<'d> Components<'d> {
     }
 
     /// Returns `true` if the schema, or a part of its `allOf`, states values of the property.
-    fn states(
+    fn states_value(
         &self,
         place: &Place,
         schema: &'d Value,
         property: &str,
         visited: &mut HashSet<*const Value>,
     ) -> bool {
-        if visited.len() > MAX_PARTS || !visited.insert(std::ptr::from_ref(schema)) {
+        if visited.len() > MAX_ALL_OF_PARTS || !visited.insert(std::ptr::from_ref(schema)) {
             return false;
         }
-        let resolve = |value: &'d Value| self.documents.resolved(place.clone(), value).ok();
+        let resolve = |value: &'d Value| self.documents.follow_references(place.clone(), value).ok();
         let declared = schema.get("properties").and_then(|it| it.get(property)).and_then(resolve);
         if declared.is_some_and(|(_, it)| it.get("const").is_some() || it.get("enum").is_some()) {
             return true;
         }
         let parts = schema.get("allOf").and_then(Value::as_array);
-        parts.into_iter().flatten().take(MAX_PARTS).any(|part| {
-            resolve(part).is_some_and(|(place, part)| self.states(&place, part, property, visited))
+        parts.into_iter().flatten().take(MAX_ALL_OF_PARTS).any(|part| {
+            resolve(part).is_some_and(|(place, part)| self.states_value(&place, part, property, visited))
         })
     }
 }

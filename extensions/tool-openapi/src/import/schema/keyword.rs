@@ -1,7 +1,7 @@
 //! Keywords of JSON Schema, and whether their values have schemas.
 
 /// The kind of value of a keyword.
-pub(super) enum Keyword {
+pub(super) enum KeywordKind {
     /// The keyword is left out.
     Dropped,
     /// A value without schemas.
@@ -12,7 +12,7 @@ pub(super) enum Keyword {
 }
 
 /// Returns the kind of the values of `key`.
-pub(super) fn keyword(key: &str) -> Keyword {
+pub(super) fn keyword_kind(key: &str) -> KeywordKind {
     match key {
         "additionalProperties"
         | "not"
@@ -22,14 +22,14 @@ pub(super) fn keyword(key: &str) -> Keyword {
         | "contains"
         | "propertyNames"
         | "unevaluatedItems"
-        | "unevaluatedProperties" => Keyword::Schema,
-        "items" | "prefixItems" | "allOf" | "anyOf" | "oneOf" => Keyword::List,
-        "properties" | "patternProperties" | "dependentSchemas" => Keyword::Map,
+        | "unevaluatedProperties" => KeywordKind::Schema,
+        "items" | "prefixItems" | "allOf" | "anyOf" | "oneOf" => KeywordKind::List,
+        "properties" | "patternProperties" | "dependentSchemas" => KeywordKind::Map,
         "title" | "description" | "default" | "examples" | "deprecated" | "type" | "enum" | "const"
         | "format" | "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum"
         | "maxLength" | "minLength" | "pattern" | "maxItems" | "minItems" | "uniqueItems" | "maxContains"
         | "minContains" | "maxProperties" | "minProperties" | "required" | "dependentRequired"
-        | "contentEncoding" | "contentMediaType" => Keyword::Plain,
-        _ => Keyword::Dropped,
+        | "contentEncoding" | "contentMediaType" => KeywordKind::Plain,
+        _ => KeywordKind::Dropped,
     }
 }

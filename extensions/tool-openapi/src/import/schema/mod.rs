@@ -1,7 +1,7 @@
 //! Schemas of a document as JSON Schema 2020-12.
 //!
 //! Every component is translated once, for requests or for responses, with its references as `#/$defs/NAME`; the names are unique in the
-//! document. [`assembled`] then makes one small schema that stands alone: a component with one use is inlined, any other (and
+//! document. [`assemble_schema`] then makes one small schema that stands alone: a component with one use is inlined, any other (and
 //! so each recursive one) is a definition. A large input schema has all its components as definitions, which it shares with others.
 
 mod assemble;
@@ -19,28 +19,28 @@ use std::{
 use serde_json::{Map, Value, json};
 use tool_runtime::definition::ContentHash;
 
-pub(crate) use self::assemble::assembled;
+pub(crate) use self::assemble::assemble_schema;
+pub(super) use self::{assemble::value_count, component::Reached};
 use self::{
-    assemble::references,
+    assemble::visit_references,
     component::Component,
-    keyword::{Keyword, keyword},
+    keyword::{KeywordKind, keyword_kind},
     sound::Patterns,
 };
-pub(super) use self::{assemble::size, component::Reached};
 use super::{Problem, Report};
 use crate::document::{Documents, Place, Version};
 
 /// The deepest schema that is translated; a text of JSON cannot be deeper.
-const DEEPEST: usize = 160;
+const MAX_DEPTH: usize = 160;
 
 /// The maximum number of references from one to the next.
-const LONGEST_CHAIN: usize = 32;
+const MAX_REFERENCE_CHAIN: usize = 32;
 
 /// The maximum number of parts of `allOf` that are searched for a property.
-const MAX_PARTS: usize = 64;
+const MAX_ALL_OF_PARTS: usize = 64;
 
 /// The number of values above which the schema of a body, a response or a parameter is a component if other operations may have it.
-const LARGE_VALUES: usize = 64;
+const MIN_COMPONENT_VALUES: usize = 64;
 
 const PREFIX: &str = "#/$defs/";
 
@@ -78,13 +78,13 @@ impl<'d> Components<'d> {
     }
 
     /// Begins an operation of the path item at `own`.
-    pub(super) fn begin(&mut self, own: &Place) {
+    pub(super) fn begin_path_item(&mut self, own: &Place) {
         self.own = format!("{}/", own.pointer);
     }
 
     /// Translates the schema at `place`, and all components that it refers to. A large schema that other operations may have, as by a
     /// reference to a body, is a component itself. That depends on its place alone, so that no definition depends on other operations.
-    pub(super) fn translate(
+    pub(super) fn translate_root(
         &mut self,
         tool: &str,
         place: &Place,
@@ -92,17 +92,17 @@ impl<'d> Components<'d> {
         report: &mut Report,
     ) -> Result<Value, Problem> {
         if place.file == 0 && place.pointer.starts_with(&self.own) || !schema.is_object() {
-            let translated = self.schema(tool, place, schema, 0, report)?;
+            let translated = self.translate_schema(tool, place, schema, 0, report)?;
             self.translate_waiting(tool, report);
             return Ok(translated);
         }
-        let name = self.name(place.clone(), schema);
+        let name = self.component_name(place.clone(), schema);
         self.translate_waiting(tool, report);
         let component = self.translated.get(&name).map(|it| &*it.value).unwrap_or(&Value::Bool(true));
         if let Some(Value::String(reason)) = component.get(BROKEN) {
             return Err(Problem::new(place, reason));
         }
-        if size(component) <= LARGE_VALUES {
+        if value_count(component) <= MIN_COMPONENT_VALUES {
             return Ok(component.clone());
         }
         let reference = json!({ "$ref": format!("{PREFIX}{name}") });
@@ -116,7 +116,7 @@ impl<'d> Components<'d> {
             let name = self.names.get(&place).cloned().unwrap_or_else(|| "".into());
             let value = match self.bytes > self.limit {
                 true => Err(self.too_large(&place)),
-                false => self.schema(tool, &place, value, 0, report),
+                false => self.translate_schema(tool, &place, value, 0, report),
             };
             // Every operation whose arguments refer to a component that cannot be translated is skipped.
             let value = value.unwrap_or_else(|problem| {
@@ -152,7 +152,7 @@ impl<'d> Components<'d> {
         self.translated.into_iter().map(text).collect()
     }
 
-    fn schema(
+    fn translate_schema(
         &mut self,
         tool: &str,
         place: &Place,
@@ -165,16 +165,16 @@ impl<'d> Components<'d> {
             Value::Object(members) => members,
             other => {
                 let message =
-                    format!("a schema is an object or a boolean, not {}; it is ignored", kind(other));
+                    format!("a schema is an object or a boolean, not {}; it is ignored", kind_name(other));
                 report.warn(MALFORMED, tool, place, message);
                 return Ok(Value::Bool(true));
             }
         };
-        if depth > DEEPEST {
-            return Err(Problem::new(place, format!("the schema is deeper than {DEEPEST} levels")));
+        if depth > MAX_DEPTH {
+            return Err(Problem::new(place, format!("the schema is deeper than {MAX_DEPTH} levels")));
         }
         let mut new = Map::new();
-        let reference = self.reference(tool, place, members, report)?;
+        let reference = self.translate_reference(tool, place, members, report)?;
         // Before version 3.1, a reference has no siblings; those that only describe are kept.
         let is_alone = reference.is_some() && self.documents.version() < Version::V3_1;
         new.extend(reference.map(|it| ("$ref".to_owned(), Value::from(it))));
@@ -182,18 +182,18 @@ impl<'d> Components<'d> {
             if is_alone && !ANNOTATIONS.contains(&key.as_str()) {
                 continue;
             }
-            if let Some(value) = self.keyword(tool, place, (key, value), depth, report)? {
+            if let Some(value) = self.translate_keyword(tool, place, (key, value), depth, report)? {
                 new.insert(key.clone(), value);
             }
         }
         self.drop_hidden_required(place, members, &mut new);
-        self.discriminate(place, members, &mut new);
-        self.patterns.modernize(members, &mut new, tool, place, report);
+        self.add_discriminator_values(place, members, &mut new);
+        self.patterns.modernize_schema(members, &mut new, tool, place, report);
         Ok(Value::Object(new))
     }
 
     /// Translates a member of the schema at `place`; `None` if it is left out.
-    fn keyword(
+    fn translate_keyword(
         &mut self,
         tool: &str,
         place: &Place,
@@ -202,42 +202,42 @@ impl<'d> Components<'d> {
         report: &mut Report,
     ) -> Result<Option<Value>, Problem> {
         let at = || place.at(key);
-        Ok(match (keyword(key), value) {
-            (Keyword::Dropped, _) => None,
-            (Keyword::Plain, value) => Some(value.clone()),
+        Ok(match (keyword_kind(key), value) {
+            (KeywordKind::Dropped, _) => None,
+            (KeywordKind::Plain, value) => Some(value.clone()),
             // An absent keyword.
-            (Keyword::Schema | Keyword::List | Keyword::Map, Value::Null) => None,
-            (Keyword::Schema, value) => self.subschema(tool, &at(), value, depth, report)?,
-            (Keyword::List, Value::Array(items)) => {
+            (KeywordKind::Schema | KeywordKind::List | KeywordKind::Map, Value::Null) => None,
+            (KeywordKind::Schema, value) => self.translate_subschema(tool, &at(), value, depth, report)?,
+            (KeywordKind::List, Value::Array(items)) => {
                 let (at, mut new) = (at(), Vec::with_capacity(items.len()));
                 for (n, item) in items.iter().enumerate() {
-                    let item = self.subschema(tool, &at.at(&n.to_string()), item, depth, report)?;
+                    let item = self.translate_subschema(tool, &at.at(&n.to_string()), item, depth, report)?;
                     // An item of a list keeps its place.
                     let is_tuple = matches!(key, "items" | "prefixItems");
                     new.extend(item.or_else(|| is_tuple.then_some(Value::Bool(true))));
                 }
                 (!new.is_empty() || items.is_empty()).then_some(Value::Array(new))
             }
-            (Keyword::List, value) => {
-                let one = self.subschema(tool, &at(), value, depth, report)?;
+            (KeywordKind::List, value) => {
+                let one = self.translate_subschema(tool, &at(), value, depth, report)?;
                 // `items` is one schema, or a list in earlier versions.
                 if key == "items" { one } else { one.map(|it| json!([it])) }
             }
-            (Keyword::Map, Value::Object(all)) => {
+            (KeywordKind::Map, Value::Object(all)) => {
                 let (at, mut new) = (at(), Map::new());
                 for (name, value) in all {
                     if key == "properties" && self.is_hidden(place, value) {
                         continue;
                     }
-                    let value = self.subschema(tool, &at.at(name), value, depth, report)?;
+                    let value = self.translate_subschema(tool, &at.at(name), value, depth, report)?;
                     // The name of a property is known without its schema.
                     let value = value.or_else(|| (key == "properties").then_some(Value::Bool(true)));
                     new.extend(value.map(|it| (name.clone(), it)));
                 }
                 Some(Value::Object(new))
             }
-            (Keyword::Map, value) => {
-                let message = format!("`{key}` is an object, not {}; it is ignored", kind(value));
+            (KeywordKind::Map, value) => {
+                let message = format!("`{key}` is an object, not {}; it is ignored", kind_name(value));
                 report.warn(MALFORMED, tool, &at(), message);
                 None
             }
@@ -246,7 +246,7 @@ impl<'d> Components<'d> {
 
     /// Translates a schema below another one; `None` if it is null or cannot be read. A schema that accepts everything is not the same:
     /// `not` of it accepts nothing.
-    fn subschema(
+    fn translate_subschema(
         &mut self,
         tool: &str,
         place: &Place,
@@ -257,12 +257,12 @@ impl<'d> Components<'d> {
         if value.is_null() {
             return Ok(None);
         }
-        let schema = self.schema(tool, place, value, depth + 1, report)?;
+        let schema = self.translate_schema(tool, place, value, depth + 1, report)?;
         Ok((value.is_object() || value.is_boolean()).then_some(schema))
     }
 
     /// Translates the reference that a schema may be.
-    fn reference(
+    fn translate_reference(
         &mut self,
         tool: &str,
         place: &Place,
@@ -274,8 +274,8 @@ impl<'d> Components<'d> {
             report.warn(MALFORMED, tool, &place.at("$ref"), "`$ref` is not a string, and is ignored");
         }
         let target = match (to("$ref"), to("$dynamicRef")) {
-            (Some(reference), _) => self.followed(place, reference)?,
-            (None, Some(reference)) => match self.documents.target(place, reference) {
+            (Some(reference), _) => self.follow_bare_references(place, reference)?,
+            (None, Some(reference)) => match self.documents.reference_target(place, reference) {
                 Ok(target) => target,
                 Err(reason) => {
                     let message = format!("every value is accepted here: {reason}");
@@ -285,33 +285,34 @@ impl<'d> Components<'d> {
             },
             (None, None) => return Ok(None),
         };
-        Ok(Some(format!("{PREFIX}{}", self.name(target.0, target.1))))
+        Ok(Some(format!("{PREFIX}{}", self.component_name(target.0, target.1))))
     }
 
     /// Follows references that are nothing else.
-    fn followed(&self, from: &Place, reference: &str) -> Result<(Place, &'d Value), Problem> {
+    fn follow_bare_references(&self, from: &Place, reference: &str) -> Result<(Place, &'d Value), Problem> {
         let problem = |reason: String| Problem::new(from, reason);
         let documents = self.documents;
         let (mut place, mut value) =
-            documents.target(from, reference).map_err(|it| problem(it.to_string()))?;
-        for _ in 0..LONGEST_CHAIN {
+            documents.reference_target(from, reference).map_err(|it| problem(it.to_string()))?;
+        for _ in 0..MAX_REFERENCE_CHAIN {
             let Some(next) = value.get("$ref").and_then(Value::as_str) else { return Ok((place, value)) };
             if value.as_object().is_some_and(|it| it.len() > 1) {
                 return Ok((place, value));
             }
-            (place, value) = documents.target(&place, next).map_err(|it| problem(it.to_string()))?;
+            (place, value) =
+                documents.reference_target(&place, next).map_err(|it| problem(it.to_string()))?;
         }
         Err(problem(format!(
-            "the reference `{reference}` leads to itself, or over more than {LONGEST_CHAIN} others"
+            "the reference `{reference}` leads to itself, or over more than {MAX_REFERENCE_CHAIN} others"
         )))
     }
 
     /// The name of the component at `place`, which is translated if it is new. It depends on the place alone.
-    fn name(&mut self, place: Place, value: &'d Value) -> Arc<str> {
+    fn component_name(&mut self, place: Place, value: &'d Value) -> Arc<str> {
         if let Some(name) = self.names.get(&place) {
             return Arc::clone(name);
         }
-        let shown = self.documents.shown(&place);
+        let shown = self.documents.shown_pointer(&place);
         let (parent, last) = shown.rsplit_once('/').unwrap_or(("", &shown));
         let clean = |it: char| if it.is_ascii_alphanumeric() || "_-.".contains(it) { it } else { '_' };
         let mut name: String = last.chars().take(64).map(clean).collect();
@@ -339,7 +340,7 @@ impl<'d> Components<'d> {
         let says = |value: &Value| value.get(key) == Some(&Value::Bool(true));
         says(property)
             || property.get("$ref").is_some()
-                && self.documents.resolved(place.clone(), property).is_ok_and(|(_, it)| says(it))
+                && self.documents.follow_references(place.clone(), property).is_ok_and(|(_, it)| says(it))
     }
 
     /// Removes properties that are not part of this direction from `required`, here and in the parts of `allOf`.
@@ -352,7 +353,9 @@ impl<'d> Components<'d> {
         let drop_from = |new: &mut Map<String, Value>| {
             let Some(Value::Array(required)) = new.get_mut("required") else { return };
             required.retain(|name| {
-                !name.as_str().is_some_and(|name| self.hides(place, members, name, &mut HashSet::new()))
+                !name
+                    .as_str()
+                    .is_some_and(|name| self.hides_property(place, members, name, &mut HashSet::new()))
             });
             if required.is_empty() {
                 new.shift_remove("required");
@@ -365,7 +368,7 @@ impl<'d> Components<'d> {
     }
 
     /// Returns `true` if the schema, or a part of its `allOf`, has the property `name`, which is not part of this direction.
-    fn hides(
+    fn hides_property(
         &self,
         place: &Place,
         members: &Map<String, Value>,
@@ -376,14 +379,14 @@ impl<'d> Components<'d> {
             return self.is_hidden(place, property);
         }
         // The parts of a schema may lead back to it, many times.
-        if visited.len() > MAX_PARTS || !visited.insert(std::ptr::from_ref(members)) {
+        if visited.len() > MAX_ALL_OF_PARTS || !visited.insert(std::ptr::from_ref(members)) {
             return false;
         }
         let parts = members.get("allOf").and_then(Value::as_array);
-        parts.into_iter().flatten().take(MAX_PARTS).any(|part| {
-            let resolved = self.documents.resolved(place.clone(), part).ok();
+        parts.into_iter().flatten().take(MAX_ALL_OF_PARTS).any(|part| {
+            let resolved = self.documents.follow_references(place.clone(), part).ok();
             let resolved = resolved.and_then(|(place, it)| Some((place, it.as_object()?)));
-            resolved.is_some_and(|(place, members)| self.hides(&place, members, name, visited))
+            resolved.is_some_and(|(place, members)| self.hides_property(&place, members, name, visited))
         })
     }
 }
@@ -399,7 +402,7 @@ const ANNOTATIONS: [&str; 7] =
     ["title", "description", "default", "deprecated", "example", "nullable", "x-nullable"];
 
 /// The JSON type of `value`, with its article.
-pub(super) fn kind(value: &Value) -> &'static str {
+pub(super) fn kind_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

@@ -10,7 +10,7 @@ use jsonschema::PatternOptions;
 use serde_json::{Map, Value, json};
 use tool_runtime::schema::OutputSchema;
 
-use super::{Keyword, MALFORMED, Place, Report, keyword, kind};
+use super::{KeywordKind, MALFORMED, Place, Report, keyword_kind, kind_name};
 
 /// The patterns of a document, and whether any engine compiles them.
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub(super) struct Patterns {
 }
 
 /// A schema that is translated.
-struct Schema<'s> {
+struct TranslatedSchema<'s> {
     members: &'s mut Map<String, Value>,
     tool: &'s str,
     place: &'s Place,
@@ -29,7 +29,7 @@ struct Schema<'s> {
 impl Patterns {
     /// Replaces keywords of earlier versions: `nullable`, boolean exclusive bounds, `example`, `items` as a list. They are also
     /// found in documents that claim to be of a later version. Then leaves out what no validator can use.
-    pub(super) fn modernize(
+    pub(super) fn modernize_schema(
         &mut self,
         old: &Map<String, Value>,
         new: &mut Map<String, Value>,
@@ -37,7 +37,7 @@ impl Patterns {
         place: &Place,
         report: &mut Report,
     ) {
-        exclusive_bounds(old, new);
+        convert_exclusive_bounds(old, new);
         let example = old.get("example").filter(|it| !it.is_null());
         if let (Some(example), None) = (example, new.get("examples")) {
             new.insert("examples".to_owned(), json!([example]));
@@ -54,7 +54,7 @@ impl Patterns {
                 new.insert("prefixItems".to_owned(), items.into());
             }
         }
-        let mut schema = Schema { members: new, tool, place, report };
+        let mut schema = TranslatedSchema { members: new, tool, place, report };
         schema.read_yaml_types();
         schema.remove_unreadable_values();
         schema.remove_unusable_patterns(self);
@@ -78,7 +78,7 @@ impl Patterns {
 }
 
 /// Replaces `exclusiveMinimum: true` beside `minimum`, and the same of the maximum.
-fn exclusive_bounds(old: &Map<String, Value>, new: &mut Map<String, Value>) {
+fn convert_exclusive_bounds(old: &Map<String, Value>, new: &mut Map<String, Value>) {
     for (exclusive, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
         match old.get(exclusive) {
             Some(Value::Bool(true)) => {
@@ -93,15 +93,15 @@ fn exclusive_bounds(old: &Map<String, Value>, new: &mut Map<String, Value>) {
     }
 }
 
-impl Schema<'_> {
+impl TranslatedSchema<'_> {
     fn warn_of(&mut self, key: &str, message: String) {
         self.report.warn(MALFORMED, self.tool, &self.place.at(key), message);
     }
 
-    fn remove(&mut self, key: &str, expected: &str) {
+    fn remove_keyword(&mut self, key: &str, expected: &str) {
         let Some(value) = self.members.shift_remove(key).filter(|it| !it.is_null()) else { return };
         let shown = match &value {
-            Value::Array(_) | Value::Object(_) => kind(&value).to_owned(),
+            Value::Array(_) | Value::Object(_) => kind_name(&value).to_owned(),
             scalar => format!("`{scalar}`"),
         };
         self.warn_of(key, format!("`{key}` is {expected}, not {shown}; it is ignored"));
@@ -131,7 +131,7 @@ impl Schema<'_> {
                 }
                 "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains" | "minContains"
                 | "maxProperties" | "minProperties" => {
-                    if let Some(count) = count(value) {
+                    if let Some(count) = item_count(value) {
                         *value = Value::from(count);
                     }
                 }
@@ -149,15 +149,15 @@ impl Schema<'_> {
     fn remove_unreadable_values(&mut self) {
         for key in ["title", "description", "format", "contentEncoding", "contentMediaType"] {
             if self.members.get(key).is_some_and(|it| !it.is_string()) {
-                self.remove(key, "a string");
+                self.remove_keyword(key, "a string");
             }
         }
         if self.members.get("deprecated").is_some_and(|it| !it.is_boolean()) {
-            self.remove("deprecated", "a boolean");
+            self.remove_keyword("deprecated", "a boolean");
         }
         // It would accept nothing.
         if self.members.get("enum").and_then(Value::as_array).is_some_and(Vec::is_empty) {
-            self.remove("enum", "a list of values");
+            self.remove_keyword("enum", "a list of values");
         }
     }
 
@@ -165,7 +165,7 @@ impl Schema<'_> {
         if let Some(pattern) = self.members.get("pattern")
             && !pattern.as_str().is_some_and(|it| patterns.is_usable(it))
         {
-            self.remove("pattern", "a regular expression");
+            self.remove_keyword("pattern", "a regular expression");
         }
         if let Some(Value::Object(all)) = self.members.get_mut("patternProperties") {
             let before = all.len();
@@ -179,7 +179,7 @@ impl Schema<'_> {
 
     /// Reads the keywords as those of any foreign schema. The schemas below this one were translated before.
     fn read_as_foreign(&mut self) {
-        let Some(outline) = outline(self.members) else { return };
+        let Some(outline) = keyword_outline(self.members) else { return };
         let Ok((read, problems)) = OutputSchema::from_foreign(outline.clone()) else { return };
         for problem in problems {
             let key = problem.keyword.as_deref().unwrap_or_default();
@@ -226,15 +226,19 @@ impl Schema<'_> {
 }
 
 /// Returns the keywords that need to be read, with placeholders for values that cannot be wrong; `None` if there are none.
-fn outline(members: &Map<String, Value>) -> Option<Value> {
+fn keyword_outline(members: &Map<String, Value>) -> Option<Value> {
     const TYPES: [&str; 7] = ["null", "boolean", "object", "array", "number", "string", "integer"];
     let mut outline = Map::new();
     for (key, value) in members {
-        let placeholder = match (keyword(key), value) {
-            (Keyword::List, Value::Array(schemas)) => vec![Value::Bool(true); schemas.len().min(1)].into(),
+        let placeholder = match (keyword_kind(key), value) {
+            (KeywordKind::List, Value::Array(schemas)) => {
+                vec![Value::Bool(true); schemas.len().min(1)].into()
+            }
             // As `$ref`.
-            (Keyword::Schema | Keyword::Map | Keyword::List | Keyword::Dropped, _) => continue,
-            (Keyword::Plain, value) => match (&**key, value) {
+            (KeywordKind::Schema | KeywordKind::Map | KeywordKind::List | KeywordKind::Dropped, _) => {
+                continue;
+            }
+            (KeywordKind::Plain, value) => match (&**key, value) {
                 ("title" | "description" | "default" | "examples" | "deprecated" | "const", _) => continue,
                 ("format" | "pattern" | "contentEncoding" | "contentMediaType", _) => continue,
                 ("type", Value::String(name)) if TYPES.contains(&&**name) => continue,
@@ -254,7 +258,7 @@ fn remove_duplicates(values: &mut Vec<Value>) {
 }
 
 /// A number of items, also one that is written as `3.0` or `"3"`.
-fn count(value: &Value) -> Option<u64> {
+fn item_count(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => text.parse().ok(),
         value => value.as_u64().or_else(|| {
