@@ -166,7 +166,7 @@ impl HttpClientBuilder {
         };
         let builder = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
-            // Whoever sends a request repeats it.
+            // A program repeats its requests by itself.
             .retry(reqwest::retry::never().max_retries_per_request(0))
             .dns_resolver(resolver);
         let builder = if self.has_environment_proxy { builder } else { builder.no_proxy() };

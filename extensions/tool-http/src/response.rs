@@ -11,7 +11,7 @@ use crate::{HttpError, HttpErrorKind, Origin};
 #[derive(Debug)]
 pub struct HttpResponse {
     response: Response,
-    /// Whether a redirect led here.
+    /// `true` if a redirect led here.
     is_redirected: bool,
     body_limit: usize,
 }

@@ -137,15 +137,18 @@
 mod auth;
 mod choosing;
 mod client;
+mod connection;
 mod document;
 mod error;
 mod import;
 mod info;
+mod media_type;
 mod request;
 mod response;
 mod set;
 mod settings;
 mod tool;
+mod view;
 
 #[cfg(feature = "cli")]
 pub mod cli;

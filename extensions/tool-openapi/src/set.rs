@@ -7,7 +7,10 @@ use tool_runtime::{
 };
 
 use crate::{
-    Document, OpenApiError, OpenApiToolSetBuilder, OperationTool, SkippedOperation, import::Imported,
+    Document, OpenApiError, OpenApiToolSetBuilder, OperationTool, SkippedOperation,
+    client::OperationClient,
+    import::{Imported, import_document},
+    tool::SharedApi,
 };
 
 /// The operations of an OpenAPI document as tools. Cheap to clone.
@@ -40,7 +43,9 @@ pub struct OpenApiToolSet {
 
 struct Inner {
     name: String,
-    imported: Imported,
+    tools: Vec<Arc<OperationTool>>,
+    skipped: Vec<SkippedOperation>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl OpenApiToolSet {
@@ -58,27 +63,23 @@ impl OpenApiToolSet {
         OpenApiToolSetBuilder::new(document)
     }
 
-    pub(crate) fn new(name: String, imported: Imported) -> Self {
-        Self { inner: Arc::new(Inner { name, imported }) }
-    }
-
     /// Returns the tools, in the order of the document.
     #[must_use]
     pub fn tools(&self) -> &[Arc<OperationTool>] {
-        &self.inner.imported.tools
+        &self.inner.tools
     }
 
     /// Returns the operations that are no tools, and why.
     #[must_use]
     pub fn skipped(&self) -> &[SkippedOperation] {
-        &self.inner.imported.skipped
+        &self.inner.skipped
     }
 
     /// Returns what an operation has that is carried in another form, or not at all. The location has the JSON pointer into the
     /// document.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.inner.imported.diagnostics
+        &self.inner.diagnostics
     }
 
     /// Returns pins of the tools, for a file that a person reviews. They also notice another method, path or server of the document;
@@ -90,13 +91,38 @@ impl OpenApiToolSet {
     }
 }
 
+impl OpenApiToolSetBuilder {
+    /// Imports the document.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is invalid, or no operation has a base URL: neither a server in the document nor
+    /// [`base_url`](Self::base_url). An operation that cannot be a tool, as one without a base URL beside others that have one, is
+    /// [skipped](OpenApiToolSet::skipped).
+    pub fn build(self) -> Result<OpenApiToolSet, OpenApiError> {
+        if let Some(error) = self.invalid {
+            return Err(error);
+        }
+        let title = self.document.title().to_owned();
+        let name = self.settings.name.clone().unwrap_or(title);
+        let settings = self.settings;
+        let client = OperationClient::new(&settings, self.document.fetched_from().is_some())?;
+        let imported = import_document(self.document, &settings, client.direct_client())?;
+        let Imported { operations, skipped, diagnostics } = imported;
+        let api = Arc::new(SharedApi { client, settings });
+        let tools = operations.into_iter().map(|it| Arc::new(OperationTool::new(it, Arc::clone(&api))));
+        let inner = Inner { name, tools: tools.collect(), skipped, diagnostics };
+        Ok(OpenApiToolSet { inner: Arc::new(inner) })
+    }
+}
+
 impl ToolSet for OpenApiToolSet {
     fn name(&self) -> &str {
         &self.inner.name
     }
 
     fn tools<'a>(&'a self, _: ReadonlyContext<'a>) -> BoxFuture<'a, Result<Vec<Arc<dyn Tool>>, ToolError>> {
-        let tools = self.inner.imported.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>);
+        let tools = self.inner.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>);
         Box::pin(std::future::ready(Ok(tools.collect())))
     }
 }

@@ -13,9 +13,7 @@ use reqwest::{
 use tool_http::has_user;
 
 pub(crate) use self::{calls::CallSettings, reach::ServerAccess};
-use crate::{
-    Document, OpenApiError, OpenApiToolSet, choosing::OperationChoice, client::OperationClient, import,
-};
+use crate::{Document, OpenApiError, choosing::OperationChoice};
 
 /// A builder for the tools of a document.
 ///
@@ -35,9 +33,9 @@ use crate::{
 /// ```
 #[must_use = "a builder does nothing until `build`"]
 pub struct OpenApiToolSetBuilder {
-    document: Document,
+    pub(crate) document: Document,
     pub(crate) settings: Settings,
-    invalid: Option<OpenApiError>,
+    pub(crate) invalid: Option<OpenApiError>,
 }
 
 /// The settings of an import, and of the calls of its tools.
@@ -178,22 +176,5 @@ impl OpenApiToolSetBuilder {
 
     pub(crate) fn refuse_setting(&mut self, message: String) {
         self.invalid.get_or_insert_with(|| OpenApiError::config(message));
-    }
-
-    /// Imports the document.
-    ///
-    /// # Errors
-    ///
-    /// If a setting is invalid, or no operation has a base URL: neither a server in the document nor
-    /// [`base_url`](Self::base_url). An operation that cannot be a tool, as one without a base URL beside others that have one, is
-    /// [skipped](OpenApiToolSet::skipped).
-    pub fn build(self) -> Result<OpenApiToolSet, OpenApiError> {
-        if let Some(error) = self.invalid {
-            return Err(error);
-        }
-        let title = self.document.title().to_owned();
-        let name = self.settings.name.clone().unwrap_or(title);
-        let client = OperationClient::new(&self.settings, self.document.fetched_from().is_some())?;
-        Ok(OpenApiToolSet::new(name, import::import_document(self.document, self.settings, client)?))
     }
 }

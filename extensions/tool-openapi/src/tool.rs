@@ -14,8 +14,9 @@ use crate::{
     client::{Access, OperationClient},
     import::ImportedOperation,
     request::{FileSource, RequestPlan},
-    response::{self, AnsweredCall, ResponseSchema, ResponseWithoutBody, View},
+    response::{self, AnsweredCall, ResponseSchema, ResponseWithoutBody},
     settings::Settings,
+    view::View,
 };
 
 /// The client, the schemas and the settings that the tools of a document share.

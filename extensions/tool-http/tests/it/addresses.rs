@@ -252,7 +252,7 @@ async fn a_server_that_cannot_be_reached_is_an_error_that_names_its_origin() {
     let port = Server::new(200, "", "").await.port;
     let request =
         Request::new(Method::GET, Url::parse(&format!("http://{PERMITTED}:{port}/hunter2")).unwrap());
-    // The server is dropped, and nobody listens.
+    // The server is dropped, and its port is closed.
     tokio::task::yield_now().await;
     let error = builder().build().unwrap().send(request).await.unwrap_err();
     assert!(error.is_retryable(), "{error:?}");

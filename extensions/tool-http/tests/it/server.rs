@@ -14,7 +14,7 @@ pub(crate) struct Server {
     serving: JoinHandle<()>,
 }
 
-/// What follows the answer on a connection.
+/// The continuation of a connection after the answer.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum End {
     Close,

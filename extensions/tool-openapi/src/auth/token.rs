@@ -17,7 +17,7 @@ use tool_http::{HttpBody, HttpClient, read_body};
 use tool_runtime::{ErrorKind, ToolError};
 
 use super::{ClientCredentials, Secret, carrier::form_escaped};
-use crate::client;
+use crate::connection::request_failure;
 
 /// The maximum time before its expiry at which a token is no longer used.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(60);
@@ -110,7 +110,7 @@ impl Tokens {
         *request.body_mut() = Some(pairs.join("&").into());
         let requested = Instant::now();
         let response = self.http.execute(request, requested + REQUEST_TIMEOUT).await.map_err(|error| {
-            let error = client::request_failure(&error);
+            let error = request_failure(&error);
             let message = format!("no access token could be requested: {}", error.reason());
             error.with_message(message)
         })?;
@@ -120,8 +120,7 @@ impl Tokens {
 
 async fn read_token(response: Response, requested: Instant) -> Result<Token, ToolError> {
     let status = response.status();
-    let body =
-        read_body(response, MAX_ANSWER_BYTES).await.map_err(|error| client::request_failure(&error))?;
+    let body = read_body(response, MAX_ANSWER_BYTES).await.map_err(|error| request_failure(&error))?;
     let HttpBody { bytes, is_cut: false } = body else {
         return Err(unusable_answer("its answer is too long"));
     };

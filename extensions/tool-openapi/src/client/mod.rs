@@ -1,27 +1,21 @@
-//! The HTTP client of the tools of a document, upon that of `tool-http`.
+//! The HTTP client of the tools of a document, which sends by a client of `tool-http`.
 //!
 //! Credentials are added to a request just before it is sent, so that the URL that is shown never has one. Redirects are
 //! followed by hand: none of the client's own mechanisms sees a credential twice.
 
-use std::{io, net::IpAddr, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use reqwest::{Request, Response, StatusCode, Url};
 use tokio::time::Instant;
-use tool_http::{
-    AddressPolicy, HttpClient, HttpClientBuilder, HttpError, HttpErrorKind, Origin, RedirectPolicy,
-    RedirectStep, Redirects, RepeatableRequest,
-};
-use tool_runtime::{BoxFuture, ToolContext, ToolError};
+use tool_http::{HttpClient, HttpError, Origin, RedirectPolicy, RedirectStep, Redirects, RepeatableRequest};
+use tool_runtime::{ToolContext, ToolError};
 
 use crate::{
     OpenApiError,
     auth::{Authorization, Issued},
-    response,
+    connection::{direct_client, guarded_client, request_failure},
     settings::Settings,
 };
-
-/// A function that replaces the name resolution of the system.
-pub(crate) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// The maximum length, in bytes, of the target of a redirect in a note.
 const MAX_TARGET_BYTES: usize = 2048;
@@ -62,7 +56,7 @@ impl OperationClient {
         let guarded = is_foreign && !settings.access.allow_private_servers;
         Ok(Self {
             direct: direct_client(lookup)?,
-            guarded: if guarded { Some(self::guarded_client(lookup)?) } else { None },
+            guarded: if guarded { Some(guarded_client(lookup)?) } else { None },
             timeout: settings.timeout,
             redirects: RedirectPolicy::Origins(settings.access.redirects.clone()),
         })
@@ -181,19 +175,6 @@ impl OperationClient {
     }
 }
 
-/// The error of a request without an answer. Its text has no URL, which may have a credential.
-pub(crate) fn request_failure(error: &HttpError) -> ToolError {
-    match error.kind() {
-        HttpErrorKind::RefusedAddress => {
-            let message =
-                format!("{}; allow it with `allow_private_servers`, or set `base_url`", error.reason());
-            let feedback = "the server of this operation has no public address, so that no request was sent";
-            ToolError::failed(message).with_feedback(feedback)
-        }
-        _ => response::unavailable_error(error),
-    }
-}
-
 fn redirect_note(target: Option<&Url>, reason: &str, issued: &Issued) -> String {
     match target {
         Some(target) if target.as_str().len() > MAX_TARGET_BYTES => {
@@ -209,26 +190,6 @@ fn redirect_note(target: Option<&Url>, reason: &str, issued: &Issued) -> String 
         }
         None => format!("the response is a redirect that was not followed: {reason}"),
     }
-}
-
-/// A client for any address.
-pub(crate) fn direct_client(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
-    build_client(HttpClient::builder().addresses(AddressPolicy::any()).proxy_from_environment(), lookup)
-}
-
-/// A client for public addresses. A proxy would resolve names by itself.
-pub(crate) fn guarded_client(lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
-    build_client(HttpClient::builder(), lookup)
-}
-
-fn build_client(builder: HttpClientBuilder, lookup: Option<&Lookup>) -> Result<HttpClient, OpenApiError> {
-    let builder = match lookup.cloned() {
-        Some(lookup) => builder.resolver(move |name| lookup(name)),
-        None => builder,
-    };
-    builder
-        .build()
-        .map_err(|error| OpenApiError::config("the HTTP client cannot be created").with_source(error))
 }
 
 #[cfg(test)]

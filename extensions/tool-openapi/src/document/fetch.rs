@@ -14,7 +14,7 @@ use tool_http::{
 use super::{Document, DocumentOrigin as Source, Fetched, parse::MAX_DOCUMENT_BYTES};
 use crate::{
     OpenApiError, OpenApiErrorKind, Secret,
-    client::{self, Lookup},
+    connection::{Lookup, direct_client, guarded_client},
 };
 
 /// A request for a document.
@@ -118,8 +118,8 @@ impl Fetch {
         loop {
             let request = document_request(&url, &redirects, &headers);
             let client = match self.allow_private && redirects.is_home(&url) {
-                true => client::direct_client(self.lookup.as_ref())?,
-                false => client::guarded_client(self.lookup.as_ref())?,
+                true => direct_client(self.lookup.as_ref())?,
+                false => guarded_client(self.lookup.as_ref())?,
             };
             // The time of the whole fetch ends first, and has the message.
             let deadline = deadline + Duration::from_secs(1);

@@ -53,7 +53,9 @@ fn first_media_type(list: &str) -> Option<&str> {
 
 /// Returns `true` if all media types of a list are of neither text nor JSON.
 fn is_of_file(list: &str) -> bool {
-    list.split(',').map(str::trim).all(|it| it.contains('/') && it != "*/*" && !super::body::is_text(it))
+    list.split(',')
+        .map(str::trim)
+        .all(|it| it.contains('/') && it != "*/*" && !crate::media_type::is_text(it))
 }
 
 /// The headers of a part that have one value: models give none.

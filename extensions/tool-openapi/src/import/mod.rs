@@ -11,6 +11,7 @@ mod name;
 mod operation;
 mod parameter;
 mod response;
+mod response_schemas;
 mod schema;
 mod security;
 mod server;
@@ -19,25 +20,22 @@ mod upload;
 use std::{collections::HashSet, fmt, sync::Arc};
 
 use serde_json::Value;
+use tool_http::HttpClient;
 use tool_runtime::{
     ToolName,
     diagnostic::{Diagnostic, Severity},
 };
 
 pub(crate) use self::operation::ImportedOperation;
-use self::operation::{FoundOperation, Reading};
-pub(crate) use self::{
-    body::{is_json, is_json_essence, is_text_essence, media_essence},
-    schema::assemble_schema,
+use self::{
+    operation::{FoundOperation, Reading},
+    response_schemas::ResponseSchemas,
 };
 use crate::{
     OpenApiError,
     auth::ResolvedCredentials,
-    client::OperationClient,
     document::{Document, Documents, Place},
-    response::ResponseSchemas,
     settings::Settings,
-    tool::{OperationTool, SharedApi},
 };
 
 /// An operation of a document that is no tool, and the reason.
@@ -59,9 +57,9 @@ impl fmt::Display for SkippedOperation {
     }
 }
 
-/// The tools of a document, and what the import has to say about it.
+/// The operations of a document, and what the import has to say about them.
 pub(crate) struct Imported {
-    pub(crate) tools: Vec<Arc<OperationTool>>,
+    pub(crate) operations: Vec<ImportedOperation>,
     pub(crate) skipped: Vec<SkippedOperation>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
@@ -69,8 +67,8 @@ pub(crate) struct Imported {
 /// Imports the operations of `document` that `settings` select.
 pub(crate) fn import_document(
     document: Document,
-    settings: Settings,
-    client: OperationClient,
+    settings: &Settings,
+    http: &HttpClient,
 ) -> Result<Imported, OpenApiError> {
     let fetched = document.fetched_from().cloned();
     let documents = Documents::new(document);
@@ -79,11 +77,10 @@ pub(crate) fn import_document(
     let mut names: HashSet<ToolName> = HashSet::new();
     let base = settings.base_url.as_ref();
     let schemes = security::security_schemes(&documents, fetched.as_ref().map(|it| &it.url).or(base));
-    let credentials =
-        ResolvedCredentials::new(schemes, settings.access.credentials.clone(), base, client.direct_client())?;
-    let reading = Reading::new(&documents, &settings, fetched, credentials, Arc::clone(&shapes));
+    let credentials = ResolvedCredentials::new(schemes, settings.access.credentials.clone(), base, http)?;
+    let reading = Reading::new(&documents, settings, fetched, credentials, Arc::clone(&shapes));
     let all = operation::all_operations(&documents, &mut report);
-    check_ids(&all, &settings, &mut report);
+    check_ids(&all, settings, &mut report);
     if settings.base_url.is_none() {
         reading.warn_of_servers(&mut report);
     }
@@ -113,7 +110,7 @@ pub(crate) fn import_document(
             report.warn("duplicate_id", name.as_str(), &found.place, message);
         }
         let operation = reading.read_operation(found, name, &mut report);
-        match operation.and_then(|it| check_operation(it, found, &settings, &mut names)) {
+        match operation.and_then(|it| check_operation(it, found, settings, &mut names)) {
             Ok(operation) => {
                 reading.commit_operation();
                 read.push(operation);
@@ -140,10 +137,7 @@ pub(crate) fn import_document(
         report.warn_document("unknown_view", message);
     }
     let (skipped, diagnostics) = report.into_lists(&documents);
-    drop(documents);
-    let api = Arc::new(SharedApi { client, settings });
-    let tools = read.into_iter().map(|it| OperationTool::new(it, Arc::clone(&api)));
-    Ok(Imported { tools: tools.map(Arc::new).collect(), skipped, diagnostics })
+    Ok(Imported { operations: read, skipped, diagnostics })
 }
 
 /// Applies the descriptions of the program, and makes sure that a registry accepts the name.

@@ -14,6 +14,7 @@ use super::{
     Problem, Report, body, hint,
     input::Inputs,
     parameter, response,
+    response_schemas::ResponseSchemas,
     schema::{Components, Direction},
     security::{self, Remarks},
     server, text_member,
@@ -24,8 +25,8 @@ use crate::{
     client::Access,
     document::{Documents, Fetched, Place, kind_name},
     request::{Fields, PathTemplate, RequestPlan},
-    response::{ResponseSchemas, View},
     settings::Settings,
+    view::View,
 };
 
 /// The methods of a path item, in the order of the specification.

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::{
-    Problem, Report, body, encoding,
+    Problem, Report, encoding,
     operation::{FoundOperation, Property, Reading},
     schema::Components,
     text_member,
 };
 use crate::{
     document::{MAX_PARAMETERS, Place, kind_name},
+    media_type,
     request::{Fields, ParameterLocation, PathTemplate, RequestParameter, Style},
 };
 
@@ -330,13 +331,13 @@ impl<'d> DeclaredParameter<'d> {
 
     /// The form of a value of `media_type`; `None` if there is none.
     fn content_kind(&self, media_type: &str, value: &'d Value) -> Option<ParameterContent<'d>> {
-        match body::media_essence(media_type) {
+        match media_type::media_essence(media_type) {
             it if it == "application/x-www-form-urlencoded" => {
                 (self.location == ParameterLocation::QueryString).then_some(ParameterContent::Form(value))
             }
             it if it == "*/*" => Some(ParameterContent::Schema),
-            it if body::is_json(&it) => Some(ParameterContent::Json),
-            it => body::is_text(&it).then_some(ParameterContent::Text),
+            it if media_type::is_json(&it) => Some(ParameterContent::Json),
+            it => media_type::is_text(&it).then_some(ParameterContent::Text),
         }
     }
 

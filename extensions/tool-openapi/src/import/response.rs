@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::{
     Problem, Report,
-    body::is_json,
     operation::{FoundOperation, Reading},
     schema::Components,
 };
+use crate::media_type::is_json;
 
 /// Returns the schema of the JSON of successful responses; `None` if there is none.
 pub(super) fn response_schema<'d>(

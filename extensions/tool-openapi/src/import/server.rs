@@ -109,7 +109,7 @@ impl ServerChoice {
                 }
             }
         }
-        // The reason of each skipped operation is that of the first one.
+        // Each skipped operation has the reason of the first one.
         Self { server: first.map(Err), left_out: Vec::new(), remark: None }
     }
 

@@ -41,7 +41,7 @@ pub(super) fn is_binary(schema: &Value) -> bool {
         Some(Value::Array(types)) => types.iter().any(|it| it == "string"),
         Some(one) => one == "string" || one == "file",
     };
-    let of_media = text("contentMediaType").is_some_and(|it| !super::body::is_text(it));
+    let of_media = text("contentMediaType").is_some_and(|it| !crate::media_type::is_text(it));
     may_be_text
         && (text("format") == Some("binary")
             || kind.is_some_and(|it| it == "file")

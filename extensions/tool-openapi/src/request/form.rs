@@ -52,7 +52,8 @@ impl Fields {
             let field = self.get(name);
             let (style, explode, allow_reserved) =
                 field.and_then(|it| it.style).unwrap_or((Style::Form, true, false));
-            let is_json = field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::import::is_json);
+            let is_json =
+                field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::media_type::is_json);
             let is_plain_object = field.is_none_or(|it| it.style.is_none()) && value.get().starts_with('{');
             let styled = StyledParameter::of_form(name, style, explode, allow_reserved);
             let styled = if is_json || is_plain_object { styled.as_json() } else { styled };

@@ -58,7 +58,7 @@ pub(super) async fn form_parts(
 }
 
 fn is_json(field: Option<&Field>) -> bool {
-    field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::import::is_json)
+    field.and_then(|it| it.media_type.as_deref()).is_some_and(crate::media_type::is_json)
 }
 
 async fn file_part(field: &Field, value: &RawValue, files: FileSource<'_>) -> Result<FormPart, ToolError> {

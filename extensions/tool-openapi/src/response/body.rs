@@ -5,8 +5,8 @@ use reqwest::Response;
 use tool_http::{HttpBody, read_body};
 use tool_runtime::{Content, ToolError, output};
 
-use super::{limit::shorten_part, unavailable_error};
-use crate::import::is_text_essence;
+use super::limit::shorten_part;
+use crate::{connection::unavailable_error, media_type::is_text_essence};
 
 /// The bytes of a body.
 pub(crate) struct ReadBody {

@@ -10,8 +10,7 @@ mod limit;
 mod link;
 mod next;
 mod retry;
-mod shapes;
-mod view;
+mod schema;
 
 use std::borrow::Cow;
 
@@ -20,7 +19,6 @@ use reqwest::{
     header::{CONTENT_TYPE, LINK},
 };
 use serde_json::{Value, json};
-use tool_http::{HttpError, HttpErrorKind};
 use tool_runtime::{
     Content, ErrorKind, ToolContext, ToolDefinition, ToolError, ToolOutput,
     context::{LogLevel, LogLine},
@@ -34,14 +32,14 @@ use self::{
 };
 pub(crate) use self::{
     body::{ReadBody, read_response},
-    shapes::{LEFT_OUT, MAX_COMPONENTS_BYTES, ResponseSchema, ResponseSchemas},
-    view::View,
+    schema::ResponseSchema,
 };
 use crate::{
     client::Answer,
-    import::{is_json_essence, media_essence},
+    media_type::{is_json_essence, media_essence},
     request::RequestPlan,
     settings::Settings,
+    view::View,
 };
 
 /// An answer without its body.
@@ -308,22 +306,4 @@ impl NextPage {
             Self::Url(url) => json!({ "url": url }),
         }
     }
-}
-
-/// The error of a request without an answer. Its text has the origin only: a URL may have a credential.
-pub(crate) fn unavailable_error(error: &HttpError) -> ToolError {
-    let server = match error.origin() {
-        Some(origin) => format!("the server `{origin}`"),
-        None => "the server".to_owned(),
-    };
-    let what = match error.kind() {
-        HttpErrorKind::Timeout => format!("{server} did not answer in time; try again later"),
-        HttpErrorKind::Unreachable => format!("{server} cannot be reached; try again later"),
-        HttpErrorKind::Invalid => format!("{}; give shorter values", error.reason()),
-        HttpErrorKind::Interrupted => {
-            format!("the response of {server} broke off, or cannot be decompressed; try again later")
-        }
-        _ => format!("the connection to {server} failed; try again later"),
-    };
-    ToolError::failed(what).retryable(error.kind() != HttpErrorKind::Invalid)
 }

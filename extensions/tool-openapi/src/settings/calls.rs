@@ -7,9 +7,9 @@ use tool_runtime::{ToolDefinition, policy::ResultStore};
 
 use crate::{
     OpenApiToolSetBuilder,
-    import::media_essence,
+    media_type::media_essence,
     request::{FileResolver, SharedResolver},
-    response::View,
+    view::View,
 };
 
 /// The settings of requests and responses.

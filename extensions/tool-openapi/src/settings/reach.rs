@@ -5,7 +5,7 @@ use std::{io, net::IpAddr, sync::Arc};
 use tool_http::Origin;
 
 use super::OpenApiToolSetBuilder;
-use crate::{Credential, client::Lookup};
+use crate::{Credential, connection::Lookup};
 
 /// The servers that calls reach, and the credentials that they receive.
 #[derive(Clone, Default)]

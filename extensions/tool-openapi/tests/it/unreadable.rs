@@ -99,7 +99,7 @@ async fn a_server_that_cannot_be_used_costs_itself() {
         // Reported once, and not for each operation.
         assert_eq!(remarks, ["server_left_out"], "{entry}");
     }
-    // As they were before, if none can be used: the reason is that of the first one.
+    // If none can be used, the operation is skipped with the reason of the first one.
     let (requested, remarks) =
         self::requested(json!([{ "url": "wss://x.example" }, { "url": "http://[" }])).await;
     assert_eq!((requested, remarks), (None, vec!["the server is not an `http` or `https` URL".to_owned()]));

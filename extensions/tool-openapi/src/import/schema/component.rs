@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{BROKEN, Components, PREFIX, assemble::MAX_COMPONENTS, visit_references};
 use crate::import::hint::has_hidden_characters;
-use crate::response::{LEFT_OUT, MAX_COMPONENTS_BYTES};
+use crate::import::response_schemas::{LEFT_OUT, MAX_COMPONENTS_BYTES};
 
 /// A translated component, which all schemas that refer to it share.
 pub(super) struct Component {
@@ -95,7 +95,7 @@ impl Components<'_> {
     }
 
     /// Returns the size of the components of an output schema, in bytes of JSON, which reach as far as those of
-    /// [`ResponseSchemas::assemble_schema`](crate::response::ResponseSchemas::assemble_schema).
+    /// [`ResponseSchemas::assemble_schema`](crate::import::response_schemas::ResponseSchemas::assemble_schema).
     pub(in crate::import) fn response_bytes(&self, root: &Value) -> usize {
         let (mut bytes, mut rest) = (0, MAX_COMPONENTS_BYTES);
         let first = reference_names(root);

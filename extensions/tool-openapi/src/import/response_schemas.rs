@@ -1,16 +1,10 @@
-//! The declared schemas of responses.
+//! The output schemas of responses, which are made when they are first needed.
 
-use std::{
-    borrow::Cow,
-    cell::Cell,
-    collections::HashMap,
-    sync::{LazyLock, OnceLock},
-};
+use std::{borrow::Cow, cell::Cell, collections::HashMap, sync::OnceLock};
 
 use serde_json::{Value, json};
-use tool_runtime::schema::{OutputSchema, OutputValidator};
 
-use crate::import::assemble_schema;
+use super::schema::assemble_schema;
 
 /// The maximum size of the components of an output schema, in bytes.
 pub(crate) const MAX_COMPONENTS_BYTES: usize = 32 << 10;
@@ -47,29 +41,5 @@ impl ResponseSchemas {
         let root = serde_json::from_str(root).unwrap_or_default();
         // Without a component that could not be translated, nothing is known of the results.
         assemble_schema(root, get).unwrap_or(Value::Bool(true))
-    }
-}
-
-/// The declared schema of the JSON of an operation, compiled for its first response.
-pub(crate) struct ResponseSchema(
-    LazyLock<Result<OutputValidator, String>, Box<dyn FnOnce() -> Compiled + Send>>,
-);
-
-type Compiled = Result<OutputValidator, String>;
-
-impl ResponseSchema {
-    pub(crate) fn new(schema: OutputSchema) -> Self {
-        Self(LazyLock::new(Box::new(move || OutputValidator::new(&schema).map_err(|it| it.feedback()))))
-    }
-
-    /// Returns the violations of `value`, as text; `None` if it fits.
-    pub(super) fn schema_mismatch(&self, value: &Value) -> Option<String> {
-        match &*self.0 {
-            Ok(validator) => {
-                let violations = validator.violations(value);
-                (!violations.is_empty()).then(|| violations.to_string())
-            }
-            Err(problem) => Some(format!("the declared schema cannot be used: {problem}")),
-        }
     }
 }

@@ -50,7 +50,7 @@ impl View {
     }
 
     /// Returns the JSON that a model sees of `text`, which is valid JSON; empty if it sees nothing.
-    pub(super) fn apply_view(&self, text: &str) -> Result<String, serde_json::Error> {
+    pub(crate) fn apply_view(&self, text: &str) -> Result<String, serde_json::Error> {
         match self {
             Self::Closure(view) => Ok(view(serde_json::from_str(text)?).to_string()),
             // Values keep their text, so that no number changes.
