@@ -135,7 +135,7 @@
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
 
 mod auth;
-mod choosing;
+mod choice;
 mod client;
 mod connection;
 mod document;
@@ -155,7 +155,7 @@ pub mod cli;
 
 pub use self::{
     auth::{ClientCredentials, Credential, Secret},
-    choosing::ToolText,
+    choice::ToolText,
     document::{Document, Fetch},
     error::{OpenApiError, OpenApiErrorKind},
     import::SkippedOperation,

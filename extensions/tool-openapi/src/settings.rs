@@ -1,7 +1,7 @@
 //! The settings of an import and of the calls.
 
+mod access;
 mod calls;
-mod reach;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,8 +12,8 @@ use reqwest::{
 
 use tool_http::has_user;
 
-pub(crate) use self::{calls::CallSettings, reach::ServerAccess};
-use crate::{Document, OpenApiError, choosing::OperationChoice};
+pub(crate) use self::{access::ServerAccess, calls::CallSettings};
+use crate::{Document, OpenApiError, choice::OperationChoice};
 
 /// A builder for the tools of a document.
 ///

@@ -7,15 +7,15 @@
 mod authorization;
 mod carrier;
 mod credential;
-mod granted;
 mod redaction;
+mod resolved;
 mod secret;
 mod token;
 
 pub(crate) use self::{
     authorization::{Authorization, Issued},
     carrier::Carrier,
-    granted::{Alternative, Remark, Required, ResolvedCredentials, Scheme, SchemeKind, Schemes},
+    resolved::{Alternative, Remark, Required, ResolvedCredentials, Scheme, SchemeKind, Schemes},
 };
 pub use self::{
     credential::{ClientCredentials, Credential},

@@ -8,7 +8,7 @@ mod assemble;
 mod component;
 mod discriminator;
 mod keyword;
-mod sound;
+mod readable;
 
 use std::{
     borrow::Cow,
@@ -25,7 +25,7 @@ use self::{
     assemble::visit_references,
     component::Component,
     keyword::{KeywordKind, keyword_kind},
-    sound::Patterns,
+    readable::Patterns,
 };
 use super::{Problem, Report};
 use crate::document::{Documents, Place, Version};
