@@ -12,7 +12,7 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::{DialectError, wire::Wire};
+use super::{DialectError, provider::Wire};
 
 /// The body of a request in one dialect, created by [`BoundTools::body`](super::BoundTools::body). Serialize it
 /// to get the JSON to send.

@@ -10,9 +10,9 @@ use super::{
     AssembledResponse, Assembler, DialectError, Json, RequestBody,
     error::At,
     exports::{Exports, OutputForm},
+    provider::Wire,
     reading::Reading,
     request::{self, RequestError, RequestTarget},
-    wire::Wire,
 };
 use crate::{CallOutcome, Registry, ToolCall, ToolResult, diagnostic::Diagnostic};
 

@@ -8,7 +8,7 @@ use super::{
     BoundTools,
     content::block,
     draft::text,
-    wire::{Wire, accepts, user_part},
+    provider::{Wire, accepts, user_part},
 };
 use crate::ToolCall;
 

@@ -14,8 +14,8 @@ use tool_core::ToolDefinition;
 use super::{
     budget::{Budget, Weight},
     names::Names,
+    provider::{Definition, Wire},
     schema::{Carried, Remark, carry},
-    wire::{Definition, Wire},
 };
 use crate::{
     Registry,

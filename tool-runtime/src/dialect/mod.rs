@@ -118,13 +118,13 @@ mod json_path;
 #[cfg(feature = "lint")]
 mod lint;
 mod names;
+mod provider;
 mod reading;
 mod request;
 mod schema;
 mod slots;
 mod stop;
 mod usage;
-mod wire;
 
 use std::{
     fmt,
@@ -144,7 +144,7 @@ pub use self::{
     request::{RequestError, RequestTarget},
     usage::Usage,
 };
-use self::{exports::Exports, wire::Wire};
+use self::{exports::Exports, provider::Wire};
 use crate::{Registry, registry::Identity};
 
 /// The wire format of one provider. Cheap to clone.

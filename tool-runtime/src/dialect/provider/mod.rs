@@ -1,6 +1,6 @@
-//! The wire formats of the providers, one file each.
+//! The wire formats of the providers, one folder each.
 //!
-//! Each file has the same functions: `definition` of one tool, `read` of a whole response, `push` of a streamed
+//! Each folder has the same functions: `definition` of one tool, `read` of a whole response, `push` of a streamed
 //! event, `complete` of its message, `usage`, `results`.
 
 mod anthropic;
