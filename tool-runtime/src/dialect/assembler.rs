@@ -116,7 +116,7 @@ impl Assembler {
             return Ok(Vec::new());
         }
         self.reading.deltas.clear();
-        self.bound.wire().push(&At::root(&event.exact()?), &mut self.reading)?;
+        self.bound.wire().push_event(&At::root(&event.exact()?), &mut self.reading)?;
         Ok(std::mem::take(&mut self.reading.deltas))
     }
 

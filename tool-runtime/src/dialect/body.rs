@@ -45,7 +45,7 @@ impl RequestBody {
     pub(super) fn new(wire: Wire, mut fields: Value) -> Result<Self, DialectError> {
         let wrong =
             |fields: &Value, pointer: &str, expected| DialectError::of_body(fields, pointer, expected);
-        let Some(list) = wire.messages() else {
+        let Some(list) = wire.messages_member() else {
             return Err(wrong(&fields, "", "a dialect whose requests have messages"));
         };
         let Value::Object(members) = &mut fields else { return Err(wrong(&fields, "", "an object")) };
@@ -54,9 +54,10 @@ impl RequestBody {
             Value::Null => *messages = Value::Array(Vec::new()),
             Value::Array(_) => {}
             // A text is one user message.
-            Value::String(text) if matches!(wire, Wire::OpenAiResponses { .. }) => {
-                *messages = serde_json::json!([{ "role": "user", "content": text }]);
-            }
+            Value::String(text) => match wire.messages_of_text(text) {
+                Some(list) => *messages = list,
+                None => return Err(wrong(&fields, &format!("/{list}"), "a list")),
+            },
             _ => return Err(wrong(&fields, &format!("/{list}"), "a list")),
         }
         Ok(Self { fields, list, added: Vec::new() })

@@ -231,7 +231,7 @@ impl BoundTools {
     /// ```
     pub fn read<J: Json + ?Sized>(&self, response: &J) -> Result<AssembledResponse, DialectError> {
         let mut reading = Reading::default();
-        self.wire.read(&At::root(&response.exact()?), &mut reading)?;
+        self.wire.read_response(&At::root(&response.exact()?), &mut reading)?;
         reading.slots.end();
         Ok(reading.finish(self))
     }
@@ -249,7 +249,7 @@ impl BoundTools {
     /// - MCP: a list of results, one for each call.
     #[must_use]
     pub fn results(&self, results: &[ToolResult]) -> Value {
-        self.wire.results(self, results)
+        self.wire.result_messages(self, results)
     }
 
     /// Creates the body of a request, to which [`append`](Self::append) adds messages.

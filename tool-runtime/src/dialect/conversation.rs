@@ -1,15 +1,10 @@
 //! Messages of a conversation that no response of this provider contains: those of the user, and assistant messages of
 //! another model.
 
-use serde_json::{Value, json, value::RawValue};
-use tool_core::{__private::ExactValue, Content, ResourceBody};
+use serde_json::{Value, value::RawValue};
+use tool_core::{Content, ResourceBody};
 
-use super::{
-    BoundTools,
-    content::block,
-    draft::text,
-    provider::{Wire, accepts, user_part},
-};
+use super::{BoundTools, provider::user_parts};
 use crate::ToolCall;
 
 impl BoundTools {
@@ -31,11 +26,7 @@ impl BoundTools {
         if let [Content::Text { text }] = content {
             return wire.user_text(text);
         }
-        let parts: Vec<_> = content.iter().map(|it| user_part(wire, block(it))).collect();
-        match wire {
-            Wire::Gemini { .. } => json!({ "role": "user", "parts": parts }),
-            _ => json!({ "role": "user", "content": parts }),
-        }
+        wire.user_message(user_parts(wire, content))
     }
 
     /// Returns `true` if the provider accepts `content` in messages. Any other file becomes a text that names it, in
@@ -60,7 +51,7 @@ impl BoundTools {
             }
             _ => return true,
         };
-        accepts(self.wire(), mime_type)
+        self.wire().accepts(mime_type)
     }
 
     /// Returns an assistant message that another model wrote, or none: its text, then its calls. A list of items for
@@ -81,64 +72,8 @@ impl BoundTools {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     #[must_use]
-    pub fn assistant_message(&self, said: &str, calls: &[ToolCall]) -> Box<RawValue> {
-        let mut parts = Vec::new();
-        if !said.trim().is_empty() {
-            parts.push(self.said(said));
-        }
-        parts.extend(calls.iter().map(|call| self.called(call)));
-        let message = match self.wire() {
-            Wire::OpenAiResponses { .. } => ExactValue::List(parts),
-            Wire::OpenAiChat { .. } => {
-                let content = if said.is_empty() { ExactValue::Null } else { text(said) };
-                let mut members = vec![("role".into(), text("assistant")), ("content".into(), content)];
-                if !calls.is_empty() {
-                    let calls = calls.iter().map(|call| self.called(call)).collect();
-                    members.push(("tool_calls".into(), ExactValue::List(calls)));
-                }
-                ExactValue::Object(members)
-            }
-            Wire::Gemini { .. } => object([("role", text("model")), ("parts", ExactValue::List(parts))]),
-            _ => object([("role", text("assistant")), ("content", ExactValue::List(parts))]),
-        };
+    pub fn assistant_message(&self, text: &str, calls: &[ToolCall]) -> Box<RawValue> {
+        let message = self.wire().assistant_message(self, text, calls);
         RawValue::from_string(message.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
-
-    /// The text of an assistant message as a part.
-    fn said(&self, said: &str) -> ExactValue<'static> {
-        match self.wire() {
-            Wire::OpenAiResponses { .. } => object([("role", text("assistant")), ("content", text(said))]),
-            Wire::Gemini { .. } => object([("text", text(said))]),
-            _ => object([("type", text("text")), ("text", text(said))]),
-        }
-    }
-
-    /// A call of an assistant message as a part.
-    fn called(&self, call: &ToolCall) -> ExactValue<'static> {
-        let (id, name) = (text(&call.id.to_string()), text(&self.wire_name(&call.name)));
-        let arguments = || self.sent_arguments(call);
-        match self.wire() {
-            Wire::OpenAiChat { .. } => {
-                let function = object([("name", name), ("arguments", text(&arguments().to_string()))]);
-                object([("id", id), ("type", text("function")), ("function", function)])
-            }
-            Wire::OpenAiResponses { .. } => object([
-                ("type", text("function_call")),
-                ("call_id", id),
-                ("name", name),
-                ("arguments", text(&arguments().to_string())),
-            ]),
-            Wire::Gemini { .. } if call.id.is_generated() => {
-                object([("functionCall", object([("name", name), ("args", arguments())]))])
-            }
-            Wire::Gemini { .. } => {
-                object([("functionCall", object([("id", id), ("name", name), ("args", arguments())]))])
-            }
-            _ => object([("type", text("tool_use")), ("id", id), ("name", name), ("input", arguments())]),
-        }
-    }
-}
-
-fn object<const N: usize>(members: [(&'static str, ExactValue<'static>); N]) -> ExactValue<'static> {
-    ExactValue::Object(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
 }

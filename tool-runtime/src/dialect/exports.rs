@@ -126,7 +126,7 @@ impl Exports {
     /// Returns the tools of a request as JSON.
     pub(super) fn json(&self) -> &str {
         self.json.get_or_init(|| {
-            let is_changed = !self.loose.is_empty() || matches!(self.wire, Wire::Gemini { .. });
+            let is_changed = !self.loose.is_empty() || !self.wire.lists_definitions();
             let written = if is_changed || self.definitions.get().is_some() {
                 serde_json::to_string(self.definitions())
             } else {
@@ -274,7 +274,7 @@ fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>,
 
 /// Reports a description that exceeds the provider's limit.
 fn too_long(wire: Wire, description: &str) -> Option<Remark> {
-    let most = wire.longest_description()?;
+    let most = wire.max_description_chars()?;
     let length = description.chars().count();
     (length > most).then(|| Remark {
         pointer: String::new(),
@@ -287,9 +287,9 @@ fn too_long(wire: Wire, description: &str) -> Option<Remark> {
 
 /// Reports a number of tools that exceeds the provider's limit.
 fn too_many(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Diagnostic> {
-    let most = wire.most_tools()?;
-    // Gemini's native tools are outside the list of declarations.
-    let native = if matches!(wire, Wire::Gemini { .. }) { 0 } else { native };
+    let most = wire.max_tools()?;
+    // Native tools are outside of a group of definitions.
+    let native = if wire.lists_definitions() { native } else { 0 };
     let count = tools.len() + native;
     let first = tools.get(most.saturating_sub(native)).filter(|_| count > most)?;
     let message = format!("there are {count} tools; the provider rejects requests with more than {most}");

@@ -144,7 +144,10 @@ pub use self::{
     request::{RequestError, RequestTarget},
     usage::Usage,
 };
-use self::{exports::Exports, provider::Wire};
+use self::{
+    exports::Exports,
+    provider::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses, Wire, formats},
+};
 use crate::{Registry, registry::Identity};
 
 /// The wire format of one provider. Cheap to clone.
@@ -173,7 +176,7 @@ impl Dialect {
     /// Creates the dialect of OpenAI's [chat
     /// completions](https://platform.openai.com/docs/api-reference/chat/create) and of compatible servers.
     pub fn openai_chat() -> Self {
-        Self::new(Wire::OpenAiChat { strict: false })
+        Self::new(&OpenAiChat { strict: false })
     }
 
     /// Creates the dialect of OpenAI's chat completions with strict schemas, which the provider enforces.
@@ -205,23 +208,23 @@ impl Dialect {
     /// # Ok::<(), tool_runtime::registry::BuildError>(())
     /// ```
     pub fn openai_chat_strict() -> Self {
-        Self::new(Wire::OpenAiChat { strict: true })
+        Self::new(&OpenAiChat { strict: true })
     }
 
     /// Creates the dialect of OpenAI's
     /// [responses](https://platform.openai.com/docs/api-reference/responses/create).
     pub fn openai_responses() -> Self {
-        Self::new(Wire::OpenAiResponses { strict: false })
+        Self::new(&OpenAiResponses { strict: false })
     }
 
     /// Creates the dialect of OpenAI's responses with strict schemas, which the provider enforces.
     pub fn openai_responses_strict() -> Self {
-        Self::new(Wire::OpenAiResponses { strict: true })
+        Self::new(&OpenAiResponses { strict: true })
     }
 
     /// Creates the dialect of Anthropic's [messages](https://docs.anthropic.com/en/api/messages).
     pub fn anthropic() -> Self {
-        Self::new(Wire::Anthropic { strict: false })
+        Self::new(&Anthropic { strict: false })
     }
 
     /// Creates the dialect of Anthropic's messages with [strict
@@ -231,39 +234,29 @@ impl Dialect {
     /// Limits per request: 20 strict tools, which may have 24 optional properties and 16 values of several
     /// types in all. Tools beyond a limit, by name, are sent without `strict` and reported as diagnostics.
     pub fn anthropic_strict() -> Self {
-        Self::new(Wire::Anthropic { strict: true })
+        Self::new(&Anthropic { strict: true })
     }
 
     /// Creates the dialect of Gemini's [`generateContent`](https://ai.google.dev/api/generate-content), with
     /// JSON Schema.
     pub fn gemini() -> Self {
-        Self::new(Wire::Gemini { json_schema: true })
+        Self::new(&Gemini { json_schema: true })
     }
 
     /// Creates the dialect of Gemini's `generateContent` with Gemini's own, simpler schema format.
     pub fn gemini_schema() -> Self {
-        Self::new(Wire::Gemini { json_schema: false })
+        Self::new(&Gemini { json_schema: false })
     }
 
     /// Creates the dialect of the Model Context Protocol's [`tools/list` and
     /// `tools/call`](https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
     pub fn mcp() -> Self {
-        Self::new(Wire::Mcp)
+        Self::new(&Mcp)
     }
 
     /// Returns every dialect.
     pub fn all() -> Vec<Self> {
-        vec![
-            Self::openai_chat(),
-            Self::openai_chat_strict(),
-            Self::openai_responses(),
-            Self::openai_responses_strict(),
-            Self::anthropic(),
-            Self::anthropic_strict(),
-            Self::gemini(),
-            Self::gemini_schema(),
-            Self::mcp(),
-        ]
+        formats().into_iter().map(Self::new).collect()
     }
 
     /// Returns the name of the dialect, as used in diagnostics.

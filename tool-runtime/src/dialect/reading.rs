@@ -120,7 +120,7 @@ impl Reading {
             let help = "report it to the provider";
             self.report(Severity::Warning, "contradictory_call", String::new(), message, help);
         }
-        if bound.wire().messages().is_none() {
+        if bound.wire().messages_member().is_none() {
             return;
         }
         for (id, new) in self.slots.separate_ids() {
@@ -157,7 +157,7 @@ impl Reading {
         wire.complete(&mut draft, &slots);
         let (ended, truncated) = (slots.has_ended(), slots.is_truncated());
         let calls = slots.into_calls(bound);
-        if let Some(id) = wire.id_of_calls() {
+        if let Some(id) = wire.call_id_member() {
             draft.name_calls(id, &calls);
         }
         conform_calls(&mut draft, bound, &calls);

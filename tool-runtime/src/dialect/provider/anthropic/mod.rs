@@ -1,24 +1,124 @@
 //! Anthropic's messages: <https://docs.anthropic.com/en/api/messages>.
 
 use serde_json::{Value, json};
-use tool_core::__private::ExactValue;
+use tool_core::{__private::ExactValue, Content};
 
-use super::{Definition, object};
+use super::{Definition, WireFormat, add_parts, exact_object, object, user_parts};
 use crate::{
-    ToolResult,
+    ToolCall, ToolResult,
     dialect::{
-        DialectError, Usage,
+        BoundTools, DialectError, Usage,
+        budget::Budget,
         content::{Block, blocks, not_shown},
         draft::{Draft, Part, add, join, put, text},
         error::At,
         history::{ArgumentsForm, CallMembers},
+        names::NameRule,
         reading::Reading,
+        request::instruct_in,
+        schema::{ANTHROPIC, ANTHROPIC_STRICT, Rules},
         slots::{Key, Slot, Slots},
         usage::{counted, sum},
     },
 };
 
-pub(super) fn definition(tool: Definition<'_>) -> Value {
+/// Anthropic's messages.
+#[derive(Debug)]
+pub(in crate::dialect) struct Anthropic {
+    pub(in crate::dialect) strict: bool,
+}
+
+/// [Names](https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools) of tools.
+const NAME_RULE: NameRule = NameRule { longest: 128, also: &[], starts_with_letter: false };
+
+impl WireFormat for Anthropic {
+    fn name(&self) -> &'static str {
+        if self.strict { "anthropic-strict" } else { "anthropic" }
+    }
+
+    fn rules(&self) -> (&'static Rules, Option<&'static Rules>) {
+        if self.strict { (&ANTHROPIC_STRICT, Some(&ANTHROPIC)) } else { (&ANTHROPIC, None) }
+    }
+
+    fn name_rule(&self) -> NameRule {
+        NAME_RULE
+    }
+
+    fn budget(&self) -> Option<Budget> {
+        self.strict.then_some(Budget::ANTHROPIC)
+    }
+
+    fn takes_examples(&self) -> bool {
+        true
+    }
+
+    fn definition(&self, tool: Definition<'_>) -> Value {
+        definition(tool)
+    }
+
+    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read(response, reading)
+    }
+
+    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push(event, reading)
+    }
+
+    fn complete(&self, draft: &mut Draft, slots: &Slots) {
+        complete(draft, slots);
+    }
+
+    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, _is_own: bool) -> Option<CallMembers<'m>> {
+        call_members(part)
+    }
+
+    fn call_id_member(&self) -> Option<&'static str> {
+        Some("id")
+    }
+
+    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+        draft.into_message("content", "assistant")
+    }
+
+    fn messages_member(&self) -> Option<&'static str> {
+        Some("messages")
+    }
+
+    fn usage(&self, counted: &ExactValue<'_>) -> Usage {
+        usage(counted)
+    }
+
+    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        instruct_in(body, "system", text, true)
+    }
+
+    fn user_part(&self, block: Block) -> Value {
+        user_part(block)
+    }
+
+    fn accepts(&self, mime_type: &str) -> bool {
+        file(mime_type, "").is_some()
+    }
+
+    fn assistant_message(
+        &self,
+        bound: &BoundTools,
+        content: &str,
+        calls: &[ToolCall],
+    ) -> ExactValue<'static> {
+        assistant_message(bound, content, calls)
+    }
+
+    fn results(&self, _bound: &BoundTools, results: &[ToolResult]) -> Value {
+        self::results(results)
+    }
+
+    fn add_follow_up(&self, messages: &mut Value, _at: usize, content: &[Content]) {
+        add_parts(messages, "content", user_parts(self, content));
+    }
+}
+
+fn definition(tool: Definition<'_>) -> Value {
     let mut definition = object([
         ("name", tool.name.into()),
         ("description", tool.description.into()),
@@ -39,7 +139,7 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
 /// last one.
 const FINISHED: &[&str] = &["tool_use", "end_turn", "pause_turn"];
 
-pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     begin_message(response, reading);
     let content = response.field("content");
     match content.value() {
@@ -122,7 +222,7 @@ fn block_kind<'v>(block: &'v ExactValue<'_>) -> Option<&'v str> {
 }
 
 /// Adds an event. A part of one that cannot be read is left out.
-pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     if let Err(error) = push_event(event, reading) {
         reading.skip(error);
     }
@@ -246,7 +346,7 @@ fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(
     Ok(())
 }
 
-pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
+fn complete(draft: &mut Draft, slots: &Slots) {
     for part in draft.parts() {
         let json = std::mem::take(&mut part.json);
         if !json.trim().is_empty() {
@@ -258,7 +358,7 @@ pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
 }
 
 /// Returns the members of a call: a block whose input must be an object.
-pub(super) fn call_members<'m>(block: &'m mut ExactValue<'static>) -> Option<CallMembers<'m>> {
+fn call_members<'m>(block: &'m mut ExactValue<'static>) -> Option<CallMembers<'m>> {
     let kind = block.get("type").and_then(ExactValue::as_str)?;
     let is_call = matches!(kind, "tool_use" | "server_tool_use" | "mcp_tool_use");
     is_call.then_some(CallMembers { object: block, arguments: "input", form: ArgumentsForm::Object })
@@ -274,7 +374,7 @@ fn is_refused(part: &Part) -> bool {
 
 /// Input tokens are counted [without cached
 /// ones](https://platform.claude.com/docs/en/build-with-claude/prompt-caching#tracking-cache-performance).
-pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+fn usage(usage: &ExactValue<'_>) -> Usage {
     let count = |name: &str| counted(usage, &[name]);
     let (cached, cache_written) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
     Usage {
@@ -287,7 +387,7 @@ pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
 }
 
 /// Returns one message with all results. Content that an error result may not contain follows them.
-pub(super) fn results(results: &[ToolResult]) -> Value {
+fn results(results: &[ToolResult]) -> Value {
     let mut after = Vec::new();
     let mut content: Vec<_> = results.iter().map(|it| result(it, &mut after)).collect();
     content.append(&mut after);
@@ -336,11 +436,6 @@ pub(super) fn user_part(block: Block) -> Value {
     }
 }
 
-/// Returns `true` if messages can contain files of that type.
-pub(super) fn accepts(mime_type: &str) -> bool {
-    file(mime_type, "").is_some()
-}
-
 fn file(mime_type: &str, data: &str) -> Option<Value> {
     let kind = match mime_type {
         "image/png" | "image/jpeg" | "image/webp" | "image/gif" => "image",
@@ -351,4 +446,24 @@ fn file(mime_type: &str, data: &str) -> Option<Value> {
         "type": kind,
         "source": { "type": "base64", "media_type": mime_type, "data": data },
     }))
+}
+
+/// Returns an assistant message of another model.
+pub(super) fn assistant_message(
+    bound: &BoundTools,
+    content: &str,
+    calls: &[ToolCall],
+) -> ExactValue<'static> {
+    let call = |call: &ToolCall| {
+        exact_object([
+            ("type", text("tool_use")),
+            ("id", text(&call.id.to_string())),
+            ("name", text(&bound.wire_name(&call.name))),
+            ("input", bound.sent_arguments(call)),
+        ])
+    };
+    let block = Some(content).filter(|content| !content.trim().is_empty());
+    let block = block.map(|it| exact_object([("type", text("text")), ("text", text(it))]));
+    let blocks = block.into_iter().chain(calls.iter().map(call)).collect();
+    exact_object([("role", text("assistant")), ("content", ExactValue::List(blocks))])
 }

@@ -1,11 +1,11 @@
 //! Gemini's `generateContent`: <https://ai.google.dev/api/generate-content>.
 
 use serde_json::{Map, Value, json};
-use tool_core::{__private::ExactValue, ToolOutput};
+use tool_core::{__private::ExactValue, Content, ToolOutput};
 
-use super::{Definition, refuse_failure};
+use super::{Definition, WireFormat, add_parts, exact_object, object, refuse_failure, user_parts};
 use crate::{
-    ToolResult,
+    ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown},
@@ -13,14 +13,126 @@ use crate::{
         error::At,
         history::{ArgumentsForm, CallMembers},
         json_path::place,
+        names::NameRule,
         reading::Reading,
         request::add_block,
+        schema::{GEMINI, GEMINI_SCHEMA, Rules},
         slots::{Key, Slot, Slots},
         usage::{counted, sum},
     },
 };
 
-pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
+/// Gemini's `generateContent`.
+#[derive(Debug)]
+pub(in crate::dialect) struct Gemini {
+    /// Set where parameters are JSON Schema, instead of Gemini's own format.
+    pub(in crate::dialect) json_schema: bool,
+}
+
+/// [Names](https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration) of functions.
+const NAME_RULE: NameRule = NameRule { longest: 64, also: &['.'], starts_with_letter: true };
+
+/// "Maximum 512 function declarations can be provided" ([Google's
+/// SDK](https://github.com/googleapis/python-genai/blob/main/google/genai/types.py)).
+const MAX_TOOLS: usize = 512;
+
+impl WireFormat for Gemini {
+    fn name(&self) -> &'static str {
+        if self.json_schema { "gemini" } else { "gemini-schema" }
+    }
+
+    fn rules(&self) -> (&'static Rules, Option<&'static Rules>) {
+        (if self.json_schema { &GEMINI } else { &GEMINI_SCHEMA }, None)
+    }
+
+    fn name_rule(&self) -> NameRule {
+        NAME_RULE
+    }
+
+    fn max_tools(&self) -> Option<usize> {
+        Some(MAX_TOOLS)
+    }
+
+    fn definition(&self, tool: Definition<'_>) -> Value {
+        definition(tool, self.json_schema)
+    }
+
+    fn grouped_definitions(&self, definitions: &[Value]) -> Option<Vec<Value>> {
+        let group = object([("functionDeclarations", definitions.into())]);
+        Some(if definitions.is_empty() { Vec::new() } else { vec![group] })
+    }
+
+    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read(response, reading)
+    }
+
+    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push(event, reading)
+    }
+
+    fn complete(&self, draft: &mut Draft, slots: &Slots) {
+        complete(draft, slots);
+    }
+
+    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+        call_members(part, is_own)
+    }
+
+    fn call_id_member(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+        draft.into_message("parts", "model")
+    }
+
+    fn messages_member(&self) -> Option<&'static str> {
+        Some("contents")
+    }
+
+    fn usage(&self, counted: &ExactValue<'_>) -> Usage {
+        usage(counted)
+    }
+
+    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        instruct(body, text)
+    }
+
+    fn user_text(&self, text: &str) -> Value {
+        self.user_message(vec![json!({ "text": text })])
+    }
+
+    fn user_message(&self, parts: Vec<Value>) -> Value {
+        json!({ "role": "user", "parts": parts })
+    }
+
+    fn user_part(&self, block: Block) -> Value {
+        user_part(block)
+    }
+
+    fn accepts(&self, mime_type: &str) -> bool {
+        is_shown(mime_type)
+    }
+
+    fn assistant_message(
+        &self,
+        bound: &BoundTools,
+        content: &str,
+        calls: &[ToolCall],
+    ) -> ExactValue<'static> {
+        assistant_message(bound, content, calls)
+    }
+
+    fn results(&self, bound: &BoundTools, results: &[ToolResult]) -> Value {
+        self::results(bound, results)
+    }
+
+    fn add_follow_up(&self, messages: &mut Value, _at: usize, content: &[Content]) {
+        add_parts(messages, "parts", user_parts(self, content));
+    }
+}
+
+fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
     let has_some =
         tool.parameters.get("properties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
     let mut declaration = json!({ "name": tool.name, "description": tool.description });
@@ -34,7 +146,7 @@ pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
     declaration
 }
 
-pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     // The events of a stream, which the provider sends as a list unless it is asked for
     // [`alt=sse`](https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
     if let Some(ExactValue::List(_)) = response.value() {
@@ -68,7 +180,7 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
     stop(&candidate, reading).map(drop)
 }
 
-pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.identify(&event.field("responseId"), &event.field("modelVersion"));
     let candidate = candidate(event)?;
     let content = candidate.field("content");
@@ -179,7 +291,7 @@ fn push_function(function: &mut Members, call: &At<'_>) {
     join(function, rest, |_, own, value| *own = value.to_owned());
 }
 
-pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
+fn complete(draft: &mut Draft, slots: &Slots) {
     draft.fill(slots, |part, slot| {
         if let Some(function) = part.get_mut("functionCall") {
             put(function, "args", slot.arguments());
@@ -207,14 +319,14 @@ fn conform_id(function: &mut Members, id: Option<&str>) {
 }
 
 /// Returns the members of a call of a message.
-pub(super) fn call_members<'m>(part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+fn call_members<'m>(part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
     let object = part.get_mut("functionCall").filter(|_| is_own)?;
     Some(CallMembers { object, arguments: "args", form: ArgumentsForm::OptionalObject })
 }
 
 /// [Thoughts](https://ai.google.dev/api/generate-content#UsageMetadata) are not included in the candidates'
 /// tokens.
-pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+fn usage(usage: &ExactValue<'_>) -> Usage {
     let count = |name: &str| counted(usage, &[name]);
     let reasoning = count("thoughtsTokenCount");
     Usage {
@@ -330,7 +442,7 @@ fn push_part(part: &At<'_>, arguments: &mut ExactValue<'static>) -> Result<(), D
 }
 
 /// Appends `text` to the parts of the system instruction; its member may have either spelling.
-pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let is_there = body.get("system_instruction").is_some();
     let field = if is_there { "system_instruction" } else { "systemInstruction" };
     let content = body.as_object_mut().map(|fields| fields.entry(field).or_insert(Value::Null));
@@ -345,7 +457,7 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
 }
 
 /// Returns one content with a part for each result, followed by parts with images and other files.
-pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
+fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let mut parts = Vec::new();
     let mut files = Vec::new();
     for result in results {
@@ -409,7 +521,7 @@ fn is_value(output: &ToolOutput) -> bool {
 }
 
 /// Returns `true` if messages can contain files of that type.
-pub(super) fn is_shown(mime_type: &str) -> bool {
+fn is_shown(mime_type: &str) -> bool {
     matches!(
         mime_type,
         "image/png"
@@ -426,4 +538,22 @@ pub(super) fn is_shown(mime_type: &str) -> bool {
             | "audio/flac"
             | "audio/aiff"
     )
+}
+
+/// Returns a content of another model.
+fn assistant_message(bound: &BoundTools, content: &str, calls: &[ToolCall]) -> ExactValue<'static> {
+    let call = |call: &ToolCall| {
+        let mut members = Members::new();
+        // The provider does not know a generated id.
+        if !call.id.is_generated() {
+            members.push(("id".into(), text(&call.id.to_string())));
+        }
+        members.push(("name".into(), text(&bound.wire_name(&call.name))));
+        members.push(("args".into(), bound.sent_arguments(call)));
+        exact_object([("functionCall", ExactValue::Object(members))])
+    };
+    let part = Some(content).filter(|content| !content.trim().is_empty());
+    let part = part.map(|it| exact_object([("text", text(it))]));
+    let parts = part.into_iter().chain(calls.iter().map(call)).collect();
+    exact_object([("role", text("model")), ("parts", ExactValue::List(parts))])
 }

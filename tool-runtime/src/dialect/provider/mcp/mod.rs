@@ -1,23 +1,117 @@
 //! The Model Context Protocol: <https://modelcontextprotocol.io/specification/2025-11-25/server/tools>.
 
 use serde_json::{Map, Value, json};
-use tool_core::{__private::ExactValue, ToolDefinition};
+use tool_core::{__private::ExactValue, Content, ToolDefinition};
 
-use super::{Definition, object};
+use super::{Definition, WireFormat, add_parts, anthropic, object};
 use crate::{
-    ToolResult,
+    ToolCall, ToolResult,
     dialect::{
-        BoundTools, DialectError,
+        BoundTools, DialectError, Usage,
+        content::Block,
+        draft::Draft,
         error::At,
         exports::OutputForm,
+        history::CallMembers,
+        names::NameRule,
+        reading::Reading,
         request::instruct_in,
-        schema::move_references,
+        schema::{ALL, Rules, move_references},
         slots::{Slot, Slots},
         stop::Stop,
     },
 };
 
-pub(super) fn definition(tool: Definition<'_>) -> Value {
+/// The Model Context Protocol: requests of clients, and their results.
+#[derive(Debug)]
+pub(in crate::dialect) struct Mcp;
+
+/// [Names](https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names) of tools.
+const NAME_RULE: NameRule = NameRule { longest: 128, also: &['.'], starts_with_letter: false };
+
+impl WireFormat for Mcp {
+    fn name(&self) -> &'static str {
+        "mcp"
+    }
+
+    fn rules(&self) -> (&'static Rules, Option<&'static Rules>) {
+        (&ALL, None)
+    }
+
+    fn name_rule(&self) -> NameRule {
+        NAME_RULE
+    }
+
+    fn definition(&self, tool: Definition<'_>) -> Value {
+        definition(tool)
+    }
+
+    fn output(&self, definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
+        output(definition)
+    }
+
+    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read(response, &mut reading.slots)
+    }
+
+    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push(event, &mut reading.slots)
+    }
+
+    fn call_members<'m>(&self, _part: &'m mut ExactValue<'static>, _is_own: bool) -> Option<CallMembers<'m>> {
+        None
+    }
+
+    fn call_id_member(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn message(&self, _draft: Draft) -> Option<ExactValue<'static>> {
+        None
+    }
+
+    fn messages_member(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn usage(&self, _counted: &ExactValue<'_>) -> Usage {
+        Usage::default()
+    }
+
+    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        instruct(body, text)
+    }
+
+    fn user_part(&self, block: Block) -> Value {
+        anthropic::user_part(block)
+    }
+
+    fn accepts(&self, _mime_type: &str) -> bool {
+        true
+    }
+
+    fn assistant_message(
+        &self,
+        bound: &BoundTools,
+        content: &str,
+        calls: &[ToolCall],
+    ) -> ExactValue<'static> {
+        anthropic::assistant_message(bound, content, calls)
+    }
+
+    fn results(&self, bound: &BoundTools, results: &[ToolResult]) -> Value {
+        self::results(bound, results)
+    }
+
+    /// The protocol sends nothing but results.
+    fn add_follow_up(&self, messages: &mut Value, at: usize, content: &[Content]) {
+        if let Some(result) = messages.get_mut(at) {
+            add_parts(result, "content", content.iter().map(|it| json!(it)).collect());
+        }
+    }
+}
+
+fn definition(tool: Definition<'_>) -> Value {
     let Definition { name, of, description, parameters, output, .. } = tool;
     let mut definition =
         object([("name", name.into()), ("description", description.into()), ("inputSchema", parameters)]);
@@ -44,7 +138,7 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
 }
 
 /// Returns the output schema for the wire: always an object.
-pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
+fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
     let Some(schema) = definition.output_schema() else { return (OutputForm::Unspecified, None) };
     let mut schema = schema.as_value().clone();
     if schema.get("type").is_some_and(|name| name == "object") {
@@ -65,7 +159,7 @@ pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>)
 
 /// Reads a `tools/call` request, several of them, or the contents of `params`. There is no stop reason: each
 /// request is complete.
-pub(super) fn read(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+fn read(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     slots.stop(Stop::Finished);
     match message.value() {
         Some(ExactValue::List(_)) => {
@@ -114,7 +208,7 @@ fn request_of<'v>(request: &At<'v>) -> Result<Option<(Option<String>, At<'v>)>, 
 }
 
 /// Reads a message: each is whole, there are no parts of calls.
-pub(super) fn push(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+fn push(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
     slots.stop(Stop::Finished);
     read_request(message, slots)?;
     slots.end();
@@ -122,7 +216,7 @@ pub(super) fn push(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectErr
 }
 
 /// Appends `text` to `instructions` in `_meta`: a listing has no other member for the instructions of a server.
-pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let meta = body.as_object_mut().map(|fields| fields.entry("_meta").or_insert_with(|| json!({})));
     match meta {
         Some(meta @ Value::Object(_)) => {
@@ -132,7 +226,7 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
     }
 }
 
-pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
+fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     results.iter().map(|it| result(it, bound.output_form(&it.name))).collect()
 }
 

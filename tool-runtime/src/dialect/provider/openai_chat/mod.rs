@@ -5,24 +5,130 @@ mod message;
 use serde_json::{Map, Value, json};
 use tool_core::{__private::ExactValue, CallId};
 
-pub(super) use self::message::complete;
-use super::{Definition, object, refuse_failure};
+use self::message::complete;
+use super::{Definition, WireFormat, exact_object, object, refuse_failure};
 use crate::{
-    ToolResult,
+    ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
-        draft::{Members, Part as Piece, put, text},
+        draft::{Draft, Members, Part as Piece, put, text},
         error::At,
         history::{ArgumentsForm, CallMembers},
+        names::NameRule,
         reading::Reading,
         request::instruct_in,
+        schema::{OPENAI, OPENAI_STRICT, Rules},
         slots::{Key, Slot, Slots},
         usage::counted,
     },
 };
 
-pub(super) fn definition(tool: Definition<'_>) -> Value {
+/// OpenAI's chat completions.
+#[derive(Debug)]
+pub(in crate::dialect) struct OpenAiChat {
+    pub(in crate::dialect) strict: bool,
+}
+
+/// [Names](https://platform.openai.com/docs/api-reference/chat/create) of OpenAI's APIs.
+pub(super) const NAME_RULE: NameRule = NameRule { longest: 64, also: &[], starts_with_letter: false };
+
+/// "A max of 128 functions are supported" ([chat
+/// completions](https://platform.openai.com/docs/api-reference/chat/create);
+/// [refusal](https://github.com/zed-industries/zed/issues/32946)).
+const MAX_TOOLS: usize = 128;
+
+/// No published source ([refusal](https://github.com/getsentry/sentry-mcp/issues/106)).
+pub(super) const MAX_DESCRIPTION_CHARS: usize = 1_024;
+
+impl WireFormat for OpenAiChat {
+    fn name(&self) -> &'static str {
+        if self.strict { "openai-chat-strict" } else { "openai-chat" }
+    }
+
+    fn rules(&self) -> (&'static Rules, Option<&'static Rules>) {
+        if self.strict { (&OPENAI_STRICT, Some(&OPENAI)) } else { (&OPENAI, None) }
+    }
+
+    fn name_rule(&self) -> NameRule {
+        NAME_RULE
+    }
+
+    fn max_tools(&self) -> Option<usize> {
+        Some(MAX_TOOLS)
+    }
+
+    fn max_description_chars(&self) -> Option<usize> {
+        Some(MAX_DESCRIPTION_CHARS)
+    }
+
+    fn definition(&self, tool: Definition<'_>) -> Value {
+        definition(tool)
+    }
+
+    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read(response, reading)
+    }
+
+    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push(event, reading)
+    }
+
+    fn complete(&self, draft: &mut Draft, slots: &Slots) {
+        complete(draft, slots);
+    }
+
+    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+        call_members(part, is_own)
+    }
+
+    fn message_call_members<'m>(&self, message: &'m mut Members) -> Option<CallMembers<'m>> {
+        function_call_members(message)
+    }
+
+    fn call_id_member(&self) -> Option<&'static str> {
+        Some("id")
+    }
+
+    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+        draft.into_message("tool_calls", "assistant")
+    }
+
+    fn messages_member(&self) -> Option<&'static str> {
+        Some("messages")
+    }
+
+    fn usage(&self, counted: &ExactValue<'_>) -> Usage {
+        usage(counted)
+    }
+
+    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        instruct(body, text)
+    }
+
+    fn user_part(&self, block: Block) -> Value {
+        user_part(block)
+    }
+
+    fn accepts(&self, mime_type: &str) -> bool {
+        part(mime_type, "", "").is_some()
+    }
+
+    fn assistant_message(
+        &self,
+        bound: &BoundTools,
+        content: &str,
+        calls: &[ToolCall],
+    ) -> ExactValue<'static> {
+        assistant_message(bound, content, calls)
+    }
+
+    fn results(&self, bound: &BoundTools, results: &[ToolResult]) -> Value {
+        self::results(bound, results)
+    }
+}
+
+fn definition(tool: Definition<'_>) -> Value {
     let function = object([
         ("name", tool.name.into()),
         ("description", tool.description.into()),
@@ -48,7 +154,7 @@ const FINISHED: &[&str] = &[
     "complete",
 ];
 
-pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.identify(&response.field("id"), &response.field("model"));
     reading.count(&response.field("usage"));
     let choices = response.field("choices").items()?;
@@ -193,7 +299,7 @@ fn function_call() -> Slot {
 }
 
 /// Returns the members of a call of a message; the `type` of the call is set where it is absent.
-pub(super) fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
     if !is_own {
         return None;
     }
@@ -206,7 +312,7 @@ pub(super) fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) 
 }
 
 /// Returns the members of the legacy `function_call` of a message, if there is one.
-pub(super) fn function_call_members(message: &mut Members) -> Option<CallMembers<'_>> {
+fn function_call_members(message: &mut Members) -> Option<CallMembers<'_>> {
     let is_call =
         |(name, value): &&mut (_, ExactValue<'static>)| *name == "function_call" && !value.is_null();
     let (_, object) = message.iter_mut().find(is_call)?;
@@ -217,7 +323,7 @@ fn is_function_call(slot: &Slot) -> bool {
     slot.id.as_deref().is_some_and(|id| id.starts_with(FUNCTION_CALL))
 }
 
-pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.identify(&event.field("id"), &event.field("model"));
     reading.count(&event.field("usage"));
     for choice in event.field("choices").any_items()? {
@@ -252,7 +358,7 @@ pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectE
     Ok(())
 }
 
-pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+fn usage(usage: &ExactValue<'_>) -> Usage {
     Usage {
         input: counted(usage, &["prompt_tokens"]),
         output: counted(usage, &["completion_tokens"]),
@@ -386,7 +492,7 @@ fn push_function_call(part: &At<'_>, slots: &mut Slots) -> Result<(), DialectErr
 }
 
 /// Appends `text` to the first message if its role is `system`, or `developer` for some models.
-pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let is_first =
         body.pointer("/messages/0/role").is_some_and(|role| role == "system" || role == "developer");
     if is_first && let Some(first) = body.pointer_mut("/messages/0") {
@@ -403,7 +509,7 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
 
 /// Returns a message for each result. Only user messages can contain images and audio: one follows with all of
 /// them.
-pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
+fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let mut messages = Vec::new();
     let mut shown = Vec::new();
     for result in results {
@@ -440,11 +546,6 @@ pub(super) fn user_part(block: Block) -> Value {
     }
 }
 
-/// Returns `true` if messages can contain files of that type.
-pub(super) fn accepts(mime_type: &str) -> bool {
-    part(mime_type, "", "").is_some()
-}
-
 /// Returns a file as a part of a user message.
 fn part(mime_type: &str, data: &str, name: &str) -> Option<Value> {
     let url = || format!("data:{mime_type};base64,{data}");
@@ -466,4 +567,20 @@ fn part(mime_type: &str, data: &str, name: &str) -> Option<Value> {
 
 fn audio(data: &str, format: &str) -> Value {
     json!({ "type": "input_audio", "input_audio": { "data": data, "format": format } })
+}
+
+/// Returns an assistant message of another model.
+fn assistant_message(bound: &BoundTools, content: &str, calls: &[ToolCall]) -> ExactValue<'static> {
+    let call = |call: &ToolCall| {
+        let arguments = bound.sent_arguments(call).to_string();
+        let function =
+            exact_object([("name", text(&bound.wire_name(&call.name))), ("arguments", text(&arguments))]);
+        exact_object([("id", text(&call.id.to_string())), ("type", text("function")), ("function", function)])
+    };
+    let content = if content.is_empty() { ExactValue::Null } else { text(content) };
+    let mut members = vec![("role".into(), text("assistant")), ("content".into(), content)];
+    if !calls.is_empty() {
+        members.push(("tool_calls".into(), ExactValue::List(calls.iter().map(call).collect())));
+    }
+    ExactValue::Object(members)
 }

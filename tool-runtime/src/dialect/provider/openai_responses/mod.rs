@@ -5,23 +5,125 @@ mod items;
 use serde_json::{Value, json};
 use tool_core::__private::ExactValue;
 
-pub(super) use self::items::complete;
-use super::{Definition, object};
+use self::items::complete;
+use super::{
+    Definition, WireFormat, exact_object, object,
+    openai_chat::{MAX_DESCRIPTION_CHARS, NAME_RULE},
+};
 use crate::{
-    ToolResult,
+    ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError, Usage,
         content::{Block, blocks, not_shown, signed},
-        draft::{put, text},
+        draft::{Draft, put, text},
         error::At,
         history::{ArgumentsForm, CallMembers},
+        names::NameRule,
         reading::Reading,
+        request::instruct_in,
+        schema::{OPENAI, OPENAI_STRICT, Rules},
         slots::{Key, Slot, Slots},
         usage::counted,
     },
 };
 
-pub(super) fn definition(tool: Definition<'_>) -> Value {
+/// OpenAI's responses.
+#[derive(Debug)]
+pub(in crate::dialect) struct OpenAiResponses {
+    pub(in crate::dialect) strict: bool,
+}
+
+/// No published source; the maximum of chat completions.
+const MAX_TOOLS: usize = 128;
+
+impl WireFormat for OpenAiResponses {
+    fn name(&self) -> &'static str {
+        if self.strict { "openai-responses-strict" } else { "openai-responses" }
+    }
+
+    fn rules(&self) -> (&'static Rules, Option<&'static Rules>) {
+        if self.strict { (&OPENAI_STRICT, Some(&OPENAI)) } else { (&OPENAI, None) }
+    }
+
+    fn name_rule(&self) -> NameRule {
+        NAME_RULE
+    }
+
+    fn max_tools(&self) -> Option<usize> {
+        Some(MAX_TOOLS)
+    }
+
+    fn max_description_chars(&self) -> Option<usize> {
+        Some(MAX_DESCRIPTION_CHARS)
+    }
+
+    fn definition(&self, tool: Definition<'_>) -> Value {
+        definition(tool)
+    }
+
+    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read(response, reading)
+    }
+
+    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push(event, reading)
+    }
+
+    fn complete(&self, draft: &mut Draft, slots: &Slots) {
+        complete(draft, slots);
+    }
+
+    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+        call_members(part, is_own)
+    }
+
+    fn call_id_member(&self) -> Option<&'static str> {
+        Some("call_id")
+    }
+
+    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+        draft.into_list()
+    }
+
+    fn messages_member(&self) -> Option<&'static str> {
+        Some("input")
+    }
+
+    fn messages_of_text(&self, text: &str) -> Option<Value> {
+        Some(json!([{ "role": "user", "content": text }]))
+    }
+
+    fn usage(&self, counted: &ExactValue<'_>) -> Usage {
+        usage(counted)
+    }
+
+    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        instruct_in(body, "instructions", text, false)
+    }
+
+    fn user_part(&self, block: Block) -> Value {
+        user_part(block)
+    }
+
+    fn accepts(&self, mime_type: &str) -> bool {
+        accepts(mime_type)
+    }
+
+    fn assistant_message(
+        &self,
+        bound: &BoundTools,
+        content: &str,
+        calls: &[ToolCall],
+    ) -> ExactValue<'static> {
+        assistant_message(bound, content, calls)
+    }
+
+    fn results(&self, bound: &BoundTools, results: &[ToolResult]) -> Value {
+        self::results(bound, results)
+    }
+}
+
+fn definition(tool: Definition<'_>) -> Value {
     object([
         ("type", "function".into()),
         ("name", tool.name.into()),
@@ -35,7 +137,7 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
 /// The status after which all calls are complete.
 const FINISHED: &[&str] = &["completed"];
 
-pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.identify(&response.field("id"), &response.field("model"));
     for item in response.field("output").items()? {
         let typed = with_type(&item);
@@ -73,7 +175,7 @@ fn stop(response: &At<'_>, status: &At<'_>, reading: &mut Reading) {
 }
 
 /// Adds an event. A part of one that cannot be read is left out.
-pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let item = event.field("item");
     if let (Some(typed), Some(event_value)) = (with_type(&item), event.value()) {
         let mut typed_event = event_value.clone().into_owned();
@@ -190,7 +292,7 @@ fn with_type(item: &At<'_>) -> Option<ExactValue<'static>> {
 }
 
 /// Returns the members of a call of a message.
-pub(super) fn call_members<'m>(item: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+fn call_members<'m>(item: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
     let (arguments, form) = match item.get("type").and_then(ExactValue::as_str) {
         Some("function_call") => ("arguments", ArgumentsForm::ObjectText),
         Some("custom_tool_call") => ("input", ArgumentsForm::FreeText),
@@ -297,7 +399,7 @@ fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     Ok(())
 }
 
-pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+fn usage(usage: &ExactValue<'_>) -> Usage {
     Usage {
         input: counted(usage, &["input_tokens"]),
         output: counted(usage, &["output_tokens"]),
@@ -335,7 +437,7 @@ fn whole(event: &At<'_>, field: &str, slots: &mut Slots) -> Result<(), DialectEr
     Ok(())
 }
 
-pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
+fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let output = |it: &ToolResult| {
         let is_custom = bound.is_custom(&it.name);
         result(it, if is_custom { "custom_tool_call_output" } else { "function_call_output" })
@@ -379,7 +481,7 @@ pub(super) fn user_part(block: Block) -> Value {
 }
 
 /// Returns `true` if messages can contain files of that type.
-pub(super) fn accepts(mime_type: &str) -> bool {
+fn accepts(mime_type: &str) -> bool {
     file(mime_type, "", "").get("type").is_some_and(|kind| kind != "input_text")
 }
 
@@ -395,4 +497,19 @@ fn file(mime_type: &str, data: &str, name: &str) -> Value {
         }
         _ => json!({ "type": "input_text", "text": not_shown(mime_type, data) }),
     }
+}
+
+/// Returns the items of an assistant message of another model.
+fn assistant_message(bound: &BoundTools, content: &str, calls: &[ToolCall]) -> ExactValue<'static> {
+    let call = |call: &ToolCall| {
+        exact_object([
+            ("type", text(CALL)),
+            ("call_id", text(&call.id.to_string())),
+            ("name", text(&bound.wire_name(&call.name))),
+            ("arguments", text(&bound.sent_arguments(call).to_string())),
+        ])
+    };
+    let message = Some(content).filter(|content| !content.trim().is_empty());
+    let message = message.map(|it| exact_object([("role", text("assistant")), ("content", text(it))]));
+    ExactValue::List(message.into_iter().chain(calls.iter().map(call)).collect())
 }
