@@ -141,6 +141,7 @@ pub use self::{
     bound::BoundTools,
     error::DialectError,
     json::Json,
+    provider::{Provider, ToolSelection, providers},
     request::{RequestError, RequestTarget},
     usage::Usage,
 };
@@ -263,6 +264,12 @@ impl Dialect {
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.wire.name()
+    }
+
+    /// Returns the HTTP API of the provider; `None` for MCP.
+    #[must_use]
+    pub fn provider(&self) -> Option<&'static dyn Provider> {
+        self.wire.provider()
     }
 
     /// Sets a prefix for the name of each tool on the wire, which is removed from the names of calls. Default:

@@ -1,9 +1,10 @@
 //! The wire formats of the providers, one folder each.
 //!
-//! A provider implements [`WireFormat`], the JSON of its requests and responses. A new provider is one folder and its
-//! lines in [`formats`].
+//! A provider implements [`WireFormat`], the JSON of its requests and responses, and [`Provider`], its HTTP API. A new
+//! provider is one folder and its lines in [`formats`].
 
 mod anthropic;
+mod api;
 mod gemini;
 mod mcp;
 mod openai_chat;
@@ -14,6 +15,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 use tool_core::{__private::ExactValue, Content, ToolDefinition};
 
+pub use self::api::{Provider, ToolSelection, providers};
 pub(super) use self::{
     anthropic::Anthropic, gemini::Gemini, mcp::Mcp, openai_chat::OpenAiChat,
     openai_responses::OpenAiResponses,
@@ -70,11 +72,18 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     /// Returns the name of the dialect.
     fn name(&self) -> &'static str;
 
+    /// Returns the HTTP API, if the JSON is sent over HTTP.
+    fn provider(&self) -> Option<&'static dyn Provider> {
+        None
+    }
+
     /// Returns the schema rules, and fallback rules for schemas that they cannot represent.
     fn rules(&self) -> (&'static Rules, Option<&'static Rules>);
 
     /// Returns the rule for the names of tools.
-    fn name_rule(&self) -> NameRule;
+    fn name_rule(&self) -> NameRule {
+        NameRule { longest: 64, also: &[], starts_with_letter: false }
+    }
 
     /// Returns the maximum number of tools in a request, where it is limited.
     fn max_tools(&self) -> Option<usize> {
@@ -118,7 +127,9 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     }
 
     /// Reads a whole response that reports no error.
-    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError>;
+    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        self.push(response, reading)
+    }
 
     /// Reads an event of a streamed response that reports no error.
     fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError>;
@@ -140,7 +151,9 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     }
 
     /// Returns the name of the member for the id of a call, where the provider requires one.
-    fn call_id_member(&self) -> Option<&'static str>;
+    fn call_id_member(&self) -> Option<&'static str> {
+        Some("id")
+    }
 
     /// Returns the assistant message in the form to send back to the provider.
     fn message(&self, draft: Draft) -> Option<ExactValue<'static>>;
@@ -174,7 +187,10 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     fn user_part(&self, block: Block) -> Value;
 
     /// Returns `true` if a message can contain files of that type.
-    fn accepts(&self, mime_type: &str) -> bool;
+    fn accepts(&self, mime_type: &str) -> bool {
+        let _ = mime_type;
+        false
+    }
 
     /// Returns an assistant message that another model wrote.
     fn assistant_message(&self, bound: &BoundTools, content: &str, calls: &[ToolCall])
@@ -262,3 +278,6 @@ fn refuse_failure(message: &At<'_>) -> Result<(), DialectError> {
     };
     if is_error { Err(error.failure()) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod fictional_tests;

@@ -264,10 +264,12 @@ fn common_types(own: &Value, other: &Value) -> Option<Value> {
 mod tests {
     use serde_json::json;
 
-    use super::{
-        super::rules::{GEMINI, GEMINI_SCHEMA},
-        *,
-    };
+    use super::*;
+    use crate::dialect::provider::{Gemini, WireFormat as _};
+
+    fn rules(json_schema: bool) -> &'static Rules {
+        Gemini { json_schema }.rules().0
+    }
 
     fn in_property(property: Value) -> Value {
         let schema = json!({
@@ -279,7 +281,7 @@ mod tests {
                 "Loop": { "allOf": [{ "$ref": "#/$defs/Loop" }] },
             },
         });
-        joined(&schema, &GEMINI)["properties"]["p"].clone()
+        joined(&schema, rules(true))["properties"]["p"].clone()
     }
 
     #[test]
@@ -342,18 +344,18 @@ mod tests {
             "$defs": { "E": { "enum": ["a", "b"] } },
         });
         let inlined = json!({ "default": "a", "enum": ["a", "b"] });
-        assert_eq!(joined(&schema, &GEMINI_SCHEMA)["properties"]["p"], inlined);
+        assert_eq!(joined(&schema, rules(false))["properties"]["p"], inlined);
         // A small schema stays small.
         let many: Vec<_> = (0..2_000)
             .map(|_| json!({ "allOf": [{ "$ref": "#/$defs/Large" }, { "minLength": 1 }] }))
             .collect();
         let large: Map<_, _> = (0..100).map(|at| (format!("p{at}"), json!({ "type": "string" }))).collect();
         let schema = json!({ "anyOf": many, "$defs": { "Large": { "properties": large } } });
-        let sizes = [&schema, &joined(&schema, &GEMINI)].map(count_values);
+        let sizes = [&schema, &joined(&schema, rules(true))].map(count_values);
         assert!(sizes[1] <= 5 * sizes[0].max(MIN_INLINED_VALUES), "{sizes:?}");
         let refers = json!({ "allOf": [{ "title": "A" }], "properties": { "p": { "$ref": "#/allOf/0" } } });
-        assert!(matches!(joined(&refers, &GEMINI), Cow::Borrowed(_)));
+        assert!(matches!(joined(&refers, rules(true)), Cow::Borrowed(_)));
         let plain = json!({ "type": "object" });
-        assert!(matches!(joined(&plain, &GEMINI), Cow::Borrowed(_)));
+        assert!(matches!(joined(&plain, rules(true)), Cow::Borrowed(_)));
     }
 }

@@ -24,7 +24,7 @@ use tool_core::__private::words::push_step;
 use self::walk::Walk;
 pub(super) use self::{
     references::move_references,
-    rules::{ALL, ANTHROPIC, ANTHROPIC_STRICT, GEMINI, GEMINI_SCHEMA, OPENAI, OPENAI_STRICT, Rules},
+    rules::{ALL, Enums, Limits, Objects, References, Rules},
 };
 use crate::diagnostic::Severity;
 

@@ -1,10 +1,8 @@
 //! The body of a request from a conversation.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value};
 use tool_runtime::{
-    dialect::{BoundTools, DialectError, RequestBody, RequestError},
+    dialect::{BoundTools, DialectError, RequestBody, RequestError, ToolSelection},
     request::RequestAdditions,
 };
 
@@ -30,7 +28,7 @@ pub(super) async fn body(
     let mut body = bound.body(Value::Object(members)).map_err(invalid)?;
     let (points, remark) = Points::of(settings, request);
     let mut conversation = Conversation::of(settings, bound, request);
-    points.mark_messages(&conversation.ends, &mut conversation.messages);
+    points.mark_messages(settings.provider, &conversation.ends, &mut conversation.messages);
     conversation.messages.into_iter().for_each(|json| body.push_json(json));
     let mut unsupported = conversation.unsupported;
     unsupported.extend(remark);
@@ -43,7 +41,7 @@ pub(super) async fn body(
         }
     };
     let mut body = bound.apply_additions(body, additions.clone()).map_err(invalid)?;
-    points.mark_fields(body.fields_mut());
+    points.mark_fields(settings.provider, body.fields_mut());
     Ok(Built { body, additions, unsupported })
 }
 
@@ -54,21 +52,28 @@ fn invalid(error: DialectError) -> ModelError {
 /// Returns the members besides messages and tools.
 fn members(settings: &Settings, bound: &BoundTools, request: &Request) -> Map<String, Value> {
     let provider = settings.provider;
-    let mut members = provider.members(settings);
+    let mut members = provider.request_members(&settings.name, settings.streams);
     if !request.instruction.trim().is_empty() {
-        provider.instruct(&mut members, &request.instruction);
+        provider.set_instruction(&mut members, &request.instruction);
     }
     if let Some(format) = &request.output {
         let strict = settings.formats.strict(provider, format);
         let is_strict = strict.is_some();
-        provider.format(&mut members, &format.name, strict.as_ref().unwrap_or(&format.schema), is_strict);
+        provider.set_output_format(
+            &mut members,
+            &format.name,
+            strict.as_ref().unwrap_or(&format.schema),
+            is_strict,
+        );
     }
     if !request.tools.is_empty() {
-        let chosen = match &request.tool_choice {
-            ToolChoice::Tool(tool) => bound.wire_name(tool),
-            _ => Cow::Borrowed(""),
+        let selection = match &request.tool_choice {
+            ToolChoice::Auto => ToolSelection::Auto,
+            ToolChoice::None => ToolSelection::None,
+            ToolChoice::Tool(tool) => ToolSelection::Tool(&bound.wire_name(tool)),
+            _ => ToolSelection::Required,
         };
-        provider.choose(&mut members, &request.tool_choice, &chosen);
+        provider.set_tool_selection(&mut members, selection);
     }
     merge(&mut members, &settings.parameters);
     merge(&mut members, &request.parameters);

@@ -8,7 +8,7 @@ use serde_json::{
 };
 use tool_runtime::{Content, ToolCall, ToolResult, dialect::BoundTools};
 
-use super::{Provider, Settings};
+use super::Settings;
 use crate::{
     Message, Part, Role,
     message::{Form, split},
@@ -19,11 +19,6 @@ use crate::{
 /// completions](https://github.com/agno-agi/agno/issues/5382) have the shortest. Anthropic's ids have the characters
 /// `[a-zA-Z0-9_-]`.
 const LONGEST_ID: usize = 40;
-
-/// The signature of a call that no Gemini model wrote
-/// (<https://ai.google.dev/gemini-api/docs/thought-signatures#faqs>): since Gemini 3, the first call of a message needs
-/// one.
-const NO_SIGNATURE: &str = r#"{"thoughtSignature":"skip_thought_signature_validator","functionCall":"#;
 
 /// A conversation that is converted, message by message.
 pub(super) struct Conversation<'s> {
@@ -48,8 +43,7 @@ impl<'s> Conversation<'s> {
     pub(super) fn of(settings: &'s Settings, bound: &'s BoundTools, request: &Request) -> Self {
         let Request { messages, tools, .. } = request;
         let is_foreign = |it: &Message| it.role() == Role::Assistant && !is_own(settings, it);
-        // Gemini accepts any id.
-        let has_rules = settings.provider != Provider::Gemini;
+        let has_rules = settings.provider.has_call_id_rules();
         let ids = (has_rules && messages.iter().any(is_foreign)).then(HashSet::new);
         let mut conversation = Self {
             settings,
@@ -107,7 +101,7 @@ impl<'s> Conversation<'s> {
             true => message.parts().iter().filter_map(name).collect(),
             false => Vec::new(),
         };
-        let variant = if self.settings.is_older_gemini() { "older" } else { "" };
+        let variant = self.settings.provider.message_variant(&self.settings.name);
         Form { dialect: Arc::clone(&self.dialect), variant, names }
     }
 
@@ -151,12 +145,7 @@ impl<'s> Conversation<'s> {
             return None;
         }
         let json = self.bound.assistant_message(&text, &calls);
-        if self.settings.is_older_gemini() || self.settings.provider != Provider::Gemini {
-            return Some(json);
-        }
-        // Inside a text, the quotes would be escaped.
-        let signed = json.get().replacen(r#"{"functionCall":"#, NO_SIGNATURE, 1);
-        Some(RawValue::from_string(signed).unwrap_or(json))
+        Some(self.settings.provider.complete_foreign_message(&self.settings.name, json))
     }
 
     /// Chooses ids for the calls of an assistant message: the provider rejects some ids of other providers, and ids that

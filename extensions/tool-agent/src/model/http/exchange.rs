@@ -87,17 +87,17 @@ impl Exchange<'_> {
     async fn attempt(&self, bound: &BoundTools, body: Bytes) -> Result<Response, ModelError> {
         let Settings { provider, key, headers, client, .. } = self.settings;
         if key.is_none() && self.settings.base_url == provider.base_url() {
-            let variable = provider.variable();
+            let variable = provider.environment_prefix();
             let message = format!("there is no key: set `{variable}_API_KEY`, or call `with_api_key`");
             return Err(ModelError::new(ModelErrorKind::Authentication, message));
         }
         let request = match self.settings.url() {
             Some(url) => client.post(url.clone()),
             // The client says what is wrong with it.
-            None => client.post(provider.url(self.settings)),
+            None => client.post(self.settings.url_text()),
         };
         let mut request = request.header("content-type", "application/json");
-        for (name, value) in provider.headers(key.as_ref()) {
+        for (name, value) in provider.headers(key.as_ref().map(|key| &*key.0)) {
             request = request.header(name, value);
         }
         for (name, value) in headers {
@@ -175,7 +175,7 @@ impl Exchange<'_> {
                 Err(late) => break Some(late),
             };
             let name = event.event.unwrap_or_default();
-            let Some(data) = event.data.filter(|data| !is_keep_alive(&name, data)) else { continue };
+            let Some(data) = event.data.filter(|data| !self.is_keep_alive(&name, data)) else { continue };
             let deltas = assembler.push(&data).map_err(|error| self.unreadable(&data, &error))?;
             if let Some(refused) = failure::of_refusal(self.settings, &data) {
                 return Err(refused);
@@ -184,7 +184,7 @@ impl Exchange<'_> {
                 self.show(delta).await;
             }
             // A server may keep the connection open.
-            if data.trim() == "[DONE]" || LAST_EVENTS.contains(&name.as_str()) {
+            if data.trim() == "[DONE]" || self.settings.provider.is_last_event(&name) {
                 break None;
             }
             last_data = data;
@@ -247,17 +247,13 @@ impl Exchange<'_> {
         }
         Response { stop_reason, usage, id, model, truncated, ..Response::new(neutral) }
     }
-}
 
-/// The last events of streams: Anthropic's, and those of OpenAI's responses.
-const LAST_EVENTS: [&str; 3] = ["message_stop", "response.completed", "response.incomplete"];
-
-/// Returns `true` for an event that only keeps the connection open: one that is named so, whatever its data is, and one
-/// with another name than those of the providers whose data is no JSON.
-fn is_keep_alive(name: &str, data: &str) -> bool {
-    const KEEP_ALIVES: [&str; 4] = ["ping", "keepalive", "keep-alive", "heartbeat"];
-    const PROVIDER_EVENTS: [&str; 4] = ["response.", "message", "content_block_", "error"];
-    let is_of_provider = name.is_empty() || PROVIDER_EVENTS.iter().any(|event| name.starts_with(event));
-    KEEP_ALIVES.iter().any(|keep_alive| name.eq_ignore_ascii_case(keep_alive))
-        || !is_of_provider && !data.trim_start().starts_with(['{', '['])
+    /// Returns `true` for an event that only keeps the connection open: one that is named so, whatever its data is, and
+    /// one with another name than those of the provider whose data is no JSON.
+    fn is_keep_alive(&self, name: &str, data: &str) -> bool {
+        const KEEP_ALIVES: [&str; 4] = ["ping", "keepalive", "keep-alive", "heartbeat"];
+        let is_of_provider = name.is_empty() || self.settings.provider.is_response_event(name);
+        KEEP_ALIVES.iter().any(|keep_alive| name.eq_ignore_ascii_case(keep_alive))
+            || !is_of_provider && !data.trim_start().starts_with(['{', '['])
+    }
 }

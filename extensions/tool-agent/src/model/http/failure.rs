@@ -8,7 +8,7 @@ use std::{
 use reqwest::{StatusCode, header::HeaderMap};
 use serde_json::Value;
 
-use super::{Provider, Settings};
+use super::Settings;
 use crate::model::{ModelError, ModelErrorKind};
 
 /// The maximum number of characters of a provider's message in an error.
@@ -73,15 +73,10 @@ pub(in crate::model) fn of_report(text: &str, redact: impl Fn(&str) -> String) -
     Some(report.status.into_iter().fold(error, ModelError::with_status))
 }
 
-/// Returns the error of a prompt that [Gemini
-/// blocked](https://ai.google.dev/api/generate-content#PromptFeedback): the response has no candidate.
+/// Returns the error of a request that the provider refused, if it did.
 pub(super) fn of_refusal(settings: &Settings, text: &str) -> Option<ModelError> {
-    if settings.provider != Provider::Gemini || !text.contains("blockReason") {
-        return None;
-    }
-    let value: Value = serde_json::from_str(text).ok()?;
-    let reason = value.pointer("/promptFeedback/blockReason")?.as_str()?;
-    let message = format!("the provider refused the request: {}", redacted(settings, reason));
+    let reason = settings.provider.refusal(text)?;
+    let message = format!("the provider refused the request: {}", redacted(settings, &reason));
     Some(ModelError::new(ModelErrorKind::Refused, message))
 }
 

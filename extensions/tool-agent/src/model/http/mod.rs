@@ -1,6 +1,5 @@
-//! Models over HTTP, in the dialects of `tool-runtime`.
+//! Models over HTTP, in the dialects of `tool-runtime`, whose [`Provider`] has the URLs, headers and members.
 //!
-//! - `provider.rs`: URLs, headers and members of each provider.
 //! - `body.rs`: the body of a request: members, messages (`conversation.rs`), cache points (`cache.rs`).
 //! - `exchange.rs`: one request and its response, whole or streamed, with retries.
 //! - `strict.rs`: the schema of a structured answer.
@@ -11,7 +10,6 @@ mod cache;
 mod conversation;
 mod exchange;
 pub(super) mod failure;
-mod provider;
 mod response_body;
 mod strict;
 
@@ -22,9 +20,12 @@ use std::{
 };
 
 use serde_json::{Map, Value};
-use tool_runtime::Dialect;
+use tool_runtime::{
+    Dialect,
+    dialect::{Provider, providers},
+};
 
-use self::{exchange::exchange, provider::Provider, strict::Formats};
+use self::{exchange::exchange, strict::Formats};
 use super::{Model, ModelError, ModelErrorKind, Request, ResponseStream};
 use crate::event_stream::EventStream;
 
@@ -56,7 +57,7 @@ pub struct HttpModel(Arc<Settings>);
 
 #[derive(Clone)]
 struct Settings {
-    provider: Provider,
+    provider: &'static dyn Provider,
     dialect: Dialect,
     name: String,
     base_url: String,
@@ -79,9 +80,13 @@ struct Settings {
 }
 
 impl Settings {
+    fn url_text(&self) -> String {
+        self.provider.url(&self.base_url, &self.name, self.streams)
+    }
+
     /// Returns the URL of requests; `None` if it is not valid.
     fn url(&self) -> Option<&reqwest::Url> {
-        self.url.get_or_init(|| reqwest::Url::parse(&self.provider.url(self)).ok()).as_ref()
+        self.url.get_or_init(|| reqwest::Url::parse(&self.url_text()).ok()).as_ref()
     }
 }
 
@@ -97,7 +102,7 @@ impl HttpModel {
     ///
     /// Returns an error if TLS cannot be set up.
     pub fn openai_chat(name: impl Into<String>) -> Result<Self, ModelError> {
-        Self::new(Provider::OpenAiChat, name.into())
+        Self::new(Dialect::openai_chat(), name.into())
     }
 
     /// Creates a model of OpenAI's [responses](https://platform.openai.com/docs/api-reference/responses/create).
@@ -106,7 +111,7 @@ impl HttpModel {
     ///
     /// Returns an error if TLS cannot be set up.
     pub fn openai_responses(name: impl Into<String>) -> Result<Self, ModelError> {
-        Self::new(Provider::OpenAiResponses, name.into())
+        Self::new(Dialect::openai_responses(), name.into())
     }
 
     /// Creates a model of Anthropic's [messages](https://docs.anthropic.com/en/api/messages). `max_tokens` is 8,192
@@ -116,7 +121,7 @@ impl HttpModel {
     ///
     /// Returns an error if TLS cannot be set up.
     pub fn anthropic(name: impl Into<String>) -> Result<Self, ModelError> {
-        Self::new(Provider::Anthropic, name.into())
+        Self::new(Dialect::anthropic(), name.into())
     }
 
     /// Creates a model of Gemini's [`generateContent`](https://ai.google.dev/api/generate-content).
@@ -125,7 +130,7 @@ impl HttpModel {
     ///
     /// Returns an error if TLS cannot be set up.
     pub fn gemini(name: impl Into<String>) -> Result<Self, ModelError> {
-        Self::new(Provider::Gemini, name.into())
+        Self::new(Dialect::gemini(), name.into())
     }
 
     /// Creates a model from `provider:name`, such as `anthropic:claude-sonnet-4-5`. Providers: `openai` (chat
@@ -135,21 +140,25 @@ impl HttpModel {
     ///
     /// Returns an error if the text has another form, or TLS cannot be set up.
     pub fn from_text(text: &str) -> Result<Self, ModelError> {
-        let found = text.split_once(':').and_then(|(provider, name)| Some((Provider::of(provider)?, name)));
+        let found = text.split_once(':').and_then(|(provider, name)| Some((dialect_of(provider)?, name)));
         match found.filter(|(_, name)| !name.is_empty()) {
-            Some((provider, name)) => Self::new(provider, name.to_owned()),
+            Some((dialect, name)) => Self::new(dialect, name.to_owned()),
             None => Err(ModelError::new(
                 ModelErrorKind::InvalidRequest,
                 format!(
                     "expected `PROVIDER:NAME` with the provider {}, got `{}`",
-                    Provider::NAMES,
+                    provider_names(),
                     text.escape_debug(),
                 ),
             )),
         }
     }
 
-    fn new(provider: Provider, name: String) -> Result<Self, ModelError> {
+    fn new(dialect: Dialect, name: String) -> Result<Self, ModelError> {
+        let Some(provider) = dialect.provider() else {
+            let message = format!("the dialect `{}` has no HTTP API", dialect.name());
+            return Err(ModelError::new(ModelErrorKind::InvalidRequest, message));
+        };
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().map_err(
             |error| {
                 ModelError::new(ModelErrorKind::Connection, "the HTTP client cannot be set up")
@@ -157,13 +166,13 @@ impl HttpModel {
             },
         )?;
         let variable = |suffix: &str| {
-            let set = env::var(format!("{}_{suffix}", provider.variable())).ok();
+            let set = env::var(format!("{}_{suffix}", provider.environment_prefix())).ok();
             set.filter(|value| !value.trim().is_empty())
         };
         let base_url = variable("BASE_URL").unwrap_or_else(|| provider.base_url().to_owned());
         Ok(Self(Arc::new(Settings {
             provider,
-            dialect: provider.dialect(),
+            dialect,
             name,
             base_url,
             key: variable("API_KEY").map(Secret::new),
@@ -292,7 +301,7 @@ impl HttpModel {
     pub(crate) fn missing_key(&self) -> Option<String> {
         let Settings { provider, key, base_url, .. } = &*self.0;
         let is_missing = key.is_none() && base_url == provider.base_url();
-        is_missing.then(|| format!("{}_API_KEY", provider.variable()))
+        is_missing.then(|| format!("{}_API_KEY", provider.environment_prefix()))
     }
 }
 
@@ -311,14 +320,14 @@ impl Model for HttpModel {
 
     fn has_strict_output(&self) -> bool {
         let Settings { provider, base_url, strict_output, .. } = &*self.0;
-        strict_output.unwrap_or(*provider != Provider::OpenAiChat || base_url == provider.base_url())
+        strict_output.unwrap_or(!provider.has_compatible_servers() || base_url == provider.base_url())
     }
 
     /// Returns `false` for a schema that the provider's strict mode does not support, for a server [without strict
     /// output](HttpModel::with_strict_output), and for a request with tools to Gemini, which [rejects both together](https://github.com/googleapis/python-genai/issues/867).
     fn has_strict_output_for(&self, request: &Request) -> bool {
         let Settings { provider, formats, .. } = &*self.0;
-        let combines = *provider != Provider::Gemini || request.tools.is_empty();
+        let combines = provider.combines_output_with_tools() || request.tools.is_empty();
         let is_strict = |format| formats.strict(*provider, format).is_some();
         self.has_strict_output() && combines && request.output.as_ref().is_some_and(is_strict)
     }
@@ -334,11 +343,19 @@ impl Model for HttpModel {
     }
 }
 
-impl Settings {
-    /// Returns `true` for a Gemini model before version 3.
-    fn is_older_gemini(&self) -> bool {
-        let name = self.name.strip_prefix("models/").unwrap_or(&self.name);
-        self.provider == Provider::Gemini && ["gemini-1", "gemini-2"].iter().any(|it| name.starts_with(it))
+/// Returns the dialect of the provider with a name.
+fn dialect_of(provider: &str) -> Option<Dialect> {
+    let provider = providers().into_iter().find(|it| it.short_names().contains(&provider))?;
+    Dialect::all().into_iter().find(|dialect| dialect.name() == provider.name())
+}
+
+/// Returns the names of all providers, for a message.
+fn provider_names() -> String {
+    let names: Vec<_> =
+        providers().iter().filter_map(|it| Some(format!("`{}`", it.short_names().first()?))).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
     }
 }
 
@@ -359,7 +376,7 @@ impl fmt::Debug for HttpModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Settings { provider, name, base_url, .. } = &*self.0;
         f.debug_struct("HttpModel")
-            .field("provider", provider)
+            .field("provider", &provider.name())
             .field("name", name)
             .field("base_url", &failure::shown(base_url))
             .finish_non_exhaustive()

@@ -6,9 +6,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use tool_runtime::{Dialect, Registry, ToolDefinition, ToolName, builder::ExternalTool, schema::InputSchema};
+use tool_runtime::{
+    Registry, ToolDefinition, ToolName, builder::ExternalTool, dialect::Provider, schema::InputSchema,
+};
 
-use super::provider::Provider;
 use crate::{model::OutputFormat, schema::is_plain_object};
 
 /// The last format, with its strict schema. Clones share it.
@@ -22,7 +23,7 @@ struct Known {
 
 impl Formats {
     /// Returns the schema of `format` for `provider`; `None` if its strict mode does not support it.
-    pub(super) fn strict(&self, provider: Provider, format: &OutputFormat) -> Option<Arc<Value>> {
+    pub(super) fn strict(&self, provider: &dyn Provider, format: &OutputFormat) -> Option<Arc<Value>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
             Some(known) if Arc::ptr_eq(&known.schema, &format.schema) => known.strict.clone(),
@@ -35,7 +36,7 @@ impl Formats {
     }
 }
 
-fn strict(provider: Provider, schema: &Value) -> Option<Value> {
+fn strict(provider: &dyn Provider, schema: &Value) -> Option<Value> {
     // A dialect would wrap any other root.
     if !is_plain_object(schema) {
         return None;
@@ -43,19 +44,6 @@ fn strict(provider: Provider, schema: &Value) -> Option<Value> {
     let schema = InputSchema::new(schema.clone()).ok()?;
     let tool = ToolDefinition::new(ToolName::new("answer").ok()?, "The answer.", schema);
     let tools = Registry::builder().add(ExternalTool::new(tool)).build().ok()?;
-    let dialect = match provider {
-        Provider::OpenAiChat | Provider::OpenAiResponses => Dialect::openai_responses_strict(),
-        Provider::Anthropic => Dialect::anthropic_strict(),
-        Provider::Gemini => Dialect::gemini(),
-    };
-    let bound = dialect.bind_tools(&tools);
-    let definition = bound.definitions().get(0)?;
-    let is_strict = definition["strict"] == true;
-    let schema = match provider {
-        Provider::OpenAiChat | Provider::OpenAiResponses if is_strict => &definition["parameters"],
-        Provider::Anthropic if is_strict => &definition["input_schema"],
-        Provider::Gemini => definition.pointer("/functionDeclarations/0/parametersJsonSchema")?,
-        _ => return None,
-    };
-    schema.is_object().then(|| schema.clone())
+    let bound = provider.strict_dialect()?.bind_tools(&tools);
+    provider.enforced_schema(bound.definitions().get(0)?).cloned()
 }

@@ -180,7 +180,7 @@ fn tell(item: &At<'_>, reading: &mut Reading) {
 
 /// Adds the received arguments to calls that were cut off, and removes reasoning that was cut off or is the
 /// last item: the provider requires [the item after it](https://github.com/openai/codex/issues/1227).
-pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
+pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
     draft.fill(slots, |item, slot| {
         put(item, if slot.custom { "input" } else { "arguments" }, slot.arguments());
     });

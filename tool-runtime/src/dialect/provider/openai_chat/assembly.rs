@@ -2,6 +2,7 @@
 
 use tool_core::__private::ExactValue;
 
+use super::reading::{is_flat, is_function_call, nest_members};
 use crate::dialect::{
     draft::{Draft, Part, add, join, put, text},
     error::At,
@@ -54,9 +55,9 @@ fn add_content(before: &mut ExactValue<'static>, more: &At<'_>) {
 
 /// Adds a part of a call to the message, except its arguments, which are inserted when all parts have arrived.
 pub(super) fn push_piece(part: &At<'_>, at: usize, is_new: bool, draft: &mut Draft) {
-    if part.value().is_some_and(super::is_flat) {
+    if part.value().is_some_and(is_flat) {
         let mut nested = part.to_owned();
-        super::nest_members(&mut nested);
+        nest_members(&mut nested);
         return push_nested(&part.with(&nested), at, is_new, draft);
     }
     push_nested(part, at, is_new, draft);
@@ -95,7 +96,7 @@ fn push_function(function: &mut ExactValue<'static>, part: &At<'_>) {
     });
 }
 
-pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
+pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
     draft.fill(slots, |call, slot| {
         let (holder, arguments) = if slot.custom { ("custom", "input") } else { ("function", "arguments") };
         if let Some(function) = call.entry(holder) {
@@ -108,7 +109,7 @@ pub(in crate::dialect::wire) fn complete(draft: &mut Draft, slots: &Slots) {
     });
     // The legacy `function_call` of a message, where it arrived in parts.
     let function = draft.base.iter_mut().find(|(name, value)| name == "function_call" && !value.is_null());
-    let slot = slots.last().and_then(|at| slots.get(at)).filter(|slot| super::is_function_call(slot));
+    let slot = slots.last().and_then(|at| slots.get(at)).filter(|slot| is_function_call(slot));
     if let (Some((_, function)), Some(slot)) = (function, slot) {
         put(function, "name", text(&slot.name));
         put(function, "arguments", slot.arguments());

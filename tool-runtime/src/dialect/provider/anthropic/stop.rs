@@ -1,0 +1,28 @@
+//! The stop reasons, and the token counts.
+
+use tool_core::__private::ExactValue;
+
+use crate::dialect::{
+    Usage,
+    usage::{counted, sum},
+};
+
+/// The [stop reasons](https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons) after which
+/// every call is complete. `pause_turn` is included: native tools paused the turn between two blocks.
+/// `stop_sequence` is not: after a complete call the reason is `tool_use`, so the sequence occurred inside the
+/// last one.
+pub(super) const FINISHED: &[&str] = &["tool_use", "end_turn", "pause_turn"];
+
+/// Input tokens are counted [without cached
+/// ones](https://platform.claude.com/docs/en/build-with-claude/prompt-caching#tracking-cache-performance).
+pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+    let count = |name: &str| counted(usage, &[name]);
+    let (cached, cache_written) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
+    Usage {
+        input: sum(count("input_tokens"), [cached, cache_written]),
+        output: count("output_tokens"),
+        cached,
+        cache_written,
+        reasoning: counted(usage, &["output_tokens_details", "thinking_tokens"]),
+    }
+}

@@ -1,0 +1,195 @@
+//! A provider that does not exist: what a new one has to implement.
+
+use serde_json::{Map, Value, json};
+use tool_core::__private::ExactValue;
+
+use super::{
+    Definition, Provider, ToolSelection, WireFormat,
+    api::{members, sealed::Sealed},
+    exact_object,
+};
+use crate::{
+    Registry, ToolCall, ToolDefinition, ToolName, ToolOutput, ToolResult,
+    builder::ExternalTool,
+    dialect::{
+        BoundTools, Dialect, DialectError, Usage,
+        content::Block,
+        draft::{Draft, Part, text},
+        error::At,
+        history::{ArgumentsForm, CallMembers},
+        reading::Reading,
+        schema::{ALL, Rules},
+        slots::Slot,
+        usage::counted,
+    },
+    schema::InputSchema,
+};
+
+#[derive(Debug)]
+struct Fictional;
+
+/// A closed set of keywords, as most providers have.
+const RULES: Rules =
+    Rules { keywords: Some(&["type", "description", "properties", "required"]), root_choice: false, ..ALL };
+
+impl WireFormat for Fictional {
+    fn name(&self) -> &'static str {
+        "fictional"
+    }
+
+    fn provider(&self) -> Option<&'static dyn Provider> {
+        Some(&Self)
+    }
+
+    fn rules(&self) -> (&'static Rules, Option<&'static Rules>) {
+        (&RULES, None)
+    }
+
+    fn definition(&self, tool: Definition<'_>) -> Value {
+        json!({ "tool": tool.name, "does": tool.description, "takes": tool.parameters })
+    }
+
+    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        reading.count(&event.field("tokens"));
+        for part in event.field("says").any_items()? {
+            reading.add_text(part.field("text").as_text().unwrap_or_default());
+            let mut own = Part::new(part.to_owned());
+            if part.field("calls").value().is_some() {
+                let id = part.field("id").call_id().map(str::to_owned);
+                let mut slot = Slot { number: reading.slots.next_number(), id, ..Slot::default() };
+                slot.push_name(part.field("calls").as_text().unwrap_or_default());
+                slot.set_arguments(&part.field("with"));
+                own.call = Some(reading.slots.begin(slot));
+            }
+            reading.draft.push(own);
+        }
+        if reading.stop_at(&event.field("end"), &["done"]) {
+            reading.slots.end();
+        }
+        Ok(())
+    }
+
+    fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+        is_own.then_some(CallMembers { object: part, arguments: "with", form: ArgumentsForm::Object })
+    }
+
+    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+        draft.into_message("says", "model")
+    }
+
+    fn messages_member(&self) -> Option<&'static str> {
+        Some("talk")
+    }
+
+    fn usage(&self, usage: &ExactValue<'_>) -> Usage {
+        Usage { input: counted(usage, &["read"]), output: counted(usage, &["written"]), ..Usage::default() }
+    }
+
+    fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
+        crate::dialect::request::instruct_in(body, "rules", text, false)
+    }
+
+    fn user_part(&self, block: Block) -> Value {
+        match block {
+            Block::Text(text) => json!({ "text": text }),
+            Block::File { mime_type, .. } => json!({ "text": mime_type }),
+        }
+    }
+
+    fn assistant_message(
+        &self,
+        bound: &BoundTools,
+        content: &str,
+        calls: &[ToolCall],
+    ) -> ExactValue<'static> {
+        let call = |call: &ToolCall| {
+            exact_object([
+                ("calls", text(&bound.wire_name(&call.name))),
+                ("with", bound.sent_arguments(call)),
+            ])
+        };
+        let parts = [exact_object([("text", text(content))])].into_iter().chain(calls.iter().map(call));
+        exact_object([("role", text("model")), ("says", ExactValue::List(parts.collect()))])
+    }
+
+    fn results(&self, _bound: &BoundTools, results: &[ToolResult]) -> Value {
+        let answer = |result: &ToolResult| json!({ "answers": result.id, "text": result.text() });
+        json!([{ "role": "tools", "says": results.iter().map(answer).collect::<Vec<_>>() }])
+    }
+}
+
+impl Sealed for Fictional {}
+
+impl Provider for Fictional {
+    fn name(&self) -> &'static str {
+        "fictional"
+    }
+
+    fn environment_prefix(&self) -> &'static str {
+        "FICTIONAL"
+    }
+
+    fn base_url(&self) -> &'static str {
+        "https://api.example.com"
+    }
+
+    fn url(&self, base_url: &str, model: &str, _streams: bool) -> String {
+        format!("{base_url}/{model}/talk")
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        key.map(|key| ("x-key", key.to_owned())).into_iter().collect()
+    }
+
+    fn request_members(&self, _model: &str, streams: bool) -> Map<String, Value> {
+        members(json!({ "stream": streams }))
+    }
+
+    fn set_instruction(&self, members: &mut Map<String, Value>, text: &str) {
+        members.insert("rules".to_owned(), text.into());
+    }
+
+    fn set_tool_selection(&self, members: &mut Map<String, Value>, selection: ToolSelection<'_>) {
+        if selection == ToolSelection::None {
+            members.insert("tools_allowed".to_owned(), false.into());
+        }
+    }
+
+    fn set_output_format(&self, members: &mut Map<String, Value>, _: &str, schema: &Value, _: bool) {
+        members.insert("answer".to_owned(), schema.clone());
+    }
+}
+
+#[test]
+fn a_new_provider_is_one_implementation_of_the_traits() {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "integer", "minimum": 1 } }, "required": ["a"] });
+    let schema = InputSchema::new(schema).unwrap();
+    let tool = ToolDefinition::new(ToolName::new("add").unwrap(), "Adds one.", schema);
+    let tools = Registry::builder().add(ExternalTool::new(tool)).build().unwrap();
+    let bound = Dialect::new(&Fictional).bind_tools(&tools);
+    assert_eq!(bound.definitions()[0]["takes"]["properties"]["a"]["description"], "At least 1.");
+    let call = json!({ "calls": "add", "id": "c", "with": { "a": 1 } });
+    let response = json!({ "says": [{ "text": "I add." }, call], "end": "done", "tokens": { "read": 3 } });
+    let read = bound.read(&response).unwrap();
+    let mut assembler = bound.assembler();
+    drop(assembler.push(&response).unwrap());
+    let assembled = assembler.finish();
+    for done in [&read, &assembled] {
+        assert!(done.ended && done.calls[0].completed().is_ok());
+        assert_eq!((&*done.text, done.usage.and_then(|usage| usage.input)), ("I add.", Some(3)));
+    }
+    let mut body = bound.body(json!({})).unwrap();
+    let result = ToolResult::new(read.calls[0].id.clone(), "add", Ok(ToolOutput::from("2")));
+    body.push(&read.message).unwrap();
+    body.push(&bound.results(&[result])[0]).unwrap();
+    assert_eq!(
+        json!(body)["talk"],
+        json!([
+            { "role": "model", "says": [{ "text": "I add." }, call] },
+            { "role": "tools", "says": [{ "answers": "c", "text": "2" }] },
+        ])
+    );
+    let provider = Dialect::new(&Fictional).provider().unwrap();
+    assert_eq!(provider.url(provider.base_url(), "m1", true), "https://api.example.com/m1/talk");
+    assert_eq!(provider.headers(Some("k")), [("x-key", "k".to_owned())]);
+}

@@ -1,0 +1,171 @@
+//! The messages of a request: results, user messages, calls that are sent back.
+
+use serde_json::{Map, Value, json};
+use tool_core::{__private::ExactValue, ToolOutput};
+
+use crate::{
+    ToolCall, ToolResult,
+    dialect::{
+        BoundTools, DialectError,
+        content::{Block, blocks, not_shown},
+        draft::{Draft, Members, put, text},
+        history::{ArgumentsForm, CallMembers},
+        provider::exact_object,
+        request::add_block,
+        slots::Slots,
+    },
+};
+
+pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
+    draft.fill(slots, |part, slot| {
+        if let Some(function) = part.get_mut("functionCall") {
+            put(function, "args", slot.arguments());
+        }
+    });
+    for part in draft.parts() {
+        let slot = part.call.and_then(|at| slots.get(at));
+        if let (Some(slot), Some(ExactValue::Object(function))) = (slot, part.value.get_mut("functionCall")) {
+            conform_id(function, slot.id.as_deref());
+        }
+    }
+}
+
+/// Writes the id of a call as a text, and removes one that is none.
+pub(super) fn conform_id(function: &mut Members, id: Option<&str>) {
+    match id {
+        None => function.retain(|(name, _)| name != "id"),
+        Some(id) => {
+            let own = function.iter_mut().find(|(name, _)| name == "id");
+            if let Some((_, own)) = own.filter(|(_, own)| own.as_str() != Some(id)) {
+                *own = text(id);
+            }
+        }
+    }
+}
+
+/// Returns the members of a call of a message.
+pub(super) fn call_members<'m>(part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
+    let object = part.get_mut("functionCall").filter(|_| is_own)?;
+    Some(CallMembers { object, arguments: "args", form: ArgumentsForm::OptionalObject })
+}
+
+/// Appends `text` to the parts of the system instruction; its member may have either spelling.
+pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+    let is_there = body.get("system_instruction").is_some();
+    let field = if is_there { "system_instruction" } else { "systemInstruction" };
+    let content = body.as_object_mut().map(|fields| fields.entry(field).or_insert(Value::Null));
+    if let Some(content @ Value::Null) = content {
+        *content = json!({ "parts": [] });
+    }
+    match body.pointer_mut(&format!("/{field}/parts")) {
+        Some(Value::Array(parts)) => add_block(parts, json!({ "text": text })),
+        _ => return Err(DialectError::of_body(body, &format!("/{field}/parts"), "a list")),
+    }
+    Ok(())
+}
+
+/// Returns one content with a part for each result, followed by parts with images and other files.
+pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
+    let mut parts = Vec::new();
+    let mut files = Vec::new();
+    for result in results {
+        let name = bound.wire_name(&result.name);
+        let mut response = json!({ "name": name, "response": response(result, &mut files) });
+        // The provider does not know a generated id.
+        if !result.id.is_generated() {
+            response["id"] = json!(result.id);
+        }
+        parts.push(json!({ "functionResponse": response }));
+    }
+    parts.append(&mut files);
+    json!({ "role": "user", "parts": parts })
+}
+
+/// Returns a part of a user message.
+pub(super) fn user_part(block: Block) -> Value {
+    match block {
+        Block::Text(text) => json!({ "text": text }),
+        Block::File { mime_type, data, .. } if is_shown(&mime_type) => {
+            json!({ "inlineData": { "mimeType": mime_type, "data": data } })
+        }
+        Block::File { mime_type, data, .. } => json!({ "text": not_shown(&mime_type, &data) }),
+    }
+}
+
+/// D06: always an object.
+pub(super) fn response(result: &ToolResult, files: &mut Vec<Value>) -> Map<String, Value> {
+    let mut notes = Vec::new();
+    for block in blocks(result) {
+        let Block::File { mime_type, data, .. } = block else { continue };
+        if is_shown(&mime_type) {
+            notes.push(Value::from(format!("[{mime_type}: after the results]")));
+            files.push(json!({ "inlineData": { "mimeType": mime_type, "data": data } }));
+        } else {
+            notes.push(not_shown(&mime_type, &data).into());
+        }
+    }
+    let text = || Value::from(result.text().into_owned());
+    let mut response = match &result.outcome {
+        Ok(output) if output.is_failure() => Map::from_iter([("error".to_owned(), text())]),
+        Ok(output) if output.is_empty() => Map::new(),
+        Ok(output) if is_value(output) => output.to_map(),
+        Ok(_) => Map::from_iter([("result".to_owned(), text())]),
+        Err(_) => Map::from_iter([("error".to_owned(), text())]),
+    };
+    if !notes.is_empty() {
+        response.entry("files").or_insert(Value::Array(notes));
+    }
+    response
+}
+
+/// Returns `true` if the structured value of `output` carries the same content as its text: where the tool
+/// wrote its own text, all models read that text.
+pub(super) fn is_value(output: &ToolOutput) -> bool {
+    let Some(value) = output.structured() else { return false };
+    let text = output.text();
+    output.content().is_empty()
+        || value.as_str() == Some(&*text)
+        || serde_json::from_str::<Value>(&text).is_ok_and(|written| written == value)
+}
+
+/// Returns `true` if messages can contain files of that type.
+pub(super) fn is_shown(mime_type: &str) -> bool {
+    matches!(
+        mime_type,
+        "image/png"
+            | "image/jpeg"
+            | "image/webp"
+            | "image/heic"
+            | "image/heif"
+            | "application/pdf"
+            | "audio/wav"
+            | "audio/mp3"
+            | "audio/mpeg"
+            | "audio/aac"
+            | "audio/ogg"
+            | "audio/flac"
+            | "audio/aiff"
+    )
+}
+
+/// Returns a content of another model.
+pub(super) fn assistant_message(
+    bound: &BoundTools,
+    content: &str,
+    calls: &[ToolCall],
+) -> ExactValue<'static> {
+    let call = |call: &ToolCall| {
+        let mut members = Members::new();
+        // The provider does not know a generated id.
+        if !call.id.is_generated() {
+            members.push(("id".into(), text(&call.id.to_string())));
+        }
+        members.push(("name".into(), text(&bound.wire_name(&call.name))));
+        members.push(("args".into(), bound.sent_arguments(call)));
+        exact_object([("functionCall", ExactValue::Object(members))])
+    };
+    let part = Some(content).filter(|content| !content.trim().is_empty());
+    let part = part.map(|it| exact_object([("text", text(it))]));
+    let parts = part.into_iter().chain(calls.iter().map(call)).collect();
+    exact_object([("role", text("model")), ("parts", ExactValue::List(parts))])
+}
