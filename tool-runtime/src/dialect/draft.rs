@@ -9,7 +9,7 @@ use tool_core::__private::ExactValue;
 
 use super::{
     error::At,
-    slots::{Key, Slot, Slots},
+    partial_calls::{Key, Slot, Slots},
 };
 use crate::ToolCall;
 

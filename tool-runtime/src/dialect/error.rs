@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 use tool_core::__private::ExactValue;
 
-use super::slots::is_name;
+use super::partial_calls::is_name;
 
 /// A response, event or request that does not have the provider's format.
 ///

@@ -9,7 +9,7 @@ use tool_core::__private::ExactValue;
 use super::{
     BoundTools,
     draft::{Draft, put, text},
-    slots::is_object_text,
+    partial_calls::is_object_text,
 };
 use crate::ToolCall;
 

@@ -118,11 +118,11 @@ mod json_path;
 #[cfg(feature = "lint")]
 mod lint;
 mod names;
+mod partial_calls;
 mod provider;
 mod reading;
 mod request;
 mod schema;
-mod slots;
 mod stop;
 mod usage;
 

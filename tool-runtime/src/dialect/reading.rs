@@ -8,7 +8,7 @@ use super::{
     draft::{Draft, Members, join},
     error::At,
     history::conform_calls,
-    slots::Slots,
+    partial_calls::Slots,
     stop::Stop,
 };
 use crate::diagnostic::{Diagnostic, Location, Severity};

@@ -29,9 +29,9 @@ use super::{
     exports::OutputForm,
     history::CallMembers,
     names::NameRule,
+    partial_calls::Slots,
     reading::Reading,
     schema::Rules,
-    slots::Slots,
 };
 use crate::{ToolCall, ToolResult};
 

@@ -5,9 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{
     below,
     rules::Objects,
-    types,
+    sentences, types,
     walk::{Draft, Walk},
-    words,
 };
 use crate::diagnostic::Severity;
 
@@ -67,7 +66,7 @@ fn tuple<'s>(
         }
         return;
     }
-    draft.sentences.push(words::tuple(first));
+    draft.sentences.push(sentences::tuple(first));
     let message = "the tuple is sent as a list; the order of its items is in the description";
     walk.remark(Severity::Note, "tuple_as_list", at, message, "use a struct with named fields");
     if rest.is_none() && !is_closed {

@@ -12,9 +12,9 @@ mod list;
 mod object;
 mod references;
 mod rules;
+mod sentences;
 mod types;
 mod walk;
-mod words;
 
 use std::borrow::Cow;
 

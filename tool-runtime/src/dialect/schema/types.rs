@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     rules::Objects,
+    sentences,
     walk::{Draft, Walk},
-    words,
 };
 use crate::diagnostic::Severity;
 
@@ -124,7 +124,7 @@ pub(super) fn only_choice(schema: &mut Map<String, Value>) {
         // Beside its own title, a branch has the one of the choice in its description.
         let title = schema.get("title").filter(|title| branch.get("title").is_some_and(|own| own != *title));
         let title = title.and_then(Value::as_str).map(str::to_owned);
-        words::describe(branch, &own.into_iter().chain(title).collect::<Vec<_>>());
+        sentences::describe(branch, &own.into_iter().chain(title).collect::<Vec<_>>());
         for (key, value) in schema.iter().filter(|(key, _)| *key != "description" && *key != "type") {
             branch.entry(key.clone()).or_insert_with(|| value.clone());
         }

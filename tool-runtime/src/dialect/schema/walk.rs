@@ -7,7 +7,7 @@ use super::{
     Obstacle, Remark, below, object,
     references::{leads_round, moved, target},
     rules::{Enums, Objects, References, Rules},
-    types, words,
+    sentences, types,
 };
 use crate::diagnostic::Severity;
 
@@ -86,7 +86,7 @@ impl<'s> Walk<'s> {
         }
         self.alone(&mut draft);
         types::finish(self, schema, &mut draft, at);
-        words::describe(&mut draft.out, &draft.sentences);
+        sentences::describe(&mut draft.out, &draft.sentences);
         if self.rules.open_api {
             types::only_choice(&mut draft.out);
         }
@@ -141,7 +141,7 @@ impl<'s> Walk<'s> {
             _ if self.rules.keeps(key) => {
                 draft.out.insert(key.to_owned(), value.clone());
             }
-            _ if words::is_out_of_reach(schema, key, value) => {}
+            _ if sentences::is_out_of_reach(schema, key, value) => {}
             _ => self.describe(key, value, &place(), draft),
         }
         Some(())
@@ -224,9 +224,9 @@ impl<'s> Walk<'s> {
 
     /// Moves the constraint of `key` into the description.
     pub(super) fn describe(&mut self, key: &str, value: &Value, at: &str, draft: &mut Draft) {
-        let Some(sentence) = words::sentence(key, value) else { return };
+        let Some(sentence) = sentences::sentence(key, value) else { return };
         draft.sentences.push(sentence);
-        if !words::is_annotation(key) {
+        if !sentences::is_annotation(key) {
             self.remark(
                 Severity::Note,
                 "keyword_described",
@@ -283,7 +283,7 @@ impl<'s> Walk<'s> {
             let of_type = written.shift_remove("description");
             written.insert("description".to_owned(), own.into());
             let of_type = of_type.as_ref().and_then(Value::as_str).map(str::to_owned);
-            words::describe(written, &of_type.into_iter().collect::<Vec<_>>());
+            sentences::describe(written, &of_type.into_iter().collect::<Vec<_>>());
         }
         Some(written)
     }

@@ -10,8 +10,8 @@ use crate::{
         content::{Block, blocks, not_shown},
         draft::{Draft, Part, put, text},
         history::{ArgumentsForm, CallMembers},
+        partial_calls::{Slot, Slots},
         provider::exact_object,
-        slots::{Slot, Slots},
     },
 };
 

@@ -25,8 +25,8 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError, Usage, budget::Budget, content::Block, draft::Draft, error::At,
-        history::CallMembers, names::NameRule, reading::Reading, request::instruct_in, schema::Rules,
-        slots::Slots,
+        history::CallMembers, names::NameRule, partial_calls::Slots, reading::Reading, request::instruct_in,
+        schema::Rules,
     },
 };
 

@@ -7,8 +7,8 @@ use crate::dialect::{
     DialectError,
     draft::{Part, put, text},
     error::At,
+    partial_calls::{Key, Slot},
     reading::Reading,
-    slots::{Key, Slot},
 };
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {

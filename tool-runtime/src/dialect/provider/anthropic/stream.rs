@@ -10,8 +10,8 @@ use crate::dialect::{
     DialectError,
     draft::{add, join, text},
     error::At,
+    partial_calls::Key,
     reading::Reading,
-    slots::Key,
 };
 
 /// Adds an event. A part of one that cannot be read is left out.

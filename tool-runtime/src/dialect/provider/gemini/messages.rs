@@ -10,9 +10,9 @@ use crate::{
         content::{Block, blocks, not_shown},
         draft::{Draft, Members, put, text},
         history::{ArgumentsForm, CallMembers},
+        partial_calls::Slots,
         provider::exact_object,
         request::add_block,
-        slots::Slots,
     },
 };
 

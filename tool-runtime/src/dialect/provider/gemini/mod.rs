@@ -24,7 +24,7 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError, Usage, content::Block, draft::Draft, error::At, history::CallMembers,
-        names::NameRule, reading::Reading, schema::Rules, slots::Slots,
+        names::NameRule, partial_calls::Slots, reading::Reading, schema::Rules,
     },
 };
 

@@ -8,9 +8,9 @@ use crate::dialect::{
     draft::{Part, add},
     error::At,
     json_path::place,
+    partial_calls::{Key, Slot},
     provider::refuse_failure,
     reading::Reading,
-    slots::{Key, Slot},
 };
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {

@@ -10,8 +10,8 @@ use crate::dialect::{
     DialectError,
     draft::{Draft, Members, Part, add, join},
     error::At,
+    partial_calls::Key,
     reading::Reading,
-    slots::Key,
 };
 
 pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {

@@ -5,7 +5,7 @@ use tool_core::__private::ExactValue;
 use crate::dialect::{
     DialectError,
     error::At,
-    slots::{Slot, Slots},
+    partial_calls::{Slot, Slots},
     stop::Stop,
 };
 

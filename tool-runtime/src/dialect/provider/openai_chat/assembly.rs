@@ -6,8 +6,8 @@ use super::reading::{is_flat, is_function_call, nest_members};
 use crate::dialect::{
     draft::{Draft, Part, add, join, put, text},
     error::At,
+    partial_calls::{Key, Slots},
     reading::Reading,
-    slots::{Key, Slots},
 };
 
 /// Emits the text and the reasoning of a message, or of a part of one.

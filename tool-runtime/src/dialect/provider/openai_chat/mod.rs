@@ -31,9 +31,9 @@ use crate::{
         error::At,
         history::CallMembers,
         names::NameRule,
+        partial_calls::Slots,
         reading::Reading,
         schema::Rules,
-        slots::Slots,
     },
 };
 

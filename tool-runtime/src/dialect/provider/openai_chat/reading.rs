@@ -7,9 +7,9 @@ use crate::dialect::{
     DialectError,
     draft::{Part as Piece, put},
     error::At,
+    partial_calls::{Key, Slot, Slots},
     provider::refuse_failure,
     reading::Reading,
-    slots::{Key, Slot, Slots},
 };
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {

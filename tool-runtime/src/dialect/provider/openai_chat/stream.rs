@@ -10,9 +10,9 @@ use super::{
 use crate::dialect::{
     DialectError,
     error::At,
+    partial_calls::{Key, Slots},
     provider::refuse_failure,
     reading::Reading,
-    slots::{Key, Slots},
 };
 
 pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {

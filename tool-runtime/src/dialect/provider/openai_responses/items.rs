@@ -6,8 +6,8 @@ use crate::dialect::{
     DialectError,
     draft::{Draft, Part, add, item as item_at, put, text},
     error::At,
+    partial_calls::{Key, Slots},
     reading::Reading,
-    slots::{Key, Slots},
 };
 
 /// Adds an item of a whole response; `call` is the index of its call.

@@ -29,7 +29,7 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError, Usage, content::Block, draft::Draft, error::At, history::CallMembers,
-        names::NameRule, reading::Reading, request::instruct_in, schema::Rules, slots::Slots,
+        names::NameRule, partial_calls::Slots, reading::Reading, request::instruct_in, schema::Rules,
     },
 };
 

@@ -7,8 +7,8 @@ use crate::dialect::{
     DialectError,
     draft::{put, text},
     error::At,
+    partial_calls::{Key, Slot, Slots},
     reading::Reading,
-    slots::{Key, Slot, Slots},
 };
 
 pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {

@@ -11,8 +11,8 @@ use crate::dialect::{
     DialectError,
     draft::put,
     error::At,
+    partial_calls::{Key, Slots},
     reading::Reading,
-    slots::{Key, Slots},
 };
 
 /// Adds an event. A part of one that cannot be read is left out.
