@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
-use super::{BoundTools, DialectError, Json, Usage, error::At, reading::Reading};
+use super::{BoundTools, DialectError, Json, Usage, error::JsonLocation, reading::Reading};
 use crate::{ToolCall, diagnostic::Diagnostic};
 
 /// Assembles a response from the events of a stream.
@@ -116,7 +116,7 @@ impl Assembler {
             return Ok(Vec::new());
         }
         self.reading.deltas.clear();
-        self.bound.wire().push_event(&At::root(&event.exact()?), &mut self.reading)?;
+        self.bound.format().push_event(&JsonLocation::root(&event.to_exact()?), &mut self.reading)?;
         Ok(std::mem::take(&mut self.reading.deltas))
     }
 
@@ -131,8 +131,8 @@ impl Assembler {
 impl fmt::Debug for Assembler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Assembler")
-            .field("calls", &self.reading.slots.len())
-            .field("ended", &self.reading.slots.has_ended())
+            .field("calls", &self.reading.partial_calls.len())
+            .field("ended", &self.reading.partial_calls.has_ended())
             .finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ use tool_core::{Arguments, RequestAdditions, RunContext};
 
 use super::{
     AssembledResponse, Assembler, DialectError, Json, RequestBody,
-    error::At,
+    error::JsonLocation,
     exports::{Exports, OutputForm},
     provider::Wire,
     reading::Reading,
@@ -231,8 +231,8 @@ impl BoundTools {
     /// ```
     pub fn read<J: Json + ?Sized>(&self, response: &J) -> Result<AssembledResponse, DialectError> {
         let mut reading = Reading::default();
-        self.wire.read_response(&At::root(&response.exact()?), &mut reading)?;
-        reading.slots.end();
+        self.wire.read_response(&JsonLocation::root(&response.to_exact()?), &mut reading)?;
+        reading.partial_calls.end_response();
         Ok(reading.finish(self))
     }
 
@@ -304,18 +304,18 @@ impl BoundTools {
     /// rewritten, so that a call of the model with such a name can be sent back.
     #[must_use]
     pub fn wire_name<'n>(&'n self, tool: &'n str) -> Cow<'n, str> {
-        let name = self.exports.names.wire(tool);
+        let name = self.exports.names.wire_name(tool);
         let rule = self.wire.name_rule();
-        if rule.admits(name) { name.into() } else { rule.rewritten(name, 0).into() }
+        if rule.is_valid(name) { name.into() } else { rule.rewritten(name, 0).into() }
     }
 
     /// Returns the name of the tool with a wire name; an unknown name is returned unchanged.
     #[must_use]
     pub fn tool_name<'n>(&'n self, wire_name: &'n str) -> &'n str {
-        self.exports.names.own(wire_name)
+        self.exports.names.own_name(wire_name)
     }
 
-    pub(super) fn wire(&self) -> Wire {
+    pub(super) fn format(&self) -> Wire {
         self.wire
     }
 
@@ -334,7 +334,7 @@ impl BoundTools {
     }
 
     /// Returns the name of the argument that contains the arguments of a tool on the wire, if they are wrapped.
-    pub(super) fn within(&self, tool: &str) -> Option<&str> {
+    pub(super) fn wrapping_argument(&self, tool: &str) -> Option<&str> {
         self.exports.export(tool)?.within.as_deref()
     }
 
@@ -348,7 +348,7 @@ impl BoundTools {
     pub(super) fn call(&self, id: Option<&str>, wire_name: &str, arguments: Arguments<'static>) -> ToolCall {
         let name = self.tool_name(wire_name);
         let within = self.exports.export(name).and_then(|it| it.within.as_deref());
-        let arguments = match within.and_then(|within| held(arguments.as_str(), within)) {
+        let arguments = match within.and_then(|within| unwrapped_arguments(arguments.as_str(), within)) {
             Some(held) => held.into(),
             None => arguments,
         };
@@ -366,30 +366,30 @@ impl fmt::Debug for BoundTools {
 }
 
 /// Returns the text of the only argument if it is `within`, with its original spelling.
-fn held(arguments: &str, within: &str) -> Option<String> {
-    let Only(name, held) = serde_json::from_str(arguments).ok()?;
+fn unwrapped_arguments(arguments: &str, within: &str) -> Option<String> {
+    let SingleProperty(name, held) = serde_json::from_str(arguments).ok()?;
     (name == within).then(|| held.get().to_owned())
 }
 
 /// An object with one property.
-struct Only<'a>(Cow<'a, str>, &'a RawValue);
+struct SingleProperty<'a>(Cow<'a, str>, &'a RawValue);
 
-impl<'de> Deserialize<'de> for Only<'de> {
+impl<'de> Deserialize<'de> for SingleProperty<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Only<'de>;
+            type Value = SingleProperty<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object with one property")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Only<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SingleProperty<'de>, A::Error> {
                 let first = map.next_entry::<String, &'de RawValue>()?;
                 let second = map.next_key::<String>()?;
                 let only = first.filter(|_| second.is_none());
                 let (name, held) = only.ok_or_else(|| serde::de::Error::custom("not one property"))?;
-                Ok(Only(Cow::Owned(name), held))
+                Ok(SingleProperty(Cow::Owned(name), held))
             }
         }
         deserializer.deserialize_map(Visitor)

@@ -16,7 +16,7 @@ pub(super) struct Budget {
 
 /// The cost of the schema of one tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Weight {
+pub(super) struct SchemaWeight {
     /// The properties that are not required.
     optional: usize,
     /// The values with several types.
@@ -31,8 +31,8 @@ impl Budget {
     /// # Errors
     ///
     /// Returns a description of the exceeded limit; then nothing is deducted.
-    pub(super) fn take(&mut self, weight: Weight) -> Result<(), String> {
-        let Weight { optional, choices } = weight;
+    pub(super) fn take(&mut self, weight: SchemaWeight) -> Result<(), String> {
+        let SchemaWeight { optional, choices } = weight;
         let wanted = [
             (1, self.tools, Self::ANTHROPIC.tools, "strict tools"),
             (optional, self.optional, Self::ANTHROPIC.optional, "optional properties"),
@@ -48,14 +48,14 @@ impl Budget {
     }
 }
 
-impl Weight {
-    pub(super) fn of(schema: &Value) -> Self {
+impl SchemaWeight {
+    pub(super) fn from_schema(schema: &Value) -> Self {
         let mut weight = Self::default();
-        weight.add(schema);
+        weight.add_schema(schema);
         weight
     }
 
-    fn add(&mut self, schema: &Value) {
+    fn add_schema(&mut self, schema: &Value) {
         let Value::Object(schema) = schema else { return };
         self.choices +=
             usize::from(schema.contains_key("anyOf") || schema.get("type").is_some_and(Value::is_array));
@@ -66,15 +66,15 @@ impl Weight {
         }
         for (key, value) in schema {
             match (key.as_str(), value) {
-                ("properties" | "$defs", Value::Object(named)) => self.add_all(named),
-                ("anyOf", Value::Array(branches)) => branches.iter().for_each(|it| self.add(it)),
-                ("items", items) => self.add(items),
+                ("properties" | "$defs", Value::Object(named)) => self.add_schemas(named),
+                ("anyOf", Value::Array(branches)) => branches.iter().for_each(|it| self.add_schema(it)),
+                ("items", items) => self.add_schema(items),
                 _ => {}
             }
         }
     }
 
-    fn add_all(&mut self, named: &Map<String, Value>) {
-        named.values().for_each(|it| self.add(it));
+    fn add_schemas(&mut self, named: &Map<String, Value>) {
+        named.values().for_each(|it| self.add_schema(it));
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn not_shown(mime_type: &str, data: &str) -> String {
 
 /// Returns `true` if a failure needs an explicit error prefix where the provider has no error flag: its text
 /// may not identify it as an error.
-pub(super) fn needs_sign(result: &ToolResult) -> bool {
+pub(super) fn needs_error_prefix(result: &ToolResult) -> bool {
     match &result.outcome {
         Ok(output) => output.is_failure(),
         // The text of these kinds is the tool's own message.
@@ -31,8 +31,8 @@ pub(super) fn needs_sign(result: &ToolResult) -> bool {
 }
 
 /// Joins the texts with line breaks, with an error prefix for failures.
-pub(super) fn signed(texts: Vec<String>, result: &ToolResult) -> String {
+pub(super) fn with_error_prefix(texts: Vec<String>, result: &ToolResult) -> String {
     let text = texts.join("\n");
     let has_sign = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
-    if needs_sign(result) && !has_sign { format!("Error: {text}") } else { text }
+    if needs_error_prefix(result) && !has_sign { format!("Error: {text}") } else { text }
 }

@@ -22,7 +22,7 @@ impl BoundTools {
     /// ```
     #[must_use]
     pub fn user_message(&self, content: &[Content]) -> Value {
-        let wire = self.wire();
+        let wire = self.format();
         if let [Content::Text { text }] = content {
             return wire.user_text(text);
         }
@@ -51,7 +51,7 @@ impl BoundTools {
             }
             _ => return true,
         };
-        self.wire().accepts(mime_type)
+        self.format().accepts(mime_type)
     }
 
     /// Returns an assistant message that another model wrote, or none: its text, then its calls. A list of items for
@@ -73,7 +73,7 @@ impl BoundTools {
     /// ```
     #[must_use]
     pub fn assistant_message(&self, text: &str, calls: &[ToolCall]) -> Box<RawValue> {
-        let message = self.wire().assistant_message(self, text, calls);
+        let message = self.format().assistant_message(self, text, calls);
         RawValue::from_string(message.to_string()).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 }

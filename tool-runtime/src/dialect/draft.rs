@@ -8,17 +8,17 @@ use std::{borrow::Cow, collections::HashMap};
 use tool_core::__private::ExactValue;
 
 use super::{
-    error::At,
-    partial_calls::{Key, Slot, Slots},
+    error::JsonLocation,
+    partial_calls::{Key, PartialCall, PartialCalls},
 };
 use crate::ToolCall;
 
 /// The assistant message of a response that is being read.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct MessageDraft {
     /// The members of the message; the list of parts, where it is a member, is empty here.
     pub(super) base: Members,
-    parts: Vec<Part>,
+    parts: Vec<MessagePart>,
     /// The most recent part with each key.
     places: HashMap<Key, usize>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Draft {
 pub(super) type Members = Vec<(Cow<'static, str>, ExactValue<'static>)>;
 
 /// One part of a message.
-pub(super) struct Part {
+pub(super) struct MessagePart {
     pub(super) value: ExactValue<'static>,
     /// The index of the call that this part represents.
     pub(super) call: Option<usize>,
@@ -39,37 +39,37 @@ pub(super) struct Part {
     pub(super) is_emitted: bool,
 }
 
-impl Part {
+impl MessagePart {
     pub(super) fn new(value: ExactValue<'static>) -> Self {
         Self { value, call: None, json: String::new(), open: false, is_emitted: false }
     }
 
-    pub(super) fn of_call(value: ExactValue<'static>, call: usize) -> Self {
+    pub(super) fn from_call(value: ExactValue<'static>, call: usize) -> Self {
         Self { call: Some(call), ..Self::new(value) }
     }
 
-    pub(super) fn is(&self, kind: &str) -> bool {
+    pub(super) fn has_type(&self, kind: &str) -> bool {
         self.value.get("type").and_then(ExactValue::as_str) == Some(kind)
     }
 }
 
-impl Draft {
+impl MessageDraft {
     /// Adds a part; returns its index.
-    pub(super) fn push(&mut self, part: Part) -> usize {
+    pub(super) fn push(&mut self, part: MessagePart) -> usize {
         self.parts.push(part);
         self.parts.len() - 1
     }
 
     /// Registers `key` for the part at `at`.
-    pub(super) fn know(&mut self, at: usize, key: Key) {
+    pub(super) fn insert_key(&mut self, at: usize, key: Key) {
         self.places.insert(key, at);
     }
 
-    pub(super) fn find(&self, key: &Key) -> Option<usize> {
+    pub(super) fn index_of(&self, key: &Key) -> Option<usize> {
         self.places.get(key).copied()
     }
 
-    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Part> {
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut MessagePart> {
         self.parts.get_mut(at)
     }
 
@@ -77,24 +77,24 @@ impl Draft {
         self.parts.len()
     }
 
-    pub(super) fn last_mut(&mut self) -> Option<&mut Part> {
+    pub(super) fn last_mut(&mut self) -> Option<&mut MessagePart> {
         self.parts.last_mut()
     }
 
-    pub(super) fn parts(&mut self) -> &mut Vec<Part> {
+    pub(super) fn parts(&mut self) -> &mut Vec<MessagePart> {
         &mut self.parts
     }
 
     /// Moves the parts at `places` to the front, in that order.
-    pub(super) fn order(&mut self, places: &[usize]) {
+    pub(super) fn move_to_front(&mut self, places: &[usize]) {
         let mut parts: Vec<_> = std::mem::take(&mut self.parts).into_iter().map(Some).collect();
         let first: Vec<_> = places.iter().filter_map(|at| parts.get_mut(*at)?.take()).collect();
         self.parts = first.into_iter().chain(parts.into_iter().flatten()).collect();
     }
 
     /// Adds the members of a message unchanged, except its parts in `list`; existing members stay.
-    pub(super) fn take_members(&mut self, message: &At<'_>, list: &str) {
-        join(&mut self.base, message.members(), |name, own, value| {
+    pub(super) fn take_members(&mut self, message: &JsonLocation<'_>, list: &str) {
+        merge_members(&mut self.base, message.members(), |name, own, value| {
             if own.is_null() {
                 *own = if name == list { ExactValue::List(Vec::new()) } else { value.to_owned() };
             }
@@ -102,7 +102,7 @@ impl Draft {
     }
 
     /// Sets the member `name` of each call to the id by which results refer to the call.
-    pub(super) fn name_calls(&mut self, name: &str, calls: &[ToolCall]) {
+    pub(super) fn set_call_ids(&mut self, name: &str, calls: &[ToolCall]) {
         for part in &mut self.parts {
             let Some(call) = part.call.and_then(|at| calls.get(at)) else { continue };
             let own = call.id.to_string();
@@ -113,10 +113,14 @@ impl Draft {
     }
 
     /// Calls `put` with each part of a call that arrived in pieces, and the call.
-    pub(super) fn fill(&mut self, slots: &Slots, put: impl Fn(&mut ExactValue<'static>, &Slot)) {
+    pub(super) fn fill_open_parts(
+        &mut self,
+        partial_calls: &PartialCalls,
+        put: impl Fn(&mut ExactValue<'static>, &PartialCall),
+    ) {
         for part in self.parts.iter_mut().filter(|part| part.open) {
-            let Some(slot) = part.call.and_then(|at| slots.get(at)) else { continue };
-            put(&mut part.value, slot);
+            let Some(partial_call) = part.call.and_then(|at| partial_calls.get(at)) else { continue };
+            put(&mut part.value, partial_call);
         }
     }
 
@@ -141,7 +145,7 @@ impl Draft {
         }
         let parts = parts.into_iter().map(|part| part.value).collect();
         let mut message = ExactValue::Object(base);
-        put(&mut message, list, ExactValue::List(parts));
+        set_member(&mut message, list, ExactValue::List(parts));
         Some(message)
     }
 
@@ -157,7 +161,7 @@ pub(super) fn text(text: &str) -> ExactValue<'static> {
 }
 
 /// Sets a member of an object.
-pub(super) fn put(object: &mut ExactValue<'static>, name: &str, value: ExactValue<'static>) {
+pub(super) fn set_member(object: &mut ExactValue<'static>, name: &str, value: ExactValue<'static>) {
     if let Some(place) = object.entry(name) {
         *place = value;
     }
@@ -165,17 +169,17 @@ pub(super) fn put(object: &mut ExactValue<'static>, name: &str, value: ExactValu
 
 /// Calls `with` for each of the members `more` with the member of the same name in `before`, which is `null` where
 /// it is new.
-pub(super) fn join<'n, T>(
+pub(super) fn merge_members<'n, T>(
     before: &mut Members,
     more: impl Iterator<Item = (&'n str, T)>,
     mut with: impl FnMut(&'n str, &mut ExactValue<'static>, T),
 ) {
     /// Up to this number of members, a linear search is used instead of an index of names.
-    const FEW: usize = 8;
+    const MAX_LINEAR_SEARCH: usize = 8;
     let more: Vec<_> = more.collect();
     let named = |(at, (name, _)): (usize, &(Cow<'static, str>, _))| (name.clone(), at);
-    let mut index =
-        (more.len() > FEW).then(|| before.iter().enumerate().map(named).collect::<HashMap<_, _>>());
+    let mut index = (more.len() > MAX_LINEAR_SEARCH)
+        .then(|| before.iter().enumerate().map(named).collect::<HashMap<_, _>>());
     for (name, value) in more {
         let known = match &index {
             Some(index) => index.get(name).copied(),
@@ -200,7 +204,7 @@ pub(super) fn join<'n, T>(
 }
 
 /// Returns the item `at` of the list `name`; the next item is created as an empty object.
-pub(super) fn item<'v>(
+pub(super) fn item_at<'v>(
     object: &'v mut ExactValue<'static>,
     name: &str,
     at: u64,
@@ -220,15 +224,15 @@ pub(super) fn item<'v>(
 /// Merges a delta into a value: texts are concatenated, members of objects are merged, and so are items of
 /// lists with the same `index`; `index`, `type` and all other values are replaced ([as in OpenAI's
 /// SDK](https://github.com/openai/openai-python/blob/main/src/openai/lib/streaming/_deltas.py)).
-pub(super) fn add(before: &mut ExactValue<'static>, delta: &ExactValue<'_>) {
+pub(super) fn merge_delta(before: &mut ExactValue<'static>, delta: &ExactValue<'_>) {
     match (before, delta) {
         (_, ExactValue::Null) => {}
         (ExactValue::String(before), ExactValue::String(more)) => before.to_mut().push_str(more),
         (ExactValue::Object(members), ExactValue::Object(more)) => {
             let more = more.iter().map(|(name, delta)| (&**name, delta));
-            join(members, more, |name, place, delta| match name {
+            merge_members(members, more, |name, place, delta| match name {
                 "index" | "type" => *place = delta.clone().into_owned(),
-                _ => add(place, delta),
+                _ => merge_delta(place, delta),
             });
         }
         (ExactValue::List(items), ExactValue::List(more)) => {
@@ -237,7 +241,7 @@ pub(super) fn add(before: &mut ExactValue<'static>, delta: &ExactValue<'_>) {
                 let at = index.and_then(|index| usize::try_from(index).ok());
                 let same = at.and_then(|at| items.get_mut(at));
                 match same.filter(|same| same.get("index").and_then(ExactValue::as_u64) == index) {
-                    Some(same) => add(same, delta),
+                    Some(same) => merge_delta(same, delta),
                     None => items.push(delta.clone().into_owned()),
                 }
             }
@@ -265,13 +269,13 @@ mod tests {
         };
         let mut message = ExactValue::Object(Vec::new());
         for _ in 0..2 {
-            add(&mut message, &members(0, 32_000));
+            merge_delta(&mut message, &members(0, 32_000));
         }
         let few = COMPARISONS.get();
         assert!(few <= 32_000, "{few}");
         assert_eq!(message.get("m15999").and_then(ExactValue::as_str), Some("xxxx"));
         // A few members are compared with each existing one.
-        add(&mut message, &members(0, 8));
+        merge_delta(&mut message, &members(0, 8));
         assert!(COMPARISONS.get() - few <= 8 * 16_000);
     }
 
@@ -281,7 +285,7 @@ mod tests {
         let mut moved = 0;
         let mut capacity = 0;
         for _ in 0..16_000 {
-            add(&mut message, &text("and "));
+            merge_delta(&mut message, &text("and "));
             let ExactValue::String(Cow::Owned(text)) = &message else { panic!("no text") };
             if text.capacity() != capacity {
                 (moved, capacity) = (moved + text.len(), text.capacity());

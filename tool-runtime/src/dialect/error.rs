@@ -34,16 +34,16 @@ impl DialectError {
     /// Creates an error at `pointer` in the body of a request.
     pub(super) fn of_body(body: &Value, pointer: &str, expected: &str) -> Self {
         let kind = match body.pointer(pointer) {
-            None => kind(None),
-            Some(Value::Array(_)) => kind(Some(&ExactValue::List(Vec::new()))),
-            Some(Value::Object(_)) => kind(Some(&ExactValue::Object(Vec::new()))),
-            Some(scalar) => kind(ExactValue::of(scalar).as_ref()),
+            None => kind_name(None),
+            Some(Value::Array(_)) => kind_name(Some(&ExactValue::List(Vec::new()))),
+            Some(Value::Object(_)) => kind_name(Some(&ExactValue::Object(Vec::new()))),
+            Some(scalar) => kind_name(ExactValue::of(scalar).as_ref()),
         };
         Self { pointer: pointer.to_owned(), expected: expected.to_owned(), got: kind.to_owned() }
     }
 
     /// Moves the error below `pointer`.
-    pub(super) fn below(mut self, pointer: &str) -> Self {
+    pub(super) fn moved_below(mut self, pointer: &str) -> Self {
         self.pointer.insert_str(0, pointer);
         self
     }
@@ -53,12 +53,12 @@ impl std::error::Error for DialectError {}
 
 /// A location in a response, with its value, if present.
 #[derive(Debug, Clone)]
-pub(super) struct At<'v> {
+pub(super) struct JsonLocation<'v> {
     value: Option<&'v ExactValue<'v>>,
     pointer: String,
 }
 
-impl<'v> At<'v> {
+impl<'v> JsonLocation<'v> {
     pub(super) fn root(value: &'v ExactValue<'v>) -> Self {
         Self { value: Some(value), pointer: String::new() }
     }
@@ -85,8 +85,8 @@ impl<'v> At<'v> {
     }
 
     /// Returns the same location with another value.
-    pub(super) fn with<'w>(&self, value: &'w ExactValue<'w>) -> At<'w> {
-        At { value: Some(value), pointer: self.pointer.clone() }
+    pub(super) fn with_value<'w>(&self, value: &'w ExactValue<'w>) -> JsonLocation<'w> {
+        JsonLocation { value: Some(value), pointer: self.pointer.clone() }
     }
 
     pub(super) fn field(&self, name: &str) -> Self {
@@ -97,15 +97,15 @@ impl<'v> At<'v> {
     }
 
     /// The items of a list.
-    pub(super) fn items(&self) -> Result<Vec<Self>, DialectError> {
+    pub(super) fn expect_items(&self) -> Result<Vec<Self>, DialectError> {
         let Some(ExactValue::List(items)) = self.value else { return Err(self.error("a list")) };
         let item = |(at, value)| Self { value: Some(value), pointer: format!("{}/{at}", self.pointer) };
         Ok(items.iter().enumerate().map(item).collect())
     }
 
     /// Returns the items of a list that may be absent.
-    pub(super) fn any_items(&self) -> Result<Vec<Self>, DialectError> {
-        if self.value().is_none() { Ok(Vec::new()) } else { self.items() }
+    pub(super) fn optional_items(&self) -> Result<Vec<Self>, DialectError> {
+        if self.value().is_none() { Ok(Vec::new()) } else { self.expect_items() }
     }
 
     /// Returns the text, if the value is a text.
@@ -113,21 +113,21 @@ impl<'v> At<'v> {
         self.value?.as_str()
     }
 
-    pub(super) fn is(&self, text: &str) -> bool {
+    pub(super) fn has_text(&self, text: &str) -> bool {
         self.as_text() == Some(text)
     }
 
-    pub(super) fn text(&self) -> Result<&'v str, DialectError> {
+    pub(super) fn expect_text(&self) -> Result<&'v str, DialectError> {
         self.as_text().ok_or_else(|| self.error("a text"))
     }
 
     /// Returns the text, which may be absent.
-    pub(super) fn any_text(&self) -> Result<Option<&'v str>, DialectError> {
-        self.value().map(|_| self.text()).transpose()
+    pub(super) fn optional_text(&self) -> Result<Option<&'v str>, DialectError> {
+        self.value().map(|_| self.expect_text()).transpose()
     }
 
     /// Returns a name: a text that is not empty.
-    pub(super) fn name(&self) -> Result<&'v str, DialectError> {
+    pub(super) fn expect_name(&self) -> Result<&'v str, DialectError> {
         self.as_text().filter(|name| !name.is_empty()).ok_or_else(|| self.error("a name"))
     }
 
@@ -145,11 +145,11 @@ impl<'v> At<'v> {
         }
     }
 
-    pub(super) fn number(&self) -> Result<u64, DialectError> {
+    pub(super) fn expect_number(&self) -> Result<u64, DialectError> {
         self.value.and_then(ExactValue::as_u64).ok_or_else(|| self.error("a whole number"))
     }
 
-    pub(super) fn object(&self) -> Result<&Self, DialectError> {
+    pub(super) fn expect_object(&self) -> Result<&Self, DialectError> {
         match self.value {
             Some(ExactValue::Object(_)) => Ok(self),
             _ => Err(self.error("an object")),
@@ -158,7 +158,7 @@ impl<'v> At<'v> {
 
     /// Creates an error: something else was expected here.
     pub(super) fn error(&self, expected: &str) -> DialectError {
-        self.error_with(expected, kind(self.value))
+        self.error_with(expected, kind_name(self.value))
     }
 
     pub(super) fn error_with(&self, expected: &str, got: impl Into<String>) -> DialectError {
@@ -166,14 +166,14 @@ impl<'v> At<'v> {
     }
 
     /// Creates the error for an error of the provider.
-    pub(super) fn failure(&self) -> DialectError {
+    pub(super) fn provider_failure(&self) -> DialectError {
         let message = self.field("message");
         let text = message.as_text().or(self.as_text()).unwrap_or("no message");
         self.error_with("calls", format!("an error of the provider: {text}"))
     }
 }
 
-fn kind(value: Option<&ExactValue<'_>>) -> &'static str {
+fn kind_name(value: Option<&ExactValue<'_>>) -> &'static str {
     match value {
         None => "nothing",
         Some(ExactValue::Null) => "null",

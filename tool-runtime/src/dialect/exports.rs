@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tool_core::ToolDefinition;
 
 use super::{
-    budget::{Budget, Weight},
+    budget::{Budget, SchemaWeight},
     names::Names,
     provider::{Definition, Wire},
-    schema::{Carried, Remark, carry},
+    schema::{ConvertedSchema, SchemaNote, convert_schema},
 };
 use crate::{
     Registry,
@@ -53,7 +53,7 @@ pub(super) struct Export {
     /// The estimated number of tokens of the definition.
     tokens: usize,
     /// The cost against the budget of strict tools, where the tool is strict.
-    weight: Option<Weight>,
+    weight: Option<SchemaWeight>,
 }
 
 /// The form of a structured result.
@@ -80,7 +80,7 @@ impl Exports {
         let reserved: Vec<&str> = native.iter().filter_map(|tool| wire.native_name(tool)).collect();
         let names = Names::new(own, prefix, wire.name_rule(), &reserved);
         let export = |definition: &ToolDefinition| {
-            let wire_name = names.wire(definition.name());
+            let wire_name = names.wire_name(definition.name());
             let known = before.and_then(|before| before.export(definition.name()));
             let same = known.filter(|it| it.of == *definition && it.wire_name == wire_name);
             same.map_or_else(|| Arc::new(Export::new(wire, definition, wire_name)), Arc::clone)
@@ -91,7 +91,7 @@ impl Exports {
             tools.iter().flat_map(|tool| tool.diagnostics.iter().cloned()).collect();
         let (mut budget, mut loose) = (wire.budget(), Vec::new());
         for (at, (of, tool)) in definitions.iter().zip(&tools).enumerate() {
-            if let Some(why) = tool.beyond(budget.as_mut()) {
+            if let Some(why) = tool.exceeded_budget(budget.as_mut()) {
                 loose.push(at);
                 diagnostics.push(sent_loosely(wire, of, &why));
             }
@@ -99,7 +99,7 @@ impl Exports {
         let declared = definitions.iter().zip(&tools).filter(|(_, tool)| tool.definition.is_some());
         let declared: Vec<_> = declared.map(|(definition, _)| definition).collect();
         diagnostics.extend(too_many(wire, &declared, native.len()));
-        let tokens = tools.iter().map(|tool| tool.tokens).chain(native.iter().map(tokens)).sum();
+        let tokens = tools.iter().map(|tool| tool.tokens).chain(native.iter().map(estimate_tokens)).sum();
         diagnostics.extend(too_large(wire, registry.definitions(), &tools, tokens));
         let is_custom = |tool: &&Value| tool.get("type").is_some_and(|kind| kind == "custom");
         let custom = native.iter().filter(is_custom).filter_map(|tool| wire.native_name(tool));
@@ -149,26 +149,29 @@ impl Exports {
 
 impl Export {
     fn new(wire: Wire, definition: &ToolDefinition, wire_name: &str) -> Self {
-        let diagnostic = |remark| diagnostic(wire, definition, remark);
-        let (carried, mut remarks) = carried(wire, definition);
+        let diagnostic = |note| tool_diagnostic(wire, definition, note);
+        let (converted, mut notes) = converted_schema(wire, definition);
         if *definition.name() != wire_name {
-            remarks.push(renamed(definition.name(), wire_name));
+            notes.push(renaming_note(definition.name(), wire_name));
         }
         let (form, output) = wire.output(definition);
-        let within = carried.as_ref().and_then(|(carried, _)| carried.within.clone());
-        let weight = carried.as_ref().filter(|(_, strict)| *strict).map(|(it, _)| Weight::of(&it.schema));
-        let mut examples = examples(definition, within.as_deref());
+        let within = converted.as_ref().and_then(|(converted, _)| converted.within.clone());
+        let weight = converted
+            .as_ref()
+            .filter(|(_, strict)| *strict)
+            .map(|(it, _)| SchemaWeight::from_schema(&it.schema));
+        let mut examples = wire_examples(definition, within.as_deref());
         // An example that does not match the schema is rejected
         // (<https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools>).
-        let has_place = wire.takes_examples() && carried.as_ref().is_some_and(|(it, _)| !it.narrowed);
+        let has_place = wire.takes_examples() && converted.as_ref().is_some_and(|(it, _)| !it.narrowed);
         let description = if has_place || examples.is_empty() {
             Cow::Borrowed(definition.description())
         } else {
             Cow::Owned(with_examples(definition.description(), &std::mem::take(&mut examples)))
         };
-        remarks.extend(too_long(wire, &description));
-        let written = carried.map(|(carried, strict)| {
-            let (parameters, name, description) = (carried.schema, wire_name, &*description);
+        notes.extend(too_long(wire, &description));
+        let written = converted.map(|(converted, strict)| {
+            let (parameters, name, description) = (converted.schema, wire_name, &*description);
             wire.definition(Definition {
                 name,
                 of: definition,
@@ -179,20 +182,20 @@ impl Export {
                 examples,
             })
         });
-        let diagnostics = remarks.into_iter().map(diagnostic).collect();
+        let diagnostics = notes.into_iter().map(diagnostic).collect();
         let (of, wire_name) = (definition.clone(), wire_name.to_owned());
-        let tokens = written.as_ref().map(tokens).unwrap_or_default();
+        let tokens = written.as_ref().map(estimate_tokens).unwrap_or_default();
         Self { of, wire_name, definition: written, within, diagnostics, output: form, tokens, weight }
     }
 
     /// Returns the reason why the tool cannot be strict in addition to the tools before it, if there is one.
-    fn beyond(&self, budget: Option<&mut Budget>) -> Option<String> {
+    fn exceeded_budget(&self, budget: Option<&mut Budget>) -> Option<String> {
         budget?.take(self.weight?).err()
     }
 }
 
 /// Returns the examples of a tool in the form that the model has to write.
-fn examples(definition: &ToolDefinition, within: Option<&str>) -> Vec<Value> {
+fn wire_examples(definition: &ToolDefinition, within: Option<&str>) -> Vec<Value> {
     let held = |example: &Value| match within {
         Some(name) => json!({ name: example }),
         None => example.clone(),
@@ -205,15 +208,15 @@ fn with_examples(description: &str, examples: &[Value]) -> String {
     format!("{description}\n\nExamples of arguments:\n{}", examples.join("\n"))
 }
 
-fn diagnostic(wire: Wire, definition: &ToolDefinition, remark: Remark) -> Diagnostic {
-    let Remark { pointer, severity, code, message, help } = remark;
+fn tool_diagnostic(wire: Wire, definition: &ToolDefinition, note: SchemaNote) -> Diagnostic {
+    let SchemaNote { pointer, severity, code, message, help } = note;
     let (tool, dialect) = (Some(definition.name().to_string()), Some(wire.name()));
     let location = Location { tool, dialect, pointer, source: None };
     Diagnostic { location, severity, code, message, help: Some(help.to_owned()) }
 }
 
 /// Creates a warning about the tools as a set; it is attributed to one of them.
-fn together(
+fn set_diagnostic(
     wire: Wire,
     definition: &ToolDefinition,
     code: &'static str,
@@ -221,12 +224,12 @@ fn together(
     help: &'static str,
 ) -> Diagnostic {
     let (pointer, severity) = (String::new(), Severity::Warning);
-    diagnostic(wire, definition, Remark { pointer, severity, code, message, help })
+    tool_diagnostic(wire, definition, SchemaNote { pointer, severity, code, message, help })
 }
 
 fn sent_loosely(wire: Wire, definition: &ToolDefinition, why: &str) -> Diagnostic {
     let message = format!("the tool is sent without `strict`: {why}");
-    together(
+    set_diagnostic(
         wire,
         definition,
         "not_strict",
@@ -236,47 +239,50 @@ fn sent_loosely(wire: Wire, definition: &ToolDefinition, why: &str) -> Diagnosti
 }
 
 /// Returns the schema of a tool for the wire, and `true` if the provider enforces it.
-fn carried(wire: Wire, definition: &ToolDefinition) -> (Option<(Carried, bool)>, Vec<Remark>) {
+fn converted_schema(
+    wire: Wire,
+    definition: &ToolDefinition,
+) -> (Option<(ConvertedSchema, bool)>, Vec<SchemaNote>) {
     let schema = &*definition.input_schema().to_value();
     let (rules, looser) = wire.rules();
-    let obstacle = match carry(schema, rules) {
-        Ok(mut carried) => {
-            let remarks = std::mem::take(&mut carried.remarks);
-            return (Some((carried, looser.is_some())), remarks);
+    let unsupported = match convert_schema(schema, rules) {
+        Ok(mut converted) => {
+            let notes = std::mem::take(&mut converted.notes);
+            return (Some((converted, looser.is_some())), notes);
         }
-        Err(obstacle) => obstacle,
+        Err(unsupported) => unsupported,
     };
-    let remark = |severity, code, message: String, help| Remark {
-        pointer: obstacle.pointer.clone(),
+    let note = |severity, code, message: String, help| SchemaNote {
+        pointer: unsupported.pointer.clone(),
         severity,
         code,
-        message: format!("{message}: {}", obstacle.message),
+        message: format!("{message}: {}", unsupported.message),
         help,
     };
-    match looser.map(|rules| carry(schema, rules)) {
-        Some(Ok(mut carried)) => {
-            let mut remarks = std::mem::take(&mut carried.remarks);
+    match looser.map(|rules| convert_schema(schema, rules)) {
+        Some(Ok(mut converted)) => {
+            let mut notes = std::mem::take(&mut converted.notes);
             let help = "use a struct or a list of entries, or ignore it: calls are validated";
-            remarks.push(remark(
+            notes.push(note(
                 Severity::Warning,
                 "not_strict",
                 "the tool is sent without `strict`".to_owned(),
                 help,
             ));
-            (Some((carried, false)), remarks)
+            (Some((converted, false)), notes)
         }
         _ => {
             let help = "use a struct or a list of entries, or another dialect";
-            (None, vec![remark(Severity::Error, "not_sent", "the tool is left out".to_owned(), help)])
+            (None, vec![note(Severity::Error, "not_sent", "the tool is left out".to_owned(), help)])
         }
     }
 }
 
 /// Reports a description that exceeds the provider's limit.
-fn too_long(wire: Wire, description: &str) -> Option<Remark> {
+fn too_long(wire: Wire, description: &str) -> Option<SchemaNote> {
     let most = wire.max_description_chars()?;
     let length = description.chars().count();
-    (length > most).then(|| Remark {
+    (length > most).then(|| SchemaNote {
         pointer: String::new(),
         severity: Severity::Warning,
         code: "description_limit",
@@ -293,7 +299,7 @@ fn too_many(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Diag
     let count = tools.len() + native;
     let first = tools.get(most.saturating_sub(native)).filter(|_| count > most)?;
     let message = format!("there are {count} tools; the provider rejects requests with more than {most}");
-    Some(together(wire, first, "too_many_tools", message, "show fewer tools per run"))
+    Some(set_diagnostic(wire, first, "too_many_tools", message, "show fewer tools per run"))
 }
 
 /// The number of tokens from which Anthropic recommends a tool search instead of sending all definitions with
@@ -301,7 +307,7 @@ fn too_many(wire: Wire, tools: &[&ToolDefinition], native: usize) -> Option<Diag
 const MANY_TOKENS: usize = 10_000;
 
 /// Estimates the number of tokens of `definition`: four characters per token, one for non-ASCII characters.
-fn tokens(definition: &Value) -> usize {
+fn estimate_tokens(definition: &Value) -> usize {
     let mut count = Count::default();
     // The writer only counts, so it cannot fail.
     let _ = serde_json::to_writer(&mut count, definition);
@@ -345,12 +351,12 @@ fn too_large(
             "the definitions of all tools add about {tokens} tokens to every request; keep them below {MANY_TOKENS}; \
              this one is the largest, with {own}"
         );
-        together(wire, largest, "many_tokens", message, "show fewer tools per run, or shorten their descriptions")
+        set_diagnostic(wire, largest, "many_tokens", message, "show fewer tools per run, or shorten their descriptions")
     })
 }
 
-fn renamed(name: &str, wire_name: &str) -> Remark {
-    Remark {
+fn renaming_note(name: &str, wire_name: &str) -> SchemaNote {
+    SchemaNote {
         pointer: String::new(),
         severity: Severity::Note,
         code: "renamed",

@@ -8,7 +8,7 @@ use tool_core::__private::ExactValue;
 
 use super::{
     BoundTools,
-    draft::{Draft, put, text},
+    draft::{MessageDraft, set_member, text},
     partial_calls::is_object_text,
 };
 use crate::ToolCall;
@@ -41,7 +41,7 @@ pub(super) enum ArgumentsForm {
 
 impl ArgumentsForm {
     /// Returns `true` if `arguments` have this form.
-    fn fits(self, arguments: Option<&ExactValue<'_>>) -> bool {
+    fn is_fitting(self, arguments: Option<&ExactValue<'_>>) -> bool {
         match (self, arguments) {
             (Self::ObjectText, Some(ExactValue::String(text))) => is_object_text(text),
             (Self::Object | Self::OptionalObject, Some(ExactValue::Object(_))) => true,
@@ -55,7 +55,7 @@ impl ArgumentsForm {
 impl CallMembers<'_> {
     /// Gives the call a name and arguments that the provider accepts; `call` is `None` for a native tool, whose name
     /// the provider knows.
-    fn conform(self, bound: &BoundTools, call: Option<&ToolCall>) {
+    fn conform_call(self, bound: &BoundTools, call: Option<&ToolCall>) {
         let Self { object, arguments, form } = self;
         if !matches!(object, ExactValue::Object(_)) {
             *object = ExactValue::Object(Vec::new());
@@ -64,14 +64,14 @@ impl CallMembers<'_> {
             let name = object.get("name").and_then(ExactValue::as_str);
             // A name whose pieces were put together is not the one of the part.
             let is_accepted = name.is_some_and(|name| {
-                bound.wire().name_rule().admits(name) && bound.tool_name(name) == &*call.name
+                bound.format().name_rule().is_valid(name) && bound.tool_name(name) == &*call.name
             });
             if !is_accepted || call.name.is_empty() {
-                put(object, "name", text(&bound.wire_name(&call.name)));
+                set_member(object, "name", text(&bound.wire_name(&call.name)));
             }
         }
         let received = object.get(arguments);
-        if form.fits(received) {
+        if form.is_fitting(received) {
             return;
         }
         let received = received.map(argument_text).unwrap_or_default();
@@ -81,7 +81,7 @@ impl CallMembers<'_> {
             ArgumentsForm::Object | ArgumentsForm::OptionalObject => sent(),
             ArgumentsForm::FreeText => text(&received),
         };
-        put(object, arguments, value);
+        set_member(object, arguments, value);
     }
 }
 
@@ -92,7 +92,7 @@ impl BoundTools {
         let repaired = self.repaired_arguments(call);
         let arguments = repaired.as_ref().unwrap_or(&call.arguments);
         let object = argument_object(arguments.as_str());
-        match self.within(&call.name) {
+        match self.wrapping_argument(&call.name) {
             Some(within) => ExactValue::Object(vec![(within.to_owned().into(), object)]),
             None => object,
         }
@@ -100,16 +100,16 @@ impl BoundTools {
 }
 
 /// Gives each call of a message the form of a request. `calls` are the calls of the message.
-pub(super) fn conform_calls(draft: &mut Draft, bound: &BoundTools, calls: &[ToolCall]) {
-    let wire = bound.wire();
+pub(super) fn conform_calls(draft: &mut MessageDraft, bound: &BoundTools, calls: &[ToolCall]) {
+    let wire = bound.format();
     for part in draft.parts() {
         let call = part.call.and_then(|at| calls.get(at));
         if let Some(members) = wire.call_members(&mut part.value, call.is_some()) {
-            members.conform(bound, call);
+            members.conform_call(bound, call);
         }
     }
     if let Some(members) = wire.message_call_members(&mut draft.base).filter(|_| !calls.is_empty()) {
-        members.conform(bound, calls.last());
+        members.conform_call(bound, calls.last());
     }
 }
 

@@ -18,7 +18,7 @@ mod sealed {
     use super::{DialectError, ExactValue};
 
     pub trait Json {
-        fn exact(&self) -> Result<ExactValue<'_>, DialectError>;
+        fn to_exact(&self) -> Result<ExactValue<'_>, DialectError>;
 
         /// Returns `true` for a text of a stream that is not an event: the `[DONE]` at the end of some streams, `null`, `{}` and
         /// a blank text, and the comment of a [keep-alive](https://html.spec.whatwg.org/multipage/server-sent-events.html#authoring-notes),
@@ -30,17 +30,17 @@ mod sealed {
 }
 
 impl sealed::Json for Value {
-    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
-        ExactValue::of(self).ok_or_else(|| unlike("a value that is nested too deeply".to_owned()))
+    fn to_exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        ExactValue::of(self).ok_or_else(|| invalid_json("a value that is nested too deeply".to_owned()))
     }
 }
 
 impl sealed::Json for str {
-    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
+    fn to_exact(&self) -> Result<ExactValue<'_>, DialectError> {
         ExactValue::read(self).ok_or_else(|| {
             let why = serde_json::from_str::<IgnoredAny>(self).err();
             let why = why.map_or_else(|| "it is nested too deeply".to_owned(), |error| error.to_string());
-            unlike(format!("a text that is not JSON ({why})"))
+            invalid_json(format!("a text that is not JSON ({why})"))
         })
     }
 
@@ -51,8 +51,8 @@ impl sealed::Json for str {
 }
 
 impl sealed::Json for String {
-    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
-        self.as_str().exact()
+    fn to_exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        self.as_str().to_exact()
     }
 
     fn is_no_event(&self) -> bool {
@@ -61,14 +61,14 @@ impl sealed::Json for String {
 }
 
 impl sealed::Json for RawValue {
-    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
-        self.get().exact()
+    fn to_exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        self.get().to_exact()
     }
 }
 
 impl<T: sealed::Json + ?Sized> sealed::Json for &T {
-    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
-        (**self).exact()
+    fn to_exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        (**self).to_exact()
     }
 
     fn is_no_event(&self) -> bool {
@@ -77,8 +77,8 @@ impl<T: sealed::Json + ?Sized> sealed::Json for &T {
 }
 
 impl<T: sealed::Json + ?Sized> sealed::Json for Box<T> {
-    fn exact(&self) -> Result<ExactValue<'_>, DialectError> {
-        (**self).exact()
+    fn to_exact(&self) -> Result<ExactValue<'_>, DialectError> {
+        (**self).to_exact()
     }
 
     fn is_no_event(&self) -> bool {
@@ -86,6 +86,6 @@ impl<T: sealed::Json + ?Sized> sealed::Json for Box<T> {
     }
 }
 
-fn unlike(got: String) -> DialectError {
+fn invalid_json(got: String) -> DialectError {
     DialectError { pointer: String::new(), expected: "JSON".to_owned(), got }
 }

@@ -4,7 +4,7 @@
 use tool_core::__private::ExactValue;
 
 /// The maximum number of steps: the nesting limit of the JSON parser.
-const DEEPEST: usize = 128;
+const MAX_STEPS: usize = 128;
 
 enum Step {
     Name(String),
@@ -13,11 +13,11 @@ enum Step {
 
 /// Returns the location at `path`; missing containers on the way are created. `None` where another kind of
 /// value is on the way, an item is skipped, or `path` does not address a single value.
-pub(super) fn place<'v>(
+pub(super) fn value_at_path<'v>(
     root: &'v mut ExactValue<'static>,
     path: &str,
 ) -> Option<&'v mut ExactValue<'static>> {
-    let steps = steps(path)?;
+    let steps = path_steps(path)?;
     steps.into_iter().try_fold(root, |value, step| match step {
         Step::Name(name) => {
             if value.is_null() {
@@ -38,7 +38,7 @@ pub(super) fn place<'v>(
     })
 }
 
-fn steps(path: &str) -> Option<Vec<Step>> {
+fn path_steps(path: &str) -> Option<Vec<Step>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -47,10 +47,10 @@ fn steps(path: &str) -> Option<Vec<Step>> {
             let (name, rest) = name.split_at(name.find(['.', '[']).unwrap_or(name.len()));
             (Step::Name(Some(name).filter(|it| !it.is_empty())?.to_owned()), rest)
         } else {
-            bracketed(rest.strip_prefix('[')?)?
+            split_bracketed(rest.strip_prefix('[')?)?
         };
         steps.push(step);
-        if steps.len() > DEEPEST {
+        if steps.len() > MAX_STEPS {
             return None;
         }
     }
@@ -58,7 +58,7 @@ fn steps(path: &str) -> Option<Vec<Step>> {
 }
 
 /// Splits a selector in brackets from the rest of the path.
-fn bracketed(text: &str) -> Option<(Step, &str)> {
+fn split_bracketed(text: &str) -> Option<(Step, &str)> {
     let Some(quote) = text.chars().next().filter(|it| "'\"".contains(*it)) else {
         let (index, rest) = text.split_once(']')?;
         let is_index = !index.is_empty() && index.bytes().all(|it| it.is_ascii_digit());

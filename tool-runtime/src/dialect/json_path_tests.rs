@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use tool_core::__private::ExactValue;
 
-use super::place;
+use super::value_at_path;
 
 /// Builds a value from `null` by assigning a value at each path.
 fn made(parts: &[(&str, Value)]) -> Option<Value> {
     let mut root = ExactValue::Null;
     for (path, value) in parts {
-        *place(&mut root, path)? = ExactValue::of(value)?.into_owned();
+        *value_at_path(&mut root, path)? = ExactValue::of(value)?.into_owned();
     }
     serde_json::from_str(&root.to_string()).ok()
 }

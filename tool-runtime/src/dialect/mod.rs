@@ -160,11 +160,11 @@ pub struct Dialect {
     wire: Wire,
     prefix: Arc<str>,
     native: Arc<[Value]>,
-    last: Arc<Mutex<Option<Last>>>,
+    last: Arc<Mutex<Option<CachedExports>>>,
 }
 
 /// The cache of the last binding: it outlives the registry and its provided values.
-struct Last {
+struct CachedExports {
     of: Identity,
     exports: Arc<Exports>,
 }
@@ -322,7 +322,7 @@ impl Dialect {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let exports = match &*last {
             // Comparing the identity needs no access to the contents.
-            Some(Last { of, exports }) if of.is_of(registry) || exports.are_of(registry) => {
+            Some(CachedExports { of, exports }) if of.is_of(registry) || exports.are_of(registry) => {
                 Arc::clone(exports)
             }
             before => {
@@ -330,7 +330,7 @@ impl Dialect {
                 Arc::new(Exports::new(self.wire, registry, &self.prefix, &self.native, before))
             }
         };
-        *last = Some(Last { of: registry.identity(), exports: Arc::clone(&exports) });
+        *last = Some(CachedExports { of: registry.identity(), exports: Arc::clone(&exports) });
         drop(last);
         BoundTools::new(self.wire, exports, registry.clone())
     }

@@ -12,22 +12,22 @@ use tool_core::internals::rewritten;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NameRule {
     /// The maximum number of characters.
-    pub(super) longest: usize,
+    pub(super) max_chars: usize,
     /// The characters allowed beside ASCII letters, digits, `_` and `-`.
-    pub(super) also: &'static [char],
+    pub(super) extra_chars: &'static [char],
     /// Set where the first character must be a letter or `_`.
     pub(super) starts_with_letter: bool,
 }
 
 impl NameRule {
-    pub(super) fn admits(&self, name: &str) -> bool {
-        (1..=self.longest).contains(&name.len())
-            && name.chars().all(|it| self.allows(it))
+    pub(super) fn is_valid(&self, name: &str) -> bool {
+        (1..=self.max_chars).contains(&name.len())
+            && name.chars().all(|it| self.is_allowed(it))
             && name.chars().next().is_some_and(|first| self.may_start(first))
     }
 
-    fn allows(&self, character: char) -> bool {
-        character.is_ascii_alphanumeric() || "_-".contains(character) || self.also.contains(&character)
+    fn is_allowed(&self, character: char) -> bool {
+        character.is_ascii_alphanumeric() || "_-".contains(character) || self.extra_chars.contains(&character)
     }
 
     fn may_start(&self, first: char) -> bool {
@@ -36,7 +36,7 @@ impl NameRule {
 
     /// Rewrites `name` to a valid name; `attempt` counts names that were already taken.
     pub(super) fn rewritten(&self, name: &str, attempt: u32) -> String {
-        rewritten(name, attempt, self.longest, |it| self.allows(it), |it| self.may_start(it))
+        rewritten(name, attempt, self.max_chars, |it| self.is_allowed(it), |it| self.may_start(it))
     }
 }
 
@@ -60,7 +60,7 @@ impl Names {
         // Valid names are assigned first, so that no rewritten name takes their place.
         let is_plain = |name: &str| {
             let wire = format!("{prefix}{name}");
-            rule.admits(&wire) && !reserved.contains(&wire.as_str())
+            rule.is_valid(&wire) && !reserved.contains(&wire.as_str())
         };
         for name in names.clone().filter(|name| is_plain(name)) {
             all.insert(name, format!("{prefix}{name}"));
@@ -81,12 +81,12 @@ impl Names {
     }
 
     /// Returns the wire name of `name`; an unknown name is returned unchanged.
-    pub(super) fn wire<'n>(&'n self, name: &'n str) -> &'n str {
+    pub(super) fn wire_name<'n>(&'n self, name: &'n str) -> &'n str {
         self.wire.get(name).map_or(name, String::as_str)
     }
 
     /// Returns the name with the wire name `wire`; an unknown name is returned unchanged.
-    pub(super) fn own<'n>(&'n self, wire: &'n str) -> &'n str {
+    pub(super) fn own_name<'n>(&'n self, wire: &'n str) -> &'n str {
         self.own.get(wire).map_or(wire, String::as_str)
     }
 }

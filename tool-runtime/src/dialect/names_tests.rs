@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::{NameRule, Names};
 
-const SHORT: NameRule = NameRule { longest: 64, also: &[], starts_with_letter: false };
-const STARTING: NameRule = NameRule { longest: 64, also: &['.'], starts_with_letter: true };
+const SHORT: NameRule = NameRule { max_chars: 64, extra_chars: &[], starts_with_letter: false };
+const STARTING: NameRule = NameRule { max_chars: 64, extra_chars: &['.'], starts_with_letter: true };
 
 fn names(all: &[&str], prefix: &str, rule: NameRule) -> Names {
     Names::new(all.iter().copied(), prefix, rule, &[])
@@ -14,8 +14,8 @@ fn names(all: &[&str], prefix: &str, rule: NameRule) -> Names {
 #[test]
 fn a_name_that_is_admitted_is_written_as_it_is() {
     let all = names(&["get_weather", "add"], "", SHORT);
-    assert_eq!((all.wire("add"), all.own("add")), ("add", "add"));
-    assert_eq!(names(&["add"], "math_", SHORT).own("math_add"), "add");
+    assert_eq!((all.wire_name("add"), all.own_name("add")), ("add", "add"));
+    assert_eq!(names(&["add"], "math_", SHORT).own_name("math_add"), "add");
 }
 
 #[test]
@@ -23,29 +23,29 @@ fn a_name_that_is_too_long_keeps_its_beginning_and_gets_a_hash() {
     let prefix = "a_server_with_quite_a_long_name__";
     let (one, other) = (format!("{}_one", "x".repeat(50)), format!("{}_two", "x".repeat(50)));
     let all = names(&[&one, &other], prefix, SHORT);
-    assert!(SHORT.admits(all.wire(&one)) && SHORT.admits(all.wire(&other)));
-    assert!(all.wire(&one).starts_with("a_server_with_quite_a_long_name__xxxxxxxxxxxxxxxxxxxx_"));
-    assert_ne!(all.wire(&one), all.wire(&other));
+    assert!(SHORT.is_valid(all.wire_name(&one)) && SHORT.is_valid(all.wire_name(&other)));
+    assert!(all.wire_name(&one).starts_with("a_server_with_quite_a_long_name__xxxxxxxxxxxxxxxxxxxx_"));
+    assert_ne!(all.wire_name(&one), all.wire_name(&other));
     // The result does not depend on the run or on other tools.
-    assert_eq!(all.wire(&one), names(&[&one], prefix, SHORT).wire(&one));
+    assert_eq!(all.wire_name(&one), names(&[&one], prefix, SHORT).wire_name(&one));
 }
 
 #[test]
 fn a_name_that_is_already_taken_is_rewritten() {
     let all = Names::new(["search"].into_iter(), "", SHORT, &["search"]);
-    assert_ne!(all.wire("search"), "search");
-    assert_eq!(all.own("search"), "search");
-    assert_eq!(all.own(all.wire("search")), "search");
+    assert_ne!(all.wire_name("search"), "search");
+    assert_eq!(all.own_name("search"), "search");
+    assert_eq!(all.own_name(all.wire_name("search")), "search");
 }
 
 #[test]
 fn a_name_that_looks_like_a_rewritten_one_stays_itself() {
     let long = "y".repeat(80);
-    let taken = names(&[&long], "", SHORT).wire(&long).to_owned();
+    let taken = names(&[&long], "", SHORT).wire_name(&long).to_owned();
     let both = names(&[&long, &taken], "", SHORT);
-    assert_eq!(both.wire(&taken), taken);
-    assert_ne!(both.wire(&long), taken);
-    assert_eq!(both.own(both.wire(&long)), long);
+    assert_eq!(both.wire_name(&taken), taken);
+    assert_ne!(both.wire_name(&long), taken);
+    assert_eq!(both.own_name(both.wire_name(&long)), long);
 }
 
 proptest! {
@@ -61,9 +61,9 @@ proptest! {
         let written = names(&all, &prefix, rule);
         let mut seen = std::collections::BTreeSet::new();
         for name in all {
-            let wire = written.wire(name);
-            prop_assert!(rule.admits(wire), "{wire}");
-            prop_assert_eq!(written.own(wire), name);
+            let wire = written.wire_name(name);
+            prop_assert!(rule.is_valid(wire), "{wire}");
+            prop_assert_eq!(written.own_name(wire), name);
             prop_assert!(seen.insert(wire.to_owned()), "{} twice", wire);
         }
     }

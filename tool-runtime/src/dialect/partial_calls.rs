@@ -9,13 +9,13 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tool_core::{__private::ExactValue, Arguments};
 
-use super::{BoundTools, error::At, stop::Stop};
+use super::{BoundTools, error::JsonLocation, stop::Stop};
 use crate::{ToolCall, call::Incomplete};
 
 /// The calls of a response that is being read.
 #[derive(Default)]
-pub(super) struct Slots {
-    all: Vec<Slot>,
+pub(super) struct PartialCalls {
+    all: Vec<PartialCall>,
     /// The most recent call with each key.
     places: HashMap<Key, usize>,
     stop: Stop,
@@ -35,7 +35,7 @@ pub(super) enum Key {
 
 /// One call that is being read.
 #[derive(Default)]
-pub(super) struct Slot {
+pub(super) struct PartialCall {
     pub(super) number: u64,
     pub(super) id: Option<String>,
     pub(super) name: String,
@@ -62,7 +62,7 @@ pub(super) struct Slot {
     pub(super) brackets: Brackets,
 }
 
-impl Slot {
+impl PartialCall {
     /// Adds a part of the name. Some servers repeat the name, some send it in pieces, and some send the whole name so far.
     /// Another name after the arguments have begun contradicts the first.
     pub(super) fn push_name(&mut self, part: &str) {
@@ -117,7 +117,7 @@ impl Slot {
     }
 
     fn append_text(&mut self, part: &str) {
-        self.brackets.read(part);
+        self.brackets.read_part(part);
         self.text.push_str(part);
     }
 
@@ -130,7 +130,7 @@ impl Slot {
 
     /// Sets the arguments in one piece: as JSON text, or as a value where the provider sends one. The validation of
     /// the call reports a value that is no object, and a second value. A value in place of free text is its text.
-    pub(super) fn set_arguments(&mut self, arguments: &At<'_>) {
+    pub(super) fn set_arguments(&mut self, arguments: &JsonLocation<'_>) {
         match arguments.value() {
             None => {}
             Some(ExactValue::String(text)) => self.push_text(text),
@@ -147,17 +147,17 @@ impl Slot {
     }
 
     /// Returns the text of the arguments, unless it is blank.
-    fn written(&self) -> Option<&str> {
+    fn written_text(&self) -> Option<&str> {
         Some(self.text.as_str()).filter(|text| !text.trim().is_empty())
     }
 
     pub(super) fn is_blank(&self) -> bool {
-        self.written().is_none() && self.value.is_none()
+        self.written_text().is_none() && self.value.is_none()
     }
 
     /// Replaces the arguments that arrived in parts with the whole ones, unless those are not whole themselves: a
     /// completed call does not revoke what arrived before.
-    pub(super) fn complete_arguments(&mut self, arguments: &At<'_>) {
+    pub(super) fn complete_arguments(&mut self, arguments: &JsonLocation<'_>) {
         match arguments.value() {
             _ if self.is_blank() => self.set_arguments(arguments),
             Some(ExactValue::String(text)) if self.custom && !text.is_empty() => self.set_text(text),
@@ -175,14 +175,14 @@ impl Slot {
 
     /// Returns `true` if the arguments are a complete JSON object.
     fn is_object(&self) -> bool {
-        match self.written() {
+        match self.written_text() {
             Some(text) => is_object_text(text),
             None => self.value.is_some(),
         }
     }
 
     /// Returns the mark of the call if it was cut off in a response that ended with `stop`.
-    fn mark(&self, stop: &Stop, is_last: bool) -> Option<Incomplete> {
+    fn incomplete_mark(&self, stop: &Stop, is_last: bool) -> Option<Incomplete> {
         let cut = self.open
             || self.is_contradictory
             || self.repeated && self.is_blank()
@@ -199,7 +199,7 @@ impl Slot {
     }
 
     /// Returns the arguments as received: a value, or else a text.
-    pub(super) fn arguments(&self) -> ExactValue<'static> {
+    pub(super) fn received_arguments(&self) -> ExactValue<'static> {
         match &self.value {
             Some(value) if self.text.trim().is_empty() => value.clone(),
             _ => ExactValue::String(self.text.clone().into()),
@@ -235,38 +235,38 @@ pub(super) fn is_object_text(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-impl Slots {
+impl PartialCalls {
     /// Begins a call; returns its index.
-    pub(super) fn begin(&mut self, slot: Slot) -> usize {
+    pub(super) fn open_call(&mut self, partial_call: PartialCall) -> usize {
         let at = self.all.len();
-        self.places.insert(Key::Number(slot.number), at);
-        if let Some(id) = &slot.id {
+        self.places.insert(Key::Number(partial_call.number), at);
+        if let Some(id) = &partial_call.id {
             self.places.insert(Key::Id(id.clone()), at);
         }
-        self.all.push(slot);
+        self.all.push(partial_call);
         at
     }
 
     /// Returns the most recent call with `key`.
-    pub(super) fn find(&self, key: &Key) -> Option<usize> {
+    pub(super) fn index_of(&self, key: &Key) -> Option<usize> {
         self.places.get(key).copied()
     }
 
     /// Registers another `key` for the call at `at`.
-    pub(super) fn know(&mut self, at: usize, key: Key) {
+    pub(super) fn insert_key(&mut self, at: usize, key: Key) {
         self.places.insert(key, at);
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<&Slot> {
+    pub(super) fn get(&self, at: usize) -> Option<&PartialCall> {
         self.all.get(at)
     }
 
-    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Slot> {
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut PartialCall> {
         self.all.get_mut(at)
     }
 
     /// Returns the index of the most recent call.
-    pub(super) fn last(&self) -> Option<usize> {
+    pub(super) fn last_index(&self) -> Option<usize> {
         self.all.len().checked_sub(1)
     }
 
@@ -280,8 +280,8 @@ impl Slots {
     }
 
     /// Records a stop reason; returns `true` if it takes effect.
-    pub(super) fn stop(&mut self, stop: Stop) -> bool {
-        self.stop.and(stop)
+    pub(super) fn set_stop(&mut self, stop: Stop) -> bool {
+        self.stop.combine(stop)
     }
 
     /// Discards the stop reason: the reason of another message replaces it.
@@ -290,7 +290,7 @@ impl Slots {
     }
 
     /// Marks the response as ended.
-    pub(super) fn end(&mut self) {
+    pub(super) fn end_response(&mut self) {
         self.ended = true;
     }
 
@@ -306,23 +306,27 @@ impl Slots {
     /// Chooses the name of each call, once all parts have arrived. Returns the names of calls whose parts contradict each
     /// other.
     pub(super) fn settle_names(&mut self, bound: &BoundTools) -> Vec<&str> {
-        self.all.iter_mut().for_each(|slot| slot.settle_name(|name| bound.is_tool(name)));
-        self.all.iter().filter(|slot| slot.is_contradictory).map(|slot| slot.name.as_str()).collect()
+        self.all.iter_mut().for_each(|partial_call| partial_call.settle_name(|name| bound.is_tool(name)));
+        self.all
+            .iter()
+            .filter(|partial_call| partial_call.is_contradictory)
+            .map(|partial_call| partial_call.name.as_str())
+            .collect()
     }
 
     /// Gives a new id to each call whose id an earlier call has: providers reject two results for one id. Returns the
     /// replaced ids, and the new ones.
     pub(super) fn separate_ids(&mut self) -> Vec<(String, String)> {
         let mut numbers: HashMap<String, u32> = HashMap::new();
-        let ids = self.all.iter().filter_map(|slot| slot.id.clone());
+        let ids = self.all.iter().filter_map(|partial_call| partial_call.id.clone());
         let count = ids.map(|id| numbers.insert(id, 1)).filter(Option::is_some).count();
         let mut replaced = Vec::with_capacity(count);
         if count == 0 {
             return replaced;
         }
         let mut seen = HashSet::new();
-        for slot in &mut self.all {
-            let Some(id) = slot.id.clone() else { continue };
+        for partial_call in &mut self.all {
+            let Some(id) = partial_call.id.clone() else { continue };
             if seen.insert(id.clone()) {
                 continue;
             }
@@ -336,7 +340,7 @@ impl Slots {
             };
             numbers.insert(new.clone(), 1);
             seen.insert(new.clone());
-            slot.id = Some(new.clone());
+            partial_call.id = Some(new.clone());
             replaced.push((id, new));
         }
         replaced
@@ -347,10 +351,11 @@ impl Slots {
         let Self { all, stop, ended, .. } = self;
         let stop = if ended { stop } else { stop.broken_off() };
         let count = all.len();
-        let call = |(at, mut slot): (usize, Slot)| {
-            let mark = slot.mark(&stop, at + 1 == count);
-            let (id, name, meta) = (slot.id.take(), std::mem::take(&mut slot.name), slot.meta.take());
-            let mut call = bound.call(id.as_deref(), &name, slot.into_arguments());
+        let call = |(at, mut partial_call): (usize, PartialCall)| {
+            let mark = partial_call.incomplete_mark(&stop, at + 1 == count);
+            let (id, name, meta) =
+                (partial_call.id.take(), std::mem::take(&mut partial_call.name), partial_call.meta.take());
+            let mut call = bound.call(id.as_deref(), &name, partial_call.into_arguments());
             (call.incomplete, call.meta) = (mark, meta);
             call
         };
@@ -369,7 +374,7 @@ pub(super) struct Brackets {
 }
 
 impl Brackets {
-    fn read(&mut self, part: &str) {
+    fn read_part(&mut self, part: &str) {
         for byte in part.bytes() {
             match byte {
                 _ if self.escaped => self.escaped = false,

@@ -5,10 +5,10 @@ use tool_core::__private::ExactValue;
 
 use super::{
     AssembledResponse, BoundTools, Delta, DialectError, Usage,
-    draft::{Draft, Members, join},
-    error::At,
+    draft::{Members, MessageDraft, merge_members},
+    error::JsonLocation,
     history::conform_calls,
-    partial_calls::Slots,
+    partial_calls::PartialCalls,
     stop::Stop,
 };
 use crate::diagnostic::{Diagnostic, Location, Severity};
@@ -16,8 +16,8 @@ use crate::diagnostic::{Diagnostic, Location, Severity};
 /// A response that is being read.
 #[derive(Default)]
 pub(super) struct Reading {
-    pub(super) slots: Slots,
-    pub(super) draft: Draft,
+    pub(super) partial_calls: PartialCalls,
+    pub(super) draft: MessageDraft,
     /// The deltas that were not returned yet.
     pub(super) deltas: Vec<Delta>,
     text: String,
@@ -33,10 +33,10 @@ pub(super) struct Reading {
 
 impl Reading {
     /// Discards the message and its stop reason: another message replaces it.
-    pub(super) fn restart(&mut self) {
-        let Self { slots, usage, id, model, diagnostics, .. } = std::mem::take(self);
-        *self = Self { slots, usage, id, model, diagnostics, ..Self::default() };
-        self.slots.forget_stop();
+    pub(super) fn restart_message(&mut self) {
+        let Self { partial_calls, usage, id, model, diagnostics, .. } = std::mem::take(self);
+        *self = Self { partial_calls, usage, id, model, diagnostics, ..Self::default() };
+        self.partial_calls.forget_stop();
     }
 
     /// Adds a part of the text.
@@ -48,7 +48,7 @@ impl Reading {
     }
 
     /// Adds a part of the reasoning.
-    pub(super) fn reason(&mut self, text: &str) {
+    pub(super) fn add_reasoning(&mut self, text: &str) {
         if !text.is_empty() {
             self.reasoning.push_str(text);
             self.deltas.push(Delta::Reasoning(text.to_owned()));
@@ -57,45 +57,51 @@ impl Reading {
 
     /// Records a stop reason, if there is one; only a reason in `finished` means that the model had finished.
     /// Returns `true` if there is one.
-    pub(super) fn stop(&mut self, reason: Option<&str>, finished: &[&str]) -> bool {
-        let stop = Stop::of(reason, finished);
+    pub(super) fn set_stop_reason(&mut self, reason: Option<&str>, finished: &[&str]) -> bool {
+        let stop = Stop::from_reason(reason, finished);
         if stop == Stop::Unspecified {
             return false;
         }
-        if self.slots.stop(stop) {
+        if self.partial_calls.set_stop(stop) {
             self.stop_reason = reason.map(|reason| reason.trim().to_owned());
         }
         true
     }
 
     /// Records the stop reason at `reason`, if there is one. One that is no text means that the model was stopped.
-    pub(super) fn stop_at(&mut self, reason: &At<'_>, finished: &[&str]) -> bool {
-        match reason.any_text() {
-            Ok(text) => self.stop(text, finished),
+    pub(super) fn read_stop_reason(&mut self, reason: &JsonLocation<'_>, finished: &[&str]) -> bool {
+        match reason.optional_text() {
+            Ok(text) => self.set_stop_reason(text, finished),
             Err(error) => {
-                self.skip(error);
-                self.stop(Some(UNREADABLE), finished)
+                self.skip_part(error);
+                self.set_stop_reason(Some(UNREADABLE), finished)
             }
         }
     }
 
     /// Records a part of the response that cannot be read, and is left out.
-    pub(super) fn skip(&mut self, error: DialectError) {
+    pub(super) fn skip_part(&mut self, error: DialectError) {
         let DialectError { pointer, expected, got } = error;
         let message =
             format!("the part of the response at `{pointer}` is left out: expected {expected}, got {got}");
-        self.report(Severity::Warning, "unreadable_part", pointer, message, "report it to the provider");
+        self.add_diagnostic(
+            Severity::Warning,
+            "unreadable_part",
+            pointer,
+            message,
+            "report it to the provider",
+        );
     }
 
     /// Records the call at `at` as contradictory: it does not run.
-    pub(super) fn contradict(&mut self, at: usize, error: DialectError) {
-        self.skip(error);
-        if let Some(slot) = self.slots.get_mut(at) {
-            slot.is_contradictory = true;
+    pub(super) fn mark_contradictory(&mut self, at: usize, error: DialectError) {
+        self.skip_part(error);
+        if let Some(partial_call) = self.partial_calls.get_mut(at) {
+            partial_call.is_contradictory = true;
         }
     }
 
-    fn report(
+    fn add_diagnostic(
         &mut self,
         severity: Severity,
         code: &'static str,
@@ -113,33 +119,35 @@ impl Reading {
 
     /// Chooses names and ids of the calls, once all parts have arrived.
     fn settle_calls(&mut self, bound: &BoundTools) {
-        let contradictory: Vec<String> = self.slots.settle_names(bound).into_iter().map(shortened).collect();
+        let contradictory: Vec<String> =
+            self.partial_calls.settle_names(bound).into_iter().map(shortened_name).collect();
         for name in contradictory {
             let message =
                 format!("the parts of a call of `{name}` contradict each other, and it does not run");
             let help = "report it to the provider";
-            self.report(Severity::Warning, "contradictory_call", String::new(), message, help);
+            self.add_diagnostic(Severity::Warning, "contradictory_call", String::new(), message, help);
         }
-        if bound.wire().messages_member().is_none() {
+        if bound.format().messages_member().is_none() {
             return;
         }
-        for (id, new) in self.slots.separate_ids() {
-            let (id, new) = (shortened(&id), shortened(&new));
+        for (id, new) in self.partial_calls.separate_ids() {
+            let (id, new) = (shortened_name(&id), shortened_name(&new));
             let message = format!("two calls have the id `{id}`; the second one is sent back as `{new}`");
             let help = "no action needed: its result has the new id";
-            self.report(Severity::Note, "duplicate_call_id", String::new(), message, help);
+            self.add_diagnostic(Severity::Note, "duplicate_call_id", String::new(), message, help);
         }
     }
 
     /// Records token counts; they replace earlier ones.
-    pub(super) fn count(&mut self, usage: &At<'_>) {
+    pub(super) fn set_usage(&mut self, usage: &JsonLocation<'_>) {
         let given = usage.members().filter(|(_, count)| count.value().is_some());
-        join(&mut self.usage, given, |_, own, count| *own = count.to_owned());
+        merge_members(&mut self.usage, given, |_, own, count| *own = count.to_owned());
     }
 
     /// Records the id of the response and the name of its model; the first ones count.
-    pub(super) fn identify(&mut self, id: &At<'_>, model: &At<'_>) {
-        let given = |place: &At<'_>| place.as_text().filter(|text| !text.is_empty()).map(str::to_owned);
+    pub(super) fn set_identity(&mut self, id: &JsonLocation<'_>, model: &JsonLocation<'_>) {
+        let given =
+            |place: &JsonLocation<'_>| place.as_text().filter(|text| !text.is_empty()).map(str::to_owned);
         self.id = self.id.take().or_else(|| given(id));
         self.model = self.model.take().or_else(|| given(model));
     }
@@ -148,17 +156,26 @@ impl Reading {
     pub(super) fn finish(mut self, bound: &BoundTools) -> AssembledResponse {
         self.settle_calls(bound);
         let Self {
-            slots, mut draft, text, reasoning, stop_reason, id, model, usage, mut diagnostics, ..
+            partial_calls,
+            mut draft,
+            text,
+            reasoning,
+            stop_reason,
+            id,
+            model,
+            usage,
+            mut diagnostics,
+            ..
         } = self;
         for diagnostic in &mut diagnostics {
-            diagnostic.location.dialect = Some(bound.wire().name());
+            diagnostic.location.dialect = Some(bound.format().name());
         }
-        let wire = bound.wire();
-        wire.complete(&mut draft, &slots);
-        let (ended, truncated) = (slots.has_ended(), slots.is_truncated());
-        let calls = slots.into_calls(bound);
+        let wire = bound.format();
+        wire.complete(&mut draft, &partial_calls);
+        let (ended, truncated) = (partial_calls.has_ended(), partial_calls.is_truncated());
+        let calls = partial_calls.into_calls(bound);
         if let Some(id) = wire.call_id_member() {
-            draft.name_calls(id, &calls);
+            draft.set_call_ids(id, &calls);
         }
         conform_calls(&mut draft, bound, &calls);
         let message = wire.message(draft).and_then(|it| RawValue::from_string(it.to_string()).ok());
@@ -186,7 +203,7 @@ const UNREADABLE: &str = "unreadable";
 const MAX_DIAGNOSTICS: usize = 100;
 
 /// Returns a name or an id for a message.
-fn shortened(name: &str) -> String {
+fn shortened_name(name: &str) -> String {
     const MAX_NAME_CHARS: usize = 64;
     name.chars().take(MAX_NAME_CHARS).collect()
 }

@@ -85,7 +85,7 @@ impl RequestTarget for Value {
 
     fn push_messages(&mut self, bound: &BoundTools, messages: Vec<Value>) -> Result<(), DialectError> {
         if !messages.is_empty() {
-            let mut body = RequestBody::new(bound.wire(), std::mem::take(self))?;
+            let mut body = RequestBody::new(bound.format(), std::mem::take(self))?;
             body.insert(messages);
             *self = std::mem::take(body.fields_mut());
         }
@@ -131,9 +131,9 @@ pub(super) async fn collect_additions<R: RequestTarget>(
 ) -> Result<RequestAdditions, RequestError> {
     let body = request.members();
     let stop = run.cancellation().clone();
-    let model_request = ModelRequest::new(bound.wire().name(), std::mem::take(body), run);
+    let model_request = ModelRequest::new(bound.format().name(), std::mem::take(body), run);
     let mut lent = LentBody { members: body, request: Some(model_request.clone()) };
-    let asking = ask(registry, &model_request, |name| bound.wire_name(name));
+    let asking = ask_for_additions(registry, &model_request, |name| bound.wire_name(name));
     let asked = stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled);
     drop(model_request);
     let additions = lent.take_back();
@@ -190,7 +190,7 @@ impl Registry {
     /// ```
     pub async fn request_additions(&self, request: ModelRequest) -> Result<RequestAdditions, RequestError> {
         let stop = request.run().cancellation().clone();
-        let asking = ask(self, &request, Cow::Borrowed);
+        let asking = ask_for_additions(self, &request, Cow::Borrowed);
         stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled)??;
         Ok(request.finish().1)
     }
@@ -210,9 +210,9 @@ pub(super) fn apply_additions<R: RequestTarget>(
     add_tools(body, &native)?;
     // Anthropic rejects an empty text (<https://github.com/anthropics/claude-code/issues/23440>).
     let mut instructions = instructions.iter().filter(|text| !text.trim().is_empty());
-    instructions.try_for_each(|text| bound.wire().instruct(body, text))?;
+    instructions.try_for_each(|text| bound.format().instruct(body, text))?;
     let messages = messages.into_iter().filter_map(|message| match message {
-        AddedMessage::Text(text) => Some(bound.wire().user_text(&text)),
+        AddedMessage::Text(text) => Some(bound.format().user_text(&text)),
         AddedMessage::Native(message) => Some(message),
         _ => None,
     });
@@ -221,7 +221,7 @@ pub(super) fn apply_additions<R: RequestTarget>(
 }
 
 /// Collects the additions of all hooks and tools to `request`, one after the other.
-async fn ask<'n>(
+async fn ask_for_additions<'n>(
     registry: &'n Registry,
     request: &ModelRequest,
     wire_name: impl Fn(&'n str) -> Cow<'n, str>,
@@ -262,7 +262,7 @@ fn add_tools(request: &mut Value, tools: &[Value]) -> Result<(), DialectError> {
     let Value::Array(before) = before else { return Ok(()) };
     let mut others = Vec::new();
     for tool in tools {
-        let list = declarations(tool).zip(before.iter_mut().find_map(declarations_mut));
+        let list = declared_functions(tool).zip(before.iter_mut().find_map(declared_functions_mut));
         match list {
             Some((new, list)) => add_new(list, new),
             None => others.push(tool),
@@ -275,11 +275,11 @@ fn add_tools(request: &mut Value, tools: &[Value]) -> Result<(), DialectError> {
 /// Gemini's member for the list of all functions, in both spellings.
 const DECLARATIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
 
-fn declarations(tool: &Value) -> Option<&Vec<Value>> {
+fn declared_functions(tool: &Value) -> Option<&Vec<Value>> {
     DECLARATIONS.iter().find_map(|key| tool.get(key)?.as_array())
 }
 
-fn declarations_mut(tool: &mut Value) -> Option<&mut Vec<Value>> {
+fn declared_functions_mut(tool: &mut Value) -> Option<&mut Vec<Value>> {
     let key = DECLARATIONS.iter().find(|key| tool.get(key).is_some_and(Value::is_array))?;
     tool.get_mut(key)?.as_array_mut()
 }

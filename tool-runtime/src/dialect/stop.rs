@@ -17,7 +17,7 @@ pub(super) enum Stop {
 impl Stop {
     /// Classifies `reason`: only a reason in `finished` means that the model had finished. An unknown reason
     /// may mean anything, and a call that was cut off must not run.
-    pub(super) fn of(reason: Option<&str>, finished: &[&str]) -> Self {
+    pub(super) fn from_reason(reason: Option<&str>, finished: &[&str]) -> Self {
         match reason.map(str::trim).filter(|reason| !reason.is_empty()) {
             None => Self::Unspecified,
             Some(reason) if finished.iter().any(|it| it.eq_ignore_ascii_case(reason)) => Self::Finished,
@@ -27,7 +27,7 @@ impl Stop {
 
     /// Combines two reasons of one response: an early stop is never revoked. Returns `true` if the reason takes
     /// effect.
-    pub(super) fn and(&mut self, other: Self) -> bool {
+    pub(super) fn combine(&mut self, other: Self) -> bool {
         let counts = !matches!((&*self, &other), (Self::Unfinished(_), _) | (_, Self::Unspecified));
         if counts {
             *self = other;

@@ -42,12 +42,12 @@ impl From<Usage> for u64 {
 }
 
 /// Returns the number at a path of member names.
-pub(super) fn counted(value: &ExactValue<'_>, path: &[&str]) -> Option<u64> {
+pub(super) fn count_at(value: &ExactValue<'_>, path: &[&str]) -> Option<u64> {
     path.iter().try_fold(value, |value, name| value.get(name))?.as_u64()
 }
 
 /// Returns the sum of `count` and the present `others`; `None` without `count`.
-pub(super) fn sum<const N: usize>(count: Option<u64>, others: [Option<u64>; N]) -> Option<u64> {
+pub(super) fn sum_of<const N: usize>(count: Option<u64>, others: [Option<u64>; N]) -> Option<u64> {
     let others = others.into_iter().flatten();
     count.map(|count| others.fold(count, u64::saturating_add))
 }

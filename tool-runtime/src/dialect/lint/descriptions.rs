@@ -2,7 +2,7 @@
 
 use super::{
     Found,
-    words::{tells, words},
+    words::{is_telling, words},
 };
 use crate::diagnostic::Severity;
 
@@ -10,7 +10,7 @@ use crate::diagnostic::Severity;
 /// about a thousand tokens of every request; limits of providers are checked in their dialects.
 const LONG: usize = 4_000;
 
-pub(super) fn check(found: &mut Found<'_>) {
+pub(super) fn check_description(found: &mut Found<'_>) {
     let definition = found.of;
     let description = definition.description().trim();
     let help = "describe what it does and when to call it";
@@ -19,7 +19,7 @@ pub(super) fn check(found: &mut Found<'_>) {
         return;
     }
     let name: Vec<_> = words(definition.name()).collect();
-    let mut telling = words(description).filter(|word| tells(word) && !name.contains(word));
+    let mut telling = words(description).filter(|word| is_telling(word) && !name.contains(word));
     if telling.next().is_none() {
         found.push(
             Severity::Warning,

@@ -65,12 +65,12 @@ pub fn lint(registry: &Registry) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for (definition, entry) in registry.definitions().iter().zip(registry.entries()) {
         let mut found = Found { of: definition, diagnostics: &mut diagnostics };
-        descriptions::check(&mut found);
-        parameters::check(&mut found);
-        hints::check(&mut found);
-        retries::check(&mut found, &**entry.tool());
+        descriptions::check_description(&mut found);
+        parameters::check_parameters(&mut found);
+        hints::check_hints(&mut found);
+        retries::check_retries(&mut found, &**entry.tool());
     }
-    similar::check(registry.definitions(), &mut diagnostics);
+    similar::check_similar(registry.definitions(), &mut diagnostics);
     for dialect in Dialect::all() {
         diagnostics.extend_from_slice(dialect.bind_tools(registry).diagnostics());
     }

@@ -3,27 +3,27 @@
 use serde_json::{Map, Value};
 
 use super::Found;
-use crate::{diagnostic::Severity, dialect::schema::below};
+use crate::{diagnostic::Severity, dialect::schema::pointer_below};
 
 /// The number of characters from which the description of a parameter is too long. Our own limit.
 const LONG: usize = 1_000;
 
-pub(super) fn check(found: &mut Found<'_>) {
+pub(super) fn check_parameters(found: &mut Found<'_>) {
     let root = &*found.of.input_schema().to_value();
-    Walk { root, found }.node(root, "", false);
+    ParameterWalk { root, found }.node(root, "", false);
 }
 
-struct Walk<'w, 'f> {
+struct ParameterWalk<'w, 'f> {
     root: &'w Value,
     found: &'w mut Found<'f>,
 }
 
-impl<'w> Walk<'w, '_> {
+impl<'w> ParameterWalk<'w, '_> {
     /// `is_branch` is `true` for one of several alternatives.
     fn node(&mut self, schema: &'w Value, at: &str, is_branch: bool) {
         let Value::Object(schema) = schema else { return };
         for (key, value) in schema {
-            let place = || below(at, key);
+            let place = || pointer_below(at, key);
             match (key.as_str(), value) {
                 ("properties", Value::Object(properties)) => {
                     // The only property of a branch is the name of a variant, which is described beside it.
@@ -33,13 +33,13 @@ impl<'w> Walk<'w, '_> {
                 // A definition is checked once, however often it is referred to.
                 ("$defs" | "definitions" | "patternProperties", Value::Object(named)) => {
                     let place = place();
-                    named.iter().for_each(|(name, it)| self.node(it, &below(&place, name), false));
+                    named.iter().for_each(|(name, it)| self.node(it, &pointer_below(&place, name), false));
                 }
                 ("oneOf" | "anyOf" | "allOf" | "prefixItems", Value::Array(all)) => {
                     let place = place();
                     for (index, it) in all.iter().enumerate() {
                         let is_branch = key == "oneOf" || key == "anyOf";
-                        self.node(it, &below(&place, &index.to_string()), is_branch);
+                        self.node(it, &pointer_below(&place, &index.to_string()), is_branch);
                     }
                 }
                 ("items" | "additionalProperties", value) => self.node(value, &place(), false),
@@ -50,7 +50,7 @@ impl<'w> Walk<'w, '_> {
 
     fn properties(&mut self, properties: &'w Map<String, Value>, at: &str, is_variant: bool) {
         for (name, property) in properties {
-            let place = below(at, name);
+            let place = pointer_below(at, name);
             let what = if at == "/properties" { "parameter" } else { "field" };
             if !is_variant && !self.is_described(property) && !is_tag(property) {
                 let message = format!("the {what} has no description");

@@ -18,15 +18,15 @@ use crate::diagnostic::{Diagnostic, Severity};
 /// The number of shared pairs, out of ten, from which two descriptions are similar.
 const NEARLY: usize = 8;
 
-pub(super) fn check(definitions: &[ToolDefinition], diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn check_similar(definitions: &[ToolDefinition], diagnostics: &mut Vec<Diagnostic>) {
     let mut push = |of: &ToolDefinition, code, message: String, help: &str| {
         Found { of, diagnostics }.push(Severity::Warning, code, "", message, help);
     };
-    for (of, other) in names(definitions) {
+    for (of, other) in similar_names(definitions) {
         let message = format!("its name has the same words as `{}`", other.name());
         push(of, "similar_name", message, "use names that show the difference");
     }
-    for (of, other, nearly) in descriptions(definitions) {
+    for (of, other, nearly) in similar_descriptions(definitions) {
         let message = format!("its description is {nearly}equal to the description of `{}`", other.name());
         push(of, "similar_description", message, "state in each description when to call which tool");
     }
@@ -35,7 +35,7 @@ pub(super) fn check(definitions: &[ToolDefinition], diagnostics: &mut Vec<Diagno
 type Pair<'d> = (&'d ToolDefinition, &'d ToolDefinition);
 
 /// Finds names that differ only in the separation of their words.
-fn names(definitions: &[ToolDefinition]) -> Vec<Pair<'_>> {
+fn similar_names(definitions: &[ToolDefinition]) -> Vec<Pair<'_>> {
     let mut first_of: HashMap<Vec<String>, &ToolDefinition, FixedState> = HashMap::default();
     let mut found = Vec::new();
     for definition in definitions {
@@ -61,7 +61,9 @@ struct Text {
     named: Vec<usize>,
 }
 
-fn descriptions(definitions: &[ToolDefinition]) -> Vec<(&ToolDefinition, &ToolDefinition, &'static str)> {
+fn similar_descriptions(
+    definitions: &[ToolDefinition],
+) -> Vec<(&ToolDefinition, &ToolDefinition, &'static str)> {
     counted_descriptions(definitions, &mut 0)
 }
 
@@ -70,12 +72,12 @@ fn counted_descriptions<'d>(
     definitions: &'d [ToolDefinition],
     steps: &mut usize,
 ) -> Vec<(&'d ToolDefinition, &'d ToolDefinition, &'static str)> {
-    let texts = texts(definitions);
+    let texts = numbered_texts(definitions);
     let mut having: HashMap<usize, Vec<usize>, FixedState> = HashMap::default();
     let mut found = Vec::new();
     let mut seen = vec![usize::MAX; texts.len()];
     for (at, text) in texts.iter().enumerate() {
-        let rarest = text.rarest();
+        let rarest = text.rarest_pairs();
         let others = rarest.iter().filter_map(|pair| having.get(pair)).flatten();
         let mut others = others.filter(|other| std::mem::replace(&mut seen[**other], at) != at);
         if let Some(other) = others.find(|other| text.is_nearly(&texts[**other], steps)) {
@@ -87,7 +89,7 @@ fn counted_descriptions<'d>(
     found
 }
 
-fn texts(definitions: &[ToolDefinition]) -> Vec<Text> {
+fn numbered_texts(definitions: &[ToolDefinition]) -> Vec<Text> {
     let mut of_word = Numbers::default();
     let mut of_pair = Numbers::default();
     let mut text = |definition: &ToolDefinition| {
@@ -95,7 +97,7 @@ fn texts(definitions: &[ToolDefinition]) -> Vec<Text> {
         let description = definition.description().trim();
         let (words, sentence, name) =
             (numbers(description), numbers(first_sentence(description)), numbers(definition.name()));
-        let (pairs, first) = (pairs(&words, &mut of_pair), pairs(&sentence, &mut of_pair));
+        let (pairs, first) = (numbered_pairs(&words, &mut of_pair), numbered_pairs(&sentence, &mut of_pair));
         let mut all = words.clone();
         all.sort_unstable();
         all.dedup();
@@ -123,7 +125,7 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// Returns the distinct pairs of neighbouring words; a single word is paired with itself.
-fn pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec<usize> {
+fn numbered_pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec<usize> {
     let single = words.first().filter(|_| words.len() == 1).map(|it| (*it, *it));
     let neighbours = words.windows(2).map(|pair| (pair[0], pair[1]));
     let mut pairs: Vec<_> = neighbours.chain(single).map(|pair| of_pair.of(pair)).collect();
@@ -134,7 +136,7 @@ fn pairs(words: &[usize], of_pair: &mut Numbers<(usize, usize)>) -> Vec<usize> {
 
 /// Returns `true` if two sorted lists have nearly all items in common. The rarest come first, so that a
 /// mismatch is detected early.
-fn nearly(one: &[usize], other: &[usize], steps: &mut usize) -> bool {
+fn has_nearly_all(one: &[usize], other: &[usize], steps: &mut usize) -> bool {
     let shared = ((one.len() + other.len()) * NEARLY).div_ceil(10 + NEARLY);
     let Some(may_lack) = one.len().checked_sub(shared) else { return false };
     let mut is_missing = |pair: &&usize| {
@@ -146,7 +148,7 @@ fn nearly(one: &[usize], other: &[usize], steps: &mut usize) -> bool {
 
 impl Text {
     /// Returns the pairs of which two similar descriptions share at least one.
-    fn rarest(&self) -> &[usize] {
+    fn rarest_pairs(&self) -> &[usize] {
         let count = self.pairs.len();
         let shared = (count * NEARLY).div_ceil(10);
         &self.pairs[..(count - shared + 1).min(count)]
@@ -164,8 +166,8 @@ impl Text {
         // Text that all tools of a program share follows the specific part.
         !sets_apart(self, other)
             && !sets_apart(other, self)
-            && nearly(&self.pairs, &other.pairs, steps)
-            && nearly(&self.first, &other.first, steps)
+            && has_nearly_all(&self.pairs, &other.pairs, steps)
+            && has_nearly_all(&self.first, &other.first, steps)
     }
 }
 

@@ -7,21 +7,21 @@ const EMPTY: &str = "a an the this that these those it its of for to from in on 
 
 /// Splits `text` into lower-case words; `getUser` has two.
 pub(super) fn parts(text: &str) -> impl Iterator<Item = String> {
-    text.split(|it: char| !it.is_alphanumeric()).flat_map(humps).map(str::to_lowercase)
+    text.split(|it: char| !it.is_alphanumeric()).flat_map(camel_case_words).map(str::to_lowercase)
 }
 
 /// Splits `text` into word stems, without grammatical endings.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    parts(text).map(stem)
+    parts(text).map(word_stem)
 }
 
 /// Returns `true` if a word describes the purpose of a tool.
-pub(super) fn tells(word: &str) -> bool {
+pub(super) fn is_telling(word: &str) -> bool {
     !words(EMPTY).any(|empty| empty == word)
 }
 
 /// Splits a name in camel case.
-fn humps(name: &str) -> impl Iterator<Item = &str> {
+fn camel_case_words(name: &str) -> impl Iterator<Item = &str> {
     let mut rest = name;
     std::iter::from_fn(move || {
         let mut last = rest.chars().next()?;
@@ -36,7 +36,7 @@ fn humps(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Reduces `adds`, `adding` and `added` to `add`, approximately; errors are the same wherever the word occurs.
-fn stem(mut word: String) -> String {
+fn word_stem(mut word: String) -> String {
     let mut cut = |end: &str, put: &str, leaves: usize| {
         let is_cut = word.len() >= end.len() + leaves && word.ends_with(end) && !word.ends_with("ss");
         if is_cut {

@@ -112,8 +112,7 @@ pub trait Provider: sealed::Sealed + fmt::Debug + Send + Sync {
         true
     }
 
-    /// Returns the name of the form of messages that `model` requires, if it is another one than that of most models.
-    /// Default: an empty text.
+    /// Returns the name of the form of messages that `model` requires. Default: an empty text, for the usual form.
     fn message_variant(&self, model: &str) -> &'static str {
         let _ = model;
         ""
@@ -174,7 +173,7 @@ pub fn providers() -> Vec<&'static dyn Provider> {
 }
 
 /// Returns the members of an object.
-pub(super) fn members(object: Value) -> Map<String, Value> {
+pub(super) fn object_members(object: Value) -> Map<String, Value> {
     match object {
         Value::Object(members) => members,
         _ => Map::new(),

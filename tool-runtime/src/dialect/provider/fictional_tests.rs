@@ -5,7 +5,7 @@ use tool_core::__private::ExactValue;
 
 use super::{
     Definition, Provider, ToolSelection, WireFormat,
-    api::{members, sealed::Sealed},
+    api::{object_members, sealed::Sealed},
     exact_object,
 };
 use crate::{
@@ -14,13 +14,13 @@ use crate::{
     dialect::{
         BoundTools, Dialect, DialectError, Usage,
         content::Block,
-        draft::{Draft, Part, text},
-        error::At,
+        draft::{MessageDraft, MessagePart, text},
+        error::JsonLocation,
         history::{ArgumentsForm, CallMembers},
-        partial_calls::Slot,
+        partial_calls::PartialCall,
         reading::Reading,
         schema::{ALL, Rules},
-        usage::counted,
+        usage::count_at,
     },
     schema::InputSchema,
 };
@@ -49,22 +49,23 @@ impl WireFormat for Fictional {
         json!({ "tool": tool.name, "does": tool.description, "takes": tool.parameters })
     }
 
-    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        reading.count(&event.field("tokens"));
-        for part in event.field("says").any_items()? {
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        reading.set_usage(&event.field("tokens"));
+        for part in event.field("says").optional_items()? {
             reading.add_text(part.field("text").as_text().unwrap_or_default());
-            let mut own = Part::new(part.to_owned());
+            let mut own = MessagePart::new(part.to_owned());
             if part.field("calls").value().is_some() {
                 let id = part.field("id").call_id().map(str::to_owned);
-                let mut slot = Slot { number: reading.slots.next_number(), id, ..Slot::default() };
-                slot.push_name(part.field("calls").as_text().unwrap_or_default());
-                slot.set_arguments(&part.field("with"));
-                own.call = Some(reading.slots.begin(slot));
+                let mut partial_call =
+                    PartialCall { number: reading.partial_calls.next_number(), id, ..PartialCall::default() };
+                partial_call.push_name(part.field("calls").as_text().unwrap_or_default());
+                partial_call.set_arguments(&part.field("with"));
+                own.call = Some(reading.partial_calls.open_call(partial_call));
             }
             reading.draft.push(own);
         }
-        if reading.stop_at(&event.field("end"), &["done"]) {
-            reading.slots.end();
+        if reading.read_stop_reason(&event.field("end"), &["done"]) {
+            reading.partial_calls.end_response();
         }
         Ok(())
     }
@@ -73,7 +74,7 @@ impl WireFormat for Fictional {
         is_own.then_some(CallMembers { object: part, arguments: "with", form: ArgumentsForm::Object })
     }
 
-    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+    fn message(&self, draft: MessageDraft) -> Option<ExactValue<'static>> {
         draft.into_message("says", "model")
     }
 
@@ -82,7 +83,7 @@ impl WireFormat for Fictional {
     }
 
     fn usage(&self, usage: &ExactValue<'_>) -> Usage {
-        Usage { input: counted(usage, &["read"]), output: counted(usage, &["written"]), ..Usage::default() }
+        Usage { input: count_at(usage, &["read"]), output: count_at(usage, &["written"]), ..Usage::default() }
     }
 
     fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
@@ -142,7 +143,7 @@ impl Provider for Fictional {
     }
 
     fn request_members(&self, _model: &str, streams: bool) -> Map<String, Value> {
-        members(json!({ "stream": streams }))
+        object_members(json!({ "stream": streams }))
     }
 
     fn set_instruction(&self, members: &mut Map<String, Value>, text: &str) {

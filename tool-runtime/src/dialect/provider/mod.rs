@@ -24,12 +24,12 @@ use super::{
     BoundTools, DialectError, Usage,
     budget::Budget,
     content::{Block, block},
-    draft::{Draft, Members},
-    error::At,
+    draft::{Members, MessageDraft},
+    error::JsonLocation,
     exports::OutputForm,
     history::CallMembers,
     names::NameRule,
-    partial_calls::Slots,
+    partial_calls::PartialCalls,
     reading::Reading,
     schema::Rules,
 };
@@ -82,7 +82,7 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
 
     /// Returns the rule for the names of tools.
     fn name_rule(&self) -> NameRule {
-        NameRule { longest: 64, also: &[], starts_with_letter: false }
+        NameRule { max_chars: 64, extra_chars: &[], starts_with_letter: false }
     }
 
     /// Returns the maximum number of tools in a request, where it is limited.
@@ -127,17 +127,17 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     }
 
     /// Reads a whole response that reports no error.
-    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
         self.push(response, reading)
     }
 
     /// Reads an event of a streamed response that reports no error.
-    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError>;
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError>;
 
     /// Completes the parts of a message that were not sent as a whole, and removes content that the provider
     /// rejects.
-    fn complete(&self, draft: &mut Draft, slots: &Slots) {
-        let _ = (draft, slots);
+    fn complete(&self, draft: &mut MessageDraft, partial_calls: &PartialCalls) {
+        let _ = (draft, partial_calls);
     }
 
     /// Returns the members of a call in a part of a message: of one of the program's tools, or of a native tool whose
@@ -156,7 +156,7 @@ pub(super) trait WireFormat: fmt::Debug + Send + Sync {
     }
 
     /// Returns the assistant message in the form to send back to the provider.
-    fn message(&self, draft: Draft) -> Option<ExactValue<'static>>;
+    fn message(&self, draft: MessageDraft) -> Option<ExactValue<'static>>;
 
     /// Returns the name of the request's member for messages.
     fn messages_member(&self) -> Option<&'static str>;
@@ -222,13 +222,21 @@ impl dyn WireFormat {
     }
 
     /// Reads a whole response.
-    pub(super) fn read_response(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    pub(super) fn read_response(
+        &self,
+        response: &JsonLocation<'_>,
+        reading: &mut Reading,
+    ) -> Result<(), DialectError> {
         refuse_failure(response)?;
         self.read(response, reading)
     }
 
     /// Reads an event of a streamed response.
-    pub(super) fn push_event(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    pub(super) fn push_event(
+        &self,
+        event: &JsonLocation<'_>,
+        reading: &mut Reading,
+    ) -> Result<(), DialectError> {
         refuse_failure(event)?;
         self.push(event, reading)
     }
@@ -268,7 +276,7 @@ fn exact_object<const N: usize>(members: [(&'static str, ExactValue<'static>); N
 }
 
 /// Returns an error if `message` is a provider's error.
-fn refuse_failure(message: &At<'_>) -> Result<(), DialectError> {
+fn refuse_failure(message: &JsonLocation<'_>) -> Result<(), DialectError> {
     let error = message.field("error");
     let is_error = match error.value() {
         None | Some(ExactValue::Bool(false)) => false,
@@ -276,7 +284,7 @@ fn refuse_failure(message: &At<'_>) -> Result<(), DialectError> {
         Some(ExactValue::Object(members)) => !members.is_empty(),
         Some(_) => true,
     };
-    if is_error { Err(error.failure()) } else { Ok(()) }
+    if is_error { Err(error.provider_failure()) } else { Ok(()) }
 }
 
 #[cfg(test)]

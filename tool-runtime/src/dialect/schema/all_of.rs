@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::{
-    references::{references, target},
+    references::{reference_target, references_within},
     rules::{References, Rules},
 };
 
@@ -33,15 +33,16 @@ const ALONE: [&str; 6] =
     ["unevaluatedItems", "unevaluatedProperties", "$id", "$schema", "$anchor", "$dynamicAnchor"];
 
 /// Returns `schema` with joined members of each `allOf` whose members can be joined.
-pub(super) fn joined<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
+pub(super) fn join_all_of<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
     // A reference to a member would lead nowhere afterwards.
-    if !has_all_of(schema) || references(schema).iter().any(|reference| reference.contains("/allOf/")) {
+    if !has_all_of(schema) || references_within(schema).iter().any(|reference| reference.contains("/allOf/"))
+    {
         return Cow::Borrowed(schema);
     }
     let mut joined = schema.clone();
     let keeps_references = rules.references != References::WrittenOut;
     let values_left = MIN_INLINED_VALUES.max(INLINED_RATIO.saturating_mul(count_values(schema)));
-    Joining { root: schema, keeps_references, inside: Vec::new(), values_left }.node(&mut joined);
+    Joining { root: schema, keeps_references, inside: Vec::new(), values_left }.join_below(&mut joined);
     Cow::Owned(joined)
 }
 
@@ -65,7 +66,7 @@ struct Joining<'s> {
 
 impl Joining<'_> {
     /// Joins the members of each `allOf` of `schema`, inner ones first.
-    fn node(&mut self, schema: &mut Value) {
+    fn join_below(&mut self, schema: &mut Value) {
         let Value::Object(keywords) = schema else { return };
         for (key, value) in keywords.iter_mut() {
             match (key.as_str(), value) {
@@ -73,10 +74,10 @@ impl Joining<'_> {
                     "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
                     Value::Object(all),
                 ) => {
-                    all.values_mut().for_each(|schema| self.node(schema));
+                    all.values_mut().for_each(|schema| self.join_below(schema));
                 }
                 ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(all)) => {
-                    all.iter_mut().for_each(|schema| self.node(schema));
+                    all.iter_mut().for_each(|schema| self.join_below(schema));
                 }
                 (
                     "items"
@@ -89,15 +90,15 @@ impl Joining<'_> {
                     | "else",
                     schema,
                 ) => {
-                    self.node(schema);
+                    self.join_below(schema);
                 }
                 _ => {}
             }
         }
-        self.join(keywords);
+        self.join_members(keywords);
     }
 
-    fn join(&mut self, keywords: &mut Map<String, Value>) {
+    fn join_members(&mut self, keywords: &mut Map<String, Value>) {
         let Some(Value::Array(members)) = keywords.get("allOf") else { return };
         // A reference with annotations stays one.
         if self.keeps_references
@@ -116,7 +117,7 @@ impl Joining<'_> {
             if member == Value::Bool(true) {
                 continue;
             }
-            let joined = self.resolved(&member).and_then(|member| both(keywords, &member));
+            let joined = self.resolved_member(&member).and_then(|member| schema_of_both(keywords, &member));
             match joined {
                 Some(joined) => *keywords = joined,
                 None => rest.push(member),
@@ -129,17 +130,17 @@ impl Joining<'_> {
 
     /// Returns the keywords of a member, and those of the target of its reference; `None` for one that has no keywords, or
     /// leads back to itself.
-    fn resolved(&mut self, member: &Value) -> Option<Map<String, Value>> {
+    fn resolved_member(&mut self, member: &Value) -> Option<Map<String, Value>> {
         let Value::Object(member) = member else { return None };
         let Some(reference) = member.get("$ref").and_then(Value::as_str) else { return Some(member.clone()) };
         if self.inside.iter().any(|it| it == reference) {
             return None;
         }
-        let target = target(self.root, reference)?;
+        let target = reference_target(self.root, reference)?;
         self.values_left = self.values_left.checked_sub(count_values(target))?;
         let mut target = target.clone();
         self.inside.push(reference.to_owned());
-        self.node(&mut target);
+        self.join_below(&mut target);
         let Value::Object(target) = target else {
             self.inside.pop();
             return None;
@@ -147,11 +148,11 @@ impl Joining<'_> {
         let mut own = member.clone();
         own.shift_remove("$ref");
         let resolved = match target.contains_key("$ref") {
-            true => self.resolved(&Value::Object(target)),
+            true => self.resolved_member(&Value::Object(target)),
             false => Some(target),
         };
         self.inside.pop();
-        both(&own, &resolved?)
+        schema_of_both(&own, &resolved?)
     }
 }
 
@@ -164,7 +165,7 @@ fn count_values(schema: &Value) -> usize {
 }
 
 /// Returns a schema for the values that both schemas admit; `None` where it cannot be written without `allOf`.
-fn both(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn schema_of_both(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<String, Value>> {
     // A closed object and another one: the properties of the other would be refused.
     let is_closed = |schema: &Map<String, Value>| {
         schema.get("additionalProperties").is_some_and(|others| *others != true)
@@ -203,7 +204,7 @@ fn both(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<Stri
             }
             (Some(Value::Bool(true)), "additionalProperties") => value.clone(),
             (Some(own), "additionalProperties") if *value == true => own.clone(),
-            (Some(Value::Object(own)), "properties") => named(own, value.as_object()?)?.into(),
+            (Some(Value::Object(own)), "properties") => joined_properties(own, value.as_object()?)?.into(),
             (Some(Value::Array(own)), "required") => {
                 let own = own.iter().chain(value.as_array()?.iter().filter(|name| !own.contains(name)));
                 own.cloned().collect::<Vec<_>>().into()
@@ -226,13 +227,13 @@ fn both(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<Stri
 }
 
 /// Returns the schemas of both by their names; each common one is joined.
-fn named(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<String, Value>> {
+fn joined_properties(own: &Map<String, Value>, other: &Map<String, Value>) -> Option<Map<String, Value>> {
     let mut joined = own.clone();
     for (name, schema) in other {
         let joint = match joined.get(name) {
             None => schema.clone(),
             Some(own) if own == schema => continue,
-            Some(own) => both(own.as_object()?, schema.as_object()?)?.into(),
+            Some(own) => schema_of_both(own.as_object()?, schema.as_object()?)?.into(),
         };
         joined.insert(name.clone(), joint);
     }
@@ -281,7 +282,7 @@ mod tests {
                 "Loop": { "allOf": [{ "$ref": "#/$defs/Loop" }] },
             },
         });
-        joined(&schema, rules(true))["properties"]["p"].clone()
+        join_all_of(&schema, rules(true))["properties"]["p"].clone()
     }
 
     #[test]
@@ -344,18 +345,18 @@ mod tests {
             "$defs": { "E": { "enum": ["a", "b"] } },
         });
         let inlined = json!({ "default": "a", "enum": ["a", "b"] });
-        assert_eq!(joined(&schema, rules(false))["properties"]["p"], inlined);
+        assert_eq!(join_all_of(&schema, rules(false))["properties"]["p"], inlined);
         // A small schema stays small.
         let many: Vec<_> = (0..2_000)
             .map(|_| json!({ "allOf": [{ "$ref": "#/$defs/Large" }, { "minLength": 1 }] }))
             .collect();
         let large: Map<_, _> = (0..100).map(|at| (format!("p{at}"), json!({ "type": "string" }))).collect();
         let schema = json!({ "anyOf": many, "$defs": { "Large": { "properties": large } } });
-        let sizes = [&schema, &joined(&schema, rules(true))].map(count_values);
+        let sizes = [&schema, &join_all_of(&schema, rules(true))].map(count_values);
         assert!(sizes[1] <= 5 * sizes[0].max(MIN_INLINED_VALUES), "{sizes:?}");
         let refers = json!({ "allOf": [{ "title": "A" }], "properties": { "p": { "$ref": "#/allOf/0" } } });
-        assert!(matches!(joined(&refers, rules(true)), Cow::Borrowed(_)));
+        assert!(matches!(join_all_of(&refers, rules(true)), Cow::Borrowed(_)));
         let plain = json!({ "type": "object" });
-        assert!(matches!(joined(&plain, rules(true)), Cow::Borrowed(_)));
+        assert!(matches!(join_all_of(&plain, rules(true)), Cow::Borrowed(_)));
     }
 }

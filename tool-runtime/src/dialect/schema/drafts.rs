@@ -6,21 +6,21 @@ use serde_json::{Map, Value};
 
 /// Converts `schema` to 2020-12 if its `$schema` names an earlier draft. Definitions are always moved to
 /// `$defs`, where providers look for them.
-pub(super) fn modern(schema: &Value) -> Cow<'_, Value> {
+pub(super) fn convert_draft(schema: &Value) -> Cow<'_, Value> {
     let Value::Object(root) = schema else { return Cow::Borrowed(schema) };
-    let draft = Draft::of(root);
+    let draft = SchemaVersion::of(root);
     let moves = root.contains_key("definitions") && !root.contains_key("$defs");
-    if draft == Draft::Now && !moves {
+    if draft == SchemaVersion::Now && !moves {
         return Cow::Borrowed(schema);
     }
     let mut schema = schema.clone();
-    rewrite(&mut schema, draft, moves);
+    rewrite_schema(&mut schema, draft, moves);
     if let Value::Object(root) = &mut schema {
-        if draft != Draft::Now {
+        if draft != SchemaVersion::Now {
             root.shift_remove("$schema");
         }
         if moves {
-            rename(root, "definitions", "$defs");
+            rename_keyword(root, "definitions", "$defs");
         }
     }
     Cow::Owned(schema)
@@ -28,14 +28,14 @@ pub(super) fn modern(schema: &Value) -> Cow<'_, Value> {
 
 /// The drafts, as far as they differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Draft {
+enum SchemaVersion {
     Four,
     SixOrSeven,
     Nine,
     Now,
 }
 
-impl Draft {
+impl SchemaVersion {
     fn of(root: &Map<String, Value>) -> Self {
         let uri = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let drafts = [
@@ -48,9 +48,9 @@ impl Draft {
     }
 }
 
-fn rewrite(schema: &mut Value, draft: Draft, moves: bool) {
+fn rewrite_schema(schema: &mut Value, draft: SchemaVersion, moves: bool) {
     let Value::Object(schema) = schema else { return };
-    if draft <= Draft::SixOrSeven && schema.contains_key("$ref") {
+    if draft <= SchemaVersion::SixOrSeven && schema.contains_key("$ref") {
         // Beside a reference, all keywords but annotations are ignored.
         schema.retain(|key, _| {
             ["$ref", "title", "description", "default", "$defs", "definitions"].contains(&key.as_str())
@@ -62,16 +62,16 @@ fn rewrite(schema: &mut Value, draft: Draft, moves: bool) {
     {
         *reference = format!("#/$defs/{name}");
     }
-    if draft < Draft::Now {
-        tuple(schema);
+    if draft < SchemaVersion::Now {
+        convert_tuple(schema);
     }
-    if draft <= Draft::SixOrSeven {
-        dependencies(schema);
+    if draft <= SchemaVersion::SixOrSeven {
+        split_dependencies(schema);
     }
-    if draft == Draft::Four {
+    if draft == SchemaVersion::Four {
         schema.shift_remove("id");
-        bound(schema, "minimum", "exclusiveMinimum");
-        bound(schema, "maximum", "exclusiveMaximum");
+        convert_bound(schema, "minimum", "exclusiveMinimum");
+        convert_bound(schema, "maximum", "exclusiveMaximum");
     }
     for (key, value) in schema {
         match (key.as_str(), value) {
@@ -79,10 +79,10 @@ fn rewrite(schema: &mut Value, draft: Draft, moves: bool) {
                 "properties" | "patternProperties" | "definitions" | "$defs" | "dependentSchemas",
                 Value::Object(all),
             ) => {
-                all.values_mut().for_each(|schema| rewrite(schema, draft, moves));
+                all.values_mut().for_each(|schema| rewrite_schema(schema, draft, moves));
             }
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(all)) => {
-                all.iter_mut().for_each(|schema| rewrite(schema, draft, moves));
+                all.iter_mut().for_each(|schema| rewrite_schema(schema, draft, moves));
             }
             (
                 "items"
@@ -94,17 +94,17 @@ fn rewrite(schema: &mut Value, draft: Draft, moves: bool) {
                 | "contains"
                 | "propertyNames",
                 schema,
-            ) => rewrite(schema, draft, moves),
+            ) => rewrite_schema(schema, draft, moves),
             _ => {}
         }
     }
 }
 
 /// Converts tuples: a list of `items`, with `additionalItems` for the rest.
-fn tuple(schema: &mut Map<String, Value>) {
+fn convert_tuple(schema: &mut Map<String, Value>) {
     let rest = schema.shift_remove("additionalItems");
     if schema.get("items").is_some_and(Value::is_array) {
-        rename(schema, "items", "prefixItems");
+        rename_keyword(schema, "items", "prefixItems");
         if let Some(rest) = rest {
             schema.insert("items".to_owned(), rest);
         }
@@ -112,7 +112,7 @@ fn tuple(schema: &mut Map<String, Value>) {
 }
 
 /// Splits `dependencies` into `dependentRequired` and `dependentSchemas`.
-fn dependencies(schema: &mut Map<String, Value>) {
+fn split_dependencies(schema: &mut Map<String, Value>) {
     let Some(Value::Object(all)) = schema.shift_remove("dependencies") else { return };
     let (required, schemas): (Map<_, _>, Map<_, _>) =
         all.into_iter().partition(|(_, value)| value.is_array());
@@ -124,16 +124,16 @@ fn dependencies(schema: &mut Map<String, Value>) {
 }
 
 /// Converts the boolean form of `exclusiveMinimum` and `exclusiveMaximum`.
-fn bound(schema: &mut Map<String, Value>, inclusive: &str, exclusive: &str) {
+fn convert_bound(schema: &mut Map<String, Value>, inclusive: &str, exclusive: &str) {
     let Some(Value::Bool(is_exclusive)) = schema.get(exclusive).cloned() else { return };
     schema.shift_remove(exclusive);
     if is_exclusive {
-        rename(schema, inclusive, exclusive);
+        rename_keyword(schema, inclusive, exclusive);
     }
 }
 
 /// Renames a keyword; the order of keys is kept.
-fn rename(schema: &mut Map<String, Value>, from: &str, to: &str) {
+fn rename_keyword(schema: &mut Map<String, Value>, from: &str, to: &str) {
     let renamed = std::mem::take(schema).into_iter();
     *schema = renamed.map(|(key, value)| (if key == from { to.to_owned() } else { key }, value)).collect();
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     rules::{Limits, Rules},
-    walk::Walk,
+    walk::SchemaWalk,
 };
 
 #[derive(Default)]
@@ -17,10 +17,10 @@ struct Size {
 }
 
 /// Stops the conversion where the converted `schema` exceeds the provider's limits.
-pub(super) fn check(schema: &Value, rules: &Rules, walk: &mut Walk<'_>) {
+pub(super) fn check_limits(schema: &Value, rules: &Rules, walk: &mut SchemaWalk<'_>) {
     let Some(limits) = rules.limits else { return };
     let mut size = Size::default();
-    measure(schema, 0, limits, &mut size);
+    measure_schema(schema, 0, limits, &mut size);
     let too_many = [
         (size.properties, limits.properties, "properties"),
         (size.depth, limits.depth, "levels of objects"),
@@ -29,16 +29,19 @@ pub(super) fn check(schema: &Value, rules: &Rules, walk: &mut Walk<'_>) {
     ];
     for (count, most, what) in too_many {
         if count > most {
-            walk.stop("", format!("there are {count} {what}; at most {most} are allowed"));
+            walk.reject("", format!("there are {count} {what}; at most {most} are allowed"));
         }
     }
     if size.large_enum {
         let (values, characters) = limits.large_enum;
-        walk.stop("", format!("an enum of more than {values} values has more than {characters} characters"));
+        walk.reject(
+            "",
+            format!("an enum of more than {values} values has more than {characters} characters"),
+        );
     }
 }
 
-fn measure(schema: &Value, depth: usize, limits: &Limits, size: &mut Size) {
+fn measure_schema(schema: &Value, depth: usize, limits: &Limits, size: &mut Size) {
     let Value::Object(schema) = schema else { return };
     let mut below = depth;
     if let Some(Value::Object(properties)) = schema.get("properties") {
@@ -52,11 +55,11 @@ fn measure(schema: &Value, depth: usize, limits: &Limits, size: &mut Size) {
             // A definition may be used at any depth: only its own levels are counted.
             ("$defs", Value::Object(named)) => named_ones(named, 0, limits, size),
             ("anyOf", Value::Array(branches)) => {
-                branches.iter().for_each(|it| measure(it, below, limits, size))
+                branches.iter().for_each(|it| measure_schema(it, below, limits, size))
             }
-            ("items", items) => measure(items, below, limits, size),
+            ("items", items) => measure_schema(items, below, limits, size),
             ("enum", Value::Array(values)) => values_of_enum(values, limits, size),
-            ("const", value) => size.characters += characters(value),
+            ("const", value) => size.characters += count_characters(value),
             _ => {}
         }
     }
@@ -65,17 +68,17 @@ fn measure(schema: &Value, depth: usize, limits: &Limits, size: &mut Size) {
 fn named_ones(named: &Map<String, Value>, depth: usize, limits: &Limits, size: &mut Size) {
     for (name, schema) in named {
         size.characters += name.chars().count();
-        measure(schema, depth, limits, size);
+        measure_schema(schema, depth, limits, size);
     }
 }
 
 fn values_of_enum(values: &[Value], limits: &Limits, size: &mut Size) {
-    let length: usize = values.iter().map(characters).sum();
+    let length: usize = values.iter().map(count_characters).sum();
     size.characters += length;
     size.enum_values += values.len();
     size.large_enum |= values.len() > limits.large_enum.0 && length > limits.large_enum.1;
 }
 
-fn characters(value: &Value) -> usize {
+fn count_characters(value: &Value) -> usize {
     value.as_str().map_or(0, |text| text.chars().count())
 }

@@ -2,7 +2,7 @@
 //!
 //! A keyword that a provider does not support is moved into the description of the value that it constrains,
 //! and is reported as a diagnostic. Where a description is not enough, because the provider rejects the whole
-//! schema or the model could not make calls that the tool needs, the conversion returns an [`Obstacle`], and
+//! schema or the model could not make calls that the tool needs, the conversion returns an [`UnsupportedSchema`], and
 //! the dialect falls back.
 
 mod all_of;
@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 use tool_core::__private::words::push_step;
 
-use self::walk::Walk;
+use self::walk::SchemaWalk;
 pub(super) use self::{
     references::move_references,
     rules::{ALL, Enums, Limits, Objects, References, Rules},
@@ -30,9 +30,9 @@ use crate::diagnostic::Severity;
 
 /// A schema for the wire.
 #[derive(Debug)]
-pub(super) struct Carried {
+pub(super) struct ConvertedSchema {
     pub(super) schema: Value,
-    pub(super) remarks: Vec<Remark>,
+    pub(super) notes: Vec<SchemaNote>,
     /// The single argument that wraps all others, where the provider needs one.
     pub(super) within: Option<String>,
     /// Set where the schema accepts fewer values than the tool does.
@@ -41,7 +41,7 @@ pub(super) struct Carried {
 
 /// A [`Diagnostic`](crate::diagnostic::Diagnostic) without its tool and dialect.
 #[derive(Debug)]
-pub(super) struct Remark {
+pub(super) struct SchemaNote {
     pub(super) pointer: String,
     pub(super) severity: Severity,
     pub(super) code: &'static str,
@@ -51,26 +51,27 @@ pub(super) struct Remark {
 
 /// The reason why a schema cannot be sent.
 #[derive(Debug)]
-pub(super) struct Obstacle {
+pub(super) struct UnsupportedSchema {
     pub(super) pointer: String,
     pub(super) message: String,
 }
 
 /// Converts the schema of arguments according to `rules`.
-pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> {
+pub(super) fn convert_schema(schema: &Value, rules: &Rules) -> Result<ConvertedSchema, UnsupportedSchema> {
     // A provider that supports all of JSON Schema supports its earlier drafts as well.
-    let schema = &if rules.root_choice { Cow::Borrowed(schema) } else { drafts::modern(schema) };
-    let schema = &if rules.root_choice { Cow::Borrowed(&**schema) } else { all_of::joined(schema, rules) };
+    let schema = &if rules.root_choice { Cow::Borrowed(schema) } else { drafts::convert_draft(schema) };
+    let schema =
+        &if rules.root_choice { Cow::Borrowed(&**schema) } else { all_of::join_all_of(schema, rules) };
     let is_untyped = schema.is_object() && schema.get("type").is_none();
-    let refers_to_root = is_untyped && references::references(schema).contains(&"#");
-    let schema = &rooted(schema, rules);
-    let within = holder(schema, rules);
-    let mut walk = Walk::new(schema, rules, within.as_deref());
-    let mut carried = walk.node(schema, "").unwrap_or_default();
+    let refers_to_root = is_untyped && references::references_within(schema).contains(&"#");
+    let schema = &with_root_type(schema, rules);
+    let within = wrapping_argument(schema, rules);
+    let mut walk = SchemaWalk::new(schema, rules, within.as_deref());
+    let mut converted = walk.convert_node(schema, "").unwrap_or_default();
     if let Some(name) = &within {
-        carried = held(carried, name, rules);
+        converted = wrapped_schema(converted, name, rules);
         let message = format!("the arguments are wrapped in one property, `{name}`, and unwrapped again");
-        walk.remark(
+        walk.add_note(
             Severity::Note,
             "wrapped_arguments",
             "",
@@ -80,25 +81,25 @@ pub(super) fn carry(schema: &Value, rules: &Rules) -> Result<Carried, Obstacle> 
     }
     if refers_to_root {
         let message = "`$ref` to \"#\" is sent as an object, the type of all arguments";
-        walk.remark(Severity::Warning, "root_reference", "", message, "move its target into `$defs`");
+        walk.add_note(Severity::Warning, "root_reference", "", message, "move its target into `$defs`");
         walk.narrowed = true;
     }
-    limits::check(&carried, rules, &mut walk);
+    limits::check_limits(&converted, rules, &mut walk);
     if !rules.recursion
-        && let Some(reference) = references::circle(schema)
+        && let Some(reference) = references::circular_reference(schema)
     {
-        walk.stop(reference.trim_start_matches('#'), "it is recursive");
+        walk.reject(reference.trim_start_matches('#'), "it is recursive");
     }
     let narrowed = walk.narrowed;
-    let (remarks, obstacle) = walk.end();
-    match obstacle {
-        Some(obstacle) => Err(obstacle),
-        None => Ok(Carried { schema: carried, remarks, within, narrowed }),
+    let (notes, unsupported) = walk.into_findings();
+    match unsupported {
+        Some(unsupported) => Err(unsupported),
+        None => Ok(ConvertedSchema { schema: converted, notes, within, narrowed }),
     }
 }
 
 /// Adds `type: object` to a root that omits it: arguments are always an object.
-fn rooted<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
+fn with_root_type<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
     let mut schema = Cow::Borrowed(schema);
     if schema.is_object() && schema.get("type").is_none() {
         schema.to_mut()["type"] = "object".into();
@@ -111,10 +112,10 @@ fn rooted<'s>(schema: &'s Value, rules: &Rules) -> Cow<'s, Value> {
 }
 
 /// Returns the name of the argument that has to wrap all others, if one is needed.
-fn holder(schema: &Value, rules: &Rules) -> Option<String> {
+fn wrapping_argument(schema: &Value, rules: &Rules) -> Option<String> {
     const CHOICES: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
     let is_choice = || CHOICES.iter().chain(&["$ref"]).any(|key| schema.get(key).is_some());
-    let odd_name = || properties(schema).any(|name| !is_plain(name));
+    let odd_name = || property_names(schema).any(|name| !is_plain(name));
     if !(!rules.root_choice && is_choice() || rules.plain_names && odd_name()) {
         return None;
     }
@@ -128,7 +129,7 @@ fn holder(schema: &Value, rules: &Rules) -> Option<String> {
     Some(name)
 }
 
-fn properties(schema: &Value) -> impl Iterator<Item = &String> {
+fn property_names(schema: &Value) -> impl Iterator<Item = &String> {
     schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys)
 }
 
@@ -137,7 +138,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Returns an object schema with the single property `name`.
-fn held(mut schema: Value, name: &str, rules: &Rules) -> Value {
+fn wrapped_schema(mut schema: Value, name: &str, rules: &Rules) -> Value {
     let definitions = schema.as_object_mut().and_then(|schema| schema.shift_remove("$defs"));
     let object = if rules.open_api { "OBJECT" } else { "object" };
     let mut outer = json!({ "type": object, "properties": { name: schema }, "required": [name] });
@@ -151,7 +152,7 @@ fn held(mut schema: Value, name: &str, rules: &Rules) -> Value {
 }
 
 /// Appends a step to `pointer`.
-pub(super) fn below(pointer: &str, step: &str) -> String {
+pub(super) fn pointer_below(pointer: &str, step: &str) -> String {
     let mut pointer = pointer.to_owned();
     push_step(&mut pointer, step);
     pointer

@@ -3,35 +3,35 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    below,
+    pointer_below,
     rules::Objects,
     types,
-    walk::{Draft, Walk},
+    walk::{NodeDraft, SchemaWalk},
 };
 use crate::diagnostic::Severity;
 
 /// Writes the properties. An optional property that would be infinitely deep is left out.
-pub(super) fn properties<'s>(
-    walk: &mut Walk<'s>,
+pub(super) fn convert_properties<'s>(
+    walk: &mut SchemaWalk<'s>,
     schema: &'s Map<String, Value>,
     properties: &'s Value,
     at: &str,
-    draft: &mut Draft,
+    draft: &mut NodeDraft,
 ) -> Option<Value> {
     let Value::Object(properties) = properties else { return Some(properties.clone()) };
     let mut written = Map::new();
     for (name, source) in properties {
-        let place = below(at, name);
+        let place = pointer_below(at, name);
         let is_required = is_required(schema, name);
         name_and_recursion(walk, name, source, is_required, &place);
-        match walk.node(source, &place) {
+        match walk.convert_node(source, &place) {
             Some(mut property) => {
                 if walk.rules.objects == Objects::Strict
                     && !is_required
                     && (types::make_nullable(&mut property) | types::is_unspecified(source))
                 {
                     let message = "`null` differs from absent here, so the model cannot omit the property";
-                    walk.remark(
+                    walk.add_note(
                         Severity::Note,
                         "nullable_property",
                         &place,
@@ -50,13 +50,13 @@ pub(super) fn properties<'s>(
 }
 
 /// Checks Gemini's restrictions on property names and recursive types.
-fn name_and_recursion(walk: &mut Walk<'_>, name: &str, property: &Value, is_required: bool, at: &str) {
+fn name_and_recursion(walk: &mut SchemaWalk<'_>, name: &str, property: &Value, is_required: bool, at: &str) {
     let is_plain = (1..=64).contains(&name.len())
         && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
         && !name.starts_with(|first: char| first.is_ascii_digit());
     if walk.rules.open_api && !is_plain {
         let message = "the provider documents only names of letters, digits and `_`";
-        walk.remark(
+        walk.add_note(
             Severity::Warning,
             "property_name",
             at,
@@ -67,7 +67,7 @@ fn name_and_recursion(walk: &mut Walk<'_>, name: &str, property: &Value, is_requ
     let unrolls = walk.rules.ordering && !walk.rules.open_api;
     if unrolls && is_required && walk.leads_round(property) {
         let message = "the provider unrolls recursive types and supports them in optional properties only";
-        walk.remark(Severity::Warning, "required_recursion", at, message, "make the property optional");
+        walk.add_note(Severity::Warning, "required_recursion", at, message, "make the property optional");
     }
 }
 
@@ -77,31 +77,32 @@ fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
 }
 
 /// Writes `additionalProperties`.
-pub(super) fn others<'s>(
-    walk: &mut Walk<'s>,
+pub(super) fn convert_other_properties<'s>(
+    walk: &mut SchemaWalk<'s>,
     schema: &'s Map<String, Value>,
     key: &str,
     value: &'s Value,
     at: &str,
-    draft: &mut Draft,
+    draft: &mut NodeDraft,
 ) {
     let Value::Object(patterns) = value else {
         // `true` or `false`.
         if walk.rules.objects != Objects::Any && *value != false {
-            walk.stop(at, "its keys are not declared");
+            walk.reject(at, "its keys are not declared");
         } else if walk.rules.keeps(key) {
             draft.out.insert(key.to_owned(), value.clone());
         }
         return;
     };
     if walk.rules.objects != Objects::Any {
-        walk.stop(at, "its keys are not declared");
+        walk.reject(at, "its keys are not declared");
     } else if key == "additionalProperties" {
-        let others = walk.node(value, at).unwrap_or_default();
+        let others = walk.convert_node(value, at).unwrap_or_default();
         draft.out.insert(key.to_owned(), others);
     } else if walk.rules.keeps(key) {
-        let all =
-            patterns.iter().filter_map(|(name, it)| Some((name.clone(), walk.node(it, &below(at, name))?)));
+        let all = patterns
+            .iter()
+            .filter_map(|(name, it)| Some((name.clone(), walk.convert_node(it, &pointer_below(at, name))?)));
         let all: Map<_, _> = all.collect();
         draft.out.insert(key.to_owned(), Value::Object(all));
     } else {
@@ -112,22 +113,22 @@ pub(super) fn others<'s>(
 /// Replaces `patternProperties` by `additionalProperties` for providers without that keyword; the patterns move
 /// into the description.
 fn by_pattern<'s>(
-    walk: &mut Walk<'s>,
+    walk: &mut SchemaWalk<'s>,
     schema: &'s Map<String, Value>,
     patterns: &'s Map<String, Value>,
     at: &str,
-    draft: &mut Draft,
+    draft: &mut NodeDraft,
 ) {
     let mut kinds: Vec<Value> = Vec::new();
     for (pattern, schema) in patterns {
         draft.sentences.push(format!("Keys match the pattern `{pattern}`."));
-        let kind = walk.node(schema, &below(at, pattern)).unwrap_or_default();
+        let kind = walk.convert_node(schema, &pointer_below(at, pattern)).unwrap_or_default();
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
     }
     let message = "`patternProperties` is moved into the description";
-    walk.remark(Severity::Note, "keyword_described", at, message, "no action needed: calls are validated");
+    walk.add_note(Severity::Note, "keyword_described", at, message, "no action needed: calls are validated");
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
     let others = match (is_closed, kinds.len()) {
         (true, 1) => kinds.remove(0),
@@ -139,14 +140,19 @@ fn by_pattern<'s>(
 }
 
 /// Adds the keywords that the provider requires for each object.
-pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
+pub(super) fn finish_object(
+    walk: &mut SchemaWalk<'_>,
+    schema: &Map<String, Value>,
+    draft: &mut NodeDraft,
+    at: &str,
+) {
     keep_pattern(schema, walk, draft);
-    let is_object = types::has(schema, "object") || schema.contains_key("properties");
+    let is_object = types::has_type(schema, "object") || schema.contains_key("properties");
     if is_object {
         match walk.rules.objects {
             Objects::Any => {}
-            Objects::Strict | Objects::Closed => closed(walk, schema, draft, at),
-            Objects::Listed => listed(walk, draft, at),
+            Objects::Strict | Objects::Closed => close_object(walk, schema, draft, at),
+            Objects::Listed => list_properties(walk, draft, at),
         }
     }
     let Some(Value::Object(properties)) = draft.out.get("properties") else { return };
@@ -157,17 +163,17 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
 }
 
 /// Removes an `additionalProperties: false` that would contradict replaced patterns.
-fn keep_pattern(schema: &Map<String, Value>, walk: &Walk<'_>, draft: &mut Draft) {
+fn keep_pattern(schema: &Map<String, Value>, walk: &SchemaWalk<'_>, draft: &mut NodeDraft) {
     let became = schema.contains_key("patternProperties") && !walk.rules.keeps("patternProperties");
     if became && draft.out.get("additionalProperties") == Some(&Value::Bool(false)) {
         draft.out.shift_remove("additionalProperties");
     }
 }
 
-fn closed(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
+fn close_object(walk: &mut SchemaWalk<'_>, schema: &Map<String, Value>, draft: &mut NodeDraft, at: &str) {
     if ["anyOf", "oneOf", "allOf", "$ref"].iter().any(|key| schema.contains_key(*key)) {
         if schema.contains_key("properties") || schema.contains_key("allOf") {
-            walk.stop(at, "the object combines several schemas");
+            walk.reject(at, "the object combines several schemas");
         }
         // The alternatives declare their types.
         draft.out.shift_remove("type");
@@ -182,15 +188,15 @@ fn closed(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, a
         && let Some(Value::Array(required)) = schema.get("required")
         && let Some(name) = required.iter().find(|it| !names.iter().any(|name| *it == name))
     {
-        walk.stop(at, format!("{name} is required but is not a property"));
+        walk.reject(at, format!("{name} is required but is not a property"));
     }
     // An empty root schema is the schema of a tool without parameters.
     let is_of_nothing = at.is_empty() && others.is_none();
     if !is_closed && names.is_empty() && !is_of_nothing {
-        walk.stop(at, "its keys are not declared");
+        walk.reject(at, "its keys are not declared");
     } else if !is_closed {
         let message = "additional properties cannot be sent";
-        walk.remark(
+        walk.add_note(
             Severity::Warning,
             "additional_properties",
             at,
@@ -205,12 +211,12 @@ fn closed(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, a
     draft.out.insert("additionalProperties".to_owned(), false.into());
 }
 
-fn listed(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
+fn list_properties(walk: &mut SchemaWalk<'_>, draft: &mut NodeDraft, at: &str) {
     let is_choice = draft.out.contains_key("anyOf");
     let has_some = draft.out.get("properties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
     // A root without properties is omitted.
     if !is_choice && !has_some && !at.is_empty() {
-        walk.stop(at, "an object needs properties");
+        walk.reject(at, "an object needs properties");
     }
     let Some(Value::Array(mut required)) = draft.out.shift_remove("required") else { return };
     let properties = draft.out.get("properties").and_then(Value::as_object);
@@ -221,10 +227,10 @@ fn listed(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
     for name in unknown {
         draft.sentences.push(format!("{name} is required."));
         let message = format!("{name} is required but is not a property");
-        walk.remark(
+        walk.add_note(
             Severity::Warning,
             "unknown_required",
-            &below(at, "required"),
+            &pointer_below(at, "required"),
             message,
             "declare it as a property",
         );

@@ -5,18 +5,18 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 /// Returns the target of `reference` in `root`.
-pub(super) fn target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+pub(super) fn reference_target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let fragment = reference.strip_prefix('#')?;
     root.pointer(&tool_core::__private::words::percent_decoded(fragment))
 }
 
 /// Returns `true` if `schema` leads to a recursive type.
 pub(super) fn leads_round(root: &Value, schema: &Value) -> bool {
-    visit(root, schema, &mut Vec::new(), &mut HashSet::new())
+    has_circle_below(root, schema, &mut Vec::new(), &mut HashSet::new())
 }
 
 /// `inside` are the references on the current path, `done` those that lead to no recursive type.
-fn visit<'s>(
+fn has_circle_below<'s>(
     root: &'s Value,
     schema: &'s Value,
     inside: &mut Vec<&'s str>,
@@ -28,25 +28,26 @@ fn visit<'s>(
                 if inside.contains(&reference.as_str()) {
                     return true;
                 }
-                let Some(target) = target(root, reference).filter(|_| !done.contains(reference.as_str()))
+                let Some(target) =
+                    reference_target(root, reference).filter(|_| !done.contains(reference.as_str()))
                 else {
                     return false;
                 };
                 inside.push(reference);
-                let found = visit(root, target, inside, done);
+                let found = has_circle_below(root, target, inside, done);
                 inside.pop();
                 done.insert(reference);
                 found
             }
-            value => visit(root, value, inside, done),
+            value => has_circle_below(root, value, inside, done),
         }),
-        Value::Array(values) => values.iter().any(|value| visit(root, value, inside, done)),
+        Value::Array(values) => values.iter().any(|value| has_circle_below(root, value, inside, done)),
         _ => false,
     }
 }
 
 /// Rewrites `reference` for a document that is moved to `place` of another one; its definitions are not moved.
-pub(super) fn moved(reference: &str, place: &str) -> String {
+pub(super) fn moved_reference(reference: &str, place: &str) -> String {
     match reference.strip_prefix('#') {
         Some(fragment) if !fragment.starts_with("/$defs/") => format!("#{place}{fragment}"),
         _ => reference.to_owned(),
@@ -59,7 +60,9 @@ pub(in crate::dialect) fn move_references(schema: &mut Value, place: &str) {
         Value::Object(map) => {
             for (key, value) in map {
                 match value {
-                    Value::String(reference) if key == "$ref" => *reference = moved(reference, place),
+                    Value::String(reference) if key == "$ref" => {
+                        *reference = moved_reference(reference, place)
+                    }
                     value => move_references(value, place),
                 }
             }
@@ -70,9 +73,9 @@ pub(in crate::dialect) fn move_references(schema: &mut Value, place: &str) {
 }
 
 /// Returns a reference that leads back to itself, if there is one.
-pub(super) fn circle(root: &Value) -> Option<&str> {
+pub(super) fn circular_reference(root: &Value) -> Option<&str> {
     let mut done = HashSet::new();
-    let mut to_do: Vec<_> = references(root).into_iter().map(|it| (it, false)).rev().collect();
+    let mut to_do: Vec<_> = references_within(root).into_iter().map(|it| (it, false)).rev().collect();
     let mut inside = HashSet::new();
     while let Some((reference, is_over)) = to_do.pop() {
         if is_over {
@@ -82,7 +85,7 @@ pub(super) fn circle(root: &Value) -> Option<&str> {
         } else if done.insert(reference) {
             inside.insert(reference);
             to_do.push((reference, true));
-            let within = target(root, reference).map(references).unwrap_or_default();
+            let within = reference_target(root, reference).map(references_within).unwrap_or_default();
             to_do.extend(within.into_iter().map(|it| (it, false)));
         }
     }
@@ -90,7 +93,7 @@ pub(super) fn circle(root: &Value) -> Option<&str> {
 }
 
 /// Returns the references within `schema`.
-pub(super) fn references(schema: &Value) -> Vec<&str> {
+pub(super) fn references_within(schema: &Value) -> Vec<&str> {
     let mut found = Vec::new();
     let mut to_do = vec![schema];
     while let Some(value) = to_do.pop() {

@@ -5,14 +5,14 @@ use serde_json::{Map, Value};
 use super::types;
 
 /// Returns the constraint of `keyword` as a sentence; `None` where it constrains nothing.
-pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
+pub(super) fn constraint_sentence(keyword: &str, value: &Value) -> Option<String> {
     let counted = |what: &str| match value.as_u64() {
         Some(1) => format!("1 {what}"),
         _ => format!("{value} {}", plural(what)),
     };
     Some(match keyword {
-        "pattern" => format!("Must match the pattern {}.", quoted(value)),
-        "format" => format!("Format: {}.", plain(value)),
+        "pattern" => format!("Must match the pattern {}.", quoted_text(value)),
+        "format" => format!("Format: {}.", plain_text(value)),
         "minLength" => format!("At least {}.", counted("character")),
         "maxLength" => format!("At most {}.", counted("character")),
         "minimum" => format!("At least {value}."),
@@ -27,8 +27,8 @@ pub(super) fn sentence(keyword: &str, value: &Value) -> Option<String> {
         "uniqueItems" if value == false => return None,
         "uniqueItems" => "Items must be unique.".to_owned(),
         "default" => format!("Default: {value}."),
-        "examples" => format!("Examples: {}.", listed(value)),
-        "enum" => format!("One of: {}.", listed(value)),
+        "examples" => format!("Examples: {}.", joined_values(value)),
+        "enum" => format!("One of: {}.", joined_values(value)),
         "const" => format!("Always {value}."),
         "readOnly" | "writeOnly" | "$schema" | "$id" | "$comment" | "$anchor" | "propertyOrdering" => {
             return None;
@@ -55,14 +55,14 @@ fn without_references(schema: &Value) -> Value {
 /// end before it ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259#section-6)), so it constrains nothing. Does
 /// not apply to other numbers.
 pub(super) fn is_out_of_reach(schema: &Map<String, Value>, keyword: &str, bound: &Value) -> bool {
-    const FURTHEST: f64 = 9_007_199_254_740_991.0;
+    const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
     let outwards = match keyword {
         "minimum" => -1.0,
         "maximum" => 1.0,
         _ => return false,
     };
-    let is_integer = types::has(schema, "integer") && !types::has(schema, "number");
-    is_integer && bound.as_f64().is_some_and(|bound| bound * outwards > FURTHEST)
+    let is_integer = types::has_type(schema, "integer") && !types::has_type(schema, "number");
+    is_integer && bound.as_f64().is_some_and(|bound| bound * outwards > MAX_SAFE_INTEGER)
 }
 
 /// Returns `true` if a keyword is an annotation without a constraint.
@@ -82,7 +82,7 @@ pub(super) fn is_annotation(keyword: &str) -> bool {
 }
 
 /// Appends `sentences` to the description of `schema`.
-pub(super) fn describe(schema: &mut Map<String, Value>, sentences: &[String]) {
+pub(super) fn append_sentences(schema: &mut Map<String, Value>, sentences: &[String]) {
     if sentences.is_empty() {
         return;
     }
@@ -98,7 +98,7 @@ pub(super) fn describe(schema: &mut Map<String, Value>, sentences: &[String]) {
 }
 
 /// Returns the types of the items of a tuple, in order.
-pub(super) fn tuple(items: &[Value]) -> String {
+pub(super) fn tuple_sentence(items: &[Value]) -> String {
     let types = items.iter().map(|item| match (item.get("type"), item.get("enum").or(item.get("const"))) {
         (_, Some(values)) => values.to_string(),
         (Some(Value::String(name)), None) => name.to_lowercase(),
@@ -107,19 +107,19 @@ pub(super) fn tuple(items: &[Value]) -> String {
     format!("The items are, in this order: {}.", types.collect::<Vec<_>>().join(", "))
 }
 
-fn listed(value: &Value) -> String {
+fn joined_values(value: &Value) -> String {
     match value {
         Value::Array(values) => values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
     }
 }
 
-fn plain(value: &Value) -> String {
+fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn quoted(value: &Value) -> String {
-    format!("`{}`", plain(value))
+fn quoted_text(value: &Value) -> String {
+    format!("`{}`", plain_text(value))
 }
 
 fn plural(what: &str) -> String {

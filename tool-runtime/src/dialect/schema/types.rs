@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 use super::{
     rules::Objects,
     sentences,
-    walk::{Draft, Walk},
+    walk::{NodeDraft, SchemaWalk},
 };
 use crate::diagnostic::Severity;
 
 /// Returns `true` if `schema` declares this type, alone or among others.
-pub(super) fn has(schema: &Map<String, Value>, name: &str) -> bool {
+pub(super) fn has_type(schema: &Map<String, Value>, name: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(only)) => only.eq_ignore_ascii_case(name),
         Some(Value::Array(names)) => names.iter().any(|it| it == name),
@@ -19,17 +19,22 @@ pub(super) fn has(schema: &Map<String, Value>, name: &str) -> bool {
 }
 
 /// Adds the type where the provider requires it.
-pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &mut Draft, at: &str) {
+pub(super) fn finish_type(
+    walk: &mut SchemaWalk<'_>,
+    schema: &Map<String, Value>,
+    draft: &mut NodeDraft,
+    at: &str,
+) {
     if walk.rules.objects == Objects::Any {
         return;
     }
     let is_choice = ["anyOf", "$ref"].iter().any(|key| draft.out.contains_key(*key));
     if !is_choice && !draft.out.contains_key("type") {
-        match inferred(schema).as_slice() {
-            [] => walk.stop(at, "a value of any type is allowed, but the provider requires a type"),
+        match inferred_type(schema).as_slice() {
+            [] => walk.reject(at, "a value of any type is allowed, but the provider requires a type"),
             [only] if is_unspecified_by(schema) => {
                 let message = format!("no type is declared; it is sent as `{only}`");
-                walk.remark(Severity::Note, "assumed_type", at, message, "declare its type");
+                walk.add_note(Severity::Note, "assumed_type", at, message, "declare its type");
                 draft.out.insert("type".to_owned(), (*only).into());
             }
             [only] => drop(draft.out.insert("type".to_owned(), (*only).into())),
@@ -37,7 +42,7 @@ pub(super) fn finish(walk: &mut Walk<'_>, schema: &Map<String, Value>, draft: &m
         }
     }
     if walk.rules.open_api {
-        capitals(walk, draft, at);
+        capitalize_type(walk, draft, at);
     }
 }
 
@@ -53,7 +58,7 @@ fn is_unspecified_by(schema: &Map<String, Value>) -> bool {
 }
 
 /// Returns the types of the values of an enum, or those that other keywords imply.
-fn inferred(schema: &Map<String, Value>) -> Vec<&'static str> {
+fn inferred_type(schema: &Map<String, Value>) -> Vec<&'static str> {
     let values = match (schema.get("enum"), schema.get("const")) {
         (Some(Value::Array(values)), _) => values.as_slice(),
         (_, Some(only)) => std::slice::from_ref(only),
@@ -82,7 +87,7 @@ fn inferred(schema: &Map<String, Value>) -> Vec<&'static str> {
 }
 
 /// Writes types as OpenAPI does, in capitals.
-fn capitals(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
+fn capitalize_type(walk: &mut SchemaWalk<'_>, draft: &mut NodeDraft, at: &str) {
     let names: Vec<String> = match draft.out.get("type") {
         Some(Value::String(name)) => vec![name.clone()],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -101,7 +106,7 @@ fn capitals(walk: &mut Walk<'_>, draft: &mut Draft, at: &str) {
     }
     draft.out.shift_remove("type");
     if draft.out.contains_key("anyOf") || names.iter().any(|name| name == "ARRAY" || name == "OBJECT") {
-        walk.stop(at, "a value of several types has other keywords, too");
+        walk.reject(at, "a value of several types has other keywords, too");
     }
     let branches: Vec<_> = names.iter().map(|name| json!({ "type": name })).collect();
     draft.out.insert("anyOf".to_owned(), branches.into());
@@ -124,7 +129,7 @@ pub(super) fn only_choice(schema: &mut Map<String, Value>) {
         // Beside its own title, a branch has the one of the choice in its description.
         let title = schema.get("title").filter(|title| branch.get("title").is_some_and(|own| own != *title));
         let title = title.and_then(Value::as_str).map(str::to_owned);
-        sentences::describe(branch, &own.into_iter().chain(title).collect::<Vec<_>>());
+        sentences::append_sentences(branch, &own.into_iter().chain(title).collect::<Vec<_>>());
         for (key, value) in schema.iter().filter(|(key, _)| *key != "description" && *key != "type") {
             branch.entry(key.clone()).or_insert_with(|| value.clone());
         }
@@ -165,5 +170,5 @@ fn admits_null(schema: &Map<String, Value>) -> bool {
     if let Some(Value::Array(branches)) = schema.get("anyOf") {
         return branches.iter().filter_map(Value::as_object).any(admits_null);
     }
-    has(schema, "null")
+    has_type(schema, "null")
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{Anthropic, cache};
 use crate::{
     Dialect,
-    dialect::provider::api::{Provider, ToolSelection, members, sealed::Sealed},
+    dialect::provider::api::{Provider, ToolSelection, object_members, sealed::Sealed},
 };
 
 /// The maximum number of tokens of a response: the provider requires one.
@@ -36,7 +36,7 @@ impl Provider for Anthropic {
     }
 
     fn request_members(&self, model: &str, streams: bool) -> Map<String, Value> {
-        members(json!({ "model": model, "max_tokens": DEFAULT_MAX_TOKENS, "stream": streams }))
+        object_members(json!({ "model": model, "max_tokens": DEFAULT_MAX_TOKENS, "stream": streams }))
     }
 
     fn set_instruction(&self, members: &mut Map<String, Value>, text: &str) {

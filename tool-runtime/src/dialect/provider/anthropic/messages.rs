@@ -8,19 +8,22 @@ use crate::{
     dialect::{
         BoundTools,
         content::{Block, blocks, not_shown},
-        draft::{Draft, Part, put, text},
+        draft::{MessageDraft, MessagePart, set_member, text},
         history::{ArgumentsForm, CallMembers},
-        partial_calls::{Slot, Slots},
+        partial_calls::{PartialCall, PartialCalls},
         provider::exact_object,
     },
 };
 
-pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
+pub(super) fn complete_message(draft: &mut MessageDraft, partial_calls: &PartialCalls) {
     for part in draft.parts() {
         let json = std::mem::take(&mut part.json);
         if !json.trim().is_empty() {
-            let input = part.call.and_then(|at| slots.get(at)).map_or_else(|| text(&json), Slot::arguments);
-            put(&mut part.value, "input", input);
+            let input = part
+                .call
+                .and_then(|at| partial_calls.get(at))
+                .map_or_else(|| text(&json), PartialCall::received_arguments);
+            set_member(&mut part.value, "input", input);
         }
     }
     draft.parts().retain(|part| !is_refused(part));
@@ -35,28 +38,29 @@ pub(super) fn call_members<'m>(block: &'m mut ExactValue<'static>) -> Option<Cal
 
 /// Returns `true` for a [blank](https://github.com/anthropics/anthropic-sdk-python/issues/461) text, and for
 /// thinking that was cut off before its signature.
-pub(super) fn is_refused(part: &Part) -> bool {
+pub(super) fn is_refused(part: &MessagePart) -> bool {
     let is_blank =
         |name: &str| part.value.get(name).and_then(ExactValue::as_str).is_none_or(|it| it.trim().is_empty());
-    part.is("text") && is_blank("text") || part.open && part.is("thinking") && is_blank("signature")
+    part.has_type("text") && is_blank("text")
+        || part.open && part.has_type("thinking") && is_blank("signature")
 }
 
 /// Returns one message with all results. Content that an error result may not contain follows them.
-pub(super) fn results(results: &[ToolResult]) -> Value {
+pub(super) fn result_messages(results: &[ToolResult]) -> Value {
     let mut after = Vec::new();
-    let mut content: Vec<_> = results.iter().map(|it| result(it, &mut after)).collect();
+    let mut content: Vec<_> = results.iter().map(|it| result_block(it, &mut after)).collect();
     content.append(&mut after);
     json!({ "role": "user", "content": content })
 }
 
-pub(super) fn result(result: &ToolResult, after: &mut Vec<Value>) -> Value {
+pub(super) fn result_block(result: &ToolResult, after: &mut Vec<Value>) -> Value {
     let mut content = Vec::new();
     for block in blocks(result) {
         match block {
             // An empty text is rejected (<https://github.com/anthropics/claude-code/issues/23440>).
             Block::Text(text) if text.trim().is_empty() => {}
             Block::Text(text) => content.push(json!({ "type": "text", "text": text })),
-            Block::File { mime_type, data, .. } => match file(&mime_type, &data) {
+            Block::File { mime_type, data, .. } => match file_block(&mime_type, &data) {
                 // An error result may contain only text
                 // (<https://github.com/vellum-ai/vellum-assistant/pull/18387>).
                 Some(file) if result.is_error() => {
@@ -86,12 +90,12 @@ pub(super) fn result(result: &ToolResult, after: &mut Vec<Value>) -> Value {
 pub(in crate::dialect::provider) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "type": "text", "text": text }),
-        Block::File { mime_type, data, .. } => file(&mime_type, &data)
+        Block::File { mime_type, data, .. } => file_block(&mime_type, &data)
             .unwrap_or_else(|| json!({ "type": "text", "text": not_shown(&mime_type, &data) })),
     }
 }
 
-pub(super) fn file(mime_type: &str, data: &str) -> Option<Value> {
+pub(super) fn file_block(mime_type: &str, data: &str) -> Option<Value> {
     let kind = match mime_type {
         "image/png" | "image/jpeg" | "image/webp" | "image/gif" => "image",
         "application/pdf" => "document",

@@ -13,20 +13,20 @@ use serde_json::Value;
 use tool_core::{__private::ExactValue, Content};
 
 use self::{
-    definition::definition,
-    messages::{assistant_message, call_members, complete, file, results, user_part},
-    reading::read,
+    definition::tool_definition,
+    messages::{assistant_message, call_members, complete_message, file_block, result_messages, user_part},
+    reading::read_response,
     rules::{ANTHROPIC, ANTHROPIC_STRICT, NAME_RULE},
-    stop::usage,
-    stream::push,
+    stop::token_usage,
+    stream::push_event,
 };
 use super::{Definition, Provider, WireFormat, add_parts, user_parts};
 use crate::{
     ToolCall, ToolResult,
     dialect::{
-        BoundTools, DialectError, Usage, budget::Budget, content::Block, draft::Draft, error::At,
-        history::CallMembers, names::NameRule, partial_calls::Slots, reading::Reading, request::instruct_in,
-        schema::Rules,
+        BoundTools, DialectError, Usage, budget::Budget, content::Block, draft::MessageDraft,
+        error::JsonLocation, history::CallMembers, names::NameRule, partial_calls::PartialCalls,
+        reading::Reading, request::instruct_in, schema::Rules,
     },
 };
 
@@ -62,19 +62,19 @@ impl WireFormat for Anthropic {
     }
 
     fn definition(&self, tool: Definition<'_>) -> Value {
-        definition(tool)
+        tool_definition(tool)
     }
 
-    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        read(response, reading)
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read_response(response, reading)
     }
 
-    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        push(event, reading)
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push_event(event, reading)
     }
 
-    fn complete(&self, draft: &mut Draft, slots: &Slots) {
-        complete(draft, slots);
+    fn complete(&self, draft: &mut MessageDraft, partial_calls: &PartialCalls) {
+        complete_message(draft, partial_calls);
     }
 
     fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, _is_own: bool) -> Option<CallMembers<'m>> {
@@ -85,7 +85,7 @@ impl WireFormat for Anthropic {
         Some("id")
     }
 
-    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+    fn message(&self, draft: MessageDraft) -> Option<ExactValue<'static>> {
         draft.into_message("content", "assistant")
     }
 
@@ -94,7 +94,7 @@ impl WireFormat for Anthropic {
     }
 
     fn usage(&self, counted: &ExactValue<'_>) -> Usage {
-        usage(counted)
+        token_usage(counted)
     }
 
     fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
@@ -106,7 +106,7 @@ impl WireFormat for Anthropic {
     }
 
     fn accepts(&self, mime_type: &str) -> bool {
-        file(mime_type, "").is_some()
+        file_block(mime_type, "").is_some()
     }
 
     fn assistant_message(
@@ -119,7 +119,7 @@ impl WireFormat for Anthropic {
     }
 
     fn results(&self, _bound: &BoundTools, results: &[ToolResult]) -> Value {
-        self::results(results)
+        result_messages(results)
     }
 
     fn add_follow_up(&self, messages: &mut Value, _at: usize, content: &[Content]) {

@@ -5,40 +5,40 @@ use tool_core::__private::ExactValue;
 use super::stop::FINISHED;
 use crate::dialect::{
     DialectError,
-    draft::{Part, put, text},
-    error::At,
-    partial_calls::{Key, Slot},
+    draft::{MessagePart, set_member, text},
+    error::JsonLocation,
+    partial_calls::{Key, PartialCall},
     reading::Reading,
 };
 
-pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     begin_message(response, reading);
     let content = response.field("content");
     match content.value() {
         // The text of the only block.
         Some(ExactValue::String(_)) => begin_block(&content, None, reading),
         None if response.field("stop_reason").value().is_some() => {
-            reading.skip(content.error("a list"));
+            reading.skip_part(content.error("a list"));
         }
-        _ => content.items()?.iter().for_each(|block| begin_block(block, None, reading)),
+        _ => content.expect_items()?.iter().for_each(|block| begin_block(block, None, reading)),
     }
-    reading.stop_at(&response.field("stop_reason"), FINISHED);
+    reading.read_stop_reason(&response.field("stop_reason"), FINISHED);
     Ok(())
 }
 
 /// Reads the role of a message, and reserves its list of blocks: the provider accepts no other member back.
-pub(super) fn begin_message(message: &At<'_>, reading: &mut Reading) {
+pub(super) fn begin_message(message: &JsonLocation<'_>, reading: &mut Reading) {
     if let Some(role) = message.field("role").as_text() {
         reading.draft.base =
             vec![("role".into(), text(role)), ("content".into(), ExactValue::List(Vec::new()))];
     }
-    reading.identify(&message.field("id"), &message.field("model"));
-    reading.count(&message.field("usage"));
+    reading.set_identity(&message.field("id"), &message.field("model"));
+    reading.set_usage(&message.field("usage"));
 }
 
 /// Begins a block; with a number in a stream. A block without a type is read by its members; a text is the text of a
 /// block.
-pub(super) fn begin_block(block: &At<'_>, number: Option<u64>, reading: &mut Reading) {
+pub(super) fn begin_block(block: &JsonLocation<'_>, number: Option<u64>, reading: &mut Reading) {
     let value = match block.value() {
         Some(ExactValue::String(own)) => {
             ExactValue::Object(vec![("type".into(), text("text")), ("text".into(), text(own))])
@@ -47,12 +47,12 @@ pub(super) fn begin_block(block: &At<'_>, number: Option<u64>, reading: &mut Rea
     };
     let Some(kind) = block_kind(&value) else {
         // In a stream, the parts of the block say what it is.
-        return reading.skip(block.field("type").error("the type of a block"));
+        return reading.skip_part(block.field("type").error("the type of a block"));
     };
     let (kind, is_typed) = (kind.to_owned(), value.get("type").is_some_and(|it| it.as_str() == Some(kind)));
-    let mut part = Part::new(value);
+    let mut part = MessagePart::new(value);
     if !is_typed {
-        put(&mut part.value, "type", text(&kind));
+        set_member(&mut part.value, "type", text(&kind));
     }
     part.open = number.is_some();
     let own = |name: &str| part.value.get(name).and_then(ExactValue::as_str).unwrap_or_default();
@@ -60,20 +60,23 @@ pub(super) fn begin_block(block: &At<'_>, number: Option<u64>, reading: &mut Rea
         // Native tools use `server_tool_use` instead.
         "tool_use" => {
             let id = block.field("id").call_id().map(str::to_owned);
-            let mut slot =
-                Slot { number: number.unwrap_or(reading.slots.next_number()), id, ..Slot::default() };
-            slot.push_name(own("name"));
-            slot.set_arguments(&block.field("input"));
-            slot.open = number.is_some();
-            part.call = Some(reading.slots.begin(slot));
+            let mut partial_call = PartialCall {
+                number: number.unwrap_or(reading.partial_calls.next_number()),
+                id,
+                ..PartialCall::default()
+            };
+            partial_call.push_name(own("name"));
+            partial_call.set_arguments(&block.field("input"));
+            partial_call.open = number.is_some();
+            part.call = Some(reading.partial_calls.open_call(partial_call));
         }
         "text" => reading.add_text(own("text")),
-        "thinking" => reading.reason(own("thinking")),
+        "thinking" => reading.add_reasoning(own("thinking")),
         _ => {}
     }
     let at = reading.draft.push(part);
     if let Some(number) = number {
-        reading.draft.know(at, Key::Number(number));
+        reading.draft.insert_key(at, Key::Number(number));
     }
 }
 

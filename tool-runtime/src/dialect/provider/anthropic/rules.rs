@@ -6,7 +6,8 @@ use crate::dialect::{
 };
 
 /// [Names](https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools) of tools.
-pub(super) const NAME_RULE: NameRule = NameRule { longest: 128, also: &[], starts_with_letter: false };
+pub(super) const NAME_RULE: NameRule =
+    NameRule { max_chars: 128, extra_chars: &[], starts_with_letter: false };
 
 /// Anthropic: no alternatives in the root ([refusal](https://github.com/anthropics/claude-code/issues/27337)),
 /// plain names of properties ([refusal](https://github.com/decocms/studio/pull/6874)).

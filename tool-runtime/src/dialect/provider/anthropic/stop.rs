@@ -4,7 +4,7 @@ use tool_core::__private::ExactValue;
 
 use crate::dialect::{
     Usage,
-    usage::{counted, sum},
+    usage::{count_at, sum_of},
 };
 
 /// The [stop reasons](https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons) after which
@@ -15,14 +15,14 @@ pub(super) const FINISHED: &[&str] = &["tool_use", "end_turn", "pause_turn"];
 
 /// Input tokens are counted [without cached
 /// ones](https://platform.claude.com/docs/en/build-with-claude/prompt-caching#tracking-cache-performance).
-pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
-    let count = |name: &str| counted(usage, &[name]);
+pub(super) fn token_usage(usage: &ExactValue<'_>) -> Usage {
+    let count = |name: &str| count_at(usage, &[name]);
     let (cached, cache_written) = (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
     Usage {
-        input: sum(count("input_tokens"), [cached, cache_written]),
+        input: sum_of(count("input_tokens"), [cached, cache_written]),
         output: count("output_tokens"),
         cached,
         cache_written,
-        reasoning: counted(usage, &["output_tokens_details", "thinking_tokens"]),
+        reasoning: count_at(usage, &["output_tokens_details", "thinking_tokens"]),
     }
 }

@@ -8,27 +8,28 @@ use super::{
 };
 use crate::dialect::{
     DialectError,
-    draft::{add, join, text},
-    error::At,
+    draft::{merge_delta, merge_members, text},
+    error::JsonLocation,
     partial_calls::Key,
     reading::Reading,
 };
 
 /// Adds an event. A part of one that cannot be read is left out.
-pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-    if let Err(error) = push_event(event, reading) {
-        reading.skip(error);
+pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    if let Err(error) = read_event(event, reading) {
+        reading.skip_part(error);
     }
     Ok(())
 }
 
-pub(super) fn push_event(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn read_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     match event_kind(event)? {
         "message_start" => begin_message(&event.field("message"), reading),
         "content_block_start" => {
             let index = event.field("index");
             // Some servers omit the index.
-            let number = if index.value().is_some() { index.number()? } else { reading.draft.len() as u64 };
+            let number =
+                if index.value().is_some() { index.expect_number()? } else { reading.draft.len() as u64 };
             begin_block(&event.field("content_block"), Some(number), reading);
         }
         "content_block_delta" => push_delta(&event.field("delta"), &event.field("index"), reading)?,
@@ -36,45 +37,52 @@ pub(super) fn push_event(event: &At<'_>, reading: &mut Reading) -> Result<(), Di
             let at = block_index(&event.field("index"), reading)?;
             let Some(part) = at.and_then(|at| reading.draft.get_mut(at)) else { return Ok(()) };
             part.open = false;
-            if let Some(slot) = part.call.and_then(|at| reading.slots.get_mut(at)) {
-                slot.open = false;
+            if let Some(partial_call) = part.call.and_then(|at| reading.partial_calls.get_mut(at)) {
+                partial_call.open = false;
             }
         }
         "message_delta" => {
-            reading.count(&event.field("usage"));
-            reading.stop_at(&event.field("delta").field("stop_reason"), FINISHED);
+            reading.set_usage(&event.field("usage"));
+            reading.read_stop_reason(&event.field("delta").field("stop_reason"), FINISHED);
         }
-        "message_stop" => reading.slots.end(),
+        "message_stop" => reading.partial_calls.end_response(),
         _ => {}
     }
     Ok(())
 }
 
 /// Returns the type of an event, or of one without a type by its members.
-pub(super) fn event_kind<'v>(event: &At<'v>) -> Result<&'v str, DialectError> {
+pub(super) fn event_kind<'v>(event: &JsonLocation<'v>) -> Result<&'v str, DialectError> {
     let kind = event.field("type");
     let has = |name: &str| event.field(name).value().is_some();
     match kind.as_text() {
         Some(kind) => Ok(kind),
         None if has("content_block") => Ok("content_block_start"),
-        None if event.field("message").object().is_ok() => Ok("message_start"),
+        None if event.field("message").expect_object().is_ok() => Ok("message_start"),
         None if has("delta") && has("index") => Ok("content_block_delta"),
         None if has("delta") => Ok("message_delta"),
-        None => kind.text(),
+        None => kind.expect_text(),
     }
 }
 
 /// Returns the position of a block that has begun: the last one, where the event has no index.
-pub(super) fn block_index(index: &At<'_>, reading: &Reading) -> Result<Option<usize>, DialectError> {
+pub(super) fn block_index(
+    index: &JsonLocation<'_>,
+    reading: &Reading,
+) -> Result<Option<usize>, DialectError> {
     match index.value() {
-        Some(_) => Ok(reading.draft.find(&Key::Number(index.number()?))),
+        Some(_) => Ok(reading.draft.index_of(&Key::Number(index.expect_number()?))),
         None => Ok(reading.draft.len().checked_sub(1)),
     }
 }
 
 /// Adds a [delta](https://platform.claude.com/docs/en/build-with-claude/streaming#content-block-delta-types) to
 /// its block. A text or thinking begins a block that has not begun.
-pub(super) fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn push_delta(
+    delta: &JsonLocation<'_>,
+    index: &JsonLocation<'_>,
+    reading: &mut Reading,
+) -> Result<(), DialectError> {
     let has = |name: &str| delta.field(name).as_text().is_some();
     let kind = match delta.field("type").as_text() {
         None if has("partial_json") => "input_json_delta",
@@ -84,7 +92,7 @@ pub(super) fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) 
             if has("text") {
                 "text_delta"
             } else {
-                delta.field("type").text()?
+                delta.field("type").expect_text()?
             }
         }
         Some(kind) => kind,
@@ -93,7 +101,7 @@ pub(super) fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) 
     if at.is_none() && matches!(kind, "text_delta" | "thinking_delta") {
         let name = kind.strip_suffix("_delta").unwrap_or_default();
         let block = ExactValue::Object(vec![("type".into(), text(name)), (name.to_owned().into(), text(""))]);
-        begin_block(&index.with(&block), Some(index.number()?), reading);
+        begin_block(&index.with_value(&block), Some(index.expect_number()?), reading);
         at = block_index(index, reading)?;
     }
     let Some(part) = at.and_then(|at| reading.draft.get_mut(at)) else {
@@ -107,34 +115,34 @@ pub(super) fn push_delta(delta: &At<'_>, index: &At<'_>, reading: &mut Reading) 
                 // The rest of the input is not the whole.
                 let error = piece.error("a text");
                 if let Some(call) = part.call {
-                    reading.contradict(call, error);
+                    reading.mark_contradictory(call, error);
                     return Ok(());
                 }
                 return Err(error);
             };
             part.json.push_str(piece);
-            if let Some(slot) = part.call.and_then(|at| reading.slots.get_mut(at)) {
+            if let Some(partial_call) = part.call.and_then(|at| reading.partial_calls.get_mut(at)) {
                 // The parts are the whole input, whatever the block began with.
-                slot.value = slot.value.take().filter(|_| piece.trim().is_empty());
-                slot.push_text(piece);
+                partial_call.value = partial_call.value.take().filter(|_| piece.trim().is_empty());
+                partial_call.push_text(piece);
             }
             return Ok(());
         }
         "citations_delta" => {
             if let Some(citations) = part.value.entry("citations") {
-                add(citations, &ExactValue::List(vec![delta.field("citation").to_owned()]));
+                merge_delta(citations, &ExactValue::List(vec![delta.field("citation").to_owned()]));
             }
         }
         _ => {
             let ExactValue::Object(members) = &mut part.value else { return Ok(()) };
             let more = delta.members().filter(|(name, more)| *name != "type" && more.value().is_some());
-            join(members, more, |_, place, more| add(place, &more.to_owned()));
-            if let Some(slot) = part.call.and_then(|at| reading.slots.get_mut(at)) {
-                slot.push_name(delta.field("name").as_text().unwrap_or_default());
+            merge_members(members, more, |_, place, more| merge_delta(place, &more.to_owned()));
+            if let Some(partial_call) = part.call.and_then(|at| reading.partial_calls.get_mut(at)) {
+                partial_call.push_name(delta.field("name").as_text().unwrap_or_default());
             }
         }
     }
     reading.add_text(delta.field("text").as_text().unwrap_or_default());
-    reading.reason(delta.field("thinking").as_text().unwrap_or_default());
+    reading.add_reasoning(delta.field("thinking").as_text().unwrap_or_default());
     Ok(())
 }

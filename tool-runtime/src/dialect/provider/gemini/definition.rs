@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::dialect::provider::Definition;
 
-pub(super) fn definition(tool: Definition<'_>, json_schema: bool) -> Value {
+pub(super) fn tool_definition(tool: Definition<'_>, json_schema: bool) -> Value {
     let has_some =
         tool.parameters.get("properties").and_then(Value::as_object).is_some_and(|it| !it.is_empty());
     let mut declaration = json!({ "name": tool.name, "description": tool.description });

@@ -8,24 +8,26 @@ use crate::{
     dialect::{
         BoundTools, DialectError,
         content::{Block, blocks, not_shown},
-        draft::{Draft, Members, put, text},
+        draft::{Members, MessageDraft, set_member, text},
         history::{ArgumentsForm, CallMembers},
-        partial_calls::Slots,
+        partial_calls::PartialCalls,
         provider::exact_object,
         request::add_block,
     },
 };
 
-pub(super) fn complete(draft: &mut Draft, slots: &Slots) {
-    draft.fill(slots, |part, slot| {
+pub(super) fn complete_message(draft: &mut MessageDraft, partial_calls: &PartialCalls) {
+    draft.fill_open_parts(partial_calls, |part, partial_call| {
         if let Some(function) = part.get_mut("functionCall") {
-            put(function, "args", slot.arguments());
+            set_member(function, "args", partial_call.received_arguments());
         }
     });
     for part in draft.parts() {
-        let slot = part.call.and_then(|at| slots.get(at));
-        if let (Some(slot), Some(ExactValue::Object(function))) = (slot, part.value.get_mut("functionCall")) {
-            conform_id(function, slot.id.as_deref());
+        let partial_call = part.call.and_then(|at| partial_calls.get(at));
+        if let (Some(partial_call), Some(ExactValue::Object(function))) =
+            (partial_call, part.value.get_mut("functionCall"))
+        {
+            conform_id(function, partial_call.id.as_deref());
         }
     }
 }
@@ -50,7 +52,7 @@ pub(super) fn call_members<'m>(part: &'m mut ExactValue<'static>, is_own: bool) 
 }
 
 /// Appends `text` to the parts of the system instruction; its member may have either spelling.
-pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+pub(super) fn add_instruction(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let is_there = body.get("system_instruction").is_some();
     let field = if is_there { "system_instruction" } else { "systemInstruction" };
     let content = body.as_object_mut().map(|fields| fields.entry(field).or_insert(Value::Null));
@@ -65,12 +67,12 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
 }
 
 /// Returns one content with a part for each result, followed by parts with images and other files.
-pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
+pub(super) fn result_messages(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let mut parts = Vec::new();
     let mut files = Vec::new();
     for result in results {
         let name = bound.wire_name(&result.name);
-        let mut response = json!({ "name": name, "response": response(result, &mut files) });
+        let mut response = json!({ "name": name, "response": result_object(result, &mut files) });
         // The provider does not know a generated id.
         if !result.id.is_generated() {
             response["id"] = json!(result.id);
@@ -93,7 +95,7 @@ pub(super) fn user_part(block: Block) -> Value {
 }
 
 /// D06: always an object.
-pub(super) fn response(result: &ToolResult, files: &mut Vec<Value>) -> Map<String, Value> {
+pub(super) fn result_object(result: &ToolResult, files: &mut Vec<Value>) -> Map<String, Value> {
     let mut notes = Vec::new();
     for block in blocks(result) {
         let Block::File { mime_type, data, .. } = block else { continue };

@@ -12,19 +12,22 @@ use serde_json::{Value, json};
 use tool_core::{__private::ExactValue, Content};
 
 use self::{
-    definition::definition,
-    messages::{assistant_message, call_members, complete, instruct, is_shown, results, user_part},
-    reading::read,
+    definition::tool_definition,
+    messages::{
+        add_instruction, assistant_message, call_members, complete_message, is_shown, result_messages,
+        user_part,
+    },
+    reading::read_response,
     rules::{GEMINI, GEMINI_SCHEMA, MAX_TOOLS, NAME_RULE},
-    stop::usage,
-    stream::push,
+    stop::token_usage,
+    stream::push_event,
 };
 use super::{Definition, Provider, WireFormat, add_parts, object, user_parts};
 use crate::{
     ToolCall, ToolResult,
     dialect::{
-        BoundTools, DialectError, Usage, content::Block, draft::Draft, error::At, history::CallMembers,
-        names::NameRule, partial_calls::Slots, reading::Reading, schema::Rules,
+        BoundTools, DialectError, Usage, content::Block, draft::MessageDraft, error::JsonLocation,
+        history::CallMembers, names::NameRule, partial_calls::PartialCalls, reading::Reading, schema::Rules,
     },
 };
 
@@ -57,7 +60,7 @@ impl WireFormat for Gemini {
     }
 
     fn definition(&self, tool: Definition<'_>) -> Value {
-        definition(tool, self.json_schema)
+        tool_definition(tool, self.json_schema)
     }
 
     fn grouped_definitions(&self, definitions: &[Value]) -> Option<Vec<Value>> {
@@ -65,16 +68,16 @@ impl WireFormat for Gemini {
         Some(if definitions.is_empty() { Vec::new() } else { vec![group] })
     }
 
-    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        read(response, reading)
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read_response(response, reading)
     }
 
-    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        push(event, reading)
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push_event(event, reading)
     }
 
-    fn complete(&self, draft: &mut Draft, slots: &Slots) {
-        complete(draft, slots);
+    fn complete(&self, draft: &mut MessageDraft, partial_calls: &PartialCalls) {
+        complete_message(draft, partial_calls);
     }
 
     fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
@@ -85,7 +88,7 @@ impl WireFormat for Gemini {
         None
     }
 
-    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+    fn message(&self, draft: MessageDraft) -> Option<ExactValue<'static>> {
         draft.into_message("parts", "model")
     }
 
@@ -94,11 +97,11 @@ impl WireFormat for Gemini {
     }
 
     fn usage(&self, counted: &ExactValue<'_>) -> Usage {
-        usage(counted)
+        token_usage(counted)
     }
 
     fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
-        instruct(body, text)
+        add_instruction(body, text)
     }
 
     fn user_text(&self, text: &str) -> Value {
@@ -127,7 +130,7 @@ impl WireFormat for Gemini {
     }
 
     fn results(&self, bound: &BoundTools, results: &[ToolResult]) -> Value {
-        self::results(bound, results)
+        result_messages(bound, results)
     }
 
     fn add_follow_up(&self, messages: &mut Value, _at: usize, content: &[Content]) {

@@ -2,33 +2,33 @@
 
 use tool_core::__private::ExactValue;
 
-use super::{stop::stop, stream::push};
+use super::{stop::read_stop, stream::push_event};
 use crate::dialect::{
     DialectError,
-    draft::{Part, add},
-    error::At,
-    json_path::place,
-    partial_calls::{Key, Slot},
+    draft::{MessagePart, merge_delta},
+    error::JsonLocation,
+    json_path::value_at_path,
+    partial_calls::{Key, PartialCall},
     provider::refuse_failure,
     reading::Reading,
 };
 
-pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     // The events of a stream, which the provider sends as a list unless it is asked for
     // [`alt=sse`](https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
     if let Some(ExactValue::List(_)) = response.value() {
-        return response.items()?.iter().try_for_each(|event| {
+        return response.expect_items()?.iter().try_for_each(|event| {
             refuse_failure(event)?;
-            push(event, reading)
+            push_event(event, reading)
         });
     }
-    reading.identify(&response.field("responseId"), &response.field("modelVersion"));
-    let candidate = candidate(response)?;
+    reading.set_identity(&response.field("responseId"), &response.field("modelVersion"));
+    let candidate = only_candidate(response)?;
     let content = candidate.field("content");
     reading.draft.take_members(&content, "parts");
-    for part in parts(&content, reading) {
+    for part in readable_parts(&content, reading) {
         let call = part.field("functionCall");
-        let mut own = Part::new(part.to_owned());
+        let mut own = MessagePart::new(part.to_owned());
         if call.value().is_some() {
             let at = push_call(&call, reading);
             own.call = Some(at);
@@ -36,30 +36,30 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
                 let field = call.field(field);
                 if field.value().is_some_and(|value| *value != ExactValue::Bool(false)) {
                     let error = field.error("whole arguments (parts of them are for an assembler)");
-                    reading.contradict(at, error);
+                    reading.mark_contradictory(at, error);
                 }
             }
         }
-        tell(&part, reading);
+        emit_text(&part, reading);
         reading.draft.push(own);
     }
-    reading.count(&response.field("usageMetadata"));
-    stop(&candidate, reading).map(drop)
+    reading.set_usage(&response.field("usageMetadata"));
+    read_stop(&candidate, reading).map(drop)
 }
 
 /// Returns the parts of a content that can be read.
-pub(super) fn parts<'v>(content: &At<'v>, reading: &mut Reading) -> Vec<At<'v>> {
-    let items = content.field("parts").any_items().unwrap_or_else(|error| {
-        reading.skip(error);
+pub(super) fn readable_parts<'v>(content: &JsonLocation<'v>, reading: &mut Reading) -> Vec<JsonLocation<'v>> {
+    let items = content.field("parts").optional_items().unwrap_or_else(|error| {
+        reading.skip_part(error);
         Vec::new()
     });
-    let mut is_readable = |part: &At<'v>| match part.object().and_then(|part| {
+    let mut is_readable = |part: &JsonLocation<'v>| match part.expect_object().and_then(|part| {
         let call = part.field("functionCall");
-        call.value().map_or(Ok(()), |_| call.object().map(drop))
+        call.value().map_or(Ok(()), |_| call.expect_object().map(drop))
     }) {
         Ok(()) => true,
         Err(error) => {
-            reading.skip(error);
+            reading.skip_part(error);
             false
         }
     };
@@ -67,10 +67,10 @@ pub(super) fn parts<'v>(content: &At<'v>, reading: &mut Reading) -> Vec<At<'v>> 
 }
 
 /// Emits the text of a part.
-pub(super) fn tell(part: &At<'_>, reading: &mut Reading) {
+pub(super) fn emit_text(part: &JsonLocation<'_>, reading: &mut Reading) {
     let text = part.field("text").as_text().unwrap_or_default();
     if is_thought(part.value()) {
-        reading.reason(text);
+        reading.add_reasoning(text);
     } else {
         reading.add_text(text);
     }
@@ -81,9 +81,9 @@ pub(super) fn is_thought(part: Option<&ExactValue<'_>>) -> bool {
 }
 
 /// Returns the only candidate; `null` for a blocked prompt and for the final event with token counts.
-pub(super) fn candidate<'v>(response: &At<'v>) -> Result<At<'v>, DialectError> {
+pub(super) fn only_candidate<'v>(response: &JsonLocation<'v>) -> Result<JsonLocation<'v>, DialectError> {
     let candidates = response.field("candidates");
-    match <[At<'v>; 1]>::try_from(candidates.any_items()?) {
+    match <[JsonLocation<'v>; 1]>::try_from(candidates.optional_items()?) {
         Ok([candidate]) => Ok(candidate),
         Err(all) if all.is_empty() => Ok(candidates),
         Err(_) => Err(candidates.error("one candidate")),
@@ -93,78 +93,91 @@ pub(super) fn candidate<'v>(response: &At<'v>) -> Result<At<'v>, DialectError> {
 /// Adds a call, or a part of one: the first has the name, and all but the last have `willContinue`
 /// ([fields](https://googleapis.github.io/js-genai/release_docs/interfaces/types.FunctionCall.html); the last
 /// may be [empty](https://github.com/vercel/ai/pull/13929)).
-pub(super) fn push_call(call: &At<'_>, reading: &mut Reading) -> usize {
-    let slots = &mut reading.slots;
+pub(super) fn push_call(call: &JsonLocation<'_>, reading: &mut Reading) -> usize {
+    let partial_calls = &mut reading.partial_calls;
     let (id, name) = (call.field("id").call_id(), call.field("name").call_name());
     let goes_on = |at: &usize| {
-        slots.get(*at).is_some_and(|slot| slot.open && name.is_none_or(|name| name == slot.name))
+        partial_calls.get(*at).is_some_and(|partial_call| {
+            partial_call.open && name.is_none_or(|name| name == partial_call.name)
+        })
     };
     let begun = match id {
-        Some(id) => slots.find(&Key::Id(id.to_owned())),
-        None => slots.last(),
+        Some(id) => partial_calls.index_of(&Key::Id(id.to_owned())),
+        None => partial_calls.last_index(),
     };
     let at = match begun.filter(goes_on) {
         Some(at) => at,
         None => {
-            let mut slot = Slot { number: slots.next_number(), id: id.map(str::to_owned), ..Slot::default() };
-            slot.push_name(call.field("name").as_text().unwrap_or_default());
-            slots.begin(slot)
+            let mut partial_call = PartialCall {
+                number: partial_calls.next_number(),
+                id: id.map(str::to_owned),
+                ..PartialCall::default()
+            };
+            partial_call.push_name(call.field("name").as_text().unwrap_or_default());
+            partial_calls.open_call(partial_call)
         }
     };
-    let Some(slot) = slots.get_mut(at) else { return at };
-    let pushed = push_arguments(call, slot);
-    slot.open = call.field("willContinue").value().is_some_and(|it| *it == ExactValue::Bool(true));
+    let Some(partial_call) = partial_calls.get_mut(at) else { return at };
+    let pushed = push_arguments(call, partial_call);
+    partial_call.open = call.field("willContinue").value().is_some_and(|it| *it == ExactValue::Bool(true));
     // The provider omits empty arguments.
-    if !slot.open && slot.is_blank() {
-        slot.value = Some(ExactValue::Object(Vec::new()));
+    if !partial_call.open && partial_call.is_blank() {
+        partial_call.value = Some(ExactValue::Object(Vec::new()));
     }
     if let Err(error) = pushed {
-        reading.contradict(at, error);
+        reading.mark_contradictory(at, error);
     }
     at
 }
 
 /// Adds the arguments of a call, in one piece or in parts.
-pub(super) fn push_arguments(call: &At<'_>, slot: &mut Slot) -> Result<(), DialectError> {
+pub(super) fn push_arguments(
+    call: &JsonLocation<'_>,
+    partial_call: &mut PartialCall,
+) -> Result<(), DialectError> {
     let (args, parts) = (call.field("args"), call.field("partialArgs"));
-    if args.value().is_some() && !slot.is_blank() {
+    if args.value().is_some() && !partial_call.is_blank() {
         return Err(args.error("arguments once"));
     }
-    slot.set_arguments(&args);
-    let items = parts.any_items()?;
+    partial_call.set_arguments(&args);
+    let items = parts.optional_items()?;
     if items.is_empty() {
         return Ok(());
     }
     // Parts are added to the arguments that arrived in one piece, if any did.
-    if slot.value.is_none() && !slot.is_blank() {
-        let text = std::mem::take(&mut slot.text);
+    if partial_call.value.is_none() && !partial_call.is_blank() {
+        let text = std::mem::take(&mut partial_call.text);
         let Some(value @ ExactValue::Object(_)) = ExactValue::read(&text) else {
             return Err(parts.error("parts of arguments that are an object"));
         };
-        slot.value = Some(value.into_owned());
+        partial_call.value = Some(value.into_owned());
     }
-    let value = slot.value.get_or_insert(ExactValue::Object(Vec::new()));
+    let value = partial_call.value.get_or_insert(ExactValue::Object(Vec::new()));
     items.iter().try_for_each(|part| push_part(part, value))
 }
 
 /// Adds a part of the arguments: a value and its path, or a part of a text.
-pub(super) fn push_part(part: &At<'_>, arguments: &mut ExactValue<'static>) -> Result<(), DialectError> {
+pub(super) fn push_part(
+    part: &JsonLocation<'_>,
+    arguments: &mut ExactValue<'static>,
+) -> Result<(), DialectError> {
     let path = part.field("jsonPath");
     let wrong = || path.error_with("a JSON path to a value that is not there yet", "another");
     let given = |name: &str| Some(part.field(name)).filter(|it| it.value().is_some());
-    if part.field("stringValue").any_text()?.is_some() {
-        match place(arguments, path.text()?).ok_or_else(wrong)? {
+    if part.field("stringValue").optional_text()?.is_some() {
+        match value_at_path(arguments, path.expect_text()?).ok_or_else(wrong)? {
             before @ (ExactValue::String(_) | ExactValue::Null) => {
-                add(before, &part.field("stringValue").to_owned());
+                merge_delta(before, &part.field("stringValue").to_owned());
             }
             _ => return Err(wrong()),
         }
     } else if let Some(value) = given("numberValue").or_else(|| given("boolValue")) {
-        *place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)? = value.to_owned();
+        *value_at_path(arguments, path.expect_text()?).filter(|it| it.is_null()).ok_or_else(wrong)? =
+            value.to_owned();
     } else if part.value().is_some_and(|it| it.get("nullValue").is_some()) {
         // The SDKs use `NULL_VALUE`, and the JSON of protocol buffers `null`
         // (<https://protobuf.dev/programming-guides/json>).
-        place(arguments, path.text()?).filter(|it| it.is_null()).ok_or_else(wrong)?;
+        value_at_path(arguments, path.expect_text()?).filter(|it| it.is_null()).ok_or_else(wrong)?;
     }
     Ok(())
 }

@@ -6,7 +6,8 @@ use crate::dialect::{
 };
 
 /// [Names](https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration) of functions.
-pub(super) const NAME_RULE: NameRule = NameRule { longest: 64, also: &['.'], starts_with_letter: true };
+pub(super) const NAME_RULE: NameRule =
+    NameRule { max_chars: 64, extra_chars: &['.'], starts_with_letter: true };
 
 /// "Maximum 512 function declarations can be provided" ([Google's
 /// SDK](https://github.com/googleapis/python-genai/blob/main/google/genai/types.py)).

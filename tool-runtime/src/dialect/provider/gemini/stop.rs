@@ -4,19 +4,19 @@ use tool_core::__private::ExactValue;
 
 use crate::dialect::{
     DialectError, Usage,
-    error::At,
+    error::JsonLocation,
     reading::Reading,
-    usage::{counted, sum},
+    usage::{count_at, sum_of},
 };
 
 /// [Thoughts](https://ai.google.dev/api/generate-content#UsageMetadata) are not included in the candidates'
 /// tokens.
-pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
-    let count = |name: &str| counted(usage, &[name]);
+pub(super) fn token_usage(usage: &ExactValue<'_>) -> Usage {
+    let count = |name: &str| count_at(usage, &[name]);
     let reasoning = count("thoughtsTokenCount");
     Usage {
-        input: sum(count("promptTokenCount"), [count("toolUsePromptTokenCount")]),
-        output: sum(count("candidatesTokenCount").or(reasoning.map(|_| 0)), [reasoning]),
+        input: sum_of(count("promptTokenCount"), [count("toolUsePromptTokenCount")]),
+        output: sum_of(count("candidatesTokenCount").or(reasoning.map(|_| 0)), [reasoning]),
         cached: count("cachedContentTokenCount"),
         cache_written: None,
         reasoning,
@@ -25,12 +25,12 @@ pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
 
 /// Records the [finish reason](https://ai.google.dev/api/generate-content#FinishReason) of a candidate; only
 /// `STOP` means that all calls are complete. Returns `true` if there is one.
-pub(super) fn stop(candidate: &At<'_>, reading: &mut Reading) -> Result<bool, DialectError> {
+pub(super) fn read_stop(candidate: &JsonLocation<'_>, reading: &mut Reading) -> Result<bool, DialectError> {
     let place = candidate.field("finishReason");
-    let has_reason = reading.stop_at(&place, &["STOP"]);
+    let has_reason = reading.read_stop_reason(&place, &["STOP"]);
     // The response contains no other sign of this call.
     if let Some(reason @ "MALFORMED_FUNCTION_CALL") = place.as_text()
-        && reading.slots.last().is_none()
+        && reading.partial_calls.last_index().is_none()
     {
         return Err(place.error_with("a call", reason));
     }

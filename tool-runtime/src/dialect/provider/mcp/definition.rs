@@ -9,7 +9,7 @@ use crate::dialect::{
     schema::move_references,
 };
 
-pub(super) fn definition(tool: Definition<'_>) -> Value {
+pub(super) fn tool_definition(tool: Definition<'_>) -> Value {
     let Definition { name, of, description, parameters, output, .. } = tool;
     let mut definition =
         object([("name", name.into()), ("description", description.into()), ("inputSchema", parameters)]);
@@ -36,7 +36,7 @@ pub(super) fn definition(tool: Definition<'_>) -> Value {
 }
 
 /// Returns the output schema for the wire: always an object.
-pub(super) fn output(definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
+pub(super) fn output_schema(definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
     let Some(schema) = definition.output_schema() else { return (OutputForm::Unspecified, None) };
     let mut schema = schema.as_value().clone();
     if schema.get("type").is_some_and(|name| name == "object") {

@@ -8,23 +8,23 @@ use crate::{
 };
 
 /// Appends `text` to `instructions` in `_meta`: a listing has no other member for the instructions of a server.
-pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+pub(super) fn add_instruction(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let meta = body.as_object_mut().map(|fields| fields.entry("_meta").or_insert_with(|| json!({})));
     match meta {
         Some(meta @ Value::Object(_)) => {
-            instruct_in(meta, "instructions", text, false).map_err(|error| error.below("/_meta"))
+            instruct_in(meta, "instructions", text, false).map_err(|error| error.moved_below("/_meta"))
         }
         _ => Err(DialectError::of_body(body, "/_meta", "an object")),
     }
 }
 
-pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
-    results.iter().map(|it| result(it, bound.output_form(&it.name))).collect()
+pub(super) fn result_messages(bound: &BoundTools, results: &[ToolResult]) -> Value {
+    results.iter().map(|it| result_object(it, bound.output_form(&it.name))).collect()
 }
 
-pub(super) fn result(result: &ToolResult, form: OutputForm) -> Value {
+pub(super) fn result_object(result: &ToolResult, form: OutputForm) -> Value {
     let mut content = json!(result.content());
-    let structured = structured(result, form);
+    let structured = structured_object(result, form);
     if let (Value::Array(blocks), Some(value)) = (&mut content, result.structured())
         && blocks.is_empty()
     {
@@ -42,7 +42,7 @@ pub(super) fn result(result: &ToolResult, form: OutputForm) -> Value {
 }
 
 /// Returns the structured value of a result, always an object.
-pub(super) fn structured(result: &ToolResult, form: OutputForm) -> Option<Value> {
+pub(super) fn structured_object(result: &ToolResult, form: OutputForm) -> Option<Value> {
     match result.structured() {
         Some(value) if form == OutputForm::Held && !result.is_error() => Some(json!({ "result": value })),
         None if form == OutputForm::Held && !result.is_error() => Some(json!({ "result": null })),

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tool_core::{__private::ExactValue, Content, ToolDefinition};
 
 use self::{
-    definition::{definition, output},
-    messages::{instruct, results},
-    reading::read,
+    definition::{output_schema, tool_definition},
+    messages::{add_instruction, result_messages},
+    reading::read_response,
     rules::NAME_RULE,
-    stream::push,
+    stream::push_event,
 };
 use super::{Definition, WireFormat, add_parts, anthropic::messages as anthropic};
 use crate::{
@@ -22,8 +22,8 @@ use crate::{
     dialect::{
         BoundTools, DialectError, Usage,
         content::Block,
-        draft::Draft,
-        error::At,
+        draft::MessageDraft,
+        error::JsonLocation,
         exports::OutputForm,
         history::CallMembers,
         names::NameRule,
@@ -50,19 +50,19 @@ impl WireFormat for Mcp {
     }
 
     fn definition(&self, tool: Definition<'_>) -> Value {
-        definition(tool)
+        tool_definition(tool)
     }
 
     fn output(&self, definition: &ToolDefinition) -> (OutputForm, Option<Value>) {
-        output(definition)
+        output_schema(definition)
     }
 
-    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        read(response, &mut reading.slots)
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read_response(response, &mut reading.partial_calls)
     }
 
-    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        push(event, &mut reading.slots)
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push_event(event, &mut reading.partial_calls)
     }
 
     fn call_members<'m>(&self, _part: &'m mut ExactValue<'static>, _is_own: bool) -> Option<CallMembers<'m>> {
@@ -73,7 +73,7 @@ impl WireFormat for Mcp {
         None
     }
 
-    fn message(&self, _draft: Draft) -> Option<ExactValue<'static>> {
+    fn message(&self, _draft: MessageDraft) -> Option<ExactValue<'static>> {
         None
     }
 
@@ -86,7 +86,7 @@ impl WireFormat for Mcp {
     }
 
     fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
-        instruct(body, text)
+        add_instruction(body, text)
     }
 
     fn user_part(&self, block: Block) -> Value {
@@ -107,7 +107,7 @@ impl WireFormat for Mcp {
     }
 
     fn results(&self, bound: &BoundTools, results: &[ToolResult]) -> Value {
-        self::results(bound, results)
+        result_messages(bound, results)
     }
 
     /// The protocol sends nothing but results.

@@ -4,48 +4,57 @@ use tool_core::__private::ExactValue;
 
 use crate::dialect::{
     DialectError,
-    error::At,
-    partial_calls::{Slot, Slots},
+    error::JsonLocation,
+    partial_calls::{PartialCall, PartialCalls},
     stop::Stop,
 };
 
 /// Reads a `tools/call` request, several of them, or the contents of `params`. There is no stop reason: each
 /// request is complete.
-pub(super) fn read(message: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
-    slots.stop(Stop::Finished);
+pub(super) fn read_response(
+    message: &JsonLocation<'_>,
+    partial_calls: &mut PartialCalls,
+) -> Result<(), DialectError> {
+    partial_calls.set_stop(Stop::Finished);
     match message.value() {
         Some(ExactValue::List(_)) => {
-            message.items()?.iter().try_for_each(|request| read_request(request, slots))
+            message.expect_items()?.iter().try_for_each(|request| read_request(request, partial_calls))
         }
-        _ => read_request(message, slots),
+        _ => read_request(message, partial_calls),
     }
 }
 
-pub(super) fn read_request(request: &At<'_>, slots: &mut Slots) -> Result<(), DialectError> {
+pub(super) fn read_request(
+    request: &JsonLocation<'_>,
+    partial_calls: &mut PartialCalls,
+) -> Result<(), DialectError> {
     let Some((id, params)) = request_of(request)? else { return Ok(()) };
-    let name = params.field("name").name()?.to_owned();
-    let mut slot = Slot { number: slots.next_number(), id, name, ..Slot::default() };
+    let name = params.field("name").expect_name()?.to_owned();
+    let mut partial_call =
+        PartialCall { number: partial_calls.next_number(), id, name, ..PartialCall::default() };
     let arguments = params.field("arguments");
     match arguments.value() {
-        None | Some(ExactValue::Object(_)) => slot.set_arguments(&arguments),
+        None | Some(ExactValue::Object(_)) => partial_call.set_arguments(&arguments),
         // The empty object of languages without a type of its own for objects.
         Some(ExactValue::List(items)) if items.is_empty() => {}
         Some(_) => return Err(arguments.error("an object")),
     }
     if let Some(meta @ ExactValue::Object(_)) = params.field("_meta").value() {
-        slot.meta = serde_json::from_str(&meta.to_string()).ok();
+        partial_call.meta = serde_json::from_str(&meta.to_string()).ok();
     }
-    slots.begin(slot);
+    partial_calls.open_call(partial_call);
     Ok(())
 }
 
 /// Returns the id and the parameters of a request, unless it has another method.
-pub(super) fn request_of<'v>(request: &At<'v>) -> Result<Option<(Option<String>, At<'v>)>, DialectError> {
-    let method = request.object()?.field("method");
+pub(super) fn request_of<'v>(
+    request: &JsonLocation<'v>,
+) -> Result<Option<(Option<String>, JsonLocation<'v>)>, DialectError> {
+    let method = request.expect_object()?.field("method");
     if method.value().is_none() && request.field("params").value().is_none() {
         return Ok(Some((None, request.clone())));
     }
-    if method.text()? != "tools/call" {
+    if method.expect_text()? != "tools/call" {
         return Ok(None);
     }
     let id = request.field("id");
@@ -55,6 +64,6 @@ pub(super) fn request_of<'v>(request: &At<'v>) -> Result<Option<(Option<String>,
         Some(_) => return Err(id.error("a text or a number")),
     };
     let params = request.field("params");
-    params.object()?;
+    params.expect_object()?;
     Ok(Some((id, params)))
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::OpenAiChat;
 use crate::{
     Dialect,
-    dialect::provider::api::{Provider, ToolSelection, members, sealed::Sealed},
+    dialect::provider::api::{Provider, ToolSelection, object_members, sealed::Sealed},
 };
 
 /// The URL of OpenAI's own server.
@@ -52,7 +52,7 @@ impl Provider for OpenAiChat {
     }
 
     fn request_members(&self, model: &str, streams: bool) -> Map<String, Value> {
-        members(match streams {
+        object_members(match streams {
             true => json!({ "model": model, "stream": true, "stream_options": { "include_usage": true } }),
             false => json!({ "model": model, "stream": false }),
         })

@@ -8,8 +8,8 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools, DialectError,
-        content::{Block, blocks, not_shown, signed},
-        draft::{Members, put, text},
+        content::{Block, blocks, not_shown, with_error_prefix},
+        draft::{Members, set_member, text},
         history::{ArgumentsForm, CallMembers},
         provider::exact_object,
         request::instruct_in,
@@ -24,7 +24,7 @@ pub(super) fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) 
     let (kind, arguments) = call_kind(call);
     let form = if kind == "custom" { ArgumentsForm::FreeText } else { ArgumentsForm::ObjectText };
     if call.get("type").and_then(ExactValue::as_str) != Some(kind) {
-        put(call, "type", text(kind));
+        set_member(call, "type", text(kind));
     }
     Some(CallMembers { object: call.entry(kind)?, arguments, form })
 }
@@ -38,11 +38,11 @@ pub(super) fn function_call_members(message: &mut Members) -> Option<CallMembers
 }
 
 /// Appends `text` to the first message if its role is `system`, or `developer` for some models.
-pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError> {
+pub(super) fn add_instruction(body: &mut Value, text: &str) -> Result<(), DialectError> {
     let is_first =
         body.pointer("/messages/0/role").is_some_and(|role| role == "system" || role == "developer");
     if is_first && let Some(first) = body.pointer_mut("/messages/0") {
-        return instruct_in(first, "content", text, true).map_err(|error| error.below("/messages/0"));
+        return instruct_in(first, "content", text, true).map_err(|error| error.moved_below("/messages/0"));
     }
     let message = json!({ "role": "system", "content": text });
     match body.as_object_mut().map(|fields| fields.entry("messages").or_insert(Value::Null)) {
@@ -55,13 +55,13 @@ pub(super) fn instruct(body: &mut Value, text: &str) -> Result<(), DialectError>
 
 /// Returns a message for each result. Only user messages can contain images and audio: one follows with all of
 /// them.
-pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
+pub(super) fn result_messages(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let mut messages = Vec::new();
     let mut shown = Vec::new();
     for result in results {
         let texts = blocks(result).into_iter().map(|block| match block {
             Block::Text(text) => text,
-            Block::File { mime_type, data, name } => match part(&mime_type, &data, &name) {
+            Block::File { mime_type, data, name } => match file_part(&mime_type, &data, &name) {
                 Some(part) => {
                     shown.push(json!({ "type": "text", "text": format!("From {} ({}):", result.name, result.id) }));
                     shown.push(part);
@@ -70,7 +70,7 @@ pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
                 None => not_shown(&mime_type, &data),
             },
         });
-        let content = signed(texts.collect(), result);
+        let content = with_error_prefix(texts.collect(), result);
         messages.push(if result.id.to_string().starts_with(FUNCTION_CALL) {
             json!({ "role": "function", "name": bound.wire_name(&result.name), "content": content })
         } else {
@@ -87,20 +87,20 @@ pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
 pub(super) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "type": "text", "text": text }),
-        Block::File { mime_type, data, name } => part(&mime_type, &data, &name)
+        Block::File { mime_type, data, name } => file_part(&mime_type, &data, &name)
             .unwrap_or_else(|| json!({ "type": "text", "text": not_shown(&mime_type, &data) })),
     }
 }
 
 /// Returns a file as a part of a user message.
-pub(super) fn part(mime_type: &str, data: &str, name: &str) -> Option<Value> {
+pub(super) fn file_part(mime_type: &str, data: &str, name: &str) -> Option<Value> {
     let url = || format!("data:{mime_type};base64,{data}");
     Some(match mime_type {
         "image/png" | "image/jpeg" | "image/webp" | "image/gif" => {
             json!({ "type": "image_url", "image_url": { "url": url() } })
         }
-        "audio/wav" | "audio/x-wav" | "audio/wave" => audio(data, "wav"),
-        "audio/mpeg" | "audio/mp3" => audio(data, "mp3"),
+        "audio/wav" | "audio/x-wav" | "audio/wave" => audio_part(data, "wav"),
+        "audio/mpeg" | "audio/mp3" => audio_part(data, "mp3"),
         "application/pdf" => {
             let mut file = Map::from_iter([("file_data".to_owned(), url().into())]);
             let name = if name.is_empty() { "document.pdf" } else { name };
@@ -111,7 +111,7 @@ pub(super) fn part(mime_type: &str, data: &str, name: &str) -> Option<Value> {
     })
 }
 
-pub(super) fn audio(data: &str, format: &str) -> Value {
+pub(super) fn audio_part(data: &str, format: &str) -> Value {
     json!({ "type": "input_audio", "input_audio": { "data": data, "format": format } })
 }
 

@@ -13,13 +13,16 @@ use serde_json::Value;
 use tool_core::__private::ExactValue;
 
 use self::{
-    assembly::complete,
-    definition::definition,
-    messages::{assistant_message, call_members, function_call_members, instruct, part, results, user_part},
-    reading::read,
+    assembly::complete_message,
+    definition::tool_definition,
+    messages::{
+        add_instruction, assistant_message, call_members, file_part, function_call_members, result_messages,
+        user_part,
+    },
+    reading::read_response,
     rules::{MAX_DESCRIPTION_CHARS, MAX_TOOLS, NAME_RULE, OPENAI, OPENAI_STRICT},
-    stop::usage,
-    stream::push,
+    stop::token_usage,
+    stream::push_event,
 };
 use super::{Definition, Provider, WireFormat};
 use crate::{
@@ -27,11 +30,11 @@ use crate::{
     dialect::{
         BoundTools, DialectError, Usage,
         content::Block,
-        draft::{Draft, Members},
-        error::At,
+        draft::{Members, MessageDraft},
+        error::JsonLocation,
         history::CallMembers,
         names::NameRule,
-        partial_calls::Slots,
+        partial_calls::PartialCalls,
         reading::Reading,
         schema::Rules,
     },
@@ -69,19 +72,19 @@ impl WireFormat for OpenAiChat {
     }
 
     fn definition(&self, tool: Definition<'_>) -> Value {
-        definition(tool)
+        tool_definition(tool)
     }
 
-    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        read(response, reading)
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read_response(response, reading)
     }
 
-    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        push(event, reading)
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push_event(event, reading)
     }
 
-    fn complete(&self, draft: &mut Draft, slots: &Slots) {
-        complete(draft, slots);
+    fn complete(&self, draft: &mut MessageDraft, partial_calls: &PartialCalls) {
+        complete_message(draft, partial_calls);
     }
 
     fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
@@ -96,7 +99,7 @@ impl WireFormat for OpenAiChat {
         Some("id")
     }
 
-    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+    fn message(&self, draft: MessageDraft) -> Option<ExactValue<'static>> {
         draft.into_message("tool_calls", "assistant")
     }
 
@@ -105,11 +108,11 @@ impl WireFormat for OpenAiChat {
     }
 
     fn usage(&self, counted: &ExactValue<'_>) -> Usage {
-        usage(counted)
+        token_usage(counted)
     }
 
     fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
-        instruct(body, text)
+        add_instruction(body, text)
     }
 
     fn user_part(&self, block: Block) -> Value {
@@ -117,7 +120,7 @@ impl WireFormat for OpenAiChat {
     }
 
     fn accepts(&self, mime_type: &str) -> bool {
-        part(mime_type, "", "").is_some()
+        file_part(mime_type, "", "").is_some()
     }
 
     fn assistant_message(
@@ -130,6 +133,6 @@ impl WireFormat for OpenAiChat {
     }
 
     fn results(&self, bound: &BoundTools, results: &[ToolResult]) -> Value {
-        self::results(bound, results)
+        result_messages(bound, results)
     }
 }

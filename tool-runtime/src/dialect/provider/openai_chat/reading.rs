@@ -5,27 +5,27 @@ use tool_core::{__private::ExactValue, CallId};
 use super::{assembly, stop::FINISHED};
 use crate::dialect::{
     DialectError,
-    draft::{Part as Piece, put},
-    error::At,
-    partial_calls::{Key, Slot, Slots},
+    draft::{MessagePart, set_member},
+    error::JsonLocation,
+    partial_calls::{Key, PartialCall, PartialCalls},
     provider::refuse_failure,
     reading::Reading,
 };
 
-pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-    reading.identify(&response.field("id"), &response.field("model"));
-    reading.count(&response.field("usage"));
-    let choices = response.field("choices").items()?;
+pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.set_identity(&response.field("id"), &response.field("model"));
+    reading.set_usage(&response.field("usage"));
+    let choices = response.field("choices").expect_items()?;
     let is_only = choices.len() == 1;
     for choice in choices {
         refuse_failure(&choice)?;
         let message = choice.field("message");
-        if let Err(error) = message.object() {
+        if let Err(error) = message.expect_object() {
             // Nothing of the response could be read.
             if is_only {
                 return Err(error);
             }
-            reading.skip(error);
+            reading.skip_part(error);
             continue;
         }
         let listed = message.field("tool_calls");
@@ -33,7 +33,7 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
         let calls = call_items(&listed, reading);
         let has_calls = !calls.is_empty() || function.value().is_some();
         // Choices are alternatives: running the calls of all of them would repeat every action.
-        if has_calls && reading.slots.last().is_some() {
+        if has_calls && reading.partial_calls.last_index().is_some() {
             return Err(listed.error("calls in one choice only"));
         }
         if has_calls && !calls.is_empty() && function.value().is_some() {
@@ -44,50 +44,50 @@ pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), Diale
         if !has_calls && !reading.draft.base.is_empty() {
             continue;
         }
-        reading.restart();
+        reading.restart_message();
         reading.draft.take_members(&message, "tool_calls");
-        assembly::tell(&message, reading);
+        assembly::emit_text(&message, reading);
         for call in calls {
-            let at = read_call(&call, &mut reading.slots);
+            let at = read_call(&call, &mut reading.partial_calls);
             let mut own =
-                call.object().map_or_else(|_| ExactValue::Object(Vec::new()), |call| call.to_owned());
+                call.expect_object().map_or_else(|_| ExactValue::Object(Vec::new()), |call| call.to_owned());
             nest_members(&mut own);
-            reading.draft.push(Piece::of_call(own, at));
+            reading.draft.push(MessagePart::from_call(own, at));
         }
         if function.value().is_some() {
-            let mut slot = function_call();
-            slot.push_name(function.field("name").as_text().unwrap_or_default());
-            slot.set_arguments(&function.field("arguments"));
-            reading.slots.begin(slot);
+            let mut partial_call = function_call();
+            partial_call.push_name(function.field("name").as_text().unwrap_or_default());
+            partial_call.set_arguments(&function.field("arguments"));
+            reading.partial_calls.open_call(partial_call);
         }
-        reading.stop_at(&choice.field("finish_reason"), FINISHED);
+        reading.read_stop_reason(&choice.field("finish_reason"), FINISHED);
     }
     Ok(())
 }
 
 /// Returns the calls of a list that may be absent, or a single call. Items without content are no calls, and neither is
 /// any other value.
-pub(super) fn call_items<'v>(calls: &At<'v>, reading: &mut Reading) -> Vec<At<'v>> {
+pub(super) fn call_items<'v>(calls: &JsonLocation<'v>, reading: &mut Reading) -> Vec<JsonLocation<'v>> {
     match calls.value() {
         None => Vec::new(),
         Some(ExactValue::Object(call)) if !call.is_empty() => vec![calls.clone()],
         Some(ExactValue::Object(_)) => Vec::new(),
-        Some(_) => match calls.items() {
+        Some(_) => match calls.expect_items() {
             Ok(items) => items.into_iter().filter(|call| call.value().is_some()).collect(),
             Err(error) => {
-                reading.skip(error);
+                reading.skip_part(error);
                 Vec::new()
             }
         },
     }
 }
 
-pub(super) fn read_call(call: &At<'_>, slots: &mut Slots) -> usize {
-    let part = Part::of(call);
-    let mut slot = part.begun(slots.next_number());
-    slot.push_name(part.name_part);
-    slot.set_arguments(&part.arguments);
-    slots.begin(slot)
+pub(super) fn read_call(call: &JsonLocation<'_>, partial_calls: &mut PartialCalls) -> usize {
+    let part = CallPart::read(call);
+    let mut partial_call = part.begin_call(partial_calls.next_number());
+    partial_call.push_name(part.name_part);
+    partial_call.set_arguments(&part.arguments);
+    partial_calls.open_call(partial_call)
 }
 
 /// Returns `true` for a call of a tool that takes free text: by its type, or else by its members.
@@ -140,10 +140,10 @@ pub(super) fn nest_members(call: &mut ExactValue<'static>) {
         if holder.get(name).is_none_or(ExactValue::is_null)
             && let Some(value) = take(name)
         {
-            put(&mut holder, name, value);
+            set_member(&mut holder, name, value);
         }
     }
-    put(call, kind, holder);
+    set_member(call, kind, holder);
 }
 
 /// The prefix of generated ids for calls from `function_call`, which has no id: it selects a message with the
@@ -151,29 +151,29 @@ pub(super) fn nest_members(call: &mut ExactValue<'static>) {
 pub(super) const FUNCTION_CALL: &str = "without_id_function_call_";
 
 /// Creates the call of the legacy `function_call` of a message, without its name and arguments.
-pub(super) fn function_call() -> Slot {
+pub(super) fn function_call() -> PartialCall {
     let id = Some(format!("{FUNCTION_CALL}{}", CallId::generate()));
-    Slot { number: u64::MAX, id, ..Slot::default() }
+    PartialCall { number: u64::MAX, id, ..PartialCall::default() }
 }
 
-pub(super) fn is_function_call(slot: &Slot) -> bool {
-    slot.id.as_deref().is_some_and(|id| id.starts_with(FUNCTION_CALL))
+pub(super) fn is_function_call(partial_call: &PartialCall) -> bool {
+    partial_call.id.as_deref().is_some_and(|id| id.starts_with(FUNCTION_CALL))
 }
 
 /// A call of a message, or a part of one.
-pub(super) struct Part<'v> {
+pub(super) struct CallPart<'v> {
     pub(super) number: Option<u64>,
     pub(super) id: Option<&'v str>,
     pub(super) name: Option<&'v str>,
     /// The name as received: `null` as a text may also be a part of a name.
     pub(super) name_part: &'v str,
-    pub(super) arguments: At<'v>,
+    pub(super) arguments: JsonLocation<'v>,
     /// Set where the tool takes free text.
     pub(super) custom: bool,
 }
 
-impl<'v> Part<'v> {
-    pub(super) fn of(part: &At<'v>) -> Self {
+impl<'v> CallPart<'v> {
+    pub(super) fn read(part: &JsonLocation<'v>) -> Self {
         let is_custom = part.value().is_some_and(is_custom_call);
         let (kind, arguments) = part.value().map_or(("function", "arguments"), call_kind);
         let holder = part.field(kind);
@@ -200,8 +200,8 @@ impl<'v> Part<'v> {
     }
 
     /// Creates the call that begins with this part, without its name and arguments. A later part may have its name.
-    pub(super) fn begun(&self, number: u64) -> Slot {
-        Slot { number, id: self.id.map(str::to_owned), custom: self.custom, ..Slot::default() }
+    pub(super) fn begin_call(&self, number: u64) -> PartialCall {
+        PartialCall { number, id: self.id.map(str::to_owned), custom: self.custom, ..PartialCall::default() }
     }
 
     /// Returns the call that the part belongs to; `None` where it begins one.
@@ -211,25 +211,27 @@ impl<'v> Part<'v> {
     /// so does a name after the end of the arguments. The parts of a number are one call until it has a name; some
     /// servers [give each part an id of its own](https://github.com/poolsideai/pool/issues/9). Any other name is a further
     /// piece of the name.
-    pub(super) fn place(&self, slots: &Slots) -> Option<usize> {
-        let by_id = self.id.and_then(|id| slots.find(&Key::Id(id.to_owned())));
+    pub(super) fn find_call(&self, partial_calls: &PartialCalls) -> Option<usize> {
+        let by_id = self.id.and_then(|id| partial_calls.index_of(&Key::Id(id.to_owned())));
         let at = match self.number {
             Some(number) => by_id
-                .filter(|at| slots.get(*at).is_some_and(|slot| slot.number == number))
-                .or_else(|| slots.find(&Key::Number(number))),
+                .filter(|at| partial_calls.get(*at).is_some_and(|partial_call| partial_call.number == number))
+                .or_else(|| partial_calls.index_of(&Key::Number(number))),
             None if by_id.is_some() => by_id,
-            None if self.name.is_some() => slots.last().filter(|at| slots.get(*at).is_some_and(is_unnamed)),
-            None => slots.last(),
+            None if self.name.is_some() => {
+                partial_calls.last_index().filter(|at| partial_calls.get(*at).is_some_and(is_unnamed))
+            }
+            None => partial_calls.last_index(),
         }?;
-        let slot = slots.get(at)?;
-        let is_same_id = self.id.is_some() && slot.id.as_deref() == self.id;
-        let is_other_id = self.id.is_some() && slot.id.is_some() && !is_same_id;
+        let partial_call = partial_calls.get(at)?;
+        let is_same_id = self.id.is_some() && partial_call.id.as_deref() == self.id;
+        let is_other_id = self.id.is_some() && partial_call.id.is_some() && !is_same_id;
         let belongs = match self.name {
-            _ if is_other_id && (self.name.is_some() || slot.is_closed()) => false,
+            _ if is_other_id && (self.name.is_some() || partial_call.is_closed()) => false,
             None => true,
-            Some(_) if is_unnamed(slot) => true,
-            Some(_) if slot.is_closed() && !is_same_id => false,
-            Some(name) if name == slot.name => true,
+            Some(_) if is_unnamed(partial_call) => true,
+            Some(_) if partial_call.is_closed() && !is_same_id => false,
+            Some(name) if name == partial_call.name => true,
             // The first id under a number whose call has none.
             Some(_) => self.id.is_none() || is_same_id,
         };
@@ -237,6 +239,6 @@ impl<'v> Part<'v> {
     }
 }
 
-pub(super) fn is_unnamed(slot: &Slot) -> bool {
-    slot.name.is_empty()
+pub(super) fn is_unnamed(partial_call: &PartialCall) -> bool {
+    partial_call.name.is_empty()
 }

@@ -7,7 +7,7 @@ use crate::dialect::{
 
 /// [Names](https://platform.openai.com/docs/api-reference/chat/create) of OpenAI's APIs.
 pub(in crate::dialect::provider) const NAME_RULE: NameRule =
-    NameRule { longest: 64, also: &[], starts_with_letter: false };
+    NameRule { max_chars: 64, extra_chars: &[], starts_with_letter: false };
 
 /// "A max of 128 functions are supported" ([chat
 /// completions](https://platform.openai.com/docs/api-reference/chat/create);

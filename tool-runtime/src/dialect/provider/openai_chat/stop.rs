@@ -2,7 +2,7 @@
 
 use tool_core::__private::ExactValue;
 
-use crate::dialect::{Usage, usage::counted};
+use crate::dialect::{Usage, usage::count_at};
 
 /// The finish reasons after which every call is complete: [OpenAI's
 /// own](https://platform.openai.com/docs/api-reference/chat/object#chat/object-choices), and equivalent ones of
@@ -20,13 +20,13 @@ pub(super) const FINISHED: &[&str] = &[
     "complete",
 ];
 
-pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+pub(super) fn token_usage(usage: &ExactValue<'_>) -> Usage {
     Usage {
-        input: counted(usage, &["prompt_tokens"]),
-        output: counted(usage, &["completion_tokens"]),
-        cached: counted(usage, &["prompt_tokens_details", "cached_tokens"])
-            .or_else(|| counted(usage, &["prompt_cache_hit_tokens"])),
+        input: count_at(usage, &["prompt_tokens"]),
+        output: count_at(usage, &["completion_tokens"]),
+        cached: count_at(usage, &["prompt_tokens_details", "cached_tokens"])
+            .or_else(|| count_at(usage, &["prompt_cache_hit_tokens"])),
         cache_written: None,
-        reasoning: counted(usage, &["completion_tokens_details", "reasoning_tokens"]),
+        reasoning: count_at(usage, &["completion_tokens_details", "reasoning_tokens"]),
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::dialect::provider::{Definition, object};
 
-pub(super) fn definition(tool: Definition<'_>) -> Value {
+pub(super) fn tool_definition(tool: Definition<'_>) -> Value {
     object([
         ("type", "function".into()),
         ("name", tool.name.into()),

@@ -6,7 +6,7 @@ use super::OpenAiResponses;
 use crate::{
     Dialect,
     dialect::provider::{
-        api::{Provider, ToolSelection, members, sealed::Sealed},
+        api::{Provider, ToolSelection, object_members, sealed::Sealed},
         openai_chat::http::{BASE_URL, authorization},
     },
 };
@@ -39,7 +39,7 @@ impl Provider for OpenAiResponses {
     }
 
     fn request_members(&self, model: &str, streams: bool) -> Map<String, Value> {
-        members(json!({ "model": model, "stream": streams }))
+        object_members(json!({ "model": model, "stream": streams }))
     }
 
     fn set_instruction(&self, members: &mut Map<String, Value>, text: &str) {

@@ -8,7 +8,7 @@ use crate::{
     ToolCall, ToolResult,
     dialect::{
         BoundTools,
-        content::{Block, blocks, not_shown, signed},
+        content::{Block, blocks, not_shown, with_error_prefix},
         draft::text,
         history::{ArgumentsForm, CallMembers},
         provider::exact_object,
@@ -25,15 +25,15 @@ pub(super) fn call_members<'m>(item: &'m mut ExactValue<'static>, is_own: bool) 
     is_own.then_some(CallMembers { object: item, arguments, form })
 }
 
-pub(super) fn results(bound: &BoundTools, results: &[ToolResult]) -> Value {
+pub(super) fn result_messages(bound: &BoundTools, results: &[ToolResult]) -> Value {
     let output = |it: &ToolResult| {
         let is_custom = bound.is_custom(&it.name);
-        result(it, if is_custom { "custom_tool_call_output" } else { "function_call_output" })
+        result_item(it, if is_custom { "custom_tool_call_output" } else { "function_call_output" })
     };
     results.iter().map(output).collect()
 }
 
-pub(super) fn result(result: &ToolResult, kind: &str) -> Value {
+pub(super) fn result_item(result: &ToolResult, kind: &str) -> Value {
     let blocks = blocks(result);
     let is_text = blocks.iter().all(|block| matches!(block, Block::Text(_)));
     let output = if is_text {
@@ -41,21 +41,22 @@ pub(super) fn result(result: &ToolResult, kind: &str) -> Value {
             Block::Text(text) => Some(text),
             Block::File { .. } => None,
         });
-        signed(texts.collect(), result).into()
+        with_error_prefix(texts.collect(), result).into()
     } else {
-        parts(blocks, result)
+        output_parts(blocks, result)
     };
     json!({ "type": kind, "call_id": result.id, "output": output })
 }
 
-pub(super) fn parts(blocks: Vec<Block>, result: &ToolResult) -> Value {
+pub(super) fn output_parts(blocks: Vec<Block>, result: &ToolResult) -> Value {
     let mut is_first = true;
     let parts = blocks.into_iter().map(|block| match block {
         Block::Text(text) => {
-            let text = if std::mem::take(&mut is_first) { signed(vec![text], result) } else { text };
+            let text =
+                if std::mem::take(&mut is_first) { with_error_prefix(vec![text], result) } else { text };
             json!({ "type": "input_text", "text": text })
         }
-        Block::File { mime_type, data, name } => file(&mime_type, &data, &name),
+        Block::File { mime_type, data, name } => file_part(&mime_type, &data, &name),
     });
     parts.collect()
 }
@@ -64,16 +65,16 @@ pub(super) fn parts(blocks: Vec<Block>, result: &ToolResult) -> Value {
 pub(super) fn user_part(block: Block) -> Value {
     match block {
         Block::Text(text) => json!({ "type": "input_text", "text": text }),
-        Block::File { mime_type, data, name } => file(&mime_type, &data, &name),
+        Block::File { mime_type, data, name } => file_part(&mime_type, &data, &name),
     }
 }
 
 /// Returns `true` if messages can contain files of that type.
 pub(super) fn accepts(mime_type: &str) -> bool {
-    file(mime_type, "", "").get("type").is_some_and(|kind| kind != "input_text")
+    file_part(mime_type, "", "").get("type").is_some_and(|kind| kind != "input_text")
 }
 
-pub(super) fn file(mime_type: &str, data: &str, name: &str) -> Value {
+pub(super) fn file_part(mime_type: &str, data: &str, name: &str) -> Value {
     let url = format!("data:{mime_type};base64,{data}");
     match mime_type {
         "image/png" | "image/jpeg" | "image/webp" | "image/gif" => {

@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use tool_core::__private::ExactValue;
 
 use self::{
-    definition::definition,
-    items::complete,
-    messages::{accepts, assistant_message, call_members, results, user_part},
-    reading::read,
+    definition::tool_definition,
+    items::complete_items,
+    messages::{accepts, assistant_message, call_members, result_messages, user_part},
+    reading::read_response,
     rules::MAX_TOOLS,
-    stop::usage,
-    stream::push,
+    stop::token_usage,
+    stream::push_event,
 };
 use super::{
     Definition, Provider, WireFormat,
@@ -28,8 +28,9 @@ use super::{
 use crate::{
     ToolCall, ToolResult,
     dialect::{
-        BoundTools, DialectError, Usage, content::Block, draft::Draft, error::At, history::CallMembers,
-        names::NameRule, partial_calls::Slots, reading::Reading, request::instruct_in, schema::Rules,
+        BoundTools, DialectError, Usage, content::Block, draft::MessageDraft, error::JsonLocation,
+        history::CallMembers, names::NameRule, partial_calls::PartialCalls, reading::Reading,
+        request::instruct_in, schema::Rules,
     },
 };
 
@@ -65,19 +66,19 @@ impl WireFormat for OpenAiResponses {
     }
 
     fn definition(&self, tool: Definition<'_>) -> Value {
-        definition(tool)
+        tool_definition(tool)
     }
 
-    fn read(&self, response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        read(response, reading)
+    fn read(&self, response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        read_response(response, reading)
     }
 
-    fn push(&self, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-        push(event, reading)
+    fn push(&self, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+        push_event(event, reading)
     }
 
-    fn complete(&self, draft: &mut Draft, slots: &Slots) {
-        complete(draft, slots);
+    fn complete(&self, draft: &mut MessageDraft, partial_calls: &PartialCalls) {
+        complete_items(draft, partial_calls);
     }
 
     fn call_members<'m>(&self, part: &'m mut ExactValue<'static>, is_own: bool) -> Option<CallMembers<'m>> {
@@ -88,7 +89,7 @@ impl WireFormat for OpenAiResponses {
         Some("call_id")
     }
 
-    fn message(&self, draft: Draft) -> Option<ExactValue<'static>> {
+    fn message(&self, draft: MessageDraft) -> Option<ExactValue<'static>> {
         draft.into_list()
     }
 
@@ -101,7 +102,7 @@ impl WireFormat for OpenAiResponses {
     }
 
     fn usage(&self, counted: &ExactValue<'_>) -> Usage {
-        usage(counted)
+        token_usage(counted)
     }
 
     fn instruct(&self, body: &mut Value, text: &str) -> Result<(), DialectError> {
@@ -126,6 +127,6 @@ impl WireFormat for OpenAiResponses {
     }
 
     fn results(&self, bound: &BoundTools, results: &[ToolResult]) -> Value {
-        self::results(bound, results)
+        result_messages(bound, results)
     }
 }

@@ -2,37 +2,37 @@
 
 use tool_core::__private::ExactValue;
 
-use super::{items, stop::stop};
+use super::{items, stop::read_stop};
 use crate::dialect::{
     DialectError,
-    draft::{put, text},
-    error::At,
-    partial_calls::{Key, Slot, Slots},
+    draft::{set_member, text},
+    error::JsonLocation,
+    partial_calls::{Key, PartialCall, PartialCalls},
     reading::Reading,
 };
 
-pub(super) fn read(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-    reading.identify(&response.field("id"), &response.field("model"));
-    for item in response.field("output").items()? {
+pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    reading.set_identity(&response.field("id"), &response.field("model"));
+    for item in response.field("output").expect_items()? {
         let typed = with_type(&item);
-        let item = typed.as_ref().map_or_else(|| item.clone(), |typed| item.with(typed));
+        let item = typed.as_ref().map_or_else(|| item.clone(), |typed| item.with_value(typed));
         let mut call = None;
         match item_kind(&item) {
             Ok(Some(CALL | CUSTOM_CALL)) => {
-                let at = begin(&item, reading.slots.next_number(), &mut reading.slots);
+                let at = begin_call(&item, reading.partial_calls.next_number(), &mut reading.partial_calls);
                 complete_call(&item, at, reading);
                 call = Some(at);
             }
             Ok(_) => {}
             Err(error) => {
-                reading.skip(error);
+                reading.skip_part(error);
                 continue;
             }
         }
-        items::read(&item, call, reading);
+        items::read_item(&item, call, reading);
     }
-    reading.count(&response.field("usage"));
-    stop(response, &response.field("status"), reading);
+    reading.set_usage(&response.field("usage"));
+    read_stop(response, &response.field("status"), reading);
     Ok(())
 }
 
@@ -41,16 +41,16 @@ pub(super) const CALL: &str = "function_call";
 pub(super) const CUSTOM_CALL: &str = "custom_tool_call";
 
 /// Returns the type of an item; `None` for the `null` items of some servers, which the provider's SDK ignores.
-pub(super) fn item_kind<'v>(item: &At<'v>) -> Result<Option<&'v str>, DialectError> {
-    if item.value().is_none() { Ok(None) } else { item.field("type").text().map(Some) }
+pub(super) fn item_kind<'v>(item: &JsonLocation<'v>) -> Result<Option<&'v str>, DialectError> {
+    if item.value().is_none() { Ok(None) } else { item.field("type").expect_text().map(Some) }
 }
 
-pub(super) fn is_call(item: &At<'_>) -> Result<bool, DialectError> {
+pub(super) fn is_call(item: &JsonLocation<'_>) -> Result<bool, DialectError> {
     Ok(matches!(item_kind(item)?, Some(CALL | CUSTOM_CALL)))
 }
 
 /// Returns an item without a type with the type that its members tell.
-pub(super) fn with_type(item: &At<'_>) -> Option<ExactValue<'static>> {
+pub(super) fn with_type(item: &JsonLocation<'_>) -> Option<ExactValue<'static>> {
     let value = item.value()?;
     if !matches!(value, ExactValue::Object(_)) || item.field("type").as_text().is_some() {
         return None;
@@ -65,39 +65,39 @@ pub(super) fn with_type(item: &At<'_>) -> Option<ExactValue<'static>> {
         () => return None,
     };
     let mut typed = value.clone().into_owned();
-    put(&mut typed, "type", text(kind));
+    set_member(&mut typed, "type", text(kind));
     Some(typed)
 }
 
 /// Begins the call of an item.
-pub(super) fn begin(item: &At<'_>, number: u64, slots: &mut Slots) -> usize {
+pub(super) fn begin_call(item: &JsonLocation<'_>, number: u64, partial_calls: &mut PartialCalls) -> usize {
     let id = item.field("call_id").call_id().map(str::to_owned);
-    let custom = item.field("type").is(CUSTOM_CALL);
-    let mut slot = Slot { number, id, custom, ..Slot::default() };
-    slot.push_name(item.field("name").as_text().unwrap_or_default());
-    let at = slots.begin(slot);
+    let custom = item.field("type").has_text(CUSTOM_CALL);
+    let mut partial_call = PartialCall { number, id, custom, ..PartialCall::default() };
+    partial_call.push_name(item.field("name").as_text().unwrap_or_default());
+    let at = partial_calls.open_call(partial_call);
     if let Some(item) = item.field("id").as_text() {
-        slots.know(at, Key::Item(item.to_owned()));
+        partial_calls.insert_key(at, Key::Item(item.to_owned()));
     }
     at
 }
 
 /// Updates a call from its completed item: its name, its arguments, which some servers send nowhere else, and its status.
-pub(super) fn complete_call(item: &At<'_>, at: usize, reading: &mut Reading) {
+pub(super) fn complete_call(item: &JsonLocation<'_>, at: usize, reading: &mut Reading) {
     let id = item.field("call_id").call_id();
-    let Some(slot) = reading.slots.get_mut(at) else { return };
-    slot.id = slot.id.take().or_else(|| id.map(str::to_owned));
+    let Some(partial_call) = reading.partial_calls.get_mut(at) else { return };
+    partial_call.id = partial_call.id.take().or_else(|| id.map(str::to_owned));
     let name = item.field("name");
     if let Some(name) = name.call_name()
-        && !slot.complete_name(name)
+        && !partial_call.complete_name(name)
     {
-        slot.is_contradictory = true;
+        partial_call.is_contradictory = true;
     }
-    slot.done = true;
-    let written = item.field(if slot.custom { "input" } else { "arguments" });
-    slot.complete_arguments(&written);
+    partial_call.done = true;
+    let written = item.field(if partial_call.custom { "input" } else { "arguments" });
+    partial_call.complete_arguments(&written);
     let status = item.field("status");
     // A status that is no text is none of a completed call.
-    slot.open = status.value().is_some_and(|it| !matches!(it.as_str(), Some("" | "completed")));
-    slot.status = status.as_text().filter(|_| slot.open).map(str::to_owned);
+    partial_call.open = status.value().is_some_and(|it| !matches!(it.as_str(), Some("" | "completed")));
+    partial_call.status = status.as_text().filter(|_| partial_call.open).map(str::to_owned);
 }

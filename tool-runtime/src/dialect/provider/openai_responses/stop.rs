@@ -2,29 +2,29 @@
 
 use tool_core::__private::ExactValue;
 
-use crate::dialect::{Usage, error::At, reading::Reading, usage::counted};
+use crate::dialect::{Usage, error::JsonLocation, reading::Reading, usage::count_at};
 
 /// The status after which all calls are complete.
 pub(super) const FINISHED: &[&str] = &["completed"];
 
 /// Records the end of a response by its
 /// [status](https://platform.openai.com/docs/api-reference/responses/object#responses/object-status).
-pub(super) fn stop(response: &At<'_>, status: &At<'_>, reading: &mut Reading) {
-    if status.is("incomplete") {
+pub(super) fn read_stop(response: &JsonLocation<'_>, status: &JsonLocation<'_>, reading: &mut Reading) {
+    if status.has_text("incomplete") {
         let reason = response.field("incomplete_details").field("reason");
         let reason = reason.as_text().filter(|it| !it.is_empty());
-        reading.stop(reason.or(status.as_text()), &[]);
+        reading.set_stop_reason(reason.or(status.as_text()), &[]);
     } else {
-        reading.stop_at(status, FINISHED);
+        reading.read_stop_reason(status, FINISHED);
     }
 }
 
-pub(super) fn usage(usage: &ExactValue<'_>) -> Usage {
+pub(super) fn token_usage(usage: &ExactValue<'_>) -> Usage {
     Usage {
-        input: counted(usage, &["input_tokens"]),
-        output: counted(usage, &["output_tokens"]),
-        cached: counted(usage, &["input_tokens_details", "cached_tokens"]),
-        cache_written: counted(usage, &["input_tokens_details", "cache_write_tokens"]),
-        reasoning: counted(usage, &["output_tokens_details", "reasoning_tokens"]),
+        input: count_at(usage, &["input_tokens"]),
+        output: count_at(usage, &["output_tokens"]),
+        cached: count_at(usage, &["input_tokens_details", "cached_tokens"]),
+        cache_written: count_at(usage, &["input_tokens_details", "cache_write_tokens"]),
+        reasoning: count_at(usage, &["output_tokens_details", "reasoning_tokens"]),
     }
 }

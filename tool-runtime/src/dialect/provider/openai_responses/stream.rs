@@ -4,135 +4,154 @@ use tool_core::__private::ExactValue;
 
 use super::{
     items,
-    reading::{CALL, CUSTOM_CALL, begin, complete_call, is_call, item_kind, with_type},
-    stop::{FINISHED, stop},
+    reading::{CALL, CUSTOM_CALL, begin_call, complete_call, is_call, item_kind, with_type},
+    stop::{FINISHED, read_stop},
 };
 use crate::dialect::{
     DialectError,
-    draft::put,
-    error::At,
-    partial_calls::{Key, Slots},
+    draft::set_member,
+    error::JsonLocation,
+    partial_calls::{Key, PartialCalls},
     reading::Reading,
 };
 
 /// Adds an event. A part of one that cannot be read is left out.
-pub(super) fn push(event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     let item = event.field("item");
     if let (Some(typed), Some(event_value)) = (with_type(&item), event.value()) {
         let mut typed_event = event_value.clone().into_owned();
-        put(&mut typed_event, "item", typed);
-        return push(&event.with(&typed_event), reading);
+        set_member(&mut typed_event, "item", typed);
+        return push_event(&event.with_value(&typed_event), reading);
     }
     let kind = event.field("type");
     match kind.as_text() {
         Some("response.failed") => {
-            reading.stop(Some("failed"), FINISHED);
-            return Err(event.field("response").field("error").failure());
+            reading.set_stop_reason(Some("failed"), FINISHED);
+            return Err(event.field("response").field("error").provider_failure());
         }
-        Some("error") => return Err(event.failure()),
+        Some("error") => return Err(event.provider_failure()),
         Some(kind) => {
-            if let Err(error) = push_event(kind, event, reading) {
-                reading.skip(error);
+            if let Err(error) = read_event(kind, event, reading) {
+                reading.skip_part(error);
             }
         }
-        None => reading.skip(kind.error("a text")),
+        None => reading.skip_part(kind.error("a text")),
     }
     Ok(())
 }
 
-pub(super) fn push_event(kind: &str, event: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-    reading.identify(&event.field("response").field("id"), &event.field("response").field("model"));
-    let slots = &mut reading.slots;
+pub(super) fn read_event(
+    kind: &str,
+    event: &JsonLocation<'_>,
+    reading: &mut Reading,
+) -> Result<(), DialectError> {
+    reading.set_identity(&event.field("response").field("id"), &event.field("response").field("model"));
+    let partial_calls = &mut reading.partial_calls;
     match kind {
         "response.output_item.added" => {
             let item = event.field("item");
             let mut call = None;
             if is_call(&item)? {
-                let at = match begun(event, slots)? {
+                let at = match begun_call(event, partial_calls)? {
                     Some(at) => at,
                     None => {
-                        let at = begin(&item, number(event, slots)?, slots);
-                        slots.get_mut(at).into_iter().for_each(|slot| slot.open = true);
+                        let at = begin_call(&item, output_index(event, partial_calls)?, partial_calls);
+                        partial_calls
+                            .get_mut(at)
+                            .into_iter()
+                            .for_each(|partial_call| partial_call.open = true);
                         at
                     }
                 };
                 call = Some(at);
             }
-            items::begin(event, call, reading);
+            items::begin_item(event, call, reading);
         }
         "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
             let delta = event.field("delta");
-            let at = slot(event, slots)?;
-            match (delta.as_text(), slots.get_mut(at)) {
-                (Some(part), Some(slot)) => slot.push_text(part),
+            let at = call_of_event(event, partial_calls)?;
+            match (delta.as_text(), partial_calls.get_mut(at)) {
+                (Some(part), Some(partial_call)) => partial_call.push_text(part),
                 // The rest of the arguments is not the whole; a later event may have it.
                 _ => return Err(delta.error("a text")),
             }
         }
-        "response.function_call_arguments.done" => whole(event, "arguments", slots)?,
-        "response.custom_tool_call_input.done" => whole(event, "input", slots)?,
+        "response.function_call_arguments.done" => complete_text(event, "arguments", partial_calls)?,
+        "response.custom_tool_call_input.done" => complete_text(event, "input", partial_calls)?,
         "response.output_item.done" => {
             let item = event.field("item");
             let mut call = None;
             if is_call(&item)? {
                 // Some servers send no event for an item before it is done.
-                let number = number(event, slots)?;
-                let at = known(&item, number, slots).unwrap_or_else(|| begin(&item, number, slots));
+                let number = output_index(event, partial_calls)?;
+                let at = known_call(&item, number, partial_calls)
+                    .unwrap_or_else(|| begin_call(&item, number, partial_calls));
                 complete_call(&item, at, reading);
                 call = Some(at);
             }
-            items::end(event, call, reading);
+            items::end_item(event, call, reading);
         }
         "response.completed" | "response.incomplete" => {
             let response = event.field("response");
-            if let Err(error) = end(&response, reading) {
-                reading.skip(error);
+            if let Err(error) = end_items(&response, reading) {
+                reading.skip_part(error);
             }
-            reading.slots.end();
-            reading.count(&response.field("usage"));
-            stop(&response, &response.field("status"), reading);
+            reading.partial_calls.end_response();
+            reading.set_usage(&response.field("usage"));
+            read_stop(&response, &response.field("status"), reading);
             let name = ExactValue::String(kind.trim_start_matches("response.").into());
-            stop(&response, &event.field("type").with(&name), reading);
+            read_stop(&response, &event.field("type").with_value(&name), reading);
         }
-        kind => items::push(kind, event, reading)?,
+        kind => items::push_item_part(kind, event, reading)?,
     }
     Ok(())
 }
 
 /// Returns the index of an item in the output; a new one where the server sends none.
-pub(super) fn number(event: &At<'_>, slots: &Slots) -> Result<u64, DialectError> {
+pub(super) fn output_index(
+    event: &JsonLocation<'_>,
+    partial_calls: &PartialCalls,
+) -> Result<u64, DialectError> {
     let index = event.field("output_index");
-    if index.value().is_some() { index.number() } else { Ok(slots.next_number()) }
+    if index.value().is_some() { index.expect_number() } else { Ok(partial_calls.next_number()) }
 }
 
 /// Returns the call of an item, if it has begun under the same number and id.
-pub(super) fn begun(event: &At<'_>, slots: &Slots) -> Result<Option<usize>, DialectError> {
+pub(super) fn begun_call(
+    event: &JsonLocation<'_>,
+    partial_calls: &PartialCalls,
+) -> Result<Option<usize>, DialectError> {
     let id = event.field("item").field("call_id").call_id();
-    let begun = slots.find(&Key::Number(number(event, slots)?));
-    let is_same = |at: &usize| slots.get(*at).is_some_and(|slot| slot.id.as_deref() == id);
+    let begun = partial_calls.index_of(&Key::Number(output_index(event, partial_calls)?));
+    let is_same =
+        |at: &usize| partial_calls.get(*at).is_some_and(|partial_call| partial_call.id.as_deref() == id);
     Ok(begun.filter(|at| id.is_some() && is_same(at)))
 }
 
 /// Returns the call of a completed item, if it has begun.
-pub(super) fn known(item: &At<'_>, number: u64, slots: &Slots) -> Option<usize> {
-    let numbered = slots.find(&Key::Number(number));
-    let of = |at: usize| slots.get(at).and_then(|slot| slot.id.as_deref());
+pub(super) fn known_call(
+    item: &JsonLocation<'_>,
+    number: u64,
+    partial_calls: &PartialCalls,
+) -> Option<usize> {
+    let numbered = partial_calls.index_of(&Key::Number(number));
+    let of = |at: usize| partial_calls.get(at).and_then(|partial_call| partial_call.id.as_deref());
     match item.field("call_id").call_id() {
-        None => numbered.filter(|at| slots.get(*at).is_some_and(|slot| !slot.done)),
+        None => numbered.filter(|at| partial_calls.get(*at).is_some_and(|partial_call| !partial_call.done)),
         Some(id) => numbered
             .filter(|at| of(*at).is_none_or(|own| own == id))
-            .or_else(|| slots.find(&Key::Id(id.to_owned()))),
+            .or_else(|| partial_calls.index_of(&Key::Id(id.to_owned()))),
     }
 }
 
 /// Reads the items of a response that has ended, including calls without events, or without their last events.
-pub(super) fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), DialectError> {
-    let had_events = reading.slots.last().is_some();
-    let listed = response.field("output").any_items()?;
+pub(super) fn end_items(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    let had_events = reading.partial_calls.last_index().is_some();
+    let listed = response.field("output").optional_items()?;
     let typed: Vec<_> = listed.iter().map(with_type).collect();
     let mut items = Vec::new();
     for (number, (item, typed)) in (0..).zip(listed.iter().zip(&typed)) {
-        let item = typed.as_ref().map_or_else(|| item.clone(), |typed| item.with(typed));
+        let item = typed.as_ref().map_or_else(|| item.clone(), |typed| item.with_value(typed));
         match item_kind(&item) {
             Ok(None) => continue,
             Ok(Some(CALL | CUSTOM_CALL)) => {}
@@ -141,7 +160,7 @@ pub(super) fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), Dialec
                 continue;
             }
             Err(error) => {
-                reading.skip(error);
+                reading.skip_part(error);
                 continue;
             }
         }
@@ -150,10 +169,17 @@ pub(super) fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), Dialec
         if had_events && !has_id {
             continue;
         }
-        let at = match known(&item, number, &reading.slots) {
-            Some(at) if reading.slots.get(at).is_some_and(|slot| !slot.open && !slot.is_blank()) => at,
+        let at = match known_call(&item, number, &reading.partial_calls) {
+            Some(at)
+                if reading
+                    .partial_calls
+                    .get(at)
+                    .is_some_and(|partial_call| !partial_call.open && !partial_call.is_blank()) =>
+            {
+                at
+            }
             found => {
-                let at = found.unwrap_or_else(|| begin(&item, number, &mut reading.slots));
+                let at = found.unwrap_or_else(|| begin_call(&item, number, &mut reading.partial_calls));
                 complete_call(&item, at, reading);
                 at
             }
@@ -166,28 +192,36 @@ pub(super) fn end(response: &At<'_>, reading: &mut Reading) -> Result<(), Dialec
 
 /// Returns the call that a part of arguments belongs to: by the number of its item, and by the item's id where
 /// several items have the number. Some servers change the id of an item with each event.
-pub(super) fn slot(event: &At<'_>, slots: &Slots) -> Result<usize, DialectError> {
+pub(super) fn call_of_event(
+    event: &JsonLocation<'_>,
+    partial_calls: &PartialCalls,
+) -> Result<usize, DialectError> {
     let (index, item) = (event.field("output_index"), event.field("item_id"));
-    let by_item = item.as_text().and_then(|item| slots.find(&Key::Item(item.to_owned())));
+    let by_item = item.as_text().and_then(|item| partial_calls.index_of(&Key::Item(item.to_owned())));
     let at = match index.value() {
         None => by_item,
         Some(_) => {
-            let number = index.number()?;
-            let is_numbered = |at: &usize| slots.get(*at).is_some_and(|slot| slot.number == number);
-            by_item.filter(is_numbered).or_else(|| slots.find(&Key::Number(number)))
+            let number = index.expect_number()?;
+            let is_numbered =
+                |at: &usize| partial_calls.get(*at).is_some_and(|partial_call| partial_call.number == number);
+            by_item.filter(is_numbered).or_else(|| partial_calls.index_of(&Key::Number(number)))
         }
     };
     at.ok_or_else(|| index.error("the index of a call that has begun"))
 }
 
 /// Reads a text that was sent in parts and is repeated as a whole.
-pub(super) fn whole(event: &At<'_>, field: &str, slots: &mut Slots) -> Result<(), DialectError> {
-    let text = event.field(field).text()?;
-    let at = slot(event, slots)?;
-    let Some(slot) = slots.get_mut(at) else { return Ok(()) };
+pub(super) fn complete_text(
+    event: &JsonLocation<'_>,
+    field: &str,
+    partial_calls: &mut PartialCalls,
+) -> Result<(), DialectError> {
+    let text = event.field(field).expect_text()?;
+    let at = call_of_event(event, partial_calls)?;
+    let Some(partial_call) = partial_calls.get_mut(at) else { return Ok(()) };
     if !text.is_empty() {
-        slot.set_text(text);
+        partial_call.set_text(text);
     }
-    slot.open = false;
+    partial_call.open = false;
     Ok(())
 }
