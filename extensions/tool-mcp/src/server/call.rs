@@ -56,7 +56,7 @@ impl<'a> ToolCallRequest<'a> {
             .map_err(|error| ErrorData::invalid_params(error.feedback(), None))?;
         let definition = tool.definition().clone();
         // Elsewhere, the call is refused before it runs. A message of the protocol is not repaired.
-        let may_begin = executor.tools().repairs() || self.is_task(&definition);
+        let may_begin = executor.tools().repairs_arguments() || self.is_task(&definition);
         if may_begin && serde_json::from_str::<IgnoredAny>(arguments.as_str()).is_err() {
             return Err(ErrorData::parse_error("the arguments are not JSON", None));
         }

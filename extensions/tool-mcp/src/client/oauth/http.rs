@@ -141,7 +141,7 @@ impl EndpointClient {
             *request.body_mut() = Some(form.into());
         }
         let secrets = secrets_of(&request);
-        let response = self.http.send_bounded(request).await?;
+        let response = self.http.send(request).await?;
         let (mut head, body) = response.into_parts();
         let answer = EndpointAnswer { status: head.status.as_u16(), body };
         // A server may have both at one URL.
