@@ -41,10 +41,10 @@ impl AnnouncedChanges {
             let notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner).clone();
             notifiers.iter().for_each(ToolSetNotifier::announce);
         }
-        if let Some(listener) = &self.listener {
-            if catch(|| listener(change)).is_err() {
-                tracing::error!("a listener for changes of an MCP server panicked");
-            }
+        if let Some(listener) = &self.listener
+            && catch(|| listener(change)).is_err()
+        {
+            tracing::error!("a listener for changes of an MCP server panicked");
         }
     }
 }
