@@ -63,6 +63,7 @@
 //! | [`event`] | events of calls, and listeners |
 //! | [`context`] | the context of a call and of its run |
 //! | [`output`] | the output of a tool |
+//! | [`guard`] | the panic barrier around code of the program |
 //! | [`definition`] | the [`Tool`] trait, names, definitions and metadata |
 //! | [`schema`] | schemas, and the validation, repair and coercion of arguments |
 //! | [`pin`] | [`Pins`](pin::Pins), which compare definitions with a reviewed file |

@@ -347,8 +347,8 @@ impl CallFinisher<'_> {
         let (executor, call, address) = (self.executor, self.call, self.batch.address_of(&self.request));
         let arguments = self.state.arguments.as_deref().cloned().unwrap_or_else(|| {
             // The arguments were valid when the call began; if they no longer are, the answer matches no call.
-            let came = Arguments::from(self.call.arguments.as_str().to_owned());
-            let canonical = executor.tools.canonical_arguments(definition.name().as_str(), came);
+            let received = Arguments::from(self.call.arguments.as_str().to_owned());
+            let canonical = executor.tools.canonical_arguments(definition.name().as_str(), received);
             canonical.unwrap_or(Arguments::EMPTY)
         });
         let request =
