@@ -9,7 +9,6 @@ mod store;
 use std::{
     fmt,
     sync::{Arc, atomic::AtomicBool},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use reqwest::Url;
@@ -25,7 +24,7 @@ use self::{
     binding::IssuerBinding,
     discovery::Discovery,
     http::{EndpointClient, HttpClient},
-    store::BoundStore,
+    store::{BoundStore, StoredToken},
 };
 
 /// The most times that the user is asked for one HTTP request.
@@ -33,9 +32,6 @@ pub(super) const MAX_ATTEMPTS: u32 = 3;
 
 /// The longest URL that is shown to the user: servers choose scopes and endpoints.
 const MAX_PAGE_BYTES: usize = 16 * 1024;
-
-/// The longest time before the end of a token at which it is refreshed.
-const MAX_REFRESH_MARGIN_SECS: u64 = 30;
 
 /// Authorization by OAuth 2.1: the authorization code flow with PKCE. A server that answers 401, or 403 for lack of a scope,
 /// names its authorization server; the user authorizes the program there, and the request is sent again with the token.
@@ -368,30 +364,6 @@ impl Authorized {
             return Err(AuthError::AuthorizationFailed(reason));
         }
         (self.oauth.open)(page).await.map_err(|error| AuthError::AuthorizationFailed(error.feedback()))
-    }
-}
-
-/// A stored token, as far as it decides about a refresh.
-struct StoredToken {
-    access_token: String,
-    expires_soon: bool,
-    is_refreshable: bool,
-}
-
-impl StoredToken {
-    fn read(stored: &StoredCredentials) -> Option<Self> {
-        let token = serde_json::to_value(stored.token_response.as_ref()?).ok()?;
-        let lifetime = token["expires_in"].as_u64();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let expires_soon = lifetime.zip(stored.token_received_at).is_some_and(|(lifetime, received_at)| {
-            let margin = MAX_REFRESH_MARGIN_SECS.min(lifetime / 2).max(1);
-            received_at.saturating_add(lifetime).saturating_sub(now) < margin
-        });
-        Some(Self {
-            access_token: token["access_token"].as_str()?.to_owned(),
-            expires_soon,
-            is_refreshable: token["refresh_token"].is_string(),
-        })
     }
 }
 

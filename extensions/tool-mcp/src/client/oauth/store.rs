@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use reqwest::Url;
@@ -19,6 +20,9 @@ const SERVER_MEMBER: &str = "mcp_server";
 
 /// The member of stored tokens with the identifier of the server in requests for tokens.
 const RESOURCE_MEMBER: &str = "mcp_resource";
+
+/// The longest time before the end of a token at which it is refreshed.
+const MAX_REFRESH_MARGIN_SECS: u64 = 30;
 
 /// The tokens of a store that belong to a binding.
 #[derive(Clone)]
@@ -144,5 +148,29 @@ impl CredentialStore for BoundStore {
         Self: 'a,
     {
         self.store.acquire_refresh_guard()
+    }
+}
+
+/// A stored token, as far as it decides about a refresh.
+pub(super) struct StoredToken {
+    pub(super) access_token: String,
+    pub(super) expires_soon: bool,
+    pub(super) is_refreshable: bool,
+}
+
+impl StoredToken {
+    pub(super) fn read(stored: &StoredCredentials) -> Option<Self> {
+        let token = serde_json::to_value(stored.token_response.as_ref()?).ok()?;
+        let lifetime = token["expires_in"].as_u64();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let expires_soon = lifetime.zip(stored.token_received_at).is_some_and(|(lifetime, received_at)| {
+            let margin = MAX_REFRESH_MARGIN_SECS.min(lifetime / 2).max(1);
+            received_at.saturating_add(lifetime).saturating_sub(now) < margin
+        });
+        Some(Self {
+            access_token: token["access_token"].as_str()?.to_owned(),
+            expires_soon,
+            is_refreshable: token["refresh_token"].is_string(),
+        })
     }
 }
