@@ -61,9 +61,9 @@ fn trait_object_that_is_not_provided_is_reported_with_the_right_method() {
 #[test]
 fn missing_value_is_reported_with_the_values_that_are_provided() {
     let built = Registry::builder().tool::<count>().provide(1_u8).provide_shared::<str>("a".into()).build();
-    let fix = "takes a `&it::first_steps::Db`, which is not provided; add `.provide(..)`, or `.provide_per_run::<..>()` if \
-               each run provides its own (provided: `str`, `u8`)";
-    check(built, fix);
+    let fix = "which is not provided; add `.provide(..)`, or `.provide_per_run::<..>()` if each run provides its own \
+               (provided: `str`, `u8`)";
+    check(built, &format!("takes a `&{}`, {fix}", std::any::type_name::<Db>()));
     let nothing = Registry::builder().tool::<count>().build().unwrap_err().to_string();
     assert!(nothing.ends_with("if each run provides its own"), "{nothing}");
 }
