@@ -366,7 +366,7 @@ impl McpServer {
     fn shared(self) -> Result<Arc<ServerState>, ServeError> {
         let key = match self.key {
             Some(key) => key,
-            None => random_key().map_err(ServeError::Key)?,
+            None => seal::random_key().map_err(ServeError::Key)?,
         };
         let tools = self.tools.with_approver().map_err(ServeError::Tools)?;
         tools.report_fixed();
@@ -391,10 +391,4 @@ impl McpServer {
             stopping: CancellationToken::new(),
         }))
     }
-}
-
-fn random_key() -> Result<[u8; 32], getrandom::Error> {
-    let mut key = [0; 32];
-    getrandom::fill(&mut key)?;
-    Ok(key)
 }
