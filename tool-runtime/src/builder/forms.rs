@@ -24,9 +24,9 @@ pub trait HandlerOutput<Form>: Sized {
 }
 
 /// A value that is serialized as JSON.
-pub struct Written;
+pub struct SerializedForm;
 
-impl<T: Serialize + JsonSchema + 'static> HandlerOutput<Written> for T {
+impl<T: Serialize + JsonSchema + 'static> HandlerOutput<SerializedForm> for T {
     fn returned() -> Returned {
         Returned::value::<T>()
     }
@@ -41,11 +41,11 @@ impl<T: Serialize + JsonSchema + 'static> HandlerOutput<Written> for T {
 }
 
 /// A [`ToolOutput`], or a value that converts into one.
-pub struct Given;
+pub struct OutputForm;
 
-macro_rules! given {
+macro_rules! output_forms {
     ($($output:ty)*) => { $(
-        impl HandlerOutput<Given> for $output {
+        impl HandlerOutput<OutputForm> for $output {
             fn returned() -> Returned {
                 Returned { schema: None, is_stream: false }
             }
@@ -57,7 +57,7 @@ macro_rules! given {
     )* };
 }
 
-given!(ToolOutput Content Vec<Content> Resource Bytes);
+output_forms!(ToolOutput Content Vec<Content> Resource Bytes);
 
 /// An error of a [handler](super::ToolBuilder::handler). `Form` is inferred.
 #[diagnostic::on_unimplemented(

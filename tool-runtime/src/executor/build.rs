@@ -11,7 +11,7 @@ use crate::{
     diagnostic::Severity,
     hook::{Before, BoxHook, CallHandle, CallView, Hook, stages},
     policy::{
-        Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, Limited, Limits, LimitsError,
+        Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, EnforcedLimits, Limits, LimitsError,
         PermissionPolicy, ResultBudget, RetryPolicy, RuleDiagnostic, Rules, decider,
     },
 };
@@ -357,7 +357,8 @@ impl ExecutorBuilder {
         if !errors.is_empty() {
             return Err(ExecutorError::Rules(errors));
         }
-        let limits = Limited::new(&limits, tools.definitions().iter()).map_err(ExecutorError::Limits)?;
+        let limits =
+            EnforcedLimits::new(&limits, tools.definitions().iter()).map_err(ExecutorError::Limits)?;
         Ok(Executor::from_settings(tools, settings, limits))
     }
 }

@@ -68,7 +68,7 @@ use crate::{
     CallOutcome, Registry, ToolCall,
     blocking::Detached,
     event::{EventListener, ToolEvent},
-    policy::{ApprovalRequest, BoxApprover, Limited},
+    policy::{ApprovalRequest, BoxApprover, EnforcedLimits},
     toolbox::RunDiagnostic,
 };
 
@@ -115,7 +115,7 @@ pub(crate) struct Inner {
     /// All tools, including hidden ones, which open calls may use.
     known: Registry,
     settings: Arc<Settings>,
-    limits: Limited,
+    limits: EnforcedLimits,
     listeners: broadcast::Sender<ToolEvent>,
     open: Arc<OpenCalls>,
     /// The number of calls that arrived, shared with executors derived for other tools.
@@ -128,7 +128,7 @@ impl Executor {
     /// Creates an executor of `tools` with default settings: parallel, without hooks, policies or limits.
     #[must_use]
     pub fn new(tools: Registry /* `RegistryBuilder::build()?` returns it */) -> Self {
-        Self::from_settings(tools, Settings::default(), Limited::default())
+        Self::from_settings(tools, Settings::default(), EnforcedLimits::default())
     }
 
     /// Returns a builder of an executor of `tools`.
@@ -136,7 +136,7 @@ impl Executor {
         ExecutorBuilder::new(tools)
     }
 
-    fn from_settings(tools: Registry, settings: Settings, limits: Limited) -> Self {
+    fn from_settings(tools: Registry, settings: Settings, limits: EnforcedLimits) -> Self {
         let (listeners, _) = broadcast::channel(settings.event_buffer);
         let detached = Arc::new(Detached::at_most(settings.max_detached));
         let open = Arc::new(OpenCalls::new(settings.open.clone()));

@@ -12,7 +12,7 @@ use super::{OpenCallStore, OpenFilter, OpenRecord, OpenStoreError};
 
 /// An in-memory store of open calls; the default store of an executor.
 ///
-/// Holds at most [10,000](Self::MOST) calls by default. Expired calls are removed when space is needed.
+/// Holds at most [10,000](Self::MAX_CALLS) calls by default. Expired calls are removed when space is needed.
 #[derive(Debug)]
 pub struct MemoryOpenCalls {
     records: Mutex<Records>,
@@ -28,7 +28,7 @@ struct Records {
 
 impl MemoryOpenCalls {
     /// The default maximum number of calls.
-    pub const MOST: usize = 10_000;
+    pub const MAX_CALLS: usize = 10_000;
 
     /// Creates an empty store.
     #[must_use]
@@ -36,7 +36,7 @@ impl MemoryOpenCalls {
         Self::default()
     }
 
-    /// Sets the maximum number of calls; a call beyond it is answered with an error. Default: [`MOST`](Self::MOST).
+    /// Sets the maximum number of calls; a call beyond it is answered with an error. Default: [`MAX_CALLS`](Self::MAX_CALLS).
     #[must_use]
     pub fn at_most(mut self, calls: usize) -> Self {
         self.most = calls;
@@ -51,7 +51,7 @@ impl MemoryOpenCalls {
 
 impl Default for MemoryOpenCalls {
     fn default() -> Self {
-        Self { records: Mutex::default(), most: Self::MOST }
+        Self { records: Mutex::default(), most: Self::MAX_CALLS }
     }
 }
 

@@ -168,7 +168,7 @@ impl ApprovalRequest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn original_call(call: &ToolCall) -> Result<ToolCall, InvalidConfirmation> {
-        let asking: Asking = serde_json::from_str(call.arguments.as_str())
+        let asking: ConfirmationArguments = serde_json::from_str(call.arguments.as_str())
             .map_err(|error| InvalidConfirmation(error.to_string()))?;
         let missing = |what: &str| InvalidConfirmation(format!("it has no {what}"));
         let original = asking.original_function_call.ok_or_else(|| missing("`originalFunctionCall`"))?;
@@ -182,7 +182,7 @@ impl ApprovalRequest {
 /// The arguments of a call that requests a confirmation.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Asking {
+struct ConfirmationArguments {
     original_function_call: Option<Original>,
 }
 

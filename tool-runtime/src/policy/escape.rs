@@ -59,7 +59,7 @@ impl Escape {
     /// Returns the escaped `text`.
     #[must_use]
     pub fn text(self, text: &str) -> String {
-        let mut shown = Shown::new(self, text.len());
+        let mut shown = EscapedText::new(self, text.len());
         let mut rest = text.chars();
         loop {
             let before = rest.clone();
@@ -110,7 +110,7 @@ impl Escape {
 }
 
 /// The output so far.
-struct Shown {
+struct EscapedText {
     how: Escape,
     text: String,
     /// The number of characters of the output.
@@ -123,7 +123,7 @@ struct Shown {
     marks: Marks,
 }
 
-impl Shown {
+impl EscapedText {
     fn new(how: Escape, length: usize) -> Self {
         let text = String::with_capacity(length.min(how.most));
         Self { how, text, length: 0, column: 0, ends: 0, blanks: 0, marks: Marks::default() }

@@ -103,14 +103,14 @@ impl std::error::Error for LimitsError {}
 
 /// Limits that are enforced on the tools of one set.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Limited {
-    kept: Arc<Kept>,
-    tools: HashMap<String, OfTool>,
+pub(crate) struct EnforcedLimits {
+    shared: Arc<SharedLimits>,
+    tools: HashMap<String, ToolLimits>,
 }
 
 /// Limits that are enforced, independent of the set of tools.
 #[derive(Debug, Default)]
-struct Kept {
+struct SharedLimits {
     overall: Option<Semaphore>,
     tools: HashMap<String, Arc<Semaphore>>,
     groups: HashMap<String, Semaphore>,
@@ -121,7 +121,7 @@ struct Kept {
 
 /// The limits of one tool.
 #[derive(Debug, Clone)]
-struct OfTool {
+struct ToolLimits {
     own: Option<Arc<Semaphore>>,
     group: Option<String>,
 }
@@ -129,7 +129,7 @@ struct OfTool {
 /// Permits for one call, released on drop.
 pub(crate) struct Permits<'a>(#[expect(dead_code, reason = "held")] [Option<SemaphorePermit<'a>>; 3]);
 
-impl Limited {
+impl EnforcedLimits {
     /// Enforces `limits` on `tools`.
     pub(crate) fn new<'a>(
         limits: &Limits,
@@ -139,25 +139,26 @@ impl Limited {
             0 => Err(LimitsError::Zero(what)),
             calls => Ok(Semaphore::new(calls.min(Semaphore::MAX_PERMITS))),
         };
-        let mut kept = Kept { by_hint: limits.by_hints.then(Mutex::default), ..Kept::default() };
+        let mut shared =
+            SharedLimits { by_hint: limits.by_hints.then(Mutex::default), ..SharedLimits::default() };
         if let Some(calls) = limits.overall {
-            kept.overall = Some(semaphore("all tools".to_owned(), calls)?);
+            shared.overall = Some(semaphore("all tools".to_owned(), calls)?);
         }
         for (tool, calls) in &limits.tools {
             let limit = semaphore(format!("the tool `{tool}`"), *calls)?;
-            kept.tools.insert(tool.clone(), Arc::new(limit));
+            shared.tools.insert(tool.clone(), Arc::new(limit));
         }
         for (group, (calls, members)) in &limits.groups {
-            kept.groups.insert(group.clone(), semaphore(format!("the group `{group}`"), *calls)?);
+            shared.groups.insert(group.clone(), semaphore(format!("the group `{group}`"), *calls)?);
             for tool in members {
                 if let Some(other) =
-                    kept.group_of.insert(tool.clone(), group.clone()).filter(|it| it != group)
+                    shared.group_of.insert(tool.clone(), group.clone()).filter(|it| it != group)
                 {
                     return Err(LimitsError::TwoGroups(tool.clone(), [other, group.clone()]));
                 }
             }
         }
-        Self::keeping(Arc::new(kept), tools)
+        Self::keeping(Arc::new(shared), tools)
     }
 
     /// Enforces the same limits, with the permits in use, on other tools.
@@ -165,36 +166,36 @@ impl Limited {
         &self,
         tools: impl Iterator<Item = &'a ToolDefinition>,
     ) -> Result<Self, LimitsError> {
-        Self::keeping(Arc::clone(&self.kept), tools)
+        Self::keeping(Arc::clone(&self.shared), tools)
     }
 
     fn keeping<'a>(
-        kept: Arc<Kept>,
+        shared: Arc<SharedLimits>,
         tools: impl Iterator<Item = &'a ToolDefinition>,
     ) -> Result<Self, LimitsError> {
-        let limited = tools.filter_map(|definition| match kept.of_tool(definition) {
-            Ok(OfTool { own: None, group: None }) => None,
+        let limited = tools.filter_map(|definition| match shared.of_tool(definition) {
+            Ok(ToolLimits { own: None, group: None }) => None,
             Ok(of_tool) => Some(Ok((definition.name().to_string(), of_tool))),
             Err(error) => Some(Err(error)),
         });
         let tools = limited.collect::<Result<_, _>>()?;
-        Ok(Self { kept, tools })
+        Ok(Self { shared, tools })
     }
 
     /// Returns `true` if calls of `tool` are limited.
     pub(crate) fn concerns(&self, tool: &str) -> bool {
-        self.kept.overall.is_some() || self.tools.contains_key(tool)
+        self.shared.overall.is_some() || self.tools.contains_key(tool)
     }
 
     /// Waits until a call of `tool` may run. Dropping the future leaves the queue.
     pub(crate) async fn enter(&self, tool: &str) -> Permits<'_> {
         let of_tool = self.tools.get(tool);
         let own = of_tool.and_then(|of_tool| of_tool.own.as_deref());
-        let group = of_tool.and_then(|of_tool| self.kept.groups.get(of_tool.group.as_ref()?));
+        let group = of_tool.and_then(|of_tool| self.shared.groups.get(of_tool.group.as_ref()?));
         // Semaphores are acquired from the narrowest to the widest: a call that waits for its tool does not block other
         // tools, and a deadlock is impossible.
         let mut permits = [None, None, None];
-        for (permit, semaphore) in permits.iter_mut().zip([own, group, self.kept.overall.as_ref()]) {
+        for (permit, semaphore) in permits.iter_mut().zip([own, group, self.shared.overall.as_ref()]) {
             if let Some(semaphore) = semaphore {
                 // The semaphore is never closed.
                 *permit = semaphore.acquire().await.ok();
@@ -204,8 +205,8 @@ impl Limited {
     }
 }
 
-impl Kept {
-    fn of_tool(&self, definition: &ToolDefinition) -> Result<OfTool, LimitsError> {
+impl SharedLimits {
+    fn of_tool(&self, definition: &ToolDefinition) -> Result<ToolLimits, LimitsError> {
         let (name, metadata) = (definition.name().as_str(), definition.metadata());
         let given = self.group_of.get(name);
         let declared = metadata.group.as_deref().filter(|group| self.groups.contains_key(*group));
@@ -221,6 +222,6 @@ impl Kept {
             let mut by_hint = by_hint.lock().unwrap_or_else(PoisonError::into_inner);
             Some(Arc::clone(by_hint.entry(name.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(1)))))
         };
-        Ok(OfTool { own: self.tools.get(name).cloned().or_else(by_hint), group })
+        Ok(ToolLimits { own: self.tools.get(name).cloned().or_else(by_hint), group })
     }
 }

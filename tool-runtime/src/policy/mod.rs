@@ -43,7 +43,7 @@ pub(crate) use self::{
     approver::Approves,
     boxed::{boxed, decider},
     escape::is_invisible,
-    limits::{Limited, Permits},
+    limits::{EnforcedLimits, Permits},
     permission::PermitsBy,
     retry::{pause_after, pauses},
 };

@@ -31,7 +31,7 @@ pub(super) struct Listing {
 }
 
 /// The result of listing a toolset.
-pub(super) struct Listed {
+pub(super) struct ListingOutcome {
     pub(super) listing: Arc<Listing>,
     /// The reason why the listing is not current.
     pub(super) error: Option<ToolError>,
@@ -53,7 +53,7 @@ impl Attached {
     }
 
     /// Lists the tools for this run; if the toolset fails, returns its last listing for the same user.
-    pub(super) async fn list(&self, cx: ReadonlyContext<'_>, base: &Registry) -> Listed {
+    pub(super) async fn list(&self, cx: ReadonlyContext<'_>, base: &Registry) -> ListingOutcome {
         match run_component("the set", || self.set.tools(cx)).await.and_then(|result| result) {
             Ok(tools) => {
                 let last = self.last();
@@ -61,11 +61,11 @@ impl Attached {
                 // Tools are dropped outside the lock.
                 let _before =
                     self.last.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::clone(&listing));
-                Listed { listing, error: None }
+                ListingOutcome { listing, error: None }
             }
             Err(error) => {
                 let last = self.last().filter(|last| last.user.as_deref() == cx.user());
-                Listed { listing: last.unwrap_or_default(), error: Some(error) }
+                ListingOutcome { listing: last.unwrap_or_default(), error: Some(error) }
             }
         }
     }

@@ -8,7 +8,7 @@ use std::{
 use futures_util::future::join_all;
 use tool_core::{RunContext, SharedRequestHook, ToolError, ToolName};
 
-use super::{Origin, RunDiagnostic, RunTools, State, attached::Listed};
+use super::{Origin, RunDiagnostic, RunTools, State, attached::ListingOutcome};
 use crate::{
     Registry,
     guard::catch,
@@ -77,10 +77,10 @@ pub(super) async fn snapshot(
         gathering.offer(&direct.entry, &origin);
     }
     for (set, listed) in state.toolsets.iter().zip(listed) {
-        gathering.listed(&set.name, &listed);
+        gathering.add_listing(&set.name, &listed);
         match catch(|| set.set.request_hooks()) {
             Ok(hooks) => gathering.request_hooks.extend(hooks),
-            Err(panic) => gathering.not_listed(&set.name, &component_panic("the set", &panic), 0),
+            Err(panic) => gathering.add_listing_failure(&set.name, &component_panic("the set", &panic), 0),
         }
     }
     for (tools, origin) in
@@ -115,10 +115,10 @@ struct Gathering<'a> {
 }
 
 impl Gathering<'_> {
-    fn listed(&mut self, name: &str, listed: &Listed) {
+    fn add_listing(&mut self, name: &str, listed: &ListingOutcome) {
         let listing = &listed.listing;
         if let Some(error) = &listed.error {
-            self.not_listed(name, error, listing.entries.len());
+            self.add_listing_failure(name, error, listing.entries.len());
         }
         let origin = Origin::ToolSet(name.to_owned());
         self.unusable(listing.diagnostics.clone(), &origin);
@@ -127,7 +127,7 @@ impl Gathering<'_> {
         }
     }
 
-    fn not_listed(&mut self, name: &str, error: &ToolError, listed_last: usize) {
+    fn add_listing_failure(&mut self, name: &str, error: &ToolError, listed_last: usize) {
         let (toolset, error) = (name.to_owned(), error.clone());
         match self.state.strict_listing {
             true => self.errors.push(BuildDiagnostic::NotListed { toolset, message: error.feedback() }),

@@ -11,7 +11,7 @@ use tool_core::{
 
 use super::{
     CachedToolSet, ToolSet, ToolSetNotifier,
-    wrapped::{Asks, Wrappings, confirmed, kept, named},
+    wrapped::{Asks, WrappedTools, confirmed, kept, named},
 };
 
 /// Adapters for toolsets, which can be combined. An adapter keeps the name and the owner of the toolset.
@@ -110,7 +110,7 @@ impl<S: ToolSet> ToolSetExt for S {}
 pub struct AdaptedSet<S> {
     set: S,
     step: Step,
-    wrappings: Wrappings,
+    wrappings: WrappedTools,
 }
 
 enum Step {
@@ -126,7 +126,7 @@ type Shows = dyn Fn(ReadonlyContext<'_>, &ToolDefinition) -> bool + Send + Sync;
 
 impl<S: ToolSet> AdaptedSet<S> {
     fn new(set: S, step: Step) -> Self {
-        Self { set, step, wrappings: Wrappings::default() }
+        Self { set, step, wrappings: WrappedTools::default() }
     }
 
     fn adapt(
@@ -138,18 +138,18 @@ impl<S: ToolSet> AdaptedSet<S> {
         match &self.step {
             Step::Request(_) => Ok(tools),
             Step::Prefix(_) if set.is_empty() || self.set.is_prefixed() => Ok(tools),
-            Step::Prefix(separator) => self.wrappings.around(tools, |tool| {
+            Step::Prefix(separator) => self.wrappings.wrap_all(tools, |tool| {
                 named(tool, |own| Ok(Some(own.prefixed(&format!("{set}{separator}")))))
             }),
-            Step::Rename(rename) => self.wrappings.around(tools, |tool| {
+            Step::Rename(rename) => self.wrappings.wrap_all(tools, |tool| {
                 named(tool, |own| rename(own).map(|name| self.valid(name, own)).transpose())
             }),
             Step::Filter(shows) => {
-                let mut tools = self.wrappings.around(tools, |tool| Ok(kept(tool)))?;
+                let mut tools = self.wrappings.wrap_all(tools, |tool| Ok(wrap_unchanged(tool)))?;
                 tools.retain(|tool| shows(cx, tool.definition()));
                 Ok(tools)
             }
-            Step::Confirm(asks) => self.wrappings.around(tools, |tool| {
+            Step::Confirm(asks) => self.wrappings.wrap_all(tools, |tool| {
                 Ok(if tool.is_external() { Arc::clone(tool) } else { confirmed(tool, asks) })
             }),
         }

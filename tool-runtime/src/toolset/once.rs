@@ -13,17 +13,17 @@ use super::{ToolSet, ToolSetNotifier};
 pub struct CachedToolSet<S> {
     set: S,
     /// Replaced when the toolset announces a change.
-    tools: Arc<Mutex<Arc<Listed>>>,
+    tools: Arc<Mutex<Arc<ToolListing>>>,
 }
 
-type Listed = OnceCell<Vec<Arc<dyn Tool>>>;
+type ToolListing = OnceCell<Vec<Arc<dyn Tool>>>;
 
 impl<S> CachedToolSet<S> {
     pub(super) fn new(set: S) -> Self {
         Self { set, tools: Arc::default() }
     }
 
-    fn listed(&self) -> Arc<Listed> {
+    fn current_listing(&self) -> Arc<ToolListing> {
         Arc::clone(&self.tools.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -40,7 +40,7 @@ impl<S: ToolSet> ToolSet for CachedToolSet<S> {
                 let empty = RunContext::new();
                 self.set.tools(empty.read_only()).await
             };
-            self.listed().get_or_try_init(list).await.cloned()
+            self.current_listing().get_or_try_init(list).await.cloned()
         })
     }
 
@@ -71,7 +71,7 @@ impl<S: ToolSet> ToolSet for CachedToolSet<S> {
 
 impl<S: ToolSet> fmt::Debug for CachedToolSet<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_listed = self.listed().initialized();
+        let is_listed = self.current_listing().initialized();
         f.debug_struct("CachedToolSet").field("name", &self.name()).field("is_listed", &is_listed).finish()
     }
 }

@@ -30,7 +30,7 @@ struct Wrapped {
 }
 
 /// Wraps `tool` unchanged.
-pub(super) fn kept(tool: &Arc<dyn Tool>) -> Arc<dyn Tool> {
+pub(super) fn wrap_unchanged(tool: &Arc<dyn Tool>) -> Arc<dyn Tool> {
     let definition = tool.definition().clone();
     wrapped(tool, &definition, definition.clone(), None)
 }
@@ -140,14 +140,14 @@ impl Tool for Wrapped {
 
 /// The wrappers of the last listing, so that unchanged tools keep their wrappers.
 #[derive(Default)]
-pub(super) struct Wrappings(Mutex<Arc<ByTool>>);
+pub(super) struct WrappedTools(Mutex<Arc<ByTool>>);
 
 /// Holds both tools, so that their identities stay unique.
 type ByTool = HashMap<usize, (Arc<dyn Tool>, Arc<dyn Tool>)>;
 
-impl Wrappings {
+impl WrappedTools {
     /// Wraps each of `tools` that is new.
-    pub(super) fn around(
+    pub(super) fn wrap_all(
         &self,
         tools: Vec<Arc<dyn Tool>>,
         wrap: impl Fn(&Arc<dyn Tool>) -> Result<Arc<dyn Tool>, ToolError>,

@@ -41,7 +41,7 @@ impl Default for OpenSettings {
 impl ExecutorBuilder {
     /// Sets the store of open calls, which can be shared by several executors and runs: a [`SharedOpenCalls`], or any
     /// [`OpenCallStore`](crate::open_calls::OpenCallStore). Default: each executor has a store of its own in memory,
-    /// for at most [10,000](crate::open_calls::MemoryOpenCalls::MOST) calls.
+    /// for at most [10,000](crate::open_calls::MemoryOpenCalls::MAX_CALLS) calls.
     ///
     /// A call in a store that is set here is answered, updated and discarded by its [address](crate::call::CallAddress)
     /// or its question; an id is refused with [`NeedsAddress`](crate::open_calls::OpenCallError::NeedsAddress), since

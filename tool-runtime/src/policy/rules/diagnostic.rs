@@ -201,13 +201,13 @@ impl Rule {
                 if types.is_empty() {
                     break;
                 }
-                let (compares, pattern) = matcher.written();
+                let (compares, pattern) = matcher.kind_and_pattern();
                 diagnostics.push(RuleDiagnostic::WrongMatcher {
                     rule: self.to_string(),
                     pointer: pointer.clone(),
                     pattern: pattern.to_owned(),
                     compares,
-                    values: listed(&types),
+                    values: type_list(&types),
                     tools: names(),
                 });
             }
@@ -236,7 +236,7 @@ impl Rule {
 }
 
 /// Returns the types as a text, joined by `or`.
-fn listed(types: &[ValueTypes]) -> String {
+fn type_list(types: &[ValueTypes]) -> String {
     let may_be = |is: fn(ValueTypes) -> bool| types.iter().any(|types| is(*types));
     let named = [
         ("string", may_be(ValueTypes::may_be_string)),

@@ -2,7 +2,7 @@
 
 use tool_core::__private::{ExactValue, ValueTypes};
 
-use super::{Fit, NumberPattern, PathPattern, UrlPattern, Verdict, number::Rounding, text::TextPattern};
+use super::{Match, NumberPattern, PathPattern, UrlPattern, Verdict, number::Rounding, text::TextPattern};
 
 /// A comparison of one argument: a text pattern, a [path](PathPattern), a [URL](UrlPattern) or a
 /// [number](NumberPattern).
@@ -66,7 +66,7 @@ impl Matcher {
     }
 
     /// Returns the kind of the pattern, and the pattern as it was written.
-    pub(super) fn written(&self) -> (&'static str, &str) {
+    pub(super) fn kind_and_pattern(&self) -> (&'static str, &str) {
         match &self.0 {
             Kind::Text(pattern) => ("text", &pattern.0),
             Kind::Path(pattern) => ("path", pattern.as_str()),
@@ -84,12 +84,12 @@ impl Matcher {
     ) -> bool {
         match found {
             Found::Value(value) => self.fits(value, verdict, rounding),
-            Found::Odd => verdict.applies(Fit::Unclear),
+            Found::Odd => verdict.applies(Match::Unclear),
             Found::Absent(_) => false,
         }
     }
 
-    fn fit(&self, value: &ExactValue<'_>, rounding: &dyn Fn() -> Rounding) -> Fit {
+    fn fit(&self, value: &ExactValue<'_>, rounding: &dyn Fn() -> Rounding) -> Match {
         let rounding = || match value {
             ExactValue::Number(_) => rounding(),
             _ => Rounding::default(),

@@ -145,14 +145,14 @@ enum Verdict {
 
 /// The answer of a matcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+enum Match {
     No,
     /// Not comparable, or possibly equal.
     Unclear,
     Yes,
 }
 
-impl Fit {
+impl Match {
     fn of(fits: bool) -> Self {
         if fits { Self::Yes } else { Self::No }
     }
@@ -160,10 +160,10 @@ impl Fit {
 
 impl Verdict {
     /// Returns `true` if a rule with this verdict applies to a call with this fit.
-    fn applies(self, fit: Fit) -> bool {
+    fn applies(self, fit: Match) -> bool {
         match self {
-            Self::Allow => fit == Fit::Yes,
-            Self::Ask | Self::Deny => fit != Fit::No,
+            Self::Allow => fit == Match::Yes,
+            Self::Ask | Self::Deny => fit != Match::No,
         }
     }
 }
@@ -178,15 +178,15 @@ impl Rules {
     /// Returns the verdict on a call. Properties in `arguments` have their own names, not aliases.
     #[must_use]
     pub fn judge(&self, tool: &str, arguments: &Value) -> Permission {
-        self.judged(&Judged::new(tool, None, &arguments.to_string()))
+        self.permission_for(&EvaluatedCall::new(tool, None, &arguments.to_string()))
     }
 
     /// Returns the verdict on a call whose arguments are valid for `definition`.
     pub(crate) fn judge_call(&self, definition: &ToolDefinition, arguments: &Arguments<'_>) -> Permission {
-        self.judged(&Judged::new(definition.name(), Some(definition), arguments.as_str()))
+        self.permission_for(&EvaluatedCall::new(definition.name(), Some(definition), arguments.as_str()))
     }
 
-    fn judged(&self, call: &Judged<'_>) -> Permission {
+    fn permission_for(&self, call: &EvaluatedCall<'_>) -> Permission {
         let rule = self.0.iter().rev().find(|rule| rule.fits(call));
         rule.map_or(Permission::Allow, Rule::permission)
     }
@@ -273,12 +273,12 @@ impl Rule {
         self.calls.arguments.is_some() || !self.arguments.is_empty()
     }
 
-    fn fits(&self, call: &Judged<'_>) -> bool {
+    fn fits(&self, call: &EvaluatedCall<'_>) -> bool {
         if !self.calls.fits_tool(call.tool, call.raw(), self.verdict) {
             return false;
         }
         let Some(arguments) = &call.arguments else {
-            return !self.looks_at_arguments() || self.verdict.applies(Fit::Unclear);
+            return !self.looks_at_arguments() || self.verdict.applies(Match::Unclear);
         };
         (self.calls.is_raw(call.raw(), self.verdict)
             || self.calls.fits_arguments(arguments, call.definition, self.verdict))
@@ -293,13 +293,13 @@ impl Rule {
         &self,
         pointer: &str,
         matchers: &[Matcher],
-        call: &Judged<'_>,
+        call: &EvaluatedCall<'_>,
         arguments: &ExactValue<'_>,
     ) -> bool {
         let places = call.places(pointer);
         if places.is_empty() {
             // A rule for many tools does not concern tools without the property.
-            return !self.calls.tool.has_star() && self.verdict.applies(Fit::Unclear);
+            return !self.calls.tool.has_star() && self.verdict.applies(Match::Unclear);
         }
         let found = places.iter().flat_map(|place| {
             let mut found = Vec::new();
@@ -314,7 +314,7 @@ impl Rule {
         let found: Vec<_> = found.collect();
         let rounding = || Rounding::of(call.types(pointer));
         let fits = |matcher: &Matcher, (found, place): (Found<'_, '_>, &ResolvedPointer)| match found {
-            Found::Absent(at) if place.has_default(at) => self.verdict.applies(Fit::Unclear),
+            Found::Absent(at) if place.has_default(at) => self.verdict.applies(Match::Unclear),
             found => matcher.fits_found(found, self.verdict, &rounding),
         };
         matchers.iter().all(|matcher| match self.verdict {
@@ -337,14 +337,14 @@ impl Rule {
 }
 
 /// A call to be evaluated.
-struct Judged<'a> {
+struct EvaluatedCall<'a> {
     tool: &'a str,
     definition: Option<&'a ToolDefinition>,
     /// `None` if they cannot be read.
     arguments: Option<ExactValue<'a>>,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> EvaluatedCall<'a> {
     /// Returns the raw name of the tool.
     fn raw(&self) -> &'a str {
         self.definition.map_or(self.tool, ToolDefinition::raw_name)

@@ -8,7 +8,7 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 
 use tool_core::__private::{ExactValue, ValueTypes, canonical_number};
 
-use super::{Fit, InvalidRule};
+use super::{InvalidRule, Match};
 
 /// A comparison of numbers by their exact values: `100`, `> 0.1`, or several comparisons that must all hold, as in `>=
 /// 1, < 1000`.
@@ -90,17 +90,17 @@ impl NumberPattern {
         Some(Self { text: text.to_owned(), comparisons })
     }
 
-    pub(super) fn fit(&self, value: &ExactValue<'_>, rounding: Rounding) -> Fit {
+    pub(super) fn fit(&self, value: &ExactValue<'_>, rounding: Rounding) -> Match {
         match value {
             ExactValue::Number(number) => self.fit_number(number, rounding),
-            _ => Fit::Unclear,
+            _ => Match::Unclear,
         }
     }
 
-    pub(super) fn fit_number(&self, number: &str, rounding: Rounding) -> Fit {
+    pub(super) fn fit_number(&self, number: &str, rounding: Rounding) -> Match {
         match Decimal::read(number) {
-            Some(number) if self.is_clear(&number, rounding) => Fit::of(self.holds(&number)),
-            _ => Fit::Unclear,
+            Some(number) if self.is_clear(&number, rounding) => Match::of(self.holds(&number)),
+            _ => Match::Unclear,
         }
     }
 

@@ -7,10 +7,11 @@ use serde_json::json;
 use tool_core::{__private::ExactValue, InputSchema, Permission, ToolDefinition, ToolName};
 
 use super::{
-    Fit, Judged, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules, number::Rounding, text::TextPattern,
+    EvaluatedCall, Match, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules, number::Rounding,
+    text::TextPattern,
 };
 
-fn fit(pattern: &str, number: &str) -> Fit {
+fn fit(pattern: &str, number: &str) -> Match {
     NumberPattern::new(pattern).unwrap().fit(&ExactValue::read(number).unwrap(), Rounding::default())
 }
 
@@ -42,7 +43,7 @@ fn numbers_are_compared_by_their_exact_values() {
         ("0", "-0"),
         ("< 340282366920938463463374607431768211457", "340282366920938463463374607431768211456"),
     ] {
-        assert_eq!(fit(pattern, number), Fit::Yes, "{pattern} {number}");
+        assert_eq!(fit(pattern, number), Match::Yes, "{pattern} {number}");
     }
     for (pattern, number) in [
         ("100", "100.0000000000001"),
@@ -52,10 +53,10 @@ fn numbers_are_compared_by_their_exact_values() {
         (">= 1, < 10", "10"),
         ("> 0", "-1e400"),
     ] {
-        assert_eq!(fit(pattern, number), Fit::No, "{pattern} {number}");
+        assert_eq!(fit(pattern, number), Match::No, "{pattern} {number}");
     }
     for other in [r#""100""#, "true", "null", "{}", "1e99999999999999999999"] {
-        assert_eq!(fit("> 100", other), Fit::Unclear, "{other}");
+        assert_eq!(fit("> 100", other), Match::Unclear, "{other}");
     }
     // A tool that takes an `f64` reads a number that rounds to the limit as the limit.
     for (pattern, number) in [
@@ -66,7 +67,7 @@ fn numbers_are_compared_by_their_exact_values() {
         ("0.1, > 0", "0.1000000000000000000000001"),
         ("> 9007199254740992.5", "9007199254740992.50000000000000000001"),
     ] {
-        assert_eq!(fit(pattern, number), Fit::Unclear, "{pattern} {number}");
+        assert_eq!(fit(pattern, number), Match::Unclear, "{pattern} {number}");
     }
     for wrong in [
         "",
@@ -94,19 +95,19 @@ proptest! {
     fn numbers_are_ordered_like_integers(left: i64, right: i64, zeros in 0..5_usize) {
         // The same number with its decimal point moved to the left, and with zeros.
         let written = format!("{left}{}.{}e-{zeros}", "0".repeat(zeros), "0".repeat(zeros + 1));
-        prop_assert_eq!(fit(&format!("= {left}"), &written), Fit::Yes);
+        prop_assert_eq!(fit(&format!("= {left}"), &written), Match::Yes);
         for (sign, expected) in [
             ("<", left < right), ("<=", left <= right), (">", left > right), (">=", left >= right), ("=", left == right),
         ] {
-            prop_assert_eq!(fit(&format!("{sign} {right}"), &written), Fit::of(expected));
+            prop_assert_eq!(fit(&format!("{sign} {right}"), &written), Match::of(expected));
         }
     }
 
     #[test]
     fn numbers_are_ordered_like_fractions(left in 0..1_000_000_u64, right in 0..1_000_000_u64) {
         let number = |n: u64| format!("0.{n:06}");
-        prop_assert_eq!(fit(&format!("< {}", number(right)), &number(left)), Fit::of(left < right));
-        prop_assert_eq!(fit(&format!("> -{}", number(right)), &format!("-{}", number(left))), Fit::of(left < right));
+        prop_assert_eq!(fit(&format!("< {}", number(right)), &number(left)), Match::of(left < right));
+        prop_assert_eq!(fit(&format!("> -{}", number(right)), &format!("-{}", number(left))), Match::of(left < right));
     }
 }
 
@@ -148,7 +149,7 @@ fn a_tool_is_denied_if_all_its_calls_are_and_no_later_rule_overrides_that() {
 fn judged(rules: &Rules, schema: serde_json::Value, arguments: serde_json::Value) -> Permission {
     let schema = InputSchema::own(schema).unwrap();
     let definition = ToolDefinition::new(ToolName::new("t").unwrap(), "Works.", schema);
-    rules.judged(&Judged::new("t", Some(&definition), &arguments.to_string()))
+    rules.judged(&EvaluatedCall::new("t", Some(&definition), &arguments.to_string()))
 }
 
 #[test]
@@ -210,7 +211,7 @@ fn a_text_pattern_compares_numbers_as_the_tool_may_read_them() {
         ("*", "1e400"),
         ("*", "1e99999999999999999999"),
     ] {
-        assert_eq!(fit(pattern, number), Fit::Yes, "{pattern} {number}");
+        assert_eq!(fit(pattern, number), Match::Yes, "{pattern} {number}");
     }
     for (pattern, number) in [
         ("2", "2.00000000000000000001"),
@@ -218,10 +219,10 @@ fn a_text_pattern_compares_numbers_as_the_tool_may_read_them() {
         ("2*", "1.99999999999999999999"),
         ("2", "1e99999999999999999999"),
     ] {
-        assert_eq!(fit(pattern, number), Fit::Unclear, "{pattern} {number}");
+        assert_eq!(fit(pattern, number), Match::Unclear, "{pattern} {number}");
     }
     for (pattern, number) in [("2", "2.1"), ("2*", "1.5"), ("0", "1e-300"), ("two", "2")] {
-        assert_eq!(fit(pattern, number), Fit::No, "{pattern} {number}");
+        assert_eq!(fit(pattern, number), Match::No, "{pattern} {number}");
     }
 }
 
@@ -255,7 +256,7 @@ fn a_denial_matches_any_item_of_a_list_and_incomparable_values() {
 
 #[test]
 fn rules_about_unreadable_arguments_fail_closed() {
-    let judge = |rule: Rule| Rules::new([Rule::ask("t"), rule]).judged(&Judged::new("t", None, "{"));
+    let judge = |rule: Rule| Rules::new([Rule::ask("t"), rule]).judged(&EvaluatedCall::new("t", None, "{"));
     assert!(matches!(judge(Rule::deny("t")), Permission::Deny { .. }));
     assert!(matches!(judge(Rule::deny("t").at("/p", etc())), Permission::Deny { .. }));
     assert_eq!(judge(Rule::allow("t")), Permission::Allow);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tool_core::{__private::ExactValue, ToolDefinition};
 
 use super::{
-    Fit, NumberPattern, Verdict,
+    Match, NumberPattern, Verdict,
     number::{Rounding, is_canonical},
 };
 
@@ -55,30 +55,30 @@ impl TextPattern {
     /// Compares one value. A boolean is compared by its spelling; a number by its value if the pattern is a number, and
     /// otherwise by its canonical spelling. A value without a text, such as `null` or an object, is unclear, and so is a
     /// number of which the argument's type makes another one with another result.
-    pub(super) fn fit(&self, value: &ExactValue<'_>, rounding: Rounding) -> Fit {
+    pub(super) fn fit(&self, value: &ExactValue<'_>, rounding: Rounding) -> Match {
         match value {
-            ExactValue::String(text) => Fit::of(self.fits(text)),
+            ExactValue::String(text) => Match::of(self.fits(text)),
             ExactValue::Number(number) => self.fit_number(number, rounding),
-            ExactValue::Bool(truth) => Fit::of(self.fits(if *truth { "true" } else { "false" })),
-            ExactValue::Null | ExactValue::List(_) | ExactValue::Object(_) => Fit::Unclear,
+            ExactValue::Bool(truth) => Match::of(self.fits(if *truth { "true" } else { "false" })),
+            ExactValue::Null | ExactValue::List(_) | ExactValue::Object(_) => Match::Unclear,
         }
     }
 
-    fn fit_number(&self, number: &str, rounding: Rounding) -> Fit {
+    fn fit_number(&self, number: &str, rounding: Rounding) -> Match {
         if let Some(pattern) = NumberPattern::equal_to(&self.0) {
             return pattern.fit_number(number, rounding);
         }
         let Some(spellings) = rounding.spellings(number) else {
             return if self.fits(number) && self.0.trim_matches('*').is_empty() {
-                Fit::Yes
+                Match::Yes
             } else {
-                Fit::Unclear
+                Match::Unclear
             };
         };
         match spellings.iter().filter(|spelling| self.fits(spelling)).count() {
-            0 => Fit::No,
-            fitting if fitting == spellings.len() => Fit::Yes,
-            _ => Fit::Unclear,
+            0 => Match::No,
+            fitting if fitting == spellings.len() => Match::Yes,
+            _ => Match::Unclear,
         }
     }
 
@@ -90,7 +90,7 @@ impl TextPattern {
                 (!names.contain(key) && self.fits(key)) || self.fits_somewhere(member, names)
             }),
             ExactValue::Null => self.fits("null"),
-            scalar => self.fit(scalar, names.rounding) != Fit::No,
+            scalar => self.fit(scalar, names.rounding) != Match::No,
         }
     }
 
@@ -109,7 +109,7 @@ impl TextPattern {
                     values.extend(members.iter().map(|(_, member)| member));
                 }
                 ExactValue::Null => {}
-                scalar if self.fit(scalar, names.rounding) == Fit::Yes => any = true,
+                scalar if self.fit(scalar, names.rounding) == Match::Yes => any = true,
                 _ => return false,
             }
         }

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use tool_core::__private::ExactValue;
 
-use super::{Fit, InvalidRule};
+use super::{InvalidRule, Match};
 
 /// A pattern of URLs: `scheme://host[:port][/path]`. Requires the feature `url-rules`.
 ///
@@ -87,17 +87,17 @@ impl UrlPattern {
     }
 
     #[cfg(feature = "url-rules")]
-    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
+    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Match {
         match value {
             ExactValue::String(url) => self.parts.fit(url),
-            _ => Fit::Unclear,
+            _ => Match::Unclear,
         }
     }
 
     #[cfg(not(feature = "url-rules"))]
     #[expect(clippy::unused_self, reason = "as with the feature")]
-    pub(super) fn fit(&self, _: &ExactValue<'_>) -> Fit {
-        Fit::Unclear
+    pub(super) fn fit(&self, _: &ExactValue<'_>) -> Match {
+        Match::Unclear
     }
 }
 
@@ -122,7 +122,7 @@ mod parsed {
     use url::{Host, Url};
 
     use crate::policy::rules::{
-        Fit,
+        Match,
         path::{Name, fit_names, percent_decoded},
     };
 
@@ -183,38 +183,38 @@ mod parsed {
             Ok(Self { scheme, host: HostPattern::read(host)?, port, path: read_path(path)? })
         }
 
-        pub(super) fn fit(&self, text: &str) -> Fit {
+        pub(super) fn fit(&self, text: &str) -> Match {
             if text.contains(is_odd) {
-                return Fit::Unclear;
+                return Match::Unclear;
             }
-            let Ok(url) = Url::parse(text) else { return Fit::Unclear };
+            let Ok(url) = Url::parse(text) else { return Match::Unclear };
             let authority = authority(text);
             // An empty user name before `@` is unclear, too.
             if !url.username().is_empty() || url.password().is_some() || authority.contains('@') {
-                return Fit::Unclear;
+                return Match::Unclear;
             }
             match &self.scheme {
                 Some(scheme) if scheme != url.scheme() && holds_url(text, url.scheme(), scheme) => {
-                    return Fit::Unclear;
+                    return Match::Unclear;
                 }
-                Some(scheme) if scheme != url.scheme() => return Fit::No,
-                None if !SCHEMES.contains(&url.scheme()) => return Fit::Unclear,
+                Some(scheme) if scheme != url.scheme() => return Match::No,
+                None if !SCHEMES.contains(&url.scheme()) => return Match::Unclear,
                 _ => {}
             }
-            let Some(host) = url.host().map(|host| canonical(host.to_owned())) else { return Fit::Unclear };
+            let Some(host) = url.host().map(|host| canonical(host.to_owned())) else { return Match::Unclear };
             if matches!(&host, Host::Domain(name) if name.split('.').any(str::is_empty))
                 || percent_decoded(authority).is_none_or(|host| host.contains(DEVIATIONS))
             {
-                return Fit::Unclear;
+                return Match::Unclear;
             }
             if let (HostPattern::One(Host::Ipv4(one)), Some(of)) = (&self.host, translated(&host)) {
-                return if of == *one && self.port.fits(&url) { Fit::Unclear } else { Fit::No };
+                return if of == *one && self.port.fits(&url) { Match::Unclear } else { Match::No };
             }
             let fits = self.host.fits(&host) && self.port.fits(&url);
             match &self.path {
-                None => Fit::of(fits),
+                None => Match::of(fits),
                 Some(path) if fits => fit_path(path, &url),
-                Some(_) => Fit::No,
+                Some(_) => Match::No,
             }
         }
     }
@@ -327,8 +327,8 @@ mod parsed {
     }
 
     /// Compares a path whose dots the parser has resolved.
-    fn fit_path(pattern: &[Name], url: &Url) -> Fit {
-        let Some(segments) = url.path_segments() else { return Fit::Unclear };
+    fn fit_path(pattern: &[Name], url: &Url) -> Match {
+        let Some(segments) = url.path_segments() else { return Match::Unclear };
         let mut segments: Vec<_> = segments.collect();
         if segments.last().is_some_and(|last| last.is_empty()) {
             segments.pop();
@@ -342,7 +342,7 @@ mod parsed {
         };
         match segments.iter().map(decoded).collect::<Option<Vec<_>>>() {
             Some(names) => fit_names(pattern, &names, false),
-            None => Fit::Unclear,
+            None => Match::Unclear,
         }
     }
 }

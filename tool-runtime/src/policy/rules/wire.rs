@@ -37,23 +37,23 @@ struct Wire {
     ask: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     deny: Option<String>,
-    #[serde(rename = "where", default, skip_serializing_if = "Where::is_empty")]
-    arguments: Where,
+    #[serde(rename = "where", default, skip_serializing_if = "ArgumentMatchers::is_empty")]
+    arguments: ArgumentMatchers,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
 /// Matchers by JSON pointer: one, or a list of matchers that must all match.
 #[derive(Default)]
-struct Where(BTreeMap<String, Vec<Matcher>>);
+struct ArgumentMatchers(BTreeMap<String, Vec<Matcher>>);
 
-impl Where {
+impl ArgumentMatchers {
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-impl Serialize for Where {
+impl Serialize for ArgumentMatchers {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(pointer, matchers)| match matchers.as_slice() {
             [only] => (pointer, only.to_value()),
@@ -62,18 +62,18 @@ impl Serialize for Where {
     }
 }
 
-impl<'de> Deserialize<'de> for Where {
+impl<'de> Deserialize<'de> for ArgumentMatchers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Pointers;
 
         impl<'de> Visitor<'de> for Pointers {
-            type Value = Where;
+            type Value = ArgumentMatchers;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object of JSON pointers and matchers")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Where, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ArgumentMatchers, A::Error> {
                 let mut all = BTreeMap::new();
                 while let Some((pointer, matchers)) = map.next_entry::<String, Value>()? {
                     let matchers = match matchers {
@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for Where {
                     }
                     all.insert(pointer, matchers);
                 }
-                Ok(Where(all))
+                Ok(ArgumentMatchers(all))
             }
         }
 
@@ -172,7 +172,7 @@ impl Serialize for Rule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let pattern = |verdict| (self.verdict == verdict).then(|| self.calls.to_string());
         let (allow, ask, deny) = (pattern(Verdict::Allow), pattern(Verdict::Ask), pattern(Verdict::Deny));
-        let arguments = Where(self.arguments.clone());
+        let arguments = ArgumentMatchers(self.arguments.clone());
         Wire { allow, ask, deny, arguments, reason: self.reason.clone() }.serialize(serializer)
     }
 }

@@ -11,7 +11,7 @@ use tool_core::__private::ExactValue;
 #[cfg(feature = "url-rules")]
 pub(super) use self::lexical::percent_decoded;
 use self::lexical::{Location, Root, Style, checked, drive, normalise, split};
-use super::{Fit, InvalidRule, text};
+use super::{InvalidRule, Match, text};
 use crate::policy::escape::is_invisible;
 
 /// A pattern of paths, such as `/etc/**`.
@@ -146,23 +146,23 @@ impl PathPattern {
         self.ignore_case.unwrap_or(self.style == Style::Windows || cfg!(target_os = "macos"))
     }
 
-    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Fit {
+    pub(super) fn fit(&self, value: &ExactValue<'_>) -> Match {
         match value {
             ExactValue::String(path) => self.fit_path(path),
-            _ => Fit::Unclear,
+            _ => Match::Unclear,
         }
     }
 
-    fn fit_path(&self, path: &str) -> Fit {
-        let Some(location) = normalise(path, self.style, self.base.as_ref()) else { return Fit::Unclear };
+    fn fit_path(&self, path: &str) -> Match {
+        let Some(location) = normalise(path, self.style, self.base.as_ref()) else { return Match::Unclear };
         let most = match (&self.root, &location.root) {
-            (None, _) => Fit::Yes,
-            (Some(root), other) if root == other => Fit::Yes,
-            (Some(Root::Drive(_)), Root::Drive(_)) => Fit::No,
+            (None, _) => Match::Yes,
+            (Some(root), other) if root == other => Match::Yes,
+            (Some(Root::Drive(_)), Root::Drive(_)) => Match::No,
             // The unknown drive may be this one.
-            (Some(Root::Slash), Root::Drive(_)) | (Some(Root::Drive(_)), Root::Slash) => Fit::Unclear,
+            (Some(Root::Slash), Root::Drive(_)) | (Some(Root::Drive(_)), Root::Slash) => Match::Unclear,
             // A share may be a local directory, and a server may have several names.
-            _ => return Fit::Unclear,
+            _ => return Match::Unclear,
         };
         most.min(fit_names(&self.names, &location.names, self.ignores_case()))
     }
@@ -211,10 +211,10 @@ fn read(text: &str, style: Style, base: Option<&Location>) -> Result<(Option<Roo
 }
 
 /// Compares all names, in time proportional to the product of both lengths.
-pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -> Fit {
+pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -> Match {
     // Entry `i` is the fit of the pattern so far with the first `i` names of the path.
-    let mut fits = vec![Fit::No; names.len() + 1];
-    fits[0] = Fit::Yes;
+    let mut fits = vec![Match::No; names.len() + 1];
+    fits[0] = Match::Yes;
     for part in pattern {
         match part {
             Name::Any => {
@@ -226,11 +226,11 @@ pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -
                 let one = if ignore_case { one.to_lowercase() } else { one.clone() };
                 for at in (1..fits.len()).rev() {
                     fits[at] = match fits[at - 1] {
-                        Fit::No => Fit::No,
+                        Match::No => Match::No,
                         before => before.min(fit_name(&one, &names[at - 1], ignore_case)),
                     };
                 }
-                fits[0] = Fit::No;
+                fits[0] = Match::No;
             }
         }
     }
@@ -238,15 +238,15 @@ pub(super) fn fit_names(pattern: &[Name], names: &[String], ignore_case: bool) -
 }
 
 /// Compares one name; `pattern` is in lower case if case is ignored.
-fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Fit {
+fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Match {
     if !ignore_case {
-        return Fit::of(text::fits(pattern, name));
+        return Match::of(text::fits(pattern, name));
     }
     if text::fits(pattern, &name.to_lowercase()) {
-        return Fit::Yes;
+        return Match::Yes;
     }
     if name.is_ascii() && pattern.is_ascii() {
-        return Fit::No;
+        return Match::No;
     }
     // A file system that ignores case may also treat `ſ` as `s`, normalize letters with accents, and ignore invisible
     // characters.
@@ -256,7 +256,7 @@ fn fit_name(pattern: &str, name: &str, ignore_case: bool) -> Fit {
     };
     let is_near = text::fits(&folded(pattern), &folded(name));
     let is_composed = !pattern.is_ascii() && (pattern.contains(combines) || name.contains(combines));
-    if is_near || is_composed { Fit::Unclear } else { Fit::No }
+    if is_near || is_composed { Match::Unclear } else { Match::No }
 }
 
 /// Returns `true` for characters that combine with the preceding one.

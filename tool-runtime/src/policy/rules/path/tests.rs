@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use proptest::prelude::*;
 
 use super::{
-    Fit, PathPattern,
+    Match, PathPattern,
     lexical::{Location, Root, Style, normalise},
 };
 
@@ -17,7 +17,7 @@ fn on_windows(text: &str, base: Option<&str>) -> PathPattern {
     PathPattern::styled(text, base, None, Style::Windows).unwrap()
 }
 
-fn check(pattern: &PathPattern, expected: Fit, paths: &[&str]) {
+fn check(pattern: &PathPattern, expected: Match, paths: &[&str]) {
     for path in paths {
         assert_eq!(pattern.fit_path(path), expected, "{pattern} {path:?}");
     }
@@ -28,7 +28,7 @@ fn a_path_matches_in_all_of_its_spellings() {
     let etc = pattern("/etc/**");
     check(
         &etc,
-        Fit::Yes,
+        Match::Yes,
         &[
             "/etc/shadow",
             "/etc",
@@ -48,14 +48,14 @@ fn a_path_matches_in_all_of_its_spellings() {
             "file:////etc/shadow",
         ],
     );
-    check(&etc, Fit::No, &["/", "/tmp/etc/shadow", "/etcetera", "/Etc/shadow", "/etc/../tmp", "/tmp/ etc"]);
+    check(&etc, Match::No, &["/", "/tmp/etc/shadow", "/etcetera", "/Etc/shadow", "/etc/../tmp", "/tmp/ etc"]);
 }
 
 #[test]
 fn an_ambiguous_path_is_unclear() {
     check(
         &pattern("/etc/**"),
-        Fit::Unclear,
+        Match::Unclear,
         &[
             "",
             " ",
@@ -99,19 +99,19 @@ fn an_ambiguous_path_is_unclear() {
 
 #[test]
 fn one_star_matches_within_a_name_and_two_stars_match_across_names() {
-    check(&pattern("/srv/*/secret"), Fit::Yes, &["/srv/a/secret", "/srv/a/../b/secret"]);
-    check(&pattern("/srv/*/secret"), Fit::No, &["/srv/secret", "/srv/a/b/secret", "/srv/a/secret/b"]);
-    check(&pattern("/srv/**/secret"), Fit::Yes, &["/srv/secret", "/srv/a/b/secret"]);
-    check(&pattern("/srv/*.key"), Fit::Yes, &["/srv/.key", "/srv/a.key"]);
-    check(&pattern("/srv/*.key"), Fit::No, &["/srv/a/b.key", "/srv/a.keys"]);
-    check(&pattern("**/.env"), Fit::Yes, &[".env", "/.env", "/a/b/.env", "a/.env", "./a/../.env"]);
-    check(&pattern("**/.env"), Fit::No, &["/a/.envrc", "/.env/a"]);
-    check(&pattern("**/.env"), Fit::Unclear, &["../.env", "../a", "./~/.env", "./ a/.env", "./a:/.env"]);
-    check(&pattern("/srv/a*b*"), Fit::Yes, &["/srv/ab", "/srv/axbxbx"]);
-    check(&pattern("/**"), Fit::Yes, &["/", "/a/b"]);
-    check(&pattern("/tmp/../etc/./*"), Fit::Yes, &["/etc/shadow"]);
-    check(&pattern("/../etc/**"), Fit::Yes, &["/etc/shadow"]);
-    check(&pattern("/Etc/**"), Fit::Yes, &["/Etc/shadow"]);
+    check(&pattern("/srv/*/secret"), Match::Yes, &["/srv/a/secret", "/srv/a/../b/secret"]);
+    check(&pattern("/srv/*/secret"), Match::No, &["/srv/secret", "/srv/a/b/secret", "/srv/a/secret/b"]);
+    check(&pattern("/srv/**/secret"), Match::Yes, &["/srv/secret", "/srv/a/b/secret"]);
+    check(&pattern("/srv/*.key"), Match::Yes, &["/srv/.key", "/srv/a.key"]);
+    check(&pattern("/srv/*.key"), Match::No, &["/srv/a/b.key", "/srv/a.keys"]);
+    check(&pattern("**/.env"), Match::Yes, &[".env", "/.env", "/a/b/.env", "a/.env", "./a/../.env"]);
+    check(&pattern("**/.env"), Match::No, &["/a/.envrc", "/.env/a"]);
+    check(&pattern("**/.env"), Match::Unclear, &["../.env", "../a", "./~/.env", "./ a/.env", "./a:/.env"]);
+    check(&pattern("/srv/a*b*"), Match::Yes, &["/srv/ab", "/srv/axbxbx"]);
+    check(&pattern("/**"), Match::Yes, &["/", "/a/b"]);
+    check(&pattern("/tmp/../etc/./*"), Match::Yes, &["/etc/shadow"]);
+    check(&pattern("/../etc/**"), Match::Yes, &["/etc/shadow"]);
+    check(&pattern("/Etc/**"), Match::Yes, &["/Etc/shadow"]);
 }
 
 #[test]
@@ -119,39 +119,39 @@ fn relative_paths_are_resolved_against_the_base() {
     let secrets = pattern("secrets/**").base("/srv/app").unwrap();
     check(
         &secrets,
-        Fit::Yes,
+        Match::Yes,
         &["secrets/a", "./secrets", "/srv/app/secrets/a", "../app/secrets/a", "x/../secrets/a"],
     );
-    check(&secrets, Fit::No, &["a", "../secrets/a", "/secrets/a"]);
+    check(&secrets, Match::No, &["a", "../secrets/a", "/secrets/a"]);
     // A name that is ambiguous on its own is ambiguous after a base, too.
     check(
         &secrets,
-        Fit::Unclear,
+        Match::Unclear,
         &["~/a", "$HOME/a", "%HOME%/a", " a", "a ", "C:/secrets/a", "c:secrets/a", "x:/../secrets/a"],
     );
-    check(&secrets, Fit::No, &["1:/a", "./~/a"]);
+    check(&secrets, Match::No, &["1:/a", "./~/a"]);
     check(
         &pattern("**/.env").base("/srv/app").unwrap(),
-        Fit::Yes,
+        Match::Yes,
         &[".env", "/.env", "/a/.env", "../../b/.env"],
     );
     let etc = pattern("/etc/**").base("/srv/app").unwrap();
-    check(&etc, Fit::Yes, &["../../etc/shadow", "../../../../etc/shadow"]);
+    check(&etc, Match::Yes, &["../../etc/shadow", "../../../../etc/shadow"]);
     // Without a base, a relative path is comparable with relative patterns only.
     let secrets = pattern("secrets/**");
-    check(&secrets, Fit::Yes, &["secrets/a", "a/../secrets"]);
-    check(&secrets, Fit::No, &["a/secrets"]);
-    check(&secrets, Fit::Unclear, &["/srv/app/secrets/a", "../app/secrets/a"]);
+    check(&secrets, Match::Yes, &["secrets/a", "a/../secrets"]);
+    check(&secrets, Match::No, &["a/secrets"]);
+    check(&secrets, Match::Unclear, &["/srv/app/secrets/a", "../app/secrets/a"]);
 }
 
 #[test]
 fn a_relative_pattern_has_the_style_of_its_base() {
     check(
         &pattern("secrets/**").base(r"C:\app").unwrap(),
-        Fit::Yes,
+        Match::Yes,
         &[r"C:\app\secrets\a", r"..\app\secrets"],
     );
-    check(&pattern("secrets/**").base("/app").unwrap(), Fit::No, &["/APP/secrets/a"]);
+    check(&pattern("secrets/**").base("/app").unwrap(), Match::No, &["/APP/secrets/a"]);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_pattern_with_a_drive_or_a_share_follows_the_rules_of_windows() {
         (r"\\?\UNC\server\share\**", "//server/share/a"),
     ] {
         let pattern = PathPattern::new(text).unwrap();
-        check(&pattern, Fit::Yes, &[path]);
+        check(&pattern, Match::Yes, &[path]);
         assert_eq!((pattern.to_string().as_str(), text.parse()), (text, Ok(pattern)));
     }
 }
@@ -174,12 +174,12 @@ fn names_of_servers_and_shares_are_checked_like_other_names() {
     let anywhere = on_windows("**/.env", None);
     check(
         &anywhere,
-        Fit::Yes,
+        Match::Yes,
         &["//server/share/.env", r"C:\.env", "/.env", "file:///a/.env", "file://server/share/.env"],
     );
     check(
         &anywhere,
-        Fit::Unclear,
+        Match::Unclear,
         &[
             "//ser:ver/share/.env",
             "//server/sh:are/.env",
@@ -214,7 +214,7 @@ fn paths_on_windows_follow_the_rules_of_windows() {
     let windows = on_windows("C:/Windows/**", None);
     check(
         &windows,
-        Fit::Yes,
+        Match::Yes,
         &[
             "C:\\Windows\\System32",
             "c:/windows",
@@ -227,10 +227,10 @@ fn paths_on_windows_follow_the_rules_of_windows() {
             "file:///C|/Windows/x",
         ],
     );
-    check(&windows, Fit::No, &["D:\\Windows\\x", "C:\\Users\\x", "C:/Windowsx"]);
+    check(&windows, Match::No, &["D:\\Windows\\x", "C:\\Users\\x", "C:/Windowsx"]);
     check(
         &windows,
-        Fit::Unclear,
+        Match::Unclear,
         &[
             "C:Windows\\x",
             "C:",
@@ -247,31 +247,31 @@ fn paths_on_windows_follow_the_rules_of_windows() {
             "C:\\\u{0}",
         ],
     );
-    check(&windows, Fit::No, &["\\Users\\x"]);
+    check(&windows, Match::No, &["\\Users\\x"]);
     let share = on_windows("\\\\Server\\Share\\private\\**", None);
     check(
         &share,
-        Fit::Yes,
+        Match::Yes,
         &["//server/share/PRIVATE/a", "\\\\?\\UNC\\server\\share\\private", "file://server/share/private/a"],
     );
-    check(&share, Fit::No, &["\\\\server\\share\\public", "\\\\server\\share\\..\\..\\public"]);
-    check(&share, Fit::Unclear, &["\\\\10.0.0.1\\share\\private", "C:\\private", "private"]);
+    check(&share, Match::No, &["\\\\server\\share\\public", "\\\\server\\share\\..\\..\\public"]);
+    check(&share, Match::Unclear, &["\\\\10.0.0.1\\share\\private", "C:\\private", "private"]);
     let based = on_windows("secrets/**", Some("C:\\app"));
-    check(&based, Fit::Yes, &["secrets\\a", "C:\\App\\Secrets\\a", "\\app\\secrets"]);
-    check(&based, Fit::No, &["..\\secrets", "\\secrets"]);
+    check(&based, Match::Yes, &["secrets\\a", "C:\\App\\Secrets\\a", "\\app\\secrets"]);
+    check(&based, Match::No, &["..\\secrets", "\\secrets"]);
 }
 
 #[test]
 fn case_is_ignored_by_option() {
     let etc = pattern("/Etc/**").ignore_case(true);
-    check(&etc, Fit::Yes, &["/etc/a", "/ETC/a", "file:///eTc"]);
-    check(&pattern("/Straße/**").ignore_case(true), Fit::Unclear, &["/STRASSE/a"]);
-    check(&pattern("/etc/shadow").ignore_case(true), Fit::Unclear, &["/etc/\u{17f}hadow"]);
-    check(&pattern("/etc/**").ignore_case(true), Fit::Unclear, &["/e\u{200c}tc/a", "/etc\u{feff}"]);
-    check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::Yes, &["/CAF\u{c9}/a"]);
-    check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::Unclear, &["/cafe\u{301}/a"]);
-    check(&pattern("/caf\u{e9}/**").ignore_case(true), Fit::No, &["/tea/a", "/th\u{e9}/a"]);
-    check(&pattern("/etc/**").ignore_case(true), Fit::No, &["/caf\u{e9}/a"]);
+    check(&etc, Match::Yes, &["/etc/a", "/ETC/a", "file:///eTc"]);
+    check(&pattern("/Straße/**").ignore_case(true), Match::Unclear, &["/STRASSE/a"]);
+    check(&pattern("/etc/shadow").ignore_case(true), Match::Unclear, &["/etc/\u{17f}hadow"]);
+    check(&pattern("/etc/**").ignore_case(true), Match::Unclear, &["/e\u{200c}tc/a", "/etc\u{feff}"]);
+    check(&pattern("/caf\u{e9}/**").ignore_case(true), Match::Yes, &["/CAF\u{c9}/a"]);
+    check(&pattern("/caf\u{e9}/**").ignore_case(true), Match::Unclear, &["/cafe\u{301}/a"]);
+    check(&pattern("/caf\u{e9}/**").ignore_case(true), Match::No, &["/tea/a", "/th\u{e9}/a"]);
+    check(&pattern("/etc/**").ignore_case(true), Match::No, &["/caf\u{e9}/a"]);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn paths() -> impl Strategy<Value = String> {
 }
 
 /// Returns the text of a location.
-fn written(location: &Location) -> String {
+fn kind_and_pattern(location: &Location) -> String {
     let names = location.names.join("/");
     match &location.root {
         Root::Relative if names.is_empty() => ".".to_owned(),
@@ -342,7 +342,7 @@ proptest! {
     fn normalization_is_idempotent(path in paths(), is_windows: bool) {
         let style = if is_windows { Style::Windows } else { Style::Unix };
         if let Some(location) = normalise(&path, style, None) {
-            let again = normalise(&written(&location), style, None);
+            let again = normalise(&kind_and_pattern(&location), style, None);
             prop_assert_eq!(again, Some(location));
         }
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::{Rules, UrlPattern};
 #[cfg(feature = "url-rules")]
-use super::{ExactValue, Fit};
+use super::{ExactValue, Match};
 
 #[cfg(not(feature = "url-rules"))]
 #[test]
@@ -19,7 +19,7 @@ fn a_url_rule_without_the_feature_is_an_error() {
 #[cfg(feature = "url-rules")]
 #[test]
 fn a_url_is_compared_as_it_is_parsed() {
-    let check = |pattern: &str, expected: Fit, urls: &[&str]| {
+    let check = |pattern: &str, expected: Match, urls: &[&str]| {
         let pattern = UrlPattern::new(pattern).unwrap();
         for url in urls {
             let value = ExactValue::String((*url).into());
@@ -28,7 +28,7 @@ fn a_url_is_compared_as_it_is_parsed() {
     };
     check(
         "https://example.com/docs/**",
-        Fit::Yes,
+        Match::Yes,
         &[
             "https://example.com/docs/a",
             "HTTPS://EXAMPLE.com.:443/docs",
@@ -41,7 +41,7 @@ fn a_url_is_compared_as_it_is_parsed() {
     );
     check(
         "https://example.com/docs/**",
-        Fit::No,
+        Match::No,
         &[
             "http://example.com/docs/a",
             "https://example.com:8443/docs/a",
@@ -57,7 +57,7 @@ fn a_url_is_compared_as_it_is_parsed() {
     );
     check(
         "https://example.com/docs/**",
-        Fit::Unclear,
+        Match::Unclear,
         &[
             "",
             "/docs/a",
@@ -88,40 +88,44 @@ fn a_url_is_compared_as_it_is_parsed() {
         "http://[::127.0.0.1]",
         "http://127.0.0.1.",
     ] {
-        check("http://127.0.0.1", Fit::Yes, &[local]);
+        check("http://127.0.0.1", Match::Yes, &[local]);
     }
-    check("http://[::1]", Fit::Yes, &["http://[0:0:0:0:0:0:0:1]/"]);
+    check("http://[::1]", Match::Yes, &["http://[0:0:0:0:0:0:0:1]/"]);
     check(
         "http://127.0.0.1",
-        Fit::Unclear,
+        Match::Unclear,
         &["http://[64:ff9b::127.0.0.1]", "http://[2002:7f00:1::]", "http://[::ffff:0:127.0.0.1]/a"],
     );
-    check("http://127.0.0.1", Fit::No, &["http://[64:ff9b::127.0.0.2]", "http://[2002:7f00:2::]"]);
+    check("http://127.0.0.1", Match::No, &["http://[64:ff9b::127.0.0.2]", "http://[2002:7f00:2::]"]);
     check(
         "https://fass.de",
-        Fit::Unclear,
+        Match::Unclear,
         &["https://fa\u{df}.de", "https://fa%C3%9F.de", "https://fas\u{200d}s.de"],
     );
-    check("https://fass.de/a", Fit::No, &["https://fass.de/\u{df}"]);
+    check("https://fass.de/a", Match::No, &["https://fass.de/\u{df}"]);
     check(
         "https://example.com",
-        Fit::Unclear,
+        Match::Unclear,
         &["git+https://example.com/a", "view-source:HTTPS://example.com", "blob:https://example.com/1"],
     );
-    check("*://*.example.com:*", Fit::Yes, &["http://a.example.com", "wss://a.b.example.com:8080/x"]);
-    check("*://*.example.com:*", Fit::No, &["http://example.com", "http://aexample.com", "http://127.0.0.1"]);
+    check("*://*.example.com:*", Match::Yes, &["http://a.example.com", "wss://a.b.example.com:8080/x"]);
     check(
         "*://*.example.com:*",
-        Fit::Unclear,
+        Match::No,
+        &["http://example.com", "http://aexample.com", "http://127.0.0.1"],
+    );
+    check(
+        "*://*.example.com:*",
+        Match::Unclear,
         &["file:///a", "gopher://a.example.com/", "data:text/plain,a"],
     );
     check(
         "https://b\u{fc}cher.example",
-        Fit::Yes,
+        Match::Yes,
         &["https://xn--bcher-kva.example/", "https://B\u{dc}CHER.example"],
     );
-    check("*://*:*", Fit::Yes, &["http://a", "https://b:1/c"]);
-    check("*://*", Fit::No, &["https://b:1/c"]);
+    check("*://*:*", Match::Yes, &["http://a", "https://b:1/c"]);
+    check("*://*", Match::No, &["https://b:1/c"]);
     for wrong in [
         "",
         "example.com",
@@ -140,7 +144,7 @@ fn a_url_is_compared_as_it_is_parsed() {
         assert!(UrlPattern::new(wrong).is_err(), "{wrong}");
     }
     let value = ExactValue::Number("1".into());
-    assert_eq!(UrlPattern::new("*://*").unwrap().fit(&value), Fit::Unclear);
+    assert_eq!(UrlPattern::new("*://*").unwrap().fit(&value), Match::Unclear);
     let written = json!([{ "deny": "t", "where": { "/u": { "url": "https://*.example.com/**" } } }]);
     let rules: Rules = serde_json::from_value(written.clone()).unwrap();
     assert_eq!(serde_json::to_value(&rules).unwrap(), written);
