@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`Dialect`], [`BoundTools`] | a provider; a provider with the tools of a registry |
 //! | [`AssembledResponse`], [`Assembler`], [`Delta`], [`Usage`] | a response, its assembly from a stream, its parts and its token counts |
+//! | [`Provider`], [`providers`] | the HTTP API of a provider: URL, headers, members of requests |
 //! | [`RequestBody`] | the body of a request, to which responses and results are appended |
 //! | [`lint`], [`assert_portable`] | checks of all definitions, with [diagnostics](crate::diagnostic) |
 //! | [`DialectError`], [`RequestError`] | errors of reading a response and of building a request |

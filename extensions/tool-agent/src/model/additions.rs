@@ -25,7 +25,7 @@ impl SharedModel {
         }
         let model = self.clone();
         let events = async move {
-            match extended(request).await {
+            match extended_request(request).await {
                 Ok(Extended { request, additions, unsupported }) => {
                     let mut events: Vec<_> =
                         unsupported.into_iter().map(|text| Ok(ModelEvent::Unsupported(text))).collect();
@@ -51,7 +51,7 @@ struct Extended {
 }
 
 /// Asks the tools and hooks of a request, and adds what they add.
-async fn extended(mut request: Request) -> Result<Extended, ModelError> {
+async fn extended_request(mut request: Request) -> Result<Extended, ModelError> {
     let model_request = ModelRequest::new(NEUTRAL, json!({}), request.run.clone());
     let additions = request.tools.request_additions(model_request).await.map_err(ModelError::of_request)?;
     let unsupported = request.add(&additions);
@@ -72,14 +72,16 @@ impl Request {
         }
         let mut unsupported: Vec<_> = native
             .iter()
-            .map(|tool| format!("the model has no place for the native tool {}", bounded(&tool.to_string())))
+            .map(|tool| {
+                format!("the model has no place for the native tool {}", bounded_text(&tool.to_string()))
+            })
             .collect();
         for message in messages {
             match message {
                 AddedMessage::Text(text) => self.messages.push(Message::user(text.as_str())),
                 AddedMessage::Native(message) => unsupported.push(format!(
                     "the model has no place for the message {} in the format of a provider",
-                    bounded(&message.to_string())
+                    bounded_text(&message.to_string())
                 )),
                 _ => {}
             }
@@ -97,7 +99,7 @@ impl ModelError {
 }
 
 /// Returns the start of a text in one line.
-fn bounded(text: &str) -> String {
+fn bounded_text(text: &str) -> String {
     /// The maximum number of characters of a tool or message in a notice.
     const MAX_CHARS: usize = 200;
     format!("`{}`", Escape::LINE.at_most(MAX_CHARS).text(text))

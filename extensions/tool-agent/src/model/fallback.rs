@@ -9,7 +9,7 @@ use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, Re
 use crate::event_stream::{Emitter, EventStream};
 
 /// The maximum number of characters of each error in the error of all models.
-const LONGEST: usize = 300;
+const MAX_ERROR_CHARS: usize = 300;
 
 /// Several models: where one fails before its response is complete, the next one is asked with the same conversation.
 /// Cheap to clone.
@@ -71,7 +71,7 @@ impl Fallback {
         self
     }
 
-    fn first(&self) -> Option<&SharedModel> {
+    fn first_model(&self) -> Option<&SharedModel> {
         self.models.first()
     }
 }
@@ -84,12 +84,12 @@ fn falls_back(error: &ModelError) -> bool {
 impl Model for Fallback {
     /// Returns the name of the first model.
     fn name(&self) -> &str {
-        self.first().map_or("", |model| model.name())
+        self.first_model().map_or("", |model| model.name())
     }
 
     /// Returns the provider of the first model.
     fn provider(&self) -> &str {
-        self.first().map_or("unknown", |model| model.provider())
+        self.first_model().map_or("unknown", |model| model.provider())
     }
 
     /// Returns the smallest known context window, so that the conversation fits each model.
@@ -114,7 +114,7 @@ impl Model for Fallback {
     fn respond(&self, request: Request) -> ResponseStream {
         let fallback = self.clone();
         ResponseStream::new(EventStream::new(move |events| async move {
-            let ended = fallback.asked(request, &events).await;
+            let ended = fallback.ask_models(request, &events).await;
             events.emit(ended.map(ModelEvent::Finished)).await;
         }))
     }
@@ -123,11 +123,11 @@ impl Model for Fallback {
 type Events = Emitter<Result<ModelEvent, ModelError>>;
 
 impl Fallback {
-    async fn asked(&self, request: Request, events: &Events) -> Result<Response, ModelError> {
+    async fn ask_models(&self, request: Request, events: &Events) -> Result<Response, ModelError> {
         let mut errors = Vec::new();
         let mut models = self.models.iter().peekable();
         while let Some(model) = models.next() {
-            let error = match answer(model, request.clone(), events).await {
+            let error = match ask_model(model, request.clone(), events).await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
@@ -139,10 +139,10 @@ impl Fallback {
                 if errors.is_empty() || !goes_on {
                     return Err(error);
                 }
-                errors.push((label(model), error));
+                errors.push((model_label(model), error));
                 break;
             };
-            let (failed, next) = (label(model), label(next));
+            let (failed, next) = (model_label(model), model_label(next));
             errors.push((failed.clone(), error.clone()));
             events.emit(Ok(ModelEvent::FellBack { failed, error, next })).await;
         }
@@ -151,7 +151,7 @@ impl Fallback {
 }
 
 /// Asks one model, and emits its events but the last.
-async fn answer(model: &SharedModel, request: Request, events: &Events) -> Result<Response, ModelError> {
+async fn ask_model(model: &SharedModel, request: Request, events: &Events) -> Result<Response, ModelError> {
     let panicked = |panic: Panic| ModelError::new(ModelErrorKind::Other, format!("the model {panic}"));
     // A panic of the stream's `Drop` is discarded.
     let mut stream = Guarded::new(catch(|| model.respond(request)).map_err(panicked)?);
@@ -168,7 +168,7 @@ async fn answer(model: &SharedModel, request: Request, events: &Events) -> Resul
 }
 
 /// The provider and the name of a model.
-fn label(model: &SharedModel) -> String {
+fn model_label(model: &SharedModel) -> String {
     format!("{}:{}", model.provider(), model.name())
 }
 
@@ -182,13 +182,14 @@ fn all_failed(errors: &[(String, ModelError)]) -> ModelError {
         () => ModelErrorKind::Other,
     };
     let after: Option<Duration> = errors.iter().filter_map(|(_, error)| error.retry_after()).min();
-    let of_each = errors.iter().map(|(label, error)| format!("`{label}`: {}", bounded(&error.to_string())));
+    let of_each =
+        errors.iter().map(|(label, error)| format!("`{label}`: {}", bounded_text(&error.to_string())));
     let of_each: Vec<_> = of_each.collect();
     ModelError::new(kind, format!("all models failed: {}", of_each.join("; "))).with_retry_after(after)
 }
 
-fn bounded(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
+fn bounded_text(text: &str) -> String {
+    match text.char_indices().nth(MAX_ERROR_CHARS) {
         Some((at, _)) => format!("{}… ({} more characters)", &text[..at], text[at..].chars().count()),
         None => text.to_owned(),
     }

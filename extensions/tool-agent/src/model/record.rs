@@ -154,7 +154,7 @@ enum State {
 
 impl Recorded {
     /// Writes the exchange; returns a notice if that fails for the first time.
-    fn write(&mut self, outcome: Result<super::Response, ModelError>) -> Option<ModelEvent> {
+    fn write_line(&mut self, outcome: Result<super::Response, ModelError>) -> Option<ModelEvent> {
         self.state = State::Written;
         let reply = Reply { outcome, shown: self.shown() };
         let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,12 +176,12 @@ impl Recorded {
     }
 
     /// Removes the text of a response that was withdrawn.
-    fn withdraw(&mut self) {
+    fn withdraw_shown(&mut self) {
         self.pieces.retain(|piece| !matches!(piece, Piece::Text(_) | Piece::Reasoning(_)));
     }
 
     /// Takes note of an event; returns a notice that precedes it.
-    fn observe(&mut self, event: &Result<ModelEvent, ModelError>) -> Option<ModelEvent> {
+    fn observe_event(&mut self, event: &Result<ModelEvent, ModelError>) -> Option<ModelEvent> {
         match event {
             Ok(ModelEvent::Text(text)) => self.pieces.push(Piece::Text(text.clone())),
             Ok(ModelEvent::Reasoning(text)) => self.pieces.push(Piece::Reasoning(text.clone())),
@@ -189,13 +189,13 @@ impl Recorded {
             Ok(ModelEvent::Notice(text)) => self.pieces.push(Piece::Notice(text.clone())),
             Ok(ModelEvent::Extended(additions)) => self.additions = additions.clone(),
             // The diagnostics of the request stay: it is repeated as it was.
-            Ok(ModelEvent::Retried { .. }) => self.withdraw(),
+            Ok(ModelEvent::Retried { .. }) => self.withdraw_shown(),
             Ok(ModelEvent::FellBack { .. }) => {
-                self.withdraw();
+                self.withdraw_shown();
                 self.additions = RequestAdditions::default();
             }
-            Ok(ModelEvent::Finished(response)) => return self.write(Ok(response.clone())),
-            Err(error) => return self.write(Err(error.clone())),
+            Ok(ModelEvent::Finished(response)) => return self.write_line(Ok(response.clone())),
+            Err(error) => return self.write_line(Err(error.clone())),
         }
         None
     }
@@ -216,7 +216,7 @@ impl Stream for Recorded {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(event) => event.unwrap_or_else(|| Err(ModelError::without_end())),
         };
-        match self.observe(&event) {
+        match self.observe_event(&event) {
             None => Poll::Ready(Some(event)),
             Some(notice) => {
                 self.held.push_back(event);
@@ -232,7 +232,7 @@ impl Drop for Recorded {
         if self.state == State::Requested {
             let error = ModelError::new(ModelErrorKind::Cancelled, "the request was cancelled");
             // The run is over; `failure` returns the reason.
-            drop(self.write(Err(error)));
+            drop(self.write_line(Err(error)));
         }
     }
 }

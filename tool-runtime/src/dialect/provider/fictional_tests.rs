@@ -19,7 +19,7 @@ use crate::{
         history::{ArgumentsForm, CallMembers},
         partial_calls::PartialCall,
         reading::Reading,
-        schema::{ALL, Rules},
+        schema::{Rules, UNRESTRICTED},
         usage::count_at,
     },
     schema::InputSchema,
@@ -29,8 +29,11 @@ use crate::{
 struct Fictional;
 
 /// A closed set of keywords, as most providers have.
-const RULES: Rules =
-    Rules { keywords: Some(&["type", "description", "properties", "required"]), root_choice: false, ..ALL };
+const RULES: Rules = Rules {
+    keywords: Some(&["type", "description", "properties", "required"]),
+    root_choice: false,
+    ..UNRESTRICTED
+};
 
 impl WireFormat for Fictional {
     fn name(&self) -> &'static str {

@@ -24,7 +24,7 @@ use tool_core::__private::words::push_step;
 use self::walk::SchemaWalk;
 pub(super) use self::{
     references::move_references,
-    rules::{ALL, Enums, Limits, Objects, References, Rules},
+    rules::{Enums, Limits, Objects, References, Rules, UNRESTRICTED},
 };
 use crate::diagnostic::Severity;
 

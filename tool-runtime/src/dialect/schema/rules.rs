@@ -78,7 +78,7 @@ pub(in crate::dialect) struct Limits {
 }
 
 /// All of JSON Schema, for [MCP](https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
-pub(in crate::dialect) const ALL: Rules = Rules {
+pub(in crate::dialect) const UNRESTRICTED: Rules = Rules {
     keywords: None,
     formats: None,
     objects: Objects::Any,

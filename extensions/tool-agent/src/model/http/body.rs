@@ -6,11 +6,11 @@ use tool_runtime::{
     request::RequestAdditions,
 };
 
-use super::{Settings, cache::Points, conversation::Conversation};
+use super::{Settings, cache::CachePoints, conversation::Conversation};
 use crate::model::{ModelError, Request, ToolChoice};
 
 /// The body of a request.
-pub(super) struct Built {
+pub(super) struct BuiltBody {
     pub(super) body: RequestBody,
     /// The additions of tools and request hooks to the body.
     pub(super) additions: RequestAdditions,
@@ -19,20 +19,20 @@ pub(super) struct Built {
 }
 
 /// Builds the body of `request`.
-pub(super) async fn body(
+pub(super) async fn build_body(
     settings: &Settings,
     bound: &BoundTools,
     request: &Request,
-) -> Result<Built, ModelError> {
-    let members = members(settings, bound, request);
-    let mut body = bound.body(Value::Object(members)).map_err(invalid)?;
-    let (points, remark) = Points::of(settings, request);
-    let mut conversation = Conversation::of(settings, bound, request);
+) -> Result<BuiltBody, ModelError> {
+    let members = request_members(settings, bound, request);
+    let mut body = bound.body(Value::Object(members)).map_err(invalid_request)?;
+    let (points, remark) = CachePoints::of_request(settings, request);
+    let mut conversation = Conversation::of_request(settings, bound, request);
     points.mark_messages(settings.provider, &conversation.ends, &mut conversation.messages);
     conversation.messages.into_iter().for_each(|json| body.push_json(json));
     let mut unsupported = conversation.unsupported;
     unsupported.extend(remark);
-    bound.declare_tools(&mut body).map_err(invalid)?;
+    bound.declare_tools(&mut body).map_err(invalid_request)?;
     let additions = match request.has_additions {
         true => RequestAdditions::default(),
         false => {
@@ -40,24 +40,24 @@ pub(super) async fn body(
             asked.map_err(ModelError::of_request)?
         }
     };
-    let mut body = bound.apply_additions(body, additions.clone()).map_err(invalid)?;
+    let mut body = bound.apply_additions(body, additions.clone()).map_err(invalid_request)?;
     points.mark_fields(settings.provider, body.fields_mut());
-    Ok(Built { body, additions, unsupported })
+    Ok(BuiltBody { body, additions, unsupported })
 }
 
-fn invalid(error: DialectError) -> ModelError {
+fn invalid_request(error: DialectError) -> ModelError {
     ModelError::of_request(RequestError::Dialect(error))
 }
 
 /// Returns the members besides messages and tools.
-fn members(settings: &Settings, bound: &BoundTools, request: &Request) -> Map<String, Value> {
+fn request_members(settings: &Settings, bound: &BoundTools, request: &Request) -> Map<String, Value> {
     let provider = settings.provider;
     let mut members = provider.request_members(&settings.name, settings.streams);
     if !request.instruction.trim().is_empty() {
         provider.set_instruction(&mut members, &request.instruction);
     }
     if let Some(format) = &request.output {
-        let strict = settings.formats.strict(provider, format);
+        let strict = settings.formats.strict_schema(provider, format);
         let is_strict = strict.is_some();
         provider.set_output_format(
             &mut members,
@@ -75,16 +75,16 @@ fn members(settings: &Settings, bound: &BoundTools, request: &Request) -> Map<St
         };
         provider.set_tool_selection(&mut members, selection);
     }
-    merge(&mut members, &settings.parameters);
-    merge(&mut members, &request.parameters);
+    merge_members(&mut members, &settings.parameters);
+    merge_members(&mut members, &request.parameters);
     members
 }
 
 /// Sets members; the members of objects are merged.
-fn merge(members: &mut Map<String, Value>, more: &Map<String, Value>) {
+fn merge_members(members: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (name, value) in more {
         match (members.get_mut(name), value) {
-            (Some(Value::Object(own)), Value::Object(more)) => merge(own, more),
+            (Some(Value::Object(own)), Value::Object(more)) => merge_members(own, more),
             _ => drop(members.insert(name.clone(), value.clone())),
         }
     }

@@ -10,16 +10,16 @@ use crate::model::{CachePoint, Request};
 
 /// The points of a request.
 #[derive(Default)]
-pub(super) struct Points {
+pub(super) struct CachePoints {
     tools: bool,
     instruction: bool,
     /// The indices of messages, in order.
     messages: Vec<usize>,
 }
 
-impl Points {
+impl CachePoints {
     /// Returns the points of `request`, and a sentence about those that exceed the provider's maximum.
-    pub(super) fn of(settings: &Settings, request: &Request) -> (Self, Option<String>) {
+    pub(super) fn of_request(settings: &Settings, request: &Request) -> (Self, Option<String>) {
         let most = settings.provider.max_cache_points();
         if most == 0 || request.cache.is_empty() && !settings.cache {
             return (Self::default(), None);

@@ -18,7 +18,7 @@ use crate::{
 /// The maximum length of an id of a call in a converted message: [OpenAI's chat
 /// completions](https://github.com/agno-agi/agno/issues/5382) have the shortest. Anthropic's ids have the characters
 /// `[a-zA-Z0-9_-]`.
-const LONGEST_ID: usize = 40;
+const MAX_ID_CHARS: usize = 40;
 
 /// A conversation that is converted, message by message.
 pub(super) struct Conversation<'s> {
@@ -40,7 +40,7 @@ pub(super) struct Conversation<'s> {
 }
 
 impl<'s> Conversation<'s> {
-    pub(super) fn of(settings: &'s Settings, bound: &'s BoundTools, request: &Request) -> Self {
+    pub(super) fn of_request(settings: &'s Settings, bound: &'s BoundTools, request: &Request) -> Self {
         let Request { messages, tools, .. } = request;
         let is_foreign = |it: &Message| it.role() == Role::Assistant && !is_own(settings, it);
         let has_rules = settings.provider.has_call_id_rules();
@@ -69,16 +69,16 @@ impl<'s> Conversation<'s> {
 
     fn push(&mut self, message: &Message, is_new: bool) {
         if is_new {
-            self.report(message);
+            self.report_unsupported(message);
         }
         if message.role() == Role::Assistant {
             self.replace_ids(message);
         }
         // The JSON of a message does not depend on other messages, unless ids were replaced.
         if !self.replaced.is_empty() && message.role() != Role::User && !is_own(self.settings, message) {
-            self.messages.extend(self.converted(message));
+            self.messages.extend(self.converted_messages(message));
         } else {
-            let json = message.rendered(self.form(message), || self.converted(message));
+            let json = message.rendered(self.rendered_form(message), || self.converted_messages(message));
             match json {
                 Cow::Borrowed(json) => self.messages.extend_from_slice(json),
                 Cow::Owned(json) => self.messages.extend(json),
@@ -88,7 +88,7 @@ impl<'s> Conversation<'s> {
     }
 
     /// Returns the form of a message, which depends on names unless the provider wrote it.
-    fn form(&self, message: &Message) -> Form {
+    fn rendered_form(&self, message: &Message) -> Form {
         let is_own = is_own(self.settings, message);
         let renamed =
             |name: &str| Some(self.bound.wire_name(name)).filter(|it| *it != name).map(Cow::into_owned);
@@ -106,18 +106,18 @@ impl<'s> Conversation<'s> {
     }
 
     /// Converts a message, into none if it is empty.
-    fn converted(&self, message: &Message) -> Vec<Arc<RawValue>> {
+    fn converted_messages(&self, message: &Message) -> Vec<Arc<RawValue>> {
         match message.role() {
             Role::User => {
                 let content = message.content();
-                if content.is_empty() { Vec::new() } else { listed(&self.bound.user_message(&content)) }
+                if content.is_empty() { Vec::new() } else { message_list(&self.bound.user_message(&content)) }
             }
-            Role::Assistant => self.assistant(message).map(|json| split(&json)).unwrap_or_default(),
+            Role::Assistant => self.assistant_json(message).map(|json| split(&json)).unwrap_or_default(),
             Role::Tool => {
                 let mut replaced = self.replaced.clone();
                 let results: Vec<ToolResult> = message
                     .tool_results()
-                    .map(|result| match take(&mut replaced, &result.id.to_string()) {
+                    .map(|result| match take_replacement(&mut replaced, &result.id.to_string()) {
                         Some(id) => {
                             let mut renamed = result.clone();
                             renamed.id = id.into();
@@ -126,16 +126,16 @@ impl<'s> Conversation<'s> {
                         None => result.clone(),
                     })
                     .collect();
-                if results.is_empty() { Vec::new() } else { listed(&self.bound.results(&results)) }
+                if results.is_empty() { Vec::new() } else { message_list(&self.bound.results(&results)) }
             }
         }
     }
 
-    fn assistant(&self, message: &Message) -> Option<Box<RawValue>> {
+    fn assistant_json(&self, message: &Message) -> Option<Box<RawValue>> {
         let mut replaced = self.replaced.clone();
         let calls: Vec<ToolCall> = message
             .calls()
-            .map(|call| match take(&mut replaced, &call.id.to_string()) {
+            .map(|call| match take_replacement(&mut replaced, &call.id.to_string()) {
                 Some(id) => call.clone().with_id(id),
                 None => call.clone(),
             })
@@ -159,10 +159,10 @@ impl<'s> Conversation<'s> {
                 ids.insert(id);
                 continue;
             }
-            let mut chosen = accepted(&id);
+            let mut chosen = accepted_id(&id);
             let mut number = 2;
             while !ids.insert(chosen.clone()) {
-                chosen = accepted(&format!("{id}_{number}"));
+                chosen = accepted_id(&format!("{id}_{number}"));
                 number += 1;
             }
             self.replaced.push((id, chosen));
@@ -173,18 +173,18 @@ impl<'s> Conversation<'s> {
     }
 
     /// Reports content that the provider does not accept.
-    fn report(&mut self, message: &Message) {
+    fn report_unsupported(&mut self, message: &Message) {
         let name = self.settings.provider.name();
         let mut refused = Vec::new();
         let mut check = |content: &Content| {
             if !self.bound.accepts(content) {
-                refused.push(kind(content));
+                refused.push(content_kind(content));
             }
         };
         for part in message.parts() {
             match part {
                 Part::Content(it) if message.role() == Role::Assistant => {
-                    let kind = kind(it);
+                    let kind = content_kind(it);
                     self.unsupported.push(format!(
                         "{kind} of another model's message is left out: `{name}` does not accept it back"
                     ));
@@ -212,7 +212,7 @@ impl<'s> Conversation<'s> {
 }
 
 /// Returns a list of messages, or a single one, as JSON.
-fn listed(messages: &Value) -> Vec<Arc<RawValue>> {
+fn message_list(messages: &Value) -> Vec<Arc<RawValue>> {
     let json = |message| to_raw_value(message).ok().map(Arc::from);
     match messages {
         Value::Array(messages) => messages.iter().filter_map(json).collect(),
@@ -226,26 +226,26 @@ fn is_own(settings: &Settings, message: &Message) -> bool {
 }
 
 /// Removes the first replacement of `id`.
-fn take(replaced: &mut Vec<(String, String)>, id: &str) -> Option<String> {
+fn take_replacement(replaced: &mut Vec<(String, String)>, id: &str) -> Option<String> {
     let at = replaced.iter().position(|(own, _)| own == id)?;
     Some(replaced.remove(at).1)
 }
 
 /// Returns an id that every provider accepts: `id`, or else a part of it and its hash.
-fn accepted(id: &str) -> String {
+fn accepted_id(id: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
-    if (1..=LONGEST_ID).contains(&id.len()) && id.chars().all(is_plain) {
+    if (1..=MAX_ID_CHARS).contains(&id.len()) && id.chars().all(is_plain) {
         return id.to_owned();
     }
     // FNV-1a: the id has to be the same in every request and in every process.
     let hash = id
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
-    let start: String = id.chars().filter(|it| is_plain(*it)).take(LONGEST_ID - 17).collect();
+    let start: String = id.chars().filter(|it| is_plain(*it)).take(MAX_ID_CHARS - 17).collect();
     format!("{start}_{hash:016x}")
 }
 
-fn kind(content: &Content) -> String {
+fn content_kind(content: &Content) -> String {
     match content {
         Content::Image { mime_type, .. } => format!("an image of type `{mime_type}`"),
         Content::Audio { mime_type, .. } => format!("audio of type `{mime_type}`"),

@@ -14,9 +14,9 @@ use tool_runtime::{
 
 use super::{
     Settings,
-    body::{self, Built},
+    body::{self, BuiltBody},
     failure,
-    response_body::{Body, BodyError, Chunks, broken, text},
+    response_body::{Body, BodyError, Chunks, broken_stream, read_text},
 };
 use crate::{
     Message, Part,
@@ -28,7 +28,7 @@ use crate::{
 type Events = Emitter<Result<ModelEvent, ModelError>>;
 
 /// Sends `request` until a response is complete or an error is final.
-pub(super) async fn exchange(settings: Arc<Settings>, request: Request, events: Events) {
+pub(super) async fn run_exchange(settings: Arc<Settings>, request: Request, events: Events) {
     let ended = Exchange { settings: &settings, events: &events }.run(request).await;
     events.emit(ended.map(ModelEvent::Finished)).await;
 }
@@ -42,7 +42,8 @@ impl Exchange<'_> {
     async fn run(&self, request: Request) -> Result<Response, ModelError> {
         let bound = self.settings.dialect.bind_tools(&request.tools);
         self.emit_diagnostics(bound.diagnostics()).await;
-        let Built { body, additions, unsupported } = body::body(self.settings, &bound, &request).await?;
+        let BuiltBody { body, additions, unsupported } =
+            body::build_body(self.settings, &bound, &request).await?;
         if additions != RequestAdditions::default() {
             self.events.emit(Ok(ModelEvent::Extended(additions))).await;
         }
@@ -55,11 +56,11 @@ impl Exchange<'_> {
         })?;
         let mut attempt = 1;
         loop {
-            let error = match self.attempt(&bound, body.clone()).await {
+            let error = match self.send_once(&bound, body.clone()).await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            let Some(pause) = self.pause(&error, attempt) else { return Err(error) };
+            let Some(pause) = self.pause_before_retry(&error, attempt) else { return Err(error) };
             self.events.emit(Ok(ModelEvent::Retried { attempt, error, pause })).await;
             tokio::time::sleep(pause).await;
             attempt += 1;
@@ -67,7 +68,7 @@ impl Exchange<'_> {
     }
 
     /// Returns the pause before the next attempt; `None` if the error is final.
-    fn pause(&self, error: &ModelError, attempt: u32) -> Option<Duration> {
+    fn pause_before_retry(&self, error: &ModelError, attempt: u32) -> Option<Duration> {
         if !error.is_transient() || attempt > self.settings.retries {
             return None;
         }
@@ -84,7 +85,7 @@ impl Exchange<'_> {
     }
 
     /// Sends the request once.
-    async fn attempt(&self, bound: &BoundTools, body: Bytes) -> Result<Response, ModelError> {
+    async fn send_once(&self, bound: &BoundTools, body: Bytes) -> Result<Response, ModelError> {
         let Settings { provider, key, headers, client, .. } = self.settings;
         if key.is_none() && self.settings.base_url == provider.base_url() {
             let variable = provider.environment_prefix();
@@ -109,19 +110,19 @@ impl Exchange<'_> {
         let status = response.status();
         if !status.is_success() {
             let headers = response.headers().clone();
-            let text = self.in_time(text(self.bounded(response))).await?.unwrap_or_default();
+            let text = self.in_time(read_text(self.bounded_chunks(response))).await?.unwrap_or_default();
             return Err(failure::of_status(self.settings, status, &headers, &text));
         }
         let content_type = response.headers().get("content-type").and_then(|it| it.to_str().ok());
         let is_declared =
             content_type.is_some_and(|it| it.trim().to_ascii_lowercase().starts_with("text/event-stream"));
-        let body = self.in_time(Body::read_start(self.bounded(response))).await??;
+        let body = self.in_time(Body::read_start(self.bounded_chunks(response))).await??;
         let assembled = match body.is_event_stream().unwrap_or(is_declared) {
-            true => self.streamed(bound, body.into_chunks()).await?,
-            false => self.whole(bound, body.into_chunks()).await?,
+            true => self.read_stream(bound, body.into_chunks()).await?,
+            false => self.read_whole(bound, body.into_chunks()).await?,
         };
         self.emit_diagnostics(&assembled.diagnostics).await;
-        Ok(self.response(assembled))
+        Ok(self.neutral_response(assembled))
     }
 
     /// Emits the diagnostics that are more than notes.
@@ -142,19 +143,23 @@ impl Exchange<'_> {
     }
 
     /// Reads a response that is not streamed.
-    async fn whole(&self, bound: &BoundTools, chunks: impl Chunks) -> Result<AssembledResponse, ModelError> {
-        let text = self.in_time(text(chunks)).await??;
-        let read = bound.read(&text).map_err(|error| self.unreadable(&text, &error))?;
+    async fn read_whole(
+        &self,
+        bound: &BoundTools,
+        chunks: impl Chunks,
+    ) -> Result<AssembledResponse, ModelError> {
+        let text = self.in_time(read_text(chunks)).await??;
+        let read = bound.read(&text).map_err(|error| self.unreadable_response(&text, &error))?;
         if let Some(refused) = failure::of_refusal(self.settings, &text) {
             return Err(refused);
         }
-        self.show(Delta::Reasoning(read.reasoning.clone())).await;
-        self.show(Delta::Text(read.text.clone())).await;
+        self.emit_delta(Delta::Reasoning(read.reasoning.clone())).await;
+        self.emit_delta(Delta::Text(read.text.clone())).await;
         Ok(read)
     }
 
     /// Reads a streamed response.
-    async fn streamed(
+    async fn read_stream(
         &self,
         bound: &BoundTools,
         chunks: impl Chunks,
@@ -171,17 +176,17 @@ impl Exchange<'_> {
             let event = match event {
                 Ok(None) => break None,
                 Ok(Some(Ok(event))) => event,
-                Ok(Some(Err(error))) => break Some(broken(error)),
+                Ok(Some(Err(error))) => break Some(broken_stream(error)),
                 Err(late) => break Some(late),
             };
             let name = event.event.unwrap_or_default();
             let Some(data) = event.data.filter(|data| !self.is_keep_alive(&name, data)) else { continue };
-            let deltas = assembler.push(&data).map_err(|error| self.unreadable(&data, &error))?;
+            let deltas = assembler.push(&data).map_err(|error| self.unreadable_response(&data, &error))?;
             if let Some(refused) = failure::of_refusal(self.settings, &data) {
                 return Err(refused);
             }
             for delta in deltas {
-                self.show(delta).await;
+                self.emit_delta(delta).await;
             }
             // A server may keep the connection open.
             if data.trim() == "[DONE]" || self.settings.provider.is_last_event(&name) {
@@ -206,7 +211,7 @@ impl Exchange<'_> {
     }
 
     /// The chunks of a body; an error after the maximum size.
-    fn bounded(&self, response: reqwest::Response) -> impl Chunks + use<> {
+    fn bounded_chunks(&self, response: reqwest::Response) -> impl Chunks + use<> {
         let (most, mut size) = (self.settings.longest_response, 0_usize);
         let base_url = self.settings.base_url.clone();
         Box::pin(response.bytes_stream().map(move |chunk| {
@@ -217,7 +222,7 @@ impl Exchange<'_> {
         }))
     }
 
-    async fn show(&self, delta: Delta) {
+    async fn emit_delta(&self, delta: Delta) {
         let event = match delta {
             Delta::Text(text) if !text.is_empty() => ModelEvent::Text(text),
             Delta::Reasoning(text) if !text.is_empty() => ModelEvent::Reasoning(text),
@@ -227,14 +232,14 @@ impl Exchange<'_> {
     }
 
     /// The error of a response that reports an error itself, or does not have the format of the provider.
-    fn unreadable(&self, text: &str, error: &DialectError) -> ModelError {
+    fn unreadable_response(&self, text: &str, error: &DialectError) -> ModelError {
         failure::of_response(self.settings, text).unwrap_or_else(|| {
             let error = failure::redacted(self.settings, &error.to_string());
             ModelError::new(ModelErrorKind::Malformed, format!("the response cannot be read: {error}"))
         })
     }
 
-    fn response(&self, assembled: AssembledResponse) -> Response {
+    fn neutral_response(&self, assembled: AssembledResponse) -> Response {
         let AssembledResponse { calls, message, text, reasoning, stop_reason, usage, truncated, .. } =
             assembled;
         let (id, model) = (assembled.id.map(Arc::from), assembled.model.map(Arc::from));

@@ -12,7 +12,7 @@ use super::Settings;
 use crate::model::{ModelError, ModelErrorKind};
 
 /// The maximum number of characters of a provider's message in an error.
-const LONGEST: usize = 1_000;
+const MAX_MESSAGE_CHARS: usize = 1_000;
 
 /// Returns the error of a response whose status is not a success.
 pub(super) fn of_status(
@@ -35,9 +35,12 @@ pub(in crate::model) fn of_answer(
     let report = Report::of(&value);
     let (texts, message) = report.as_ref().map_or(([""; 3], body), |report| (report.texts, &*report.message));
     let code = status.as_u16();
-    ModelError::new(kind(code, texts, message), format!("the server answered {code}: {}", redact(message)))
-        .with_status(code)
-        .with_retry_after(retry_after(headers).or_else(|| report?.retry_delay()))
+    ModelError::new(
+        error_kind(code, texts, message),
+        format!("the server answered {code}: {}", redact(message)),
+    )
+    .with_status(code)
+    .with_retry_after(retry_after(headers).or_else(|| report?.retry_delay()))
 }
 
 /// Returns the error that a response of status 200, or an event of a stream, reports.
@@ -69,7 +72,8 @@ pub(in crate::model) fn of_report(text: &str, redact: impl Fn(&str) -> String) -
         () => 500,
     };
     let error = format!("the server reported an error: {}", redact(message));
-    let error = ModelError::new(kind(status, texts, message), error).with_retry_after(report.retry_delay());
+    let error =
+        ModelError::new(error_kind(status, texts, message), error).with_retry_after(report.retry_delay());
     Some(report.status.into_iter().fold(error, ModelError::with_status))
 }
 
@@ -122,7 +126,7 @@ impl<'v> Report<'v> {
     fn retry_delay(&self) -> Option<Duration> {
         let details = self.details.as_array()?;
         details.iter().find_map(|detail| match detail.get("retryDelay")? {
-            Value::String(text) => duration(text),
+            Value::String(text) => parsed_duration(text),
             Value::Object(members) => {
                 // 64-bit numbers are texts in the JSON of Protocol Buffers.
                 let number = |name: &str| match members.get(name) {
@@ -158,7 +162,7 @@ fn is_error(value: &Value) -> bool {
 }
 
 /// Returns the duration of a text such as `38`, `38s`, `1.5s` or `500ms`.
-fn duration(text: &str) -> Option<Duration> {
+fn parsed_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (number, seconds) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(number), _) => (number, 1e-3),
@@ -184,7 +188,7 @@ fn is_long(texts: [&str; 3], message: &str) -> bool {
         || MESSAGES.iter().any(|part| message.contains(part))
 }
 
-fn kind(status: u16, texts: [&str; 3], message: &str) -> ModelErrorKind {
+fn error_kind(status: u16, texts: [&str; 3], message: &str) -> ModelErrorKind {
     match status {
         400 | 413 | 422 if is_long(texts, message) => ModelErrorKind::ContextTooLong,
         // A quota that is used up does not come back by itself.
@@ -211,7 +215,7 @@ pub(in crate::model) fn of_connection(error: reqwest::Error, url: Option<&str>) 
             ModelErrorKind::Connection,
             format!(
                 "the connection to {server} failed: {}; check that the server runs, and its base URL",
-                root(&error)
+                innermost_cause(&error)
             ),
         ),
     };
@@ -219,7 +223,7 @@ pub(in crate::model) fn of_connection(error: reqwest::Error, url: Option<&str>) 
 }
 
 /// Returns the innermost cause.
-fn root(error: &dyn std::error::Error) -> String {
+fn innermost_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;
@@ -230,7 +234,7 @@ fn root(error: &dyn std::error::Error) -> String {
 /// Returns a bounded text of the server without the key.
 pub(super) fn redacted(settings: &Settings, text: &str) -> String {
     let secrets = settings.key.iter().chain(settings.headers.iter().map(|(_, value)| value));
-    bounded(text, secrets.map(|secret| &*secret.0).chain(credentials(&settings.base_url)))
+    bounded(text, secrets.map(|secret| &*secret.0).chain(url_credentials(&settings.base_url)))
 }
 
 /// Returns a bounded text of the server without `secrets`.
@@ -239,7 +243,7 @@ pub(in crate::model) fn bounded<'s>(text: &str, secrets: impl Iterator<Item = &'
     for secret in secrets.filter(|secret| !secret.is_empty()) {
         text = text.replace(secret, "[secret]");
     }
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_MESSAGE_CHARS) {
         Some((at, _)) => format!("{}.. ({} bytes in all)", &text[..at], text.len()),
         None if text.is_empty() => "no message".to_owned(),
         None => text,
@@ -262,7 +266,7 @@ pub(super) fn shown(url: &str) -> String {
 }
 
 /// Returns the user information of a URL, and its password.
-fn credentials(url: &str) -> impl Iterator<Item = &str> {
+fn url_credentials(url: &str) -> impl Iterator<Item = &str> {
     let user = user_information(url);
     user.into_iter().chain(user.and_then(|user| Some(user.split_once(':')?.1)))
 }
@@ -282,7 +286,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         return Some(pause);
     }
     let after = text("retry-after")?.trim();
-    duration(after).or_else(|| {
+    parsed_duration(after).or_else(|| {
         let date = httpdate::parse_http_date(after).ok()?;
         Some(date.duration_since(SystemTime::now()).unwrap_or_default())
     })

@@ -25,7 +25,7 @@ use tool_runtime::{
     dialect::{Provider, providers},
 };
 
-use self::{exchange::exchange, strict::Formats};
+use self::{exchange::run_exchange, strict::Formats};
 use super::{Model, ModelError, ModelErrorKind, Request, ResponseStream};
 use crate::event_stream::EventStream;
 
@@ -328,7 +328,7 @@ impl Model for HttpModel {
     fn has_strict_output_for(&self, request: &Request) -> bool {
         let Settings { provider, formats, .. } = &*self.0;
         let combines = provider.combines_output_with_tools() || request.tools.is_empty();
-        let is_strict = |format| formats.strict(*provider, format).is_some();
+        let is_strict = |format| formats.strict_schema(*provider, format).is_some();
         self.has_strict_output() && combines && request.output.as_ref().is_some_and(is_strict)
     }
 
@@ -339,7 +339,7 @@ impl Model for HttpModel {
 
     fn respond(&self, request: Request) -> ResponseStream {
         let settings = Arc::clone(&self.0);
-        ResponseStream::new(EventStream::new(move |emitter| exchange(settings, request, emitter)))
+        ResponseStream::new(EventStream::new(move |emitter| run_exchange(settings, request, emitter)))
     }
 }
 

@@ -24,13 +24,13 @@ impl<C: Chunks> Body<C> {
     /// Reads the body up to the bytes that tell what it is.
     pub(super) async fn read_start(mut chunks: C) -> Result<Self, ModelError> {
         let mut start = Vec::new();
-        while content(&start).len() < LONGEST_FIELD {
+        while content_bytes(&start).len() < MAX_FIELD_BYTES {
             match chunks.next().await {
                 Some(chunk) => start.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?),
                 None => break,
             }
             // Blanks are read once, however many there are.
-            start = content(&start).to_vec();
+            start = content_bytes(&start).to_vec();
         }
         Ok(Self { start, rest: chunks })
     }
@@ -47,12 +47,12 @@ impl<C: Chunks> Body<C> {
 }
 
 /// The length of the longest name of a field of an event, with its colon.
-const LONGEST_FIELD: usize = "event:".len();
+const MAX_FIELD_BYTES: usize = "event:".len();
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 fn is_event_stream(start: &[u8]) -> Option<bool> {
-    match content(start) {
+    match content_bytes(start) {
         [b'{' | b'[', ..] => Some(false),
         [b':', ..] => Some(true),
         content => ["data:", "event:", "id:", "retry:"]
@@ -63,12 +63,12 @@ fn is_event_stream(start: &[u8]) -> Option<bool> {
 }
 
 /// Returns the bytes after a byte order mark and blanks.
-fn content(start: &[u8]) -> &[u8] {
+fn content_bytes(start: &[u8]) -> &[u8] {
     start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).trim_ascii_start()
 }
 
 /// Reads the whole body.
-pub(super) async fn text(mut chunks: impl Chunks) -> Result<String, ModelError> {
+pub(super) async fn read_text(mut chunks: impl Chunks) -> Result<String, ModelError> {
     let mut body = Vec::new();
     while let Some(chunk) = chunks.next().await {
         body.extend_from_slice(&chunk.map_err(BodyError::into_model_error)?);
@@ -107,7 +107,7 @@ impl fmt::Display for BodyError {
 impl std::error::Error for BodyError {}
 
 /// The error of a stream that breaks off.
-pub(super) fn broken(error: sse_stream::Error) -> ModelError {
+pub(super) fn broken_stream(error: sse_stream::Error) -> ModelError {
     match error {
         sse_stream::Error::Body(error) => match error.downcast::<BodyError>() {
             Ok(error) => error.into_model_error(),

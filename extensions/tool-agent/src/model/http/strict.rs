@@ -14,29 +14,29 @@ use crate::{model::OutputFormat, schema::is_plain_object};
 
 /// The last format, with its strict schema. Clones share it.
 #[derive(Clone, Default)]
-pub(super) struct Formats(Arc<Mutex<Option<Known>>>);
+pub(super) struct Formats(Arc<Mutex<Option<CachedSchema>>>);
 
-struct Known {
+struct CachedSchema {
     schema: Arc<Value>,
     strict: Option<Arc<Value>>,
 }
 
 impl Formats {
     /// Returns the schema of `format` for `provider`; `None` if its strict mode does not support it.
-    pub(super) fn strict(&self, provider: &dyn Provider, format: &OutputFormat) -> Option<Arc<Value>> {
+    pub(super) fn strict_schema(&self, provider: &dyn Provider, format: &OutputFormat) -> Option<Arc<Value>> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*last {
             Some(known) if Arc::ptr_eq(&known.schema, &format.schema) => known.strict.clone(),
             _ => {
-                let strict = strict(provider, &format.schema).map(Arc::new);
-                *last = Some(Known { schema: Arc::clone(&format.schema), strict: strict.clone() });
+                let strict = enforced_schema(provider, &format.schema).map(Arc::new);
+                *last = Some(CachedSchema { schema: Arc::clone(&format.schema), strict: strict.clone() });
                 strict
             }
         }
     }
 }
 
-fn strict(provider: &dyn Provider, schema: &Value) -> Option<Value> {
+fn enforced_schema(provider: &dyn Provider, schema: &Value) -> Option<Value> {
     // A dialect would wrap any other root.
     if !is_plain_object(schema) {
         return None;

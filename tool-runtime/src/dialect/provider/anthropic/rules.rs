@@ -2,7 +2,7 @@
 
 use crate::dialect::{
     names::NameRule,
-    schema::{ALL, Enums, Objects, References, Rules},
+    schema::{Enums, Objects, References, Rules, UNRESTRICTED},
 };
 
 /// [Names](https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools) of tools.
@@ -11,7 +11,7 @@ pub(super) const NAME_RULE: NameRule =
 
 /// Anthropic: no alternatives in the root ([refusal](https://github.com/anthropics/claude-code/issues/27337)),
 /// plain names of properties ([refusal](https://github.com/decocms/studio/pull/6874)).
-pub(super) const ANTHROPIC: Rules = Rules { root_choice: false, plain_names: true, ..ALL };
+pub(super) const ANTHROPIC: Rules = Rules { root_choice: false, plain_names: true, ..UNRESTRICTED };
 
 /// Anthropic with `strict`: [supported
 /// schemas](https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations),

@@ -2,7 +2,7 @@
 
 use crate::dialect::{
     names::NameRule,
-    schema::{ALL, Enums, Objects, References, Rules},
+    schema::{Enums, Objects, References, Rules, UNRESTRICTED},
 };
 
 /// [Names](https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration) of functions.
@@ -45,7 +45,7 @@ pub(super) const GEMINI: Rules = Rules {
     root_choice: false,
     items: true,
     ordering: true,
-    ..ALL
+    ..UNRESTRICTED
 };
 
 /// Gemini, `parameters`: the fields of [`Schema`](https://ai.google.dev/api/caching#Schema), objects with properties
@@ -80,5 +80,5 @@ pub(super) const GEMINI_SCHEMA: Rules = Rules {
     items: true,
     open_api: true,
     ordering: true,
-    ..ALL
+    ..UNRESTRICTED
 };

@@ -28,7 +28,7 @@ use crate::{
         history::CallMembers,
         names::NameRule,
         reading::Reading,
-        schema::{ALL, Rules},
+        schema::{Rules, UNRESTRICTED},
     },
 };
 
@@ -42,7 +42,7 @@ impl WireFormat for Mcp {
     }
 
     fn rules(&self) -> (&'static Rules, Option<&'static Rules>) {
-        (&ALL, None)
+        (&UNRESTRICTED, None)
     }
 
     fn name_rule(&self) -> NameRule {

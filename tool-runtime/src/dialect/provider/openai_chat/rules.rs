@@ -2,7 +2,7 @@
 
 use crate::dialect::{
     names::NameRule,
-    schema::{ALL, Limits, Objects, References, Rules},
+    schema::{Limits, Objects, References, Rules, UNRESTRICTED},
 };
 
 /// [Names](https://platform.openai.com/docs/api-reference/chat/create) of OpenAI's APIs.
@@ -20,7 +20,8 @@ pub(in crate::dialect::provider) const MAX_DESCRIPTION_CHARS: usize = 1_024;
 /// OpenAI without `strict`: the root is an object without alternatives
 /// ([refusal](https://github.com/langchain-ai/langchainjs/issues/9804)), lists declare their items
 /// ([refusal](https://github.com/PrefectHQ/fastmcp/issues/2464)).
-pub(in crate::dialect::provider) const OPENAI: Rules = Rules { root_choice: false, items: true, ..ALL };
+pub(in crate::dialect::provider) const OPENAI: Rules =
+    Rules { root_choice: false, items: true, ..UNRESTRICTED };
 
 /// OpenAI with `strict`: [supported schemas](https://platform.openai.com/docs/guides/structured-outputs#supported-schemas);
 /// nothing beside `$ref` ([refusal](https://github.com/langchain-ai/langchainjs/pull/11382)), no `default`
@@ -63,5 +64,5 @@ pub(in crate::dialect::provider) const OPENAI_STRICT: Rules = Rules {
         enum_values: 1_000,
         large_enum: (250, 15_000),
     }),
-    ..ALL
+    ..UNRESTRICTED
 };

@@ -40,57 +40,24 @@ pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Res
     Ok(())
 }
 
-pub(super) fn read_event(
-    kind: &str,
-    event: &JsonLocation<'_>,
-    reading: &mut Reading,
-) -> Result<(), DialectError> {
+fn read_event(kind: &str, event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.set_identity(&event.field("response").field("id"), &event.field("response").field("model"));
-    let partial_calls = &mut reading.partial_calls;
     match kind {
-        "response.output_item.added" => {
-            let item = event.field("item");
-            let mut call = None;
-            if is_call(&item)? {
-                let at = match begun_call(event, partial_calls)? {
-                    Some(at) => at,
-                    None => {
-                        let at = begin_call(&item, output_index(event, partial_calls)?, partial_calls);
-                        partial_calls
-                            .get_mut(at)
-                            .into_iter()
-                            .for_each(|partial_call| partial_call.open = true);
-                        at
-                    }
-                };
-                call = Some(at);
-            }
-            items::begin_item(event, call, reading);
-        }
+        "response.output_item.added" => begin_item(event, reading)?,
         "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+            let at = call_of_event(event, &reading.partial_calls)?;
             let delta = event.field("delta");
-            let at = call_of_event(event, partial_calls)?;
-            match (delta.as_text(), partial_calls.get_mut(at)) {
+            match (delta.as_text(), reading.partial_calls.get_mut(at)) {
                 (Some(part), Some(partial_call)) => partial_call.push_text(part),
-                // The rest of the arguments is not the whole; a later event may have it.
-                _ => return Err(delta.error("a text")),
+                // The rest of the arguments is not the whole.
+                _ => reading.mark_contradictory(at, delta.error("a text")),
             }
         }
-        "response.function_call_arguments.done" => complete_text(event, "arguments", partial_calls)?,
-        "response.custom_tool_call_input.done" => complete_text(event, "input", partial_calls)?,
-        "response.output_item.done" => {
-            let item = event.field("item");
-            let mut call = None;
-            if is_call(&item)? {
-                // Some servers send no event for an item before it is done.
-                let number = output_index(event, partial_calls)?;
-                let at = known_call(&item, number, partial_calls)
-                    .unwrap_or_else(|| begin_call(&item, number, partial_calls));
-                complete_call(&item, at, reading);
-                call = Some(at);
-            }
-            items::end_item(event, call, reading);
+        "response.function_call_arguments.done" => {
+            complete_text(event, "arguments", &mut reading.partial_calls)?;
         }
+        "response.custom_tool_call_input.done" => complete_text(event, "input", &mut reading.partial_calls)?,
+        "response.output_item.done" => end_item(event, reading)?,
         "response.completed" | "response.incomplete" => {
             let response = event.field("response");
             if let Err(error) = end_items(&response, reading) {
@@ -104,6 +71,41 @@ pub(super) fn read_event(
         }
         kind => items::push_item_part(kind, event, reading)?,
     }
+    Ok(())
+}
+
+fn begin_item(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    let item = event.field("item");
+    let partial_calls = &mut reading.partial_calls;
+    let mut call = None;
+    if is_call(&item)? {
+        let begun = begun_call(event, partial_calls)?;
+        if begun.is_none() {
+            let at = begin_call(&item, output_index(event, partial_calls)?, partial_calls);
+            if let Some(partial_call) = partial_calls.get_mut(at) {
+                partial_call.open = true;
+            }
+            call = Some(at);
+        }
+        call = call.or(begun);
+    }
+    items::begin_item(event, call, reading);
+    Ok(())
+}
+
+fn end_item(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
+    let item = event.field("item");
+    let partial_calls = &mut reading.partial_calls;
+    let mut call = None;
+    if is_call(&item)? {
+        // Some servers send no event for an item before it is done.
+        let number = output_index(event, partial_calls)?;
+        let at = known_call(&item, number, partial_calls)
+            .unwrap_or_else(|| begin_call(&item, number, partial_calls));
+        complete_call(&item, at, reading);
+        call = Some(at);
+    }
+    items::end_item(event, call, reading);
     Ok(())
 }
 
