@@ -57,11 +57,11 @@ impl WireFormat for Fictional {
         for part in event.field("says").optional_items()? {
             reading.add_text(part.field("text").as_text().unwrap_or_default());
             let mut own = MessagePart::new(part.to_owned());
-            if part.field("calls").value().is_some() {
+            if part.field("name").value().is_some() {
                 let id = part.field("id").call_id().map(str::to_owned);
                 let mut partial_call =
                     PartialCall { number: reading.partial_calls.next_number(), id, ..PartialCall::default() };
-                partial_call.push_name(part.field("calls").as_text().unwrap_or_default());
+                partial_call.push_name(part.field("name").as_text().unwrap_or_default());
                 partial_call.set_arguments(&part.field("with"));
                 own.call = Some(reading.partial_calls.open_call(partial_call));
             }
@@ -107,10 +107,7 @@ impl WireFormat for Fictional {
         calls: &[ToolCall],
     ) -> ExactValue<'static> {
         let call = |call: &ToolCall| {
-            exact_object([
-                ("calls", text(&bound.wire_name(&call.name))),
-                ("with", bound.sent_arguments(call)),
-            ])
+            exact_object([("name", text(&bound.wire_name(&call.name))), ("with", bound.sent_arguments(call))])
         };
         let parts = [exact_object([("text", text(content))])].into_iter().chain(calls.iter().map(call));
         exact_object([("role", text("model")), ("says", ExactValue::List(parts.collect()))])
@@ -172,7 +169,7 @@ fn a_new_provider_is_one_implementation_of_the_traits() {
     let tools = Registry::builder().add(ExternalTool::new(tool)).build().unwrap();
     let bound = Dialect::new(&Fictional).bind_tools(&tools);
     assert_eq!(bound.definitions()[0]["takes"]["properties"]["a"]["description"], "At least 1.");
-    let call = json!({ "calls": "add", "id": "c", "with": { "a": 1 } });
+    let call = json!({ "name": "add", "id": "c", "with": { "a": 1 } });
     let response = json!({ "says": [{ "text": "I add." }, call], "end": "done", "tokens": { "read": 3 } });
     let read = bound.read(&response).unwrap();
     let mut assembler = bound.assembler();

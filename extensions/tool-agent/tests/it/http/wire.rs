@@ -301,3 +301,31 @@ async fn a_native_tool_of_the_provider_is_sent_as_it_is_and_is_no_definition() {
         assert_eq!(sent.len(), 2, "{wire}: {sent:?}");
     }
 }
+
+#[tokio::test]
+async fn an_unreadable_part_of_a_response_costs_itself_and_is_reported() {
+    for wire in WIRES {
+        let mut response = saying(wire, "100");
+        let list = match wire {
+            "openai" => {
+                response["choices"][0]["message"]["tool_calls"] = 5.into();
+                None
+            }
+            "openai-responses" => response.get_mut("output"),
+            "anthropic" => response.get_mut("content"),
+            _ => response.pointer_mut("/candidates/0/content/parts"),
+        };
+        if let Some(Value::Array(list)) = list {
+            list.push(json!({ "future": 1 }));
+            list.push(json!(5));
+        }
+        let server = Server::new([Answer::json(&response)]).await;
+        let all =
+            events(model(wire, &server.url).respond(Request::new([Message::user("25 times 4?")]))).await;
+        let reports = all.iter().filter(
+            |event| matches!(event, Ok(ModelEvent::Unsupported(text)) if text.contains("is left out: expected")),
+        );
+        assert!(reports.count() >= 1, "{wire}: {all:?}");
+        assert_eq!(finished(all).message.text(), "100", "{wire}");
+    }
+}
