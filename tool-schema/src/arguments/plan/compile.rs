@@ -378,20 +378,6 @@ pub(super) fn combined_rules(node: &mut Node) -> &mut Combined {
     node.combined.get_or_insert_default()
 }
 
-impl Node {
-    /// Returns `true` if the schema has no rule, so that a `$ref` in it stands alone.
-    pub(super) const fn is_anything(&self) -> bool {
-        matches!(self.types, Types::ALL)
-            && self.values.is_none()
-            && self.number.is_none()
-            && self.text.is_none()
-            && self.list.is_none()
-            && self.object.is_none()
-            && self.combined.is_none()
-            && self.alias.is_none()
-    }
-}
-
 /// Returns the aliases of properties, each with its property.
 fn alias_pairs(properties: &Map<String, Value>) -> Vec<(Box<str>, Box<str>)> {
     let listed =

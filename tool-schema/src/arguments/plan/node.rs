@@ -66,6 +66,18 @@ impl Node {
     /// `false`: permits no type.
     pub(super) const NOTHING: Self = Self { types: Types::NONE, ..Self::ANYTHING };
 
+    /// Returns `true` if the schema has no rule, so that a `$ref` in it stands alone.
+    pub(super) const fn is_anything(&self) -> bool {
+        matches!(self.types, Types::ALL)
+            && self.values.is_none()
+            && self.number.is_none()
+            && self.text.is_none()
+            && self.list.is_none()
+            && self.object.is_none()
+            && self.combined.is_none()
+            && self.alias.is_none()
+    }
+
     /// Computes the fields derived from all rules.
     pub(super) fn derive_fields(&mut self) {
         self.is_whole = self.needs_whole();
