@@ -18,7 +18,7 @@ use reqwest::{
     dns::{Addrs, Name, Resolve, Resolving},
 };
 
-use crate::origin::{is_localhost, literal};
+use crate::origin::{is_localhost, literal_address};
 
 /// A function that replaces the name resolution of the system.
 pub(crate) type Lookup =
@@ -141,7 +141,7 @@ impl AddressPolicy {
     #[must_use]
     pub fn near(url: &Url) -> Self {
         let host = url.host_str().unwrap_or_default();
-        let Some(address) = literal(host) else {
+        let Some(address) = literal_address(host) else {
             return if is_localhost(host) { Self::public().allow_loopback() } else { Self::public() };
         };
         let policy = Self::public().allow_address(address);
@@ -191,12 +191,12 @@ impl AddressPolicy {
     /// If the address is not permitted.
     pub fn check(&self, url: &Url) -> Result<(), AddressError> {
         let host = url.host_str().unwrap_or_default();
-        let is_permitted = match literal(host) {
+        let is_permitted = match literal_address(host) {
             Some(address) => self.permits(address),
             None if is_localhost(host) => self.permits_localhost(),
             None => true,
         };
-        if is_permitted { Ok(()) } else { Err(self.refusal(host)) }
+        if is_permitted { Ok(()) } else { Err(self.refusal_of(host)) }
     }
 
     fn permits_localhost(&self) -> bool {
@@ -204,7 +204,7 @@ impl AddressPolicy {
         self.allows_any || self.allows_loopback || self.addresses.iter().any(is_loopback)
     }
 
-    fn refusal(&self, host: &str) -> AddressError {
+    fn refusal_of(&self, host: &str) -> AddressError {
         let is_public = !self.allows_private && !self.allows_loopback && self.addresses.is_empty();
         AddressError { host: host.to_owned(), is_public }
     }
@@ -247,7 +247,7 @@ pub(crate) struct GuardedResolver {
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().to_owned();
-        let is_proxy = self.proxies.contains(&canonical(&host));
+        let is_proxy = self.proxies.contains(&canonical_host(&host));
         let lookup = self.lookup.as_ref().map(|lookup| lookup(host.clone()));
         let policy = self.policy.clone();
         Box::pin(async move {
@@ -257,7 +257,7 @@ impl Resolve for GuardedResolver {
             };
             found.retain(|address| is_proxy || policy.permits(*address));
             if found.is_empty() {
-                return Err(policy.refusal(&host).into());
+                return Err(policy.refusal_of(&host).into());
             }
             Ok(Box::new(found.into_iter().map(|it| SocketAddr::new(it, 0))) as Addrs)
         })
@@ -265,6 +265,6 @@ impl Resolve for GuardedResolver {
 }
 
 /// A name in small letters, without the dot of its root.
-pub(crate) fn canonical(host: &str) -> String {
+pub(crate) fn canonical_host(host: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
 }

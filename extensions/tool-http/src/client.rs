@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::{
     AddressPolicy, HttpError, HttpErrorKind, HttpResponse, Origin, RedirectPolicy, RedirectStep, Redirects,
     RepeatableRequest,
-    address::{GuardedResolver, Lookup, canonical},
+    address::{GuardedResolver, Lookup, canonical_host},
     origin::has_user,
     redirect::MAX_REDIRECTS,
 };
@@ -265,7 +265,7 @@ impl HttpClient {
             let reason = "the origin is not one of those that are allowed; add it by `only_origin`";
             return Err(HttpError::new(HttpErrorKind::RefusedOrigin, Some(origin), reason));
         }
-        self.settings.addresses.check(url).map_err(|error| HttpError::refused(error, Some(origin)))
+        self.settings.addresses.check(url).map_err(|error| HttpError::refused_address(error, Some(origin)))
     }
 }
 
@@ -287,7 +287,7 @@ fn proxy_hosts() -> Arc<[String]> {
     let hosts = PROXY_VARIABLES.iter().filter_map(|name| {
         let proxy = std::env::var(name).ok()?;
         let proxy = if proxy.contains("://") { proxy } else { format!("http://{proxy}") };
-        Some(canonical(Url::parse(&proxy).ok()?.host_str()?))
+        Some(canonical_host(Url::parse(&proxy).ok()?.host_str()?))
     });
     hosts.collect()
 }

@@ -55,7 +55,7 @@ impl HttpError {
         self
     }
 
-    pub(crate) fn refused(error: AddressError, origin: Option<Origin>) -> Self {
+    pub(crate) fn refused_address(error: AddressError, origin: Option<Origin>) -> Self {
         let reason = error.to_string();
         Self::new(HttpErrorKind::RefusedAddress, origin, reason).with_source(error)
     }

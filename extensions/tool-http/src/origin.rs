@@ -85,7 +85,7 @@ pub fn has_user(url: &Url) -> bool {
 }
 
 /// Returns the address that `host`, as a [`Url`] writes it, is the spelling of.
-pub(crate) fn literal(host: &str) -> Option<IpAddr> {
+pub(crate) fn literal_address(host: &str) -> Option<IpAddr> {
     match host.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
         Some(inner) => inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
         None => host.parse().ok(),
@@ -99,7 +99,7 @@ pub(crate) fn is_localhost(host: &str) -> bool {
 }
 
 fn is_loopback(host: &str) -> bool {
-    literal(host).map_or_else(|| is_localhost(host), |it| it.to_canonical().is_loopback())
+    literal_address(host).map_or_else(|| is_localhost(host), |it| it.to_canonical().is_loopback())
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub enum RedirectPolicy {
 }
 
 impl RedirectPolicy {
-    fn allows(&self, url: &Url, is_home: bool) -> bool {
+    fn allows_target(&self, url: &Url, is_home: bool) -> bool {
         match self {
             Self::Never => false,
             Self::SameOrigin => is_home,
@@ -122,7 +122,7 @@ impl<'p> Redirects<'p> {
             return RedirectStep::Refused { target: None, reason: "its `Location` is not a URL" };
         };
         target.set_fragment(None);
-        match self.refusal(&target, current, may_repeat) {
+        match self.refusal_reason(&target, current, may_repeat) {
             Some(reason) => RedirectStep::Refused { target: Some(Box::new(target)), reason },
             None => {
                 self.has_left |= !self.is_home(&target);
@@ -132,7 +132,7 @@ impl<'p> Redirects<'p> {
         }
     }
 
-    fn refusal(&self, target: &Url, current: &Url, may_repeat: bool) -> Option<&'static str> {
+    fn refusal_reason(&self, target: &Url, current: &Url, may_repeat: bool) -> Option<&'static str> {
         match () {
             () if Origin::of(target).is_none() => Some("the target is not an `http` or `https` URL"),
             () if !may_repeat => Some("redirects are followed for GET and HEAD only"),
@@ -140,7 +140,9 @@ impl<'p> Redirects<'p> {
             () if current.scheme() == "https" && target.scheme() == "http" => {
                 Some("it leads from `https` to `http`")
             }
-            () if !self.policy.allows(target, self.is_home(target)) => Some("the target has another origin"),
+            () if !self.policy.allows_target(target, self.is_home(target)) => {
+                Some("the target has another origin")
+            }
             () if self.visited.contains(target) => Some("it leads back to a URL that was requested before"),
             () if self.visited.len() > self.limit && self.limit == MAX_REDIRECTS => {
                 Some("it is one of more than 5 redirects")

@@ -7,6 +7,7 @@
 mod authorization;
 mod carrier;
 mod credential;
+mod escapes;
 mod redaction;
 mod resolved;
 mod secret;

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{
     Problem, Report, encoding,
-    operation::{FoundOperation, Property, Reading},
+    found::FoundOperation,
+    operation::{Property, Reading},
     parameter::add_description,
     schema::Components,
     text_member, upload,

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::Value;
 use tool_runtime::{ToolDefinition, definition::Metadata, policy::Escape};
 
-use super::{Report, operation::FoundOperation};
+use super::{Report, found::FoundOperation};
 use crate::request::{ParameterLocation, RequestParameter};
 
 /// Headers by which servers replace the method of a request.

@@ -5,6 +5,7 @@
 
 mod body;
 mod encoding;
+mod found;
 mod hint;
 mod input;
 mod name;
@@ -27,10 +28,7 @@ use tool_runtime::{
 };
 
 pub(crate) use self::operation::ImportedOperation;
-use self::{
-    operation::{FoundOperation, Reading},
-    response_schemas::ResponseSchemas,
-};
+use self::{found::FoundOperation, operation::Reading, response_schemas::ResponseSchemas};
 use crate::{
     OpenApiError,
     auth::ResolvedCredentials,
@@ -79,7 +77,7 @@ pub(crate) fn import_document(
     let schemes = security::security_schemes(&documents, fetched.as_ref().map(|it| &it.url).or(base));
     let credentials = ResolvedCredentials::new(schemes, settings.access.credentials.clone(), base, http)?;
     let reading = Reading::new(&documents, settings, fetched, credentials, Arc::clone(&shapes));
-    let all = operation::all_operations(&documents, &mut report);
+    let all = found::all_operations(&documents, &mut report);
     check_ids(&all, settings, &mut report);
     if settings.base_url.is_none() {
         reading.warn_of_servers(&mut report);

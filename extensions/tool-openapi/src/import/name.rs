@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use tool_runtime::{ToolName, registry::OUTPUT_TOOL};
 
-use super::operation::FoundOperation;
+use super::found::FoundOperation;
 
 /// An operation and its name; `None` if another operation has it.
 type Named<'f, 'd> = (&'f FoundOperation<'d>, Option<ToolName>);

@@ -11,7 +11,9 @@ use tool_runtime::{
 };
 
 use super::{
-    Problem, Report, body, hint,
+    Problem, Report, body,
+    found::FoundOperation,
+    hint,
     input::Inputs,
     parameter, response,
     response_schemas::ResponseSchemas,
@@ -20,125 +22,14 @@ use super::{
     server, text_member,
 };
 use crate::{
-    OpenApiError, OperationInfo,
+    OpenApiError,
     auth::ResolvedCredentials,
     client::Access,
-    document::{Documents, Fetched, Place, kind_name},
+    document::{Documents, Fetched, Place},
     request::{Fields, PathTemplate, RequestPlan},
     settings::Settings,
     view::View,
 };
-
-/// The methods of a path item, in the order of the specification.
-const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
-
-/// The maximum length of a path, in bytes: each name, pointer and message of its operations has it.
-const MAX_PATH_BYTES: usize = 1 << 10;
-
-/// The maximum number of methods of a path that have no member of their own.
-const MAX_OTHER_METHODS: usize = 16;
-
-/// An operation in its document.
-pub(super) struct FoundOperation<'d> {
-    pub(super) method: String,
-    pub(super) path: &'d str,
-    pub(super) place: Place,
-    pub(super) value: &'d Value,
-    pub(super) item: &'d Value,
-    pub(super) item_place: Place,
-}
-
-impl FoundOperation<'_> {
-    pub(super) fn id(&self) -> Option<&str> {
-        text_member(self.value, "operationId")
-    }
-
-    /// The id, or else method and path.
-    pub(super) fn id_or_path(&self) -> String {
-        self.id().map_or_else(|| format!("{} {}", self.method, self.path), str::to_owned)
-    }
-
-    pub(super) fn operation_info(&self) -> OperationInfo<'_> {
-        let tags = self.value.get("tags").and_then(Value::as_array);
-        OperationInfo {
-            id: self.id(),
-            method: &self.method,
-            path: self.path,
-            tags: tags.into_iter().flatten().filter_map(Value::as_str).collect(),
-            deprecated: self.value.get("deprecated") == Some(&Value::Bool(true)),
-        }
-    }
-}
-
-/// Returns the operations of a document.
-pub(super) fn all_operations<'d>(documents: &'d Documents, report: &mut Report) -> Vec<FoundOperation<'d>> {
-    let place = Place::new(0, "/paths");
-    let mut found = Vec::new();
-    let paths = documents.root_value().get("paths");
-    if let Some(paths) = paths.filter(|it| !it.is_object()) {
-        let message = format!("`paths` is {}, and not an object: there are no operations", kind_name(paths));
-        report.warn("paths", "", &place, message);
-    }
-    let paths = paths.and_then(Value::as_object);
-    for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
-        let (item_place, item) = match resolved_item(documents, &place, path, item) {
-            Ok(resolved) => resolved,
-            Err(reason) => {
-                report.skip_value(shortened_path(path), &place.at(shortened_path(path)), reason);
-                continue;
-            }
-        };
-        let mut add = |method: &str, place: Place, value: &'d Value| {
-            let method = method.to_owned();
-            found.push(FoundOperation { method, path, place, value, item, item_place: item_place.clone() });
-        };
-        for method in METHODS {
-            if let Some(value) = item.get(method) {
-                add(&method.to_ascii_uppercase(), item_place.at(method), value);
-            }
-        }
-        // Version 3.2: methods that have no member of their own.
-        let others = item.get("additionalOperations").and_then(Value::as_object);
-        let place = item_place.at("additionalOperations");
-        for (method, value) in others.into_iter().flatten().take(MAX_OTHER_METHODS) {
-            add(method, place.at(method), value);
-        }
-        if let Some(more) = others.map_or(0, Map::len).checked_sub(MAX_OTHER_METHODS).filter(|more| *more > 0)
-        {
-            let reason = format!("{more} more methods of the path; at most {MAX_OTHER_METHODS} are carried");
-            report.skip_value(path, &place, reason);
-        }
-    }
-    found
-}
-
-/// The path item of `path`; an error is the reason why it has no operations.
-fn resolved_item<'d>(
-    documents: &'d Documents,
-    paths: &Place,
-    path: &str,
-    item: &'d Value,
-) -> Result<(Place, &'d Value), String> {
-    if path.len() > MAX_PATH_BYTES {
-        return Err(format!("the path has {} bytes; at most {MAX_PATH_BYTES} are carried", path.len()));
-    }
-    let (place, item) =
-        documents.follow_references(paths.at(path), item).map_err(|reason| reason.to_string())?;
-    if !item.is_object() {
-        return Err(format!("the path item is {}, and not an object", kind_name(item)));
-    }
-    Ok((place, item))
-}
-
-/// The path, or its beginning if it is too long.
-fn shortened_path(path: &str) -> &str {
-    const BEGINNING: usize = 200;
-    if path.len() <= MAX_PATH_BYTES {
-        return path;
-    }
-    let end = (0..=BEGINNING).rev().find(|at| path.is_char_boundary(*at)).unwrap_or(0);
-    &path[..end]
-}
 
 /// The document, the settings and the components that the import of an operation reads.
 pub(super) struct Reading<'d> {

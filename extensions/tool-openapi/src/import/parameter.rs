@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::{
     Problem, Report, encoding,
-    operation::{FoundOperation, Property, Reading},
+    found::FoundOperation,
+    operation::{Property, Reading},
     schema::Components,
     text_member,
 };

@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Problem, Report,
-    operation::{FoundOperation, Reading},
-    schema::Components,
-};
+use super::{Problem, Report, found::FoundOperation, operation::Reading, schema::Components};
 use crate::media_type::is_json;
 
 /// Returns the schema of the JSON of successful responses; `None` if there is none.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reqwest::{Url, header::HeaderName};
 use serde_json::Value;
 
-use super::{Report, operation::FoundOperation, text_member};
+use super::{Report, found::FoundOperation, text_member};
 use crate::{
     auth::{
         Alternative, Authorization, Carrier, Remark, Required, ResolvedCredentials, Scheme, SchemeKind,

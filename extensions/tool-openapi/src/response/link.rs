@@ -62,7 +62,7 @@ mod tests {
         let rows: [(&str, &[&str]); 9] = [
             ("</x?page=2>; rel=next", &["/x?page=2"]),
             ("<?page=2>;rel=\"prev next\", </y>; rel=last", &["?page=2"]),
-            ("</a,b;c>; title=\"x, <y>; rel=next\"; rel=prev, </d>; REL=\"NextPage\"", &["/d"]),
+            ("</a,b;c>; title=\"x, <y>; rel=next\"; rel=prev, </d>; REL=\"Next\"", &["/d"]),
             ("</a>; title=\"\\\"; rel=next\"; rel=prev", &[]),
             ("</a>; rel=next; rel=prev,</b>; rel=prev; rel=next", &["/a"]),
             ("</a>; rel=next; anchor=\"/other\"", &[]),

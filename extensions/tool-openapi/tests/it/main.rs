@@ -7,6 +7,7 @@ mod choosing;
 mod corpus;
 mod credentials;
 mod discriminators;
+mod echoes;
 mod fetch;
 mod files;
 mod generator;

@@ -6,6 +6,7 @@
 
 mod assemble;
 mod component;
+mod direction;
 mod discriminator;
 mod keyword;
 mod readable;
@@ -20,10 +21,11 @@ use serde_json::{Map, Value, json};
 use tool_runtime::definition::ContentHash;
 
 pub(crate) use self::assemble::assemble_schema;
-pub(super) use self::{assemble::value_count, component::Reached};
+pub(super) use self::{assemble::value_count, component::Reached, direction::Direction};
 use self::{
     assemble::visit_references,
     component::Component,
+    direction::MAX_ALL_OF_PARTS,
     keyword::{KeywordKind, keyword_kind},
     readable::Patterns,
 };
@@ -36,22 +38,10 @@ const MAX_DEPTH: usize = 160;
 /// The maximum number of references from one to the next.
 const MAX_REFERENCE_CHAIN: usize = 32;
 
-/// The maximum number of parts of `allOf` that are searched for a property.
-const MAX_ALL_OF_PARTS: usize = 64;
-
 /// The number of values above which the schema of a body, a response or a parameter is a component if other operations may have it.
 const MIN_COMPONENT_VALUES: usize = 64;
 
 const PREFIX: &str = "#/$defs/";
-
-/// The direction that a schema is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    /// Without `readOnly` properties.
-    Request,
-    /// Without `writeOnly` properties.
-    Response,
-}
 
 /// The translated components of a document, for one direction.
 pub(super) struct Components<'d> {
@@ -329,65 +319,6 @@ impl<'d> Components<'d> {
         self.names.insert(place.clone(), Arc::clone(&name));
         self.waiting.push_back((place, value));
         name
-    }
-
-    /// Returns `true` for a property that is not part of this direction.
-    fn is_hidden(&self, place: &Place, property: &Value) -> bool {
-        let key = match self.direction {
-            Direction::Request => "readOnly",
-            Direction::Response => "writeOnly",
-        };
-        let says = |value: &Value| value.get(key) == Some(&Value::Bool(true));
-        says(property)
-            || property.get("$ref").is_some()
-                && self.documents.follow_references(place.clone(), property).is_ok_and(|(_, it)| says(it))
-    }
-
-    /// Removes properties that are not part of this direction from `required`, here and in the parts of `allOf`.
-    fn drop_hidden_required(
-        &self,
-        place: &Place,
-        members: &Map<String, Value>,
-        new: &mut Map<String, Value>,
-    ) {
-        let drop_from = |new: &mut Map<String, Value>| {
-            let Some(Value::Array(required)) = new.get_mut("required") else { return };
-            required.retain(|name| {
-                !name
-                    .as_str()
-                    .is_some_and(|name| self.hides_property(place, members, name, &mut HashSet::new()))
-            });
-            if required.is_empty() {
-                new.shift_remove("required");
-            }
-        };
-        drop_from(new);
-        if let Some(Value::Array(parts)) = new.get_mut("allOf") {
-            parts.iter_mut().filter_map(Value::as_object_mut).for_each(drop_from);
-        }
-    }
-
-    /// Returns `true` if the schema, or a part of its `allOf`, has the property `name`, which is not part of this direction.
-    fn hides_property(
-        &self,
-        place: &Place,
-        members: &Map<String, Value>,
-        name: &str,
-        visited: &mut HashSet<*const Map<String, Value>>,
-    ) -> bool {
-        if let Some(property) = members.get("properties").and_then(|it| it.get(name)) {
-            return self.is_hidden(place, property);
-        }
-        // The parts of a schema may lead back to it, many times.
-        if visited.len() > MAX_ALL_OF_PARTS || !visited.insert(std::ptr::from_ref(members)) {
-            return false;
-        }
-        let parts = members.get("allOf").and_then(Value::as_array);
-        parts.into_iter().flatten().take(MAX_ALL_OF_PARTS).any(|part| {
-            let resolved = self.documents.follow_references(place.clone(), part).ok();
-            let resolved = resolved.and_then(|(place, it)| Some((place, it.as_object()?)));
-            resolved.is_some_and(|(place, members)| self.hides_property(&place, members, name, visited))
-        })
     }
 }
 
