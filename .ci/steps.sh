@@ -24,4 +24,5 @@ print_seconds() {
 }
 
 # One list for all steps, so that each package is compiled once with features and once without.
-features=(--workspace --features tool-runtime/foreign-schemas,tool-runtime/sealed-calls,tool-runtime/opentelemetry,tool-runtime/testing,tool-runtime/url-rules,tool-agent/opentelemetry,tool-mcp/opentelemetry --locked)
+# `tool-core-doc-tests` is `tool-core` once more, for its examples.
+features=(--workspace --exclude tool-core-doc-tests --features tool-runtime/foreign-schemas,tool-runtime/sealed-calls,tool-runtime/opentelemetry,tool-runtime/testing,tool-runtime/url-rules,tool-agent/opentelemetry,tool-mcp/opentelemetry --locked)

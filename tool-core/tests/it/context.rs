@@ -14,6 +14,7 @@ use tool_core::{
     Actions, BoxFuture, CallAddress, CallId, CallSink, ConfirmationAnswer, Dependency, ErrorKind, LogLevel,
     LogLine, Progress, ProvidedValues, Resource, ResourceBody, RunContext, ToolContext, ToolError,
     ToolOutput, WithCallId,
+    guard::catch,
     internals::{current_grace, within_grace},
 };
 
@@ -135,7 +136,7 @@ fn the_call_id_is_available_only_within_the_call() {
 #[test]
 fn the_call_id_is_reset_even_after_a_panic() {
     let future = WithCallId::new("a".into(), Box::pin(async { panic!("boom") }));
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| now::<_>(future)));
+    let result = catch(|| now::<_>(future));
     let _: Result<(), _> = result;
     assert_eq!(ToolContext::current_call_id(), None);
 }
@@ -391,7 +392,7 @@ fn the_address_names_the_run_and_the_id_of_the_call() {
 fn the_grace_period_belongs_to_the_innermost_body_even_after_a_panic() {
     let seconds = Duration::from_secs;
     let inner = within_grace(seconds(2), || {
-        let panicked = std::panic::catch_unwind(|| within_grace(seconds(1), || panic!("boom")));
+        let panicked = catch(|| within_grace(seconds(1), || panic!("boom")));
         assert!(panicked.is_err());
         (within_grace(seconds(1), current_grace), current_grace())
     });

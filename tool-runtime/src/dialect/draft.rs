@@ -251,6 +251,7 @@ pub(super) fn merge_delta(before: &mut ExactValue<'static>, delta: &ExactValue<'
 }
 
 #[cfg(test)]
+#[allow(clippy::panic, reason = "a test may")]
 mod tests {
     use std::cell::Cell;
 

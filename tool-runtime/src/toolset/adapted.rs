@@ -11,7 +11,7 @@ use tool_core::{
 
 use super::{
     CachedToolSet, ToolSet, ToolSetNotifier,
-    wrapped::{Asks, WrappedTools, confirmed, kept, named},
+    wrapped::{Asks, WrappedTools, confirmed, named, wrap_unchanged},
 };
 
 /// Adapters for toolsets, which can be combined. An adapter keeps the name and the owner of the toolset.

@@ -188,6 +188,7 @@ impl<T> Default for Numbers<T> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use serde_json::json;
     use tool_core::{InputSchema, ToolName};

@@ -149,7 +149,7 @@ fn a_tool_is_denied_if_all_its_calls_are_and_no_later_rule_overrides_that() {
 fn judged(rules: &Rules, schema: serde_json::Value, arguments: serde_json::Value) -> Permission {
     let schema = InputSchema::own(schema).unwrap();
     let definition = ToolDefinition::new(ToolName::new("t").unwrap(), "Works.", schema);
-    rules.judged(&EvaluatedCall::new("t", Some(&definition), &arguments.to_string()))
+    rules.permission_for(&EvaluatedCall::new("t", Some(&definition), &arguments.to_string()))
 }
 
 #[test]
@@ -256,7 +256,8 @@ fn a_denial_matches_any_item_of_a_list_and_incomparable_values() {
 
 #[test]
 fn rules_about_unreadable_arguments_fail_closed() {
-    let judge = |rule: Rule| Rules::new([Rule::ask("t"), rule]).judged(&EvaluatedCall::new("t", None, "{"));
+    let judge =
+        |rule: Rule| Rules::new([Rule::ask("t"), rule]).permission_for(&EvaluatedCall::new("t", None, "{"));
     assert!(matches!(judge(Rule::deny("t")), Permission::Deny { .. }));
     assert!(matches!(judge(Rule::deny("t").at("/p", etc())), Permission::Deny { .. }));
     assert_eq!(judge(Rule::allow("t")), Permission::Allow);
