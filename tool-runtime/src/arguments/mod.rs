@@ -34,7 +34,7 @@ pub(crate) fn ready<'a>(
     lenience: Lenience,
 ) -> Result<Arguments<'a>, ToolError> {
     if foreign.is_none() && tool.holds_arguments() {
-        return came(tool, definition, arguments, lenience);
+        return repaired_and_rewritten(tool, definition, arguments, lenience);
     }
     fit(tool, definition, foreign, arguments, lenience)
 }
@@ -47,12 +47,12 @@ pub(crate) fn fit<'a>(
     arguments: Arguments<'a>,
     lenience: Lenience,
 ) -> Result<Arguments<'a>, ToolError> {
-    held(definition, foreign, came(tool, definition, arguments, lenience)?)
+    validated_arguments(definition, foreign, repaired_and_rewritten(tool, definition, arguments, lenience)?)
 }
 
 /// Returns the arguments to validate: repaired where permitted, and after the tool's own `prepare` function.
 #[inline]
-fn came<'a>(
+fn repaired_and_rewritten<'a>(
     tool: &dyn Tool,
     definition: &ToolDefinition,
     arguments: Arguments<'a>,
@@ -94,7 +94,7 @@ pub(crate) fn repaired(
     Ok(recovery.into_correction(arguments.as_str())?)
 }
 
-fn held<'a>(
+fn validated_arguments<'a>(
     definition: &ToolDefinition,
     foreign: Option<&Foreign>,
     arguments: Arguments<'a>,

@@ -230,7 +230,7 @@ impl<Q> ToolBuilder<Q> {
     where
         Q: GuardsFor<A>,
     {
-        self.asking(|questions| questions.confirm = Some(Arc::new(wants)))
+        self.with_guards(|questions| questions.confirm = Some(Arc::new(wants)))
     }
 
     /// Sets the permission check, as `#[tool(permission = path)]` does. Default: none.
@@ -241,10 +241,10 @@ impl<Q> ToolBuilder<Q> {
     where
         Q: GuardsFor<A>,
     {
-        self.asking(|questions| questions.permission = Some(Arc::new(check)))
+        self.with_guards(|questions| questions.permission = Some(Arc::new(check)))
     }
 
-    fn asking<A>(self, add: impl FnOnce(&mut Guards<A>)) -> ToolBuilder<Guards<A>>
+    fn with_guards<A>(self, add: impl FnOnce(&mut Guards<A>)) -> ToolBuilder<Guards<A>>
     where
         Q: GuardsFor<A>,
     {

@@ -6,7 +6,7 @@ use tool_core::__private::ExactValue;
 use super::value_at_path;
 
 /// Builds a value from `null` by assigning a value at each path.
-fn made(parts: &[(&str, Value)]) -> Option<Value> {
+fn value_of_parts(parts: &[(&str, Value)]) -> Option<Value> {
     let mut root = ExactValue::Null;
     for (path, value) in parts {
         *value_at_path(&mut root, path)? = ExactValue::of(value)?.into_owned();
@@ -26,14 +26,14 @@ fn names_and_indices_create_missing_containers() {
         ("$['a.b]']", json!({ "a.b]": 1 })),
     ];
     for (path, value) in cases {
-        assert_eq!(made(&[(path, json!(1))]), Some(value), "{path}");
+        assert_eq!(value_of_parts(&[(path, json!(1))]), Some(value), "{path}");
     }
 }
 
 #[test]
 fn existing_values_are_kept() {
     let parts = [("$.a[0]", json!(1)), ("$.a[1]", json!(2)), ("$.b", json!(3))];
-    assert_eq!(made(&parts), Some(json!({ "a": [1, 2], "b": 3 })));
+    assert_eq!(value_of_parts(&parts), Some(json!({ "a": [1, 2], "b": 3 })));
 }
 
 #[test]
@@ -44,8 +44,8 @@ fn a_path_to_several_or_no_values_is_rejected() {
         "$['\\x']", &deep,
     ];
     for path in cases {
-        assert_eq!(made(&[(path, json!(1))]), None, "{path}");
+        assert_eq!(value_of_parts(&[(path, json!(1))]), None, "{path}");
     }
-    assert_eq!(made(&[("$.a", json!("text")), ("$.a.b", json!(1))]), None);
-    assert_eq!(made(&[("$.a[0]", json!(1)), ("$.a.b", json!(1))]), None);
+    assert_eq!(value_of_parts(&[("$.a", json!("text")), ("$.a.b", json!(1))]), None);
+    assert_eq!(value_of_parts(&[("$.a[0]", json!(1)), ("$.a.b", json!(1))]), None);
 }

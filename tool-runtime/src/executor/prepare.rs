@@ -87,12 +87,12 @@ pub(super) struct ReadyCall<'a> {
 }
 
 impl<'a> NextStep<'a> {
-    fn answered(answered_by: AnswerSource, outcome: Result<ToolOutput, ToolError>) -> Self {
+    fn answered_early(answered_by: AnswerSource, outcome: Result<ToolOutput, ToolError>) -> Self {
         Self::Answered(EarlyAnswer { outcome, answered_by })
     }
 
     fn stopped(stop: StopReason) -> Self {
-        Self::answered(AnswerSource::Executor, Err(stop.error()))
+        Self::answered_early(AnswerSource::Executor, Err(stop.error()))
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) async fn prepare_call<'a>(
     let definition = entry.map(Entry::definition);
     if let Some(denied) = denied_by_name(executor, call, definition) {
         batch.report_started(&request).await;
-        return NextStep::answered(AnswerSource::Permission, Err(denied));
+        return NextStep::answered_early(AnswerSource::Permission, Err(denied));
     }
     let admitted = admit_call(executor, call, definition, state.cx.as_ref(), batch.run());
     match batch.unless_stopped(admitted).await {
@@ -156,7 +156,7 @@ fn step_without_hooks<'a>(
 ) -> Option<NextStep<'a>> {
     // Checked first: a call that was cut off is neither run nor left to the caller, and passes no rule or hook.
     if let Err(incomplete) = request.call.completed() {
-        return Some(NextStep::answered(AnswerSource::Executor, Err(incomplete)));
+        return Some(NextStep::answered_early(AnswerSource::Executor, Err(incomplete)));
     }
     // Checked before external calls: a stopped batch leaves none to the caller.
     if let Some(stop) = batch.stop_reason() {
@@ -168,7 +168,7 @@ fn step_without_hooks<'a>(
         Ok(false) => None,
         Err(panic) => {
             let error = component_panic("the selection of external calls", &panic);
-            Some(NextStep::answered(AnswerSource::Executor, Err(error)))
+            Some(NextStep::answered_early(AnswerSource::Executor, Err(error)))
         }
     }
 }
@@ -184,7 +184,10 @@ async fn prepare_admitted<'a>(
     let mut answers = request.confirmed.map(|confirmed| confirmed.answers.clone()).unwrap_or_default();
     let CallState { cx, arguments: canonical, reports, .. } = &mut *state;
     let (Some(entry), Some(cx)) = (entry, cx) else {
-        return NextStep::answered(AnswerSource::Check, Err(executor.tools.unknown_tool_error(&call.name)));
+        return NextStep::answered_early(
+            AnswerSource::Check,
+            Err(executor.tools.unknown_tool_error(&call.name)),
+        );
     };
     let arguments = call.arguments.as_borrowed();
     let is_inspected = request.confirmed.is_some() || executor.settings.inspects_arguments(entry);
@@ -195,7 +198,7 @@ async fn prepare_admitted<'a>(
     };
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return NextStep::answered(AnswerSource::Check, Err(error)),
+        Err(error) => return NextStep::answered_early(AnswerSource::Check, Err(error)),
     };
     if !is_inspected {
         let ready = || NextStep::Ready(ReadyCall { entry, prepared, source: None, retry: None });
@@ -203,7 +206,7 @@ async fn prepare_admitted<'a>(
     }
     // Checked before a person is asked in vain.
     if let Some(over) = batch.run().and_then(|run| run.has_call_left().err()) {
-        return NextStep::answered(AnswerSource::Executor, Err(over));
+        return NextStep::answered_early(AnswerSource::Executor, Err(over));
     }
     let given = &mut answers;
     let preparation =
@@ -224,7 +227,7 @@ async fn prepare_admitted<'a>(
 impl<'a> CallPreparation<'a, '_> {
     /// Returns the call, ready to run, or its other next step.
     async fn next_step(mut self) -> Result<NextStep<'a>, NextStep<'a>> {
-        let by_rule = |error| NextStep::answered(AnswerSource::Permission, Err(error));
+        let by_rule = |error| NextStep::answered_early(AnswerSource::Permission, Err(error));
         let mut rules_decision = self.judge_by_rules().map_err(by_rule)?;
         if self.run_before_hooks().await? {
             rules_decision = self.judge_by_rules().map_err(by_rule)?;
@@ -253,7 +256,7 @@ impl<'a> CallPreparation<'a, '_> {
 
     /// Calls the hooks in order until one answers; returns `true` if they rewrote the arguments.
     async fn run_before_hooks(&mut self) -> Result<bool, NextStep<'a>> {
-        let by_hook = |outcome| NextStep::answered(AnswerSource::Hook, outcome);
+        let by_hook = |outcome| NextStep::answered_early(AnswerSource::Hook, outcome);
         let mut is_rewritten = false;
         for hook in self.executor.settings.all_hooks() {
             let mut before = BeforeCall {
@@ -281,7 +284,7 @@ impl<'a> CallPreparation<'a, '_> {
                 self.prepared = self
                     .entry
                     .prepare_canonical(arguments)
-                    .map_err(|error| NextStep::answered(AnswerSource::Check, Err(error)))?;
+                    .map_err(|error| NextStep::answered_early(AnswerSource::Check, Err(error)))?;
                 is_rewritten = true;
             }
         }

@@ -165,7 +165,10 @@ mod tests {
     use super::*;
 
     /// Returns the number of `calls` made before one is blocked, and the reason.
-    fn made(limits: &RepetitionGuard, calls: impl IntoIterator<Item = u32>) -> (usize, Option<String>) {
+    fn calls_until_stop(
+        limits: &RepetitionGuard,
+        calls: impl IntoIterator<Item = u32>,
+    ) -> (usize, Option<String>) {
         let mut history = History::default();
         for (at, call) in calls.into_iter().enumerate() {
             let call = ContentHash::of(&call);
@@ -181,23 +184,24 @@ mod tests {
     fn cycles_of_at_most_four_calls_are_detected_and_longer_ones_are_not() {
         let limits = RepetitionGuard::new();
         for length in 2..=4 {
-            let (at, objection) = made(&limits, (0..100).map(|at| at % length));
+            let (at, objection) = calls_until_stop(&limits, (0..100).map(|at| at % length));
             let expected = format!("The same {length} calls were made 3 times in turn.");
             assert_eq!((at, objection), (3 * length as usize, Some(expected)));
         }
         // The history is no longer than required.
-        assert_eq!(made(&limits, (0..100).map(|at| at % 5)), (3 * 4, None));
-        assert_eq!(made(&RepetitionGuard::new().cycles(1), (0..100).map(|at| at % 5)), (5, None));
-        assert_eq!(made(&RepetitionGuard::new().cycles(1).same_result(9), 0..100), (9, None));
-        assert_eq!(made(&limits.same_call(50), 0..100), (50, None));
+        assert_eq!(calls_until_stop(&limits, (0..100).map(|at| at % 5)), (3 * 4, None));
+        assert_eq!(calls_until_stop(&RepetitionGuard::new().cycles(1), (0..100).map(|at| at % 5)), (5, None));
+        assert_eq!(calls_until_stop(&RepetitionGuard::new().cycles(1).same_result(9), 0..100), (9, None));
+        assert_eq!(calls_until_stop(&limits.same_call(50), 0..100), (50, None));
     }
 
     #[test]
     fn at_least_one_call_is_made_and_at_most_a_thousand_are_remembered() {
         for least in [0, 1] {
             let expected = (1, Some("The same call was made 1 times in a row.".to_owned()));
-            assert_eq!(made(&RepetitionGuard::new().same_call(least), [7, 7]), expected);
-            let (at, objection) = made(&RepetitionGuard::new().cycles(least), (0..9).map(|at| at % 2));
+            assert_eq!(calls_until_stop(&RepetitionGuard::new().same_call(least), [7, 7]), expected);
+            let (at, objection) =
+                calls_until_stop(&RepetitionGuard::new().cycles(least), (0..9).map(|at| at % 2));
             assert_eq!((at, objection.is_some()), (2, true));
             let limits = RepetitionGuard::new().same_result(least);
             let (call, result) = (ContentHash::of(&7), Some(ContentHash::of(&1)));
@@ -210,6 +214,6 @@ mod tests {
             );
         }
         let most = RepetitionGuard::new().same_call(usize::MAX).same_result(usize::MAX).cycles(1);
-        assert_eq!(made(&most, 0..1500), (1000, None));
+        assert_eq!(calls_until_stop(&most, 0..1500), (1000, None));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{compare::compare, shown};
+use super::{compare::compare, difference_text};
 use crate::policy::Escape;
 
 /// A change of a tool since it was pinned.
@@ -149,7 +149,7 @@ impl fmt::Display for Change {
                 write!(f, "\n  {}", difference.part)?;
             }
             last = Some(difference.part);
-            for line in shown::lines(difference, self.kind == ChangeKind::Added) {
+            for line in difference_text::lines(difference, self.kind == ChangeKind::Added) {
                 write!(f, "\n    {}", Escape::LINE.text(&line))?;
             }
         }

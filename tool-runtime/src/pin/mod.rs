@@ -37,7 +37,8 @@
 
 mod change;
 mod compare;
-mod shown;
+mod difference_text;
+
 mod version_1;
 
 use std::{collections::BTreeMap, fmt};

@@ -57,9 +57,9 @@ impl<'t> Members<'t> {
 
 impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Of;
+        struct MembersVisitor;
 
-        impl<'de> Visitor<'de> for Of {
+        impl<'de> Visitor<'de> for MembersVisitor {
             type Value = Members<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,7 +75,7 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
             }
         }
 
-        deserializer.deserialize_map(Of)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }
 
@@ -150,9 +150,9 @@ struct Key<'t>(Cow<'t, str>);
 
 impl<'de: 't, 't> Deserialize<'de> for Key<'t> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Of;
+        struct KeyVisitor;
 
-        impl<'de> Visitor<'de> for Of {
+        impl<'de> Visitor<'de> for KeyVisitor {
             type Value = Cow<'de, str>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,7 +168,7 @@ impl<'de: 't, 't> Deserialize<'de> for Key<'t> {
             }
         }
 
-        deserializer.deserialize_str(Of).map(Self)
+        deserializer.deserialize_str(KeyVisitor).map(Self)
     }
 }
 

@@ -22,7 +22,7 @@ const UNKNOWN_DECISION: &str = "by an unknown decision";
 impl<'a> CallPreparation<'a, '_> {
     /// Evaluates the permission: the tool's, the policies', and a person's approval.
     pub(super) async fn check_permission(&mut self, rules_decision: Permission) -> Result<(), NextStep<'a>> {
-        let by_permission = |error| NextStep::answered(AnswerSource::Permission, Err(error));
+        let by_permission = |error| NextStep::answered_early(AnswerSource::Permission, Err(error));
         // A rejection is valid even if the call has changed since.
         if self.answers.is_refused() {
             return Err(by_permission(rejection(&self.call.name, "")));
@@ -135,7 +135,7 @@ impl<'a> CallPreparation<'a, '_> {
         question: Question,
         address: &CallAddress,
     ) -> Result<(), NextStep<'a>> {
-        let by_permission = |error| NextStep::answered(AnswerSource::Permission, Err(error));
+        let by_permission = |error| NextStep::answered_early(AnswerSource::Permission, Err(error));
         let settings = &self.executor.settings;
         if settings.approver.is_none()
             && question.cause == ApprovalCause::Permission

@@ -135,7 +135,7 @@ impl Settings {
                 let response = self.client.exec_chat(target, request, Some(&options)).await;
                 let response = response.map(response::Whole::from);
                 if let Ok(whole) = &response {
-                    for event in whole.shown() {
+                    for event in whole.text_events() {
                         events.emit(Ok(event)).await;
                     }
                 }

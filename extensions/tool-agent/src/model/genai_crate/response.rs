@@ -54,13 +54,13 @@ impl From<StreamEnd> for Whole {
 
 impl Whole {
     /// Returns the text and the reasoning as events.
-    pub(super) fn shown(&self) -> Vec<ModelEvent> {
-        let shown = |part: &ContentPart| match part {
+    pub(super) fn text_events(&self) -> Vec<ModelEvent> {
+        let text_event = |part: &ContentPart| match part {
             ContentPart::Text(text) => Some(ModelEvent::Text(text.clone())),
             ContentPart::ReasoningContent(text) => Some(ModelEvent::Reasoning(text.clone())),
             _ => None,
         };
-        self.content.iter().filter_map(shown).collect()
+        self.content.iter().filter_map(text_event).collect()
     }
 
     /// Returns the response. Its message keeps the content in the form of `genai`, under the name `dialect`; `names` are

@@ -135,7 +135,7 @@ impl Exchange<'_> {
     async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, ModelError> {
         let late = |_| {
             let Settings { base_url, timeout, .. } = self.settings;
-            let url = failure::shown(base_url);
+            let url = failure::url_without_secrets(base_url);
             let message = format!("`{url}` did not answer within {timeout:?}; see `HttpModel::with_timeout`");
             ModelError::new(ModelErrorKind::TimedOut, message)
         };
@@ -215,8 +215,10 @@ impl Exchange<'_> {
         let (most, mut size) = (self.settings.longest_response, 0_usize);
         let base_url = self.settings.base_url.clone();
         Box::pin(response.bytes_stream().map(move |chunk| {
-            let chunk =
-                chunk.map_err(|error| BodyError::Connection { error, url: failure::shown(&base_url) })?;
+            let chunk = chunk.map_err(|error| BodyError::Connection {
+                error,
+                url: failure::url_without_secrets(&base_url),
+            })?;
             size = size.saturating_add(chunk.len());
             if size > most { Err(BodyError::TooLong(most)) } else { Ok(chunk) }
         }))

@@ -205,7 +205,7 @@ fn error_kind(status: u16, texts: [&str; 3], message: &str) -> ModelErrorKind {
 pub(in crate::model) fn of_connection(error: reqwest::Error, url: Option<&str>) -> ModelError {
     // The URL may contain credentials.
     let error = error.without_url();
-    let server = url.map_or_else(|| "the server".to_owned(), |url| format!("`{}`", shown(url)));
+    let server = url.map_or_else(|| "the server".to_owned(), |url| format!("`{}`", url_without_secrets(url)));
     let (kind, message) = match () {
         () if error.is_timeout() => (ModelErrorKind::TimedOut, format!("{server} did not answer in time")),
         () if error.is_builder() => {
@@ -259,7 +259,7 @@ pub(super) fn without_credentials(url: &str) -> String {
 }
 
 /// Returns a URL for messages: without its user information, query and fragment, which may contain secrets.
-pub(super) fn shown(url: &str) -> String {
+pub(super) fn url_without_secrets(url: &str) -> String {
     let url = without_credentials(url);
     let end = url.find(['?', '#']).unwrap_or(url.len());
     url[..end].to_owned()

@@ -378,7 +378,7 @@ impl fmt::Debug for HttpModel {
         f.debug_struct("HttpModel")
             .field("provider", &provider.name())
             .field("name", name)
-            .field("base_url", &failure::shown(base_url))
+            .field("base_url", &failure::url_without_secrets(base_url))
             .finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, value::RawValue};
 use tool_runtime::{Content, ToolCall, dialect::Usage};
 
 use super::{
-    Piece, Reply, Shown,
+    Piece, Reply, ReplyPieces,
     error::ScriptError,
     request::{WrittenRequest, one_line},
 };
@@ -45,8 +45,8 @@ struct WrittenExchange {
 struct WrittenResponse {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parts: Vec<ResponsePart>,
-    #[serde(default, skip_serializing_if = "Shown::is_whole")]
-    stream: Shown,
+    #[serde(default, skip_serializing_if = "ReplyPieces::is_whole")]
+    stream: ReplyPieces,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     original: Option<Original>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,8 +82,8 @@ struct WrittenError {
     status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "Shown::is_whole")]
-    stream: Shown,
+    #[serde(default, skip_serializing_if = "ReplyPieces::is_whole")]
+    stream: ReplyPieces,
 }
 
 /// Reads the exchanges of a script.
@@ -135,7 +135,7 @@ pub(crate) fn line(request: &WrittenRequest, reply: &Reply) -> Result<String, se
 }
 
 impl WrittenResponse {
-    fn of(response: &Response, shown: &Shown) -> Self {
+    fn of(response: &Response, shown: &ReplyPieces) -> Self {
         let Response { message, stop_reason, usage, id, model, truncated } = response.clone();
         let original = message.original().map(|original| Original {
             dialect: Arc::clone(&original.dialect),
@@ -152,14 +152,15 @@ impl WrittenResponse {
             Part::Result(_) => None,
         });
         let parts = parts.collect();
-        let stream = if *shown == Shown::whole_of(&message) { Shown::Whole } else { shown.clone() };
+        let stream =
+            if *shown == ReplyPieces::whole_of(&message) { ReplyPieces::Whole } else { shown.clone() };
         Self { parts, stream, original, stop_reason, usage, id, model, truncated }
     }
 
     fn into_reply(self) -> Result<Reply, String> {
         let Self { parts, stream, original, stop_reason, usage, id, model, truncated } = self;
         let mut parts: Vec<_> = parts.into_iter().map(Part::from).collect();
-        if let (true, Shown::Pieces(pieces)) = (parts.is_empty(), &stream) {
+        if let (true, ReplyPieces::Pieces(pieces)) = (parts.is_empty(), &stream) {
             parts = message_of(pieces);
         }
         if parts.is_empty() && stop_reason.is_none() && !truncated && original.is_none() {
@@ -195,7 +196,7 @@ fn message_of(pieces: &[Piece]) -> Vec<Part> {
 }
 
 impl WrittenError {
-    fn of(error: &ModelError, shown: &Shown) -> Self {
+    fn of(error: &ModelError, shown: &ReplyPieces) -> Self {
         Self {
             kind: error.kind(),
             message: Some(error.to_string()),
@@ -231,7 +232,7 @@ fn deserialize_call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolCa
     serde_json::from_str(json.get()).map_err(D::Error::custom)
 }
 
-impl Serialize for Shown {
+impl Serialize for ReplyPieces {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Whole => serializer.serialize_none(),
@@ -241,7 +242,7 @@ impl Serialize for Shown {
     }
 }
 
-impl<'de> Deserialize<'de> for Shown {
+impl<'de> Deserialize<'de> for ReplyPieces {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let expected = "expected `\"words\"` or a list of texts as `stream`";
         match Value::deserialize(deserializer)? {

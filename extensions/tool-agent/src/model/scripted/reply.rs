@@ -13,12 +13,12 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub(in crate::model) outcome: Result<Response, ModelError>,
-    pub(in crate::model) shown: Shown,
+    pub(in crate::model) shown: ReplyPieces,
 }
 
 /// The text of a response as it arrives.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::model) enum Shown {
+pub(in crate::model) enum ReplyPieces {
     /// Each part as a whole.
     #[default]
     Whole,
@@ -72,21 +72,21 @@ impl Reply {
     #[must_use]
     pub fn with_stream<T: Into<String>>(self, texts: impl IntoIterator<Item = T>) -> Self {
         let pieces = texts.into_iter().map(|text| Piece::Text(text.into()));
-        Self { shown: Shown::Pieces(pieces.collect()), ..self }
+        Self { shown: ReplyPieces::Pieces(pieces.collect()), ..self }
     }
 
     /// Lets the text arrive by words.
     #[must_use]
     pub fn with_words(self) -> Self {
-        Self { shown: Shown::Words, ..self }
+        Self { shown: ReplyPieces::Words, ..self }
     }
 
     /// The events of the response.
     pub(super) fn events(self) -> Vec<Result<ModelEvent, ModelError>> {
         let Self { outcome, shown } = self;
         let pieces = match (shown, &outcome) {
-            (Shown::Pieces(pieces), _) => pieces,
-            (shown, Ok(response)) => pieces_of(&response.message, shown == Shown::Words),
+            (ReplyPieces::Pieces(pieces), _) => pieces,
+            (shown, Ok(response)) => pieces_of(&response.message, shown == ReplyPieces::Words),
             (_, Err(_)) => Vec::new(),
         };
         let pieces = pieces.into_iter().map(|piece| Ok(ModelEvent::from(piece)));
@@ -96,13 +96,13 @@ impl Reply {
 
 impl From<Response> for Reply {
     fn from(response: Response) -> Self {
-        Self { outcome: Ok(response), shown: Shown::Whole }
+        Self { outcome: Ok(response), shown: ReplyPieces::Whole }
     }
 }
 
 impl From<ModelError> for Reply {
     fn from(error: ModelError) -> Self {
-        Self { outcome: Err(error), shown: Shown::Whole }
+        Self { outcome: Err(error), shown: ReplyPieces::Whole }
     }
 }
 
@@ -117,7 +117,7 @@ impl From<Piece> for ModelEvent {
     }
 }
 
-impl Shown {
+impl ReplyPieces {
     pub(super) fn is_whole(&self) -> bool {
         *self == Self::Whole
     }
