@@ -102,7 +102,9 @@ fn mistakes(problems: &[SchemaProblem]) -> Vec<SchemaProblem> {
 
 /// Reads the keyword of each mistake in another way, or removes it; adds what is ignored.
 fn mend_keywords(schema: &mut Value, mistakes: Vec<SchemaProblem>, ignored: &mut Vec<SchemaProblem>) {
-    for mut mistake in mistakes {
+    let first = ignored.len();
+    // From the last one, so that an item that is removed from a list does not move the places of the others.
+    for mut mistake in mistakes.into_iter().rev() {
         let Some(subschema) = schema.pointer_mut(&mistake.pointer) else { continue };
         let change = match (subschema, &mistake.keyword) {
             (Value::Object(keywords), Some(keyword)) => mend_keyword(keywords, keyword),
@@ -110,21 +112,44 @@ fn mend_keywords(schema: &mut Value, mistakes: Vec<SchemaProblem>, ignored: &mut
                 keywords.retain(|keyword, _| ANNOTATIONS.contains(&keyword.as_str()));
                 Some("the schema is ignored")
             }
-            // A subschema that is `null` is one that is absent.
-            (absent @ Value::Null, None) => {
-                *absent = Value::Object(Map::new());
-                None
-            }
-            (other, _) => {
-                *other = Value::Object(Map::new());
-                Some("it permits any value")
-            }
+            (_, _) => mend_subschema(schema, &mistake.pointer),
         };
         if let Some(change) = change {
             mistake.message = format!("{}; {change}", mistake.message);
             ignored.push(mistake);
         }
     }
+    ignored[first..].reverse();
+}
+
+/// Replaces or removes a subschema that is neither an object nor a boolean. Returns what was done; `None` for `null`, which
+/// is a subschema that is absent.
+fn mend_subschema(schema: &mut Value, pointer: &str) -> Option<&'static str> {
+    let is_null = schema.pointer(pointer).is_some_and(Value::is_null);
+    let (parent, last) = pointer.rsplit_once('/')?;
+    let list_keyword = parent.rsplit_once('/').map_or("", |(_, keyword)| keyword);
+    let change = match (schema.pointer_mut(parent), last, list_keyword) {
+        // A schema for any value in place of these would refuse values.
+        (Some(Value::Object(keywords)), "not" | "if" | "contains", _) => {
+            keywords.shift_remove(last);
+            "it is ignored"
+        }
+        (Some(Value::Array(members)), index, "anyOf" | "oneOf" | "allOf") if is_null => {
+            let index = index.parse().ok().filter(|index| *index < members.len())?;
+            members.remove(index);
+            "it is ignored"
+        }
+        // Any value may match a member that cannot be read, so that the number of matches is unknown.
+        (Some(members @ Value::Array(_)), _, "oneOf") => {
+            *members = Value::Null;
+            "`oneOf` is ignored"
+        }
+        _ => {
+            *schema.pointer_mut(pointer)? = Value::Object(Map::new());
+            "it permits any value"
+        }
+    };
+    (!is_null).then_some(change)
 }
 
 /// Reads a keyword in another way, or removes it. Returns what was done; `None` for one that is absent.
@@ -218,6 +243,36 @@ mod tests {
         let null = json!({ "additionalProperties": null, "items": null });
         assert_eq!(read(property(null)), (property(json!({ "additionalProperties": {}, "items": {} })), 0));
         assert_eq!(read(property(Value::Null)), (property(json!({})), 0));
+    }
+
+    #[test]
+    fn a_subschema_that_is_absent_or_unreadable_refuses_no_value() {
+        let text = json!({ "type": "string" });
+        for (schema, expected) in [
+            (json!({ "not": null, "if": null, "then": text, "contains": null }), json!({ "then": text })),
+            (json!({ "oneOf": [null, text, null] }), json!({ "oneOf": [text] })),
+            (
+                json!({ "anyOf": [text, null], "allOf": [null, text] }),
+                json!({ "anyOf": [text], "allOf": [text] }),
+            ),
+            (json!({ "oneOf": [null] }), json!({})),
+            (json!({ "prefixItems": [null, text] }), json!({ "prefixItems": [{}, text] })),
+        ] {
+            assert_eq!(
+                read(property(schema.clone())),
+                (property(expected), usize::from(schema == json!({ "oneOf": [null] })))
+            );
+        }
+        for (schema, expected) in [
+            (json!({ "not": 5, "if": "x", "then": text, "contains": [] }), json!({ "then": text })),
+            (json!({ "oneOf": [7, text, "x"], "title": "A" }), json!({ "title": "A" })),
+            (json!({ "anyOf": [7, text] }), json!({ "anyOf": [{}, text] })),
+            (json!({ "allOf": [7, text] }), json!({ "allOf": [{}, text] })),
+        ] {
+            let (read, problems) = read(property(schema.clone()));
+            assert_eq!(read, property(expected), "{schema}");
+            assert!(problems >= 1, "{schema}");
+        }
     }
 
     #[test]
