@@ -14,7 +14,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCS = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "doc"
 LIST = ROOT / ".ci" / "public-api.txt"
-CRATES = ["tool_runtime", "tool_cli"]
+CRATES = ["tool_runtime", "tool_cli", "tool_schema", "tool_http"]
 
 ITEM = re.compile(r'<li><a href="([^"]+)">([^<]+)</a></li>')
 MEMBER = re.compile(r'id="(method|tymethod|variant|structfield|associatedtype|associatedconstant)\.(\w+)"')
