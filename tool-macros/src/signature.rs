@@ -61,10 +61,10 @@ impl<'a> Function<'a> {
             ReturnType::Default => Returns::Nothing,
             ReturnType::Type(_, ty) => match without_groups(ty) {
                 Type::ImplTrait(opaque) => match associated_type(opaque, "Item") {
-                    Some(item) => Returns::Items(nameable_type(without_lifetimes(item))),
+                    Some(item) => Returns::Items(nameable_type(with_elided_lifetimes(item))),
                     None => Returns::Opaque,
                 },
-                ty => Returns::Value(nameable_type(without_lifetimes(ty))),
+                ty => Returns::Value(nameable_type(with_elided_lifetimes(ty))),
             },
         }
     }
@@ -145,7 +145,7 @@ impl<'a> Parameter<'a> {
 
     /// The type, in a form that generated code can name.
     pub(crate) fn ty(&self) -> Type {
-        without_lifetimes(&self.node.ty)
+        with_elided_lifetimes(&self.node.ty)
     }
 
     /// The span at which an unsuitable type is reported.
@@ -164,7 +164,7 @@ pub(crate) fn without_groups(ty: &Type) -> &Type {
 }
 
 /// A type for generated code: named lifetimes are replaced by `'_`, since generated code does not declare them.
-fn without_lifetimes(ty: &Type) -> Type {
+fn with_elided_lifetimes(ty: &Type) -> Type {
     let mut ty = ty.clone();
     Elide::default().visit_type_mut(&mut ty);
     ty
@@ -316,13 +316,13 @@ pub(crate) fn of_impl_block(sig: &Signature) -> Option<TokenStream> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Forbidden, without_lifetimes};
+    use super::{Forbidden, with_elided_lifetimes};
     use quote::ToTokens as _;
     use syn::{Type, parse_quote};
 
     fn check(ty: Type, expected: Type) {
         assert_eq!(
-            without_lifetimes(&ty).into_token_stream().to_string(),
+            with_elided_lifetimes(&ty).into_token_stream().to_string(),
             expected.into_token_stream().to_string()
         );
     }

@@ -8,7 +8,7 @@ use tool_runtime::{Executor, executor::RunSettings};
 
 use crate::{
     Failure, Program,
-    approve::{self, ApproveMode, MissingTerminal},
+    approver::{self, ApproveMode, MissingTerminal},
     stderr::write_stderr,
 };
 
@@ -48,7 +48,7 @@ impl Approvals {
     /// Returns the option `--approve`.
     #[must_use]
     pub fn option() -> Arg {
-        approve::approve_option()
+        approver::approve_option()
     }
 
     /// Derives the executor from [`Program::executor`]; `matches` are those of a command with the

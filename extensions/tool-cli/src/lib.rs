@@ -128,7 +128,8 @@ mod command;
 mod failure;
 mod program;
 
-mod approve;
+mod approval_question;
+mod approver;
 mod argument_errors;
 mod commands;
 mod dialects;
@@ -138,7 +139,6 @@ mod input;
 mod keyboard;
 mod page;
 mod progress;
-mod question;
 mod sanitize;
 mod save;
 mod secret;

@@ -17,7 +17,7 @@ use tool_runtime::{ToolDefinition, schema::Arguments};
 use crate::{
     Failure,
     flags::{
-        CallArguments, Kind, Property, SECRET_SOURCES, flag_name, object_members, parse_lossless,
+        CallArguments, Kind, Property, SECRET_SOURCES, flag_name, object_members, parse_strict,
         properties_of, valid_values,
     },
     page::TextStyle,
@@ -154,7 +154,7 @@ pub(crate) fn ask_for_missing(
     if missing.is_empty() || terminal.screen().is_none() {
         return Ok(given);
     }
-    let object = |text: &str| match parse_lossless(text) {
+    let object = |text: &str| match parse_strict(text) {
         Ok(Value::Object(object)) => Some(object),
         _ => None,
     };

@@ -7,7 +7,7 @@ use tool_schema::__private::{Checked, Refusal};
 
 use super::{
     Call, Provides, Slot, Source,
-    slot::{Argument, unfilled_slot_error},
+    slot::{Argument, read_twice_error},
 };
 use crate::{State, ToolContext, ToolError};
 
@@ -47,7 +47,7 @@ impl<T> RefusedSlot<T> {
 
     /// Returns an error.
     pub fn peek(&self, _: &Call<'_>) -> Result<T, ToolError> {
-        Err(unfilled_slot_error())
+        Err(read_twice_error())
     }
 }
 

@@ -6,7 +6,7 @@ use tool_schema::__private::{Checked, Plain, Refusal};
 
 use super::{
     Call, Slot, Source,
-    slot::{Argument, ModelParameter, optional_schema, schema, unfilled_slot_error},
+    slot::{Argument, ModelParameter, optional_schema, read_twice_error, schema},
 };
 use crate::ToolError;
 
@@ -27,7 +27,7 @@ impl<T> SliceSlot<T> {
 
     /// Borrows the list before the call.
     pub fn peek<'a>(&'a self, _: &'a Call<'_>) -> Result<&'a [T], ToolError> {
-        self.list.as_deref().ok_or_else(unfilled_slot_error)
+        self.list.as_deref().ok_or_else(read_twice_error)
     }
 }
 

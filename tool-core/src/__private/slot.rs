@@ -135,12 +135,12 @@ impl<T> OwnedSlot<T> {
 
     /// Takes the value for the call.
     pub fn get(&mut self, _: &Call<'_>) -> Result<T, ToolError> {
-        self.value.take().ok_or_else(unfilled_slot_error)
+        self.value.take().ok_or_else(read_twice_error)
     }
 
     /// Borrows the value before the call.
     pub fn peek(&self, _: &Call<'_>) -> Result<&T, ToolError> {
-        self.value.as_ref().ok_or_else(unfilled_slot_error)
+        self.value.as_ref().ok_or_else(read_twice_error)
     }
 
     /// Returns `true` if `value` is `None`, which equals an absent property.
@@ -150,7 +150,7 @@ impl<T> OwnedSlot<T> {
 }
 
 /// The error of a slot that is read twice, which is a bug of the expansion: the decoder fills every slot or fails.
-pub(super) fn unfilled_slot_error() -> ToolError {
+pub(super) fn read_twice_error() -> ToolError {
     ToolError::new(ErrorKind::Unavailable, "a parameter was read twice")
 }
 
@@ -208,12 +208,12 @@ pub struct WholeSlot<T>(pub(super) Option<T>);
 impl<T> WholeSlot<T> {
     /// Takes the value for the call.
     pub fn get(&mut self, _: &Call<'_>) -> Result<T, ToolError> {
-        self.0.take().ok_or_else(unfilled_slot_error)
+        self.0.take().ok_or_else(read_twice_error)
     }
 
     /// Borrows the value before the call.
     pub fn peek(&self, _: &Call<'_>) -> Result<&T, ToolError> {
-        self.0.as_ref().ok_or_else(unfilled_slot_error)
+        self.0.as_ref().ok_or_else(read_twice_error)
     }
 }
 
@@ -262,7 +262,7 @@ impl<V: TextView> TextSlot<V> {
 
     /// Returns the view before the call.
     pub fn peek<'a>(&'a self, call: &'a Call<'_>) -> Result<V::View<'a>, ToolError> {
-        V::view(self.text.as_ref().map(|text| text.get(call.text()))).ok_or_else(unfilled_slot_error)
+        V::view(self.text.as_ref().map(|text| text.get(call.text()))).ok_or_else(read_twice_error)
     }
 }
 

@@ -128,9 +128,9 @@ impl PartialCall {
         self.push_text(text);
     }
 
-    /// Sets the arguments in one piece: as JSON text, or as a value where the provider sends one. The validation of
+    /// Adds arguments: the next piece of their JSON text, or their value where the provider sends one. The validation of
     /// the call reports a value that is no object, and a second value. A value in place of free text is its text.
-    pub(super) fn set_arguments(&mut self, arguments: &JsonLocation<'_>) {
+    pub(super) fn add_arguments(&mut self, arguments: &JsonLocation<'_>) {
         match arguments.value() {
             None => {}
             Some(ExactValue::String(text)) => self.push_text(text),
@@ -159,7 +159,7 @@ impl PartialCall {
     /// completed call does not revoke what arrived before.
     pub(super) fn complete_arguments(&mut self, arguments: &JsonLocation<'_>) {
         match arguments.value() {
-            _ if self.is_blank() => self.set_arguments(arguments),
+            _ if self.is_blank() => self.add_arguments(arguments),
             Some(ExactValue::String(text)) if self.custom && !text.is_empty() => self.set_text(text),
             Some(ExactValue::String(text))
                 if !self.custom && !text.trim().is_empty() && !is_empty_object(text) =>

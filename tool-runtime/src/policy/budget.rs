@@ -264,11 +264,11 @@ struct ReadResult {
     #[serde(default)]
     offset: usize,
     /// The number of bytes to read.
-    #[serde(default = "a_page")]
+    #[serde(default = "default_read_bytes")]
     length: usize,
 }
 
-fn a_page() -> usize {
+fn default_read_bytes() -> usize {
     PAGE
 }
 

@@ -40,7 +40,7 @@ impl HookRequests {
         std::mem::take(&mut *self.responses.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn ask(
+    async fn ask_and_count(
         &self,
         run: &Arc<RunContext>,
         model: SharedModel,
@@ -98,7 +98,7 @@ impl Step {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub async fn ask(&self, model: impl Into<SharedModel>, request: Request) -> Result<Response, ModelError> {
-        self.hook_requests.ask(self.run(), model.into(), request).await
+        self.hook_requests.ask_and_count(self.run(), model.into(), request).await
     }
 }
 
@@ -109,7 +109,7 @@ impl StepEnd {
     ///
     /// Returns the error of the model.
     pub async fn ask(&self, model: impl Into<SharedModel>, request: Request) -> Result<Response, ModelError> {
-        self.hook_requests.ask(&self.run, model.into(), request).await
+        self.hook_requests.ask_and_count(&self.run, model.into(), request).await
     }
 }
 

@@ -190,7 +190,7 @@ impl Validator {
     /// Returns an error that lists the problems.
     pub(crate) async fn validate(&self, text: &str) -> Result<Submission, ToolError> {
         self.tools.call(tool_runtime::registry::OUTPUT_TOOL, text).await?;
-        self.tool.take_submission().ok_or_else(ToolError::cancelled)
+        self.tool.drain_submissions().ok_or_else(ToolError::cancelled)
     }
 
     /// Returns the tool.

@@ -84,16 +84,16 @@ impl OutputTool {
     /// Removes all submissions, and returns the last valid one.
     #[must_use]
     pub fn take(&self) -> Option<Value> {
-        self.take_submission().map(|submission| submission.value)
+        self.drain_submissions().map(|submission| submission.value)
     }
 
     /// Removes all submissions, and returns the last one.
-    pub(crate) fn take_submission(&self) -> Option<Submission> {
+    pub(crate) fn drain_submissions(&self) -> Option<Submission> {
         std::mem::take(&mut *self.lock()).pop().map(|last| last.output)
     }
 
     /// Removes all submissions, and returns the one of the call with this result, whose text a hook may have changed.
-    pub(crate) fn take_submission_of(&self, result: &ToolResult) -> Option<Submission> {
+    pub(crate) fn drain_submission_of(&self, result: &ToolResult) -> Option<Submission> {
         let mut all = std::mem::take(&mut *self.lock());
         all.retain(|it| it.call == result.id);
         let text = result.text();

@@ -114,7 +114,7 @@ impl ExpectedOutput {
     /// Returns the end of the run if one of the calls submitted the output.
     pub(super) async fn submitted_end(&self, outcomes: &[CallOutcome]) -> Option<End> {
         let valid = submissions(outcomes).filter(|result| !result.is_error()).last()?;
-        let submission = match self.validator.tool().take_submission_of(valid) {
+        let submission = match self.validator.tool().drain_submission_of(valid) {
             Some(submission) => submission,
             // A call that was approved after its run was submitted to the tool of that run. Its result is its arguments.
             None => self.validator.validate(&valid.text()).await.ok()?,

@@ -54,7 +54,7 @@ impl CallWords {
                     Some((name, _)) => (name, true),
                     None => (word.as_str(), false),
                 };
-                match find_argument(grammar, name) {
+                match argument_of_flag(grammar, name) {
                     Some(known) => {
                         read.has_help |= known.get_id() == "help";
                         let is_open = known.get_action().takes_values() && !known.is_require_equals_set();
@@ -260,7 +260,7 @@ fn shell_quoted(word: &str) -> String {
 }
 
 /// The argument of `grammar` with the flag `name`.
-fn find_argument<'g>(grammar: &'g Command, name: &str) -> Option<&'g clap::Arg> {
+fn argument_of_flag<'g>(grammar: &'g Command, name: &str) -> Option<&'g clap::Arg> {
     let is_short = |it: &clap::Arg| it.get_short().is_some_and(|short| name == format!("-{short}"));
     let long = name.strip_prefix("--");
     let is_long = |it: &clap::Arg| {

@@ -6,7 +6,7 @@ use tool_runtime::{ToolDefinition, policy::Escape};
 use super::{CALL, first_paragraph};
 use crate::{
     Failure, Program,
-    approve::{self, ApproveMode},
+    approver::{self, ApproveMode},
     flags::{self, CallArguments, Property, properties_of},
     input,
     sanitize::in_a_line,
@@ -35,7 +35,7 @@ pub(super) fn own_options(tool: Option<&[Property]>) -> Vec<Arg> {
         .long("force")
         .action(ArgAction::SetTrue)
         .help("Replace existing files when saving");
-    let options = [json, output, save, force, approve::approve_option()].into_iter();
+    let options = [json, output, save, force, approver::approve_option()].into_iter();
     let free = options.filter(|it| it.get_long().is_none_or(is_free));
     let help = Arg::new("help").short('h').action(ArgAction::SetTrue).help("Print help");
     let help = if is_free("help") { help.long("help") } else { help };

@@ -7,7 +7,7 @@ use tool_runtime::{
 use super::{exit_of, pretty_json};
 use crate::{
     Command, Exit, Failure, Program,
-    approve::{self, ApproveMode, MissingTerminal},
+    approver::{self, ApproveMode, MissingTerminal},
     dialects, input,
     progress::{ProgressView, run_watched},
     sanitize::in_a_line,
@@ -37,7 +37,7 @@ impl Command for Run {
                     .default_value("parallel")
                     .help("parallel, sequential, or a number of calls at once: batched=4"),
             )
-            .arg(approve::approve_option())
+            .arg(approver::approve_option())
             .arg(
                 Arg::new("events")
                     .long("events")

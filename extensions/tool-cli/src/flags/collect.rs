@@ -3,7 +3,7 @@
 use clap::{ArgMatches, parser::ValueSource};
 use serde_json::{Map, Value};
 
-use super::{Kind, Property, flag_name, lossless_json::parse_lossless};
+use super::{Kind, Property, flag_name, lossless_json::parse_strict};
 use crate::{Failure, sanitize::in_a_line};
 
 /// The arguments of a call, with their origin.
@@ -28,7 +28,7 @@ pub(crate) fn collect_arguments(
         if flags.is_empty() {
             return Ok(json);
         }
-        let why = match parse_lossless(&json.text) {
+        let why = match parse_strict(&json.text) {
             Ok(Value::Object(given)) => {
                 arguments = given;
                 None

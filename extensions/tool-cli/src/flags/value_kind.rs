@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-use super::lossless_json::{INTEGER_TOO_LONG, parse_lossless};
+use super::lossless_json::{INTEGER_TOO_LONG, parse_strict};
 
 /// The type of a value on a command line.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +88,7 @@ impl Kind {
                 false => error,
             }),
             Self::Object => {
-                match serde_json::from_str::<IgnoredAny>(text).is_ok().then(|| parse_lossless(text)) {
+                match serde_json::from_str::<IgnoredAny>(text).is_ok().then(|| parse_strict(text)) {
                     Some(Ok(object @ Value::Object(_))) => Ok(object),
                     Some(Err(error)) => Err(error),
                     _ => Err("expected a JSON object".to_owned()),
@@ -96,7 +96,7 @@ impl Kind {
             }
             // Text that only looks like JSON is a string: `[draft] report`.
             Self::Json { text: true } if serde_json::from_str::<IgnoredAny>(text).is_err() => Ok(text.into()),
-            Self::Json { .. } => parse_lossless(text).map_err(|error| format!("expected JSON: {error}")),
+            Self::Json { .. } => parse_strict(text).map_err(|error| format!("expected JSON: {error}")),
         }
     }
 }

@@ -73,7 +73,7 @@ impl Needles {
             for _ in 0..=MAX_ROUNDS {
                 self.0.iter().for_each(|needle| decoded.find_needle(needle, &mut found));
                 if is_cut && end == text.len() {
-                    found.extend(self.0.iter().filter_map(|needle| decoded.cut_needle(needle)));
+                    found.extend(self.0.iter().filter_map(|needle| decoded.find_cut_off_needle(needle)));
                 }
                 match decoded.next_round() {
                     Some(next) => decoded = next,
@@ -137,7 +137,7 @@ impl Decoded {
     }
 
     /// Returns the position of the beginning of `needle` at the end, before a part of an escape that was cut.
-    fn cut_needle(&self, needle: &[char]) -> Option<Range<usize>> {
+    fn find_cut_off_needle(&self, needle: &[char]) -> Option<Range<usize>> {
         let last = *self.starts.last()?;
         // The number of an entity may be cut, too.
         let is_escape =

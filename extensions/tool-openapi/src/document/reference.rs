@@ -151,9 +151,9 @@ impl Documents {
             },
         };
         let found = match fragment.is_empty() || fragment.starts_with('/') {
-            true => {
-                self.existing_place(&base, &fragment).or_else(|| self.within_resource(from, name, &fragment))
-            }
+            true => self
+                .existing_place(&base, &fragment)
+                .or_else(|| self.place_in_enclosing_resource(from, name, &fragment)),
             false => match self.anchors.get(&(base.file, fragment.clone().into_owned())) {
                 Some(Some(pointer)) => Some(Place::new(base.file, pointer.clone())),
                 Some(None) => {
@@ -176,7 +176,7 @@ impl Documents {
     }
 
     /// The place of `pointer` within the closest schema around `from` that has an `$id`.
-    fn within_resource(&self, from: &Place, name: &str, pointer: &str) -> Option<Place> {
+    fn place_in_enclosing_resource(&self, from: &Place, name: &str, pointer: &str) -> Option<Place> {
         if !name.is_empty() || self.ids.is_empty() {
             return None;
         }

@@ -101,7 +101,7 @@ impl SegmentForm {
 
     /// Returns the encoded text of a value with its `/` as they are, if the parameter has several segments. The error is a clause after
     /// the name of the parameter.
-    pub(super) fn unescape_segments<'e>(&self, encoded: &'e str) -> Result<Cow<'e, str>, String> {
+    pub(super) fn restore_slashes<'e>(&self, encoded: &'e str) -> Result<Cow<'e, str>, String> {
         let pattern = match self {
             Self::Segment => return Ok(Cow::Borrowed(encoded)),
             Self::Segments => "**",
@@ -192,9 +192,8 @@ mod tests {
 
     #[test]
     fn values_have_the_segments_of_their_form() {
-        let check = |form: &str, value: &str| {
-            Expression::read(form).form.unescape_segments(value).map(Cow::into_owned)
-        };
+        let check =
+            |form: &str, value: &str| Expression::read(form).form.restore_slashes(value).map(Cow::into_owned);
         assert_eq!(check("p", "a%2Fb").unwrap(), "a%2Fb");
         assert_eq!(check("+p", "a%2Fb%2F").unwrap(), "a/b/");
         assert_eq!(check("+p", "a%252Fb").unwrap(), "a%252Fb");
@@ -218,7 +217,7 @@ mod tests {
         fn any_expression_is_read(text in "[ a:=*/+.{}\\[\\]]{0,12}", value in "[ab./%2F]{0,12}") {
             let read = Expression::read(&text);
             prop_assert!(text.contains(read.name));
-            if let Ok(path) = read.form.unescape_segments(&value) {
+            if let Ok(path) = read.form.restore_slashes(&value) {
                 prop_assert!(read.form == SegmentForm::Segment || !path.split('/').any(|it| it == ".."));
             }
         }

@@ -123,7 +123,7 @@ impl PathTemplate {
                         );
                     }
                     let text =
-                        form.unescape_segments(&text).map_err(|problem| parameter.unfit_value(&problem))?;
+                        form.restore_slashes(&text).map_err(|problem| parameter.unfit_value(&problem))?;
                     path.push_str(&text);
                 }
             }

@@ -193,7 +193,7 @@ impl<'s> Kinds<'s> {
     /// The value of a parameter; `None` if its style does not lead to these pairs.
     fn value_of(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
         if parameter.style == Style::DeepObject {
-            return self.object_of(parameter, pairs);
+            return self.deep_object_of(parameter, pairs);
         }
         let only = match pairs {
             [only] => Some(only),
@@ -222,7 +222,7 @@ impl<'s> Kinds<'s> {
     }
 
     /// The object of pairs such as `filter[name]=value`.
-    fn object_of(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
+    fn deep_object_of(self, parameter: &RequestParameter, pairs: &[LinkPair<'_>]) -> Option<Value> {
         let mut object = Map::new();
         for pair in pairs {
             let path = pair.name.strip_prefix(&*parameter.name)?;

@@ -62,7 +62,7 @@ impl WireFormat for Fictional {
                 let mut partial_call =
                     PartialCall { number: reading.partial_calls.next_number(), id, ..PartialCall::default() };
                 partial_call.push_name(part.field("name").as_text().unwrap_or_default());
-                partial_call.set_arguments(&part.field("with"));
+                partial_call.add_arguments(&part.field("with"));
                 own.call = Some(reading.partial_calls.open_call(partial_call));
             }
             reading.draft.push(own);

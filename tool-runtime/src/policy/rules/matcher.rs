@@ -2,7 +2,9 @@
 
 use tool_core::__private::{ExactValue, ValueTypes};
 
-use super::{Match, NumberPattern, PathPattern, UrlPattern, Verdict, number::Rounding, text::TextPattern};
+use super::{
+    Match, NumberPattern, PathPattern, UrlPattern, Verdict, number_pattern::Rounding, text::TextPattern,
+};
 
 /// A comparison of one argument: a text pattern, a [path](PathPattern), a [URL](UrlPattern) or a
 /// [number](NumberPattern).

@@ -7,7 +7,7 @@
 
 mod diagnostic;
 mod matcher;
-mod number;
+mod number_pattern;
 mod path;
 #[cfg(test)]
 mod tests;
@@ -25,9 +25,10 @@ use tool_core::{
 };
 
 pub use self::{
-    diagnostic::RuleDiagnostic, matcher::Matcher, number::NumberPattern, path::PathPattern, url::UrlPattern,
+    diagnostic::RuleDiagnostic, matcher::Matcher, number_pattern::NumberPattern, path::PathPattern,
+    url::UrlPattern,
 };
-use self::{matcher::Found, number::Rounding, text::CallPattern};
+use self::{matcher::Found, number_pattern::Rounding, text::CallPattern};
 
 /// Permission rules over tool names and arguments, read from a configuration. They take precedence over hooks and
 /// policies: no hook is called for a denied call.

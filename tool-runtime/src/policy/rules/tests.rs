@@ -7,7 +7,7 @@ use serde_json::json;
 use tool_core::{__private::ExactValue, InputSchema, Permission, ToolDefinition, ToolName};
 
 use super::{
-    EvaluatedCall, Match, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules, number::Rounding,
+    EvaluatedCall, Match, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules, number_pattern::Rounding,
     text::TextPattern,
 };
 

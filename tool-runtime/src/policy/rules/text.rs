@@ -7,7 +7,7 @@ use tool_core::{__private::ExactValue, ToolDefinition};
 
 use super::{
     Match, NumberPattern, Verdict,
-    number::{Rounding, is_canonical},
+    number_pattern::{Rounding, is_canonical},
 };
 
 /// A pattern in which `*` matches any characters, including none.

@@ -194,7 +194,7 @@ mod parsed {
                 return Match::Unclear;
             }
             match &self.scheme {
-                Some(scheme) if scheme != url.scheme() && holds_url(text, url.scheme(), scheme) => {
+                Some(scheme) if scheme != url.scheme() && may_wrap_scheme(text, url.scheme(), scheme) => {
                     return Match::Unclear;
                 }
                 Some(scheme) if scheme != url.scheme() => return Match::No,
@@ -277,10 +277,10 @@ mod parsed {
         rest.split(['/', '?', '#']).next().unwrap_or_default()
     }
 
-    /// Returns `true` if `text`, whose scheme is `outer`, may wrap a URL of the scheme `inner` for a program that
-    /// supports `outer`.
-    fn holds_url(text: &str, outer: &str, inner: &str) -> bool {
-        !SCHEMES.contains(&outer) && text.to_ascii_lowercase().contains(&format!("{inner}:"))
+    /// Returns `true` if `text`, whose scheme is `outer_scheme`, may wrap a URL of `inner_scheme` for a program that
+    /// supports the outer one.
+    fn may_wrap_scheme(text: &str, outer_scheme: &str, inner_scheme: &str) -> bool {
+        !SCHEMES.contains(&outer_scheme) && text.to_ascii_lowercase().contains(&format!("{inner_scheme}:"))
     }
 
     /// Returns the IPv4 address into which a network may translate an IPv6 address.

@@ -1,7 +1,7 @@
 //! Exact comparison of numbers.
 //!
-//! 9007199254740993 differs from 9007199254740992, and 0.3 is a multiple of 0.1: no comparison rounds to `f64`. `3.0`
-//! and `1e2` are integers, as in draft 2020-12.
+//! Integers are compared exactly: 9007199254740993 differs from 9007199254740992. A fraction is the nearest `f64`, which is
+//! compared without further rounding: 0.3 is a multiple of 0.1. `3.0` and `1e2` are integers, as in draft 2020-12.
 
 use std::{cmp::Ordering, fmt};
 

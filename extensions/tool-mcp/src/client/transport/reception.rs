@@ -108,7 +108,7 @@ impl Reception {
 
     /// Answers the request of an answer that is too long; `head` is the beginning of the answer.
     pub(super) fn answer_oversized(&self, head: &[u8], max_bytes: usize) -> Option<Message> {
-        let answer = self.answer_of_head(head, &format!("is larger than {max_bytes} bytes"));
+        let answer = self.fail_request_of_head(head, &format!("is larger than {max_bytes} bytes"));
         if answer.is_none() {
             let problem = format!("a message of more than {max_bytes} bytes was discarded");
             self.notices.add_warning("unreadable_answer", None, &problem);
@@ -117,7 +117,7 @@ impl Reception {
     }
 
     /// Answers the request that the beginning of an answer names, where the rest cannot be read.
-    fn answer_of_head(&self, text: &[u8], problem: &str) -> Option<Message> {
+    fn fail_request_of_head(&self, text: &[u8], problem: &str) -> Option<Message> {
         let head = &text[..text.len().min(MAX_HEAD_BYTES)];
         let id = id_of_head(head).and_then(|id| open_id(&self.lock_open(), &id))?;
         let awaited = self.lock_open().remove(&id)?;
@@ -146,7 +146,9 @@ impl Reception {
             Ok(message) => self.read_message(message, post, &mut received),
             Err(error) => {
                 tracing::debug!(%error, "a text of an MCP server is no JSON");
-                received.messages.extend(self.answer_of_head(text, &format!("cannot be read: {error}")));
+                received
+                    .messages
+                    .extend(self.fail_request_of_head(text, &format!("cannot be read: {error}")));
             }
         }
         received

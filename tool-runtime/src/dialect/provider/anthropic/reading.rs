@@ -66,7 +66,7 @@ pub(super) fn begin_block(block: &JsonLocation<'_>, number: Option<u64>, reading
                 ..PartialCall::default()
             };
             partial_call.push_name(own("name"));
-            partial_call.set_arguments(&block.field("input"));
+            partial_call.add_arguments(&block.field("input"));
             partial_call.open = number.is_some();
             part.call = Some(reading.partial_calls.open_call(partial_call));
         }

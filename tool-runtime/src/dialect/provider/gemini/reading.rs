@@ -139,7 +139,7 @@ pub(super) fn push_arguments(
     if args.value().is_some() && !partial_call.is_blank() {
         return Err(args.error("arguments once"));
     }
-    partial_call.set_arguments(&args);
+    partial_call.add_arguments(&args);
     let items = parts.optional_items()?;
     if items.is_empty() {
         return Ok(());

@@ -34,7 +34,7 @@ pub(super) fn read_request(
         PartialCall { number: partial_calls.next_number(), id, name, ..PartialCall::default() };
     let arguments = params.field("arguments");
     match arguments.value() {
-        None | Some(ExactValue::Object(_)) => partial_call.set_arguments(&arguments),
+        None | Some(ExactValue::Object(_)) => partial_call.add_arguments(&arguments),
         // The empty object of languages without a type of its own for objects.
         Some(ExactValue::List(items)) if items.is_empty() => {}
         Some(_) => return Err(arguments.error("an object")),

@@ -57,7 +57,7 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
         if function.value().is_some() {
             let mut partial_call = function_call();
             partial_call.push_name(function.field("name").as_text().unwrap_or_default());
-            partial_call.set_arguments(&function.field("arguments"));
+            partial_call.add_arguments(&function.field("arguments"));
             reading.partial_calls.open_call(partial_call);
         }
         reading.read_stop_reason(&choice.field("finish_reason"), FINISHED);
@@ -86,7 +86,7 @@ pub(super) fn read_call(call: &JsonLocation<'_>, partial_calls: &mut PartialCall
     let part = CallPart::read(call);
     let mut partial_call = part.begin_call(partial_calls.next_number());
     partial_call.push_name(part.name_part);
-    partial_call.set_arguments(&part.arguments);
+    partial_call.add_arguments(&part.arguments);
     partial_calls.open_call(partial_call)
 }
 

@@ -75,7 +75,7 @@ pub(super) fn push_part(part: &CallPart<'_>, partial_calls: &mut PartialCalls) -
     }
     if let Some(partial_call) = partial_calls.get_mut(at) {
         partial_call.push_name(part.name_part);
-        partial_call.set_arguments(&part.arguments);
+        partial_call.add_arguments(&part.arguments);
     }
     at
 }
@@ -94,6 +94,6 @@ pub(super) fn push_function_call(
         return Err(part.error("calls in `tool_calls` or here, and not in both"));
     }
     partial_call.push_name(part.field("name").as_text().unwrap_or_default());
-    partial_call.set_arguments(&part.field("arguments"));
+    partial_call.add_arguments(&part.field("arguments"));
     Ok(())
 }

@@ -109,11 +109,11 @@ impl<'t> Literals<'t> {
 
     /// Adds the literals of a document inside a string at `place`.
     pub(super) fn add(&mut self, document: &Document<'_>, location: &Location<'_>) {
-        self.note_repetition();
+        self.index_unread();
         self.extend(&document.literals, location.depth() == 0);
     }
 
-    fn note_repetition(&mut self) {
+    fn index_unread(&mut self) {
         let unread = std::mem::take(&mut self.unread);
         self.extend(&unread, true);
     }
@@ -136,7 +136,7 @@ impl<'t> Literals<'t> {
 
     /// Returns the digits of `number` at `place` as written.
     pub(super) fn text_of(&mut self, number: &Number, location: &Location<'_>) -> Option<String> {
-        self.note_repetition();
+        self.index_unread();
         match self.by_number.get(&NumberKey::from_number(number)) {
             Some(Some(literal)) => plain_decimal(literal),
             // The location selects one of several spellings.

@@ -17,7 +17,7 @@ use tool_runtime::{
 };
 
 use crate::{
-    question::Question,
+    approval_question::Question,
     terminal::{Screen, Terminal},
 };
 
