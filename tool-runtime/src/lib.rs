@@ -257,7 +257,6 @@ macro_rules! link {
 /// Support code for the expansions of the attributes; not public API.
 #[doc(hidden)]
 pub mod __private {
-    // The panic barrier, for the extensions.
     pub use tool_core::__private::*;
 
     pub use crate::{

@@ -10,6 +10,8 @@
 //!
 //! In a program that is built with `panic = "abort"`, a panic ends the program.
 //!
+//! Programs use it as `tool_runtime::guard`.
+//!
 //! # Examples
 //!
 //! ```

@@ -80,6 +80,8 @@
 //! [20](Violations::LISTED) violations, and a text that is repaired has at most [1 MiB](MAX_REPAIR_BYTES). References never leave the
 //! schema, and `format` is an annotation.
 
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
+
 mod arguments;
 #[cfg_attr(not(feature = "foreign-schemas"), path = "no_foreign.rs")]
 mod foreign;

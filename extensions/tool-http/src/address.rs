@@ -205,7 +205,8 @@ impl AddressPolicy {
     }
 
     fn refusal_of(&self, host: &str) -> AddressError {
-        let is_public = !self.allows_private && !self.allows_loopback && self.addresses.is_empty();
+        let is_public =
+            !self.allows_any && !self.allows_private && !self.allows_loopback && self.addresses.is_empty();
         AddressError { host: host.to_owned(), is_public }
     }
 }
@@ -256,6 +257,9 @@ impl Resolve for GuardedResolver {
                 None => tokio::net::lookup_host((&*host, 0)).await?.map(|it| it.ip()).collect(),
             };
             found.retain(|address| is_proxy || policy.permits(*address));
+            if found.is_empty() && policy.allows_any {
+                return Err(std::io::Error::other(format!("`{host}` has no address")).into());
+            }
             if found.is_empty() {
                 return Err(policy.refusal_of(&host).into());
             }

@@ -201,7 +201,7 @@ impl HttpClient {
     /// If the address, the origin or a redirect is refused, or there is no response in time.
     pub async fn send(&self, request: Request) -> Result<HttpResponse, HttpError> {
         let settings = &*self.settings;
-        let deadline = Instant::now() + settings.timeout;
+        let deadline = deadline_after(settings.timeout);
         let mut redirects =
             Redirects::new(request.url(), &settings.redirects).with_limit(settings.max_redirects);
         let (repeatable, mut is_redirected) = (RepeatableRequest::of(&request), false);
@@ -290,4 +290,10 @@ fn proxy_hosts() -> Arc<[String]> {
         Some(canonical_host(Url::parse(&proxy).ok()?.host_str()?))
     });
     hosts.collect()
+}
+
+/// Returns the time after `timeout`; one that is too long for a clock is thirty years.
+fn deadline_after(timeout: Duration) -> Instant {
+    const MAX_TIMEOUT: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+    Instant::now() + timeout.min(MAX_TIMEOUT)
 }

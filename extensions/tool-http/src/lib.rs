@@ -26,6 +26,8 @@
 //!
 //! Not bounded are headers of a response, beyond what `hyper` bounds, and the number of requests.
 
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
+
 mod address;
 mod client;
 mod error;
@@ -43,3 +45,7 @@ pub use self::{
     redirect::{RedirectPolicy, RedirectStep, Redirects, RepeatableRequest},
     response::{HttpBody, HttpResponse, read_body},
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -185,10 +185,12 @@ impl RepeatableRequest {
         request
     }
 
-    /// Returns the request for a `url` of another origin: of its headers, it has `accept`, `accept-language` and `range`.
+    /// Returns the request for a `url` of another origin: it has no body, and of its headers `accept`, `accept-language` and
+    /// `range`.
     #[must_use]
     pub fn request_elsewhere(&self, url: Url) -> Request {
         let mut request = self.request(url);
+        *request.body_mut() = None;
         let kept = NEUTRAL_HEADERS.map(HeaderName::from_static);
         let headers = std::mem::take(request.headers_mut());
         for (name, value) in headers.iter().filter(|(name, _)| kept.contains(name)) {

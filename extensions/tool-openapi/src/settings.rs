@@ -168,7 +168,7 @@ impl OpenApiToolSetBuilder {
     }
 
     /// Sets the maximum size, in bytes of JSON, of the definitions of all tools together. An operation beyond it is
-    /// [skipped](OpenApiToolSet::skipped), as few lines of a document may refer to a large schema many times. Default: 64 MiB.
+    /// [skipped](crate::OpenApiToolSet::skipped), as few lines of a document may refer to a large schema many times. Default: 64 MiB.
     pub fn definitions_limit(mut self, bytes: usize) -> Self {
         self.settings.definitions_limit = bytes;
         self

@@ -66,7 +66,6 @@ impl IntoToolError for Box<dyn Error + Send + Sync> {
     }
 }
 
-/// An error that is not `Send` contributes its text and cannot be kept as source.
 impl IntoToolError for Panic {
     #[cold]
     fn into_tool_error(self) -> ToolError {
@@ -74,6 +73,7 @@ impl IntoToolError for Panic {
     }
 }
 
+/// An error that is not `Send` contributes its text and cannot be kept as source.
 impl IntoToolError for Box<dyn Error> {
     fn into_tool_error(self) -> ToolError {
         match self.downcast::<ToolError>() {

@@ -342,3 +342,12 @@ fn a_very_long_name_is_truncated() {
     assert_eq!(error.to_string(), format!("tool {cut:?} not found"));
     assert_eq!(ToolError::unknown_tool("n".repeat(160), vec![]).feedback().len(), 16 + 160);
 }
+
+#[test]
+fn a_caught_panic_becomes_an_error_of_its_kind() {
+    fn run() -> Result<(), ToolError> {
+        Ok(tool_core::guard::catch(|| panic!("no ink"))?)
+    }
+    let error = run().unwrap_err();
+    assert_eq!((error.kind(), &*error.reason()), (ErrorKind::Panicked, "no ink"));
+}

@@ -399,7 +399,7 @@ fn values(ty: &Type) -> Vec<String> {
                 "Poll" => each(0, &|it| format!("std::task::Poll::Ready({it})")),
                 "Box" => each(0, &|it| format!("Box::new({it})")),
                 "Arc" => each(0, &|it| format!("std::sync::Arc::new({it})")),
-                "Running" => each(0, &|it| format!("Box::pin(async move {{ {it} }})")),
+                "BoxFuture" => each(0, &|it| format!("Box::pin(async move {{ {it} }})")),
                 "Self" => Vec::new(),
                 _ => several(&["Default::default()"]),
             }

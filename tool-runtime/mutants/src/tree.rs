@@ -28,7 +28,7 @@ const PLACES: &[&str] = &[
 /// The switch, which is appended to `tool-schema/src/lib.rs`.
 const SWITCH: &str = include_str!("switch.rs");
 
-/// The switch for crates that do not depend on `tool-schema`, which is appended to the `lib.rs` of `tool-core` and `tool-runtime`.
+/// Re-exports by which the other crates reach the switch.
 const SWITCH_EXPORTS: [(&str, &str); 2] = [
     ("tool-core/src/lib.rs", "\n#[doc(hidden)]\npub use tool_schema::__mutant;\n"),
     ("tool-runtime/src/lib.rs", "\n#[doc(hidden)]\npub use tool_core::__mutant;\n"),

@@ -19,7 +19,7 @@ import sdk
 from broken import BROKEN, SOUND
 from rules import Wrong
 
-GOLDEN = Path(__file__).parent.parent / "it" / "dialects" / "golden"
+GOLDEN = Path(__file__).parent.parent / "dialects" / "golden"
 
 # What may be sent if a diagnostic of the tool says that it may be refused, and the text of the diagnostic.
 LISTED = {

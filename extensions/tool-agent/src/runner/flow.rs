@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use tool_runtime::{ToolError, guard::catch_async};
+use tool_runtime::{ErrorKind, ToolError, guard::catch_async};
 
 use super::{End, EndReason};
 use crate::{Limit, model::ModelError};
@@ -78,5 +78,8 @@ pub(super) async fn run_callback<T, F>(callback: impl FnOnce() -> F) -> Result<T
 where
     F: Future<Output = Result<T, ToolError>>,
 {
-    catch_async(callback).await?
+    catch_async(callback).await.unwrap_or_else(|panic| match panic.message() {
+        "" => Err(ToolError::new(ErrorKind::Panicked, "no message")),
+        _ => Err(panic.into()),
+    })
 }

@@ -1,4 +1,4 @@
-//! OfferChanges of tools, resources and prompts, for clients.
+//! Changes of tools, resources and prompts, for clients.
 
 use std::{
     collections::HashSet,
@@ -36,7 +36,7 @@ enum Signal {
     Prompts,
     Resources,
     Updated(String),
-    /// OfferChanges of resources were lost: all may have changed.
+    /// Changes of resources were lost: all may have changed.
     AllResources,
 }
 

@@ -17,6 +17,9 @@ use crate::{
     settings::Settings,
 };
 
+/// The longest time that a clock can add; a longer timeout is this one.
+pub(crate) const MAX_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30 * 365 * 24 * 3600);
+
 /// The maximum length, in bytes, of the target of a redirect in a note.
 const MAX_TARGET_BYTES: usize = 2048;
 
@@ -102,7 +105,7 @@ impl OperationClient {
         access: &Access,
         issued: Issued,
     ) -> impl Future<Output = Result<Answer, ToolError>> {
-        let deadline = Instant::now() + self.timeout;
+        let deadline = Instant::now() + self.timeout.min(MAX_TIMEOUT);
         let (repeatable, url) = (RepeatableRequest::of(&request), request.url().clone());
         issued.add_to(&mut request);
         // The future is smaller without the request.

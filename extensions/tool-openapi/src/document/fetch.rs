@@ -181,8 +181,8 @@ impl Document {
     /// document; and as [`from_text`](Self::from_text).
     pub async fn fetch(fetch: impl Into<Fetch>) -> Result<Self, OpenApiError> {
         let fetch = fetch.into();
-        let deadline = Instant::now() + fetch.timeout;
-        let (fetch_text, fetched) = match timeout_at(deadline, fetch_text(&fetch, deadline)).await {
+        let deadline = Instant::now() + fetch.timeout.min(crate::client::MAX_TIMEOUT);
+        let (text, fetched) = match timeout_at(deadline, fetch_text(&fetch, deadline)).await {
             Ok(fetched) => fetched?,
             Err(_) => {
                 let message = format!("the document did not arrive within {:?}", fetch.timeout);
@@ -193,7 +193,7 @@ impl Document {
             let message = format!("{}: {error}", url_without_query(&fetched.url));
             OpenApiError::new(error.kind(), message).with_source(error)
         };
-        let document = Self::from_text(&fetch_text).map_err(named)?;
+        let document = Self::from_text(&text).map_err(named)?;
         Ok(Self { origin: Source::Url(Box::new(fetched)), ..document })
     }
 }

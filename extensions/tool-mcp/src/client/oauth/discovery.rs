@@ -287,6 +287,9 @@ fn issuer_of_metadata(url: &Url) -> Option<Url> {
 
 fn url_at_path(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
+    // A user in the URL of a server is for the server, not for its metadata.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
     url.set_query(None);
     url.set_fragment(None);
     url.set_path(path);

@@ -53,7 +53,7 @@ impl ChangeSignal {
 pub(in crate::server) enum OfferChange {
     List,
     Updated(String),
-    /// OfferChanges were lost: everything may have changed.
+    /// Changes were lost: everything may have changed.
     All,
 }
 
