@@ -18,7 +18,7 @@
 //! use tool_schema::guard;
 //!
 //! /// Runs a callback of the program.
-//! async fn notify(callback: impl AsyncFnOnce() -> u32) -> Result<u32, guard::Panic> {
+//! async fn notify<F: Future<Output = u32>>(callback: impl FnOnce() -> F) -> Result<u32, guard::Panic> {
 //!     guard::catch_async(callback).await
 //! }
 //! ```
