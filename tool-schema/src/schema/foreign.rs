@@ -128,9 +128,10 @@ fn mend_subschema(schema: &mut Value, pointer: &str) -> Option<&'static str> {
     let is_null = schema.pointer(pointer).is_some_and(Value::is_null);
     let (parent, last) = pointer.rsplit_once('/')?;
     let list_keyword = parent.rsplit_once('/').map_or("", |(_, keyword)| keyword);
+    let is_keyword = !is_map_of_schemas(parent);
     let change = match (schema.pointer_mut(parent), last, list_keyword) {
         // A schema for any value in place of these would refuse values.
-        (Some(Value::Object(keywords)), "not" | "if" | "contains", _) => {
+        (Some(Value::Object(keywords)), "not" | "if" | "contains", _) if is_keyword => {
             keywords.shift_remove(last);
             "it is ignored"
         }
@@ -150,6 +151,20 @@ fn mend_subschema(schema: &mut Value, pointer: &str) -> Option<&'static str> {
         }
     };
     (!is_null).then_some(change)
+}
+
+/// Returns `true` if the members of the object at `pointer` are schemas by name, as those of `properties`; a property may have
+/// the name of a keyword.
+fn is_map_of_schemas(pointer: &str) -> bool {
+    const MAPS: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+    const LISTS: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
+    let mut is_schema = true;
+    let mut is_map = false;
+    for step in pointer.split('/').skip(1) {
+        is_map = is_schema && MAPS.contains(&step);
+        is_schema = !(is_map || is_schema && LISTS.contains(&step));
+    }
+    is_map
 }
 
 /// Reads a keyword in another way, or removes it. Returns what was done; `None` for one that is absent.
@@ -273,6 +288,22 @@ mod tests {
             assert_eq!(read, property(expected), "{schema}");
             assert!(problems >= 1, "{schema}");
         }
+    }
+
+    #[test]
+    fn a_property_with_the_name_of_a_keyword_stays_a_property() {
+        let object = |name: &str, schema: Value| json!({ "type": "object", "properties": { name: schema } });
+        for name in ["not", "if", "contains", "properties", "anyOf"] {
+            assert_eq!(read(object(name, Value::Null)), (object(name, json!({})), 0), "{name}");
+            assert_eq!(read(object(name, json!(5))), (object(name, json!({})), 1), "{name}");
+            // Of a property that is called `properties`, and of a definition.
+            let nested = |schema| property(object("properties", object(name, schema)));
+            assert_eq!(read(nested(json!(5))), (nested(json!({})), 1), "{name}");
+            let defined = |schema| json!({ "type": "object", "$defs": { name: schema } });
+            assert_eq!(read(defined(json!(5))), (defined(json!({})), 1), "{name}");
+        }
+        let nested = property(json!({ "properties": { "properties": { "not": 5 } } }));
+        assert_eq!(read(nested), (property(json!({ "properties": { "properties": {} } })), 1));
     }
 
     #[test]
