@@ -106,15 +106,19 @@ pub fn catch<T>(code: impl FnOnce() -> T) -> Result<T, Panic> {
     unwinding(code).map_err(Panic::new)
 }
 
-/// Awaits the future that `code` returns. The future is created, polled and dropped inside the barrier; a panic of its
-/// `Drop` is discarded.
+/// Awaits the future that `code` returns. `code` and the future run and are dropped inside the barrier, also if the result is
+/// never polled; a panic of a `Drop` is discarded.
 ///
 /// # Errors
 ///
 /// Returns the panic of `code` or of its future.
-pub async fn catch_async<F: Future>(code: impl FnOnce() -> F) -> Result<F::Output, Panic> {
-    // Boxed inside the barrier, so that the future is not held by this one.
-    Guarded::new(catch(|| Box::pin(code()))?).await
+pub fn catch_async<F: Future>(code: impl FnOnce() -> F) -> impl Future<Output = Result<F::Output, Panic>> {
+    let mut code = Guarded::new(code);
+    async move {
+        // Boxed inside the barrier, so that the future is not held by this one.
+        let future = catch(|| code.take().map(|code| Box::pin(code())))?;
+        Guarded(future).await
+    }
 }
 
 /// Drops `value`, and discards a panic of its `Drop`. The program's panic hook has reported it.
@@ -338,6 +342,12 @@ mod tests {
         // Of the drop after completion, which does not discard the output, and before completion.
         assert_eq!(poll_once(catch_async(|| Fragile(Poll::Ready(7), Explosive))), Poll::Ready(Ok(7)));
         assert_eq!(poll_once(catch_async(|| Fragile(Poll::Pending, Explosive))), Poll::Pending);
+        // Of a closure that is never called.
+        let unused = Explosive;
+        drop(catch_async(move || {
+            let _unused = unused;
+            std::future::ready(())
+        }));
         // Of the poll, and of the closure that creates the future.
         assert_eq!(poll_once(catch_async(async || panic!("a"))), Poll::Ready(Err::<(), _>(panic_of("a"))));
         let never = catch_async(|| -> std::future::Ready<()> { panic!("b") });
