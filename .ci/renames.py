@@ -46,6 +46,11 @@ def gone_paths():
     return [path for path in git("ls-tree", "-r", "--name-only", FIRST).splitlines() if path not in now], now
 
 
+def is_part_of(name, item):
+    """Returns whether `name` is the path `item`, or whole segments of it: the item itself, or a type that has it."""
+    return f"::{name}::" in f"::{item}::"
+
+
 def write(renamed):
     gone, _ = gone_paths()
     moved = {}
@@ -79,7 +84,7 @@ def main(arguments):
     items = set((ROOT / API).read_text().splitlines())
     names = {old for old in renamed if "/" not in old}
     for item in sorted(old_items - items):
-        if not any(name in item for name in names):
+        if not any(is_part_of(name, item.split(" (")[0]) for name in names):
             wrong.append(f"the public item `{item}` is gone, and has no line")
     print("\n".join([*wrong, f"{len(renamed)} renames, {len(wrong)} wrong"]))
     return 1 if wrong else 0
