@@ -21,6 +21,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("tool-runtime", &["--features", "testing,sealed-calls"]),
     ("tool-agent", &[]),
     ("tool-cli", &[]),
+    ("tool-http", &["--features", "gzip"]),
     ("tool-mcp", &[]),
     ("tool-openapi", &[]),
 ];

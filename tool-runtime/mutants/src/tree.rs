@@ -21,12 +21,16 @@ const PLACES: &[&str] = &[
     "tool-runtime/src",
     "extensions/tool-agent/src",
     "extensions/tool-cli/src",
+    "extensions/tool-http/src",
     "extensions/tool-mcp/src",
     "extensions/tool-openapi/src",
 ];
 
-/// The switch, which is appended to `tool-schema/src/lib.rs`.
+/// The switch, which is appended to [`SWITCH_FILES`].
 const SWITCH: &str = include_str!("switch.rs");
+
+/// The roots of the crates below which no crate with a switch lies.
+const SWITCH_FILES: [&str; 2] = ["tool-schema/src/lib.rs", "extensions/tool-http/src/lib.rs"];
 
 /// Re-exports by which the other crates reach the switch.
 const SWITCH_EXPORTS: [(&str, &str); 2] = [
@@ -36,10 +40,11 @@ const SWITCH_EXPORTS: [(&str, &str); 2] = [
 
 /// Returns the path of the switch in a file.
 fn switch_path(file: &str) -> &'static str {
-    match file.split('/').next() {
-        Some("tool-schema") => "crate::__mutant",
-        Some("tool-core") => "::tool_schema::__mutant",
-        Some("tool-runtime") => "::tool_core::__mutant",
+    let mut folders = file.split('/');
+    match (folders.next(), folders.next()) {
+        (Some("tool-schema"), _) | (_, Some("tool-http")) => "crate::__mutant",
+        (Some("tool-core"), _) => "::tool_schema::__mutant",
+        (Some("tool-runtime"), _) => "::tool_core::__mutant",
         _ => "::tool_runtime::__mutant",
     }
 }
@@ -92,7 +97,7 @@ pub fn write(root: &Path, tree: &Path, chosen: &BTreeMap<usize, Mutant>) -> Resu
             text = new.into_bytes();
             all.insert(file.clone(), ranges);
         }
-        if file == "tool-schema/src/lib.rs" {
+        if SWITCH_FILES.contains(&file.as_str()) {
             text.extend_from_slice(SWITCH.as_bytes());
         }
         if let Some((_, export)) = SWITCH_EXPORTS.iter().find(|(path, _)| *path == file) {
