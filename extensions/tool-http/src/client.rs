@@ -292,8 +292,18 @@ fn proxy_hosts() -> Arc<[String]> {
     hosts.collect()
 }
 
-/// Returns the time after `timeout`; one that is too long for a clock is thirty years.
-fn deadline_after(timeout: Duration) -> Instant {
+/// Returns the deadline for [`HttpClient::execute`]: the instant after `timeout`, at most thirty years from now, since a clock
+/// cannot add every duration.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+///
+/// assert!(tool_http::deadline_after(Duration::MAX) > tool_http::deadline_after(Duration::from_secs(60)));
+/// ```
+#[must_use]
+pub fn deadline_after(timeout: Duration) -> Instant {
     const MAX_TIMEOUT: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
     Instant::now() + timeout.min(MAX_TIMEOUT)
 }

@@ -39,7 +39,7 @@ pub use reqwest;
 
 pub use self::{
     address::{AddressError, AddressPolicy},
-    client::{HttpClient, HttpClientBuilder},
+    client::{HttpClient, HttpClientBuilder, deadline_after},
     error::{HttpError, HttpErrorKind},
     origin::{Origin, has_user},
     redirect::{RedirectPolicy, RedirectStep, Redirects, RepeatableRequest},

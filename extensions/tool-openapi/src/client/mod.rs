@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use reqwest::{Request, Response, StatusCode, Url};
 use tokio::time::Instant;
-use tool_http::{HttpClient, HttpError, Origin, RedirectPolicy, RedirectStep, Redirects, RepeatableRequest};
+use tool_http::{
+    HttpClient, HttpError, Origin, RedirectPolicy, RedirectStep, Redirects, RepeatableRequest, deadline_after,
+};
 use tool_runtime::{ToolContext, ToolError};
 
 use crate::{
@@ -16,9 +18,6 @@ use crate::{
     connection::{direct_client, guarded_client, request_failure},
     settings::Settings,
 };
-
-/// The longest time that a clock can add; a longer timeout is this one.
-pub(crate) const MAX_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// The maximum length, in bytes, of the target of a redirect in a note.
 const MAX_TARGET_BYTES: usize = 2048;
@@ -105,7 +104,7 @@ impl OperationClient {
         access: &Access,
         issued: Issued,
     ) -> impl Future<Output = Result<Answer, ToolError>> {
-        let deadline = Instant::now() + self.timeout.min(MAX_TIMEOUT);
+        let deadline = deadline_after(self.timeout);
         let (repeatable, url) = (RepeatableRequest::of(&request), request.url().clone());
         issued.add_to(&mut request);
         // The future is smaller without the request.
@@ -230,7 +229,7 @@ mod tests {
         let response = response.url(url.clone()).body("").unwrap().into();
         let repeatable = RepeatableRequest::of(&Request::new(reqwest::Method::GET, url.clone()));
         let answer = Answer { response, url, redirected: None, note: None, issued: Issued::default() };
-        let deadline = Instant::now() + client.timeout;
+        let deadline = deadline_after(client.timeout);
         let answer = client.follow_redirects(answer, repeatable, true, deadline).await.unwrap();
         assert_eq!(answer.response.status(), StatusCode::NO_CONTENT);
         serving.await.unwrap();

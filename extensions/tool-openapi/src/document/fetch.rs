@@ -8,7 +8,8 @@ use reqwest::{
 };
 use tokio::time::{Instant, timeout_at};
 use tool_http::{
-    HttpBody, HttpError, HttpErrorKind, Origin, RedirectPolicy, RedirectStep, Redirects, has_user, read_body,
+    HttpBody, HttpError, HttpErrorKind, Origin, RedirectPolicy, RedirectStep, Redirects, deadline_after,
+    has_user, read_body,
 };
 
 use super::{Document, DocumentOrigin as Source, Fetched, parse::MAX_DOCUMENT_BYTES};
@@ -181,7 +182,7 @@ impl Document {
     /// document; and as [`from_text`](Self::from_text).
     pub async fn fetch(fetch: impl Into<Fetch>) -> Result<Self, OpenApiError> {
         let fetch = fetch.into();
-        let deadline = Instant::now() + fetch.timeout.min(crate::client::MAX_TIMEOUT);
+        let deadline = deadline_after(fetch.timeout);
         let (text, fetched) = match timeout_at(deadline, fetch_text(&fetch, deadline)).await {
             Ok(fetched) => fetched?,
             Err(_) => {
