@@ -16,7 +16,7 @@ use tool_runtime::request::RequestAdditions;
 
 use super::{
     Model, ModelError, ModelErrorKind, ModelEvent, Request, ResponseStream, SharedModel,
-    scripted::{Piece, Reply, ReplyPieces, WrittenRequest, line},
+    scripted::{Piece, Reply, ReplyStream, WrittenRequest, line},
 };
 
 /// A model that writes each exchange to a file, which a [`ScriptedModel`](super::ScriptedModel) answers from: a run that
@@ -156,7 +156,7 @@ impl Recorded {
     /// Writes the exchange; returns a notice if that fails for the first time.
     fn write_line(&mut self, outcome: Result<super::Response, ModelError>) -> Option<ModelEvent> {
         self.state = State::Written;
-        let reply = Reply { outcome, shown: self.take_pieces() };
+        let reply = Reply { outcome, stream: self.take_pieces() };
         let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let Recording::Open(file) = &mut *recording else { return None };
         // What has no place in a script is not compared when it is replayed.
@@ -168,10 +168,10 @@ impl Recorded {
         Some(ModelEvent::Notice(reason.to_string()))
     }
 
-    fn take_pieces(&mut self) -> ReplyPieces {
+    fn take_pieces(&mut self) -> ReplyStream {
         match std::mem::take(&mut self.pieces) {
-            none if none.is_empty() => ReplyPieces::Whole,
-            pieces => ReplyPieces::Pieces(pieces),
+            none if none.is_empty() => ReplyStream::Whole,
+            pieces => ReplyStream::Pieces(pieces),
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, value::RawValue};
 use tool_runtime::{Content, ToolCall, dialect::Usage};
 
 use super::{
-    Piece, Reply, ReplyPieces,
+    Piece, Reply, ReplyStream,
     error::ScriptError,
     request::{WrittenRequest, one_line},
 };
@@ -45,8 +45,8 @@ struct WrittenExchange {
 struct WrittenResponse {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parts: Vec<ResponsePart>,
-    #[serde(default, skip_serializing_if = "ReplyPieces::is_whole")]
-    stream: ReplyPieces,
+    #[serde(default, skip_serializing_if = "ReplyStream::is_whole")]
+    stream: ReplyStream,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     original: Option<Original>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,8 +82,8 @@ struct WrittenError {
     status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
-    #[serde(default, skip_serializing_if = "ReplyPieces::is_whole")]
-    stream: ReplyPieces,
+    #[serde(default, skip_serializing_if = "ReplyStream::is_whole")]
+    stream: ReplyStream,
 }
 
 /// Reads the exchanges of a script.
@@ -125,8 +125,8 @@ fn read_exchange(number: usize, line: &str) -> Result<Exchange, String> {
 /// Returns the line of an exchange, with its line end.
 pub(crate) fn line(request: &WrittenRequest, reply: &Reply) -> Result<String, serde_json::Error> {
     let (response, error) = match &reply.outcome {
-        Ok(response) => (Some(WrittenResponse::of(response, &reply.shown)), None),
-        Err(error) => (None, Some(WrittenError::of(error, &reply.shown))),
+        Ok(response) => (Some(WrittenResponse::of(response, &reply.stream)), None),
+        Err(error) => (None, Some(WrittenError::of(error, &reply.stream))),
     };
     let mut line =
         serde_json::to_string(&WrittenExchange { request: Some(request.clone()), response, error })?;
@@ -135,7 +135,7 @@ pub(crate) fn line(request: &WrittenRequest, reply: &Reply) -> Result<String, se
 }
 
 impl WrittenResponse {
-    fn of(response: &Response, shown: &ReplyPieces) -> Self {
+    fn of(response: &Response, stream: &ReplyStream) -> Self {
         let Response { message, stop_reason, usage, id, model, truncated } = response.clone();
         let original = message.original().map(|original| Original {
             dialect: Arc::clone(&original.dialect),
@@ -153,14 +153,14 @@ impl WrittenResponse {
         });
         let parts = parts.collect();
         let stream =
-            if *shown == ReplyPieces::whole_of(&message) { ReplyPieces::Whole } else { shown.clone() };
+            if *stream == ReplyStream::whole_of(&message) { ReplyStream::Whole } else { stream.clone() };
         Self { parts, stream, original, stop_reason, usage, id, model, truncated }
     }
 
     fn into_reply(self) -> Result<Reply, String> {
         let Self { parts, stream, original, stop_reason, usage, id, model, truncated } = self;
         let mut parts: Vec<_> = parts.into_iter().map(Part::from).collect();
-        if let (true, ReplyPieces::Pieces(pieces)) = (parts.is_empty(), &stream) {
+        if let (true, ReplyStream::Pieces(pieces)) = (parts.is_empty(), &stream) {
             parts = message_of(pieces);
         }
         if parts.is_empty() && stop_reason.is_none() && !truncated && original.is_none() {
@@ -171,7 +171,7 @@ impl WrittenResponse {
             message = message.with_original(original);
         }
         let response = Response { message, stop_reason, usage, id, model, truncated };
-        Ok(Reply { outcome: Ok(response), shown: stream })
+        Ok(Reply { outcome: Ok(response), stream })
     }
 }
 
@@ -196,13 +196,13 @@ fn message_of(pieces: &[Piece]) -> Vec<Part> {
 }
 
 impl WrittenError {
-    fn of(error: &ModelError, shown: &ReplyPieces) -> Self {
+    fn of(error: &ModelError, stream: &ReplyStream) -> Self {
         Self {
             kind: error.kind(),
             message: Some(error.to_string()),
             status: error.status(),
             retry_after_ms: error.retry_after().map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX)),
-            stream: shown.clone(),
+            stream: stream.clone(),
         }
     }
 
@@ -215,7 +215,7 @@ impl WrittenError {
             Some(status) => error.with_status(status),
             None => error,
         };
-        Reply { outcome: Err(error), shown: stream }
+        Reply { outcome: Err(error), stream }
     }
 }
 
@@ -232,7 +232,7 @@ fn deserialize_call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolCa
     serde_json::from_str(json.get()).map_err(D::Error::custom)
 }
 
-impl Serialize for ReplyPieces {
+impl Serialize for ReplyStream {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Whole => serializer.serialize_none(),
@@ -242,7 +242,7 @@ impl Serialize for ReplyPieces {
     }
 }
 
-impl<'de> Deserialize<'de> for ReplyPieces {
+impl<'de> Deserialize<'de> for ReplyStream {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let expected = "expected `\"words\"` or a list of texts as `stream`";
         match Value::deserialize(deserializer)? {

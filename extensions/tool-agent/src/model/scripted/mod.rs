@@ -24,7 +24,7 @@ use self::{difference::Differences, line::Exchange};
 pub use self::{error::ScriptError, reply::Reply};
 pub(super) use self::{
     line::line,
-    reply::{Piece, ReplyPieces},
+    reply::{Piece, ReplyStream},
     request::WrittenRequest,
 };
 use super::{Model, ModelErrorKind, Request, ResponseStream};

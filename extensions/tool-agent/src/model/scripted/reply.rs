@@ -13,12 +13,12 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub(in crate::model) outcome: Result<Response, ModelError>,
-    pub(in crate::model) shown: ReplyPieces,
+    pub(in crate::model) stream: ReplyStream,
 }
 
 /// The text of a response as it arrives.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::model) enum ReplyPieces {
+pub(in crate::model) enum ReplyStream {
     /// Each part as a whole.
     #[default]
     Whole,
@@ -72,21 +72,21 @@ impl Reply {
     #[must_use]
     pub fn with_stream<T: Into<String>>(self, texts: impl IntoIterator<Item = T>) -> Self {
         let pieces = texts.into_iter().map(|text| Piece::Text(text.into()));
-        Self { shown: ReplyPieces::Pieces(pieces.collect()), ..self }
+        Self { stream: ReplyStream::Pieces(pieces.collect()), ..self }
     }
 
     /// Lets the text arrive by words.
     #[must_use]
     pub fn with_words(self) -> Self {
-        Self { shown: ReplyPieces::Words, ..self }
+        Self { stream: ReplyStream::Words, ..self }
     }
 
     /// The events of the response.
     pub(super) fn events(self) -> Vec<Result<ModelEvent, ModelError>> {
-        let Self { outcome, shown } = self;
-        let pieces = match (shown, &outcome) {
-            (ReplyPieces::Pieces(pieces), _) => pieces,
-            (shown, Ok(response)) => pieces_of(&response.message, shown == ReplyPieces::Words),
+        let Self { outcome, stream } = self;
+        let pieces = match (stream, &outcome) {
+            (ReplyStream::Pieces(pieces), _) => pieces,
+            (stream, Ok(response)) => pieces_of(&response.message, stream == ReplyStream::Words),
             (_, Err(_)) => Vec::new(),
         };
         let pieces = pieces.into_iter().map(|piece| Ok(ModelEvent::from(piece)));
@@ -96,13 +96,13 @@ impl Reply {
 
 impl From<Response> for Reply {
     fn from(response: Response) -> Self {
-        Self { outcome: Ok(response), shown: ReplyPieces::Whole }
+        Self { outcome: Ok(response), stream: ReplyStream::Whole }
     }
 }
 
 impl From<ModelError> for Reply {
     fn from(error: ModelError) -> Self {
-        Self { outcome: Err(error), shown: ReplyPieces::Whole }
+        Self { outcome: Err(error), stream: ReplyStream::Whole }
     }
 }
 
@@ -117,7 +117,7 @@ impl From<Piece> for ModelEvent {
     }
 }
 
-impl ReplyPieces {
+impl ReplyStream {
     pub(super) fn is_whole(&self) -> bool {
         *self == Self::Whole
     }
