@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use tool_schema::__private::{Checked, Refusal};
+use tool_schema::__private::{Checked, DecodeError};
 
 use crate::{
     __private::{
@@ -52,7 +52,7 @@ impl Invoker {
         parameters: &Parameters,
         source: Checked<'_, 't, '_>,
         text: &'t str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), DecodeError> {
         let (mut source, mut taken) = (Some(source), Ok(()));
         if let Some(mut call) = self.new_invocation() {
             call.slots(&mut |slots| {

@@ -2,7 +2,10 @@
 //!
 //! Expansions use [`__private`](crate::__private) instead.
 
-pub use tool_schema::__private::{FormatVersion, present};
+pub use tool_schema::__private::{
+    ExactValue, FormatVersion, ResolvedPointer, ValueTypes, canonical_number, messages, pointer_steps,
+    present,
+};
 
 pub use crate::{
     context::{Attributes, current_grace, within_call, within_grace},

@@ -5,13 +5,13 @@ pub use crate::{
         Corrections, ExactValue,
         canonical::sorted,
         canonical_number,
-        plan::{Checked, DecodeError as Refusal, DecodeFn as Take, Object},
+        plan::{Checked, DecodeError, DecodeFn, Object},
     },
     foreign::Foreign,
     pointer::push_step,
     schema::{
         ALIASES, Closing, Example, FILLS, Flat, Limits, Plain, Purpose, ResolvedPointer, Row, ValueTypes,
-        WrittenValue as Given, canonical_output, pointer_steps,
+        WrittenValue, canonical_output, pointer_steps,
     },
     serialize::to_string as json_text,
     stored_format::{FormatVersion, present},
@@ -23,7 +23,7 @@ pub use crate::schema::{
 };
 
 /// Helpers for another validator than plans: texts of violations, locations, and resolution of references.
-pub mod words {
+pub mod messages {
     pub use crate::{
         arguments::plan::messages::{
             beginning, counted, either, grouped, missing, one_of, quoted, received, unknown,

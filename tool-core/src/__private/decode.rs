@@ -5,7 +5,7 @@ use serde::{
     de::{Error as _, IgnoredAny},
 };
 use serde_json::Value;
-use tool_schema::__private::{Checked, Refusal};
+use tool_schema::__private::{Checked, DecodeError};
 
 use super::{Parameter, Spec, describe::Description, slot::SlotList};
 
@@ -44,7 +44,7 @@ impl Parameters {
         slots: SlotList<'_, '_>,
         source: Checked<'_, 't, '_>,
         text: &'t str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), DecodeError> {
         if let Some(slot) = self.whole.and_then(|at| slots.get_mut(at)) {
             return slot.decode(source, text);
         }
@@ -66,13 +66,13 @@ impl Parameters {
     }
 
     /// Fills the slots of absent parameters.
-    fn leave_out(&self, slots: SlotList<'_, '_>, mut empty: u32) -> Result<(), Refusal> {
+    fn leave_out(&self, slots: SlotList<'_, '_>, mut empty: u32) -> Result<(), DecodeError> {
         while empty != 0 {
             let at = empty.trailing_zeros() as usize;
             if let (Some(slot), Some(parameter)) = (slots.get_mut(at), self.list.get(at))
                 && !slot.leave_out()
             {
-                return Err(Refusal::missing_field(parameter.name));
+                return Err(DecodeError::missing_field(parameter.name));
             }
             empty &= empty - 1;
         }

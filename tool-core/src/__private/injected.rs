@@ -3,7 +3,7 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use serde::de::Error as _;
-use tool_schema::__private::{Checked, Refusal};
+use tool_schema::__private::{Checked, DecodeError};
 
 use super::{
     Call, Provides, Slot, Source,
@@ -132,8 +132,8 @@ macro_rules! of_the_call {
                 Source::Call
             }
 
-            fn decode<'t>(&mut self, _: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
-                Err(Refusal::custom("not the model's"))
+            fn decode<'t>(&mut self, _: Checked<'_, 't, '_>, _: &'t str) -> Result<(), DecodeError> {
+                Err(DecodeError::custom("not the model's"))
             }
 
             fn leave_out(&mut self) -> bool {

@@ -25,10 +25,6 @@ pub use serde;
 pub use serde_json;
 pub use std::{sync::Arc, vec::Vec};
 
-pub use tool_schema::__private::{
-    ExactValue, ResolvedPointer, ValueTypes, canonical_number, pointer_steps, words,
-};
-
 pub use self::{
     check_parameter::CheckParameter,
     constraint::{Constraint, check},

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use tool_schema::__private::{Checked, Plain, Refusal};
+use tool_schema::__private::{Checked, DecodeError, Plain};
 
 use super::{
     Call, Slot, Source,
@@ -36,7 +36,7 @@ impl<T: Argument> Slot for SliceSlot<T> {
         Source::Model(ModelParameter::required(schema::<Vec<T>>, Plain::of::<Vec<T>>()))
     }
 
-    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), DecodeError> {
         self.list = Some(Vec::deserialize(source)?);
         Ok(())
     }
@@ -67,7 +67,7 @@ impl<T: Argument> Slot for OptionalSliceSlot<T> {
         Source::Model(ModelParameter { optional: true, ..ModelParameter::required(schema, plain) })
     }
 
-    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), DecodeError> {
         self.0 = Option::deserialize(source)?;
         Ok(())
     }
@@ -148,7 +148,7 @@ impl<T: Argument, V> Slot for DefaultSliceSlot<T, V> {
         source
     }
 
-    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), Refusal> {
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), DecodeError> {
         self.list.decode(source, text)
     }
 

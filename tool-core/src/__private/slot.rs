@@ -8,7 +8,7 @@ use std::{any::TypeId, mem::discriminant};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, DeserializeSeed, Error as _};
 use serde_json::Value;
-use tool_schema::__private::{Checked, Plain, Refusal, without_null};
+use tool_schema::__private::{Checked, DecodeError, Plain, without_null};
 
 use super::{
     Call,
@@ -54,7 +54,7 @@ pub trait Slot: Send {
     fn source(&self) -> Source;
 
     /// Fills the slot with the value that `source` reads from `text`.
-    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), Refusal>;
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), DecodeError>;
 
     /// Fills the slot of an absent property; returns `false` if the property is required.
     fn leave_out(&mut self) -> bool;
@@ -167,7 +167,7 @@ impl<T: Argument> Slot for OwnedSlot<T> {
         Source::Model(ModelParameter { schema, plain, optional, default, fills })
     }
 
-    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), DecodeError> {
         self.value = Some(T::deserialize(source)?);
         Ok(())
     }
@@ -222,7 +222,7 @@ impl<T: Argument> Slot for WholeSlot<T> {
         Source::Model(ModelParameter::required(schema::<T>, None))
     }
 
-    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, _: &'t str) -> Result<(), DecodeError> {
         self.0 = Some(T::deserialize(source)?);
         Ok(())
     }
@@ -277,7 +277,7 @@ impl<V: TextView> Slot for TextSlot<V> {
         Source::Model(ModelParameter { schema, plain, optional, default, fills })
     }
 
-    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), Refusal> {
+    fn decode<'t>(&mut self, source: Checked<'_, 't, '_>, text: &'t str) -> Result<(), DecodeError> {
         self.text = Some(TextSeed { text }.deserialize(source)?);
         Ok(())
     }
@@ -320,8 +320,8 @@ impl<T: ?Sized> Slot for ProvidedSlot<T> {
         Source::Program((self.needed)())
     }
 
-    fn decode<'t>(&mut self, _: Checked<'_, 't, '_>, _: &'t str) -> Result<(), Refusal> {
-        Err(Refusal::custom("not the model's"))
+    fn decode<'t>(&mut self, _: Checked<'_, 't, '_>, _: &'t str) -> Result<(), DecodeError> {
+        Err(DecodeError::custom("not the model's"))
     }
 
     fn leave_out(&mut self) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use tool_schema::__private::{Example, Take};
+use tool_schema::__private::{DecodeFn, Example};
 
 use super::ToolDefinition;
 use crate::{Arguments, ErrorKind, Plan, ToolError};
@@ -84,7 +84,7 @@ impl ToolDefinition {
 
     /// Reads `arguments` with `take`; afterwards they contain the text that was read.
     #[inline]
-    pub(crate) fn read(&self, arguments: &mut Arguments<'_>, take: impl Take) -> Result<(), ToolError> {
+    pub(crate) fn read(&self, arguments: &mut Arguments<'_>, take: impl DecodeFn) -> Result<(), ToolError> {
         self.plan().read(arguments, take).map_err(|error| self.explained_error(error.into()))?;
         self.hide_in(arguments);
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use tool_schema::__private::words::{beginning, grouped};
+use tool_schema::__private::messages::{beginning, grouped};
 
 use super::{ErrorKind, Inner, ToolError};
 use crate::ToolName;

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::{
     error::JsonLocation,

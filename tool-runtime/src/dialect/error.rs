@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde_json::Value;
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::partial_calls::is_name;
 

@@ -4,7 +4,7 @@
 //! make every later request of the conversation fail. Arguments and names that already have that form stay as they
 //! were written, because a change would miss the provider's prompt cache.
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::{
     BoundTools,

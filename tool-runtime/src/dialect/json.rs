@@ -2,7 +2,7 @@
 
 use serde::de::IgnoredAny;
 use serde_json::{Value, value::RawValue};
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::DialectError;
 

@@ -1,7 +1,7 @@
 //! Locations in a value under construction, as JSON paths that address one value each ([RFC
 //! 9535](https://www.rfc-editor.org/rfc/rfc9535#name-singular-query)).
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 /// The maximum number of steps: the nesting limit of the JSON parser.
 const MAX_STEPS: usize = 128;

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 use serde_json::{Value, json};
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::value_at_path;
 

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
-use tool_core::{__private::ExactValue, Arguments};
+use tool_core::{Arguments, internals::ExactValue};
 
 use super::{BoundTools, error::JsonLocation, stop::Stop};
 use crate::{ToolCall, call::Incomplete};
@@ -303,15 +303,10 @@ impl PartialCalls {
         !self.ended || matches!(self.stop, Stop::Unfinished(_))
     }
 
-    /// Chooses the name of each call, once all parts have arrived. Returns the names of calls whose parts contradict each
-    /// other.
-    pub(super) fn settle_names(&mut self, bound: &BoundTools) -> Vec<&str> {
+    /// Chooses the name of each call, once all parts have arrived. Returns the calls whose parts contradict each other.
+    pub(super) fn settle_names(&mut self, bound: &BoundTools) -> impl Iterator<Item = &PartialCall> {
         self.all.iter_mut().for_each(|partial_call| partial_call.settle_name(|name| bound.is_tool(name)));
-        self.all
-            .iter()
-            .filter(|partial_call| partial_call.is_contradictory)
-            .map(|partial_call| partial_call.name.as_str())
-            .collect()
+        self.all.iter().filter(|partial_call| partial_call.is_contradictory)
     }
 
     /// Gives a new id to each call whose id an earlier call has: providers reject two results for one id. Returns the

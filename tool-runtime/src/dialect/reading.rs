@@ -1,14 +1,14 @@
 //! The state of a response while it is read, whole or event by event: calls, message and metadata.
 
 use serde_json::value::RawValue;
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::{
     AssembledResponse, BoundTools, Delta, DialectError, Usage,
     draft::{Members, MessageDraft, merge_members},
     error::JsonLocation,
     history::conform_calls,
-    partial_calls::PartialCalls,
+    partial_calls::{PartialCall, PartialCalls},
     stop::Stop,
 };
 use crate::diagnostic::{Diagnostic, Location, Severity};
@@ -119,11 +119,16 @@ impl Reading {
 
     /// Chooses names and ids of the calls, once all parts have arrived.
     fn settle_calls(&mut self, bound: &BoundTools) {
-        let contradictory: Vec<String> =
-            self.partial_calls.settle_names(bound).into_iter().map(shortened_name).collect();
-        for name in contradictory {
-            let message =
-                format!("the parts of a call of `{name}` contradict each other, and it does not run");
+        let message = |call: &PartialCall| {
+            let name = shortened_name(&call.name);
+            let parts = match call.name_parts == call.name {
+                true => String::new(),
+                false => format!(" (the parts of its name are `{}`)", shortened_name(&call.name_parts)),
+            };
+            format!("the parts of a call of `{name}` contradict each other{parts}, and it does not run")
+        };
+        let messages: Vec<_> = self.partial_calls.settle_names(bound).map(message).collect();
+        for message in messages {
             let help = "report it to the provider";
             self.add_diagnostic(Severity::Warning, "contradictory_call", String::new(), message, help);
         }

@@ -1,7 +1,7 @@
 //! Token counts.
 
 use serde::{Deserialize, Serialize};
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 /// The token counts of one response, as far as the provider sends them. They have the same meaning for every
 /// provider.

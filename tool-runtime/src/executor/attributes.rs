@@ -1,7 +1,10 @@
 //! Span attributes added by the body of a tool, without the values of secret parameters.
 
 use serde_json::Value;
-use tool_core::{__private::ExactValue, ToolContext, ToolDefinition, internals::Attributes};
+use tool_core::{
+    ToolContext, ToolDefinition,
+    internals::{Attributes, ExactValue},
+};
 use tracing::Span;
 
 use super::{

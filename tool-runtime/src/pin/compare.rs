@@ -1,7 +1,7 @@
 //! Comparison of two values.
 
 use serde_json::{Map, Value};
-use tool_core::__private::words::push_step;
+use tool_core::internals::messages::push_step;
 
 /// Called for each location where two values differ.
 type See<'s> = &'s mut dyn FnMut(&str, Option<&Value>, Option<&Value>);

@@ -25,7 +25,7 @@ fn the_sdks_of_the_providers_accept_the_golden_files() {
     }
     let check = Command::new(python)
         .arg(tests.join("providers/check.py"))
-        .arg(tests.join("it/dialects/golden"))
+        .arg(tests.join("dialects/golden"))
         .output()
         .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

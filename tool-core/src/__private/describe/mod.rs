@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use tool_schema::__private::{
-    ALIASES, Closing, FILLS, Flat, Given, Limits, Purpose, Row, canonical_output, input_generator,
+    ALIASES, Closing, FILLS, Flat, Limits, Purpose, Row, WrittenValue, canonical_output, input_generator,
     output_generator, with_definitions,
 };
 
@@ -111,7 +111,7 @@ fn input_schema(
             InputSchema::canonical(with_definitions(schema.to_value(), generator), closing, Vec::new())
         }
         (None, None) => {
-            let given = std::mem::take(&mut list.given);
+            let given = std::mem::take(&mut list.written_values);
             InputSchema::canonical(with_definitions(list.into_root(), generator), closing, given)
         }
     }
@@ -189,7 +189,7 @@ struct PropertyList {
     names: HashSet<&'static str>,
     properties: Map<String, Value>,
     required: Vec<Value>,
-    given: Vec<Given>,
+    written_values: Vec<WrittenValue>,
 }
 
 impl PropertyList {
@@ -212,7 +212,7 @@ impl PropertyList {
         let is_absence = |value: &Value| optional && value.is_null();
         let mut give = |purpose, value: Value| {
             if !is_absence(&value) {
-                self.given.push(Given { parameter: parameter.name, purpose, value });
+                self.written_values.push(WrittenValue { parameter: parameter.name, purpose, value });
             }
         };
         parameter

@@ -1,7 +1,7 @@
 //! A provider that does not exist: what a new one has to implement.
 
 use serde_json::{Map, Value, json};
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::{
     Definition, Provider, ToolSelection, WireFormat,

@@ -13,7 +13,7 @@ mod openai_responses;
 use std::fmt;
 
 use serde_json::{Map, Value, json};
-use tool_core::{__private::ExactValue, Content, ToolDefinition};
+use tool_core::{Content, ToolDefinition, internals::ExactValue};
 
 pub use self::api::{Provider, ToolSelection, providers};
 pub(super) use self::{

@@ -19,7 +19,7 @@ mod walk;
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use tool_core::__private::words::push_step;
+use tool_core::internals::messages::push_step;
 
 use self::walk::SchemaWalk;
 pub(super) use self::{

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Returns the target of `reference` in `root`.
 pub(super) fn reference_target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let fragment = reference.strip_prefix('#')?;
-    root.pointer(&tool_core::__private::words::percent_decoded(fragment))
+    root.pointer(&tool_core::internals::messages::percent_decoded(fragment))
 }
 
 /// Returns `true` if `schema` leads to a recursive type.

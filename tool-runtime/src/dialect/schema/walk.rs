@@ -1,7 +1,7 @@
 //! The walk through a schema, keyword by keyword.
 
 use serde_json::{Map, Value};
-use tool_core::__private::words::percent_decoded;
+use tool_core::internals::messages::percent_decoded;
 
 use super::{
     SchemaNote, UnsupportedSchema, object, pointer_below,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use tool_core::{__private::ValueTypes, ToolDefinition};
+use tool_core::{ToolDefinition, internals::ValueTypes};
 
 use super::{NumberPattern, Rule, Rules, Verdict};
 use crate::{

@@ -1,6 +1,6 @@
 //! Matchers of argument values, and the values that a JSON pointer selects.
 
-use tool_core::__private::{ExactValue, ValueTypes};
+use tool_core::internals::{ExactValue, ValueTypes};
 
 use super::{
     Match, NumberPattern, PathPattern, UrlPattern, Verdict, number_pattern::Rounding, text::TextPattern,

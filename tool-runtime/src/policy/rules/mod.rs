@@ -20,8 +20,8 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::{
-    __private::{ExactValue, ResolvedPointer, ValueTypes, pointer_steps},
     Arguments, Permission, ToolDefinition,
+    internals::{ExactValue, ResolvedPointer, ValueTypes, pointer_steps},
 };
 
 pub use self::{

@@ -6,7 +6,7 @@
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
-use tool_core::__private::{ExactValue, ValueTypes, canonical_number};
+use tool_core::internals::{ExactValue, ValueTypes, canonical_number};
 
 use super::{InvalidRule, Match};
 

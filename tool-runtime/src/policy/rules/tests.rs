@@ -4,7 +4,7 @@ mod url;
 
 use proptest::prelude::*;
 use serde_json::json;
-use tool_core::{__private::ExactValue, InputSchema, Permission, ToolDefinition, ToolName};
+use tool_core::{InputSchema, Permission, ToolDefinition, ToolName, internals::ExactValue};
 
 use super::{
     EvaluatedCall, Match, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules, number_pattern::Rounding,

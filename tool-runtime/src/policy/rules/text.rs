@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fmt};
 
 use serde_json::Value;
-use tool_core::{__private::ExactValue, ToolDefinition};
+use tool_core::{ToolDefinition, internals::ExactValue};
 
 use super::{
     Match, NumberPattern, Verdict,

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::{InvalidRule, Match};
 

@@ -1,7 +1,7 @@
 //! The messages of a request: results, user messages, calls that are sent back.
 
 use serde_json::{Value, json};
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use crate::{
     ToolCall, ToolResult,

@@ -10,7 +10,7 @@ mod stop;
 mod stream;
 
 use serde_json::Value;
-use tool_core::{__private::ExactValue, Content};
+use tool_core::{Content, internals::ExactValue};
 
 use self::{
     definition::tool_definition,

@@ -1,6 +1,6 @@
 //! The events of a streamed response.
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::{
     reading::{begin_block, begin_message},

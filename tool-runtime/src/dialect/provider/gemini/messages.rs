@@ -1,7 +1,7 @@
 //! The messages of a request: results, user messages, calls that are sent back.
 
 use serde_json::{Map, Value, json};
-use tool_core::{__private::ExactValue, ToolOutput};
+use tool_core::{ToolOutput, internals::ExactValue};
 
 use crate::{
     ToolCall, ToolResult,

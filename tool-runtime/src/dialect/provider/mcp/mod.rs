@@ -7,7 +7,7 @@ mod rules;
 mod stream;
 
 use serde_json::{Value, json};
-use tool_core::{__private::ExactValue, Content, ToolDefinition};
+use tool_core::{Content, ToolDefinition, internals::ExactValue};
 
 use self::{
     definition::{output_schema, tool_definition},

@@ -1,6 +1,6 @@
 //! A whole response.
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use crate::dialect::{
     DialectError,

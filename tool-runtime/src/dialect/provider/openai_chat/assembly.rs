@@ -1,6 +1,6 @@
 //! The assembly of a chat message from its deltas.
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::reading::{is_flat, is_function_call, nest_members};
 use crate::dialect::{

@@ -1,7 +1,7 @@
 //! The messages of a request: results, user messages, calls that are sent back.
 
 use serde_json::{Map, Value, json};
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use super::reading::{FUNCTION_CALL, call_kind};
 use crate::{

@@ -1,6 +1,6 @@
 //! A whole response.
 
-use tool_core::{__private::ExactValue, CallId};
+use tool_core::{CallId, internals::ExactValue};
 
 use super::{assembly, stop::FINISHED};
 use crate::dialect::{

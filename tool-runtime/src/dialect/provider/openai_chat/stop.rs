@@ -1,6 +1,6 @@
 //! The stop reasons, and the token counts.
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use crate::dialect::{Usage, usage::count_at};
 

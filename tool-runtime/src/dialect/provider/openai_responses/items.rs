@@ -1,6 +1,6 @@
 //! The items of a response, which form the message to send back: each unchanged, as completed.
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use crate::dialect::{
     DialectError,

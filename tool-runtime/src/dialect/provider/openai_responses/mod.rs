@@ -10,7 +10,7 @@ mod stop;
 mod stream;
 
 use serde_json::{Value, json};
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 use self::{
     definition::tool_definition,

@@ -6,7 +6,7 @@ mod tests;
 
 use std::{fmt, str::FromStr};
 
-use tool_core::__private::ExactValue;
+use tool_core::internals::ExactValue;
 
 #[cfg(feature = "url-rules")]
 pub(super) use self::lexical::percent_decoded;
