@@ -14,17 +14,20 @@ use crate::{
     tree::{self, Ranges},
 };
 
-/// A package to build and test, and its features.
-const PACKAGES: &[(&str, &[&str])] = &[
-    ("tool-schema", &[]),
-    ("tool-core", &[]),
-    ("tool-runtime", &["--features", "testing,sealed-calls"]),
-    ("tool-agent", &[]),
-    ("tool-cli", &[]),
-    ("tool-http", &["--features", "gzip"]),
-    ("tool-mcp", &[]),
-    ("tool-openapi", &[]),
+/// The packages to build and test, with the features of `.ci/steps.sh` and those of the commands and of `genai`. Packages of examples test
+/// the commands.
+const SELECTION: &[&str] = &[
+    "--workspace",
+    "--exclude=ui-tests",
+    "--exclude=benches",
+    "--exclude=tool-core-doc-tests",
+    "--features=tool-runtime/foreign-schemas,tool-runtime/sealed-calls,tool-runtime/opentelemetry,tool-runtime/testing,tool-runtime/url-rules",
+    "--features=tool-agent/opentelemetry,tool-agent/genai,tool-agent/cli",
+    "--features=tool-mcp/opentelemetry,tool-mcp/auth,tool-mcp/cli,tool-openapi/cli",
 ];
+
+/// The lowest number of test programs that a complete build consists of.
+const MIN_PROGRAMS: usize = 16;
 
 /// A line of cargo's JSON output.
 #[derive(Deserialize)]
@@ -33,6 +36,12 @@ struct Line {
     message: Option<Message>,
     executable: Option<PathBuf>,
     manifest_path: Option<PathBuf>,
+    profile: Option<Profile>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    test: bool,
 }
 
 #[derive(Deserialize)]
@@ -72,17 +81,12 @@ pub fn viable(root: &Path, tree: &Path, target: &Path, chosen: &mut BTreeMap<usi
     loop {
         let ranges = tree::write(root, tree, chosen)?;
         let mut wrong = Vec::new();
-        for (package, features) in PACKAGES {
-            let lines = cargo(tree, target, &[&["check", "-p", package], *features].concat())?;
-            for message in lines.into_iter().filter_map(|line| line.message) {
-                if message.level == "error" && !message.spans.is_empty() {
-                    wrong.push(culprit(&message, &ranges).ok_or_else(|| {
-                        format!("no mutant is the cause of this: {}", message.rendered.unwrap_or_default())
-                    })?);
-                }
-            }
-            if !wrong.is_empty() {
-                break;
+        let lines = cargo(tree, target, &[&["check", "--keep-going"], SELECTION].concat())?;
+        for message in lines.into_iter().filter_map(|line| line.message) {
+            if message.level == "error" && !message.spans.is_empty() {
+                wrong.push(culprit(&message, &ranges).ok_or_else(|| {
+                    format!("no mutant is the cause of this: {}", message.rendered.unwrap_or_default())
+                })?);
             }
         }
         if wrong.is_empty() {
@@ -112,25 +116,24 @@ fn culprit(message: &Message, ranges: &Ranges) -> Option<usize> {
 /// The test programs of the copy.
 pub fn programs(tree: &Path, target: &Path) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
-    for (package, features) in PACKAGES {
-        let arguments = [&["test", "--no-run", "--lib", "--tests", "-p", package], *features].concat();
-        for line in cargo(tree, target, &arguments)? {
-            if let Some(Message { level, rendered: Some(text), .. }) = &line.message
-                && level == "error"
-            {
-                eprintln!("{text}");
-            }
-            if let ("compiler-artifact", Some(path), Some(manifest)) =
-                (line.reason.as_str(), line.executable, line.manifest_path)
-            {
-                let folder = manifest.parent().unwrap_or(tree).to_owned();
-                programs.push(Program { path, folder });
-            }
+    for line in cargo(tree, target, &[&["test", "--no-run", "--lib", "--tests"], SELECTION].concat())? {
+        if let Some(Message { level, rendered: Some(text), .. }) = &line.message
+            && level == "error"
+        {
+            eprintln!("{text}");
+        }
+        if let ("compiler-artifact", Some(path), Some(manifest), true) = (
+            line.reason.as_str(),
+            line.executable,
+            line.manifest_path,
+            line.profile.is_some_and(|it| it.test),
+        ) {
+            let folder = manifest.parent().unwrap_or(tree).to_owned();
+            programs.push(Program { path, folder });
         }
     }
-    // The unit tests of each package, and its programs below `tests/`.
     match programs.len() {
-        built if built >= 2 * PACKAGES.len() => Ok(programs),
-        built => Err(format!("{built} test programs were built, of at least {}", 2 * PACKAGES.len()).into()),
+        built if built >= MIN_PROGRAMS => Ok(programs),
+        built => Err(format!("{built} test programs were built, of at least {MIN_PROGRAMS}").into()),
     }
 }

@@ -65,7 +65,7 @@ pub fn all_mutants(root: &Path, under: &str) -> Result<Vec<Mutant>> {
     let mut all = Vec::new();
     for file in files(root)? {
         let path = Path::new(&file);
-        let is_test = path.iter().any(|it| it == "tests" || it == "tests.rs");
+        let is_test = path.iter().any(|it| it == "tests" || it == "tests.rs") || file.ends_with("_tests.rs");
         if path.extension().is_some_and(|it| it == "rs")
             && PLACES.iter().any(|it| path.starts_with(it))
             && file.starts_with(under)
