@@ -25,13 +25,23 @@ pages! {
     streaming_and_progress: "streaming_and_progress.md",
     requests_and_dialects: "requests_and_dialects.md",
     security: "security.md",
-    mcp: "mcp.md",
-    openapi: "openapi.md",
     coming_from: "coming_from.md",
     features_and_limits: "features_and_limits.md",
     choices: "choices.md",
 }
 
-// The examples of this page are compiled as doctests of `tool-agent`, which depends on this crate.
-#[cfg_attr(not(doctest), doc = include_str!("docs/guide/agents.md"))]
-pub mod agents {}
+/// A submodule for each page whose examples are doctests of the crate that the page is about, which depends on this one.
+macro_rules! extension_pages {
+    ($($name:ident: $file:literal,)+) => {
+        $(
+            #[cfg_attr(not(doctest), doc = include_str!(concat!("docs/guide/", $file)))]
+            pub mod $name {}
+        )+
+    };
+}
+
+extension_pages! {
+    agents: "agents.md",
+    mcp: "mcp.md",
+    openapi: "openapi.md",
+}

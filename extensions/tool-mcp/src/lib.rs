@@ -80,3 +80,8 @@ pub use rmcp;
 #[cfg(all(doctest, feature = "client", feature = "server"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of the guide about servers, clients and brokers.
+#[cfg(all(doctest, feature = "cli"))]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/mcp.md")]
+struct Guide;

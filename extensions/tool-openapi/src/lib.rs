@@ -165,3 +165,8 @@ pub use self::{
     settings::OpenApiToolSetBuilder,
     tool::OperationTool,
 };
+
+/// The examples of the guide about HTTP APIs.
+#[cfg(all(doctest, feature = "cli"))]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/openapi.md")]
+struct Guide;
