@@ -1,6 +1,9 @@
 //! Texts of an error for a model and for a log.
 
-use std::{borrow::Cow, fmt};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write as _},
+};
 
 use tool_schema::__private::messages::{beginning, grouped};
 
@@ -64,13 +67,21 @@ impl ToolError {
         const MAX_FEEDBACK_BYTES: usize = 8 * 1024;
         const EXAMPLE: &str = "\nArguments that fit, for example: ";
         const NOTHING_EXECUTED: &str = "\nNothing was executed.";
-        let mut text = match (self.violations(), self.report().total()) {
-            ([], _) => with_prefix("Invalid arguments", &shortened_text(message, MAX_FEEDBACK_BYTES / 8)),
-            ([only], 1) => format!("Invalid arguments: {only}"),
-            _ => format!("Invalid arguments:{}", self.report().lines(MAX_FEEDBACK_BYTES / 2)),
-        };
+        const USUAL_BYTES: usize = 320;
         let example_length = self.inner.example.as_ref().map_or(0, |example| example.text().len());
-        text.reserve(example_length.min(MAX_FEEDBACK_BYTES) + 2 * MAX_ECHOED_CHARS);
+        let arguments_length = self.inner.arguments.as_ref().map_or(0, String::len).min(2 * MAX_ECHOED_CHARS);
+        // One allocation for nearly all texts.
+        let room = USUAL_BYTES + example_length.min(MAX_FEEDBACK_BYTES) + arguments_length;
+        let mut text = String::with_capacity(room);
+        // Writing to a text never fails.
+        let _ = match (self.violations(), self.report().total()) {
+            ([], _) => {
+                let message = shortened_text(message, MAX_FEEDBACK_BYTES / 8);
+                write!(text, "{}", with_prefix("Invalid arguments", &message))
+            }
+            ([only], 1) => write!(text, "Invalid arguments: {only}"),
+            _ => write!(text, "Invalid arguments:{}", self.report().lines(MAX_FEEDBACK_BYTES / 2)),
+        };
         if let Some(arguments) = self.inner.arguments.as_ref().filter(|_| self.inner.echo) {
             text.push_str("\nReceived: ");
             text.push_str(&shortened_text(arguments, MAX_ECHOED_CHARS));

@@ -10,22 +10,9 @@ use super::{Violation, Violations, number_spelling::spell_violations};
 /// The error of arguments that are not JSON, or that do not match their schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentError {
-    // Boxed, to keep a `Result` small.
-    inner: Box<ArgumentErrorData>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct ArgumentErrorData {
-    kind: ArgumentErrorKind,
     violations: Violations,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum ArgumentErrorKind {
-    /// The text is not JSON.
-    Syntax,
-    /// The text is JSON and has violations.
-    Invalid { text: String },
+    /// The JSON text as received; `None` if the text is not JSON.
+    text: Option<String>,
 }
 
 impl ArgumentError {
@@ -36,12 +23,7 @@ impl ArgumentError {
     pub fn new(violations: impl Into<Violations>, text: &str) -> Self {
         let mut violations = violations.into();
         spell_violations(&mut violations, text);
-        Self {
-            inner: Box::new(ArgumentErrorData {
-                kind: ArgumentErrorKind::Invalid { text: text.to_owned() },
-                violations,
-            }),
-        }
+        Self { violations, text: Some(text.to_owned()) }
     }
 
     /// Creates the error of `text`, which is not JSON.
@@ -57,54 +39,43 @@ impl ArgumentError {
     /// Creates the error of a text that is not JSON, with the violation that explains it.
     #[must_use]
     pub fn syntax(violation: Violation) -> Self {
-        Self {
-            inner: Box::new(ArgumentErrorData {
-                kind: ArgumentErrorKind::Syntax,
-                violations: violation.into(),
-            }),
-        }
+        Self { violations: violation.into(), text: None }
     }
 
     /// Returns `true` if the text is not JSON.
     #[must_use]
     pub fn is_syntax(&self) -> bool {
-        matches!(self.inner.kind, ArgumentErrorKind::Syntax)
+        self.text.is_none()
     }
 
     /// Returns the violations; at least one.
     #[must_use]
     pub fn violations(&self) -> &Violations {
-        &self.inner.violations
+        &self.violations
     }
 
     /// Returns the text as received; `None` if it is not JSON.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        match &self.inner.kind {
-            ArgumentErrorKind::Syntax => None,
-            ArgumentErrorKind::Invalid { text } => Some(text),
-        }
+        self.text.as_deref()
     }
 
     /// Returns the violations, and the text unless it is not JSON.
     #[must_use]
     pub fn into_parts(self) -> (Violations, Option<String>) {
-        let text = match self.inner.kind {
-            ArgumentErrorKind::Syntax => None,
-            ArgumentErrorKind::Invalid { text } => Some(text),
-        };
-        (self.inner.violations, text)
+        (self.violations, self.text)
     }
 }
 
 /// Formats the error with its violations.
 impl fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let problem = match self.inner.kind {
-            ArgumentErrorKind::Syntax => "the arguments are not JSON",
-            ArgumentErrorKind::Invalid { .. } => "the arguments do not match the schema",
+        let problem = if self.is_syntax() {
+            "the arguments are not JSON"
+        } else {
+            "the arguments do not match the schema"
         };
-        write!(f, "{problem}: {}", self.inner.violations)
+        write!(f, "{problem}: {}", self.violations)
     }
 }
 

@@ -98,10 +98,10 @@ pub(super) fn decode_escapes(text: &str, start: usize, stop: usize) -> Result<(S
             if simple == 0 {
                 let (character, length) = code_point(rest)?;
                 string.push(character);
-                rest = rest.get(length..).unwrap_or_default();
+                rest = rest.get(length..).ok_or(Fault::Syntax)?;
             } else {
                 string.push(char::from(simple));
-                rest = rest.get(2..).unwrap_or_default();
+                rest = rest.get(2..).ok_or(Fault::Syntax)?;
             }
         }
         if rest.as_bytes().first() == Some(&b'"') {

@@ -64,20 +64,32 @@ impl<'a> Location<'a> {
 
     /// Formats the JSON pointer (RFC 6901).
     pub(in crate::arguments) fn pointer(&self) -> String {
-        let mut pointer = self.parent.map(Location::pointer).unwrap_or_default();
+        const USUAL_STEP_BYTES: usize = 16;
+        let mut pointer = String::with_capacity(self.depth * USUAL_STEP_BYTES);
+        self.write_pointer(&mut pointer);
+        pointer
+    }
+
+    fn write_pointer(&self, pointer: &mut String) {
+        if let Some(parent) = self.parent {
+            parent.write_pointer(pointer);
+        }
         match self.step {
             Step::Start(start) => pointer.push_str(start),
-            Step::Name(name) => push_step(&mut pointer, name),
-            Step::Index(index) => push_step(&mut pointer, &index.to_string()),
+            Step::Name(name) => push_step(pointer, name),
+            Step::Index(index) => push_step(pointer, &index.to_string()),
         }
-        pointer
     }
 
     /// Returns a sort key in document order; a container sorts before its content.
     pub(in crate::arguments) fn sort_key(&self) -> Vec<usize> {
-        let Some(parent) = self.parent else { return Vec::new() };
-        let mut order = parent.sort_key();
-        order.push(self.position);
+        let mut order = Vec::with_capacity(self.depth);
+        let mut location = self;
+        while let Some(parent) = location.parent {
+            order.push(location.position);
+            location = parent;
+        }
+        order.reverse();
         order
     }
 }

@@ -182,21 +182,35 @@ pub fn unknown(known: &[&str], is_present: impl Fn(&str) -> bool, name: &str) ->
 
 /// Formats the name of a property in backticks.
 fn name_in_backticks(name: &str) -> String {
-    match beginning(name, MAX_NAME_CHARS) {
-        None => format!("`{name}`"),
-        Some(start) => format!("`{start}…`"),
-    }
+    let mut text = String::new();
+    push_in_backticks(&mut text, name);
+    text
+}
+
+fn push_in_backticks(text: &mut String, name: &str) {
+    let (shown, end) = beginning(name, MAX_NAME_CHARS).map_or((name, "`"), |start| (start, "…`"));
+    text.reserve(shown.len() + 4);
+    text.push('`');
+    text.push_str(shown);
+    text.push_str(end);
 }
 
 /// Describes a missing required property; `beside` is the property that requires it.
 pub fn missing(name: &str, beside: Option<&str>, kind: Option<&str>) -> String {
-    let mut text = format!("the property {}, which is required", name_in_backticks(name));
+    const USUAL_BYTES: usize = 80;
+    let mut text = String::with_capacity(USUAL_BYTES);
+    text.push_str("the property ");
+    push_in_backticks(&mut text, name);
+    text.push_str(", which is required");
     if let Some(beside) = beside {
-        text.push_str(&format!(" beside {}", name_in_backticks(beside)));
+        text.push_str(" beside ");
+        push_in_backticks(&mut text, beside);
     }
     if let Some(kind) = kind {
         let bare = kind.strip_prefix("a ").or_else(|| kind.strip_prefix("an ")).unwrap_or(kind);
-        text.push_str(&format!(" ({bare})"));
+        for part in [" (", bare, ")"] {
+            text.push_str(part);
+        }
     }
     text
 }
