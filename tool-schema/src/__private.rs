@@ -8,10 +8,11 @@ pub use crate::{
         plan::{Checked, DecodeError, DecodeFn, Object},
     },
     foreign::Foreign,
-    pointer::push_step,
+    internal_keywords::{ALIASES, FILLS},
+    pointer::{pointer_steps, push_step},
     schema::{
-        ALIASES, Closing, Example, FILLS, Flat, Limits, Plain, Purpose, ResolvedPointer, Row, ValueTypes,
-        WrittenValue, canonical_output, pointer_steps,
+        Closing, Example, Flat, Limits, Plain, Purpose, ResolvedPointer, Row, ValueTypes, WrittenValue,
+        canonical_output,
     },
     serialize::to_string as json_text,
     stored_format::{FormatVersion, present},
@@ -28,7 +29,6 @@ pub mod messages {
         arguments::plan::messages::{
             beginning, counted, either, grouped, missing, one_of, quoted, received, unknown,
         },
-        pointer::push_step,
-        schema::percent_decoded,
+        pointer::{percent_decoded, push_step},
     };
 }

@@ -86,6 +86,8 @@ mod arguments;
 #[cfg_attr(not(feature = "foreign-schemas"), path = "no_foreign.rs")]
 mod foreign;
 pub mod guard;
+mod internal_keywords;
+mod json;
 mod nearest;
 mod pointer;
 mod repair;

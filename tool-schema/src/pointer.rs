@@ -16,3 +16,41 @@ pub fn push_step(pointer: &mut String, step: &str) {
         }
     }
 }
+
+/// Splits a JSON pointer into steps; `None` if it is malformed.
+#[must_use]
+pub fn pointer_steps(pointer: &str) -> Option<Vec<String>> {
+    if pointer.is_empty() {
+        return Some(Vec::new());
+    }
+    let is_escaped = |step: &str| step.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    let steps = pointer.strip_prefix('/')?.split('/');
+    steps.map(|step| is_escaped(step).then(|| step.replace("~1", "/").replace("~0", "~"))).collect()
+}
+
+/// Returns the JSON pointer of a `$ref` within its document.
+pub(crate) fn local_pointer(reference: &str) -> Option<String> {
+    reference.strip_prefix('#').map(percent_decoded)
+}
+
+/// Decodes percent escapes; invalid escapes and invalid UTF-8 are left unchanged.
+pub fn percent_decoded(fragment: &str) -> String {
+    if !fragment.contains('%') {
+        return fragment.to_owned();
+    }
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let [first, after @ ..] = rest {
+        let escaped = match rest {
+            [b'%', high, low, ..] => hex_value(*high).zip(hex_value(*low)).map(|(high, low)| high * 16 + low),
+            _ => None,
+        };
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| fragment.to_owned())
+}
+
+fn hex_value(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}

@@ -7,12 +7,8 @@ use std::{collections::HashMap, mem};
 
 use serde_json::{Map, Number, Value, map::Entry};
 
-use super::{
-    Violation,
-    json::{Fault, Numeral, Reader},
-    plan::location::Location,
-    violation::Findings,
-};
+use super::{Violation, plan::location::Location, violation::Findings};
+use crate::json::{Fault, Numeral, Reader};
 
 /// A parsed JSON text.
 #[derive(Debug)]

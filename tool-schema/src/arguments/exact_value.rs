@@ -4,10 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use serde_json::Value;
 
-use super::{
-    canonical::write_quoted,
-    json::{Fault, MAX_DEPTH, Reader},
-};
+use crate::json::{Fault, MAX_DEPTH, Reader, write_quoted};
 
 /// A JSON value that preserves the spelling of its numbers, so that comparisons need no `f64`.
 #[derive(Debug, Clone, PartialEq, Eq)]

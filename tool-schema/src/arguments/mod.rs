@@ -4,7 +4,6 @@ pub(crate) mod canonical;
 mod document;
 mod error;
 mod exact_value;
-mod json;
 mod number_spelling;
 pub(crate) mod plan;
 mod rewrite;

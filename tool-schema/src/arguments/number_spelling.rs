@@ -8,7 +8,7 @@ use super::{
     plan::{Correction, CorrectionRule},
     violation::{Violations, without_end},
 };
-use crate::schema::pointer_steps;
+use crate::pointer::pointer_steps;
 
 /// Shows the received numbers of `violations` as they are spelled in `text`.
 pub(crate) fn spell_violations(violations: &mut Violations, text: &str) {

@@ -7,10 +7,8 @@ use std::{borrow::Cow, collections::HashMap, ops::Range};
 
 use serde_json::{Map, Value};
 
-use super::{
-    document::{Document, is_rewritten},
-    json::{Fault, Reader},
-};
+use super::document::{Document, is_rewritten};
+use crate::json::{Fault, Reader};
 
 /// Returns the text of `value`, derived from the value of `text` by renaming properties (`aliases` are pairs of
 /// an alias and its property name), by parsing strings, and by changing parts.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::schema::percent_decoded;
+use crate::pointer::percent_decoded;
 
 /// The maximum number of schemas that apply to one value within one another; the same as in a plan.
 const MAX_CHAIN_SCHEMAS: usize = 64;

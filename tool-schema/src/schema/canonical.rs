@@ -3,12 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    ALIASES, FILLS, IGNORES, SINGLE, SchemaError,
+    SchemaError,
     aliases::{may_have_internal_keywords, strip_internal_keywords},
     enums, flatten, integers, map_keys, order,
     references::{prune_definitions, resolve_root},
     walk::{SubschemaRole, visit_subschemas},
 };
+use crate::internal_keywords::{ALIASES, FILLS, IGNORES, SINGLE};
 
 /// The treatment of properties that a schema does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

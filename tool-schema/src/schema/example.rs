@@ -5,8 +5,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::local_pointer;
-use crate::Plan;
+use crate::{Plan, pointer::local_pointer};
 
 /// The maximum nesting of schemas; deeper recursion has no small example.
 const MAX_DEPTH: usize = 16;

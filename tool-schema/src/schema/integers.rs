@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use super::{SINGLE, SchemaError};
+use super::SchemaError;
+use crate::internal_keywords::SINGLE;
 
 /// Replaces a number format of schemars by its bounds; of two bounds, the narrower is kept.
 pub(super) fn bound_format(schema: &mut Map<String, Value>) {

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::{example::part_example, references::local_pointer};
-use crate::pointer::push_step;
+use super::example::part_example;
+use crate::pointer::{local_pointer, push_step};
 
 /// The maximum number of maps; further ones are ignored.
 const MAX_MAPS: usize = 64;

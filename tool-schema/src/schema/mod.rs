@@ -22,6 +22,7 @@ mod merge;
 mod order;
 mod output;
 mod pointer;
+mod readable_keys;
 mod references;
 mod shared;
 mod value_types;
@@ -43,24 +44,17 @@ pub use self::derived::{
     has_type, input_generator, list_of, output_generator, with_definitions, without_null,
 };
 pub use self::output::OutputSchema;
+use self::{canonical::canonicalize_schema, map_samples::MapPath, shared::SharedForm};
 #[doc(hidden)]
 pub use self::{
-    aliases::{ALIASES, FILLS},
     canonical::{Closing, canonical_output},
     constant_parameters::{Flat, Row},
     constant_types::{Limits, Plain},
     example_text::Example,
-    pointer::{ResolvedPointer, pointer_steps},
-    references::percent_decoded,
+    pointer::ResolvedPointer,
     value_types::ValueTypes,
     written_values::{Misfit, Purpose, WrittenValue},
 };
-pub(crate) use self::{
-    aliases::{IGNORES, SINGLE},
-    map_samples::MapPath,
-    references::local_pointer,
-};
-use self::{canonical::canonicalize_schema, shared::SharedForm};
 use crate::{Plan, SchemaProblem, arguments::plan::Origin};
 
 /// The schema of a tool's arguments: a JSON Schema whose root is an object.
@@ -243,7 +237,7 @@ impl InputSchema {
     }
 
     /// Returns the maps whose keys have no pattern.
-    pub(crate) fn open_maps(&self) -> Vec<MapPath> {
+    fn open_maps(&self) -> Vec<MapPath> {
         match &self.shared.form {
             Form::Value(schema) => map_samples::open_maps(schema),
             Form::Flat(_) | Form::Shared(_) => Vec::new(),

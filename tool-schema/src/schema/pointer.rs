@@ -8,8 +8,12 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{ALIASES, FILLS, IGNORES, InputSchema, references::local_pointer};
-use crate::arguments::plan::Origin;
+use super::InputSchema;
+use crate::{
+    arguments::plan::Origin,
+    internal_keywords::{ALIASES, FILLS, IGNORES},
+    pointer::{local_pointer, pointer_steps},
+};
 
 /// A location to which a pointer resolves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,17 +83,6 @@ impl InputSchema {
         }
         reached
     }
-}
-
-/// Splits a JSON pointer into steps; `None` if it is malformed.
-#[must_use]
-pub fn pointer_steps(pointer: &str) -> Option<Vec<String>> {
-    if pointer.is_empty() {
-        return Some(Vec::new());
-    }
-    let is_escaped = |step: &str| step.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
-    let steps = pointer.strip_prefix('/')?.split('/');
-    steps.map(|step| is_escaped(step).then(|| step.replace("~1", "/").replace("~0", "~"))).collect()
 }
 
 impl<'s> Reached<'s> {

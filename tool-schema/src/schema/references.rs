@@ -7,11 +7,7 @@ use std::convert::Infallible;
 use serde_json::Value;
 
 use super::walk::visit_subschemas;
-
-/// Returns the JSON pointer of a `$ref` within its document.
-pub(crate) fn local_pointer(reference: &str) -> Option<String> {
-    reference.strip_prefix('#').map(percent_decoded)
-}
+use crate::pointer::local_pointer;
 
 /// Replaces a root that only refers to a definition by that definition.
 pub(super) fn resolve_root(root: &mut Value) {
@@ -58,26 +54,4 @@ fn definition_name(reference: &str) -> Option<String> {
     let pointer = local_pointer(reference)?;
     let name = pointer.strip_prefix("/$defs/")?.split('/').next()?;
     Some(name.replace("~1", "/").replace("~0", "~"))
-}
-
-/// Decodes percent escapes; invalid escapes and invalid UTF-8 are left unchanged.
-pub fn percent_decoded(fragment: &str) -> String {
-    if !fragment.contains('%') {
-        return fragment.to_owned();
-    }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let [first, after @ ..] = rest {
-        let escaped = match rest {
-            [b'%', high, low, ..] => hex_value(*high).zip(hex_value(*low)).map(|(high, low)| high * 16 + low),
-            _ => None,
-        };
-        bytes.push(escaped.unwrap_or(*first));
-        rest = if escaped.is_some() { after.get(2..).unwrap_or_default() } else { after };
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| fragment.to_owned())
-}
-
-fn hex_value(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }

@@ -4,7 +4,11 @@ use std::ops::{BitAnd, BitOr};
 
 use serde_json::{Map, Value};
 
-use super::{Form, InputSchema, SINGLE, pointer::pointer_steps, references::local_pointer};
+use super::{Form, InputSchema};
+use crate::{
+    internal_keywords::SINGLE,
+    pointer::{local_pointer, pointer_steps},
+};
 
 /// The types that a value at a location may have. A list is represented by the types of its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-use crate::arguments::canonical::{escape_string, special_mask};
+use crate::json::{escape_string, special_mask};
 
 /// Appends `string` in quotes.
 pub(super) fn push_quoted(text: &mut Vec<u8>, string: &str) {

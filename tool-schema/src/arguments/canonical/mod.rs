@@ -14,9 +14,4 @@ mod sorted;
 mod text;
 
 pub use self::sorted::sorted;
-pub(crate) use self::{
-    number::canonical_number,
-    sorted::{escape_string, write_quoted},
-    text::canonical_text,
-};
-pub(crate) use super::json::special_mask;
+pub(crate) use self::{number::canonical_number, text::canonical_text};

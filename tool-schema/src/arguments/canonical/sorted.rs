@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::canonical_number;
-use crate::arguments::json::{Fault, Reader, plain_length};
+use crate::json::{Fault, Reader, write_quoted};
 
 /// Returns the JSON `text` without whitespace, with canonical numbers and strings, and with the properties of each
 /// object sorted by name; equal names keep their order.
@@ -107,34 +107,6 @@ impl SortedWriter {
             self.text.push_str(&all);
         }
         self.text.push('}');
-    }
-}
-
-/// Writes `string` as JSON with as few escapes as possible.
-pub(crate) fn write_quoted(text: &mut String, string: &str) {
-    text.push('"');
-    escape_string(string, |part| text.push_str(part));
-    text.push('"');
-}
-
-/// Passes the parts of the content of a JSON string to `push`.
-pub(crate) fn escape_string(string: &str, mut push: impl FnMut(&str)) {
-    let mut rest = string;
-    loop {
-        let (plain, after) = rest.split_at_checked(plain_length(rest)).unwrap_or((rest, ""));
-        push(plain);
-        let Some(byte) = after.bytes().next() else { return };
-        match byte {
-            b'"' => push("\\\""),
-            b'\\' => push("\\\\"),
-            b'\n' => push("\\n"),
-            b'\r' => push("\\r"),
-            b'\t' => push("\\t"),
-            0x08 => push("\\b"),
-            0x0c => push("\\f"),
-            byte => push(&format!("\\u{byte:04x}")),
-        }
-        rest = after.get(1..).unwrap_or_default();
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{canonical_number, sorted::write_quoted};
-use crate::arguments::json::{Fault, Reader};
+use super::canonical_number;
+use crate::json::{Fault, Reader, write_quoted};
 
 /// Returns the JSON `text` without whitespace and with canonical numbers and strings; properties keep their order.
 pub(crate) fn canonical_text(text: &str) -> Option<Cow<'_, str>> {

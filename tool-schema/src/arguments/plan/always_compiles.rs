@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::node::Types;
-use crate::schema::{FILLS, IGNORES};
+use crate::internal_keywords::{FILLS, IGNORES};
 
 /// The maximum nesting of schemas; deeper ones are compiled.
 pub(super) const LEVELS: usize = 16;

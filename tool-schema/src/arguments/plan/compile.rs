@@ -4,7 +4,7 @@
 //! so that all errors are reported at once. Patterns are compiled here instead of on first use, since some valid ones
 //! are too large to run.
 
-use crate::schema::{ALIASES, FILLS, IGNORES};
+use crate::internal_keywords::{ALIASES, FILLS, IGNORES};
 use serde_json::{Map, Value};
 
 use super::{

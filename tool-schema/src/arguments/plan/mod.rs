@@ -19,7 +19,6 @@ mod draft;
 mod equality;
 mod keywords;
 pub(in crate::arguments) mod location;
-mod map_keys;
 mod memo;
 pub(crate) mod messages;
 mod nesting;
@@ -44,6 +43,7 @@ use crate::{Violation, Violations, arguments::violation::Findings};
 use serde_json::Value;
 
 pub(crate) use self::compile::Origin;
+pub(crate) use self::decode::{RefusedKey, Source};
 use self::{
     check::Walk,
     node::{Node, NodeId},

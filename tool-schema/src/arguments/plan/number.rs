@@ -7,7 +7,7 @@ use std::{cmp::Ordering, fmt};
 
 use serde_json::Number;
 
-use crate::arguments::json::{FRACTION_SENTINEL, MAX_SENTINEL, integer_of_float};
+use crate::json::{FRACTION_SENTINEL, MAX_SENTINEL, integer_of_float};
 
 /// A float that does not equal an `i128` has a fraction or exceeds this.
 const MAX_INTEGER_FLOAT: f64 = (1_u128 << 126) as f64;

@@ -12,13 +12,10 @@ use super::{
 use crate::{
     Arguments, Violation, Violations,
     arguments::{
-        ArgumentError,
-        canonical::canonical_text,
-        document::Document,
-        json::{Fault, MAX_DEPTH},
-        number_spelling::spell_corrections,
+        ArgumentError, canonical::canonical_text, document::Document, number_spelling::spell_corrections,
         rewrite::rewrite_text,
     },
+    json::{Fault, MAX_DEPTH},
 };
 
 /// The result of reading a text by a plan.

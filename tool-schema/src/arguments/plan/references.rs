@@ -17,7 +17,7 @@ use super::{
     node::{AdditionalRule, Node, NodeId},
     uri::resolve_reference,
 };
-use crate::schema::percent_decoded;
+use crate::pointer::percent_decoded;
 
 /// The maximum recursion depth of the walk, limited by the stack of a thread.
 const CALLS: usize = 2048;

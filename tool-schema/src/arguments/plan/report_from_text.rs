@@ -19,10 +19,7 @@ use super::{
     normalize::normalize_value,
     property_table::Property,
 };
-use crate::{
-    Violations,
-    arguments::{document::Document, json::MAX_DEPTH},
-};
+use crate::{Violations, arguments::document::Document, json::MAX_DEPTH};
 
 impl Plan {
     /// Returns the violations of `text`; `None` if this walk does not find all of them, or if there may be none.

@@ -6,7 +6,7 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::{Map, Value};
 
 use super::{ANYTHING, Words, join_distinct, types_with_articles};
-use crate::{arguments::plan::messages::one_of, schema::percent_decoded};
+use crate::{arguments::plan::messages::one_of, pointer::percent_decoded};
 
 /// Look-ups in the schema. Parts with their own identifiers are not resolved.
 impl Words<'_> {

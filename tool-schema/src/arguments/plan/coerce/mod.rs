@@ -27,9 +27,9 @@ use super::{
     node::{AdditionalRule, Node, NodeId, Types},
     normalize,
 };
-use crate::arguments::{
-    document::{Document, Literal},
-    json,
+use crate::{
+    arguments::document::{Document, Literal},
+    json::MAX_DEPTH,
 };
 
 impl Plan {
@@ -105,7 +105,7 @@ impl<'t> Corrector<'t> {
         // Ambiguous corrections are not applied.
         let reading = readings.pop().filter(|_| readings.is_empty());
         // The result is nested in the arguments, and the whole must stay within the depth limits.
-        let room = plan.deepest.min(json::MAX_DEPTH as usize).checked_sub(at.depth());
+        let room = plan.deepest.min(MAX_DEPTH as usize).checked_sub(at.depth());
         let reading = reading.filter(|(_, to)| room.is_some_and(|room| is_nested_within(to, room)));
         let Some((rule, to)) = reading else { return false };
         self.corrections.push(Correction::new(at.pointer(), received(value), received(&to), rule));

@@ -6,10 +6,12 @@ use std::collections::HashMap;
 
 use serde_json::Number;
 
-use crate::arguments::{
-    document::{Document, Literal},
+use crate::{
+    arguments::{
+        document::{Document, Literal},
+        plan::location::Location,
+    },
     json::{Reader, integer_value},
-    plan::location::Location,
 };
 
 /// Parses `text` as a number, without surrounding characters and without rounding; an integer has at most 64 bits.

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, map::Entry};
 
 use super::{DecodeError, DecodeErrorKind};
-use crate::arguments::json::Reader;
+use crate::json::Reader;
 
 /// Reads the next value with the numbers that a [`Document`](crate::arguments::document::Document) has. It has no
 /// duplicate names and no numbers beyond the range of floats.

@@ -2,7 +2,7 @@ use std::{any::type_name, fmt};
 
 use serde::de;
 
-use crate::{arguments::json::Fault, pointer::push_step};
+use crate::{json::Fault, pointer::push_step};
 
 /// The reason why a text was not decoded, and the location.
 ///
@@ -22,7 +22,7 @@ struct DecodeErrorData {
 
 /// The type of a map key that refused the name of a property.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::arguments) enum RefusedKey {
+pub(crate) enum RefusedKey {
     /// A type that accepts no string.
     Type(&'static str),
     /// An enum with these variants. `needs_content` is `true` if the name is a variant that is more than a name.
@@ -80,12 +80,12 @@ impl DecodeError {
     }
 
     /// Returns the type of the key that refused a name.
-    pub(in crate::arguments) fn refused_key(&self) -> Option<RefusedKey> {
+    pub(crate) fn refused_key(&self) -> Option<RefusedKey> {
         self.0.key
     }
 
     /// Returns the location as a JSON pointer.
-    pub(in crate::arguments) fn pointer(&self) -> String {
+    pub(crate) fn pointer(&self) -> String {
         let mut pointer = String::new();
         self.0.path.iter().rev().for_each(|step| push_step(&mut pointer, step));
         pointer

@@ -7,7 +7,7 @@ use serde::{
 };
 
 use super::{DecodeError, enumeration::UnitVariant};
-use crate::arguments::json::Reader;
+use crate::json::Reader;
 
 /// A property name, which may be decoded as a number, a boolean or a variant.
 #[derive(Debug)]

@@ -21,7 +21,8 @@ mod tests;
 use std::borrow::Cow;
 
 pub use self::error::DecodeError;
-pub(in crate::arguments) use self::error::{DecodeErrorKind, RefusedKey};
+pub(in crate::arguments) use self::error::DecodeErrorKind;
+pub(crate) use self::error::RefusedKey;
 pub use self::object::Object;
 use self::{
     copy::copy_value,
@@ -36,7 +37,7 @@ use super::{
     node::{Node, Types},
     normalize::{SHARED_BUDGET, is_normal, normalize_whole},
 };
-use crate::arguments::json::Reader;
+use crate::json::Reader;
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, IgnoredAny, Visitor},
@@ -51,7 +52,7 @@ pub struct Checked<'c, 't, 'p> {
 
 /// A text and its plan.
 #[derive(Debug, Clone)]
-pub(in crate::arguments) struct Source<'t, 'p> {
+pub(crate) struct Source<'t, 'p> {
     pub(in crate::arguments::plan) reader: Reader<'t>,
     plan: &'p Plan,
     /// Steps left in the budget shared by all values that are validated as a whole.
@@ -59,12 +60,12 @@ pub(in crate::arguments) struct Source<'t, 'p> {
 }
 
 impl<'t, 'p> Source<'t, 'p> {
-    pub(in crate::arguments) fn new(text: &'t str, plan: &'p Plan) -> Self {
+    pub(crate) fn new(text: &'t str, plan: &'p Plan) -> Self {
         Self { reader: Reader::new(text), plan, shared_budget: SHARED_BUDGET }
     }
 
     /// Returns the whole text as one value.
-    pub(in crate::arguments) fn root_value(&mut self) -> Checked<'_, 't, 'p> {
+    pub(crate) fn root_value(&mut self) -> Checked<'_, 't, 'p> {
         let node = self.plan.root_node();
         Checked { source: self, node }
     }

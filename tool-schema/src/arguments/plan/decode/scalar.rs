@@ -4,12 +4,12 @@ use serde::de::Error as _;
 use serde_json::Value;
 
 use super::{DecodeError, DecodeErrorKind};
-use crate::arguments::{
-    json::{Numeral, Reader, fits_64_bits, integer_value, nearest_float},
-    plan::{
+use crate::{
+    arguments::plan::{
         node::{Node, Types},
         number::Exact,
     },
+    json::{Numeral, Reader, fits_64_bits, integer_value, nearest_float},
 };
 
 /// The form that a type requests; the value is converted to it.

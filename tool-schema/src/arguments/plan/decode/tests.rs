@@ -7,9 +7,9 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{DecodeError, Source};
-use crate::arguments::{
+use crate::{
+    Plan,
     json::{FRACTION_SENTINEL, nearest_float},
-    plan::Plan,
 };
 
 fn decode<T: DeserializeOwned>(plan: &Plan, text: &str) -> Result<T, DecodeError> {

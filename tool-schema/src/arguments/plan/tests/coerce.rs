@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{correct, plan};
-use crate::schema::ALIASES;
+use crate::internal_keywords::ALIASES;
 
 /// Returns the corrected value and the corrections; `None` if there are none.
 fn corrected(schema: &Value, text: &str) -> Option<(String, Vec<String>)> {

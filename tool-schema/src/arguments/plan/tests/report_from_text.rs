@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Arguments, Plan, Violations,
     arguments::{document::Document, number_spelling::spell_violations},
-    schema::ALIASES,
+    internal_keywords::ALIASES,
 };
 
 /// Returns the report of the walk over the value; empty if the text is valid.

@@ -4,11 +4,13 @@
 //! deserializer of its key records the type that refused it. A type that refuses one name may accept another; only a
 //! type that accepts no string at all is reported.
 
-use super::{
-    DecodeFn, Plan,
-    decode::{RefusedKey, Source},
+use super::{InputSchema, MapPath, SchemaError};
+use crate::{
+    Plan,
+    arguments::plan::{DecodeFn, RefusedKey, Source},
+    guard::catch,
+    pointer::push_step,
 };
-use crate::{InputSchema, SchemaError, guard::catch, pointer::push_step, schema::MapPath};
 
 impl InputSchema {
     /// Rejects a schema with a map that can never have an entry, because its keys are of a type that cannot be read from

@@ -4,23 +4,27 @@
 //! text, borrowed strings, the spelling of numbers, and a depth limit. The meaning of a text is the same as in
 //! `serde_json`, which also parses uncommon numbers.
 
+mod escape;
 mod number;
 mod string;
 
 use std::{borrow::Cow, ops::Range};
 
-pub(in crate::arguments) use self::number::{
-    FRACTION_SENTINEL, MAX_SENTINEL, Numeral, fits_64_bits, integer_of_float, integer_value, nearest_float,
+pub(crate) use self::{
+    escape::{escape_string, write_quoted},
+    number::{
+        FRACTION_SENTINEL, MAX_SENTINEL, Numeral, fits_64_bits, integer_of_float, integer_value,
+        nearest_float,
+    },
+    string::special_mask,
 };
-pub(in crate::arguments) use self::string::plain_length;
-pub(crate) use self::string::special_mask;
 
 /// The maximum nesting of lists and objects, as in `serde_json`.
-pub(in crate::arguments) const MAX_DEPTH: u32 = 128;
+pub(crate) const MAX_DEPTH: u32 = 128;
 
 /// Reads a text from start to end.
 #[derive(Debug, Clone)]
-pub(in crate::arguments) struct Reader<'t> {
+pub(crate) struct Reader<'t> {
     text: &'t str,
     /// The unread bytes; a slice, so that no access can exceed the end.
     rest: &'t [u8],
@@ -30,7 +34,7 @@ pub(in crate::arguments) struct Reader<'t> {
 
 /// The reason why reading fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::arguments) enum Fault {
+pub(crate) enum Fault {
     /// The text is not JSON.
     Syntax,
     /// The maximum nesting is exceeded.
@@ -38,34 +42,34 @@ pub(in crate::arguments) enum Fault {
 }
 
 impl<'t> Reader<'t> {
-    pub(in crate::arguments) const fn new(text: &'t str) -> Self {
+    pub(crate) const fn new(text: &'t str) -> Self {
         Self { text, rest: text.as_bytes(), room: MAX_DEPTH }
     }
 
     /// Creates a reader without a depth limit, for iterative walks.
-    pub(in crate::arguments) const fn of_any_depth(text: &'t str) -> Self {
+    pub(crate) const fn of_any_depth(text: &'t str) -> Self {
         Self { room: u32::MAX, ..Self::new(text) }
     }
 
     /// Returns the offset of the next token in bytes; valid after a peek.
-    pub(in crate::arguments) const fn position(&self) -> usize {
+    pub(crate) const fn position(&self) -> usize {
         self.text.len() - self.rest.len()
     }
 
     /// Returns a reader of the same text from `position`.
-    pub(in crate::arguments) fn reader_at(&self, position: usize) -> Self {
+    pub(crate) fn reader_at(&self, position: usize) -> Self {
         let rest = self.text.as_bytes().get(position..).unwrap_or_default();
         Self { text: self.text, rest, room: self.room }
     }
 
     /// Returns a part of the text.
-    pub(in crate::arguments) fn text_in(&self, range: Range<usize>) -> &'t str {
+    pub(crate) fn text_in(&self, range: Range<usize>) -> &'t str {
         self.text.get(range).unwrap_or_default()
     }
 
     /// Returns the first byte of the next token; `None` at the end.
     #[inline]
-    pub(in crate::arguments) fn peek(&mut self) -> Option<u8> {
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         // Usually there is at most one blank.
         match self.rest {
             [first, ..] if *first > b' ' => Some(*first),
@@ -86,7 +90,7 @@ impl<'t> Reader<'t> {
 
     /// Consumes the next token if it is the single byte `wanted`.
     #[inline]
-    pub(in crate::arguments) fn take(&mut self, wanted: u8) -> bool {
+    pub(crate) fn take(&mut self, wanted: u8) -> bool {
         let is_it = self.peek() == Some(wanted);
         if is_it {
             self.skip();
@@ -104,14 +108,14 @@ impl<'t> Reader<'t> {
 
     /// Consumes the token that opens a list or an object.
     #[inline]
-    pub(in crate::arguments) fn open_container(&mut self) -> Result<(), Fault> {
+    pub(crate) fn open_container(&mut self) -> Result<(), Fault> {
         self.room = self.room.checked_sub(1).ok_or(Fault::TooDeep)?;
         self.skip();
         Ok(())
     }
 
     /// Consumes `null`, `true` or `false`.
-    pub(in crate::arguments) fn read_word(&mut self, word: &'static str) -> Result<(), Fault> {
+    pub(crate) fn read_word(&mut self, word: &'static str) -> Result<(), Fault> {
         self.rest = self.rest.strip_prefix(word.as_bytes()).ok_or(Fault::Syntax)?;
         Ok(())
     }
@@ -119,7 +123,7 @@ impl<'t> Reader<'t> {
     /// Returns the next string, borrowed unless it has escapes.
     // Always inlined: it reads most of a text, and the compiler's own choice varies from build to build.
     #[inline(always)]
-    pub(in crate::arguments) fn read_string(&mut self) -> Result<Cow<'t, str>, Fault> {
+    pub(crate) fn read_string(&mut self) -> Result<Cow<'t, str>, Fault> {
         self.skip();
         let start = self.position();
         let length = string::literal_length(self.rest)?;
@@ -133,7 +137,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the next name and consumes its colon.
-    pub(in crate::arguments) fn name(&mut self) -> Result<Cow<'t, str>, Fault> {
+    pub(crate) fn name(&mut self) -> Result<Cow<'t, str>, Fault> {
         if self.peek() != Some(b'"') {
             return Err(Fault::Syntax);
         }
@@ -143,7 +147,7 @@ impl<'t> Reader<'t> {
 
     /// Consumes `tokens` if the text continues with them.
     #[inline]
-    pub(in crate::arguments) fn take_all(&mut self, tokens: &str) -> bool {
+    pub(crate) fn take_all(&mut self, tokens: &str) -> bool {
         let Some((start, rest)) = self.rest.split_at_checked(tokens.len()) else { return false };
         let is_it = equal_bytes(start, tokens.as_bytes());
         if is_it {
@@ -154,7 +158,7 @@ impl<'t> Reader<'t> {
 
     /// Consumes the next integer if it is a common one; returns its sign and digits.
     #[inline]
-    pub(in crate::arguments) fn take_integer(&mut self) -> Option<(bool, u64)> {
+    pub(crate) fn take_integer(&mut self) -> Option<(bool, u64)> {
         let (negative, magnitude, rest) = number::read_common_integer(self.rest)?;
         self.rest = rest;
         Some((negative, magnitude))
@@ -162,14 +166,14 @@ impl<'t> Reader<'t> {
 
     /// Consumes the next number if it has a fraction and a common form; returns the nearest float.
     #[inline]
-    pub(in crate::arguments) fn take_decimal(&mut self) -> Option<f64> {
+    pub(crate) fn take_decimal(&mut self) -> Option<f64> {
         let (float, rest) = number::read_short_decimal(self.rest)?;
         self.rest = rest;
         Some(float)
     }
 
     /// Returns the next number.
-    pub(in crate::arguments) fn read_number(&mut self) -> Result<Numeral<'t>, Fault> {
+    pub(crate) fn read_number(&mut self) -> Result<Numeral<'t>, Fault> {
         let (number, end) = number::read_numeral(self.text, self.position())?;
         self.rest = self.text.as_bytes().get(end..).unwrap_or_default();
         Ok(number)
@@ -177,7 +181,7 @@ impl<'t> Reader<'t> {
 
     /// Consumes the separator before the next item; returns `false` if `close` ends the list or object.
     #[inline]
-    pub(in crate::arguments) fn next_item(&mut self, is_first: bool, close: u8) -> Result<bool, Fault> {
+    pub(crate) fn next_item(&mut self, is_first: bool, close: u8) -> Result<bool, Fault> {
         match self.peek() {
             Some(byte) if byte == close => {
                 self.skip();
@@ -197,7 +201,7 @@ impl<'t> Reader<'t> {
     /// Consumes the separator before the next property, like [`next_item`](Self::next_item). Reading the name then
     /// detects a trailing comma.
     #[inline]
-    pub(in crate::arguments) fn next_property(&mut self, is_first: bool) -> Result<bool, Fault> {
+    pub(crate) fn next_property(&mut self, is_first: bool) -> Result<bool, Fault> {
         match self.peek() {
             Some(b',') if !is_first => {
                 self.skip();
@@ -215,7 +219,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns `true` at the end of the text.
-    pub(in crate::arguments) fn is_at_end(&mut self) -> bool {
+    pub(crate) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }
 }

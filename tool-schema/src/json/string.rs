@@ -36,7 +36,7 @@ fn long_literal_length(bytes: &[u8], done: usize) -> Result<usize, Fault> {
 }
 
 /// Returns the number of bytes of `text` before the first that a JSON string escapes.
-pub(in crate::arguments) fn plain_length(text: &str) -> usize {
+pub(super) fn plain_length(text: &str) -> usize {
     scan_literal(text.as_bytes())
 }
 

@@ -4,7 +4,7 @@ use super::Fault;
 
 /// A number in its original spelling.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::arguments) enum Numeral<'t> {
+pub(crate) enum Numeral<'t> {
     /// A 64-bit integer of at most 19 digits.
     Small {
         /// `true` for a negative number.
@@ -19,12 +19,12 @@ pub(in crate::arguments) enum Numeral<'t> {
 impl Numeral<'_> {
     /// Returns the number as a value represents it with any features of `serde_json`: a 64-bit integer or the nearest
     /// float; `None` if there is none.
-    pub(in crate::arguments) fn to_number(self) -> Option<Number> {
+    pub(crate) fn to_number(self) -> Option<Number> {
         self.to_number_with_rounding().map(|(number, _)| number)
     }
 
     /// As [`to_number`](Self::to_number); also returns `true` if rounding removed the fraction.
-    pub(in crate::arguments) fn to_number_with_rounding(self) -> Option<(Number, bool)> {
+    pub(crate) fn to_number_with_rounding(self) -> Option<(Number, bool)> {
         let number = match self {
             Self::Small { negative: true, magnitude: 0 } => Number::from_f64(-0.0),
             Self::Small { negative, magnitude } => {
@@ -46,7 +46,7 @@ impl Numeral<'_> {
 
 /// Returns `true` if a number equal to `integer` is read as a 64-bit integer by a type without a fixed number type:
 /// it is written as an integer, or a float would change it.
-pub(in crate::arguments) fn fits_64_bits(number: &str, integer: i128) -> bool {
+pub(crate) fn fits_64_bits(number: &str, integer: i128) -> bool {
     let is_written_as_one = || !number.contains(['.', 'e', 'E']);
     let is_of_64_bits = (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&integer);
     is_of_64_bits && (is_written_as_one() || integer_of_float(integer as f64) != Some(integer))
@@ -54,10 +54,10 @@ pub(in crate::arguments) fn fits_64_bits(number: &str, integer: i128) -> bool {
 
 /// Sentinel for a fractional number between 2^52, from which `f64` has no fractions, and [`MAX_SENTINEL`]; negative
 /// ones likewise.
-pub(in crate::arguments) const FRACTION_SENTINEL: f64 = NO_FRACTIONS - 0.5;
+pub(crate) const FRACTION_SENTINEL: f64 = NO_FRACTIONS - 0.5;
 
 /// 2^64: from here on, integers exceed 64 bits, and a float cannot be taken for one.
-pub(in crate::arguments) const MAX_SENTINEL: i128 = 1 << 64;
+pub(crate) const MAX_SENTINEL: i128 = 1 << 64;
 
 /// From this value on, floats have no fraction.
 const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
@@ -65,7 +65,7 @@ const NO_FRACTIONS: f64 = (1_u64 << 52) as f64;
 /// Returns the float that a value has for a number, and `true` if `float`, the nearest one, [is rounded](is_rounded). It
 /// is the nearest float, or another one with a fraction if the nearest is a 64-bit integer and the number is not
 /// (`3.0000000000000001` is not an integer): the next one on the number's side, or a [stand-in](FRACTION_SENTINEL).
-pub(in crate::arguments) fn nearest_float(number: &str, float: f64) -> (f64, bool) {
+pub(crate) fn nearest_float(number: &str, float: f64) -> (f64, bool) {
     const LARGE: f64 = MAX_SENTINEL as f64;
 
     let is_rounded = is_rounded(number, float);
@@ -120,7 +120,7 @@ fn has_fraction(number: &str) -> bool {
 ///
 /// Above 2^53 it may differ from the float's exact value, which the author did not write: `1e23` is not
 /// 99999999999999991611392.
-pub(in crate::arguments) fn integer_of_float(float: f64) -> Option<i128> {
+pub(crate) fn integer_of_float(float: f64) -> Option<i128> {
     /// Below this value, all integers are exact floats.
     const EXACT: f64 = (1_u64 << 53) as f64;
 
@@ -234,7 +234,7 @@ fn digits_end(bytes: &[u8], start: usize) -> Result<usize, Fault> {
 }
 
 /// Returns the exact integer value of a number; `None` if it has a fraction or exceeds 128 bits.
-pub(in crate::arguments) fn integer_value(number: &str) -> Option<i128> {
+pub(crate) fn integer_value(number: &str) -> Option<i128> {
     let (mantissa, exponent) = match number.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
         None => (number, 0),
