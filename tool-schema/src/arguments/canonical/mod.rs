@@ -12,6 +12,7 @@
 mod number;
 mod sorted;
 mod text;
+mod writer;
 
 pub use self::sorted::sorted;
 pub(crate) use self::{number::canonical_number, text::canonical_text};
