@@ -13,7 +13,7 @@ use std::{borrow::Cow, ops::Range};
 pub(crate) use self::{
     escape::{escape_string, write_quoted},
     number::{
-        FRACTION_SENTINEL, MAX_SENTINEL, Numeral, fits_64_bits, integer_of_float, integer_value,
+        FRACTION_SENTINEL, MAX_SENTINEL, NumberParts, Numeral, fits_64_bits, integer_of_float, integer_value,
         nearest_float,
     },
     string::special_mask,

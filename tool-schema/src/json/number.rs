@@ -44,6 +44,27 @@ impl Numeral<'_> {
     }
 }
 
+/// The parts of a JSON number, as they are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NumberParts<'t> {
+    pub(crate) is_negative: bool,
+    /// The digits before the point.
+    pub(crate) whole: &'t str,
+    /// The digits after the point.
+    pub(crate) fraction: &'t str,
+    /// The exponent with its sign; `0` if there is none.
+    pub(crate) exponent: &'t str,
+}
+
+impl<'t> NumberParts<'t> {
+    pub(crate) fn of(number: &'t str) -> Self {
+        let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let (is_negative, whole) = whole.strip_prefix('-').map_or((false, whole), |whole| (true, whole));
+        Self { is_negative, whole, fraction, exponent }
+    }
+}
+
 /// Returns `true` if a number equal to `integer` is read as a 64-bit integer by a type without a fixed number type:
 /// it is written as an integer, or a float would change it.
 pub(crate) fn fits_64_bits(number: &str, integer: i128) -> bool {
@@ -81,9 +102,7 @@ pub(crate) fn nearest_float(number: &str, float: f64) -> (f64, bool) {
 
 /// Returns `true` if a number with a fraction is closer to zero than `float`, the nearest one, which has none.
 fn is_closer_to_zero(number: &str, float: f64) -> bool {
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let mantissa = mantissa.trim_start_matches('-');
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let NumberParts { whole, fraction, exponent, .. } = NumberParts::of(number);
     let whole_digits = i64::try_from(whole.len()).unwrap_or(i64::MAX);
     let before_point = whole_digits.saturating_add(exponent.parse().unwrap_or_default());
     let digits =
@@ -101,10 +120,8 @@ fn is_rounded(number: &str, float: f64) -> bool {
 
 /// Returns `true` if a number is not an integer, exactly.
 fn has_fraction(number: &str) -> bool {
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let mut digits = whole.bytes().chain(fraction.bytes()).filter(u8::is_ascii_digit);
-    if digits.all(|digit| digit == b'0') {
+    let NumberParts { whole, fraction, exponent, .. } = NumberParts::of(number);
+    if whole.bytes().chain(fraction.bytes()).all(|digit| digit == b'0') {
         return false;
     }
     // An exponent with more digits than an `i64` is outside the range of floats.
@@ -235,13 +252,8 @@ fn digits_end(bytes: &[u8], start: usize) -> Result<usize, Fault> {
 
 /// Returns the exact integer value of a number; `None` if it has a fraction or exceeds 128 bits.
 pub(crate) fn integer_value(number: &str) -> Option<i128> {
-    let (mantissa, exponent) = match number.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
-        None => (number, 0),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let fraction = fraction.trim_end_matches('0');
-    let (negative, whole) = whole.strip_prefix('-').map_or((false, whole), |whole| (true, whole));
+    let NumberParts { is_negative, whole, fraction, exponent } = NumberParts::of(number);
+    let (exponent, fraction) = (exponent.parse::<i64>().ok()?, fraction.trim_end_matches('0'));
     let mut value = 0_i128;
     for digit in whole.bytes().chain(fraction.bytes()) {
         value = value.checked_mul(10)?.checked_sub((digit & 15).into())?;
@@ -257,5 +269,5 @@ pub(crate) fn integer_value(number: &str) -> Option<i128> {
     while shift > 0 && value != 0 {
         (value, shift) = (value.checked_mul(10)?, shift - 1);
     }
-    if negative { Some(value) } else { value.checked_neg() }
+    if is_negative { Some(value) } else { value.checked_neg() }
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::json::NumberParts;
+
 /// The maximum number of zeros added to avoid an exponent. All 128-bit integers are written in full, but `1e400000`
 /// does not become a text of 400,000 digits.
 const MOST_ZEROS: usize = 40;
@@ -18,10 +20,8 @@ const SPLIT: i128 = 10_i128.pow(FEW_DIGITS as u32);
 /// An integer is written in full (`1e2` becomes `100`) and a fraction with a point (`15e-1` becomes `1.5`). If that
 /// would take more than [`MOST_ZEROS`] zeros, the form is `d.ddde-n`. `-0` becomes `0`.
 pub(crate) fn canonical_number(text: &str) -> Cow<'_, str> {
-    let (negative, unsigned) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
-    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, ""));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let is_plain = mantissa.len() == unsigned.len() && fraction.is_empty() && whole.len() == mantissa.len();
+    let NumberParts { is_negative, whole, fraction, exponent } = NumberParts::of(text);
+    let is_plain = whole.len() + usize::from(is_negative) == text.len();
     if is_plain && whole != "0" && whole.len() - whole.trim_end_matches('0').len() <= MOST_ZEROS {
         return Cow::Borrowed(text);
     }
@@ -33,7 +33,7 @@ pub(crate) fn canonical_number(text: &str) -> Cow<'_, str> {
     // The power of ten of the first significant digit, without the exponent.
     let leading = digits.len() - digits.trim_start_matches('0').len();
     let power = whole.len() as i128 - leading as i128 - 1;
-    let sign = if negative { "-" } else { "" };
+    let sign = if is_negative { "-" } else { "" };
     let (exponent_is_negative, exponent) = match exponent.as_bytes().first() {
         Some(b'-') => (true, &exponent[1..]),
         Some(b'+') => (false, &exponent[1..]),
