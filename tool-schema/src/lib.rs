@@ -78,7 +78,8 @@
 //!
 //! No text, value or schema causes a panic, or exhausts the stack or the time. A value may be nested 128 levels deep, a report lists
 //! [20](Violations::LISTED) violations, and a text that is repaired has at most [1 MiB](MAX_REPAIR_BYTES). References never leave the
-//! schema, and `format` is an annotation.
+//! schema, and `format` is an annotation. Integers are compared exactly. A number with a fraction is compared as its nearest 64-bit
+//! float, the value that a decoder reads: with `"maximum": 0.3`, `0.30000000000000001` is valid, since it is read as 0.3.
 
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
 

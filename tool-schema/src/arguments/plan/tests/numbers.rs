@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::check;
-use crate::{Arguments, arguments::plan::decode::Source};
+use crate::{Arguments, Plan, arguments::plan::decode::Source};
 
 fn number(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -43,6 +43,23 @@ fn integers_and_floats_are_compared_exactly() {
     );
     check(json!({"maximum": 1e300}), [json!(u64::MAX), json!(1e300)], [json!(1.1e300)]);
     check(json!({"minimum": -1e300}), [json!(i64::MIN)], [json!(-1.1e300)]);
+}
+
+#[test]
+fn a_fraction_is_compared_as_the_float_that_a_type_reads() {
+    #[derive(Debug, Deserialize)]
+    struct Discount {
+        share: f64,
+    }
+
+    let plan =
+        Plan::compile(&json!({ "type": "object", "properties": { "share": { "maximum": 0.3 } } })).unwrap();
+    let share = |text: &str| {
+        plan.decode::<Discount>(&mut format!(r#"{{"share":{text}}}"#).into()).map(|discount| discount.share)
+    };
+    assert_eq!(share("0.30000000000000001"), Ok(0.3));
+    let error = share("0.30000000000000004").unwrap_err();
+    assert_eq!(error.violations()[0].to_string(), "/share: expected at most 0.3, got 0.30000000000000004");
 }
 
 #[test]
