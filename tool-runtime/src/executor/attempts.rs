@@ -43,6 +43,27 @@ impl<'a> RunningCall<'a> {
         }
     }
 
+    /// Counts the call in its run.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run has no call left.
+    #[inline]
+    pub(super) fn count_call(self) -> Result<(), ToolError> {
+        self.batch.run().map_or(Ok(()), |run| run.count_call())
+    }
+
+    /// Returns `true` if `outcome` is a question of the body that an approver answers.
+    #[inline]
+    pub(super) fn asks_approver(self, entry: &Entry, outcome: &Result<ToolOutput, ToolError>) -> bool {
+        self.executor.settings.approver.is_some() && question_of(outcome, entry.definition()).is_some()
+    }
+
+    /// Returns the canonical text of the received arguments, from which the body is run again. Nothing else inspects it.
+    pub(super) fn canonical_source(self, entry: &Entry) -> Result<Arguments<'a>, ToolError> {
+        entry.canonical_arguments(self.request.call.arguments.as_borrowed())
+    }
+
     /// Returns the end of a call that must not continue: it was cancelled, or its run was stopped or has no time left.
     pub(super) fn early_end(self) -> Option<AttemptEnd> {
         if self.cx.should_stop() || self.batch.stop_error().is_some() {

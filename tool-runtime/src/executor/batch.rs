@@ -11,9 +11,9 @@ use super::{
     CallStream, Executor, Inner,
     build::ExecutionStrategy,
     event_sink::EventSink,
-    fast_path::can_use_fast_path,
     finish::CallFinisher,
     open::Confirmed,
+    plan::{CallPlan, CallPlanner},
     prepare::{AnswerSource, CallRequest},
     state::{BatchState, CallState},
     steering::{Steer, Steering},
@@ -112,7 +112,7 @@ impl Batch {
         // Dropping the batch cancels its calls. Work that the calls started is not cancelled when the batch completes.
         let guard = batch.token.drop_guard_ref();
         let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
-        let mut last = None;
+        let (mut last, mut planner) = (None, CallPlanner::new(executor, &batch));
         let requests = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
             let confirmed = confirmed.get(at);
             let tools = if confirmed.is_some() { &executor.known } else { &executor.tools };
@@ -122,7 +122,11 @@ impl Batch {
                 _ => tools.entry(&call.name),
             };
             last = Some((call.name.as_str(), entry));
-            CallRequest { call, entry, serial, confirmed }
+            let plan = match confirmed {
+                Some(_) => CallPlan::OF_CONFIRMED,
+                None => planner.plan_of(entry),
+            };
+            CallRequest { call, entry, serial, confirmed, plan }
         });
         let requests: Vec<_> = requests.collect();
         let size = executor.group_size(&requests);
@@ -134,19 +138,13 @@ impl Batch {
                 Some(stop) => {
                     for request in requests {
                         outcomes
-                            .push(Box::pin(batch.answer_unstarted(executor, *request, stop.clone())).await);
+                            .push(Box::pin(batch.answer_unstarted(executor, request, stop.clone())).await);
                     }
                 }
                 None => {
                     batch.begin_group();
                     let before = outcomes.len();
-                    if confirmed.is_empty() && can_use_fast_path(executor, &batch, requests) {
-                        batch.run_fast_group(executor, requests, &mut outcomes).await;
-                    } else {
-                        // Boxed to keep the future of a batch small.
-                        let group = batch.run_group(executor, requests);
-                        outcomes.extend(Box::pin(group).await);
-                    }
+                    batch.run_group(executor, requests, &mut outcomes).await;
                     batch.end_group(outcomes.get(before..).unwrap_or_default());
                     if let Some(steering) = &steering
                         && batch.stop_reason().is_none()
@@ -194,14 +192,14 @@ impl BatchState {
     async fn answer_unstarted(
         &self,
         executor: &Arc<Inner>,
-        request: CallRequest<'_>,
+        request: &CallRequest<'_>,
         stop: StopReason,
     ) -> CallOutcome {
         let state = CallState::default();
         let definition = request.entry.map(Entry::definition);
         let finisher =
             CallFinisher { executor, batch: self, request, call: request.call, definition, state: &state };
-        self.report_started(&request).await;
+        self.report_started(request).await;
         let error = request.call.completed().err().unwrap_or_else(|| stop.error());
         finisher.finish_answered(AnswerSource::Executor, Err(error)).await
     }

@@ -7,8 +7,9 @@ use tool_core::{Arguments, CallAddress, ErrorKind, ToolDefinition, ToolError, To
 use super::{
     Inner,
     event_sink::{HOOK_COMPONENT, report_panic},
+    group::CallEnd,
     open::{Confirmed, Opening},
-    prepare::{AnswerSource, CallRequest},
+    prepare::{AnswerSource, CallRequest, EarlyAnswer},
     questions::{AskingCall, question_of},
     settings::Settings,
     state::{BatchState, CallState},
@@ -28,29 +29,65 @@ use crate::{
 pub(super) struct CallFinisher<'a> {
     pub(super) executor: &'a Arc<Inner>,
     pub(super) batch: &'a BatchState,
-    pub(super) request: CallRequest<'a>,
+    pub(super) request: &'a CallRequest<'a>,
     pub(super) call: &'a ToolCall,
     pub(super) definition: Option<&'a ToolDefinition>,
     pub(super) state: &'a CallState,
 }
 
 impl CallFinisher<'_> {
+    /// Finishes a call whose end no component receives and no answer follows, and adds its outcome to `outcomes`;
+    /// returns the end of any other call.
+    #[inline]
+    pub(super) fn finish_at_once(&self, end: CallEnd, outcomes: &mut Vec<CallOutcome>) -> Option<CallEnd> {
+        let is_open = |outcome: &Result<ToolOutput, ToolError>| match outcome {
+            Ok(output) => self.starts_operation(output),
+            Err(error) => error.kind() == ErrorKind::ApprovalRequired,
+        };
+        if !self.batch.is_unobserved || self.request.confirmed.is_some() {
+            return Some(end);
+        }
+        let outcome = match end {
+            CallEnd::Done(outcome) if !is_open(&outcome) => outcome,
+            CallEnd::Answered(EarlyAnswer { outcome, .. }) if !is_open(&outcome) => outcome,
+            end => return Some(end),
+        };
+        let mut result = self.result_of(outcome);
+        self.settle_result(&mut result);
+        outcomes.push(CallOutcome::Finished(result));
+        None
+    }
+
+    /// Finishes the call, whose end is `end`.
+    pub(super) async fn finish(&self, end: CallEnd) -> CallOutcome {
+        match end {
+            CallEnd::Done(outcome) => self.finish_answered(AnswerSource::Tool, outcome).await,
+            CallEnd::Answered(EarlyAnswer { outcome, answered_by }) => {
+                self.finish_answered(answered_by, outcome).await
+            }
+            CallEnd::Stopped(stop) => self.finish_answered(AnswerSource::Executor, Err(stop.error())).await,
+            CallEnd::External => self.finish_external().await,
+            CallEnd::NotAdmitted(error) => self.finish_not_admitted(error).await,
+            CallEnd::NeedsApproval(request) => self.finish_with_question(request).await,
+        }
+    }
+
     /// Leaves a call to the caller, unless the batch was stopped before.
     pub(super) async fn finish_external(&self) -> CallOutcome {
         if let Some(stop) = self.batch.stop_reason() {
-            self.batch.report_started(&self.request).await;
+            self.batch.report_started(self.request).await;
             return self.finish_answered(AnswerSource::Executor, Err(stop.error())).await;
         }
-        let address = self.batch.address_of(&self.request);
+        let address = self.batch.address_of(self.request);
         // Opened before the event: its receiver may answer at once.
         if let Err(error) = self.open_call(OpenKind::External, &address, None, None).await {
-            self.batch.report_started(&self.request).await;
+            self.batch.report_started(self.request).await;
             return self.finish_ended(AnswerSource::Executor, Err(error)).await;
         }
         let call = self.batch.events.redacted_call(self.call, self.definition);
         if !self.batch.is_unobserved {
             let external = || EventKind::External { call: Arc::new(call.clone()) };
-            self.batch.events.emit(|| (self.batch.subject_of(&self.request), external())).await;
+            self.batch.events.emit(|| (self.batch.subject_of(self.request), external())).await;
         }
         CallOutcome::External(Box::new(call), address)
     }
@@ -129,7 +166,9 @@ impl CallFinisher<'_> {
         answered_by: AnswerSource,
         mut outcome: Result<ToolOutput, ToolError>,
     ) -> CallOutcome {
-        if let (AnswerSource::Tool, Some(error)) = (answered_by, self.state.hook_panic_stop()) {
+        if answered_by == AnswerSource::Tool
+            && let Some(error) = self.state.hook_panic_stop()
+        {
             outcome = Err(error);
         }
         if let (AnswerSource::Tool, Some(definition)) = (answered_by, self.definition)
@@ -156,18 +195,10 @@ impl CallFinisher<'_> {
         // An output by which a hook replaces a failure is final.
         let has_succeeded = answered_by == AnswerSource::Tool && outcome.is_ok();
         let mut result = self.result_of(outcome);
-        let stop = stop_error_of(&result).cloned();
-        self.pass_to_hooks(answered_by, &mut result).await;
-        // Hooks cannot change the call that a result answers.
-        (result.id, result.name) = (self.call.id.clone(), self.request.name());
-        if let Some(stop) = stop {
-            // A stop cannot be replaced by a hook.
-            result.outcome = Err(stop);
+        if self.executor.settings.has_hooks() {
+            self.pass_to_hooks(answered_by, &mut result).await;
         }
-        if let Err(error) = &result.outcome {
-            self.batch.stop_on_error(error, &self.call.name);
-        }
-        self.apply_result_settings(&mut result);
+        self.settle_result(&mut result);
         if has_succeeded && result.outcome.as_ref().is_ok_and(|output| self.starts_operation(output)) {
             return self.finish_pending(result).await;
         }
@@ -175,16 +206,11 @@ impl CallFinisher<'_> {
         CallOutcome::Finished(result)
     }
 
-    /// Returns `true` if the call is not over with `outcome`.
-    pub(super) fn awaits_answer(&self, outcome: &Result<ToolOutput, ToolError>) -> bool {
-        match outcome {
-            Ok(output) => self.starts_operation(output),
-            Err(error) => error.kind() == ErrorKind::ApprovalRequired,
+    /// Stops the run if the result is a stop, and applies the settings for every result.
+    fn settle_result(&self, result: &mut ToolResult) {
+        if let Err(error) = &result.outcome {
+            self.batch.stop_on_error(error, &self.call.name);
         }
-    }
-
-    /// Applies the settings of the tool and the executor for every result.
-    pub(super) fn apply_result_settings(&self, result: &mut ToolResult) {
         apply_result_settings(&self.executor.settings, self.definition, result);
     }
 
@@ -213,11 +239,16 @@ impl CallFinisher<'_> {
     /// Passes the result to the hooks that may change it. If a cancellation interrupts them, the result is not
     /// returned.
     async fn pass_to_hooks(&self, answered_by: AnswerSource, result: &mut ToolResult) {
-        if self.executor.settings.has_hooks()
-            && self.batch.within_grace_period(self.run_result_hooks(answered_by, result)).await.is_none()
-        {
+        let stop = stop_error_of(result).cloned();
+        if self.batch.within_grace_period(self.run_result_hooks(answered_by, result)).await.is_none() {
             let error = ToolError::new(ErrorKind::Cancelled, "a hook did not finish in time");
             result.outcome = Err(error.of_tool(self.call.name.to_string()));
+        }
+        // Hooks cannot change the call that a result answers.
+        (result.id, result.name) = (self.call.id.clone(), self.request.name());
+        if let Some(stop) = stop {
+            // A stop cannot be replaced by a hook.
+            result.outcome = Err(stop);
         }
     }
 
@@ -267,8 +298,8 @@ impl CallFinisher<'_> {
         }
         self.send_late_events().await;
         let finished = || EventKind::Finished { result: Arc::new(result.clone()) };
-        self.batch.events.emit(|| (self.batch.subject_of(&self.request), finished())).await;
-        self.batch.mark_ended(&self.request);
+        self.batch.events.emit(|| (self.batch.subject_of(self.request), finished())).await;
+        self.batch.mark_ended(self.request);
         if self.executor.settings.has_hooks()
             && self.batch.within_grace_period(self.run_finished_hooks(result)).await.is_none()
         {
@@ -310,7 +341,7 @@ impl CallFinisher<'_> {
         let operation = output.and_then(ToolOutput::operation_id).map(str::to_owned);
         let has_interim_result = output.is_some_and(|output| !output.is_empty());
         let is_reported = (!self.batch.is_unobserved).then_some(has_interim_result);
-        let address = self.batch.address_of(&self.request);
+        let address = self.batch.address_of(self.request);
         if let Err(error) = self.open_call(OpenKind::LongRunning, &address, None, is_reported).await {
             let result = self.result_of(Err(error));
             self.report_finished(&result).await;
@@ -321,7 +352,7 @@ impl CallFinisher<'_> {
             // `Finished` is sent with its answer.
             false => {
                 self.send_late_events().await;
-                self.batch.mark_ended(&self.request);
+                self.batch.mark_ended(self.request);
             }
         }
         CallOutcome::Pending(Box::new(Pending {
@@ -344,7 +375,7 @@ impl CallFinisher<'_> {
             return Ok(request);
         }
         self.state.answers().check_room()?;
-        let (executor, call, address) = (self.executor, self.call, self.batch.address_of(&self.request));
+        let (executor, call, address) = (self.executor, self.call, self.batch.address_of(self.request));
         let arguments = self.state.arguments.as_deref().cloned().unwrap_or_else(|| {
             // The arguments were valid when the call began; if they no longer are, the answer matches no call.
             let received = Arguments::from(self.call.arguments.as_str().to_owned());

@@ -6,66 +6,154 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use futures_util::{FutureExt, StreamExt, future::join, stream::FuturesUnordered};
 use tokio::{sync::mpsc, time::timeout_at};
-use tool_core::{BoxFuture, ToolError, ToolOutput, internals::within_grace};
 
 use super::{
     Inner,
     build::Finish,
     finish::CallFinisher,
-    perform::call_body,
-    prepare::{AnswerSource, CallRequest, EarlyAnswer, NextStep, ReadyCall, prepare_call},
+    perform::{CallAnswer, CallBody},
+    prepare::{CallRequest, EarlyAnswer, NextStep, prepare_call, prepare_plain},
     state::{BatchState, CallState},
     stop::StopReason,
 };
 use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};
+use tool_core::{ToolError, ToolOutput};
 
-/// Calls that run together, each with its state and, in the end, its answer.
-pub(super) struct CallGroup<'a> {
+/// A call of a group, after its preparation.
+#[derive(Clone, Copy)]
+pub(super) struct GroupCall<'a> {
     pub(super) executor: &'a Arc<Inner>,
     pub(super) batch: &'a BatchState,
-    pub(super) requests: &'a [CallRequest<'a>],
-    pub(super) states: &'a [CallState],
+    pub(super) request: &'a CallRequest<'a>,
+    pub(super) state: &'a CallState,
 }
 
 impl BatchState {
-    /// Prepares, runs and finishes calls that run together.
+    /// Prepares, runs and finishes calls that run together; adds their outcomes to `outcomes`.
+    ///
+    /// All calls are prepared before the first one runs, and finished after the last one has run. If calls end alone,
+    /// nothing can observe that order: each is polled as soon as it is prepared, and finished as soon as the calls
+    /// before it are, so that the next one reuses its memory.
     pub(super) async fn run_group(
         &self,
         executor: &Arc<Inner>,
         requests: &[CallRequest<'_>],
-    ) -> Vec<CallOutcome> {
+        outcomes: &mut Vec<CallOutcome>,
+    ) {
+        let ends_alone = requests.len() == 1 || self.ends_alone(executor, requests);
         let mut states: Vec<_> = iter::repeat_with(CallState::default).take(requests.len()).collect();
-        let mut steps = Vec::with_capacity(requests.len());
-        for (request, state) in requests.iter().zip(&mut states) {
-            let step = prepare_call(executor, *request, self, state).await;
-            self.stop_on_step(&step, &request.call.name);
-            if let (NextStep::Ready(ReadyCall { retry: Some(_), .. }), Some(cx)) = (&step, &state.cx) {
-                state.first = Some(Box::new(cx.of_attempt(1)));
-            }
-            steps.push(step);
-        }
-        let group = CallGroup { executor, batch: self, requests, states: &states };
-        let mut ends = Vec::with_capacity(requests.len());
-        let mut bodies = Vec::with_capacity(requests.len());
-        for (index, (step, state)) in steps.into_iter().zip(&states).enumerate() {
-            let request = requests[index];
-            ends.push(match step {
-                NextStep::External => Some(CallEnd::External),
-                NextStep::NotAdmitted(error) => Some(CallEnd::NotAdmitted(error)),
-                NextStep::Answered(answer) => Some(CallEnd::Answered(answer)),
-                NextStep::NeedsApproval(request) => Some(CallEnd::NeedsApproval(request)),
-                NextStep::Ready(ready) => {
-                    let body = call_body(executor, self, request, ready, state);
-                    bodies.extend(body.map(|body| IndexedBody { index, grace: state.grace, body }));
-                    None
+        let mut others = requests.iter().zip(&mut states);
+        let mut group = GroupRun { ends_alone, outcomes, steps: Vec::new(), later: LaterCalls::default() };
+        let mut prepared = None;
+        loop {
+            // As far as no component takes part that may wait.
+            let waiting = poll_fn(|task| {
+                if let Some((call, step)) = prepared.take() {
+                    group.add(call, step, task);
                 }
-            });
+                for (request, state) in others.by_ref() {
+                    if !request.plan.is_plain {
+                        return Poll::Ready(Some((request, state)));
+                    }
+                    // The bodies of calls that end alone check for themselves.
+                    let stop = if ends_alone { None } else { self.stop_reason() };
+                    let (step, state) = prepare_plain(executor, request, stop, self, state);
+                    group.add(GroupCall { executor, batch: self, request, state }, step, task);
+                }
+                Poll::Ready(None)
+            })
+            .await;
+            let Some((request, state)) = waiting else { break };
+            // Boxed to keep the future of a batch small.
+            let (step, state) = Box::pin(prepare_call(executor, *request, self, state)).await;
+            prepared = Some((GroupCall { executor, batch: self, request, state }, step));
         }
+        if let Some(later) = group.into_later() {
+            outcomes.extend(Box::pin(later.finish(executor, self)).await);
+        }
+    }
+
+    /// Returns `true` if nothing can observe that a call of `requests` ends before the next one is prepared.
+    fn ends_alone(&self, executor: &Inner, requests: &[CallRequest<'_>]) -> bool {
+        executor.settings.finish == Finish::InOrder
+            // Past a deadline, the tokens of ended calls are cancelled, too.
+            && !self.has_deadline()
+            && requests.iter().all(|request| request.plan.ends_alone)
+    }
+}
+
+/// The progress of a group.
+struct GroupRun<'a, 'o> {
+    ends_alone: bool,
+    outcomes: &'o mut Vec<CallOutcome>,
+    /// The calls that run after all are prepared.
+    steps: Vec<(GroupCall<'a>, NextStep<'a>)>,
+    /// The calls that are not finished.
+    later: LaterCalls<'a>,
+}
+
+impl<'a> GroupRun<'a, '_> {
+    /// Adds a call whose next step is `step`. If calls end alone, it is polled, and finished if it has ended.
+    #[inline]
+    fn add(&mut self, call: GroupCall<'a>, step: NextStep<'a>, task: &mut Context<'_>) {
+        call.batch.stop_on_step(&step, &call.request.call.name);
+        if !self.ends_alone {
+            self.steps.push((call, step));
+            return;
+        }
+        let index = self.later.calls.len();
+        let end = match call.begin(step, index) {
+            Err(end) => end,
+            Ok(mut body) => match Pin::new(&mut body).poll(task) {
+                Poll::Ready((_, answer)) => call.end_of(answer),
+                Poll::Pending => return self.later.add(call, Some(body), None),
+            },
+        };
+        // The outcomes are in the order of the calls.
+        let unfinished = match index {
+            0 => call.finisher().finish_at_once(end, self.outcomes),
+            _ => Some(end),
+        };
+        if let Some(end) = unfinished {
+            self.later.add(call, None, Some(end));
+        }
+    }
+
+    /// Returns the calls that are not finished.
+    fn into_later(mut self) -> Option<LaterCalls<'a>> {
+        for (call, step) in self.steps {
+            match call.begin(step, self.later.calls.len()) {
+                Err(end) => self.later.add(call, None, Some(end)),
+                Ok(body) => self.later.add(call, Some(body), None),
+            }
+        }
+        (!self.later.calls.is_empty()).then_some(self.later)
+    }
+}
+
+/// Calls that are finished together, each with its body or its end.
+#[derive(Default)]
+struct LaterCalls<'a> {
+    calls: Vec<GroupCall<'a>>,
+    bodies: Vec<CallBody<'a>>,
+    ends: Vec<Option<CallEnd>>,
+}
+
+impl<'a> LaterCalls<'a> {
+    fn add(&mut self, call: GroupCall<'a>, body: Option<CallBody<'a>>, end: Option<CallEnd>) {
+        self.calls.push(call);
+        self.bodies.extend(body);
+        self.ends.push(end);
+    }
+
+    /// Runs the bodies to their ends, and finishes the calls.
+    async fn finish(self, executor: &Inner, batch: &BatchState) -> Vec<CallOutcome> {
+        let Self { calls, bodies, ends } = self;
+        let group = CallGroup { batch, calls: &calls };
         match executor.settings.finish {
             Finish::InOrder => group.finish_in_order(bodies, ends).await,
             Finish::AsCompleted => group.finish_as_completed(bodies, ends).await,
@@ -73,10 +161,51 @@ impl BatchState {
     }
 }
 
+impl<'a> GroupCall<'a> {
+    /// Returns the body of the call, which is at `index`; or its end if it does not run.
+    fn begin(self, step: NextStep<'a>, index: usize) -> Result<CallBody<'a>, CallEnd> {
+        Err(match step {
+            NextStep::External => CallEnd::External,
+            NextStep::NotAdmitted(error) => CallEnd::NotAdmitted(error),
+            NextStep::Answered(answer) => CallEnd::Answered(answer),
+            NextStep::NeedsApproval(request) => CallEnd::NeedsApproval(request),
+            NextStep::Started(body) => return Ok(CallBody::plain(self, index, body)),
+            NextStep::Ready(ready) => match CallBody::wrapped(self, index, *ready) {
+                Some(body) => return Ok(body),
+                None => CallEnd::Stopped(StopReason::Cancelled),
+            },
+        })
+    }
+
+    /// Returns the end of a body that returned `answer`, or did not run to completion.
+    #[inline]
+    fn end_of(self, answer: CallAnswer) -> CallEnd {
+        let Some(outcome) = answer else { return CallEnd::Stopped(self.batch.reason_of_unanswered()) };
+        if let Err(error) = &outcome {
+            self.batch.stop_on_error(error, &self.request.call.name);
+        }
+        CallEnd::Done(outcome)
+    }
+
+    #[inline]
+    fn finisher(self) -> CallFinisher<'a> {
+        let Self { executor, batch, request, state } = self;
+        state.close_reports();
+        let definition = request.entry.map(Entry::definition);
+        CallFinisher { executor, batch, request, call: request.call, definition, state }
+    }
+}
+
+/// Calls that are finished together.
+struct CallGroup<'a> {
+    batch: &'a BatchState,
+    calls: &'a [GroupCall<'a>],
+}
+
 impl<'a> CallGroup<'a> {
     async fn finish_in_order(
         &self,
-        bodies: Vec<IndexedBody<CallBody<'a>>>,
+        bodies: Vec<CallBody<'a>>,
         mut ends: Vec<Option<CallEnd>>,
     ) -> Vec<CallOutcome> {
         self.run_all(bodies, |index, end| ends[index] = Some(end)).await;
@@ -89,7 +218,7 @@ impl<'a> CallGroup<'a> {
 
     async fn finish_as_completed(
         &self,
-        bodies: Vec<IndexedBody<CallBody<'a>>>,
+        bodies: Vec<CallBody<'a>>,
         ends: Vec<Option<CallEnd>>,
     ) -> Vec<CallOutcome> {
         let (sender, mut receiver) = mpsc::unbounded_channel();
@@ -112,7 +241,7 @@ impl<'a> CallGroup<'a> {
             drop(sender);
         };
         let finisher = async {
-            let mut outcomes: Vec<_> = iter::repeat_with(|| None).take(self.requests.len()).collect();
+            let mut outcomes: Vec<_> = iter::repeat_with(|| None).take(self.calls.len()).collect();
             let mut external = Vec::new();
             while let Some((index, end)) = receiver.recv().await {
                 match end {
@@ -129,64 +258,22 @@ impl<'a> CallGroup<'a> {
         join(running, finisher).await.1
     }
 
-    /// Every index belongs to a call.
-    fn finisher(&self, index: usize) -> CallFinisher<'_> {
-        let (request, state) = (self.requests[index], &self.states[index]);
-        state.close_reports();
-        let definition = request.entry.map(Entry::definition);
-        CallFinisher {
-            executor: self.executor,
-            batch: self.batch,
-            request,
-            call: request.call,
-            definition,
-            state,
-        }
+    /// Finishes the call at `index`; every index belongs to a call.
+    async fn finish_call(&self, index: usize, end: CallEnd) -> CallOutcome {
+        self.calls[index].finisher().finish(end).await
     }
 
-    /// Finishes a call without events and hooks, and adds its outcome to `outcomes`; returns `end` if the call is not
-    /// over.
-    pub(super) fn finish_on_fast_path(
-        &self,
-        index: usize,
-        end: CallEnd,
-        outcomes: &mut Vec<CallOutcome>,
-    ) -> Option<CallEnd> {
-        let (answered_by, outcome) = match end {
-            CallEnd::Done(outcome) => (AnswerSource::Tool, outcome),
-            CallEnd::Answered(EarlyAnswer { outcome, answered_by }) => (answered_by, outcome),
-            other => return Some(other),
-        };
-        let finisher = self.finisher(index);
-        if finisher.awaits_answer(&outcome) {
-            return Some(match answered_by {
-                AnswerSource::Tool => CallEnd::Done(outcome),
-                answered_by => CallEnd::Answered(EarlyAnswer { outcome, answered_by }),
-            });
-        }
-        let mut result = finisher.result_of(outcome);
-        finisher.apply_result_settings(&mut result);
-        outcomes.push(CallOutcome::Finished(result));
-        None
-    }
-
-    pub(super) async fn finish_call(&self, index: usize, end: CallEnd) -> CallOutcome {
-        end.finish_by(&self.finisher(index)).await
+    fn end_of(&self, index: usize, answer: CallAnswer) -> CallEnd {
+        self.calls[index].end_of(answer)
     }
 
     /// Returns the end of a call that did not answer before the batch was stopped.
-    pub(super) fn unanswered_end(&self) -> CallEnd {
+    fn unanswered_end(&self) -> CallEnd {
         CallEnd::Stopped(self.batch.stop_reason().unwrap_or(StopReason::Cancelled))
     }
 
     /// Runs `bodies` until all have ended, or the batch is stopped.
-    pub(super) async fn run_all<B>(
-        &self,
-        mut bodies: Vec<IndexedBody<B>>,
-        mut on_end: impl FnMut(usize, CallEnd),
-    ) where
-        B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
-    {
+    async fn run_all(&self, mut bodies: Vec<CallBody<'a>>, mut on_end: impl FnMut(usize, CallEnd)) {
         // Most bodies end at their first poll; the machinery for the others is not set up for them.
         poll_fn(|task| {
             bodies.retain_mut(|body| match Pin::new(body).poll(task) {
@@ -205,13 +292,7 @@ impl<'a> CallGroup<'a> {
     }
 
     /// Runs the remaining `bodies`, each of which was polled before.
-    pub(super) async fn run_remaining<B>(
-        &self,
-        bodies: Vec<IndexedBody<B>>,
-        mut on_end: impl FnMut(usize, CallEnd),
-    ) where
-        B: Future<Output = Option<Result<ToolOutput, ToolError>>> + Unpin,
-    {
+    async fn run_remaining(&self, bodies: Vec<CallBody<'a>>, mut on_end: impl FnMut(usize, CallEnd)) {
         let mut bodies: FuturesUnordered<_> = bodies.into_iter().collect();
         let stop = loop {
             match self.batch.unless_stopped(bodies.next()).await {
@@ -221,7 +302,7 @@ impl<'a> CallGroup<'a> {
             }
         };
         // The tokens of the calls may be cancelled slightly later than the token of the batch.
-        for token in self.states.iter().filter_map(|state| state.cx.as_ref()?.asked_cancellation()) {
+        for token in self.calls.iter().filter_map(|call| call.state.cx.as_ref()?.asked_cancellation()) {
             token.cancel();
         }
         // Other stops have no grace period.
@@ -230,8 +311,7 @@ impl<'a> CallGroup<'a> {
             on_end(index, self.end_of(index, answer));
         }
         // Bodies that use their token have time to clean up; others are dropped.
-        let in_time =
-            |body: IndexedBody<B>| Some(timeout_at(self.states[body.index].grace_deadline()?, body));
+        let in_time = |body: CallBody<'a>| Some(timeout_at(body.call.state.grace_deadline()?, body));
         let mut bodies: FuturesUnordered<_> = bodies.into_iter().filter_map(in_time).collect();
         while let Some(answer) = bodies.next().await {
             if let Ok((index, answer)) = answer {
@@ -239,36 +319,7 @@ impl<'a> CallGroup<'a> {
             }
         }
     }
-
-    /// Returns the end of a body that returned `answer`, or did not run to completion.
-    #[inline]
-    pub(super) fn end_of(&self, index: usize, answer: Option<Result<ToolOutput, ToolError>>) -> CallEnd {
-        let Some(outcome) = answer else { return CallEnd::Stopped(self.batch.reason_of_unanswered()) };
-        if let (Err(error), Some(request)) = (&outcome, self.requests.get(index)) {
-            self.batch.stop_on_error(error, &request.call.name);
-        }
-        CallEnd::Done(outcome)
-    }
 }
-
-/// A body and its index. It is polled in the scope of its grace period, which inner batches read.
-pub(super) struct IndexedBody<B> {
-    pub(super) index: usize,
-    pub(super) grace: Duration,
-    pub(super) body: B,
-}
-
-impl<B: Future + Unpin> Future for IndexedBody<B> {
-    type Output = (usize, B::Output);
-
-    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
-        let (index, grace) = (self.index, self.grace);
-        within_grace(grace, || Pin::new(&mut self.body).poll(task)).map(|answer| (index, answer))
-    }
-}
-
-/// A running call; `None` if it was cancelled before it answered.
-pub(super) type CallBody<'a> = BoxFuture<'a, Option<Result<ToolOutput, ToolError>>>;
 
 /// The end of a call.
 pub(super) enum CallEnd {
@@ -278,19 +329,4 @@ pub(super) enum CallEnd {
     NeedsApproval(Box<ApprovalRequest>),
     Done(Result<ToolOutput, ToolError>),
     Stopped(StopReason),
-}
-
-impl CallEnd {
-    async fn finish_by(self, finisher: &CallFinisher<'_>) -> CallOutcome {
-        match self {
-            Self::External => finisher.finish_external().await,
-            Self::NotAdmitted(error) => finisher.finish_not_admitted(error).await,
-            Self::NeedsApproval(request) => finisher.finish_with_question(request).await,
-            Self::Answered(EarlyAnswer { outcome, answered_by }) => {
-                finisher.finish_answered(answered_by, outcome).await
-            }
-            Self::Done(outcome) => finisher.finish_answered(AnswerSource::Tool, outcome).await,
-            Self::Stopped(stop) => finisher.finish_answered(AnswerSource::Executor, Err(stop.error())).await,
-        }
-    }
 }

@@ -1,47 +1,160 @@
-//! The second step of a call: its body, in its span, and its first attempt.
+//! The second step of a call: its body, and its first attempt.
 
-use std::sync::Arc;
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Instant,
+};
 
 use tokio::time::timeout_at;
-use tool_core::{Arguments, ToolContext, ToolError, ToolOutput};
+use tool_core::{Arguments, BoxFuture, ToolContext, ToolError, ToolOutput, internals::within_grace};
 use tracing::{Instrument, Span};
 
 use super::{
-    Inner,
     attempts::{Attempts, RunningCall},
     attributes::CallSpan,
-    group::{CallBody, CallEnd, CallGroup, IndexedBody},
-    prepare::{CallRequest, ReadyCall},
-    questions::question_of,
+    group::GroupCall,
+    prepare::{PlainBody, ReadyCall},
     redact::redacted_call,
-    state::{BatchState, CallState, unless_cancelled},
+    state::unless_cancelled,
     timeouts::{AttemptTimeouts, run_with_timeouts},
 };
 use crate::{ToolCall, registry::Entry, telemetry};
 
-/// Returns the body of a prepared call, in a span; `None` if it has no context, which every call has.
-pub(super) fn call_body<'a>(
-    executor: &'a Arc<Inner>,
-    batch: &'a BatchState,
-    request: CallRequest<'a>,
-    ready: ReadyCall<'a>,
-    state: &'a CallState,
-) -> Option<CallBody<'a>> {
-    let cx = state.cx.as_ref()?;
-    let definition = ready.entry.definition();
-    let span = telemetry::call_span(definition, cx);
-    let running = RunningCall { executor, batch, request, cx, state };
-    if !span.is_disabled() {
-        return Some(Box::pin(run_traced(running, ready, span)));
-    }
-    Some(Box::pin(run_call(running, ready)))
+/// The answer of a running call; `None` if it was cancelled before.
+pub(super) type CallAnswer = Option<Result<ToolOutput, ToolError>>;
+
+/// A running call. It is polled in the scope of its grace period, which inner batches read.
+pub(super) struct CallBody<'a> {
+    /// Its index in its group.
+    index: usize,
+    pub(super) call: GroupCall<'a>,
+    stage: BodyStage<'a>,
 }
 
-async fn run_traced<'a>(
+enum BodyStage<'a> {
+    /// The body itself.
+    Plain(PlainBody<'a>),
+    /// The body with what it needs: permits, timeouts, a span, further attempts, answers to questions.
+    Wrapped(BoxFuture<'a, CallAnswer>),
+}
+
+impl<'a> CallBody<'a> {
+    pub(super) fn plain(call: GroupCall<'a>, index: usize, body: PlainBody<'a>) -> Self {
+        Self { index, call, stage: BodyStage::Plain(body) }
+    }
+
+    /// Returns the body of a prepared call, in a span; `None` if it has no context, which every call has.
+    pub(super) fn wrapped(call: GroupCall<'a>, index: usize, ready: ReadyCall<'a>) -> Option<Self> {
+        let running = call.running()?;
+        let span = telemetry::call_span(ready.entry.definition(), running.cx);
+        let body: BoxFuture<'a, _> = match span.is_disabled() {
+            true => Box::pin(run_call(running, ready)),
+            false => Box::pin(run_traced(running, ready, span)),
+        };
+        Some(Self { index, call, stage: BodyStage::Wrapped(body) })
+    }
+
+    fn poll_stage(&mut self, task: &mut Context<'_>) -> Poll<CallAnswer> {
+        if let BodyStage::Plain(body) = &mut self.stage {
+            match self.call.poll_plain(body, task) {
+                Poll::Ready(PlainEnd::Answer(answer)) => return Poll::Ready(answer),
+                Poll::Ready(PlainEnd::Question(running, entry, outcome)) => {
+                    self.stage = BodyStage::Wrapped(Box::pin(answer_question(running, entry, outcome)));
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        match &mut self.stage {
+            BodyStage::Wrapped(body) => body.as_mut().poll(task),
+            BodyStage::Plain(_) => Poll::Pending,
+        }
+    }
+}
+
+impl Future for CallBody<'_> {
+    type Output = (usize, CallAnswer);
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+        let (index, grace) = (self.index, self.call.state.grace);
+        within_grace(grace, || self.poll_stage(task)).map(|answer| (index, answer))
+    }
+}
+
+/// The end of a plain body.
+enum PlainEnd<'a> {
+    Answer(CallAnswer),
+    /// A question for the approver.
+    Question(RunningCall<'a>, &'a Entry, Result<ToolOutput, ToolError>),
+}
+
+impl<'a> GroupCall<'a> {
+    fn running(self) -> Option<RunningCall<'a>> {
+        let Self { executor, batch, request, state } = self;
+        Some(RunningCall { executor, batch, request: *request, cx: state.cx.as_ref()?, state })
+    }
+
+    /// Polls the body of a plain call.
+    #[inline]
+    fn poll_plain(self, body: &mut PlainBody<'a>, task: &mut Context<'_>) -> Poll<PlainEnd<'a>> {
+        let (Some(running), Some(entry)) = (self.running(), self.request.entry) else {
+            return Poll::Ready(PlainEnd::Answer(None));
+        };
+        let (stats, mut begun) = (&self.state.stats, None);
+        if stats.attempts() == 0 {
+            // The call may have been stopped meanwhile, or by an earlier call.
+            if let Some(end) = running.early_end() {
+                return Poll::Ready(PlainEnd::Answer(end.into_call_result()));
+            }
+            if let Some(over) = running.count_call().err() {
+                return Poll::Ready(PlainEnd::Answer(Some(Err(over))));
+            }
+            stats.count_attempt();
+            begun = Some(Instant::now());
+        }
+        let Poll::Ready(result) = Pin::new(body).poll(task) else {
+            if let Some(begun) = begun {
+                stats.set_start(begun);
+            }
+            return Poll::Pending;
+        };
+        let outcome = entry.validate_result(running.cx, result);
+        if running.asks_approver(entry, &outcome) {
+            if let Some(begun) = begun {
+                stats.set_start(begun);
+            }
+            return Poll::Ready(PlainEnd::Question(running, entry, outcome));
+        }
+        match begun {
+            Some(begun) => stats.set_immediate_end(begun),
+            None => stats.end_attempts(),
+        }
+        self.state.close_reports();
+        Poll::Ready(PlainEnd::Answer(Some(outcome)))
+    }
+}
+
+/// Passes the question of a plain body to the approver, and runs the body with the answer.
+async fn answer_question<'a>(
     running: RunningCall<'a>,
-    ready: ReadyCall<'a>,
-    span: Span,
-) -> Option<Result<ToolOutput, ToolError>> {
+    entry: &'a Entry,
+    outcome: Result<ToolOutput, ToolError>,
+) -> CallAnswer {
+    let timeouts = AttemptTimeouts::new(&running.executor.settings, entry.definition().metadata());
+    let answer = match running.canonical_source(entry) {
+        Ok(source) => {
+            let attempts = Attempts { running, entry, timeouts, source, permits: None };
+            attempts.run_to_end(outcome, None).await
+        }
+        Err(error) => Some(Err(error)),
+    };
+    running.state.stats.end_attempts();
+    running.state.close_reports();
+    answer
+}
+
+async fn run_traced<'a>(running: RunningCall<'a>, ready: ReadyCall<'a>, span: Span) -> CallAnswer {
     let executor = running.executor;
     let (definition, traces) = (ready.entry.definition(), executor.settings.traces);
     if traces.arguments {
@@ -61,10 +174,7 @@ async fn run_traced<'a>(
 }
 
 /// Runs a prepared call with all its attempts.
-async fn run_call<'a>(
-    running: RunningCall<'a>,
-    ready: ReadyCall<'a>,
-) -> Option<Result<ToolOutput, ToolError>> {
+async fn run_call<'a>(running: RunningCall<'a>, ready: ReadyCall<'a>) -> CallAnswer {
     let RunningCall { cx, state, .. } = running;
     let first = state.first.as_deref().unwrap_or(cx);
     let attempts = run_attempts(running, ready, first);
@@ -92,7 +202,7 @@ async fn run_attempts<'a>(
     running: RunningCall<'a>,
     ready: ReadyCall<'a>,
     first: &'a ToolContext,
-) -> Option<Result<ToolOutput, ToolError>> {
+) -> CallAnswer {
     let (RunningCall { executor, cx, state, .. }, ReadyCall { entry, prepared, source, retry }) =
         (running, ready);
     // A token that a hook requested does not give the body a grace period.
@@ -108,7 +218,7 @@ async fn run_attempts<'a>(
     {
         return Some(Err(error));
     }
-    if let Some(over) = cx.run().and_then(|run| run.count_call().err()) {
+    if let Err(over) = running.count_call() {
         return Some(Err(over));
     }
     let timeouts = AttemptTimeouts::new(&executor.settings, entry.definition().metadata());
@@ -131,42 +241,13 @@ async fn run_attempts<'a>(
         }
     };
     let outcome = entry.validate_result(first, outcome);
-    match source {
-        Some(source) if retry.is_some() || question_of(&outcome, entry.definition()).is_some() => {
-            let attempts = Attempts { running, entry, timeouts, source, permits };
-            Box::pin(attempts.run_to_end(outcome, retry)).await
-        }
-        _ => Some(outcome),
+    if retry.is_none() && !running.asks_approver(entry, &outcome) {
+        return Some(outcome);
     }
-}
-
-impl<'a> CallGroup<'a> {
-    /// Passes a question of a body on the fast path to the approver, and runs the body with the answer; returns the end
-    /// of a call that asks nothing as it is.
-    pub(super) async fn answer_question(&self, index: usize, end: CallEnd) -> CallEnd {
-        let (executor, batch, request, state) =
-            (self.executor, self.batch, self.requests[index], &self.states[index]);
-        let (CallEnd::Done(outcome), Some(entry), Some(cx)) = (&end, request.entry, &state.cx) else {
-            return end;
-        };
-        let definition = entry.definition();
-        if executor.settings.approver.is_none() || question_of(outcome, definition).is_none() {
-            return end;
-        }
-        // The person sees, and the body receives, the canonical text from here on.
-        let source = match entry.canonical_arguments(request.call.arguments.as_borrowed()) {
-            Ok(source) => source,
-            Err(error) => return CallEnd::Done(Err(error)),
-        };
-        let CallEnd::Done(outcome) = end else { return end };
-        let running = RunningCall { executor, batch, request, cx, state };
-        let timeouts = AttemptTimeouts::new(&executor.settings, definition.metadata());
-        let attempts = Attempts { running, entry, timeouts, source, permits: None };
-        let running = Box::pin(attempts.run_to_end(outcome, None));
-        let mut answered = None;
-        let body = IndexedBody { index, grace: state.grace, body: running };
-        self.run_remaining(vec![body], |_, end| answered = Some(end)).await;
-        state.stats.end_attempts();
-        answered.unwrap_or_else(|| self.unanswered_end())
-    }
+    let source = match source.map_or_else(|| running.canonical_source(entry), Ok) {
+        Ok(source) => source,
+        Err(error) => return Some(Err(error)),
+    };
+    let attempts = Attempts { running, entry, timeouts, source, permits };
+    Box::pin(attempts.run_to_end(outcome, retry)).await
 }

@@ -4,13 +4,16 @@ mod permission;
 
 use std::sync::Arc;
 
-use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, ToolError, ToolOutput};
+use tool_core::{
+    Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, ToolError, ToolOutput, WithCallId,
+};
 
 use super::{
     Inner,
     admission::{admit_call, denied_by_name, is_external},
     event_sink::HOOK_COMPONENT,
     open::Confirmed,
+    plan::CallPlan,
     questions::CallAnswers,
     state::{BatchState, CallState},
     stop::StopReason,
@@ -19,7 +22,7 @@ use crate::{
     ToolCall,
     guard::catch,
     hook::{Before, BeforeCall},
-    panics::{component_panic, run_in_call},
+    panics::{GuardedCall, component_panic, run_in_call},
     policy::{ApprovalRequest, RetryPolicy},
     registry::Entry,
 };
@@ -33,6 +36,8 @@ pub(super) struct CallRequest<'a> {
     pub(super) serial: u64,
     /// The answer of a person, if the call was open before.
     pub(super) confirmed: Option<&'a Confirmed>,
+    /// The components that take part in the call.
+    pub(super) plan: CallPlan,
 }
 
 impl CallRequest<'_> {
@@ -53,8 +58,13 @@ pub(super) enum NextStep<'a> {
     /// The call requires an approval.
     NeedsApproval(Box<ApprovalRequest>),
     /// The call is run.
-    Ready(ReadyCall<'a>),
+    Ready(Box<ReadyCall<'a>>),
+    /// The call is run as it is: the future of its body.
+    Started(PlainBody<'a>),
 }
+
+/// The body of a plain call, inside the panic barrier.
+pub(super) type PlainBody<'a> = WithCallId<GuardedCall<'a, ToolOutput>>;
 
 /// An answer without a run.
 pub(super) struct EarlyAnswer {
@@ -111,8 +121,62 @@ struct CallPreparation<'a, 'c> {
     canonical: &'c mut Option<Box<Arguments<'static>>>,
 }
 
-/// Prepares the call of `request`; `state` receives its context.
+/// Prepares a plain call, without polling it; `state` receives its context. `stop` is the reason for which it is not
+/// started.
+#[inline]
+pub(super) fn prepare_plain<'a>(
+    executor: &'a Arc<Inner>,
+    request: &'a CallRequest<'a>,
+    stop: Option<StopReason>,
+    batch: &BatchState,
+    state: &'a mut CallState,
+) -> (NextStep<'a>, &'a CallState) {
+    if let Some(step) = first_step(request, stop) {
+        return (step, state);
+    }
+    let CallRequest { call, entry, .. } = request;
+    if let Some(entry) = entry {
+        batch.begin_call(executor, entry, request, state);
+    }
+    let state: &'a CallState = state;
+    let started = match (entry, &state.cx) {
+        (Some(entry), Some(cx)) => entry.start_unguarded(call.arguments.as_borrowed(), cx),
+        _ => Err(executor.tools.unknown_tool_error(&call.name)),
+    };
+    let step = match started {
+        Ok(body) => NextStep::Started(body),
+        Err(error) => NextStep::answered_early(AnswerSource::Check, Err(error)),
+    };
+    (step, state)
+}
+
+/// Returns the next step of a call that is not started, whatever its tool is.
+fn first_step<'a>(request: &CallRequest<'_>, stop: Option<StopReason>) -> Option<NextStep<'a>> {
+    // Checked first: a call that was cut off is neither run nor left to the caller, and passes no rule or hook.
+    if let Err(incomplete) = request.call.completed() {
+        return Some(NextStep::answered_early(AnswerSource::Executor, Err(incomplete)));
+    }
+    // Checked before external calls: a stopped batch leaves none to the caller.
+    stop.map(NextStep::stopped)
+}
+
+/// Prepares a call in which other components than its tool take part; `state` receives its context.
 pub(super) async fn prepare_call<'a>(
+    executor: &'a Arc<Inner>,
+    request: CallRequest<'a>,
+    batch: &BatchState,
+    state: &'a mut CallState,
+) -> (NextStep<'a>, &'a CallState) {
+    let step = prepare_by_components(executor, request, batch, state).await;
+    if let (NextStep::Ready(ready), Some(cx)) = (&step, &state.cx)
+        && ready.retry.is_some()
+    {
+        state.first = Some(Box::new(cx.of_attempt(1)));
+    }
+    (step, state)
+}
+
+async fn prepare_by_components<'a>(
     executor: &'a Arc<Inner>,
     request: CallRequest<'a>,
     batch: &BatchState,
@@ -128,20 +192,22 @@ pub(super) async fn prepare_call<'a>(
     }
     let CallRequest { call, entry, .. } = request;
     if let Some(entry) = entry {
-        *state = batch.new_call(executor, entry, &request);
+        batch.begin_call(executor, entry, &request, state);
     }
     let definition = entry.map(Entry::definition);
     if let Some(denied) = denied_by_name(executor, call, definition) {
         batch.report_started(&request).await;
         return NextStep::answered_early(AnswerSource::Permission, Err(denied));
     }
-    let admitted = admit_call(executor, call, definition, state.cx.as_ref(), batch.run());
-    match batch.unless_stopped(admitted).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => return NextStep::NotAdmitted(error),
-        Err(stop) => {
-            batch.report_started(&request).await;
-            return NextStep::stopped(stop);
+    if executor.settings.has_hooks() {
+        let admitted = admit_call(executor, call, definition, state.cx.as_ref(), batch.run());
+        match batch.unless_stopped(admitted).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return NextStep::NotAdmitted(error),
+            Err(stop) => {
+                batch.report_started(&request).await;
+                return NextStep::stopped(stop);
+            }
         }
     }
     batch.report_started(&request).await;
@@ -154,13 +220,8 @@ fn step_without_hooks<'a>(
     request: &CallRequest<'_>,
     batch: &BatchState,
 ) -> Option<NextStep<'a>> {
-    // Checked first: a call that was cut off is neither run nor left to the caller, and passes no rule or hook.
-    if let Err(incomplete) = request.call.completed() {
-        return Some(NextStep::answered_early(AnswerSource::Executor, Err(incomplete)));
-    }
-    // Checked before external calls: a stopped batch leaves none to the caller.
-    if let Some(stop) = batch.stop_reason() {
-        return Some(NextStep::stopped(stop));
+    if let Some(step) = first_step(request, batch.stop_reason()) {
+        return Some(step);
     }
     let entry = request.entry?;
     match catch(|| is_external(executor, request.call, entry, batch.run())) {
@@ -201,7 +262,7 @@ async fn prepare_admitted<'a>(
         Err(error) => return NextStep::answered_early(AnswerSource::Check, Err(error)),
     };
     if !is_inspected {
-        let ready = || NextStep::Ready(ReadyCall { entry, prepared, source: None, retry: None });
+        let ready = || NextStep::Ready(Box::new(ReadyCall { entry, prepared, source: None, retry: None }));
         return batch.stop_reason().map_or_else(ready, NextStep::stopped);
     }
     // Checked before a person is asked in vain.
@@ -238,7 +299,7 @@ impl<'a> CallPreparation<'a, '_> {
         // The call may be retried, or its body may ask a question.
         let is_needed_again = retry.is_some() || self.executor.settings.approver.is_some();
         let source = self.canonical.as_deref().filter(|_| is_needed_again).cloned();
-        Ok(NextStep::Ready(ReadyCall { entry: self.entry, prepared: self.prepared, source, retry }))
+        Ok(NextStep::Ready(Box::new(ReadyCall { entry: self.entry, prepared: self.prepared, source, retry })))
     }
 
     /// Returns the verdict of the rules on the call as it is now.

@@ -325,7 +325,7 @@ impl CallSink for CallReports {
     }
 }
 
-/// The reports of one call to the receiver of its run, on the fast path. Reports after its end are discarded.
+/// The reports of one call to the receiver of its run alone. Reports after its end are discarded.
 pub(super) struct RunReports {
     sink: Arc<dyn CallSink>,
     is_over: AtomicBool,

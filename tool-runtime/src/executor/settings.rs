@@ -109,7 +109,6 @@ impl Settings {
         self.has_hooks()
             || !self.rules.is_empty()
             || !self.policies.is_empty()
-            || self.approver.is_some()
             || metadata.permission
             || metadata.confirmation != Confirmation::Never
             || RetryPolicy::of(self.retry.as_ref(), entry).is_some()

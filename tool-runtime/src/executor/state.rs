@@ -66,7 +66,7 @@ pub(super) struct CallState {
     /// The context of its first attempt, if there may be others.
     pub(super) first: Option<Box<ToolContext>>,
     pub(super) reports: Option<Arc<CallReports>>,
-    /// The reports on the fast path, if the run has a receiver.
+    /// The reports to the receiver of the run, if events have no receiver.
     run_reports: Option<Arc<RunReports>>,
     pub(super) stats: AttemptStats,
     /// The answers to questions about the call; few calls have any.
@@ -171,13 +171,14 @@ impl BatchState {
         self.approver_turn.get_or_init(Turn::default).lock().await
     }
 
-    /// Creates the state of a call, with the context in which its tool runs.
-    pub(super) fn new_call(
+    /// Sets `state` to that of a call that begins, with the context in which its tool runs.
+    pub(super) fn begin_call(
         &self,
         executor: &Arc<Inner>,
         entry: &Entry,
         request: &CallRequest<'_>,
-    ) -> CallState {
+        state: &mut CallState,
+    ) {
         let call = request.call;
         let mut cx =
             executor.tools.call_context(entry, (call.id.clone(), request.serial), Arc::clone(&self.token));
@@ -200,28 +201,18 @@ impl BatchState {
         if metadata.blocking {
             cx.provide(Arc::new(Arc::clone(&executor.detached)));
         }
-        let grace = metadata.grace_period.unwrap_or(executor.settings.grace_period).min(self.max_grace);
+        state.grace = metadata.grace_period.unwrap_or(executor.settings.grace_period).min(self.max_grace);
         let timeouts = AttemptTimeouts::new(&executor.settings, metadata);
-        let (mut reports, mut run_reports) = (None, None);
         if !self.is_unobserved || timeouts.has_idle_timeout() {
             let new = Arc::new(CallReports::new(executor, self, request, &cx, entry.definition()));
             cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
-            reports = Some(new);
+            state.reports = Some(new);
         } else if let Some(sink) = self.run.as_ref().and_then(|run| run.sink()) {
             let new = Arc::new(RunReports::new(Arc::clone(sink)));
             cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
-            run_reports = Some(new);
+            state.run_reports = Some(new);
         }
-        CallState {
-            cx: Some(cx),
-            first: None,
-            reports,
-            run_reports,
-            stats: AttemptStats::default(),
-            answers: OnceLock::new(),
-            arguments: None,
-            grace,
-        }
+        state.cx = Some(cx);
     }
 
     /// Begins a group: its calls read the session state as it is now.
