@@ -71,6 +71,24 @@ fn an_embedded_id_is_relative_to_the_embedded_id_around_it_in_each_draft() {
     }
 }
 
+/// A schema that no plan covers, with `levels` lists and objects.
+fn nested_schema(levels: usize) -> Value {
+    let inner = json!({ "pattern": "^(?!x)" });
+    (1..levels).fold(inner, |schema, _| json!({ "not": schema }))
+}
+
+#[test]
+fn a_schema_may_be_nested_as_deeply_as_a_text() {
+    let error = |schema: &Value| super::Foreign::instead_of(&[], schema).unwrap_err();
+    assert_eq!(error(&nested_schema(129)), ["at the root: the schema is nested too deeply"]);
+    let items = (0..70).fold(json!(1), |value, _| json!([{ "a": value }]));
+    assert_eq!(error(&json!({ "const": items })), ["at the root: the schema is nested too deeply"]);
+    // At 128 levels, another limit is exceeded.
+    let chain = "at the root: more than 64 schemas apply to the same value one within the other";
+    assert_eq!(error(&nested_schema(128)), [chain]);
+    assert!(super::Foreign::instead_of(&[], &nested_schema(60)).is_ok());
+}
+
 /// Returns all groups of the suite with their file names.
 fn suite() -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/draft2020-12");

@@ -164,3 +164,111 @@ fn read_hex(text: &str, at: usize) -> Result<u32, Fault> {
         Ok(code << 4 | digit)
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    /// Decodes `literal`, a string in quotes.
+    fn decoded(literal: &str) -> Result<(String, usize), Fault> {
+        let stop = 1 + literal_length(literal[1..].as_bytes())?;
+        decode_escapes(literal, 1, stop)
+    }
+
+    #[test]
+    fn a_string_ends_at_the_first_quote_without_a_backslash_and_has_no_control_characters() {
+        for length in [0, 1, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 39, 40, 63, 64, 65, 96, 97, 200] {
+            let plain = "a".repeat(length);
+            for rest in ["", "b", "bcdefghijklmnop", r#""\"#] {
+                assert_eq!(
+                    literal_length(format!("{plain}\"{rest}").as_bytes()),
+                    Ok(length),
+                    "{length} {rest}"
+                );
+                assert_eq!(
+                    literal_length(format!("{plain}\\{rest}").as_bytes()),
+                    Ok(length),
+                    "{length} {rest}"
+                );
+                for control in ['\0', '\n', '\u{1f}'] {
+                    let text = format!("{plain}{control}{rest}\"");
+                    assert_eq!(literal_length(text.as_bytes()), Err(Fault::Syntax), "{length} {rest}");
+                }
+            }
+            assert_eq!(literal_length(plain.as_bytes()), Err(Fault::Syntax), "{length}");
+            // None of these is special.
+            let others = format!("{plain} !#[]\u{7f}é\"");
+            assert_eq!(literal_length(others.as_bytes()), Ok(others.len() - 1));
+            assert_eq!(plain_length(&format!("{plain}\u{1f}")), length);
+            assert_eq!(plain_length(&plain), length);
+        }
+    }
+
+    #[test]
+    fn escapes_stand_for_their_characters_wherever_they_are() {
+        let pairs = [
+            (r#"\""#, "\""),
+            (r"\\", "\\"),
+            (r"\/", "/"),
+            (r"\b", "\u{8}"),
+            (r"\f", "\u{c}"),
+            (r"\n", "\n"),
+            (r"\r", "\r"),
+            (r"\t", "\t"),
+            (r"\u0000", "\0"),
+            (r"\u00e9\u00E9", "éé"),
+            (r"\ud7ff\ue000", "\u{d7ff}\u{e000}"),
+            (r"\ud800\udc00", "\u{10000}"),
+            (r"\uDBFF\uDFFF", "\u{10ffff}"),
+        ];
+        for (escape, character) in pairs {
+            for (before, after) in [("", ""), ("a", ""), ("", "b"), ("é", "ü"), ("abcdefghijklmnopq", "b")]
+            {
+                let literal = format!("\"{before}{escape}{after}\"");
+                let expected = (format!("{before}{character}{after}"), literal.len());
+                assert_eq!(decoded(&literal), Ok(expected), "{literal}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_escape_is_a_syntax_error() {
+        for literal in [
+            r#""\a""#,
+            r#""\x41""#,
+            r#""\U0041""#,
+            r#""\u""#,
+            r#""\u004""#,
+            r#""\u00g0""#,
+            r#""\u+041""#,
+            r#""\udc00""#,
+            r#""\udfff\ud800""#,
+            r#""\ud800""#,
+            r#""\ud800a""#,
+            r#""\ud800\n""#,
+            r#""\ud800\u0041""#,
+            r#""\ud800\ud800""#,
+            r#""\ud800\ue000""#,
+            r#""\n"#,
+            r#""\"#,
+            "\"\\n\n\"",
+        ] {
+            assert_eq!(decoded(literal), Err(Fault::Syntax), "{literal}");
+        }
+    }
+
+    #[test]
+    fn a_decoded_string_keeps_little_more_memory_than_it_needs() {
+        for (literal, length) in [
+            (r#""\n""#.to_owned(), 1),
+            (format!("\"{}\\n\"", "a".repeat(1_000)), 1_001),
+            (format!("\"\\n{}\\n\"", "a".repeat(1_000)), 1_002),
+            (format!("\"{}\"", r"\u0041".repeat(1_000)), 1_000),
+        ] {
+            let (string, _) = decoded(&literal).unwrap();
+            assert_eq!(string.len(), length);
+            assert!(string.capacity() <= 2 * length + 1, "{} for {length}", string.capacity());
+        }
+    }
+}

@@ -167,3 +167,6 @@ fn merge_texts(ours: &str, theirs: &Value) -> String {
         _ => ours.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,7 @@ mod references;
 mod report_from_text;
 mod schemas;
 mod suite;
+mod values;
 
 use serde_json::Value;
 
