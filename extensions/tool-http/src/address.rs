@@ -205,8 +205,7 @@ impl AddressPolicy {
     }
 
     fn refusal_of(&self, host: &str) -> AddressError {
-        let is_public =
-            !self.allows_any && !self.allows_private && !self.allows_loopback && self.addresses.is_empty();
+        let is_public = !self.allows_private && !self.allows_loopback && self.addresses.is_empty();
         AddressError { host: host.to_owned(), is_public }
     }
 }
@@ -271,4 +270,64 @@ impl Resolve for GuardedResolver {
 /// A name in small letters, without the dot of its root.
 pub(crate) fn canonical_host(host: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "tests may")]
+mod tests {
+    use super::*;
+
+    fn resolver(policy: AddressPolicy, found: &'static [&'static str]) -> GuardedResolver {
+        let lookup: Lookup = Arc::new(move |_| {
+            Box::pin(async move { Ok(found.iter().map(|address| address.parse().unwrap()).collect()) })
+        });
+        let proxies = Arc::from(["proxy.example".to_owned()]);
+        GuardedResolver { policy, lookup: Some(lookup), proxies }
+    }
+
+    async fn resolved(resolver: &GuardedResolver, name: &str) -> Result<Vec<String>, String> {
+        match resolver.resolve(name.parse().unwrap()).await {
+            Ok(found) => Ok(found.map(|address| address.to_string()).collect()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_proxy_may_have_any_address_and_other_names_only_permitted_ones() {
+        let resolver = resolver(AddressPolicy::public(), &["10.0.0.1", "8.8.8.8", "::1"]);
+        let all = ["10.0.0.1:0", "8.8.8.8:0", "[::1]:0"].map(str::to_owned).to_vec();
+        for proxy in ["proxy.example", "PROXY.example", "proxy.example."] {
+            assert_eq!(resolved(&resolver, proxy).await, Ok(all.clone()), "{proxy}");
+        }
+        for name in ["a.proxy.example", "proxy.example.evil.example", "public.example"] {
+            assert_eq!(resolved(&resolver, name).await, Ok(vec!["8.8.8.8:0".to_owned()]), "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_without_addresses_is_refused_only_where_addresses_are_limited() {
+        let refusal = |policy, found| async move { resolved(&resolver(policy, found), "a.example").await };
+        let not_public = Err("`a.example` is not a host of the public Internet".to_owned());
+        let not_permitted = Err("`a.example` has no address that is permitted".to_owned());
+        let address = "10.0.0.1".parse().unwrap();
+        for (policy, expected) in [
+            (AddressPolicy::public(), &not_public),
+            (AddressPolicy::public().allow_private(), &not_permitted),
+            (AddressPolicy::public().allow_loopback(), &not_permitted),
+            (AddressPolicy::public().allow_address(address), &not_permitted),
+            (AddressPolicy::any(), &Err("`a.example` has no address".to_owned())),
+        ] {
+            assert_eq!(&refusal(policy, &[]).await, expected);
+        }
+        assert_eq!(refusal(AddressPolicy::public(), &["127.0.0.1"]).await, not_public);
+        assert_eq!(refusal(AddressPolicy::any(), &["127.0.0.1"]).await, Ok(vec!["127.0.0.1:0".to_owned()]));
+    }
+
+    #[tokio::test]
+    async fn names_are_resolved_by_the_system_if_no_lookup_is_set() {
+        let policy = AddressPolicy::public().allow_loopback();
+        let resolver = GuardedResolver { policy, lookup: None, proxies: Arc::default() };
+        let found = resolved(&resolver, "localhost").await.unwrap();
+        assert!(found.iter().any(|it| it == "127.0.0.1:0" || it == "[::1]:0"), "{found:?}");
+    }
 }

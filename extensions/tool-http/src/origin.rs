@@ -32,7 +32,7 @@ impl Origin {
         if !matches!(url.scheme(), "http" | "https") {
             return None;
         }
-        let host = url.host_str().filter(|it| !it.is_empty())?;
+        let host = url.host_str()?;
         Some(Self { scheme: url.scheme().into(), host: host.into(), port: url.port_or_known_default()? })
     }
 
@@ -131,6 +131,59 @@ mod tests {
         ];
         for text in others {
             assert!(!covers(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_written_with_its_port_unless_it_is_the_default_of_its_scheme() {
+        for (text, expected) in [
+            ("http://a.example:80", "http://a.example"),
+            ("http://a.example:443", "http://a.example:443"),
+            ("https://a.example:443/", "https://a.example"),
+            ("https://a.example:80", "https://a.example:80"),
+            ("https://[::1]:8443", "https://[::1]:8443"),
+        ] {
+            assert_eq!(Origin::parse(text).unwrap().to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_text_with_more_than_an_origin_is_an_error_that_does_not_show_it() {
+        let expected =
+            "expected an origin such as `https://api.example.com`, without user, path, query and fragment";
+        for text in [
+            "https://a.example/hunter2",
+            "https://a.example/?hunter2",
+            "https://a.example?hunter2",
+            "https://a.example#hunter2",
+            "https://hunter2@a.example",
+            "https://:hunter2@a.example",
+            "https://user:hunter2@a.example",
+            "ftp://a.example",
+            "mailto:hunter2@a.example",
+        ] {
+            assert_eq!(Origin::parse(text), Err(expected.to_owned()), "{text}");
+        }
+        let error = Origin::parse("a.example/hunter2").unwrap_err();
+        assert_eq!(error, format!("it is not a URL (relative URL without a base); {expected}"));
+    }
+
+    #[test]
+    fn requests_without_encryption_to_another_machine_are_exposed() {
+        for (text, is_exposed) in [
+            ("http://a.example", true),
+            ("http://10.0.0.1", true),
+            ("http://localhost.example", true),
+            ("http://notlocalhost", true),
+            ("http://[::2]", true),
+            ("https://a.example", false),
+            ("http://localhost:8080", false),
+            ("http://a.localhost", false),
+            ("http://127.0.0.9", false),
+            ("http://[::1]", false),
+            ("http://[::ffff:127.0.0.1]", false),
+        ] {
+            assert_eq!(Origin::parse(text).unwrap().is_exposed(), is_exposed, "{text}");
         }
     }
 }

@@ -84,7 +84,9 @@ impl<'p> Redirects<'p> {
     /// Creates the redirects of a request to `start`, of which 5 are followed.
     #[must_use]
     pub fn new(start: &Url, policy: &'p RedirectPolicy) -> Self {
-        let (home, visited) = (Origin::of(start), vec![start.clone()]);
+        let mut first = start.clone();
+        first.set_fragment(None);
+        let (home, visited) = (Origin::of(start), vec![first]);
         Self { home, policy, limit: MAX_REDIRECTS, visited, has_left: false }
     }
 
@@ -243,5 +245,150 @@ mod tests {
         assert!(follows("https://a.example/", "/x", &same));
         let never = next("https://a.example/", "/x", &RedirectPolicy::Never);
         assert!(matches!(never, RedirectStep::Done));
+    }
+
+    #[test]
+    fn a_response_is_a_redirect_by_its_status_and_its_location() {
+        let url = Url::parse("https://a.example/").unwrap();
+        let step = |status: u16, headers: &HeaderMap| {
+            let status = StatusCode::from_u16(status).unwrap();
+            Redirects::new(&url, &RedirectPolicy::SameOrigin).next(status, headers, true)
+        };
+        for status in [301, 302, 303, 307, 308] {
+            assert!(matches!(step(status, &to("/x")), RedirectStep::Follow(_)), "{status}");
+            assert!(matches!(step(status, &HeaderMap::new()), RedirectStep::Done), "{status}");
+        }
+        for status in [200, 201, 300, 304, 305, 400, 503] {
+            assert!(matches!(step(status, &to("/x")), RedirectStep::Done), "{status}");
+        }
+    }
+
+    #[test]
+    fn a_refused_redirect_has_a_reason_and_its_target() {
+        let start = Url::parse("https://a.example/x#part").unwrap();
+        let refusal = |target: &str, may_repeat: bool, limit: usize| {
+            let mut redirects = Redirects::new(&start, &RedirectPolicy::SameOrigin).with_limit(limit);
+            match redirects.next(StatusCode::FOUND, &to(target), may_repeat) {
+                RedirectStep::Refused { target, reason } => (target.map(|it| it.to_string()), reason),
+                RedirectStep::Done | RedirectStep::Follow(_) => panic!("{target} is not refused"),
+            }
+        };
+        let again = "it leads back to a URL that was requested before";
+        for (target, may_repeat, limit, url, reason) in [
+            ("https://[", true, 5, None, "its `Location` is not a URL"),
+            (
+                "ftp://a.example/",
+                true,
+                5,
+                Some("ftp://a.example/"),
+                "the target is not an `http` or `https` URL",
+            ),
+            ("/y", false, 5, Some("https://a.example/y"), "redirects are followed for GET and HEAD only"),
+            (
+                "https://u@a.example/",
+                true,
+                5,
+                Some("https://u@a.example/"),
+                "the target has a user name or password",
+            ),
+            (
+                "https://:p@a.example/",
+                true,
+                5,
+                Some("https://:p@a.example/"),
+                "the target has a user name or password",
+            ),
+            ("http://a.example/", true, 5, Some("http://a.example/"), "it leads from `https` to `http`"),
+            ("https://b.example/", true, 5, Some("https://b.example/"), "the target has another origin"),
+            // A fragment is not sent.
+            ("/x", true, 5, Some("https://a.example/x"), again),
+            ("#other", true, 5, Some("https://a.example/x"), again),
+            ("/y", true, 0, Some("https://a.example/y"), "there are too many redirects"),
+        ] {
+            assert_eq!(refusal(target, may_repeat, limit), (url.map(str::to_owned), reason), "{target}");
+        }
+    }
+
+    #[test]
+    fn the_sixth_redirect_is_refused_by_default() {
+        let url = Url::parse("https://a.example/").unwrap();
+        let mut redirects = Redirects::new(&url, &RedirectPolicy::SameOrigin);
+        for target in ["/1", "/2", "/3", "/4", "/5#part"] {
+            let step = redirects.next(StatusCode::FOUND, &to(target), true);
+            assert!(matches!(step, RedirectStep::Follow(url) if url.fragment().is_none()));
+        }
+        match redirects.next(StatusCode::FOUND, &to("/6"), true) {
+            RedirectStep::Refused { reason, .. } => assert_eq!(reason, "it is one of more than 5 redirects"),
+            RedirectStep::Done | RedirectStep::Follow(_) => panic!("a sixth redirect"),
+        }
+    }
+
+    #[test]
+    fn the_listed_origins_and_the_own_one_are_targets() {
+        let policy = RedirectPolicy::Origins(vec![Origin::parse("https://b.example").unwrap()]);
+        for (target, is_followed) in [
+            ("https://a.example/y", true),
+            ("https://b.example/", true),
+            ("https://c.example/", false),
+            ("https://b.example:8443/", false),
+        ] {
+            let step = next("https://a.example/x", target, &policy);
+            assert_eq!(matches!(step, RedirectStep::Follow(_)), is_followed, "{target}");
+        }
+    }
+
+    fn request(method: Method, body: Option<Body>) -> Request {
+        let mut request = Request::new(method, Url::parse("https://a.example/x").unwrap());
+        for (name, value) in [
+            ("accept", "text/html"),
+            ("accept", "text/plain"),
+            ("accept-language", "de"),
+            ("range", "bytes=0-9"),
+            ("authorization", "Bearer hunter2"),
+            ("x-trace", "1"),
+        ] {
+            request.headers_mut().append(name, value.parse().unwrap());
+        }
+        *request.body_mut() = body;
+        request
+    }
+
+    #[test]
+    fn a_request_is_repeated_whole_and_without_its_secrets_elsewhere() {
+        let first = request(Method::GET, Some("the body".into()));
+        let repeatable = RepeatableRequest::of(&first).unwrap();
+        let url = Url::parse("https://a.example/y").unwrap();
+        let again = repeatable.request(url.clone());
+        assert_eq!((again.method(), again.url(), again.headers()), (&Method::GET, &url, first.headers()));
+        assert_eq!(again.body().unwrap().as_bytes(), Some(&b"the body"[..]));
+        let elsewhere = repeatable.request_elsewhere(url.clone());
+        assert_eq!((elsewhere.method(), elsewhere.url()), (&Method::GET, &url));
+        assert!(elsewhere.body().is_none());
+        let text = |(name, value): (&HeaderName, &reqwest::header::HeaderValue)| {
+            format!("{name}: {}", value.to_str().unwrap())
+        };
+        assert_eq!(
+            elsewhere.headers().iter().map(text).collect::<Vec<_>>(),
+            ["accept: text/html", "accept: text/plain", "accept-language: de", "range: bytes=0-9"]
+        );
+    }
+
+    #[test]
+    fn only_get_and_head_are_repeatable() {
+        for (method, is_repeatable) in [
+            (Method::GET, true),
+            (Method::HEAD, true),
+            (Method::POST, false),
+            (Method::PUT, false),
+            (Method::DELETE, false),
+            (Method::OPTIONS, false),
+        ] {
+            let copy = RepeatableRequest::of(&request(method.clone(), None));
+            assert_eq!(copy.is_some(), is_repeatable, "{method}");
+            if let Some(copy) = copy {
+                let again = copy.request(Url::parse("https://a.example/").unwrap());
+                assert!(again.method() == method && again.body().is_none());
+            }
+        }
     }
 }

@@ -79,12 +79,15 @@ fn special_addresses_in_every_form_are_not_public() {
         "2606:4700::1111",
         "::ffff:8.8.8.8",
         "64:ff9b::808:808",
+        "2607:f8b0::1",
     ] {
         assert!(permits(&public, text), "{text}");
     }
     // Neither kind has links, groups and reserved addresses.
     let local = AddressPolicy::public().allow_private().allow_loopback();
-    for text in ["10.0.0.1", "192.168.1.1", "100.64.0.1", "fd00::1", "127.9.9.9", "::1", "::ffff:10.0.0.1"] {
+    for text in
+        ["10.0.0.1", "192.168.1.1", "100.64.0.1", "fc01::1", "fd00::1", "127.9.9.9", "::1", "::ffff:10.0.0.1"]
+    {
         assert!(permits(&local, text), "{text}");
     }
     for text in
@@ -133,7 +136,10 @@ fn hosts_are_checked_in_every_spelling() {
     }
     assert!(check(&AddressPolicy::public().allow_loopback(), "2130706433"));
     assert!(check(&AddressPolicy::public().allow_address(address(PERMITTED)), "localhost"));
+    assert!(check(&AddressPolicy::public().allow_loopback(), "localhost"));
     assert!(!check(&AddressPolicy::public().allow_private(), "localhost"));
+    assert!(!check(&AddressPolicy::public().allow_address(address("10.0.0.1")), "localhost"));
+    assert!(!check(&AddressPolicy::public().allow_address(address("10.0.0.1")), "127.0.0.1"));
 }
 
 #[test]
@@ -221,6 +227,7 @@ async fn urls_with_a_user_and_other_schemes_are_refused_before_a_request() {
     for url in [
         format!("http://user:hunter2@{PERMITTED}:{}/", server.port),
         format!("http://hunter2@{PERMITTED}:{}/", server.port),
+        format!("http://:hunter2@{PERMITTED}:{}/", server.port),
         "ftp://hunter2.example/".to_owned(),
         "file:///etc/hunter2".to_owned(),
         "data:text/plain,hunter2".to_owned(),

@@ -3,6 +3,7 @@
 
 mod addresses;
 mod bodies;
+mod errors;
 mod redirects;
 mod server;
 

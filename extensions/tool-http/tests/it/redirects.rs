@@ -76,6 +76,10 @@ async fn redirects_that_are_not_allowed_are_errors_that_name_the_target() {
         assert_eq!(error.kind(), HttpErrorKind::RefusedRedirect, "{target}: {error}");
         assert!(error.reason().contains(reason) && !error.is_retryable(), "{target}: {error}");
         assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
+        // Of the target, if it has one.
+        let target = Url::parse(&target).ok().and_then(|target| Origin::of(&target));
+        let expected = target.unwrap_or_else(|| Origin::parse(&server.url()).unwrap());
+        assert_eq!(error.origin(), Some(&expected));
     }
     assert_eq!(other.requests(), [""; 0]);
     let server = redirecting(&other.url()).await;
@@ -102,5 +106,23 @@ async fn as_many_redirects_are_followed_as_the_limit_says() {
         let client = builder().max_redirects(limit).build().unwrap();
         let error = get(&client, &format!("{}/", server.url())).await.unwrap_err();
         assert_eq!((error.kind(), server.requests().len()), (HttpErrorKind::RefusedRedirect, limit + 1));
+    }
+}
+
+#[tokio::test]
+async fn the_same_origin_receives_the_whole_request_again() {
+    let server = redirecting("/elsewhere").await;
+    let mut request = Request::new(Method::HEAD, Url::parse(&server.url()).unwrap());
+    request.headers_mut().insert(AUTHORIZATION, HeaderValue::from_static("Bearer hunter2"));
+    let error = builder().build().unwrap().send(request).await.unwrap_err();
+    // The second answer leads to itself.
+    assert_eq!(
+        error.reason(),
+        "the redirect is not followed: it leads back to a URL that was requested before"
+    );
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    for (request, line) in requests.iter().zip(["HEAD / ", "HEAD /elsewhere "]) {
+        assert!(request.starts_with(line) && request.contains("Bearer hunter2"), "{request}");
     }
 }
