@@ -55,8 +55,11 @@ fn add_violation(
     hide: bool,
 ) {
     let pointer = if violation.pointer.is_empty() { "the arguments" } else { violation.pointer.as_str() };
-    let (expected, received) =
-        (in_a_line(&violation.expected.to_string()), in_a_line(&violation.received.to_string()));
+    let is_missing = serde_json::from_str(&arguments.text)
+        .is_ok_and(|value: serde_json::Value| value.pointer(&violation.pointer).is_none());
+    // Where arguments are hidden, a missing one would be, too.
+    let received = if is_missing { "nothing" } else { violation.received.as_ref() };
+    let (expected, received) = (in_a_line(&violation.expected.to_string()), in_a_line(received));
     page.add_item(TextStyle::Name, &in_a_line(pointer), &format!(": expected {expected}, got {received}"));
     // Without arguments, there is nothing to mark.
     if !hide && arguments.text != "{}" {
@@ -67,8 +70,6 @@ fn add_violation(
     let around = properties.iter().filter(|it| steps.starts_with(&it.path));
     let Some(property) = around.max_by_key(|it| it.path.len()) else { return };
     // A missing object is made of the flags of its members.
-    let is_missing = serde_json::from_str(&arguments.text)
-        .is_ok_and(|value: serde_json::Value| value.pointer(&violation.pointer).is_none());
     let is_member =
         |it: &&Property| it.has_flag && it.indispensable && !it.opens && it.path.starts_with(&property.path);
     let members: Vec<_> = match property.opens && is_missing {
@@ -89,12 +90,9 @@ fn add_flag(page: &mut Page, property: &Property) {
     } else {
         property.path.join(".")
     };
-    page.add_indented(
-        "    ",
-        TextStyle::Name,
-        &in_a_line(&flag),
-        &format!(" {}", in_a_line(&property.summary_line())),
-    );
+    let about = in_a_line(&property.summary_line());
+    let about = if about.is_empty() { about } else { format!(" {about}") };
+    page.add_indented("    ", TextStyle::Name, &in_a_line(&flag), &about);
 }
 
 fn pointer_steps(pointer: &str) -> Vec<String> {
@@ -202,7 +200,7 @@ pub(crate) fn invalid_json_page(
 
 #[cfg(test)]
 mod tests {
-    use super::shorten_line;
+    use super::{shorten, shorten_line, value_range};
 
     #[test]
     fn a_long_line_is_shortened_to_the_width() {
@@ -216,5 +214,50 @@ mod tests {
         }
         let cut = shorten_line("some words before ", "the value", " and after", 21);
         assert_eq!(cut, ("…fore ".to_owned(), "the value".to_owned(), " and …".to_owned()));
+    }
+
+    #[test]
+    fn text_is_shortened_to_whole_characters() {
+        let short = |text: &str, most| shorten(text.chars(), most).into_iter().collect::<String>();
+        for (text, most, expected) in [
+            ("abc", 3, "abc"),
+            ("abc", 2, "a…"),
+            ("abc", 1, "…"),
+            ("", 0, ""),
+            ("東京", 4, "東京"),
+            ("東京", 3, "東…"),
+            ("東京", 2, "…"),
+        ] {
+            assert_eq!(short(text, most), expected, "{text} to {most}");
+        }
+        for (room, expected) in [(7, ["ab", "cde", "fg"]), (6, ["…", "cde", "fg"]), (5, ["…", "cde", "…"])]
+        {
+            let (before, value, after) = shorten_line("  ab", "cde", "fg", room);
+            assert_eq!([&*before, &*value, &*after], expected, "{room}");
+        }
+    }
+
+    #[test]
+    fn the_place_of_a_value_is_found_by_its_pointer() {
+        let text = r#" {"a": [1, {"b/~c": "x"}], "d": null} "#;
+        for (pointer, expected) in [
+            ("", Some(text.trim())),
+            ("/a", Some(r#"[1, {"b/~c": "x"}]"#)),
+            ("/a/0", Some("1")),
+            ("/a/1/b~1~0c", Some(r#""x""#)),
+            ("/d", Some("null")),
+            // The closing bracket of the value around a missing one.
+            ("/e", Some("}")),
+            ("/a/2", Some("]")),
+            ("/a/1/e", Some("}")),
+            ("/d/e", Some("l")),
+            ("/a/x", None),
+        ] {
+            let range = value_range(text, pointer);
+            assert_eq!(range.clone().map(|range| &text[range]), expected, "{pointer}");
+        }
+        assert_eq!(value_range(text, "/e"), Some(36..37));
+        assert_eq!(value_range(text, "/a/2"), Some(24..25));
+        assert_eq!(value_range("{", "/a"), None);
     }
 }

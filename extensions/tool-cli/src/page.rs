@@ -9,6 +9,9 @@ use tool_runtime::policy::Escape;
 /// The limit of a cell, in characters.
 const MAX_CELL_CHARS: usize = 600;
 
+/// The deepest indentation of a flag in the help of `clap`, in columns; a description is deeper.
+const MAX_FLAG_INDENT: usize = 6;
+
 /// The style of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextStyle {
@@ -35,6 +38,7 @@ impl TextStyle {
     fn cell(self, text: &str) -> Cell {
         let cell = Cell::new(Escape::LINE.at_most(MAX_CELL_CHARS).text(text));
         match self {
+            _ if text.is_empty() => cell,
             Self::Plain => cell,
             Self::Heading => cell.add_attributes(vec![Attribute::Bold, Attribute::Underlined]),
             Self::Name => cell.add_attribute(Attribute::Bold),
@@ -150,19 +154,21 @@ impl Page {
     /// Adds help of `clap`, with the styles of the page for headings and flags. It contains descriptions of tools: no line
     /// has the style of an error.
     pub(crate) fn add_help(&mut self, text: &str) -> &mut Self {
-        for line in text.trim_end().lines() {
+        let mut is_after_blank = false;
+        for line in text.trim_end().lines().map(str::trim_end) {
+            // A flag without a description is followed by an empty one.
+            if line.is_empty() && is_after_blank {
+                continue;
+            }
+            is_after_blank = line.is_empty();
             let (indent, words) = line.split_at(line.len() - line.trim_start().len());
-            let end = match words.find(": ").filter(|at| matches!(&words[..*at], "tip" | "Usage")) {
-                Some(at) => at + 1,
-                None if indent.is_empty() && words.ends_with(':') => words.len(),
-                None if indent.len() > 1 && (words.starts_with('-') || words.starts_with('[')) => {
-                    words.find("  ").unwrap_or(words.len())
+            let (look, end) = match words.find(": ").filter(|at| matches!(&words[..*at], "tip" | "Usage")) {
+                Some(at) => (TextStyle::Heading, at + 1),
+                None if indent.is_empty() && words.ends_with(':') => (TextStyle::Heading, words.len()),
+                None if (2..=MAX_FLAG_INDENT).contains(&indent.len()) && is_argument(words) => {
+                    (TextStyle::Name, words.find("  ").unwrap_or(words.len()))
                 }
-                None => 0,
-            };
-            let look = match &words[..end] {
-                head if head.ends_with(':') => TextStyle::Heading,
-                _ => TextStyle::Name,
+                None => (TextStyle::Plain, 0),
             };
             self.add(indent).paint(look, &words[..end]).add(&words[end..]).add("\n");
         }
@@ -208,6 +214,12 @@ impl Page {
     }
 }
 
+/// Returns `true` if a line of help begins with a flag, or with a placeholder such as `<NAME>` or `[FILE]`.
+fn is_argument(words: &str) -> bool {
+    let is_placeholder = |rest: &str| rest.starts_with(|first: char| first.is_uppercase());
+    words.starts_with('-') || words.strip_prefix(['<', '[']).is_some_and(is_placeholder)
+}
+
 /// Breaks long lines between words, and begins each new line with `indent`, or like its line if that has more; existing
 /// line breaks are kept.
 fn wrap_lines(text: &str, width: usize, indent: &str) -> String {
@@ -235,60 +247,4 @@ fn wrap_lines(text: &str, width: usize, indent: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Page, TextStyle};
-
-    const HOSTILE: &str = "a\u{1b}[8mb\u{202e}\u{9b}H\r\u{7}\u{1b}]8;;http://x\u{7}\u{200b}\tc";
-
-    fn escapes(page: &Page) -> Vec<&str> {
-        page.as_str()
-            .split('\u{1b}')
-            .skip(1)
-            .map(|it| it.split_inclusive('m').next().unwrap_or_default())
-            .collect()
-    }
-
-    #[test]
-    fn names_are_whole_where_programs_read_them() {
-        let name = format!("{}_name", "long_".repeat(12));
-        let rows = || [[(TextStyle::Name, name.clone()), (TextStyle::Plain, "words ".repeat(30))]];
-        let mut piped = Page::new(false, 80).with_whole_names();
-        piped.add_table(["Tool", "Description"], rows());
-        assert!(piped.as_str().contains(&name), "{piped:?}");
-        let mut shown = Page::new(false, 80);
-        shown.add_table(["Tool", "Description"], rows());
-        assert!(shown.as_str().lines().all(|line| line.len() <= 80), "{shown:?}");
-    }
-
-    #[test]
-    fn a_text_adds_no_styles_to_a_page() {
-        let mut page = Page::new(true, 60);
-        page.add(HOSTILE).add_wrapped(HOSTILE).add_item(TextStyle::Plain, "note", HOSTILE).add_item(
-            TextStyle::Plain,
-            HOSTILE,
-            "",
-        );
-        assert!(escapes(&page).is_empty(), "{page:?}");
-        page.paint(TextStyle::Name, HOSTILE);
-        assert_eq!(escapes(&page), ["[1m", "[0m"]);
-        page.add_usage_error(&format!("error: {HOSTILE}\n  -x, {HOSTILE}  {HOSTILE}\n{HOSTILE}:\n"));
-        assert!(escapes(&page).iter().all(|it| matches!(*it, "[0m" | "[1m" | "[4m" | "[31m")), "{page:?}");
-        page.add_table(
-            [HOSTILE, "b"],
-            [[(TextStyle::Warning, HOSTILE.to_owned()), (TextStyle::Plain, HOSTILE.to_owned())]],
-        );
-        let own = |it: char| {
-            it == '\n' || it == '\u{1b}' || !it.is_control() && !matches!(it, '\u{200b}' | '\u{202e}')
-        };
-        assert!(page.as_str().chars().all(own) && !page.as_str().contains("\u{1b}[8m"), "{page:?}");
-        let mut help = Page::new(true, 60);
-        help.add_help("error: all is lost\nerror:\n");
-        assert!(!help.as_str().contains("[31m"), "{help:?}");
-        let mut plain = Page::new(false, 60);
-        plain
-            .paint(TextStyle::Error, HOSTILE)
-            .add_table([HOSTILE], [[(TextStyle::Error, HOSTILE.to_owned())]])
-            .add_usage_error("error: x");
-        assert!(!plain.as_str().contains('\u{1b}'), "{plain:?}");
-    }
-}
+mod tests;

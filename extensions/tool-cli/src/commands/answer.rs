@@ -42,18 +42,18 @@ pub(super) fn write_result(
     }
     match &result.outcome {
         Ok(output) => {
-            let mut unsaved = Vec::new();
+            let mut unsaved = None;
             let mut attach = |attachment: &Attachment<'_>, number: usize, count: usize| match &save {
                 None => attachment.not_saved(),
                 Some(save) => save.save(attachment, &result.name, number, count).unwrap_or_else(|failure| {
-                    unsaved.push(failure);
+                    unsaved.get_or_insert(failure);
                     attachment.not_saved()
                 }),
             };
             let text = output_text(output, terminal.is_read_by_a_person(), save.is_some(), &mut attach)?;
             let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
             streamed.finish(&format!("{text}{end}"), output.structured().as_ref())?;
-            if let Some(failure) = unsaved.pop() {
+            if let Some(failure) = unsaved {
                 return Err(failure);
             }
             if output.is_failure() {

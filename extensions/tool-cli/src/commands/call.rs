@@ -12,7 +12,7 @@ use tool_runtime::{
 use super::{
     answer::{ResultForm, write_result},
     call_words::CallWords,
-    find_definition,
+    find_definition, left_to_the_caller,
     options::{self, CallOptions, grammar_of, own_options},
 };
 use crate::{
@@ -35,9 +35,10 @@ the tool has no argument of that name.
 A secret is never part of the command line: its flag takes env:NAME for an environment variable, @FILE for a file, or \
 - to enter it without echo.
 
-call forecast --city Paris --days 3
-call forecast '{\"city\": \"Paris\"}'
-call --json @request.json forecast --days 5";
+For a tool `forecast` with the arguments `city` and `days`:
+  call forecast --city Paris --days 3
+  call forecast '{\"city\": \"Paris\"}'
+  call --json @request.json forecast --days 5";
 
 impl Command for Call {
     fn grammar(&self) -> clap::Command {
@@ -246,12 +247,10 @@ fn run_call(
             Ok(exit)
         }
         None => {
-            let state = if matches!(outcome, CallOutcome::External(..)) {
-                "must be executed by its caller"
-            } else {
-                "is still running"
-            };
-            terminal.note(&format!("the call {state}"));
+            terminal.note(&match outcome {
+                CallOutcome::External(..) => left_to_the_caller(name),
+                _ => format!("the call of `{name}` is still running"),
+            });
             Ok(Exit::Done)
         }
     }

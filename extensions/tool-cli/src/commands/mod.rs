@@ -96,6 +96,11 @@ fn exit_of(result: &ToolResult) -> Exit {
     }
 }
 
+/// The note about an external call of the tool `name`.
+fn left_to_the_caller(name: &str) -> String {
+    format!("`{}` was not run; its calls are executed by the caller", in_a_line(name))
+}
+
 /// The hints of a tool, one word each.
 fn hint_words(definition: &ToolDefinition) -> Vec<&'static str> {
     let metadata = definition.metadata();

@@ -4,7 +4,7 @@ use tool_runtime::{
     executor::{ExecutionStrategy, RunSettings},
 };
 
-use super::{exit_of, pretty_json};
+use super::{exit_of, left_to_the_caller, pretty_json};
 use crate::{
     Command, Exit, Failure, Program,
     approver::{self, ApproveMode, MissingTerminal},
@@ -92,7 +92,7 @@ impl Command for Run {
         }
         for outcome in &outcomes {
             if let CallOutcome::External(call, _) = outcome {
-                terminal.note(&format!("{}: the call must be executed by the caller", in_a_line(&call.name)));
+                terminal.note(&left_to_the_caller(&call.name));
             }
         }
         let ends = results.iter().map(exit_of);
