@@ -164,7 +164,7 @@ mod tests {
         tool, tool_args,
     };
 
-    use super::{ApproveMode, MissingTerminal, Ordering, RunSettings};
+    use super::{ApproveMode, Arc, MissingTerminal, Notify, Ordering, RunSettings};
 
     /// The executor of `tools` without guards of the program.
     fn test_executor(how: ApproveMode, tools: Registry, wary: bool) -> (Executor, MissingTerminal) {
@@ -255,5 +255,57 @@ mod tests {
         let text = |at: usize| outcomes[at].result().unwrap().text().into_owned();
         assert_eq!(text(0), "Denied: only read-only tools may run (`--approve read-only`)");
         assert_eq!(text(1), "looked");
+    }
+
+    // The events before a question are shown before it.
+    #[test]
+    fn a_question_waits_until_the_events_before_it_are_shown() {
+        for (mode, waits, text) in [
+            (
+                ApproveMode::Ask,
+                true,
+                "Denied: the \"shut\" call is rejected: it requires approval, and stdin is not a terminal",
+            ),
+            (
+                ApproveMode::Never,
+                false,
+                "Denied: the \"shut\" call is rejected: no call is approved (`--approve never`)",
+            ),
+            (ApproveMode::Always, false, ""),
+        ] {
+            let tools = Registry::builder().tool::<shut>().build().unwrap();
+            let shown = Arc::<Notify>::default();
+            let base = Executor::new(tools);
+            let derived =
+                mode.derive_executor(&base, RunSettings::new(), false, None, Some(Arc::clone(&shown)));
+            let executor = derived.unwrap().0;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            runtime.block_on(async {
+                let mut run = std::pin::pin!(executor.run(vec![ToolCall::new("shut", "{}")]));
+                let first = std::future::poll_fn(|cx| std::task::Poll::Ready(run.as_mut().poll(cx))).await;
+                assert_eq!(first.is_pending(), waits, "{mode:?}");
+                let outcomes = match first {
+                    std::task::Poll::Ready(outcomes) => outcomes,
+                    std::task::Poll::Pending => {
+                        shown.notify_waiters();
+                        run.await
+                    }
+                };
+                assert_eq!(outcomes[0].result().unwrap().text(), text, "{mode:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn the_value_of_the_option_is_a_mode() {
+        let names = [None, Some("ask"), Some("always"), Some("never"), Some("read-only")];
+        let modes = [
+            ApproveMode::Ask,
+            ApproveMode::Ask,
+            ApproveMode::Always,
+            ApproveMode::Never,
+            ApproveMode::ReadOnly,
+        ];
+        assert_eq!(names.map(ApproveMode::from_name), modes);
     }
 }

@@ -158,4 +158,22 @@ mod tests {
             assert_eq!(calls[0].arguments.as_str(), r#"{"a":1.10,"b":12345678901234567890123}"#, "{form}");
         }
     }
+
+    #[test]
+    fn the_events_of_a_stream_are_lines_of_json() {
+        for (text, expected) in [
+            ("data: 1\n\ndata:2\n", Some(&["1", "2"][..])),
+            ("1\n  {}  \n", Some(&["1", "{}"])),
+            ("event: a\nid: 1\nretry: 3\n: a comment\ndata: []\ndata: [DONE]\ndata:\n", Some(&["[]"])),
+            ("event: a\n", None),
+            ("[DONE]", None),
+            ("", None),
+            ("data: 1\ntext\n", None),
+            ("text\ndata: 1\n", None),
+        ] {
+            assert_eq!(stream_events(text).as_deref(), expected, "{text:?}");
+            assert_eq!(is_json(text), expected.is_some(), "{text:?}");
+        }
+        assert!(is_json("{\n\"a\":\n1}"));
+    }
 }

@@ -364,26 +364,4 @@ fn error_chain(context: &str, error: &dyn Error) -> String {
 
 #[allow(clippy::unwrap_used, reason = "a test may")]
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::commands::built_in;
-
-    // Z19: commands that list tools start no threads.
-    #[test]
-    fn no_runtime_is_started_before_a_call() {
-        let terminal = Terminal::new();
-        let program = Program::new(
-            "program".to_owned(),
-            None,
-            terminal,
-            ProgramClosures::default(),
-            built_in(),
-            built_in,
-        );
-        program.grammar().debug_assert();
-        assert!(program.tools().unwrap().is_empty() && program.callable().unwrap().is_empty());
-        assert!(program.runtime.get().is_none());
-        assert_eq!(program.block_on(async { 3 }).unwrap(), 3);
-        assert!(program.runtime.get().is_some());
-    }
-}
+mod tests;

@@ -36,7 +36,7 @@ pub(crate) fn is_plain(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{in_a_line, indented};
+    use super::{in_a_line, indented, is_plain};
 
     #[test]
     fn long_texts_are_shortened() {
@@ -45,5 +45,13 @@ mod tests {
         assert_eq!(indented("a\nerror: b\n\n"), "a\n    error: b");
         let many = indented(&"a\n".repeat(1000));
         assert!(many.ends_with("\n    a\n    [940 more lines]") && many.lines().count() == 61, "{many}");
+    }
+
+    #[test]
+    fn a_message_has_at_most_60_lines() {
+        let lines = |count: usize| indented(&vec!["a"; count].join("\n"));
+        assert_eq!(lines(60), vec!["a"; 60].join("\n    "));
+        assert_eq!(lines(61), vec!["a"; 60].join("\n    ") + "\n    [1 more lines]");
+        assert_eq!((is_plain("a b"), is_plain("a\u{7}"), is_plain("a\n")), (true, false, false));
     }
 }

@@ -112,4 +112,21 @@ mod tests {
         drop(open);
         assert!(!stderr.is_asking() && stderr.lock().held.is_empty());
     }
+
+    #[test]
+    fn messages_are_held_back_up_to_the_limit() {
+        let stderr = Arc::<SharedStderr>::default();
+        let open = stderr.open_question();
+        stderr.tell(&"a".repeat(MAX_HELD_BYTES - 1));
+        stderr.tell("b");
+        stderr.tell("c");
+        stderr.tell("d");
+        let mut state = stderr.lock();
+        assert_eq!((state.held.len(), state.left_out), (MAX_HELD_BYTES, 2));
+        assert!(state.held.ends_with('b'));
+        state.held.clear();
+        drop(state);
+        drop(open);
+        assert_eq!(stderr.lock().left_out, 0);
+    }
 }

@@ -201,7 +201,7 @@ fn terminal_width() -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::without_base64;
+    use super::{MAX_BASE64_CHARS, without_base64};
 
     #[test]
     fn long_base64_is_replaced_and_other_text_stays() {
@@ -210,5 +210,18 @@ mod tests {
         let json = format!("{{\"a\": \"{data}==\", \"b\": \"{words}\", \"c\": \"short\", \"d\\\"\": 1}}");
         let note = "[1302 characters of base64; write the output to a file]";
         assert_eq!(without_base64(&json), json.replace(&format!("{data}=="), note));
+    }
+
+    #[test]
+    fn base64_is_replaced_above_the_limit() {
+        let json = |count: usize, end: &str| format!("[\"{}{end}\"]", "a".repeat(count));
+        let note = |count: usize| format!("[\"[{count} characters of base64; write the output to a file]\"]");
+        assert_eq!(without_base64(&json(MAX_BASE64_CHARS, "")), json(MAX_BASE64_CHARS, ""));
+        for end in ["a", "+", "/", "-", "_", "="] {
+            assert_eq!(without_base64(&json(MAX_BASE64_CHARS, end)), note(MAX_BASE64_CHARS + 1), "{end}");
+        }
+        for end in [" ", ".", "é"] {
+            assert_eq!(without_base64(&json(MAX_BASE64_CHARS, end)), json(MAX_BASE64_CHARS, end), "{end}");
+        }
     }
 }

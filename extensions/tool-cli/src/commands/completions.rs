@@ -102,4 +102,32 @@ mod tests {
             assert!(script.contains("small-1") && script.contains("wörter"), "{script}");
         }
     }
+
+    // The script for bash has underscores in place of dashes, and is registered for the actual name.
+    #[test]
+    fn a_script_is_registered_for_a_name_with_dashes() {
+        for (shell, line) in [
+            (Shell::Bash, "complete -F _my_shop -o bashdefault -o default my-shop"),
+            (Shell::Zsh, "#compdef my-shop"),
+            (
+                Shell::Fish,
+                "complete -c my-shop -n \"__fish_my_shop_needs_command\" -f -a \"list\" -d 'List the tools'",
+            ),
+        ] {
+            let closures = ProgramClosures::default();
+            let program =
+                Program::new("my-shop".into(), None, Terminal::new(), closures, built_in(), built_in);
+            let script = completion_script(&program, shell).unwrap();
+            assert!(script.lines().any(|it| it.trim() == line), "{line}: {script}");
+        }
+    }
+
+    #[test]
+    fn a_word_needs_no_quotes_in_a_shell() {
+        for (text, expected) in
+            [("a-B_1.+/", true), ("größe", true), ("", false), ("a b", false), ("$a", false), ("a;", false)]
+        {
+            assert_eq!(is_word(text), expected, "{text:?}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Tests of flags for schemas of many types.
 
+mod limits;
+
 use serde_json::{Value, json};
 use tool_runtime::{
     ToolDefinition, ToolName,

@@ -1,7 +1,10 @@
-//! Tests of the library. Tests of the output are in the example `weather-cli`.
+//! Tests of the library. The example `weather-cli` has tests of its output, too.
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod guards;
+// Pages contain messages of the system, and a terminal is one of Unix.
+#[cfg(unix)]
+mod pages;
 
 use std::{
     cell::{Cell, RefCell},
