@@ -224,7 +224,9 @@ impl StreamableHttpClient for Client {
 
 #[cfg(test)]
 mod tests {
-    use super::http_client;
+    use reqwest::dns::Resolve as _;
+
+    use super::{Resolver, http_client};
     use crate::client::transport::http_error::loss_of;
 
     #[tokio::test]
@@ -234,6 +236,42 @@ mod tests {
         assert_eq!(unknown.as_ref().err().map(loss_of), Some(None));
         let refused = http_client()?.get("http://127.0.0.1:1/").send().await;
         assert_eq!(refused.as_ref().err().map(loss_of), Some(Some(true)));
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn an_address_has_no_port_of_its_own() {
+        // The port of the URL applies.
+        let Ok(name) = "localhost".parse() else { return };
+        let Ok(addresses) = Resolver.resolve(name).await else { return };
+        assert!(addresses.map(|address| address.port()).all(|port| port == 0));
+    }
+
+    /// Sends a request to a server that reads it, answers with this text and ends the connection.
+    async fn loss_after(answer: &str) -> Result<Option<Option<bool>>, std::io::Error> {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("http://{}/", listener.local_addr()?);
+        let serving = async {
+            let (mut stream, _) = listener.accept().await?;
+            let _ = stream.read(&mut [0; 4_096]).await?;
+            stream.write_all(answer.as_bytes()).await
+        };
+        let client = http_client().map_err(std::io::Error::other)?;
+        let read = async { client.get(url).send().await?.chunk().await };
+        let (read, served) = tokio::join!(read, serving);
+        served.map(|()| read.as_ref().err().map(loss_of))
+    }
+
+    #[tokio::test]
+    async fn a_request_may_have_arrived_at_a_server_that_ends_the_connection() -> Result<(), std::io::Error> {
+        assert_eq!(loss_after("").await?, Some(Some(false)));
+        for cut in ["content-length: 9\r\n\r\n", "transfer-encoding: chunked\r\n\r\nff\r\n"] {
+            let answer = format!("HTTP/1.1 200 OK\r\n{cut}");
+            assert_eq!(loss_after(&answer).await?, Some(Some(false)), "{cut:?}");
+        }
+        assert_eq!(loss_after("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nab").await?, None);
         Ok(())
     }
 }

@@ -89,7 +89,8 @@ pub(super) fn loss_of(error: &reqwest::Error) -> Option<bool> {
     match error {
         error if error.is_timeout() => None,
         error if error.is_connect() => is_reachable_host(error).then_some(true),
-        error => (error.is_request() || error.is_body()).then_some(false),
+        // A body that ends too early is an error of decoding.
+        error => (error.is_request() || error.is_decode()).then_some(false),
     }
 }
 
