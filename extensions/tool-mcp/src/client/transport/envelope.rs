@@ -76,8 +76,8 @@ pub(super) fn is_no_error(error: &Value) -> bool {
 /// Reads the id in the beginning of an answer, if it comes before the result.
 pub(super) fn id_of_head(head: &[u8]) -> Option<RequestId> {
     let head = String::from_utf8_lossy(head);
-    let members = ["\"result\"", "\"error\""].iter().find_map(|member| head.split_once(member))?.0;
-    let message = format!("{}}}", members.trim_end().trim_end_matches(','));
+    let members = ["\"result\"", "\"error\""].iter().filter_map(|member| head.find(member)).min()?;
+    let message = format!("{}}}", head[..members].trim_end().trim_end_matches(','));
     serde_json::from_str::<Value>(&message).ok()?.get("id").and_then(id_of)
 }
 
