@@ -3,10 +3,10 @@
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData, ServerResult};
 use serde_json::Value;
 
-use super::{MAX_PROBLEMS, RepairedResult, add_problem, bounded_text, json_block};
+use super::{RepairedResult, add_problem, bounded_text, json_block};
 
 /// The maximum number of blocks that are their JSON: further ones are counted.
-const MAX_JSON_BLOCKS: usize = 100;
+pub(super) const MAX_JSON_BLOCKS: usize = 100;
 
 /// Reads a result of a tool block by block: the server has done the work, so that each result counts as one.
 pub(in super::super) fn call_result(result: Value) -> RepairedResult {
@@ -32,22 +32,21 @@ pub(in super::super) fn call_result(result: Value) -> RepairedResult {
             match members.remove("_meta") {
                 Some(Value::Object(meta)) => read.meta = Some(rmcp::model::MetaObject(meta)),
                 None | Some(Value::Null) => {}
-                Some(_) => problems.push("`_meta` is no object".to_owned()),
+                Some(_) => add_problem(&mut problems, "`_meta` is no object"),
             }
             members.remove("resultType");
             if is_result {
                 read.content = read_blocks(members.remove("content").unwrap_or_default(), &mut problems);
             } else if !members.is_empty() {
-                problems.push("the result has no `content`".to_owned());
+                add_problem(&mut problems, "the result has no `content`");
                 read.content.push(json_block(&Value::Object(members)));
             }
         }
         other => {
-            problems.push("the result is no object".to_owned());
+            add_problem(&mut problems, "the result is no object");
             read.content = read_blocks(other, &mut problems);
         }
     }
-    problems.truncate(MAX_PROBLEMS);
     RepairedResult::new(ServerResult::CallToolResult(read), problems)
 }
 
@@ -56,7 +55,7 @@ fn is_error(flag: &Value, problems: &mut Vec<String>) -> Option<bool> {
     match flag {
         Value::Bool(flag) => return Some(*flag),
         Value::Null => return None,
-        _ => problems.push(format!("`isError` is no boolean: {}", bounded_text(&flag.to_string()))),
+        _ => add_problem(problems, &format!("`isError` is no boolean: {}", bounded_text(&flag.to_string()))),
     }
     Some(match flag {
         Value::Number(number) => number.as_f64() != Some(0.0),

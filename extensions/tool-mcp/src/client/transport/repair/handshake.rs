@@ -6,7 +6,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{MAX_PROBLEMS, RepairedResult, add_problem, bounded_text};
+use super::{RepairedResult, add_problem, bounded_text};
 
 /// Reads the answer to `initialize`. The revision is required, and nothing else.
 pub(in super::super) fn initialize_result(result: Value) -> RepairedResult {
@@ -19,7 +19,7 @@ pub(in super::super) fn initialize_result(result: Value) -> RepairedResult {
     let info = match info.clone().map(serde_json::from_value::<Implementation>) {
         Some(Ok(info)) => info,
         _ => {
-            problems.push("`serverInfo` is incomplete or malformed".to_owned());
+            add_problem(&mut problems, "`serverInfo` is incomplete or malformed");
             read_implementation(info.as_ref())
         }
     };
@@ -51,7 +51,7 @@ pub(in super::super) fn discover_result(result: Value) -> RepairedResult {
     let revisions = Value::Array(revisions);
     let Value::Object(mut members) = result else { return super::other_result(result) };
     if members.get("supportedVersions") != Some(&revisions) {
-        problems.push("`supportedVersions` is no list of texts".to_owned());
+        add_problem(&mut problems, "`supportedVersions` is no list of texts");
         members.insert("supportedVersions".to_owned(), revisions);
     }
     repair_description(&mut members, &mut problems);
@@ -63,7 +63,7 @@ pub(in super::super) fn discover_result(result: Value) -> RepairedResult {
         });
         trial[name] = members.get(name).cloned().unwrap_or_default();
         if serde_json::from_value::<DiscoverResult>(trial).is_err() {
-            problems.push(format!("`{name}` is missing or malformed"));
+            add_problem(&mut problems, &format!("`{name}` is missing or malformed"));
             members.insert(name.to_owned(), default);
         }
     }
@@ -83,7 +83,7 @@ fn repair_description(members: &mut Map<String, Value>, problems: &mut Vec<Strin
         Some(Value::Object(capabilities)) => capabilities,
         other => {
             if !other.is_none_or(|it| it.as_array().is_some_and(Vec::is_empty)) {
-                problems.push("`capabilities` is no object".to_owned());
+                add_problem(problems, "`capabilities` is no object");
             }
             Map::new()
         }
@@ -122,11 +122,10 @@ fn repair_description(members: &mut Map<String, Value>, problems: &mut Vec<Strin
         if members.get(name).is_some_and(|value| !is_right(value)) {
             let value = members.remove(name);
             if !value.is_some_and(|value| value.is_null()) {
-                problems.push(format!("`{name}` is malformed"));
+                add_problem(problems, &format!("`{name}` is malformed"));
             }
         }
     }
-    problems.truncate(MAX_PROBLEMS);
 }
 
 /// Reads the texts of an incomplete description.

@@ -3,6 +3,8 @@
 mod call;
 mod handshake;
 mod prompts_and_resources;
+#[cfg(test)]
+mod tests;
 
 use rmcp::model::{ContentBlock, CustomResult, ErrorData, ServerResult};
 use serde_json::{Value, json};
