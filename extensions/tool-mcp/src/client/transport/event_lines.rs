@@ -195,4 +195,56 @@ mod tests {
         assert_eq!(lines.read_part(data.as_bytes()), None);
         assert_eq!(EventLines::new((), 100).read_part(&[b'x'; 101]), None);
     }
+
+    #[test]
+    fn the_ends_of_its_lines_count_towards_an_event_and_the_next_one_begins_anew() {
+        let read = |parts: &[&str]| {
+            let mut lines = EventLines::new((), 20);
+            parts.iter().map(|part| lines.read_part(part.as_bytes()).is_some()).collect::<Vec<_>>()
+        };
+        // 10 bytes with its end, and 10 more.
+        assert_eq!(read(&["data: abc\n", "data: defg"]), [true, true]);
+        assert_eq!(read(&["data: abc\n", "data: defgh"]), [true, false]);
+        assert_eq!(read(&["data: abc\n", "data: de", "fg", "h"]), [true, true, true, false]);
+        assert_eq!(read(&["data: abc\n", "\n", "data: 0123456789abcd"]), [true, true, true]);
+        assert_eq!(read(&["data: abc\n\ndata: 0123456789abcd\n"]), [true]);
+        // A comment has no part in it.
+        assert_eq!(read(&[": comment\n", "data: 0123456789abcd"]), [true, true]);
+    }
+
+    #[test]
+    fn a_mark_is_ignored_before_the_first_line_alone() {
+        assert_eq!(lines_of("data: a\n\u{feff}data: b\n", 64), "data: a\n\n");
+        assert_eq!(lines_of("\ndata: a\r\n\r\n\ndata: b\r", 64), "\ndata: a\n\n\ndata: b\n\n");
+    }
+
+    #[test]
+    fn a_pause_has_fifteen_digits_at_most() {
+        let longest = "9".repeat(MAX_RETRY_DIGITS);
+        assert_eq!(lines_of(&format!("retry: {longest}\n"), 64), format!("retry: {longest}\n\n"));
+        assert_eq!(lines_of(&format!("retry: {longest}9\n"), 64), "\n");
+        assert_eq!(lines_of("retry: \nretry\nid: a\nid:\n", 64), "id: a\n\n");
+    }
+
+    #[tokio::test]
+    async fn a_stream_ends_after_its_last_event_or_with_one_that_is_too_large() {
+        use futures_util::StreamExt as _;
+
+        let read = |parts: Vec<&'static str>| async move {
+            let parts = parts.into_iter().map(|part| Ok(Bytes::from_static(part.as_bytes())));
+            let lines = EventLines::new(futures_util::stream::iter(parts), 20);
+            let read = lines.map(|part| part.map_err(|error| error.to_string()));
+            read.map(|part| part.map(|part| String::from_utf8_lossy(&part).into_owned()))
+                .collect::<Vec<_>>()
+                .await
+        };
+        let text = |text: &str| Ok(text.to_owned());
+        assert_eq!(
+            read(vec!["data: a", ": more\n", ": x\n", "id: 1"]).await,
+            [text("data: a: more\n"), text("id: 1\n\n"),]
+        );
+        let too_large = Err("an event of the server is too large".to_owned());
+        assert_eq!(read(vec!["data: a\n", "data: 0123456\n", "\n"]).await, [text("data: a\n"), too_large]);
+        assert_eq!(read(Vec::new()).await, [text("\n")]);
+    }
 }

@@ -208,4 +208,126 @@ mod tests {
         // The pause of a stream that is not known is the lowest.
         assert_eq!(reconnect(&pauses, Some("unknown")).await.1, 1);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_is_remembered_once_and_for_a_number_of_streams() {
+        let pauses = ReconnectPauses::new(&ServerLimits::default());
+        let long = ReconnectPause { backoff: Duration::from_secs(4), retry: Duration::ZERO };
+        let remember = |count: usize| {
+            for number in 0..count {
+                pauses.note_end(Some(&number.to_string()), long, Duration::ZERO, None);
+            }
+        };
+        pauses.note_end(None, long, Duration::ZERO, None);
+        remember(MAX_STREAMS - 1);
+        assert_eq!(reconnect(&pauses, Some("0")).await.1, 8);
+        // It was taken.
+        assert_eq!(reconnect(&pauses, Some("0")).await.1, 1);
+        remember(1);
+        // One more, and those with an id are forgotten.
+        pauses.note_end(Some("new"), long, Duration::ZERO, None);
+        assert_eq!(reconnect(&pauses, Some("1")).await.1, 1);
+        assert_eq!(reconnect(&pauses, Some("new")).await.1, 8);
+        assert_eq!(reconnect(&pauses, None).await.1, 8);
+        assert_eq!(reconnect(&pauses, None).await.1, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_lowest_pause_is_never_above_the_highest() {
+        let mut limits = ServerLimits::default();
+        limits.min_reconnect_pause = Duration::from_secs(9);
+        limits.max_reconnect_pause = Duration::from_secs(3);
+        let pauses = ReconnectPauses::new(&limits);
+        assert_eq!(reconnect(&pauses, Some("unknown")).await.1, 9);
+        pauses.note_end(None, ReconnectPause::default(), Duration::ZERO, Some(Duration::from_secs(100)));
+        assert_eq!(reconnect(&pauses, None).await.1, 9);
+        // The pause that a server asked for holds until it asks for another one.
+        let asked = ReconnectPause { backoff: Duration::ZERO, retry: Duration::from_secs(5) };
+        limits.min_reconnect_pause = Duration::from_secs(1);
+        limits.max_reconnect_pause = Duration::from_secs(60);
+        let pauses = ReconnectPauses::new(&limits);
+        for (retry, expected) in [(None, 5), (Some(Duration::from_secs(7)), 7)] {
+            pauses.note_end(None, asked, Duration::ZERO, retry);
+            assert_eq!(reconnect(&pauses, None).await.1, expected);
+        }
+    }
+
+    fn event(name: Option<&str>, id: Option<&str>, data: Option<&str>) -> Result<Sse, SseError> {
+        let own = |text: Option<&str>| text.map(str::to_owned);
+        Ok(Sse { event: own(name), data: own(data), id: own(id), retry: None })
+    }
+
+    /// Reads the events of a stream that answers the request 7, if it answers one; returns the data of each event, and
+    /// whether the stream is opened again after a pause.
+    async fn read(
+        post: Option<i64>,
+        events: Vec<Result<Sse, SseError>>,
+    ) -> (Vec<(Option<String>, Option<String>)>, bool) {
+        use futures_util::StreamExt as _;
+
+        let notices = Arc::new(crate::client::notices::Notices::new("s".into()));
+        let reception = Arc::new(Reception::new(notices));
+        let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"one"}}"#;
+        if let Ok(call) = serde_json::from_str(call) {
+            reception.note_sent(&call);
+        }
+        let pauses = Arc::new(ReconnectPauses::new(&ServerLimits::default()));
+        let stream = futures_util::stream::iter(events).boxed();
+        let read =
+            MessageEvents::of_post(stream, reception, Arc::clone(&pauses), post.map(RequestId::Number));
+        let read: Vec<_> = read.filter_map(|event| async move { event.ok() }).collect().await;
+        let waits = pauses.next.lock().unwrap_or_else(PoisonError::into_inner).len() == 1;
+        (read.into_iter().map(|event| (event.id, event.data)).collect(), waits)
+    }
+
+    #[tokio::test]
+    async fn only_messages_keep_their_data() {
+        let ping = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        let marked = format!("\u{feff}{ping}");
+        let (read, waits) = read(
+            None,
+            vec![
+                event(None, Some("1"), Some(ping)),
+                event(Some("message"), None, Some(&marked)),
+                event(Some(""), None, Some(ping)),
+                event(Some("ping"), Some("2"), Some(ping)),
+                event(None, None, Some(" ")),
+                event(None, None, None),
+                event(None, None, Some("no JSON")),
+            ],
+        )
+        .await;
+        let data: Vec<_> = read.iter().map(|(_, data)| data.as_deref()).collect();
+        assert_eq!(data, [Some(ping), Some(ping), Some(ping), None, None, None, None]);
+        let ids: Vec<_> = read.iter().filter_map(|(id, _)| id.as_deref()).collect();
+        assert_eq!((ids, waits), (vec!["1", "2"], true));
+    }
+
+    #[tokio::test]
+    async fn the_messages_of_a_batch_are_events_behind_theirs() {
+        let batch = r#"[{"jsonrpc":"2.0","id":7,"result":{"content":[]}},{"jsonrpc":"2.0","id":"q","method":"ping"}]"#;
+        let (read, waits) =
+            read(Some(7), vec![event(None, Some("1"), Some(batch)), event(None, None, None)]).await;
+        let has: Vec<_> = read.iter().map(|(id, data)| (id.is_some(), data.is_some())).collect();
+        assert_eq!(has, [(true, false), (false, true), (false, true), (false, false)]);
+        assert!(read[1].1.as_ref().is_some_and(|data| data.contains("content")));
+        // The request has its answer.
+        assert!(!waits);
+    }
+
+    #[tokio::test]
+    async fn a_response_is_opened_again_if_it_has_an_id_and_no_answer_yet() {
+        let answer = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#;
+        let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}"#;
+        for (post, id, data, expected) in [
+            (Some(7), Some("1"), None, true),
+            (Some(7), None, None, false),
+            (Some(7), Some("1"), Some(answer), false),
+            (Some(7), Some("1"), Some(error), false),
+            (None, None, None, true),
+            (None, Some("1"), Some(answer), true),
+        ] {
+            assert_eq!(read(post, vec![event(None, id, data)]).await.1, expected, "{post:?} {id:?} {data:?}");
+        }
+    }
 }

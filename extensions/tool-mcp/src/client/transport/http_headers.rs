@@ -43,3 +43,34 @@ pub(super) fn with_own(mut headers: Headers, message: &ClientJsonRpcMessage) -> 
     }
     headers
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_valid_sensitive_and_none_of_the_protocol() {
+        for (name, value, expected) in [
+            ("X-Key", "v", Ok("x-key")),
+            ("authorization", "Bearer t", Ok("authorization")),
+            ("a b", "v", Err("the header name `a b` is invalid")),
+            ("", "v", Err("the header name `` is invalid")),
+            ("X-Key", "hid\nden", Err("the value of the header `X-Key` is invalid")),
+            ("Accept", "v", Err("the header `Accept` is set by the protocol")),
+            ("content-type", "v", Err("the header `content-type` is set by the protocol")),
+            ("Last-Event-Id", "v", Err("the header `Last-Event-Id` is set by the protocol")),
+            ("mcp-session-id", "v", Err("the header `mcp-session-id` is set by the protocol")),
+        ] {
+            let checked = checked_header(name, value);
+            assert_eq!(checked.as_ref().map(|it| it.0.as_str()).map_err(String::as_str), expected);
+            assert!(checked.is_err() || checked.is_ok_and(|it| it.1.is_sensitive()));
+        }
+        let own = |name: &str| (name.to_owned(), "v".to_owned());
+        let headers = |names: [&str; 2]| {
+            let pairs = names.map(own);
+            headers_of(pairs.iter().map(|(name, value)| (name, value))).map(|headers| headers.len())
+        };
+        assert_eq!(headers(["a", "b"]), Ok(2));
+        assert_eq!(headers(["a", "accept"]), Err("the header `accept` is set by the protocol".to_owned()));
+    }
+}

@@ -22,6 +22,8 @@ mod repair;
 #[cfg(feature = "http")]
 pub(super) mod sse;
 mod stderr;
+#[cfg(test)]
+mod tests;
 mod waiting_calls;
 
 use std::{error::Error, io};

@@ -305,3 +305,6 @@ fn body_preview(body: &[u8]) -> String {
         text => text.chars().take(MAX_PREVIEW_CHARS).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests;

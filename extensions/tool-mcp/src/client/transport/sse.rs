@@ -190,3 +190,71 @@ impl Transport<RoleClient> for SseTransport {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::client::notices::Notices;
+
+    #[test]
+    fn an_endpoint_has_the_origin_of_the_stream() {
+        let base = Url::parse("https://h.example/a/sse?key=1").unwrap();
+        for (named, expected) in [
+            ("/messages?s=1", "https://h.example/messages?s=1"),
+            ("messages", "https://h.example/a/messages"),
+            ("?s=1", "https://h.example/a/sse?s=1"),
+            ("https://H.example:443/m", "https://h.example/m"),
+        ] {
+            assert_eq!(endpoint_of(&base, named).unwrap().as_str(), expected);
+        }
+        for (named, origin) in [
+            ("http://h.example/m", "http://h.example"),
+            ("//evil.example/m", "https://evil.example"),
+            ("https://h.example:444/m", "https://h.example:444"),
+        ] {
+            let error = endpoint_of(&base, named).unwrap_err().to_string();
+            assert_eq!(error, format!("the server names an endpoint of another origin: {origin}"));
+        }
+        let error = endpoint_of(&base, "http://[").unwrap_err().to_string();
+        assert!(error.starts_with("the URL cannot be used: "), "{error}");
+    }
+
+    #[test]
+    fn only_events_with_data_of_a_message_are_messages() {
+        let reception = Reception::new(Arc::new(Notices::new("s".into())));
+        let message = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        let count = |event: Option<&str>, data: Option<&str>| {
+            let own = |text: Option<&str>| text.map(str::to_owned);
+            let event = Sse { event: own(event), data: own(data), id: None, retry: None };
+            messages_of(&event, &reception).len()
+        };
+        for event in [None, Some(""), Some("message")] {
+            assert_eq!(count(event, Some(message)), 1, "{event:?}");
+        }
+        assert_eq!(count(Some("endpoint"), Some(message)), 0);
+        assert_eq!(count(None, Some(&format!("[{message},{message}]"))), 2);
+        for data in [None, Some(" "), Some("no JSON")] {
+            assert_eq!(count(None, data), 0);
+        }
+    }
+
+    /// A response with this status.
+    fn response(status: u16, body: String) -> reqwest::Response {
+        ::http::Response::builder().status(status).body(body).unwrap().into()
+    }
+
+    #[tokio::test]
+    async fn a_refusal_has_the_beginning_of_its_explanation() {
+        for status in [200, 202, 299] {
+            assert!(check_status(response(status, String::new())).await.is_ok(), "{status}");
+        }
+        let text =
+            async |status, body: String| check_status(response(status, body)).await.unwrap_err().to_string();
+        assert_eq!(text(300, " moved ".to_owned()).await, "HTTP 300: moved");
+        assert_eq!(text(503, " ".to_owned()).await, "HTTP 503");
+        let longest = "x".repeat(MAX_EXPLANATION_BYTES);
+        assert_eq!(text(400, longest.clone()).await, format!("HTTP 400: {longest}"));
+        assert_eq!(text(400, format!("{longest}y")).await, format!("HTTP 400: {longest}"));
+    }
+}

@@ -143,6 +143,8 @@ fn remove_begun(line: &mut String, secret: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     #[test]
@@ -155,5 +157,76 @@ mod tests {
         }
         // M10
         assert_eq!(tail.last_lines(), ["x [redacted]", "x [redacted]", "[redacted][redacted]", "plain"]);
+    }
+
+    #[tokio::test]
+    async fn the_last_lines_are_kept_without_blank_ones() {
+        let tail = StderrTail::default();
+        let text: String = (0..15).map(|number| format!("line {number} \r\n\n")).collect();
+        tail.drain_task("s".into(), Vec::new(), io::Cursor::new(format!("{text}unfinished"))).await;
+        let mut expected: Vec<_> = (6..15).map(|number| format!("line {number}")).collect();
+        expected.push("unfinished".to_owned());
+        assert_eq!(tail.last_lines(), expected);
+    }
+
+    #[test]
+    fn a_line_is_cut_at_a_number_of_characters_and_escaped() {
+        let tail = StderrTail::default();
+        for line in ["x".repeat(MAX_LINE_CHARS), "y".repeat(MAX_LINE_CHARS + 1), "\u{1b}[31m".to_owned()] {
+            tail.push("s", &[], line.into_bytes());
+        }
+        let lines = tail.last_lines();
+        assert_eq!(lines[0], "x".repeat(MAX_LINE_CHARS));
+        assert!(
+            lines[1].len() < MAX_LINE_CHARS + 40 && lines[1] != "y".repeat(MAX_LINE_CHARS + 1),
+            "{}",
+            lines[1]
+        );
+        assert!(!lines[2].contains('\u{1b}'), "{}", lines[2]);
+    }
+
+    #[test]
+    fn a_secret_has_four_bytes_and_the_longest_is_the_first() {
+        let secrets = ["abc".to_owned(), " abcd \nxy\nabcdef".to_owned(), String::new()];
+        assert_eq!(lines_of(&secrets), ["abcdef", "abcd"]);
+    }
+
+    #[test]
+    fn the_beginning_of_a_secret_is_removed_from_the_end_of_a_line_that_was_cut() {
+        for (line, expected) in [
+            ("key s3cre", "key "),
+            ("key s", "key "),
+            ("key s3cret", "key s3cret"),
+            ("key", "key"),
+            ("s3cre key", "s3cre key"),
+            ("key s3c\u{fffd}", "key "),
+        ] {
+            let mut cut = line.to_owned();
+            remove_begun(&mut cut, "s3cret");
+            assert_eq!(cut, expected);
+        }
+        // Only what was cut may end in a part of a secret.
+        let tail = StderrTail::default();
+        let secrets = ["s3cret".to_owned()];
+        let long = format!("{}s3c", "x".repeat(MAX_LINE_BYTES - 3));
+        for line in ["key s3c", &long, &long[1..]] {
+            tail.push("s", &secrets, line.as_bytes().to_vec());
+        }
+        assert_eq!(tail.last_lines()[0], "key s3c");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_words_are_waited_for_as_long_as_they_may_take() {
+        let tail = StderrTail::default();
+        tail.wait_until_settled().await;
+        let started = tokio::time::Instant::now();
+        let (running, writing) = (tail.watch_part(), tail.watch_part());
+        drop(running);
+        tail.wait_until_settled().await;
+        assert_eq!(started.elapsed(), LAST_OUTPUT_TIMEOUT);
+        drop(writing);
+        tail.wait_until_settled().await;
+        assert_eq!(started.elapsed(), LAST_OUTPUT_TIMEOUT);
+        assert_eq!(tail.exit_status(), None);
     }
 }
