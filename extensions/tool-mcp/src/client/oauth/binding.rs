@@ -143,4 +143,109 @@ mod tests {
         check(&free, Some("http://auth.example"), false);
         check(&binding("http://127.0.0.1/mcp", None, false), Some("http://127.0.0.1:9"), true);
     }
+
+    #[test]
+    fn a_refused_issuer_is_named_with_the_way_to_permit_it() {
+        let reason = |binding: &IssuerBinding, issuer: Option<&str>| {
+            binding.check_issuer(issuer).unwrap_err().to_string()
+        };
+        let named = binding("https://s.example/mcp", Some("https://auth.example"), false);
+        let expected = "the server names the authorization server `https://evil.example`, but the credentials of this \
+                        authorization are for `https://auth.example`";
+        assert!(reason(&named, Some("https://evil.example")).ends_with(expected));
+        assert!(reason(&named, None).contains("`https://s.example/mcp`"));
+        let registered = binding("https://s.example/mcp", None, true);
+        let error = reason(&registered, Some("https://evil.example"));
+        assert!(error.contains("is for `https://s.example`; name the authorization server"), "{error}");
+        let free = binding("https://s.example/mcp", None, false);
+        let error = reason(&free, Some("http://auth.example"));
+        assert!(
+            error.contains("the issuer `http://auth.example`") && error.contains("no `https` URL"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn only_a_named_issuer_and_the_origin_of_the_server_are_trusted() {
+        let named = binding("https://s.example/mcp", Some("https://auth.example"), false);
+        let free = binding("https://s.example/mcp", None, false);
+        for (binding, issuer, expected) in [
+            (&named, Some("https://auth.example"), true),
+            (&named, Some("https://s.example"), false),
+            (&named, None, false),
+            (&free, Some("https://s.example"), true),
+            (&free, None, true),
+            (&free, Some("https://auth.example"), false),
+        ] {
+            assert_eq!(binding.trusts_issuer(issuer), expected, "{binding:?} {issuer:?}");
+        }
+    }
+
+    #[test]
+    fn issuers_are_the_same_but_for_the_slash_after_an_authority() {
+        for (one, other, expected) in [
+            ("https://a", "https://a/", true),
+            ("https://a/", "https://a", true),
+            ("https://a/b", "https://a/b", true),
+            ("https://a/b", "https://a/b/", false),
+            ("https://a", "https://b", false),
+            ("https://a//", "https://a", false),
+        ] {
+            assert_eq!(is_same_issuer(one, other), expected, "{one} {other}");
+        }
+    }
+
+    /// The metadata of an issuer with these endpoints.
+    fn metadata(
+        issuer: Option<&str>,
+        endpoints: [&str; 2],
+        registration: Option<&str>,
+    ) -> AuthorizationMetadata {
+        let mut metadata = AuthorizationMetadata::default();
+        metadata.issuer = issuer.map(str::to_owned);
+        [metadata.authorization_endpoint, metadata.token_endpoint] = endpoints.map(str::to_owned);
+        metadata.registration_endpoint = registration.map(str::to_owned);
+        metadata
+    }
+
+    #[test]
+    fn endpoints_are_of_the_origin_of_their_issuer_unless_it_is_named() {
+        let (own, other) = ("https://a.example/x", "https://b.example/x");
+        let free = binding("https://s.example/mcp", None, false);
+        let named = binding("https://s.example/mcp", Some("https://a.example"), false);
+        for (endpoints, registration, member) in [
+            ([own, own], None, None),
+            ([own, own], Some(own), None),
+            ([other, own], Some(own), Some("authorization_endpoint")),
+            ([own, other], Some(own), Some("token_endpoint")),
+            ([own, own], Some(other), Some("registration_endpoint")),
+        ] {
+            let metadata = metadata(Some("https://a.example"), endpoints, registration);
+            assert!(named.check_endpoints(&metadata).is_ok());
+            let problem = free.check_endpoints(&metadata).err().map(|error| error.to_string());
+            assert_eq!(problem.is_some(), member.is_some(), "{problem:?}");
+            if let (Some(problem), Some(member)) = (problem, member) {
+                assert!(
+                    problem.contains(&format!("the `{member}` of the authorization server")),
+                    "{problem}"
+                );
+            }
+        }
+        // Without an issuer, they are those of the server.
+        let of_server = "https://s.example/token";
+        assert!(free.check_endpoints(&metadata(None, [of_server, of_server], None)).is_ok());
+        assert!(free.check_endpoints(&metadata(None, [own, own], None)).is_err());
+    }
+
+    #[test]
+    fn a_server_behind_https_has_no_endpoint_without_it() {
+        let plain = "http://a.example/x";
+        let metadata = metadata(Some("http://a.example"), [plain, plain], None);
+        let issuer = Some("http://a.example");
+        assert!(binding("http://s.example/mcp", issuer, false).check_endpoints(&metadata).is_ok());
+        let error = binding("https://s.example/mcp", issuer, false).check_endpoints(&metadata).unwrap_err();
+        assert!(error.to_string().contains("the authorization_endpoint `http://a.example/x`"), "{error}");
+        let other = binding("http://s.example/mcp", None, false);
+        assert!(other.check_issuer(Some("ftp://a.example")).is_err());
+    }
 }

@@ -320,3 +320,6 @@ fn text_list(value: &Value) -> Vec<String> {
 fn split_words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -212,3 +212,6 @@ impl OAuthHttpClient for EndpointClient {
         Box::pin(self.send_to_endpoint(request.request))
     }
 }
+
+#[cfg(test)]
+mod tests;

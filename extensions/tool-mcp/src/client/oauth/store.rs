@@ -163,10 +163,9 @@ impl StoredToken {
         let token = serde_json::to_value(stored.token_response.as_ref()?).ok()?;
         let lifetime = token["expires_in"].as_u64();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let expires_soon = lifetime.zip(stored.token_received_at).is_some_and(|(lifetime, received_at)| {
-            let margin = MAX_REFRESH_MARGIN_SECS.min(lifetime / 2).max(1);
-            received_at.saturating_add(lifetime).saturating_sub(now) < margin
-        });
+        let expires_soon = lifetime
+            .zip(stored.token_received_at)
+            .is_some_and(|(lifetime, received_at)| ends_soon(lifetime, received_at, now));
         Some(Self {
             access_token: token["access_token"].as_str()?.to_owned(),
             expires_soon,
@@ -174,3 +173,12 @@ impl StoredToken {
         })
     }
 }
+
+/// Returns `true` for a token to refresh; all in seconds.
+fn ends_soon(lifetime: u64, received_at: u64, now: u64) -> bool {
+    let margin = MAX_REFRESH_MARGIN_SECS.min(lifetime / 2).max(1);
+    received_at.saturating_add(lifetime).saturating_sub(now) < margin
+}
+
+#[cfg(test)]
+mod tests;
