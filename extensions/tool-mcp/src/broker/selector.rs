@@ -141,7 +141,7 @@ fn byte_of_digits(digits: &[u8]) -> Option<u8> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{Selected, find_server, find_tool, print_selector};
+    use super::{Selected, by_dot, by_fragment, encode_tool, find_server, find_tool, is_url, print_selector};
 
     fn servers() -> BTreeMap<String, ()> {
         ["a", "a.b", "x#y"].into_iter().map(|name| (name.to_owned(), ())).collect()
@@ -203,5 +203,58 @@ mod tests {
         assert_eq!(print_selector(Selected::Url(urls[0]), "x.y", &servers), "https://h.example/mcp.x.y");
         assert_eq!(print_selector(Selected::Named("a"), "add", &servers), "a.add");
         assert_eq!(print_selector(Selected::Named("a"), "b.c", &servers), "a#tool=b.c");
+    }
+
+    #[test]
+    fn a_url_has_a_scheme_in_any_case() {
+        for (text, expected) in [
+            ("http://h", true),
+            ("HTTPS://h", true),
+            ("http:/h", false),
+            ("https:", false),
+            ("httpx://h", false),
+            ("", false),
+        ] {
+            assert_eq!(is_url(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fragment_names_a_tool_behind_a_separator_of_its_own() {
+        for (selector, expected) in [
+            ("a#tool=x", Some(("a", "x"))),
+            ("a#p&tool=x", Some(("a#p", "x"))),
+            ("a#tool=y&tool=x", Some(("a#tool=y", "x"))),
+            ("a&tool=x", None),
+            ("a&tool=x#p", None),
+            ("a#xtool=x", None),
+            ("a#p#tool=x", None),
+            ("tool=x#", None),
+            ("a#tool=%zz%4", Some(("a", "%zz%4"))),
+            ("a#tool=%41%2f%2F", Some(("a", "A//"))),
+            ("a#tool=%ff", None),
+            ("a#tool=%+1", Some(("a", "%+1"))),
+        ] {
+            let read = by_fragment(selector);
+            assert_eq!(read.as_ref().map(|(server, tool)| (*server, tool.as_str())), expected, "{selector}");
+        }
+        assert_eq!(encode_tool("aZ09._-~/ %&#\u{e9}"), "aZ09._-~/%20%25%26%23%C3%A9");
+    }
+
+    #[test]
+    fn a_dot_splits_a_url_without_query_and_fragment() {
+        for (selector, expected) in [
+            ("https://h/mcp.x", Some(("https://h/mcp", "x"))),
+            ("https://h/a.b/mcp.x.y", Some(("https://h/a.b/mcp", "x.y"))),
+            ("https://h/mcp.x/y", None),
+            ("https://h/mcp.", None),
+            ("https://h/.x", None),
+            ("https://h.x", None),
+            ("https://h/mcp.x?q", None),
+            ("https://h/mcp.x#f", None),
+            ("ftp://h/mcp.x", None),
+        ] {
+            assert_eq!(by_dot(selector), expected, "{selector}");
+        }
     }
 }

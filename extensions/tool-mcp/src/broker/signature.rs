@@ -75,7 +75,7 @@ fn join_types(types: impl Iterator<Item = String>) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::tool_signature;
+    use super::{MAX_CHOICES, tool_signature, type_of};
 
     fn check(input: Value, output: Option<Value>, expected: &str) {
         let output = output.as_ref().map(|it| it.as_object().unwrap());
@@ -102,5 +102,43 @@ mod tests {
         check(input, None, expected);
         check(json!({}), Some(json!({ "type": "object" })), "f()");
         check(json!({}), Some(json!({ "type": "array", "items": number })), "f() -> array<number>");
+    }
+
+    #[test]
+    fn a_type_is_written_as_its_schema_says() {
+        let many = json!((0..MAX_CHOICES).collect::<Vec<_>>());
+        let too_many = json!((0..=MAX_CHOICES).collect::<Vec<_>>());
+        for (schema, expected) in [
+            (json!(true), "any"),
+            (json!({}), "any"),
+            (json!({ "const": "x", "type": "string" }), "\"x\""),
+            (json!({ "enum": many }), "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7"),
+            (json!({ "enum": too_many, "type": "integer" }), "integer"),
+            (json!({ "enum": [], "type": "string" }), "string"),
+            (json!({ "enum": [1, 1] }), "1"),
+            (json!({ "type": "array" }), "array<any>"),
+            (json!({ "type": "array", "items": { "type": "array", "items": true } }), "array<array<any>>"),
+            (json!({ "type": [] }), "any"),
+            (json!({ "type": ["string", 7, "null"] }), "string | null"),
+            (json!({ "type": 7, "oneOf": [{ "type": "null" }, { "const": 1 }] }), "null | 1"),
+            (json!({ "anyOf": [{ "type": "x" }], "oneOf": [{ "type": "y" }] }), "x"),
+            (json!({ "anyOf": 7, "oneOf": [{ "type": "y" }] }), "y"),
+            (json!({ "oneOf": [] }), "any"),
+        ] {
+            assert_eq!(type_of(&schema), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_result_without_a_type_of_interest_is_not_written() {
+        for (output, expected) in [
+            (json!({}), "f()"),
+            (json!({ "type": "object" }), "f()"),
+            (json!({ "type": "string" }), "f() -> string"),
+        ] {
+            check(json!({}), Some(output), expected);
+        }
+        check(json!({ "required": ["a", 7, "b", "a"], "properties": [] }), None, "f(a: any, b: any)");
+        check(json!({ "required": "a", "properties": { "a": {} } }), None, "f(a?: any)");
     }
 }

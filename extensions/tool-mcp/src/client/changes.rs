@@ -48,3 +48,30 @@ impl AnnouncedChanges {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn changes_of_the_tools_are_counted_and_all_are_heard() {
+        let heard = Arc::<Mutex<Vec<ServerChange>>>::default();
+        let all = Arc::clone(&heard);
+        let listener = move |change| all.lock().unwrap_or_else(PoisonError::into_inner).push(change);
+        let changes = AnnouncedChanges::new(Some(Box::new(listener)));
+        assert_eq!(changes.tools_version(), 1);
+        for (change, version) in [
+            (ServerChange::Tools, 2),
+            (ServerChange::Prompts, 2),
+            (ServerChange::Resources, 2),
+            (ServerChange::Tools, 3),
+        ] {
+            changes.announce(change.clone());
+            assert_eq!(changes.tools_version(), version);
+            let heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            assert_eq!(heard.last(), Some(&change));
+        }
+    }
+}

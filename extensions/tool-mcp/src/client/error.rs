@@ -347,3 +347,6 @@ impl From<ClientError> for ToolError {
         }
     }
 }
+
+#[cfg(all(test, feature = "http"))]
+mod tests;

@@ -55,3 +55,36 @@ impl Notices {
         self.diagnostics.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_is_kept_once_and_the_first_of_a_code_are() {
+        let notices = Notices::new("s".into());
+        for number in 0..MAX_NOTICES_PER_CODE + 5 {
+            notices.add_warning("many", None, &format!("problem {number:02}"));
+            notices.add_warning("many", None, &format!("problem {number:02}"));
+        }
+        notices.add_warning("other", None, "another problem");
+        let count = |code: &str| notices.diagnostics().iter().filter(|it| it.code == code).count();
+        assert_eq!((count("many"), count("other")), (MAX_NOTICES_PER_CODE, 1));
+        assert!(notices.diagnostics().iter().all(|it| it.severity == Severity::Warning));
+    }
+
+    #[test]
+    fn texts_of_a_server_are_escaped_and_bounded() {
+        let notices = Notices::new("s".into());
+        notices.add_warning("code", Some(&format!("t\u{1b}{}", "x".repeat(200))), &"p".repeat(1_000));
+        notices.add_warning("code", None, "short");
+        let diagnostics = notices.diagnostics();
+        let tools: Vec<_> =
+            diagnostics.iter().map(|it| it.location.tool.as_ref().map(ToString::to_string)).collect();
+        assert_eq!(tools.iter().filter(|it| it.is_none()).count(), 1);
+        let tool = tools.into_iter().flatten().next().unwrap_or_default();
+        assert!((100..140).contains(&tool.len()) && !tool.contains('\u{1b}'), "{tool}");
+        let longest = diagnostics.iter().map(|it| it.message.len()).max();
+        assert!(longest.is_some_and(|bytes| (500..540).contains(&bytes)), "{longest:?}");
+    }
+}

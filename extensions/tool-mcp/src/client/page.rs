@@ -315,3 +315,6 @@ fn json_bytes(value: &impl Serialize) -> usize {
         Err(_) => usize::MAX,
     }
 }
+
+#[cfg(test)]
+mod tests;

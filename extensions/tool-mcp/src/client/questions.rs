@@ -128,3 +128,91 @@ impl QuestionLimiter {
         ErrorData::invalid_request(message, None)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn limiter(at_once: u32, outside_calls: bool) -> (QuestionLimiter, Arc<Notices>) {
+        let limits = ServerLimits {
+            max_concurrent_questions: at_once,
+            max_questions_per_call: 1,
+            questions_outside_calls: outside_calls,
+            ..ServerLimits::default()
+        };
+        let notices = Arc::new(Notices::new("s".into()));
+        (QuestionLimiter::new(limits, Arc::clone(&notices)), notices)
+    }
+
+    /// The message for the server, and the diagnostic.
+    fn refused(admitted: Result<SemaphorePermit<'_>, ErrorData>, notices: &Notices) -> (String, String) {
+        let message = admitted.map(drop).unwrap_err().message.into_owned();
+        (message, notices.diagnostics()[0].message.to_string())
+    }
+
+    #[test]
+    fn an_allowance_is_taken_one_by_one() {
+        let limits = ServerLimits { max_questions_per_call: 2, ..ServerLimits::default() };
+        let allowance = QuestionAllowance::new(&limits);
+        assert_eq!(allowance.questions_left(), 2);
+        assert!(allowance.take() && allowance.take() && !allowance.take());
+        assert_eq!(allowance.questions_left(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_question_of_a_round_takes_one_of_its_call() {
+        let (limiter, notices) = limiter(1, false);
+        let allowance = QuestionAllowance::new(&limiter.limits);
+        drop(limiter.admit_in_round(&allowance).await.unwrap());
+        let (message, diagnostic) = refused(limiter.admit_in_round(&allowance).await, &notices);
+        assert_eq!(message, "the client answers 1 questions during a call");
+        assert_eq!(
+            diagnostic,
+            "a question of the server was refused: it asked more than 1 questions during a call \
+             (`max_questions_per_call`)"
+        );
+        let (message, _) = refused(limiter.admit_request(Err(QuestionRefusal::NoneLeft)).await, &notices);
+        assert_eq!(message, "the client answers 1 questions during a call");
+    }
+
+    #[tokio::test]
+    async fn a_question_outside_of_calls_needs_a_permission_and_does_not_wait() {
+        let (closed, notices) = limiter(1, false);
+        let (message, diagnostic) =
+            refused(closed.admit_request(Err(QuestionRefusal::NoCall)).await, &notices);
+        assert_eq!(message, "the client answers no questions outside of calls");
+        assert!(
+            diagnostic.ends_with("while no call was waiting (`questions_outside_calls`)"),
+            "{diagnostic}"
+        );
+        let (open, notices) = limiter(1, true);
+        let permit = open.admit_request(Err(QuestionRefusal::NoCall)).await.unwrap();
+        let (message, diagnostic) = refused(open.admit_request(Err(QuestionRefusal::NoCall)).await, &notices);
+        assert_eq!(message, "the client answers 1 questions at once");
+        assert!(
+            diagnostic.ends_with("more than 1 questions at once (`max_concurrent_questions`)"),
+            "{diagnostic}"
+        );
+        drop(permit);
+        assert!(open.admit_request(Err(QuestionRefusal::NoCall)).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn questions_about_folders_have_permits_of_their_own() {
+        let (limiter, notices) = limiter(1, false);
+        let question = limiter.admit_request(Ok(())).await.unwrap();
+        let folders = limiter.admit_roots().unwrap();
+        assert_eq!(refused(limiter.admit_roots(), &notices).0, "the client answers 1 questions at once");
+        drop((question, folders));
+        assert!(limiter.admit_roots().is_ok() && limiter.admit_request(Ok(())).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_client_that_answers_none_at_once_refuses_in_place_of_waiting() {
+        let (limiter, notices) = limiter(0, true);
+        let (message, _) = refused(limiter.admit_request(Ok(())).await, &notices);
+        assert_eq!(message, "the client answers 0 questions at once");
+        assert_eq!(limiter.too_many_in_round(7).message, "the client answers 7 questions in one round");
+    }
+}

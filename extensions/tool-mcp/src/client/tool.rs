@@ -153,3 +153,94 @@ fn is_in_texts(value: &Value, json_bytes: usize, blocks: &[Content]) -> bool {
         .flatten()
         .any(|value| are_elements(value) || texts.iter().any(|text| is_text(value, text)))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(texts: &[&str]) -> Vec<Content> {
+        texts.iter().map(|text| Content::text(*text)).collect()
+    }
+
+    #[test]
+    fn a_structured_value_is_in_texts_that_have_all_of_it() {
+        for (value, blocks, expected) in [
+            (json!({ "n": 1, "m": 2 }), &[r#"{"m":2,"n":1}"#][..], true),
+            (json!({ "n": 1, "m": 2 }), &["1", "2"], false),
+            (json!({ "n": 1 }), &["1"], true),
+            (json!({ "n": 1 }), &["2"], false),
+            (json!({ "n": "a" }), &["a"], true),
+            (json!({ "n": "a" }), &["\"a\""], true),
+            (json!("a"), &["b", "a"], true),
+            (json!({}), &["1"], false),
+            (json!([1, 2]), &["1", "2"], true),
+            (json!([1, 2]), &["2", "1"], false),
+            (json!([1, 2]), &["1"], false),
+            (json!([1]), &["1", "2"], false),
+            (json!({ "result": [1, "a"] }), &["1", "a"], true),
+            (json!([1, 2]), &["[1, 2]"], true),
+            (json!(1), &[], false),
+        ] {
+            let bytes = value.to_string().len();
+            assert_eq!(is_in_texts(&value, bytes, &texts(blocks)), expected, "{value} in {blocks:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_much_longer_is_another_one() {
+        let value = json!({ "n": 1 });
+        let bytes = value.to_string().len();
+        let longest = bytes * MAX_INDENTED_RATIO + 64;
+        for (length, expected) in [(longest, true), (longest + 1, false)] {
+            let text = format!("{value}{}", " ".repeat(length - bytes));
+            assert_eq!(is_in_texts(&value, bytes, &texts(&[&text])), expected, "{length}");
+        }
+        // The exact text is the value at any length.
+        let text = "x".repeat(1_000);
+        assert!(is_in_texts(&json!({ "n": text }), 1, &texts(&[&text])));
+    }
+
+    #[test]
+    fn only_a_hint_that_is_true_lets_a_call_be_repeated() {
+        let repeatable = |annotations: Value| {
+            let tool = json!({ "name": "t", "inputSchema": {}, "annotations": annotations });
+            serde_json::from_value(tool).is_ok_and(|tool| is_repeatable(&tool))
+        };
+        for (annotations, expected) in [
+            (json!(null), false),
+            (json!({}), false),
+            (json!({ "readOnlyHint": true }), true),
+            (json!({ "readOnlyHint": false }), false),
+            (json!({ "idempotentHint": true }), true),
+            (json!({ "idempotentHint": false, "readOnlyHint": true }), true),
+            (json!({ "destructiveHint": false }), false),
+        ] {
+            assert_eq!(repeatable(annotations.clone()), expected, "{annotations}");
+        }
+    }
+
+    #[test]
+    fn an_output_has_the_structured_value_first_and_once() {
+        let output = |result: Value| serde_json::from_value(result).map(|result| tool_output(&result)).ok();
+        for (result, expected) in [
+            (json!({ "content": [], "isError": true }), &["The tool failed, and gave no reason."][..]),
+            (json!({ "content": [], "isError": true, "structuredContent": { "n": 1 } }), &["{\"n\":1}"]),
+            (json!({ "content": [], "structuredContent": null }), &["null"]),
+            (json!({ "content": [] }), &[]),
+            (json!({ "content": [{ "type": "text", "text": "a" }], "structuredContent": null }), &["a"]),
+            (
+                json!({ "content": [{ "type": "text", "text": "a" }], "structuredContent": { "n": 1, "m": 2 } }),
+                &["{\"n\":1,\"m\":2}", "a"],
+            ),
+        ] {
+            let read = output(result.clone());
+            let content = read.as_ref().map(|output| output.content().into_owned()).unwrap_or_default();
+            let texts: Vec<_> = content.iter().filter_map(Content::as_text).collect();
+            assert_eq!(texts, expected, "{result}");
+            let is_failure = read.is_some_and(|output| output.is_failure());
+            assert_eq!(is_failure, result["isError"] == true, "{result}");
+        }
+    }
+}
