@@ -264,11 +264,107 @@ fn block_text(block: &ContentBlock) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use super::*;
 
     #[test]
     fn the_grammar_is_consistent() {
         Mcp.grammar().debug_assert();
+    }
+
+    #[test]
+    fn a_command_line_has_a_server_and_a_call_a_tool_too() {
+        let kind = |arguments: &[&str]| {
+            let parsed = Mcp.grammar().try_get_matches_from([&["mcp"], arguments].concat());
+            parsed.map_err(|error| error.kind())
+        };
+        use clap::error::ErrorKind;
+        let empty = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        for (arguments, expected) in [
+            (&[][..], empty),
+            (&["list"], ErrorKind::MissingRequiredArgument),
+            (&["call"], ErrorKind::MissingRequiredArgument),
+            (&["call", "a"], ErrorKind::MissingRequiredArgument),
+            (&["list", "a", "b"], ErrorKind::UnknownArgument),
+            (&["list", "--timeout", "0", "a"], ErrorKind::ValueValidation),
+        ] {
+            assert_eq!(kind(arguments).unwrap_err(), expected, "{arguments:?}");
+        }
+        assert!(Mcp.grammar().render_usage().to_string().contains("<COMMAND>"));
+        let line = ["ls", "--timeout", "1", "--header", "A: 1", "--header", "B: 2", "a"];
+        let matches = kind(&line).unwrap();
+        let (name, list) = matches.subcommand().unwrap();
+        assert_eq!((name, text_argument(list, "server"), list.get_flag("json")), ("list", "a", false));
+        assert_eq!(list.get_many::<String>("header").unwrap().collect::<Vec<_>>(), ["A: 1", "B: 2"]);
+        let matches = kind(&["c", "--json", "a", "b"]).unwrap();
+        let (name, call) = matches.subcommand().unwrap();
+        let arguments = ["server", "tool", "arguments"].map(|name| text_argument(call, name));
+        assert_eq!((name, arguments, call.get_flag("json")), ("call", ["a", "b", "{}"], true));
+        let mut grammar = Mcp.grammar();
+        let help = grammar.find_subcommand_mut("call").unwrap().render_help().to_string();
+        assert_eq!(help.matches("[default: {}]").count(), 1, "{help}");
+    }
+
+    #[test]
+    fn a_tool_is_listed_with_its_first_paragraph_and_its_hints() {
+        let mut tool = Tool::new("t", "\n Adds\n  two numbers.\n\nSlowly.\n", Map::new());
+        assert_eq!((first_paragraph(&tool).as_str(), hint_list(&tool).as_str()), ("Adds two numbers.", ""));
+        tool.description = None;
+        assert_eq!(first_paragraph(&tool), "");
+        let names = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+        let mut hints = |values: [Option<bool>; 4]| {
+            let hints = names.iter().zip(values).map(|(name, value)| ((*name).to_owned(), value.into()));
+            tool.annotations = Some(serde_json::from_value(Value::Object(hints.collect())).unwrap());
+            hint_list(&tool)
+        };
+        let (yes, no) = (Some(true), Some(false));
+        assert_eq!(hints([yes, no, None, None]), "read-only");
+        assert_eq!(hints([no, yes, yes, no]), "destructive, idempotent");
+        assert_eq!(hints([None, None, no, yes]), "open-world");
+    }
+
+    #[test]
+    fn a_result_is_its_blocks_or_else_its_value() {
+        let link = serde_json::json!({ "type": "resource_link", "name": "notes", "uri": "n://1" });
+        let file = |file: Value| serde_json::json!({ "type": "resource", "resource": file });
+        let blocks = [
+            (ContentBlock::text("a"), "a\n"),
+            (ContentBlock::text("a\n"), "a\n"),
+            (ContentBlock::text(""), ""),
+            (
+                ContentBlock::image("AAAA", "image/png"),
+                "[image: image/png, 3 bytes; `--json` writes it as base64]\n",
+            ),
+            (
+                ContentBlock::audio("AAA=", "audio/wav"),
+                "[audio: audio/wav, 2 bytes; `--json` writes it as base64]\n",
+            ),
+            (
+                serde_json::from_value(file(serde_json::json!({ "uri": "f://a", "blob": "AAAAAA==" })))
+                    .unwrap(),
+                "[file: application/octet-stream, 4 bytes; `--json` writes it as base64]\n",
+            ),
+            (ContentBlock::embedded_text("f://a", "of a file"), "of a file\n"),
+            (serde_json::from_value(link).unwrap(), "notes: n://1\n"),
+        ];
+        let all = blocks[..3].iter().map(|(block, _)| block.clone()).collect();
+        for (block, expected) in blocks {
+            assert_eq!(result_text(&CallToolResult::success(vec![block])).unwrap(), expected);
+        }
+        let mut result = CallToolResult::success(all);
+        result.structured_content = Some(serde_json::json!({ "n": 1 }));
+        assert_eq!(result_text(&result).unwrap(), "a\na\n\n");
+        result.content.clear();
+        assert_eq!(result_text(&result).unwrap(), "{\n  \"n\": 1\n}\n");
+        result.structured_content = None;
+        assert_eq!(result_text(&result).unwrap(), "");
+    }
+
+    #[test]
+    fn received_arguments_are_shown_as_far_as_300_characters() {
+        assert_eq!(bounded_arguments(" a\n"), "a");
+        assert_eq!(bounded_arguments(&"a".repeat(300)), "a".repeat(300));
+        assert!(bounded_arguments(&"a".repeat(1_000)).chars().count() < 400);
     }
 }

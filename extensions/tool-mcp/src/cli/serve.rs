@@ -165,3 +165,29 @@ async fn serve_http(server: McpServer, listener: TcpListener) -> Result<(), Serv
     }
     serving.await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_host_and_a_port() {
+        Serve::new().grammar().debug_assert();
+        for address in ["127.0.0.1:0", "localhost:3001", "[::1]:80", "0.0.0.0:1"] {
+            assert_eq!(address_problem(address), None, "{address}");
+        }
+        for (address, meant) in [
+            ("3001", "is a port without an address; write `--http 127.0.0.1:3001`"),
+            (":3001", "is a port without an address; write `--http 127.0.0.1:3001`"),
+            ("http://localhost:3001/mcp", "is a URL; write its address, `--http localhost:3001`"),
+            ("localhost", "has no port; write `--http localhost:3001`"),
+            ("localhost:", "has no port; write `--http localhost::3001`"),
+            ("localhost:http", "has no port; write `--http localhost:http:3001`"),
+            ("[::1]", "has no port; write `--http [::1]:3001`"),
+            ("", "has no port; write `--http :3001`"),
+        ] {
+            let expected = format!("`{address}` {meant}");
+            assert_eq!(address_problem(address), Some(expected));
+        }
+    }
+}

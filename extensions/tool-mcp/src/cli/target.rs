@@ -108,7 +108,7 @@ fn split_words(text: &str) -> Result<Vec<String>, Failure> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test may")]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
 mod tests {
     use super::*;
 
@@ -123,5 +123,89 @@ mod tests {
         for wrong in ["", " ", "a 'b", "a \\", "ftp://a/b"] {
             assert!(server_config(wrong, None).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn words_are_split_at_blanks_that_nothing_quotes() {
+        for (text, expected) in [
+            ("", &[][..]),
+            (" \t\n", &[]),
+            ("a", &["a"]),
+            (" a  b\tc ", &["a", "b", "c"]),
+            ("a'b c'd", &["ab cd"]),
+            ("''", &[""]),
+            (r#""" a"#, &["", "a"]),
+            (r#"'"' "'""#, &["\"", "'"]),
+            (r#""a\"b" 'a\b' a\'b"#, &["a\"b", r"a\b", "a'b"]),
+            (r"\ \\", &[" \\"]),
+        ] {
+            assert_eq!(split_words(text).unwrap(), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("a 'b", "a quotation mark in SERVER is not closed"),
+            ("\"", "a quotation mark in SERVER is not closed"),
+            ("a\\", "SERVER ends in a backslash"),
+            ("\"a\\", "SERVER ends in a backslash"),
+            ("'a\\", "a quotation mark in SERVER is not closed"),
+        ] {
+            assert_eq!(split_words(text).unwrap_err().to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_without_a_scheme_is_no_command() {
+        for text in ["localhost:3001/mcp", "localhost:3001", "a:1", "http:/a", "https", "http", "https:"] {
+            assert!(lacks_scheme(text), "{text}");
+            let message = server_config(text, None).unwrap_err().to_string();
+            assert_eq!(message, format!("`{text}` has no scheme; a URL begins with `http://` or `https://`"));
+        }
+        for text in ["npx", ":3001", "a:", "a:b", "a:1b", "./a", "httpd", "a/b:1", ""] {
+            assert!(!lacks_scheme(text), "{text}");
+        }
+        // A command may have such an argument.
+        assert!(server_config("serve localhost:3001", None).is_ok());
+    }
+
+    #[test]
+    fn a_header_is_a_name_and_a_value_of_a_url() {
+        let of = |server: &str, headers: &[&str]| {
+            let headers: Vec<_> = headers.iter().map(|it| (*it).to_owned()).collect();
+            with_headers(server_config(server, None).unwrap(), headers.iter())
+        };
+        let config = of("http://a/mcp", &["A: 1 ", "B:x:y"]).unwrap();
+        let Transport::Http(endpoint) = &config.transport else { panic!("{config:?}") };
+        let header = |name: &str| endpoint.headers.get(name).map(String::as_str);
+        assert_eq!((header("A"), header("B")), (Some("1"), Some("x:y")));
+        let message = |server, headers| of(server, headers).unwrap_err().to_string();
+        let missing = "`--header` has no colon; write `--header 'Name: value'`";
+        assert_eq!(message("http://a/mcp", &["A: 1", "secret"]), missing);
+        let command = "`--header` is for a server behind a URL, and this one is a command";
+        assert_eq!(message("npx", &["A: secret"]), command);
+        assert!(of("npx", &[]).is_ok());
+    }
+
+    #[test]
+    fn a_word_is_a_name_in_the_file_that_is_given() {
+        let file = std::env::temp_dir().join(format!("tool-mcp-target-{}.json", std::process::id()));
+        let servers = r#"{ "mcpServers": {
+            "files": { "command": "file-server", "args": ["-v"] },
+            "old": { "command": "old-server", "disabled": true }
+        } }"#;
+        std::fs::write(&file, servers).unwrap();
+        let name = file.to_str().unwrap();
+        let config = |text| server_config(text, Some(name));
+        let command = |text| match config(text).unwrap().transport {
+            Transport::Stdio(process) => (process.command, process.args),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(command("files"), ("file-server".to_owned(), vec!["-v".to_owned()]));
+        // More than a word is a command line, with every file.
+        assert_eq!(command("files -x"), ("files".to_owned(), vec!["-x".to_owned()]));
+        assert!(matches!(config("http://a/mcp").unwrap().transport, Transport::Http(_)));
+        let disabled = format!("the server `old` is disabled in {name}; remove `disabled` from its entry");
+        assert_eq!(config("old").unwrap_err().to_string(), disabled);
+        assert!(config("filse").unwrap_err().to_string().contains("`files`"));
+        assert!(server_config("files", Some("nowhere.json")).is_err());
+        std::fs::remove_file(file).unwrap();
     }
 }
