@@ -318,4 +318,27 @@ mod tests {
         drop((second, third));
         assert_eq!(bytes.load(Ordering::Relaxed), 0);
     }
+
+    #[test]
+    fn a_subscription_counts_once_and_its_limits_are_exact() {
+        let bytes = SubscribedBytes::default();
+        let client = Subscriptions { uris: Mutex::default(), resources: None, bytes: Arc::clone(&bytes) };
+        let longest = "u".repeat(MAX_URI_BYTES);
+        assert_eq!(client.refusal_reason(&longest), None);
+        assert!(client.refusal_reason(&format!("{longest}u")).is_some());
+        for _ in 0..2 {
+            client.add("a:a");
+        }
+        assert_eq!(bytes.load(Ordering::Relaxed), 3 + SUBSCRIPTION_BYTES);
+        client.remove("a:b");
+        assert!(client.contains("a:a") && !client.contains("a:b"));
+        assert_eq!(bytes.load(Ordering::Relaxed), 3 + SUBSCRIPTION_BYTES);
+        bytes.store(MAX_SUBSCRIBED_BYTES - 3, Ordering::Relaxed);
+        assert_eq!(client.refusal_reason("b:b"), None);
+        bytes.fetch_add(1, Ordering::Relaxed);
+        assert!(client.refusal_reason("b:b").is_some());
+        assert_eq!(client.refusal_reason("a:a"), None, "it is subscribed to");
+        client.remove("a:a");
+        assert_eq!(bytes.load(Ordering::Relaxed), MAX_SUBSCRIBED_BYTES - 2 - 3 - SUBSCRIPTION_BYTES);
+    }
 }

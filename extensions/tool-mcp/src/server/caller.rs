@@ -343,3 +343,39 @@ impl Roots<'_> {
         Ok(listed.roots)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_client_is_asked_for_what_it_can_do() {
+        for (capabilities, expected) in [
+            (json!({}), [false, false, false]),
+            (json!({ "elicitation": {} }), [true, false, false]),
+            (json!({ "elicitation": { "form": {} } }), [true, false, false]),
+            (json!({ "elicitation": { "url": {} } }), [false, false, false]),
+            (json!({ "elicitation": { "form": {}, "url": {} } }), [true, false, false]),
+            (json!({ "sampling": {} }), [false, true, false]),
+            (json!({ "roots": {} }), [false, false, true]),
+        ] {
+            let decoded = serde_json::from_value(capabilities.clone()).unwrap();
+            let caller = Caller::new(QuestionChannel::Round(Arc::default()), Arc::new(decoded));
+            let can = [caller.elicitation().is_some(), caller.sampling().is_some(), caller.roots().is_some()];
+            assert_eq!(can, expected, "{capabilities}");
+            let errors = [
+                caller.require_elicitation().err(),
+                caller.require_sampling().err(),
+                caller.require_roots().err(),
+            ];
+            assert_eq!(errors.each_ref().map(Option::is_none), expected, "{capabilities}");
+            for (error, name) in errors.iter().zip(["elicitation", "sampling", "roots"]) {
+                let message = format!("the client does not support {name}, which this tool requires");
+                assert!(error.as_ref().is_none_or(|it| it.feedback().contains(&message)), "{error:?}");
+            }
+        }
+    }
+}

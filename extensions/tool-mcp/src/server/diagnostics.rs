@@ -145,4 +145,44 @@ mod tests {
         }
         assert_eq!(diagnostics.list().len(), MAX_RECENT);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_diagnostic_is_over_after_a_minute_unless_it_lasts() {
+        let log = DiagnosticLog::default();
+        log.report(&[diagnostic("b"), diagnostic("a")], false);
+        log.report(&[diagnostic("lasting")], true);
+        tokio::time::advance(RECENT_TIME).await;
+        let messages: Vec<_> = log.list().into_iter().map(|it| it.message).collect();
+        assert_eq!(messages.len(), 3);
+        assert!(messages.is_sorted(), "{messages:?}");
+        tokio::time::advance(std::time::Duration::from_millis(1)).await;
+        let left = log.list();
+        assert!(left.len() == 1 && left[0].message.contains("lasting"), "{left:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn diagnostics_that_are_over_make_room_for_new_ones() {
+        let log = DiagnosticLog::default();
+        for number in 0..MAX_RECENT {
+            log.report(&[diagnostic(&number.to_string())], false);
+        }
+        let is_new = |name: &str| log.is_new(&Diagnostic::from(&diagnostic(name)), false);
+        assert!(!is_new("one more") && !is_new("0"));
+        tokio::time::advance(RECENT_TIME * 2).await;
+        assert!(is_new("one more"));
+        assert_eq!(log.lock_recent().len(), 1);
+    }
+
+    #[test]
+    fn a_listener_that_panics_is_called_again() {
+        let count = Arc::new(Mutex::new(0));
+        let mut log = DiagnosticLog::default();
+        let calls = Arc::clone(&count);
+        log.set_listener(Arc::new(move |_| {
+            *calls.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+            std::panic::resume_unwind(Box::new("it broke"));
+        }));
+        log.report(&[diagnostic("a"), diagnostic("b")], true);
+        assert_eq!(*count.lock().unwrap_or_else(PoisonError::into_inner), 2);
+    }
 }

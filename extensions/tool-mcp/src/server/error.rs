@@ -65,3 +65,28 @@ impl Error for ServeError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_told_without_its_source() {
+        let refused = || io::Error::other("refused");
+        for (error, text, source) in [
+            (ServeError::Streams(refused()), "the standard streams cannot be used", Some("refused")),
+            (ServeError::Listener(refused()), "the address cannot be listened at", Some("refused")),
+            (ServeError::Key(getrandom::Error::UNSUPPORTED), "there is no randomness for a key", None),
+            (ServeError::Panicked("it broke".to_owned()), "the server panicked: it broke", None),
+        ] {
+            assert_eq!(error.to_string(), text);
+            assert_eq!(error.source().is_some(), !matches!(error, ServeError::Panicked(_)));
+            if let Some(source) = source {
+                assert_eq!(error.source().map(ToString::to_string).as_deref(), Some(source));
+            }
+        }
+        let error = ServeError::Protocol(Box::new(ServerInitializeError::Cancelled));
+        assert_eq!(error.to_string(), "the client does not speak the protocol");
+        assert!(error.source().is_some());
+    }
+}

@@ -367,3 +367,23 @@ impl ServerHandler for RequestHandler {
         Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subscriptions_that_are_not_served_have_a_limit() {
+        let server = crate::server::McpServer::new(tool_runtime::Registry::default());
+        let shared = server.shared().unwrap();
+        let handler = RequestHandler::new(Arc::clone(&shared), Arc::new(SessionState::new(&shared)));
+        let waiting = || handler.accepted.lock().unwrap().len();
+        for number in 1..=2 * MAX_ACCEPTED {
+            assert!(handler.accepted_subscription_filter(&SubscriptionFilter::default()).is_some());
+            assert_eq!(waiting(), number.min(MAX_ACCEPTED));
+        }
+        drop(handler.accepted_signals());
+        assert_eq!(waiting(), MAX_ACCEPTED - 1);
+    }
+}

@@ -167,6 +167,8 @@ fn is_moved(target: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
     use super::*;
 
     fn check(schema: Value, expected: Option<Value>) {
@@ -219,5 +221,60 @@ mod tests {
         for text in ["x-mcp-header", "sends \"x-mcp-header\": \"a\""] {
             assert!(!names_headers(&json!({ "type": "object", "description": text, "enum": [text] })));
         }
+    }
+
+    #[test]
+    fn a_page_of_tools_follows_its_cursor() {
+        let mut listed = ListedTools::default();
+        for name in ["a", "b", "c"] {
+            listed.tools.push(Tool::new(name, "", Map::new()));
+            listed
+                .wrapped
+                .push((name == "b").then(|| Arc::new(Map::from_iter([("w".to_owned(), json!(1))]))));
+        }
+        listed.with_headers.extend(["b".to_owned(), "d".to_owned()]);
+        let page = |cursor, size| {
+            let (tools, next) = listed.tool_page(cursor, size, false);
+            (tools.iter().map(|tool| tool.name.as_ref()).collect::<String>(), next)
+        };
+        for (cursor, size, names, next) in [
+            (None, 2, "ab", Some("b")),
+            (None, 3, "abc", None),
+            (None, usize::MAX, "abc", None),
+            (Some("a"), 1, "b", Some("b")),
+            (Some("a"), usize::MAX, "bc", None),
+            (Some("bb"), 1, "c", None),
+            (Some("c"), 1, "", None),
+        ] {
+            assert_eq!(page(cursor, size), (names.to_owned(), next.map(str::to_owned)), "{cursor:?} {size}");
+        }
+        let has_schema = |objects_only| {
+            let (tools, _) = listed.tool_page(None, 3, objects_only);
+            tools.iter().map(|tool| tool.output_schema.is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!((has_schema(true), has_schema(false)), (vec![false, true, false], vec![false; 3]));
+        let name = |name| listed.with_header_parameters(name).map(|tool| tool.name.as_ref());
+        assert_eq!(["a", "b", "c", "d"].map(name), [None, Some("b"), None, None]);
+    }
+
+    #[test]
+    fn a_plain_text_has_no_result_schema() {
+        use tool_runtime::prelude::*;
+        #[tool_args]
+        struct NoArgs {}
+        let result = |schema: Value, title: Option<&'static str>| {
+            let tool =
+                ToolBuilder::new("t").description("Does.").output_schema(OutputSchema::new(schema).unwrap());
+            let tool = if let Some(title) = title { tool.title(title) } else { tool };
+            let tool = tool.body(tool_body!(|_: NoArgs| "text")).unwrap();
+            let listed = listed_tool(tool.definition());
+            (listed.output_schema.is_some(), listed.title)
+        };
+        assert_eq!(result(json!({ "type": "string" }), None), (false, None));
+        assert_eq!(result(json!({ "type": "string", "maxLength": 1 }), None), (true, None));
+        assert_eq!(result(json!({ "type": "object" }), Some("T")), (true, Some("T".to_owned())));
+        assert!(
+            is_moved("#") && is_moved("#/a") && !is_moved("#/$defs/a") && !is_moved("#a") && !is_moved("x")
+        );
     }
 }

@@ -193,3 +193,75 @@ impl Round {
         std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use futures_util::FutureExt as _;
+    use rmcp::model::{CreateMessageRequest, CreateMessageRequestParams, ListRootsRequest};
+
+    use super::*;
+
+    fn roots() -> InputRequest {
+        InputRequest::ListRoots(ListRootsRequest::default())
+    }
+
+    fn sampling() -> InputRequest {
+        InputRequest::CreateMessage(CreateMessageRequest::new(CreateMessageRequestParams::new(vec![], 1)))
+    }
+
+    #[test]
+    fn a_question_without_an_answer_of_its_type_ends_the_round() {
+        let answers = [("number", json!(5)), ("text", json!("a"))];
+        let answers = answers.map(|(name, answer)| (name.to_owned(), answer));
+        let round = Round::with_answers(BTreeMap::from(answers));
+        let ask = |name, request| round.ask_question::<u32>(name, request).now_or_never();
+        assert_eq!(ask("number", roots()).unwrap().unwrap(), 5);
+        assert!(round.wait_for_questions().now_or_never().is_none());
+        assert!(ask("text", roots()).is_none() && ask("unanswered", sampling()).is_none());
+        // The same question again is the same question.
+        assert_eq!(ask("number", roots()).unwrap().unwrap(), 5);
+        let error = ask("number", sampling()).unwrap().unwrap_err();
+        assert!(error.to_string().contains("two questions of this call are named `number`"), "{error}");
+        let asked = round.wait_for_questions().now_or_never().unwrap();
+        assert_eq!(asked.keys().collect::<Vec<_>>(), ["text", "unanswered"]);
+        assert_eq!(round.answers().len(), 2);
+    }
+
+    #[test]
+    fn missing_capabilities_are_named() {
+        let round = Round::default();
+        assert!(round.missing_capabilities().is_none());
+        round.note_missing("roots");
+        let lacking = round.missing_capabilities().unwrap();
+        assert!(lacking.roots.is_some() && lacking.sampling.is_none());
+        round.note_missing("sampling");
+        assert!(round.missing_capabilities().unwrap().sampling.is_some());
+    }
+
+    #[test]
+    fn no_call_is_approved_by_an_answer_that_nobody_asked_for() {
+        let name = format!("{APPROVAL_PREFIX}delete");
+        let answers = [(name, json!({})), ("city".to_owned(), json!("Oslo"))];
+        let accepted = unsolicited_answers(Some(answers.into_iter().collect()));
+        assert_eq!(accepted.into_keys().collect::<Vec<_>>(), ["city"]);
+        assert!(unsolicited_answers(None).is_empty());
+    }
+
+    #[test]
+    fn a_state_is_bound_to_the_meaning_of_the_arguments() {
+        let binding = |subject, arguments| {
+            let request = RoundRequest { subject, arguments, state: None, responses: None };
+            let StateBinding { caller, definition, arguments } = request.state_binding("ada".to_owned());
+            [caller, definition, arguments]
+        };
+        let [caller, definition, one] = binding(RoundSubject::Prompt("p"), r#"{"a":1,"b":2}"#);
+        assert_eq!([caller.as_str(), &definition], ["ada", "prompt p"]);
+        let [_, definition, other] = binding(RoundSubject::Resource("u"), r#"{ "b": 2, "a": 1 }"#);
+        assert_eq!((definition.as_str(), &other), ("resource u", &one));
+        let [_, _, other] = binding(RoundSubject::Prompt("p"), r#"{"a":2,"b":2}"#);
+        assert_ne!(other, one);
+        let [_, _, unread] = binding(RoundSubject::Prompt("p"), "{");
+        assert_eq!(unread, "{");
+    }
+}

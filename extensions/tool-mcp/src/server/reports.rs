@@ -205,3 +205,91 @@ fn protocol_level(level: LogLevel) -> LoggingLevel {
 fn severity_rank(level: LoggingLevel) -> u8 {
     level as u8
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use rmcp::model::NumberOrString;
+    use serde_json::json;
+
+    use super::*;
+
+    fn token() -> ProgressToken {
+        ProgressToken(NumberOrString::Number(1))
+    }
+
+    fn line(level: LogLevel) -> LogLine {
+        LogLine::new(level, "text")
+    }
+
+    /// The progress and the lines that wait, and the number of lines that were left out.
+    fn waiting(reports: &Reports) -> (usize, usize, usize) {
+        let waiting = reports.sink.lock_waiting();
+        let progress = waiting.reports.iter().filter(|it| matches!(it, CallReport::Progress(_))).count();
+        (progress, waiting.reports.len() - progress, waiting.left_out)
+    }
+
+    #[test]
+    fn only_the_reports_that_a_client_asked_for_wait() {
+        assert!(Reports::requested_by(None, None).is_none());
+        for (token, level, expected) in [
+            (Some(token()), None, (1, 0, 0)),
+            (None, Some(LoggingLevel::Warning), (0, 2, 0)),
+            (Some(token()), Some(LoggingLevel::Debug), (1, 3, 0)),
+            (None, Some(LoggingLevel::Emergency), (0, 0, 0)),
+        ] {
+            let (sink, reports) = Reports::requested_by(token, level).unwrap();
+            sink.progress(Progress::new(1.0)).unwrap();
+            for level in [LogLevel::Notice, LogLevel::Warning, LogLevel::Error] {
+                sink.log(line(level)).unwrap();
+            }
+            assert_eq!(waiting(&reports), expected);
+        }
+    }
+
+    #[test]
+    fn reports_beyond_the_limit_are_left_out_and_lines_are_counted() {
+        let (sink, reports) = Reports::requested_by(Some(token()), Some(LoggingLevel::Debug)).unwrap();
+        for _ in 0..MAX_WAITING_REPORTS {
+            sink.log(line(LogLevel::Info)).unwrap();
+        }
+        assert_eq!(waiting(&reports), (0, MAX_WAITING_REPORTS, 0));
+        sink.progress(Progress::new(1.0)).unwrap();
+        sink.log(line(LogLevel::Info)).unwrap();
+        sink.log(line(LogLevel::Info)).unwrap();
+        assert_eq!(waiting(&reports), (0, MAX_WAITING_REPORTS, 2));
+        assert!(matches!(reports.sink.next(), (Some(CallReport::Log(_)), false)));
+        reports.sink.end_reports();
+        assert!(matches!(reports.sink.next(), (Some(_), true)));
+    }
+
+    #[test]
+    fn levels_have_the_order_and_the_names_of_the_protocol() {
+        let levels = [
+            (LogLevel::Debug, "debug"),
+            (LogLevel::Info, "info"),
+            (LogLevel::Notice, "notice"),
+            (LogLevel::Warning, "warning"),
+            (LogLevel::Error, "error"),
+            (LogLevel::Critical, "critical"),
+            (LogLevel::Alert, "alert"),
+            (LogLevel::Emergency, "emergency"),
+        ];
+        for (rank, (level, name)) in (0..).zip(levels) {
+            let level = protocol_level(level);
+            assert_eq!((serde_json::to_value(level).unwrap(), severity_rank(level)), (json!(name), rank));
+        }
+    }
+
+    #[test]
+    fn a_line_is_its_text_or_its_text_with_its_data() {
+        let message = log_message(line(LogLevel::Error), "t");
+        assert_eq!((message.level, message.logger.as_deref()), (LoggingLevel::Error, Some("t")));
+        assert_eq!(message.data, json!("text"));
+        let message = log_message(line(LogLevel::Error).with_data(json!([1])), "t");
+        assert_eq!(message.data, json!({ "message": "text", "data": [1] }));
+        let progress = progress_of(token(), Progress::new(1.0).of(2.0).message("half"));
+        let parts = (progress.progress, progress.total, progress.message.as_deref());
+        assert_eq!((parts, progress.progress_token), ((1.0, Some(2.0), Some("half")), token()));
+    }
+}

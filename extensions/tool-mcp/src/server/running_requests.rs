@@ -123,3 +123,56 @@ impl RequestHandler {
         running.start_request(Arc::clone(&self.running))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn message(refused: Result<OneRunning, ErrorData>) -> String {
+        let error = refused.err().unwrap();
+        assert_eq!(error.code, UNAVAILABLE);
+        error.message.into_owned()
+    }
+
+    #[test]
+    fn requests_are_counted_until_they_are_dropped() {
+        let running = Running::new(3, 2);
+        let (one, other) = (CallerCount::default(), CallerCount::default());
+        let start = |own: &CallerCount| running.start_request(Arc::clone(own));
+        let first = start(&one).unwrap();
+        let second = start(&one).unwrap();
+        let of_caller = "2 calls of this caller run, the limit of each caller; try again later";
+        assert_eq!(message(start(&one)), of_caller);
+        let third = start(&other).unwrap();
+        assert_eq!(message(start(&other)), "3 calls run, the limit of the server; try again later");
+        // The one that was refused counts for nobody.
+        assert_eq!(other.load(Ordering::Relaxed), 1);
+        drop(first);
+        let fourth = start(&other).unwrap();
+        assert!(start(&one).is_err(), "the server is at its limit");
+        assert!(running.wait_until_idle().now_or_never().is_none());
+        drop((second, third, fourth));
+        assert_eq!([&one, &other, &running.count].map(|count| count.load(Ordering::Relaxed)), [0; 3]);
+        assert!(running.wait_until_idle().now_or_never().is_some());
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn an_identity_has_one_number_while_it_has_requests() {
+        let running = Running::new(1, 1);
+        let kept: Vec<_> = (0..1_024).map(|number| running.of_identity(&number.to_string())).collect();
+        assert!(Arc::ptr_eq(&running.of_identity("7"), &kept[7]));
+        assert!(!Arc::ptr_eq(&kept[6], &kept[7]));
+        let identities = || running.identities.lock().unwrap().len();
+        // All of them have requests.
+        let more = running.of_identity("more");
+        assert_eq!(identities(), 1_025);
+        drop((kept, more));
+        assert_eq!(identities(), 1_025, "they are removed when one more comes");
+        let _last = running.of_identity("last");
+        assert_eq!(identities(), 1);
+    }
+}

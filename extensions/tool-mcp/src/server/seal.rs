@@ -238,4 +238,63 @@ mod tests {
             assert_eq!(used.mark("one more", now + MAX_STATE_LIFETIME).await.is_ok(), is_accepted);
         }
     }
+
+    #[tokio::test]
+    async fn a_state_is_marked_once() {
+        let used = InMemory::default();
+        let until = SystemTime::now() + MAX_STATE_LIFETIME;
+        assert!(used.mark("a", until).await.unwrap() && used.mark("b", until).await.unwrap());
+        assert!(!used.mark("a", until).await.unwrap());
+    }
+
+    fn binding(parts: [&str; 3]) -> StateBinding {
+        let [caller, definition, arguments] = parts.map(str::to_owned);
+        StateBinding { caller, definition, arguments }
+    }
+
+    #[tokio::test]
+    async fn a_state_has_the_answers_that_were_asked_for() {
+        let seals = Seals::new(&[1; 32], Duration::MAX, None);
+        let answers = |names: &[&str]| {
+            names.iter().map(|name| ((*name).to_owned(), Value::from(*name))).collect::<BTreeMap<_, _>>()
+        };
+        let roots = || rmcp::model::InputRequest::ListRoots(rmcp::model::ListRootsRequest::default());
+        let asked = ["b", "c"].map(|name| (name.to_owned(), roots())).into_iter().collect();
+        let bound = binding(["caller", "tool", "hash"]);
+        let seal = || seals.seal_state(&SealedState::new(answers(&["a"]), &asked), &bound).unwrap();
+        let state = seals.open_state(&seal(), &bound).await.unwrap();
+        let responses = ["b", "x"].map(|name| (name.to_owned(), Value::from(name))).into_iter().collect();
+        assert_eq!(state.merged_answers(Some(responses)), answers(&["a", "b"]));
+        let text = seal();
+        let state = seals.open_state(&text, &bound).await.unwrap();
+        assert_eq!(state.merged_answers(None), answers(&["a"]));
+        let refused = async |text: &str, bound| seals.open_state(text, &bound).await.unwrap_err().message;
+        let bound = || binding(["caller", "tool", "hash"]);
+        assert!(refused(&text, bound()).await.contains("it was used before"));
+        for other in [["other", "tool", "hash"], ["caller", "other", "hash"], ["caller", "tool", "other"]] {
+            assert!(refused(&seal(), binding(other)).await.contains("of another caller, tool or arguments"));
+        }
+        assert!(refused("none", bound()).await.contains("it is expired, changed"));
+    }
+
+    #[test]
+    fn no_two_bindings_have_the_same_bytes() {
+        let all = [["a", "b", "c"], ["ab", "", "c"], ["", "ab", "c"], ["a", "bc", ""], ["a", "", "bc"]];
+        let bytes: std::collections::BTreeSet<_> = all.iter().map(|it| binding(*it).to_bytes()).collect();
+        assert_eq!(bytes.len(), all.len());
+        assert_eq!(binding(["a", "b", "c"]).to_bytes().len(), 3 * (8 + 1));
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn an_id_is_of_its_caller_and_an_event_of_its_session() {
+        let seals = Seals::new(&[1; 32], Duration::MAX, None);
+        let id = seals.sealed_id("ada");
+        assert_ne!(id, seals.sealed_id("ada"));
+        assert!(seals.opens_id(&id, "ada") && !seals.opens_id(&id, "bob") && !seals.opens_id("", "ada"));
+        let event = seals.sealed_event("7/1", "session");
+        assert_eq!(seals.opened_event(&event, "session").as_deref(), Some("7/1"));
+        assert_eq!(seals.opened_event(&event, "other"), None);
+        assert!(!seals.opens_id(&event, "session"), "an event is no session");
+    }
 }

@@ -98,3 +98,57 @@ impl McpServer {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(server: &McpServer) -> [usize; 7] {
+        let tasks = &server.task_limits;
+        [
+            server.page_size,
+            server.max_request,
+            server.max_calls,
+            server.max_calls_per_caller,
+            tasks.max_tasks,
+            tasks.max_tasks_per_caller,
+            tasks.max_result_bytes,
+        ]
+    }
+
+    fn seconds(server: &McpServer) -> [u64; 4] {
+        let times =
+            [server.shutdown_time, server.question_timeout, server.state_lifetime, server.task_lifetime];
+        times.map(|time| time.as_secs())
+    }
+
+    #[test]
+    fn the_default_limits_are_those_of_the_documentation() {
+        let server = McpServer::new(tool_runtime::Registry::default());
+        let mebibyte = 1024 * 1024;
+        assert_eq!(limits(&server), [1_000, 4 * mebibyte, 4_096, 1_024, 10_000, 1_000, 64 * mebibyte]);
+        assert_eq!(seconds(&server), [30, 15 * 60, 15 * 60, 60 * 60]);
+        assert!(server.key.is_none() && server.used_states.is_none());
+    }
+
+    #[test]
+    fn each_limit_is_its_own() {
+        let server = McpServer::new(tool_runtime::Registry::default())
+            .page_size(1)
+            .max_request(2)
+            .max_calls(3)
+            .max_calls_per_caller(4)
+            .max_tasks(5)
+            .max_tasks_per_caller(6)
+            .max_task_bytes(7)
+            .shutdown_time(Duration::from_secs(8))
+            .question_timeout(Duration::from_secs(9))
+            .state_lifetime(Duration::from_secs(10))
+            .task_lifetime(Duration::from_secs(11))
+            .key([12; 32]);
+        assert_eq!(limits(&server), [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(seconds(&server), [8, 9, 10, 11]);
+        assert_eq!(server.key, Some([12; 32]));
+        assert_eq!(server.page_size(0).page_size, 1, "a page has an item");
+    }
+}

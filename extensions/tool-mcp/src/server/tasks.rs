@@ -339,9 +339,8 @@ impl ToolCallRequest<'_> {
                     }
                 }
             };
-            let outcome = outcomes.pop();
-            let outcome =
-                outcome.ok_or_else(|| ErrorData::internal_error("the call has no outcome", None))?;
+            let missing = || ErrorData::internal_error("the call has no outcome", None);
+            let outcome = outcomes.pop().ok_or_else(missing)?;
             let outcome = final_outcome(outcome, &mut events, &task).await?;
             let is_cancelled = |result: &ToolResult| {
                 result.outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled)
@@ -396,3 +395,6 @@ impl CallSink for TaskStatusSink {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

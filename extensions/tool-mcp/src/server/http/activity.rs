@@ -219,6 +219,8 @@ impl Drop for OpenStream {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -235,5 +237,87 @@ mod tests {
         activity.note_use();
         assert_eq!(activity.idle_at(time), Some(ended + Duration::from_secs(8)));
         assert_eq!(activity.idle_at(Duration::MAX), None);
+    }
+
+    fn received(message: serde_json::Value) -> ClientJsonRpcMessage {
+        serde_json::from_value(message).unwrap()
+    }
+
+    fn answered(number: i64, stream: Option<&str>) -> AnsweredRequest {
+        AnsweredRequest {
+            request: RequestId::Number(number),
+            stream: stream.map(str::to_owned),
+            sessions: Weak::new(),
+            session: "session".into(),
+            resume_time: Duration::from_secs(5),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_is_unused_without_stream_request_and_lost_stream() {
+        let activity = Arc::new(Activity::default());
+        assert!(activity.is_unused());
+        let stream = activity.open_stream();
+        assert!(!activity.is_unused());
+        drop(stream);
+        assert!(activity.is_unused());
+        let one = RequestId::Number(1);
+        assert!(activity.begin_request(&one) && !activity.begin_request(&one));
+        assert!(!activity.is_unused());
+        activity.forget_request(&one);
+        assert!(activity.is_unused());
+
+        let ping = |id: i64| received(serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }));
+        activity.note_received(&ping(1));
+        activity.note_received(&ping(2));
+        let cancelled = serde_json::json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 }
+        });
+        activity.note_received(&received(cancelled));
+        assert!(!activity.is_unused(), "the other one is open");
+        let answer =
+            ServerJsonRpcMessage::response(rmcp::model::ServerResult::empty(()), RequestId::Number(2));
+        activity.note_sent(&answer);
+        assert!(activity.is_unused());
+        activity.note_received(&ping(3));
+        let error = rmcp::ErrorData::internal_error("it broke", None);
+        activity.note_sent(&ServerJsonRpcMessage::error(error, Some(RequestId::Number(3))));
+        assert!(activity.is_unused());
+
+        activity.cancel_unless_resumed(answered(4, None));
+        assert!(activity.is_unused(), "a stream without an event cannot be resumed");
+        activity.cancel_unless_resumed(answered(5, Some("5")));
+        activity.cancel_unless_resumed(answered(6, Some("6")));
+        assert!(!activity.is_unused());
+        assert_eq!(activity.resume_request("7"), None);
+        assert_eq!(activity.resume_request("5"), Some(RequestId::Number(5)));
+        assert_eq!(activity.resume_request("5"), None);
+        assert!(!activity.is_unused());
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        assert!(activity.is_unused() && activity.resume_request("6").is_none());
+    }
+
+    #[test]
+    fn a_log_line_goes_to_the_stream_of_its_request() {
+        let activity = Activity::default();
+        let line = |origin: Option<i64>| {
+            let level = rmcp::model::LoggingLevel::Info;
+            let param = rmcp::model::LoggingMessageNotificationParam::new(level, serde_json::json!("a"));
+            let mut notification = Notification::new(param);
+            if let Some(origin) = origin {
+                notification.extensions.insert(LogOrigin(RequestId::Number(origin)));
+            }
+            ServerJsonRpcMessage::notification(ServerNotification::LoggingMessageNotification(notification))
+        };
+        let receiver = activity.log_to(RequestId::Number(1));
+        assert!(activity.log_stream(&line(Some(1))).is_some());
+        assert!(activity.log_stream(&line(Some(2))).is_none());
+        assert!(activity.log_stream(&line(None)).is_none());
+        let answer =
+            ServerJsonRpcMessage::response(rmcp::model::ServerResult::empty(()), RequestId::Number(1));
+        assert!(activity.log_stream(&answer).is_none());
+        drop(receiver);
+        assert!(activity.log_stream(&line(Some(1))).is_none());
+        assert_eq!((stream_of("7/1"), stream_of("7/1/2"), stream_of("7")), (Some("1"), Some("1/2"), None));
     }
 }

@@ -54,3 +54,43 @@ impl Body for AnswerBody {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt as _;
+    use http_body_util::{BodyExt as _, Empty, Full};
+    use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+
+    use super::*;
+
+    fn answer(body: BoxBody<Bytes, Infallible>, time: Option<Duration>) -> AnswerBody {
+        let table = SessionTable::new(LocalSessionManager::default(), 0);
+        let expired = time.map(|time| Box::pin(tokio::time::sleep(time)));
+        AnswerBody { body, expired, _open: None, _settling: Settling(table) }
+    }
+
+    #[tokio::test]
+    async fn an_answer_has_the_size_and_the_end_of_its_body() {
+        let empty = answer(Empty::new().boxed(), None);
+        assert!(empty.is_end_stream());
+        assert_eq!(empty.size_hint().exact(), Some(0));
+        let mut text = answer(Full::new(Bytes::from("text")).boxed(), None);
+        assert!(!text.is_end_stream());
+        assert_eq!(text.size_hint().exact(), Some(4));
+        let frame = text.frame().await.and_then(Result::ok).and_then(|frame| frame.into_data().ok());
+        assert_eq!(frame.as_deref(), Some(&b"text"[..]));
+        assert!(text.is_end_stream());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_ends_when_its_token_expires() {
+        let time = Duration::from_secs(5);
+        let mut body = answer(Full::new(Bytes::from("text")).boxed(), Some(time));
+        assert!(body.frame().now_or_never().is_some_and(|frame| frame.is_some()));
+        let mut body = answer(Full::new(Bytes::from("text")).boxed(), Some(time));
+        tokio::time::sleep(time).await;
+        assert!(body.frame().now_or_never().is_some_and(|frame| frame.is_none()));
+    }
+}

@@ -319,3 +319,6 @@ fn quoted_string(text: &str) -> String {
     });
     format!("\"{}\"", clean.collect::<String>())
 }
+
+#[cfg(test)]
+mod tests;

@@ -216,3 +216,83 @@ impl HttpConfig {
         sdk
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_settings_are_those_of_the_documentation() {
+        let config = HttpConfig::default();
+        let times = [
+            config.head_time,
+            config.keep_alive_time,
+            config.body_idle_time,
+            config.idle_time,
+            config.resume_time,
+        ];
+        assert_eq!(times.map(|time| time.as_secs()), [10, 60, 30, 300, 30]);
+        let limits = [
+            config.max_bodies,
+            config.max_sessions,
+            config.max_sessions_per_caller,
+            config.max_ready_sessions,
+        ];
+        assert_eq!(limits, [64, 10_000, 1_000, 256]);
+        assert_eq!(config.hosts, ["localhost", "127.0.0.1", "[::1]"]);
+        assert_eq!(config.origins.len(), 6);
+        assert!(
+            config.protection.is_none() && config.event_store.is_none() && config.session_store.is_none()
+        );
+    }
+
+    #[test]
+    fn each_setting_is_its_own() {
+        let config = HttpConfig::new()
+            .hosts(["a.example"])
+            .origins(["https://b.example"])
+            .head_time(Duration::from_secs(1))
+            .keep_alive_time(Duration::from_secs(2))
+            .body_idle_time(Duration::from_secs(3))
+            .idle_time(Duration::from_secs(4))
+            .resume_time(Duration::from_secs(5))
+            .max_bodies(6)
+            .max_sessions(7)
+            .max_sessions_per_caller(8)
+            .max_ready_sessions(9)
+            .protect(ResourceServer::new("https://a.example/mcp", |token: &str| {
+                Ok(super::super::Identity::new(token))
+            }));
+        let times = [
+            config.head_time,
+            config.keep_alive_time,
+            config.body_idle_time,
+            config.idle_time,
+            config.resume_time,
+        ];
+        assert_eq!(times.map(|time| time.as_secs()), [1, 2, 3, 4, 5]);
+        let limits = [
+            config.max_bodies,
+            config.max_sessions,
+            config.max_sessions_per_caller,
+            config.max_ready_sessions,
+        ];
+        assert_eq!(limits, [6, 7, 8, 9]);
+        assert_eq!(
+            (config.hosts.as_slice(), config.origins.as_slice()),
+            (&["a.example".to_owned()][..], &["https://b.example".to_owned()][..])
+        );
+        assert!(config.protection.is_some() && config.accepted_names().is_ok());
+        let sdk = config.sdk_config(77);
+        assert_eq!((sdk.max_request_body_bytes, sdk.json_response), (77, true));
+        assert!(config.any_host().hosts.is_empty());
+        let error = HttpConfig::new().origins(["b.example"]).accepted_names().unwrap_err();
+        let expected = "`origins` has the value `b.example`, which is none: write scheme, host and port, such as \
+                        `https://example.com:443`, or `*` as the port";
+        assert_eq!(error.to_string(), expected);
+        let error = HttpConfig::new().hosts(["a/b"]).accepted_names().unwrap_err();
+        let expected = "`hosts` has the value `a/b`, which is none: write a name, or a name with a port, such as `example.com:8443`";
+        assert_eq!(error.to_string(), expected);
+    }
+}

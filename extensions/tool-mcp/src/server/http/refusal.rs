@@ -84,3 +84,42 @@ pub(super) fn text_response(
     *response.status_mut() = status;
     response
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_refusal_has_its_status_its_reason_and_its_headers() {
+        let message = |error| RequestRefusal::Message(RefusedMessage { id: None, error });
+        let unavailable = ["application/json", "", "5"];
+        let closing = ["application/json", "close", "5"];
+        for (refusal, status, headers, reason) in [
+            (RequestRefusal::Sessions(SessionLimit::Server(2)), 503, unavailable, "2 sessions are open"),
+            (
+                RequestRefusal::Sessions(SessionLimit::Caller(3)),
+                429,
+                unavailable,
+                "3 sessions of this caller",
+            ),
+            (RequestRefusal::IdleBody(Duration::from_secs(4)), 408, ["", "close", ""], "was received for 4s"),
+            (RequestRefusal::Bodies(5), 503, closing, "5 bodies are being received"),
+            (message(ErrorData::invalid_params("a", None)), 200, ["application/json", "", ""], "-32602"),
+            (message(ErrorData::invalid_request("a", None)), 400, ["application/json", "", ""], "-32600"),
+        ] {
+            let answer = refusal.to_response();
+            let header = |name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap());
+            let found = [header::CONTENT_TYPE, header::CONNECTION, header::RETRY_AFTER].map(header);
+            assert_eq!((answer.status().as_u16(), found), (status, headers), "{refusal:?}");
+            let body = answer.into_body().collect().await.unwrap().to_bytes();
+            let body = String::from_utf8(body.to_vec()).unwrap();
+            assert!(body.contains(reason), "{body}");
+        }
+        let answer = unavailable_response("busy".to_owned()).into_body().collect().await.unwrap().to_bytes();
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        assert_eq!(answer["error"], json!({ "code": -32_000, "message": "busy" }));
+    }
+}

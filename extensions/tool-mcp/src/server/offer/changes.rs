@@ -79,3 +79,33 @@ impl OfferChanges {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_listener_that_is_behind_learns_that_everything_may_have_changed() {
+        let signal = ChangeSignal::new();
+        signal.list_changed();
+        let mut changes = signal.subscribe();
+        assert_eq!(changes.next().now_or_never(), None, "changes from now on");
+        signal.updated("a:a");
+        assert_eq!(changes.next().now_or_never(), Some(OfferChange::Updated("a:a".to_owned())));
+        for _ in 0..BEHIND {
+            signal.list_changed();
+        }
+        for _ in 0..BEHIND {
+            assert_eq!(changes.next().now_or_never(), Some(OfferChange::List));
+        }
+        for _ in 0..=BEHIND {
+            signal.list_changed();
+        }
+        assert_eq!(changes.next().now_or_never(), Some(OfferChange::All));
+        drop(signal);
+        while changes.next().now_or_never().is_some() {}
+        assert_eq!(OfferChanges::of_signal(None).next().now_or_never(), None);
+    }
+}

@@ -138,3 +138,65 @@ impl<T> Collection<T> {
 pub(super) fn none_to_complete(kind: &str, completing: Completing<'_>) -> ToolError {
     ToolError::bad_parameter(format!("there is no {kind} `{}`", completing.of))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates(collection: &Collection<u32>, of: &str) -> Option<Vec<String>> {
+        let others = std::collections::HashMap::new();
+        let completing = Completing { of, argument: "argument", value: "value", others: &others };
+        collection.candidates(&RunContext::new(), completing)
+    }
+
+    #[test]
+    fn an_item_replaces_one_of_its_key_and_takes_the_last_place() {
+        let collection = Collection::default();
+        for (key, item) in [("b", 1), ("a", 2)] {
+            assert_eq!(collection.insert(key.to_owned(), item), None);
+        }
+        let order = || {
+            let mut order = Vec::new();
+            assert_eq!(
+                collection.find(|item| {
+                    order.push(*item);
+                    None::<()>
+                }),
+                None
+            );
+            order
+        };
+        assert_eq!(order(), [1, 2]);
+        assert_eq!(collection.find(|item| (*item > 1).then_some(*item)), Some(2));
+        assert_eq!(collection.insert("b".to_owned(), 3), Some(1));
+        assert_eq!((order(), collection.keys()), (vec![2, 3], vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!((collection.get("b", |item| *item), collection.get("c", |item| *item)), (Some(3), None));
+    }
+
+    #[tokio::test]
+    async fn an_item_is_removed_once_and_its_end_is_announced() {
+        use futures_util::FutureExt as _;
+        let collection = Collection::default();
+        collection.insert("a".to_owned(), 1);
+        let mut changes = collection.changes.subscribe();
+        assert!(!collection.remove("b") && collection.contains("a"));
+        assert!(changes.next().now_or_never().is_none());
+        assert!(collection.remove("a") && !collection.contains("a") && !collection.remove("a"));
+        assert_eq!(changes.next().now_or_never(), Some(super::super::OfferChange::List));
+        assert!(changes.next().now_or_never().is_none());
+    }
+
+    #[test]
+    fn candidates_are_of_the_item_that_was_added_last() {
+        let collection = Collection::default();
+        collection.complete_last(|_, _| Vec::new());
+        collection.insert("b".to_owned(), 1);
+        collection.insert("a".to_owned(), 2);
+        assert!(!collection.completes());
+        collection.complete_last(|_, completing| vec![completing.value.to_owned()]);
+        assert!(collection.completes());
+        assert_eq!(candidates(&collection, "a"), Some(vec!["value".to_owned()]));
+        assert_eq!(candidates(&collection, "b"), Some(Vec::new()));
+        assert_eq!(candidates(&collection, "c"), None);
+    }
+}

@@ -58,3 +58,32 @@ impl<'a> Paging<'a> {
         Page { items, next }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_a_cursor_if_there_are_more_items() {
+        let page = |cursor, size| {
+            let page = Paging::new(cursor, size).of(["c", "a", "b"], |item| *item);
+            (page.items.concat(), page.next)
+        };
+        for (cursor, size, items, next) in [
+            (None, 0, "a", Some("a")),
+            (None, 1, "a", Some("a")),
+            (None, 2, "ab", Some("b")),
+            (None, 3, "abc", None),
+            (None, 4, "abc", None),
+            (Some("a"), 1, "b", Some("b")),
+            (Some("a"), 2, "bc", None),
+            (Some("b"), 2, "c", None),
+            (Some("c"), 2, "", None),
+            // An item that is gone.
+            (Some("aa"), 1, "b", Some("b")),
+        ] {
+            assert_eq!(page(cursor, size), (items.to_owned(), next.map(str::to_owned)), "{cursor:?} {size}");
+        }
+        assert_eq!(Page::all(vec![1, 2]), Page { items: vec![1, 2], next: None });
+    }
+}

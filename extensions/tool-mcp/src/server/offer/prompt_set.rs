@@ -165,3 +165,31 @@ impl Prompts for PromptSet {
         Some(&self.prompts.changes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::PromptArgument;
+
+    use super::*;
+
+    #[test]
+    fn arguments_of_a_prompt_are_known_and_the_required_ones_there() {
+        let arguments = vec![PromptArgument::new("a").with_required(true), PromptArgument::new("b")];
+        let prompt = Prompt::new("p", None::<&str>, Some(arguments));
+        let problem = |prompt: &Prompt, names: &[&str]| {
+            let given = names.iter().map(|name| ((*name).to_owned(), String::new())).collect();
+            check_arguments(prompt, &given).err().map(|error| error.feedback())
+        };
+        assert_eq!(problem(&prompt, &["a"]), None);
+        assert_eq!(problem(&prompt, &["a", "b"]), None);
+        let has = |names: &[&str], expected: &str| {
+            let problem = problem(&prompt, names);
+            assert!(problem.as_deref().is_some_and(|it| it.contains(expected)), "{problem:?}");
+        };
+        has(&["b"], "the argument `a` of the prompt is missing");
+        has(&["a", "c"], "the prompt has no argument `c`");
+        let none = Prompt::new("p", None::<&str>, None);
+        assert_eq!(problem(&none, &[]), None);
+        assert!(problem(&none, &["a"]).is_some());
+    }
+}
