@@ -297,4 +297,10 @@ mod tests {
         assert_eq!(seals.opened_event(&event, "other"), None);
         assert!(!seals.opens_id(&event, "session"), "an event is no session");
     }
+
+    #[test]
+    fn a_random_key_is_of_one_server() {
+        let [one, other] = [random_key().unwrap(), random_key().unwrap()];
+        assert!(one != other && one != [0; 32] && other != [0; 32]);
+    }
 }

@@ -2,6 +2,8 @@
 #![allow(deprecated, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod broker;
+#[cfg(feature = "cli")]
+mod cli;
 mod client;
 mod real;
 mod server;

@@ -256,3 +256,95 @@ where
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
+    use tokio::sync::mpsc;
+    use tool_runtime::Registry;
+
+    use super::*;
+
+    type Parts = mpsc::UnboundedSender<Result<Frame<Bytes>, std::io::Error>>;
+
+    const MAX_BYTES: usize = 100;
+
+    /// A body of at most [`MAX_BYTES`] bytes, whose parts are sent.
+    fn body() -> (WithoutArguments<BoxBody<Bytes, std::io::Error>>, Parts, Arc<ReceivedBodies>) {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let parts = futures_util::stream::poll_fn(move |cx| receiver.poll_recv(cx));
+        let bodies = Arc::new(ReceivedBodies::new(1));
+        let idle_time = Duration::from_secs(5);
+        let limits = BodyLimits { max_bytes: MAX_BYTES, idle_time, bodies: Arc::clone(&bodies) };
+        let shared = crate::server::McpServer::new(Registry::default()).shared().unwrap();
+        let facts = Arc::new(HttpRequestFacts::new(None, None));
+        let body = BodyExt::boxed(StreamBody::new(SyncStream(parts)));
+        (WithoutArguments::new(body, facts, shared, Arc::default(), limits), sender, bodies)
+    }
+
+    /// A stream that is polled by one task at a time.
+    struct SyncStream<S>(S);
+
+    impl<S: futures_core::Stream + Unpin> futures_core::Stream for SyncStream<S> {
+        type Item = S::Item;
+
+        fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<S::Item>> {
+            Pin::new(&mut self.0).poll_next(cx)
+        }
+    }
+
+    fn part(bytes: usize) -> Result<Frame<Bytes>, std::io::Error> {
+        Ok(Frame::data(vec![b'x'; bytes].into()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_takes_no_more_memory_than_the_largest() {
+        let (mut body, ..) = body();
+        let mut taken = 0;
+        for bytes in [10, 15, 20, 20, 30, 5] {
+            taken += bytes;
+            body.receive_data(Bytes::from(vec![b'x'; bytes]));
+            assert_eq!(body.received.len(), taken);
+            assert!(body.received.capacity() <= MAX_BYTES, "{taken}: {}", body.received.capacity());
+        }
+        assert_eq!(body.received.capacity(), MAX_BYTES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_is_too_large_is_passed_on_and_holds_no_place() {
+        let (mut body, parts, bodies) = body();
+        let mut frame = Box::pin(body.frame());
+        assert!(futures_util::poll!(&mut frame).is_pending());
+        assert!(bodies.admit_body().is_none(), "it holds the only place");
+        parts.send(part(MAX_BYTES)).unwrap();
+        assert!(futures_util::poll!(&mut frame).is_pending());
+        parts.send(part(1)).unwrap();
+        let first = frame.await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(first.len(), MAX_BYTES + 1);
+        assert!(bodies.admit_body().is_some());
+        parts.send(part(7)).unwrap();
+        assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap().len(), 7);
+        drop(parts);
+        assert!(body.frame().await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_breaks_off_or_stays_away_is_an_error() {
+        let (mut body, parts, _) = body();
+        parts.send(Err(std::io::Error::other("it broke"))).unwrap();
+        let error = body.frame().await.unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "it broke");
+
+        let (mut body, parts, _) = self::body();
+        for _ in 0..3 {
+            parts.send(part(1)).unwrap();
+            let waiting = tokio::time::timeout(Duration::from_secs(4), body.frame()).await;
+            assert!(waiting.is_err(), "each part has its own time");
+        }
+        let error = tokio::time::timeout(Duration::from_secs(4), body.frame()).await.unwrap().unwrap();
+        assert_eq!(error.unwrap_err().to_string(), "the request is refused");
+        assert!(matches!(body.current.refusal(), Some(RequestRefusal::IdleBody(_))));
+        assert!(body.frame().await.is_none());
+    }
+}

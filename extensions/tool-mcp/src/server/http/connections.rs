@@ -261,4 +261,30 @@ mod tests {
         reads.store(2, Ordering::Relaxed);
         assert!(ends_after(begun, head).await, "a head that has begun");
     }
+
+    #[tokio::test]
+    async fn a_connection_is_read_written_and_shut_down() {
+        use std::future::poll_fn;
+
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+        let reads = Arc::new(AtomicU64::new(0));
+        let (near, mut far) = tokio::io::duplex(64);
+        let mut io = Box::pin(CountedReads { io: TokioIo::new(near), reads: Arc::clone(&reads) });
+        assert_eq!(poll_fn(|cx| io.as_mut().poll_write(cx, b"ab")).await.unwrap(), 2);
+        let slices = [io::IoSlice::new(b"c"), io::IoSlice::new(b"d")];
+        let written = poll_fn(|cx| io.as_mut().poll_write_vectored(cx, &slices)).await.unwrap();
+        assert!(written >= 1);
+        poll_fn(|cx| io.as_mut().poll_flush(cx)).await.unwrap();
+        poll_fn(|cx| io.as_mut().poll_shutdown(cx)).await.unwrap();
+        let mut received = String::new();
+        far.read_to_string(&mut received).await.unwrap();
+        assert_eq!(received, &"abcd"[..2 + written]);
+        assert_eq!(reads.load(Ordering::Relaxed), 0);
+        far.write_all(b"e").await.unwrap();
+        let mut bytes = [0; 4];
+        let mut buffer = hyper::rt::ReadBuf::new(&mut bytes);
+        poll_fn(|cx| io.as_mut().poll_read(cx, buffer.unfilled())).await.unwrap();
+        assert_eq!((buffer.filled(), reads.load(Ordering::Relaxed)), (&b"e"[..], 1));
+    }
 }

@@ -81,6 +81,22 @@ async fn a_server_has_the_version_of_the_package_of_its_tools() {
 }
 
 #[tokio::test]
+async fn a_server_says_who_it_is_and_how_it_is_used() {
+    for version in BOTH {
+        let server = McpServer::new(tools()).titled("Sums").instructions("Adds.").named("sums", "7.1.0");
+        let it = connect_to(server, (), version.clone()).await;
+        let info = it.client.peer_info().unwrap();
+        let server = info.server_info.clone().unwrap();
+        assert_eq!((server.name.as_str(), server.version.as_str()), ("sums", "7.1.0"));
+        assert_eq!((server.title.as_deref(), info.instructions.as_deref()), (Some("Sums"), Some("Adds.")));
+        let it = connect_to(McpServer::new(tools()).tools(Registry::default()), (), version).await;
+        assert!(it.client.list_all_tools().await.unwrap().is_empty());
+        let info = it.client.peer_info().unwrap();
+        assert!(info.server_info.clone().unwrap().title.is_none() && info.instructions.is_none());
+    }
+}
+
+#[tokio::test]
 async fn pages_have_each_tool_once() {
     for version in BOTH {
         for size in 1..4 {

@@ -296,3 +296,64 @@ async fn log_lines_are_in_the_stream_of_their_call() {
         assert_eq!(methods, ["notifications/message", "notifications/message", "result"], "{body}");
     }
 }
+
+#[tokio::test]
+async fn each_request_has_its_own_client() {
+    let served = serve(McpServer::new(tools()).http().unwrap()).await;
+    let [_, version] = BOTH;
+    for (name, capabilities) in [
+        ("a", json!({})),
+        ("b", json!({})),
+        ("b", json!({ "elicitation": {} })),
+        ("a", json!({})),
+        ("a", json!({})),
+        ("a", json!({ "elicitation": {} })),
+    ] {
+        let mut request = super::modern("tools/call", json!({ "name": "see", "arguments": {} }));
+        let meta = &mut request["params"]["_meta"];
+        meta["io.modelcontextprotocol/clientInfo"]["name"] = json!(name);
+        meta["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
+        let answer = served.post(&request, &version).send().await.unwrap().text().await.unwrap();
+        let answer = super::sse(&answer);
+        let seen = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let seen: Value = serde_json::from_str(seen).unwrap();
+        let elicits = capabilities.get("elicitation").is_some();
+        assert_eq!((&seen["client"], &seen["elicits"]), (&json!([name, "1"]), &json!(elicits)));
+    }
+}
+
+#[tokio::test]
+async fn reports_that_cannot_be_asked_for_are_a_log_line() {
+    use tracing_subscriber::layer::SubscriberExt as _;
+    crate::client::collectors::each_thread_for_itself();
+    let log = super::lost::Log::default();
+    let _collecting = tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
+    for version in BOTH {
+        let (mut client, _served) = raw(McpServer::new(tools()), CancellationToken::new());
+        open(&mut client, &version).await;
+        let level = "io.modelcontextprotocol/logLevel";
+        let is_modern = !version.has_initialize();
+        for (meta, unreadable) in [
+            (json!({}), vec![]),
+            (json!({ "progressToken": null, level: null }), vec![]),
+            (json!({ "progressToken": {} }), vec!["progressToken"]),
+            (json!({ level: 1 }), if is_modern { vec![level] } else { vec![] }),
+        ] {
+            log.0.lock().unwrap().clear();
+            let mut message = call_of(&version, "see");
+            if !message["params"]["_meta"].is_object() {
+                message["params"]["_meta"] = json!({});
+            }
+            message["params"]["_meta"].as_object_mut().unwrap().extend(meta.as_object().unwrap().clone());
+            client.send(&message).await;
+            assert!(client.receive().await["result"].is_object());
+            let lines = log.0.lock().unwrap().clone();
+            let lines: Vec<_> = lines.iter().filter(|line| line.contains("cannot be read")).collect();
+            let expected: Vec<_> = unreadable
+                .iter()
+                .map(|name| format!("`params._meta.{name}` cannot be read; the call has no such reports"))
+                .collect();
+            assert_eq!(lines, expected.iter().collect::<Vec<_>>(), "{version:?} {meta}");
+        }
+    }
+}

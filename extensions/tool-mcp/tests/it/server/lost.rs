@@ -64,7 +64,7 @@ fn toolbox() -> Toolbox {
 
 /// The messages of a log.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
+pub(super) struct Log(pub(super) Arc<Mutex<Vec<String>>>);
 
 impl<S: Subscriber> Layer<S> for Log {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {

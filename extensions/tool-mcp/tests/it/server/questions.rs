@@ -223,7 +223,7 @@ async fn two_questions_of_one_name_are_a_mistake_of_the_tool() {
 
 /// Keeps the question that it is asked.
 #[derive(Clone, Default)]
-struct Reading(std::sync::Arc<std::sync::Mutex<String>>);
+pub(super) struct Reading(pub(super) std::sync::Arc<std::sync::Mutex<String>>);
 
 impl ClientHandler for Reading {
     fn get_info(&self) -> ClientConfig {

@@ -48,6 +48,12 @@ fn number(there_is_one: bool) -> Option<i64> {
     there_is_one.then_some(3)
 }
 
+/// Returns a point, if there is one.
+#[tool(register = false)]
+fn point(there_is_one: bool) -> Option<Point> {
+    there_is_one.then_some(Point { x: 1 })
+}
+
 /// Explains in words, where it promises an object.
 fn explaining() -> impl Tool + 'static {
     #[tool_args]
@@ -75,7 +81,14 @@ fn mixed() -> ToolOutput {
 
 fn tools() -> Registry {
     let tools = Registry::builder().tool::<object>().tool::<list>().tool::<words>();
-    tools.tool::<failing>().tool::<number>().tool::<mixed>().add(explaining()).build().unwrap()
+    tools
+        .tool::<failing>()
+        .tool::<number>()
+        .tool::<point>()
+        .tool::<mixed>()
+        .add(explaining())
+        .build()
+        .unwrap()
 }
 
 #[tokio::test]
@@ -122,6 +135,18 @@ async fn a_result_without_the_promised_value_is_an_error() {
             let result = it.call("number", json!({ "there_is_one": there_is_one })).await;
             let expected = if version.has_initialize() { json!({ "result": value }) } else { value };
             assert_eq!((result.is_error, result.structured_content), (Some(false), Some(expected)));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_object_in_the_place_of_another_value_is_wrapped_as_the_other() {
+    for version in BOTH {
+        let it = connect(tools(), (), version.clone()).await;
+        for (there_is_one, value) in [(true, json!({ "x": 1 })), (false, Value::Null)] {
+            let result = it.call("point", json!({ "there_is_one": there_is_one })).await;
+            let expected = if version.has_initialize() { json!({ "result": value }) } else { value };
+            assert_eq!(result.structured_content, Some(expected));
         }
     }
 }
