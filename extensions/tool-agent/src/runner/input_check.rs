@@ -51,9 +51,9 @@ pub(super) async fn respond_checked(
     }
 }
 
-/// Removes a refused message of the user, and withdraws everything that was shown of the answer.
-pub(super) async fn withdraw_input(scope: &RunScope, session: &mut Session, reason: &str) {
-    session.forget_unchecked();
+/// Withdraws everything that was shown of the answer to a refused message of the user. The message remains unchecked: it is in no
+/// history, and the next run removes it.
+pub(super) async fn withdraw_answer(scope: &RunScope, reason: &str) {
     scope.emit_withdrawn(format!("the input was refused: {reason}")).await;
 }
 

@@ -14,7 +14,7 @@ use super::{
     conversation::RunConversation,
     flow::{Flow, RoundFailure, end_as_failed, end_with, run_callback},
     handle::Inbox,
-    input_check::{respond_checked, withdraw_input},
+    input_check::{respond_checked, withdraw_answer},
     limits::RunLimits,
     open_batch::{OpenBatch, unexecuted_result},
     open_calls::ignore_early_answers,
@@ -103,7 +103,7 @@ async fn respond(run: &mut ActiveRun, step: &mut Step) -> Flow<Option<Response>>
             false => RoundFailure::Model(error).end(),
         },
         Err(RoundFailure::InputRefused(reason)) => {
-            withdraw_input(scope, &mut conversation.session, &reason).await;
+            withdraw_answer(scope, &reason).await;
             RoundFailure::InputRefused(reason).end()
         }
         Err(failure) => failure.end(),
