@@ -101,3 +101,20 @@ impl fmt::Debug for Compaction {
         f.debug_struct("Compaction").field("share", share).field("keep", keep).field("own", &own).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_between_nothing_and_everything() {
+        let default = Compaction::new();
+        assert_eq!((default.share, default.keep, default.own.is_none()), (0.8, 10, true));
+        for (share, expected) in [(0.5, 0.5), (-1.0, 0.0), (2.0, 1.0), (f64::NAN, 0.8)] {
+            assert_eq!(Compaction::new().with_share(share).share, expected);
+        }
+        assert_eq!([0, 1, 2].map(|keep| Compaction::new().with_last_messages(keep).keep), [1, 1, 2]);
+        let own = Compaction::by(|conversation| async move { Ok(conversation.messages) });
+        assert_eq!((own.share, own.keep, own.own.is_some()), (0.8, 10, true));
+    }
+}

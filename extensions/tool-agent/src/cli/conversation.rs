@@ -182,7 +182,7 @@ fn exit_rank(exit: Exit) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use super::{Exit, Line, exit_rank};
 
     #[test]
     fn a_line_is_a_command_or_a_message() {
@@ -199,5 +199,11 @@ mod tests {
         ] {
             assert_eq!(Line::parse(line), read, "{line}");
         }
+    }
+
+    #[test]
+    fn exit_codes_of_turns_have_an_order() {
+        let exits = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Refused, Exit::Cancelled];
+        assert_eq!(exits.map(exit_rank), [0, 1, 2, 3, 4]);
     }
 }

@@ -145,4 +145,17 @@ mod tests {
         let _next = interrupts.turn(runner.run("Hi.").handle());
         assert_eq!(interrupts.state.interrupt(), InterruptEffect::CancelsTurn);
     }
+
+    #[tokio::test]
+    async fn an_interrupt_at_the_prompt_leaves_the_next_turn_alone() {
+        let interrupts = Interrupts::listen();
+        for _ in 0..2 {
+            assert_eq!(interrupts.state.interrupt(), InterruptEffect::EndsPrompt);
+        }
+        let task = interrupts.task.abort_handle();
+        drop(interrupts);
+        while !task.is_finished() {
+            tokio::task::yield_now().await;
+        }
+    }
 }

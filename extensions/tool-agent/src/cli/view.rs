@@ -185,3 +185,67 @@ fn shortened(text: &str) -> String {
     }
     lines.join("\n")
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use tool_cli::{Cli, Command, clap};
+
+    use super::*;
+
+    /// A command that runs a test in a program.
+    struct Test(fn(&Program));
+
+    impl Command for Test {
+        fn grammar(&self) -> clap::Command {
+            clap::Command::new("test")
+        }
+
+        fn run(&self, program: &Program, _: &clap::ArgMatches) -> Result<Exit, Failure> {
+            (self.0)(program);
+            Ok(Exit::Done)
+        }
+    }
+
+    fn in_program(test: fn(&Program)) {
+        assert_eq!(Cli::new().command(Test(test)).run(["program", "test"]), Exit::Done);
+    }
+
+    #[test]
+    fn text_is_streamed_to_a_person_alone() {
+        in_program(|program| {
+            assert_eq!(TurnView::new(program, false).streams, program.is_read_by_a_person());
+            assert!(!TurnView::new(program, true).streams);
+            assert_eq!(TurnView::new(program, false).exit(), Exit::Failed, "a turn without an end");
+        });
+    }
+
+    #[test]
+    fn a_refused_call_is_the_exit_code_unless_the_turn_was_cancelled() {
+        in_program(|program| {
+            for (exit, is_refused, expected) in [
+                (Exit::Done, false, Exit::Done),
+                (Exit::Done, true, Exit::Refused),
+                (Exit::Failed, true, Exit::Refused),
+                (Exit::Cancelled, true, Exit::Cancelled),
+                (Exit::Cancelled, false, Exit::Cancelled),
+            ] {
+                let mut view = TurnView::new(program, true);
+                (view.exit, view.is_refused) = (exit, is_refused);
+                assert_eq!(view.exit(), expected);
+            }
+        });
+    }
+
+    #[test]
+    fn a_text_is_shown_in_few_lines() {
+        assert_eq!(with_line_end("a".to_owned()), "a\n");
+        assert_eq!(with_line_end("a\n".to_owned()), "a\n");
+        let lines = |count: usize| vec!["a"; count].join("\n");
+        assert_eq!(shortened(&lines(MAX_RESULT_LINES)), lines(MAX_RESULT_LINES));
+        let expected = format!("{}\n[1 more lines]", lines(MAX_RESULT_LINES));
+        assert_eq!(shortened(&lines(MAX_RESULT_LINES + 1)), expected);
+        assert_eq!(shortened("a \n\n"), "a");
+        assert!(shortened(&"a".repeat(2 * MAX_RESULT_CHARS)).chars().count() < 2 * MAX_RESULT_CHARS);
+    }
+}

@@ -200,3 +200,64 @@ impl fmt::Debug for Fallback {
         f.debug_struct("Fallback").field("models", &self.models).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ModelErrorKind::{
+        Authentication, Cancelled, Connection, ContextTooLong, InvalidRequest, Malformed, Other, RateLimited,
+        Refused, Script, TimedOut, Unavailable,
+    };
+
+    use super::*;
+
+    #[test]
+    fn another_model_is_asked_unless_it_would_answer_the_same() {
+        for (kind, goes_on, is_transient) in [
+            (Authentication, true, false),
+            (InvalidRequest, true, false),
+            (ContextTooLong, false, false),
+            (RateLimited, true, true),
+            (Unavailable, true, true),
+            (Connection, true, true),
+            (TimedOut, true, true),
+            (Malformed, true, true),
+            (Refused, false, false),
+            (Script, false, false),
+            (Cancelled, false, false),
+            (Other, true, false),
+        ] {
+            let error = ModelError::new(kind, "it failed");
+            assert_eq!((falls_back(&error), error.is_transient()), (goes_on, is_transient), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_error_of_all_models_has_their_kind_and_the_shortest_pause() {
+        let error = |kinds: &[(ModelErrorKind, Option<u64>)]| {
+            let error = |(at, (kind, pause)): (usize, &(ModelErrorKind, Option<u64>))| {
+                let error = ModelError::new(*kind, format!("reason {at}"));
+                (format!("p:{at}"), error.with_retry_after(pause.map(Duration::from_secs)))
+            };
+            let errors: Vec<_> = kinds.iter().enumerate().map(error).collect();
+            all_failed(&errors)
+        };
+        for (kinds, kind, pause) in [
+            (&[][..], Other, None),
+            (&[(Connection, None), (Connection, Some(3))], Connection, Some(3)),
+            (&[(Authentication, Some(5)), (RateLimited, Some(4))], Unavailable, Some(4)),
+            (&[(Authentication, None), (InvalidRequest, None)], Other, None),
+        ] {
+            let error = error(kinds);
+            assert_eq!(
+                (error.kind(), error.retry_after()),
+                (kind, pause.map(Duration::from_secs)),
+                "{kinds:?}"
+            );
+        }
+        let text = error(&[(Other, None), (Other, None)]).to_string();
+        assert_eq!(text, "all models failed: `p:0`: reason 0; `p:1`: reason 1");
+        assert_eq!(bounded_text(&"x".repeat(MAX_ERROR_CHARS)), "x".repeat(MAX_ERROR_CHARS));
+        let long = format!("{}… (2 more characters)", "x".repeat(MAX_ERROR_CHARS));
+        assert_eq!(bounded_text(&"x".repeat(MAX_ERROR_CHARS + 2)), long);
+    }
+}

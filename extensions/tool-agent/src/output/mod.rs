@@ -229,3 +229,31 @@ impl fmt::Debug for OutputType {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_named_after_its_type() {
+        for (name, expected) in
+            [("Point", "Point"), ("Option<a::B-c>", "Option_a__B-c_"), ("\u{e4}", "_"), ("", "output")]
+        {
+            assert_eq!(format_name(name), expected);
+        }
+        assert_eq!(format_name(&"x".repeat(65)), "x".repeat(64));
+        let output = OutputType::any();
+        assert_eq!((output.max_repairs(), output.output_format().is_some()), (3, true));
+        let output = output.with_repairs(1).by_tool(true);
+        assert_eq!((output.max_repairs(), output.output_format().is_some()), (1, false));
+        assert!(OutputType::any().by_tool(false).output_format().is_some());
+    }
+
+    #[test]
+    fn a_value_that_is_no_object_is_wrapped() {
+        let wraps =
+            |output: OutputType| (output.0.wrapped, output.0.value.pointer("/properties/output").is_some());
+        assert_eq!(wraps(OutputType::of::<Vec<i64>>()), (true, true));
+        assert_eq!(wraps(OutputType::any()), (false, false));
+    }
+}

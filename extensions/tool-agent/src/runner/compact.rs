@@ -176,4 +176,33 @@ mod tests {
         let shorter = shortened(&messages[..7], |_| true, 4, None);
         assert_eq!(shorter.map(|messages| messages.len()), Some(6));
     }
+
+    #[test]
+    fn a_call_stands_before_its_result() {
+        use tool_runtime::{Content, ToolOutput, ToolResult};
+
+        let call = |id: &str| tool_runtime::ToolCall::new("t", "{}").with_id(id);
+        let calls = |ids: &[&str]| Message::assistant(ids.iter().map(|id| Part::Call(call(id))));
+        let results = |ids: &[&str]| {
+            let output = || ToolOutput::new([Content::text("r")]);
+            Message::results(ids.iter().map(|id| ToolResult::new(call(id).id, "t", Ok(output()))))
+        };
+        let question = || Message::user("?");
+        for (messages, expected) in [
+            (vec![], true),
+            (vec![question()], true),
+            (vec![question(), calls(&["a"]), results(&["a"])], true),
+            (vec![calls(&["a", "b"]), results(&["a", "b"]), question()], true),
+            (vec![calls(&["a"])], false),
+            (vec![calls(&["a"]), question()], false),
+            (vec![calls(&["a"]), question(), results(&["a"])], false),
+            (vec![results(&["a"])], false),
+            (vec![question(), results(&["a"])], false),
+            (vec![question(), calls(&["a"])], false),
+            (vec![calls(&["a", "b"]), results(&["a"])], false),
+            (vec![calls(&["a"]), results(&["b"])], false),
+        ] {
+            assert_eq!(is_paired(&messages), expected, "{messages:?}");
+        }
+    }
 }

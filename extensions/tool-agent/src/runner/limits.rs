@@ -205,3 +205,46 @@ impl RepeatedCalls {
 fn model_name(model: &SharedModel) -> String {
     catch(|| model.name().to_owned()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_of_the_same_calls_are_counted() {
+        let mut repeated = RepeatedCalls::default();
+        let round = |calls: &[(&'static str, &'static str)]| {
+            calls.iter().map(|&(name, arguments)| ToolCall::new(name, arguments)).collect::<Vec<_>>()
+        };
+        let (one, other) = (round(&[("t", "{}")]), round(&[("t", "{\"a\":1}")]));
+        let counts = [&one, &one, &other, &one, &one, &one].map(|calls| repeated.count_round(calls));
+        assert_eq!(counts, [1, 2, 1, 1, 2, 3]);
+        let both = [round(&[("t", "{}"), ("u", "{}")]), round(&[("u", "{}"), ("t", "{}")])];
+        assert_eq!(both.map(|calls| repeated.count_round(&calls)), [1, 1]);
+    }
+
+    #[test]
+    fn each_reason_to_ask_again_counts_once_until_a_response() {
+        let mut retries = Retries::default();
+        for _ in 0..2 {
+            assert!(retries.may_retry_empty() && !retries.may_retry_empty());
+            assert!(retries.may_retry_malformed() && !retries.may_retry_malformed());
+            assert!(retries.may_retry_too_long() && !retries.may_retry_too_long());
+            retries.reset();
+        }
+    }
+
+    #[test]
+    fn the_default_limits_are_those_of_the_documentation() {
+        let expected = Limits {
+            rounds: Some(50),
+            calls: None,
+            calls_per_response: Some(128),
+            tokens: None,
+            cost: None,
+            time: None,
+            repeated_calls: Some(5),
+        };
+        assert_eq!(Limits::default(), expected);
+    }
+}

@@ -243,3 +243,93 @@ impl Stored {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::pin::pin;
+
+    use super::*;
+
+    fn run(session: &str) -> RunContext {
+        RunContext::new().with_session(session)
+    }
+
+    fn key(session: &str) -> SessionKey {
+        SessionKey::of(None, &run(session)).unwrap()
+    }
+
+    #[test]
+    fn a_session_is_of_a_program_and_a_user() {
+        assert_eq!(SessionKey::of(None, &RunContext::new()), None);
+        let app = |app: &str| SessionKey::of(Some(app.to_owned()), &run("s")).unwrap();
+        let user = SessionKey::of(None, &run("s").with_user("ada")).unwrap();
+        assert!(key("s") == key("s") && key("s") != key("t") && app("a") != app("b"));
+        assert!(key("s") != app("a") && key("s") != user);
+    }
+
+    #[tokio::test]
+    async fn a_session_is_removed_once_and_not_while_a_run_waits_for_it() {
+        let sessions = Sessions::default();
+        assert!(!sessions.remove(&key("a")).await);
+        let mut turn = sessions.turn(&run("a")).await;
+        turn.messages.push(Message::user("Hi."));
+        drop(turn);
+        drop(sessions.turn(&run("b")).await);
+        assert_eq!((sessions.len(), sessions.messages(&key("a")).await.len()), (2, 1));
+        assert!(sessions.remove(&key("a")).await);
+        assert_eq!((sessions.len(), sessions.messages(&key("a")).await.len()), (1, 0));
+        assert!(!sessions.remove(&key("a")).await);
+
+        let mut turn = sessions.turn(&run("b")).await;
+        turn.messages.push(Message::user("Hi."));
+        let (b, run) = (key("b"), run("b"));
+        let mut removing = pin!(sessions.remove(&b));
+        assert!(futures_util::poll!(&mut removing).is_pending(), "a run has its turn");
+        let mut waiting = pin!(sessions.turn(&run));
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        drop(turn);
+        assert!(removing.await);
+        let turn = waiting.await;
+        assert_eq!(
+            (sessions.len(), turn.messages.len()),
+            (1, 0),
+            "the next run begins with an empty session"
+        );
+    }
+
+    #[tokio::test]
+    async fn the_session_that_was_not_used_for_the_longest_time_makes_room() {
+        let sessions = Sessions::default();
+        sessions.set_max(2);
+        for name in ["a", "b", "a", "c"] {
+            drop(sessions.turn(&run(name)).await);
+        }
+        let has = |name: &str| sessions.lock().sessions.contains_key(&key(name));
+        assert_eq!(["a", "b", "c"].map(has), [true, false, true]);
+        // To look at a session is no use of it, and one that is in use stays.
+        sessions.messages(&key("a")).await;
+        let turn = sessions.turn(&run("c")).await;
+        drop(sessions.turn(&run("d")).await);
+        assert_eq!(["a", "b", "c", "d"].map(has), [false, false, true, true]);
+        let other = sessions.turn(&run("d")).await;
+        drop(sessions.turn(&run("e")).await);
+        assert_eq!((["c", "d", "e"].map(has), sessions.len()), ([true; 3], 3));
+        drop((turn, other));
+        drop(sessions.turn(&run("f")).await);
+        assert_eq!((has("f"), sessions.len()), (true, 2));
+        assert_eq!(sessions.lock().idle.len(), 2);
+    }
+
+    #[test]
+    fn an_unchecked_message_is_forgotten_once() {
+        let mut session = Session::default();
+        session.messages = vec![Message::user("a"), Message::user("b")];
+        session.forget_unchecked();
+        assert_eq!(session.messages.len(), 2);
+        session.is_unchecked = true;
+        session.forget_unchecked();
+        session.forget_unchecked();
+        assert_eq!((session.messages.len(), session.is_unchecked), (1, false));
+    }
+}

@@ -12,7 +12,8 @@ use std::{
 use tool_agent::{
     Agent, AgentEventKind, EndReason, HttpModel, Message, Model, Part, Runner, ScriptedModel,
     model::{
-        Fallback, ModelErrorKind, RecordingModel, Reply, Request, Response, ResponseStream, SharedModel,
+        Fallback, ModelErrorKind, ModelEvent, RecordingModel, Reply, Request, Response, ResponseStream,
+        SharedModel,
     },
 };
 use tool_runtime::{RunContext, ToolError, prelude::*, request::request_fn};
@@ -233,5 +234,24 @@ impl Model for Echo {
     fn respond(&self, request: Request) -> ResponseStream {
         let text = request.instruction.to_string();
         ResponseStream::of_future(async move { Ok(Response::new(Message::assistant([Part::Text(text)]))) })
+    }
+}
+
+#[tokio::test]
+async fn a_request_to_which_nothing_is_added_has_no_event_of_it() {
+    let hook = request_fn(|_| async move { Ok(()) });
+    let hooked = Registry::builder().request_hook(hook).build().unwrap();
+    for (tools, expected) in [
+        (Registry::builder().tool::<now>().build().unwrap(), true),
+        (hooked, false),
+        (Registry::default(), false),
+    ] {
+        let request = Request::new([Message::user("Hi.")]).with_tools(tools);
+        let mut stream = SharedModel::new(Echo).respond(request);
+        let mut is_extended = false;
+        while let Some(event) = stream.next().await {
+            is_extended |= matches!(event, Ok(ModelEvent::Extended(_)));
+        }
+        assert_eq!(is_extended, expected);
     }
 }

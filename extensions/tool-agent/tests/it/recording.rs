@@ -297,3 +297,31 @@ async fn a_structured_output_replays_in_the_format_of_the_recorded_model() {
         assert_eq!(replayed.requests()[0].output.is_some(), is_strict);
     }
 }
+
+/// A model that goes on after its response.
+struct Talkative;
+
+impl Model for Talkative {
+    fn name(&self) -> &str {
+        "talkative"
+    }
+
+    fn respond(&self, _: Request) -> tool_agent::model::ResponseStream {
+        use tool_agent::model::{ModelEvent, Response};
+        let finished = || Ok(ModelEvent::Finished(Response::new(tool_agent::Message::assistant([]))));
+        let events = [finished(), Ok(ModelEvent::Text("more".to_owned())), finished()];
+        tool_agent::model::ResponseStream::new(futures_util::stream::iter(events))
+    }
+}
+
+#[tokio::test]
+async fn nothing_follows_the_response_of_a_recorded_model() {
+    let path = path();
+    let model = RecordingModel::create(Talkative, &path).unwrap();
+    let mut stream = model.respond(Request::new([]));
+    let mut events = 0;
+    while stream.next().await.is_some() {
+        events += 1;
+    }
+    assert_eq!((events, fs::read_to_string(&path).unwrap().lines().count()), (1, 1));
+}

@@ -333,3 +333,13 @@ async fn reasoning_and_images_of_a_message_are_compared_by_their_values() {
          /messages/1/parts/0/content: expected {\"type\":\"image\",\"data\":\"AQ==\",\"mimeType\":\"image/png\"}, got {\"type\":\"image\",\"data\":\"Ag==\",\"mimeType\":\"image/png\"}"
     );
 }
+
+#[test]
+fn a_line_is_quoted_as_far_as_120_characters() {
+    let reason = |line: &str| ScriptedModel::from_text(line).unwrap_err().to_string();
+    let short = reason(r#"{"reply": 1}"#);
+    assert!(short.ends_with(r#"got `{"reply": 1}`"#), "{short}");
+    let long = reason(&format!(r#"{{"reply": "{}"}}"#, "x".repeat(1_000)));
+    assert!(long.contains("more characters)"), "{long}");
+    assert!(long.len() < 600, "{long}");
+}

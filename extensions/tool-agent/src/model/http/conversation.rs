@@ -253,3 +253,38 @@ fn content_kind(content: &Content) -> String {
         _ => "content".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_of_a_call_is_of_few_plain_characters() {
+        let longest = "x".repeat(MAX_ID_CHARS);
+        for id in ["call_1", "a-b_C9", "x", &longest] {
+            assert_eq!(accepted_id(id), id);
+        }
+        // By the definition of FNV-1a, of no byte and of `a`.
+        assert_eq!(accepted_id(""), "_cbf29ce484222325");
+        assert_eq!(accepted_id("\u{e4}").len(), 17);
+        let long = accepted_id(&format!("{longest}x"));
+        assert!(long.starts_with(&format!("{}_", "x".repeat(MAX_ID_CHARS - 17))), "{long}");
+        assert_eq!(long.len(), MAX_ID_CHARS);
+        let [one, other] = ["a.b", "a:b"].map(accepted_id);
+        assert!(one.starts_with("ab_") && other.starts_with("ab_") && one != other);
+    }
+
+    #[test]
+    fn each_id_is_replaced_once() {
+        let mut replaced =
+            [("a", "1"), ("b", "2"), ("a", "3")].map(|(id, new)| (id.to_owned(), new.to_owned())).to_vec();
+        let taken = ["a", "a", "a", "b"].map(|id| take_replacement(&mut replaced, id));
+        assert_eq!(taken.each_ref().map(Option::as_deref), [Some("1"), Some("3"), None, Some("2")]);
+        assert!(replaced.is_empty());
+        let texts = |messages: &Value| {
+            message_list(messages).iter().map(|it| it.get().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(&serde_json::json!([1, { "a": 2 }])), ["1", r#"{"a":2}"#]);
+        assert_eq!(texts(&serde_json::json!({ "a": [1] })), [r#"{"a":[1]}"#]);
+    }
+}

@@ -291,3 +291,6 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
         Some(date.duration_since(SystemTime::now()).unwrap_or_default())
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -120,3 +120,60 @@ pub(super) fn broken_stream(error: sse_stream::Error) -> ModelError {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    type Chunk = Result<Bytes, BodyError>;
+
+    fn chunks(parts: &[&'static str]) -> stream::Iter<std::vec::IntoIter<Chunk>> {
+        let parts: Vec<_> = parts.iter().map(|part| Ok(Bytes::from_static(part.as_bytes()))).collect();
+        stream::iter(parts)
+    }
+
+    #[tokio::test]
+    async fn a_body_says_by_its_start_whether_it_is_a_stream_of_events() {
+        for (parts, expected) in [
+            (&["{\"a\":1}"][..], Some(false)),
+            (&[" \n", "\t[1]"], Some(false)),
+            (&["\u{feff}{}"], Some(false)),
+            (&["da", "ta", ": 1\n\n"], Some(true)),
+            (&["\r\n", "event: a"], Some(true)),
+            (&["id: 1"], Some(true)),
+            (&["retry: 1"], Some(true)),
+            (&[": alive"], Some(true)),
+            (&["<html>"], None),
+            (&["data"], None),
+            (&[""], None),
+            (&[], None),
+        ] {
+            let body = Body::read_start(chunks(parts)).await.unwrap();
+            assert_eq!(body.is_event_stream(), expected, "{parts:?}");
+            let text = read_text(body.into_chunks()).await.unwrap();
+            let whole = parts.concat();
+            assert_eq!(text, whole.trim_start_matches('\u{feff}').trim_start(), "{parts:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_cannot_be_read_is_an_error() {
+        let latin = stream::iter([Chunk::Ok(Bytes::from_static(b"\xe4"))]);
+        let error = read_text(latin).await.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ModelErrorKind::Malformed, "the response is not UTF-8 text")
+        );
+        let long = || stream::iter([Err(BodyError::TooLong(5))]);
+        let expected = "the response is longer than 5 bytes; see `HttpModel::with_longest_response`";
+        let errors = [read_text(long()).await.unwrap_err(), Body::read_start(long()).await.err().unwrap()];
+        for error in errors {
+            assert_eq!((error.kind(), error.to_string().as_str()), (ModelErrorKind::Other, expected));
+        }
+        let broken = broken_stream(sse_stream::Error::Body(Box::new(BodyError::TooLong(5))));
+        assert_eq!((broken.kind(), broken.to_string().as_str()), (ModelErrorKind::Other, expected));
+        let broken = broken_stream(sse_stream::Error::Body("it broke".into()));
+        assert_eq!(broken.kind(), ModelErrorKind::Connection);
+    }
+}

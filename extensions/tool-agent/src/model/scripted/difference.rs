@@ -235,3 +235,68 @@ fn excerpt(json: &str, from: usize) -> String {
 fn json_text<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_aligned_at_both_ends() {
+        let pairs = |expected: &str, received: &str| {
+            let lists = [expected, received].map(|it| it.chars().collect::<Vec<_>>());
+            let pairs = align_lists(&lists[0], &lists[1], |one, other| one == other);
+            let shown = pairs.into_iter().map(|(at, pair)| match pair {
+                Pair::Both(one, other) => format!("{at}{one}{other}"),
+                Pair::Missing(one) => format!("{at}-{one}"),
+                Pair::Additional(other) => format!("{at}+{other}"),
+            });
+            shown.collect::<Vec<_>>().join(" ")
+        };
+        for (expected, received, aligned) in [
+            ("abc", "abc", ""),
+            ("abc", "abcd", "3+d"),
+            ("abc", "xabc", "0+x"),
+            ("abc", "ac", "1-b"),
+            ("abc", "axc", "1bx"),
+            ("ab", "xy", "0ax 1by"),
+            ("abcd", "axd", "1bx 2-c"),
+            ("", "a", "0+a"),
+            ("a", "", "0-a"),
+        ] {
+            assert_eq!(pairs(expected, received), aligned, "{expected} {received}");
+        }
+    }
+
+    #[test]
+    fn an_excerpt_begins_before_the_first_difference() {
+        let most = MAX_EXCERPT_CHARS;
+        assert_eq!(excerpt("abc", 0), "abc");
+        assert_eq!(excerpt(&"x".repeat(most), 0), "x".repeat(most));
+        assert_eq!(excerpt(&"x".repeat(most + 2), 0), format!("{}… (2 more characters)", "x".repeat(most)));
+        assert_eq!(excerpt(&"x".repeat(most + 2), 2), format!("…{}", "x".repeat(most)));
+        assert_eq!(unequal_text("ab", "ac"), "expected ab, got ac");
+        // As long as an excerpt, both are shown from their start.
+        let [one, other] = ["a", "b"].map(|last| format!("{}{last}", "x".repeat(most - 1)));
+        assert_eq!(unequal_text(&one, &other), format!("expected {one}, got {other}"));
+        let [one, other] = ["a", "b"].map(|last| format!("{}{last}", "x".repeat(most)));
+        let shown = |last: &str| format!("…{}{last}", "x".repeat(CHARS_BEFORE_DIFFERENCE));
+        assert_eq!(unequal_text(&one, &other), format!("expected {}, got {}", shown("a"), shown("b")));
+    }
+
+    #[test]
+    fn differences_beyond_a_number_are_counted() {
+        let shown = |count: usize| {
+            let mut all = Differences::default();
+            for at in 0..count {
+                all.add(format!("/{at}"), "text".to_owned());
+            }
+            assert_eq!(all.is_empty(), count == 0);
+            all.to_string()
+        };
+        assert_eq!(shown(0), "");
+        assert_eq!(shown(2), "\n  /0: text\n  /1: text");
+        assert!(shown(MAX_DIFFERENCES).ends_with("/7: text"));
+        assert!(shown(MAX_DIFFERENCES + 1).ends_with("/7: text\n  and 1 more difference"));
+        assert!(shown(MAX_DIFFERENCES + 2).ends_with("/7: text\n  and 2 more differences"));
+    }
+}

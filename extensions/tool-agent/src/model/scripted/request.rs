@@ -209,3 +209,25 @@ fn deserialize_present<'de, D: Deserializer<'de>>(
 ) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_of_strings_is_kept() {
+        for (json, expected) in [
+            ("{ \"a b\" :\t[ 1 ,\r\n 2 ] }", "{\"a b\":[1,2]}"),
+            (r#" "a \" b" "#, r#""a \" b""#),
+            (r#"[ "a\\" , "b c" ]"#, r#"["a\\","b c"]"#),
+            ("", ""),
+        ] {
+            assert_eq!(one_line(json), expected);
+        }
+        let written = WrittenArguments::Json(one_line("{ \"a\": 1 }"));
+        assert!(written.matches(&WrittenArguments::Text("{\"a\" :1}".to_owned())));
+        assert!(!written.matches(&WrittenArguments::Text("{\"a\" :2}".to_owned())));
+        let text = WrittenArguments::Text("a b".to_owned());
+        assert!(text.matches(&text) && !text.matches(&WrittenArguments::Text("ab".to_owned())));
+    }
+}

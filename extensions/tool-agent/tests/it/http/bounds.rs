@@ -9,6 +9,7 @@ use tool_agent::{
 use super::{
     WIRES, events, model,
     server::{Answer, Server},
+    streaming,
 };
 
 fn question() -> Request {
@@ -75,6 +76,13 @@ async fn an_endless_response_is_an_error() {
         assert_eq!((error.kind(), server.received().len()), (ModelErrorKind::Other, 1), "{error:?}");
         assert!(error.to_string().contains("longer than 100000 bytes"), "{error}");
     }
+    // Also after the end of the response.
+    let mut events = streaming("openai", "100");
+    assert_eq!(events.pop(), Some(json!("[DONE]")));
+    let server = Server::new([Answer::endless_after(&events, keep_alive)]).await;
+    let model_of_stream = model("openai", &server.url).with_longest_response(100_000).with_retries(0);
+    let error = model_of_stream.respond(question()).response().await.unwrap_err();
+    assert!(error.to_string().contains("longer than 100000 bytes"), "{error}");
     let whole = "0".repeat(200_000);
     for status in [200, 400] {
         let server = Server::new([Answer::text(status, whole.clone())]).await;

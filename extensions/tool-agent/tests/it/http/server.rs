@@ -77,6 +77,12 @@ impl Answer {
         Self::stream(stream::iter(chunks(events)).chain(stream::once(future::pending())))
     }
 
+    /// A stream that repeats `chunk` for ever after `events`.
+    pub(super) fn endless_after(events: &[Value], chunk: &'static str) -> Self {
+        let endless = stream::repeat_with(move || Ok(Bytes::from_static(chunk.as_bytes())));
+        Self::stream(stream::iter(chunks(events)).chain(endless))
+    }
+
     /// A stream that repeats `chunk` for ever.
     pub(super) fn endless(chunk: &'static str) -> Self {
         Self::stream(stream::repeat_with(move || Ok(Bytes::from_static(chunk.as_bytes()))))

@@ -1,0 +1,207 @@
+//! The command `chat`, in a process of its own.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::{
+    fs,
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+use tool_agent::cli::Chat;
+use tool_cli::Cli;
+use tool_runtime::prelude::*;
+
+/// The variable with the command line, as a JSON list.
+const ARGUMENTS: &str = "TOOL_AGENT_TEST_ARGUMENTS";
+
+/// Adds two numbers.
+#[tool(read_only)]
+fn sum(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// Cancels an order.
+#[tool(confirm)]
+fn cancel_order(order: u32) -> String {
+    format!("order {order} is cancelled")
+}
+
+/// The program.
+#[test]
+#[ignore = "a program for other tests"]
+fn runs() {
+    let arguments = std::env::var(ARGUMENTS).unwrap();
+    let arguments: Vec<String> = serde_json::from_str(&arguments).unwrap();
+    let cli = Cli::new().command(Chat::new());
+    let exit = cli.run(["program".to_owned(), "chat".to_owned()].into_iter().chain(arguments));
+    std::process::exit(exit.code().into());
+}
+
+/// The standard output, the standard error in one line, and the exit code.
+struct Ran {
+    out: String,
+    err: String,
+    code: Option<i32>,
+}
+
+fn run_with(arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> Ran {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    for provider in ["OPENAI", "ANTHROPIC", "GEMINI"] {
+        command.env_remove(format!("{provider}_API_KEY")).env_remove(format!("{provider}_BASE_URL"));
+    }
+    let mut child = command
+        .args(["runs", "--exact", "--ignored", "--nocapture", "--test-threads", "2"])
+        .env(ARGUMENTS, serde_json::to_string(arguments).unwrap())
+        .envs(variables.iter().copied())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    let (_, out) = out.split_once("running 1 test\n").unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ran { out: out.to_owned(), err, code: output.status.code() }
+}
+
+fn run(arguments: &[&str], input: &str) -> Ran {
+    run_with(arguments, input, &[])
+}
+
+/// A path for a new file.
+fn file(name: &str) -> String {
+    let path = format!("{}/chat-{}-{name}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    drop(fs::remove_file(&path));
+    path
+}
+
+/// A script of these replies.
+fn script(name: &str, replies: &[&str]) -> String {
+    let path = file(name);
+    fs::write(&path, replies.join("\n")).unwrap();
+    path
+}
+
+const HELLO: &str = r#"{"response":{"parts":[{"text":"Hello."}]}}"#;
+const FIVE: &str = r#"{"response":{"parts":[{"text":"5\n"}]}}"#;
+const SUM: &str = r#"{"response":{"parts":[{"call":{"id":"c1","name":"sum","arguments":{"a":2,"b":3}}}]}}"#;
+const CANCEL: &str =
+    r#"{"response":{"parts":[{"call":{"id":"c2","name":"cancel_order","arguments":{"order":7}}}]}}"#;
+const BROKEN: &str = r#"{"error":{"kind":"connection","message":"it broke"}}"#;
+
+#[test]
+fn a_prompt_is_answered_on_the_standard_output() {
+    let path = script("prompt", &[SUM, FIVE]);
+    let ran = run(&["--script", &path, "--prompt", "2 + 3?"], "");
+    let calls = r#"about to call sum: {"a":2,"b":3} sum: 5"#;
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), ("5\n", calls, Some(0)));
+    let path = script("input", &[HELLO]);
+    let ran = run(&["--script", &path, "--prompt", "-"], "Hi.");
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.code), ("Hello.\n", "", Some(0)));
+    let ran = run(&["--script", &path, "--prompt", " "], "");
+    let empty = "the message of `--prompt` is empty";
+    assert!(ran.out.is_empty() && ran.err.contains(empty) && ran.code == Some(2), "{}", ran.err);
+}
+
+#[test]
+fn events_are_lines_of_json() {
+    let path = script("events", &[SUM, FIVE]);
+    let ran = run(&["--script", &path, "--prompt", "2 + 3?", "--events", "json"], "");
+    assert_eq!((ran.err.as_str(), ran.code), ("", Some(0)));
+    let events: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(events.last().unwrap()["end"]["text"], "5\n");
+    assert!(events.iter().any(|event| event["type"] == "tool"));
+}
+
+#[test]
+fn lines_are_messages_and_commands_and_the_worst_turn_is_the_exit_code() {
+    let path = script("lines", &[HELLO, BROKEN, HELLO]);
+    let ran =
+        run(&["--script", &path], "Hi.\n\n/help\n/tools\n/nope 1\n//etc?\n/new\nHi.\n/exit\nnever read\n");
+    assert_eq!((ran.out.as_str(), ran.code), ("Hello.\nHello.\n", Some(1)));
+    for part in [
+        "commands:",
+        "cancel_order Cancels an order. sum Adds two numbers.",
+        "there is no command `/nope`; /help lists the commands",
+        "error: the model failed: it broke",
+        "a new conversation begins",
+    ] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    let ran = run(&["--script", &script("failing", &[HELLO, BROKEN])], "Hi.\nHi.\n");
+    assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(1)));
+    let ran = run(&["--script", &script("fine", &[HELLO, HELLO])], "Hi.\nHi.\n");
+    assert_eq!((ran.out.as_str(), ran.code), ("Hello.\nHello.\n", Some(0)));
+    let ran = run(&["--script", &script("broken", &[BROKEN])], "");
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(0)), "no message, no turn");
+}
+
+#[test]
+fn a_call_that_is_not_approved_is_an_exit_code_of_its_own() {
+    let path = script("refused", &[CANCEL, HELLO, BROKEN]);
+    let ran = run(&["--script", &path, "--approve", "never"], "Cancel it.\nHi.\n");
+    assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(3)));
+    assert!(ran.err.contains("cancel_order failed: "), "{}", ran.err);
+    let ran = run(&["--script", &path, "--approve", "always", "--prompt", "Cancel it."], "");
+    assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(0)));
+    assert!(ran.err.contains("cancel_order: order 7 is cancelled"), "{}", ran.err);
+}
+
+#[test]
+fn a_recording_is_a_script() {
+    let path = file("recorded");
+    let source = script("source", &[SUM, FIVE]);
+    let ran = run(&["--script", &source, "--prompt", "2 + 3?", "--record", &path], "");
+    assert_eq!((ran.out.as_str(), ran.code), ("5\n", Some(0)));
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+    let ran = run(&["--script", &path, "--prompt", "2 + 3?"], "");
+    assert_eq!((ran.out.as_str(), ran.code), ("5\n", Some(0)));
+    let ran = run(&["--script", &path, "--prompt", "2 + 4?"], "");
+    assert!(ran.out.is_empty() && ran.err.contains("differs from") && ran.code == Some(1), "{}", ran.err);
+    let ran = run(&["--script", &source, "--record", &path], "");
+    let exists = "exists; give `--record` a new file";
+    assert!(ran.err.contains(exists) && ran.code == Some(2), "{}", ran.err);
+    let ran = run(&["--script", &source, "--record", "nowhere/a.jsonl"], "");
+    assert!(ran.err.contains("cannot be created: ") && ran.code == Some(2), "{}", ran.err);
+}
+
+#[test]
+fn a_model_has_a_provider_a_name_and_a_key_or_a_server_of_its_own() {
+    let broken = script("no-script", &["{}"]);
+    for (arguments, expected) in [
+        (&[][..], "`--model` is missing; give a provider and a name"),
+        (&["--model", "gpt"], "`--model`: expected `PROVIDER:NAME`"),
+        (&["--model", "openai:"], "`--model`: expected `PROVIDER:NAME`"),
+        (
+            &["--model", "openai:a"],
+            "there is no key for openai `a`; set the environment variable `OPENAI_API_KEY`",
+        ),
+        (
+            &["--model", "openai:a", "--base-url", "localhost:1"],
+            "`--base-url`: expected a URL that begins with",
+        ),
+        (&["--script", "nowhere.jsonl"], "give `--script` a file that `--record` wrote"),
+        (&["--script", &broken], "correct the line"),
+        (&["--script", &broken, "--model", "openai:a"], "cannot be used with"),
+    ] {
+        let ran = run(arguments, "");
+        assert!(ran.code == Some(2) && ran.err.contains(expected), "{arguments:?}: {}", ran.err);
+    }
+    // A blank variable is none.
+    let blank = [("OPENAI_API_KEY", " "), ("OPENAI_BASE_URL", " ")];
+    let ran = run_with(&["--model", "openai:a"], "", &blank);
+    assert!(ran.code == Some(2) && ran.err.contains("there is no key for openai"), "{}", ran.err);
+    // Both need no key: nothing is asked, since there is no message.
+    for (arguments, variables) in [
+        (&["--model", "openai:a", "--base-url", "http://127.0.0.1:1/v1"][..], &[][..]),
+        (&["--model", "openai:a"], &[("OPENAI_API_KEY", "sk-test")]),
+        (&["--model", "openai:a"], &[("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")]),
+    ] {
+        let ran = run_with(arguments, "", variables);
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{arguments:?} {variables:?}");
+    }
+}
