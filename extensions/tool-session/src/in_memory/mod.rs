@@ -1,0 +1,132 @@
+//! The store in memory.
+
+mod sessions;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use self::sessions::Sessions;
+use crate::{
+    Clock, EntryPage, EntryQuery, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError,
+    SessionExport, SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite,
+    UnfinishedRun,
+};
+
+/// A store in memory; clones share it. It ends with the process.
+///
+/// It holds at most [10,000](Self::MAX_SESSIONS) sessions by default. A new session beyond that displaces the one that was not changed for the
+/// longest time and that no run uses, with a warning.
+///
+/// # Examples
+///
+/// ```
+/// use tool_session::{InMemoryStore, SharedSessions};
+///
+/// let sessions = SharedSessions::new(InMemoryStore::new().with_max_sessions(100));
+/// assert!(!sessions.outlives_process());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct InMemoryStore {
+    sessions: Arc<Mutex<Sessions>>,
+    clock: Clock,
+}
+
+impl InMemoryStore {
+    /// The default maximum number of sessions.
+    pub const MAX_SESSIONS: usize = 10_000;
+
+    /// Creates an empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the maximum number of sessions. Default: [10,000](Self::MAX_SESSIONS).
+    #[must_use]
+    pub fn with_max_sessions(self, sessions: usize) -> Self {
+        self.lock().max_sessions = sessions;
+        self
+    }
+
+    /// Sets the clock. Default: the clock of the system.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    // A poisoned lock can be recovered: no user code runs under it, and every change is checked before it begins.
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionStore for InMemoryStore {
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
+    async fn load(&self, key: &SessionKey) -> Result<Option<SessionSnapshot>, SessionError> {
+        Ok(self.lock().snapshot(key))
+    }
+
+    async fn list(&self, filter: &SessionFilter) -> Result<Vec<Session>, SessionError> {
+        Ok(self.lock().list(filter))
+    }
+
+    async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
+        Ok(self.lock().entries(key, query))
+    }
+
+    async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
+        // The clock is code of the program, which runs outside of the lock.
+        let now = self.clock.now();
+        self.lock().acquire(key, request, now)
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
+        let now = self.clock.now();
+        self.lock().renew(lease, now)
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), SessionError> {
+        self.lock().release(lease)
+    }
+
+    async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
+        let now = self.clock.now();
+        self.lock().write(lease, write, now)
+    }
+
+    async fn fork(
+        &self,
+        key: &SessionKey,
+        last_entry: u64,
+        fork: &SessionKey,
+    ) -> Result<Session, SessionError> {
+        let now = self.clock.now();
+        self.lock().fork(key, last_entry, fork, now)
+    }
+
+    async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
+        Ok(self.lock().delete(key))
+    }
+
+    async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
+        Ok(self.lock().delete_user(app, user))
+    }
+
+    async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
+        let now = self.clock.now();
+        Ok(self.lock().prune(retention, now))
+    }
+
+    async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
+        let now = self.clock.now();
+        Ok(self.lock().unfinished(app, now))
+    }
+
+    async fn import(&self, exports: &[SessionExport]) -> Result<(), SessionError> {
+        let now = self.clock.now();
+        self.lock().import(exports, now)
+    }
+}

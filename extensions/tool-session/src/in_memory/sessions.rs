@@ -1,0 +1,320 @@
+//! The sessions of a store in memory, under its lock.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::SystemTime,
+};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    Entry, EntryOrder, EntryPage, EntryQuery, InMemoryStore, Lease, LeaseGrant, LeaseRequest, Retention,
+    ScopedState, Session, SessionError, SessionExport, SessionFilter, SessionKey, SessionOrigin,
+    SessionSnapshot, SessionVersion, SessionWrite, UnfinishedRun,
+    lease::{StoredLease, continued_usage},
+    millis,
+    query::PageBuilder,
+    state::apply_changes,
+    store::{check_fork, exists, not_found},
+    write::has_effect_of,
+};
+
+/// All sessions, and the state of users and apps.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    sessions: HashMap<SessionKey, StoredSession>,
+    /// The state of users, by app and user.
+    users: HashMap<(String, String), Map<String, Value>>,
+    apps: HashMap<String, Map<String, Value>>,
+    last_epoch: u64,
+    pub(super) max_sessions: usize,
+}
+
+#[derive(Debug)]
+struct StoredSession {
+    session: Session,
+    state: Map<String, Value>,
+    /// The entry with the number `n` has the index `n - 1`.
+    entries: Vec<Entry>,
+    /// The last lease; `None` if there was none.
+    lease: Option<StoredLease>,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        let (sessions, users, apps) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { sessions, users, apps, last_epoch: 0, max_sessions: InMemoryStore::MAX_SESSIONS }
+    }
+}
+
+impl StoredSession {
+    fn new(session: Session) -> Self {
+        Self { session, state: Map::new(), entries: Vec::new(), lease: None }
+    }
+
+    /// Returns `true` if a run may be alive.
+    fn is_in_use(&self, now: SystemTime) -> bool {
+        self.lease.as_ref().is_some_and(|lease| lease.is_active(now))
+    }
+}
+
+impl Sessions {
+    pub(super) fn snapshot(&self, key: &SessionKey) -> Option<SessionSnapshot> {
+        let stored = self.sessions.get(key)?;
+        let user = self.users.get(&user_of(key)).cloned().unwrap_or_default();
+        let app = self.apps.get(key.app()).cloned().unwrap_or_default();
+        let state = ScopedState { session: stored.state.clone(), user, app };
+        Some(SessionSnapshot { session: stored.session.clone(), state })
+    }
+
+    pub(super) fn list(&self, filter: &SessionFilter) -> Vec<Session> {
+        let sessions = self.sessions.values().map(|stored| &stored.session);
+        let mut sessions: Vec<_> = sessions
+            .filter(|it| it.key.app() == &*filter.app)
+            .filter(|it| filter.user.as_deref().is_none_or(|user| it.key.user() == user))
+            .filter(|it| filter.after.as_ref().is_none_or(|(time, key)| list_rank(it) < (*time, key)))
+            .collect();
+        sessions.sort_unstable_by(|one, other| list_rank(other).cmp(&list_rank(one)));
+        sessions.truncate(filter.page_sessions());
+        sessions.into_iter().cloned().collect()
+    }
+
+    pub(super) fn entries(&self, key: &SessionKey, query: &EntryQuery) -> EntryPage {
+        let entries = self.sessions.get(key).map(|stored| &*stored.entries).unwrap_or_default();
+        let end =
+            query.before.map_or(entries.len(), |before| index(before.saturating_sub(1)).min(entries.len()));
+        let entries = entries.get(index(query.after)..end).unwrap_or_default();
+        let mut page = PageBuilder::new(query);
+        let mut add = |entry: &Entry| !query.admits(entry) || page.add(entry.clone()).is_continue();
+        match query.order {
+            EntryOrder::Forward => entries.iter().all(&mut add),
+            EntryOrder::Backward => entries.iter().rev().all(&mut add),
+        };
+        page.finish()
+    }
+
+    pub(super) fn acquire(
+        &mut self,
+        key: &SessionKey,
+        request: &LeaseRequest,
+        now: SystemTime,
+    ) -> Result<LeaseGrant, SessionError> {
+        match self.sessions.get(key) {
+            Some(stored) => check_acquire(stored, request, now)?,
+            None if request.revision.is_some() => return Err(not_found(key)),
+            None => {
+                self.make_room(1, now)?;
+                self.sessions.insert(key.clone(), StoredSession::new(Session::new(key.clone(), now)));
+            }
+        }
+        self.last_epoch += 1;
+        let snapshot = self.snapshot(key).ok_or_else(|| not_found(key))?;
+        let stored = self.sessions.get_mut(key).ok_or_else(|| not_found(key))?;
+        let previous = stored.lease.take();
+        let usage = continued_usage(previous.as_ref(), &request.run);
+        let lease = stored.lease.insert(StoredLease::granted(request, self.last_epoch, now, usage));
+        Ok(lease.grant(snapshot, previous.as_ref()))
+    }
+
+    pub(super) fn renew(&mut self, lease: &Lease, now: SystemTime) -> Result<Lease, SessionError> {
+        let stored = self.stored_lease(lease)?;
+        stored.check_holder(lease)?;
+        stored.renew(now);
+        Ok(stored.lease(&lease.key))
+    }
+
+    pub(super) fn release(&mut self, lease: &Lease) -> Result<(), SessionError> {
+        let stored = self.stored_lease(lease)?;
+        stored.check_epoch(lease)?;
+        stored.is_released = true;
+        Ok(())
+    }
+
+    pub(super) fn write(
+        &mut self,
+        lease: &Lease,
+        write: &SessionWrite,
+        now: SystemTime,
+    ) -> Result<SessionVersion, SessionError> {
+        let Some(stored) = self.sessions.get_mut(&lease.key) else { return Err(not_found(&lease.key)) };
+        let Some(stored_lease) = &mut stored.lease else { return Err(not_found(&lease.key)) };
+        stored_lease.check_epoch(lease)?;
+        let StoredSession { session, entries, .. } = stored;
+        let version =
+            |session: &Session| SessionVersion { revision: session.revision, entries: session.entries };
+        let count = write.entries.len();
+        let last_entries = || entries.get(entries.len().saturating_sub(count)..).unwrap_or_default();
+        if has_effect_of(write, session.revision, last_entries().iter().map(|entry| &entry.content)) {
+            return Ok(version(session));
+        }
+        stored_lease.check_holder(lease)?;
+        if session.revision != write.revision {
+            let (expected, revision) = (write.revision, session.revision);
+            return Err(SessionError::RevisionChanged { expected, revision });
+        }
+        // Nothing fails from here on.
+        stored_lease.renew(now);
+        stored_lease.is_released = write.ends_run;
+        if write.usage.is_some() {
+            stored_lease.usage.clone_from(&write.usage);
+        }
+        if write.title.is_some() {
+            session.title.clone_from(&write.title);
+        }
+        for content in &write.entries {
+            session.entries += 1;
+            entries.push(Entry { number: session.entries, content: content.clone() });
+        }
+        session.revision += 1;
+        session.updated_at = millis::rounded(now);
+        let version = version(session);
+        apply_changes(&mut stored.state, &write.state.session);
+        self.change_shared_state(&lease.key, &write.state);
+        Ok(version)
+    }
+
+    fn change_shared_state(&mut self, key: &SessionKey, changes: &ScopedState) {
+        if !changes.user.is_empty() {
+            apply_changes(self.users.entry(user_of(key)).or_default(), &changes.user);
+        }
+        if !changes.app.is_empty() {
+            apply_changes(self.apps.entry(key.app().to_owned()).or_default(), &changes.app);
+        }
+    }
+
+    pub(super) fn fork(
+        &mut self,
+        key: &SessionKey,
+        last_entry: u64,
+        fork: &SessionKey,
+        now: SystemTime,
+    ) -> Result<Session, SessionError> {
+        let original = self.sessions.get(key).ok_or_else(|| not_found(key))?;
+        if self.sessions.contains_key(fork) {
+            return Err(exists(fork));
+        }
+        check_fork(original.session.entries, last_entry)?;
+        let entries = original.entries.get(..index(last_entry)).unwrap_or_default().to_vec();
+        let mut session = Session::new(fork.clone(), now);
+        session.title.clone_from(&original.session.title);
+        session.origin = Some(SessionOrigin { id: key.id().into(), entry: last_entry });
+        (session.revision, session.entries) = (1, last_entry);
+        self.make_room(1, now)?;
+        self.sessions.insert(fork.clone(), StoredSession { entries, ..StoredSession::new(session.clone()) });
+        Ok(session)
+    }
+
+    pub(super) fn delete(&mut self, key: &SessionKey) -> bool {
+        self.sessions.remove(key).is_some()
+    }
+
+    pub(super) fn delete_user(&mut self, app: &str, user: &str) -> u64 {
+        let sessions = self.sessions.len();
+        self.sessions.retain(|key, _| (key.app(), key.user()) != (app, user));
+        self.users.remove(&(app.to_owned(), user.to_owned()));
+        count(sessions - self.sessions.len())
+    }
+
+    pub(super) fn prune(&mut self, retention: &Retention, now: SystemTime) -> u64 {
+        let mut users: BTreeMap<String, Vec<&Session>> = BTreeMap::new();
+        for stored in self.sessions.values().filter(|it| it.session.key.app() == &*retention.app) {
+            users.entry(stored.session.key.user().to_owned()).or_default().push(&stored.session);
+        }
+        let oldest = retention.max_age.and_then(|age| now.checked_sub(age)).map(millis::rounded);
+        let max_sessions = retention.max_sessions.map_or(usize::MAX, |max| max as usize);
+        let mut expired = HashSet::new();
+        for sessions in users.values_mut() {
+            sessions.sort_unstable_by(|one, other| list_rank(other).cmp(&list_rank(one)));
+            let surplus = sessions.iter().skip(max_sessions);
+            let old = sessions.iter().filter(|it| oldest.is_some_and(|oldest| it.updated_at < oldest));
+            expired.extend(surplus.chain(old).map(|session| session.key.clone()));
+        }
+        let sessions = self.sessions.len();
+        self.sessions.retain(|key, stored| !expired.contains(key) || stored.is_in_use(now));
+        count(sessions - self.sessions.len())
+    }
+
+    pub(super) fn unfinished(&self, app: &str, now: SystemTime) -> Vec<UnfinishedRun> {
+        let sessions = self.sessions.values().filter(|stored| stored.session.key.app() == app);
+        let runs = sessions.filter_map(|stored| {
+            let lease = stored.lease.as_ref().filter(|lease| lease.is_unfinished(now))?;
+            let Session { key, revision, .. } = stored.session.clone();
+            Some(UnfinishedRun { key, run: lease.run.clone(), revision, expired_at: lease.expires_at })
+        });
+        let mut runs: Vec<_> = runs.collect();
+        runs.sort_unstable_by(|one, other| (one.expired_at, &one.key).cmp(&(other.expired_at, &other.key)));
+        runs
+    }
+
+    pub(super) fn import(&mut self, exports: &[SessionExport], now: SystemTime) -> Result<(), SessionError> {
+        if let Some(export) = exports.iter().find(|it| self.sessions.contains_key(&it.session.key)) {
+            return Err(exists(&export.session.key));
+        }
+        self.make_room(exports.len(), now)?;
+        for SessionExport { session, state, entries } in exports.iter().cloned() {
+            let stored = StoredSession { state, entries, ..StoredSession::new(session) };
+            self.sessions.insert(stored.session.key.clone(), stored);
+        }
+        Ok(())
+    }
+
+    fn stored_lease(&mut self, lease: &Lease) -> Result<&mut StoredLease, SessionError> {
+        let stored = self.sessions.get_mut(&lease.key).and_then(|stored| stored.lease.as_mut());
+        stored.ok_or_else(|| not_found(&lease.key))
+    }
+
+    /// Removes the sessions that were not changed for the longest time and that no run uses, until there is room for `new_sessions`.
+    fn make_room(&mut self, new_sessions: usize, now: SystemTime) -> Result<(), SessionError> {
+        let excess = (self.sessions.len() + new_sessions).saturating_sub(self.max_sessions);
+        if excess == 0 {
+            return Ok(());
+        }
+        let idle = self.sessions.values().filter(|stored| !stored.is_in_use(now));
+        let mut idle: Vec<_> =
+            idle.map(|stored| (stored.session.updated_at, stored.session.key.clone())).collect();
+        if idle.len() < excess {
+            return Err(SessionError::Full { max_sessions: self.max_sessions });
+        }
+        idle.sort_unstable();
+        for (_, key) in idle.iter().take(excess) {
+            self.sessions.remove(key);
+        }
+        tracing::warn!(
+            sessions = excess,
+            "sessions that were not changed for the longest time are removed; see `InMemoryStore::with_max_sessions`"
+        );
+        Ok(())
+    }
+}
+
+fn check_acquire(
+    stored: &StoredSession,
+    request: &LeaseRequest,
+    now: SystemTime,
+) -> Result<(), SessionError> {
+    let revision = stored.session.revision;
+    match (&stored.lease, request.revision) {
+        (Some(lease), _) => lease.check_request(request, revision, now),
+        (None, Some(expected)) if expected != revision => {
+            Err(SessionError::RevisionChanged { expected, revision })
+        }
+        (None, _) => Ok(()),
+    }
+}
+
+fn user_of(key: &SessionKey) -> (String, String) {
+    (key.app().to_owned(), key.user().to_owned())
+}
+
+/// Returns the position of a session in lists, the largest first.
+fn list_rank(session: &Session) -> (SystemTime, &SessionKey) {
+    (session.updated_at, &session.key)
+}
+
+fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn count(sessions: usize) -> u64 {
+    u64::try_from(sessions).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,98 @@
+//! Sessions for [`tool-runtime`](tool_runtime): conversations and state that outlive a run.
+//!
+//! A session belongs to an app and a user. It has entries in order, whose bodies are JSON text that no store interprets, and a
+//! state. One run at a time writes it, under a lease.
+//!
+//! ```
+//! use tool_runtime::serde_json::json;
+//! use tool_session::{EntryContent, EntryQuery, InMemoryStore, JsonText, LeaseRequest, SessionKey, SessionWrite, SharedSessions};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> anyhow::Result<()> {
+//! let sessions = SharedSessions::new(InMemoryStore::new());
+//! let key = SessionKey::new("shop", "u-7", "s-1")?;
+//!
+//! // A run takes the lease of its session, and writes one step.
+//! let grant = sessions.acquire(&key, &LeaseRequest::new("run-1", "process-1")).await?;
+//! let message = JsonText::of(&json!({ "role": "user", "text": "Hello" }))?;
+//! let step = SessionWrite::new(grant.session.revision)
+//!     .entry(EntryContent::new("run-1", EntryContent::MESSAGE, message))
+//!     .changes(json!({ "plan": "pro", "user:language": "fr", "temp:page": 2 }).as_object().cloned().unwrap_or_default())
+//!     .end_of_run();
+//! sessions.write(&grant.lease, &step).await?;
+//!
+//! // A later run, perhaps in another process, reads the last entries and the state.
+//! let page = sessions.entries(&key, &EntryQuery::backward().limit(10)).await?;
+//! assert_eq!(page.entries[0].content.body.as_str(), r#"{"role":"user","text":"Hello"}"#);
+//! let snapshot = sessions.load(&key).await?.expect("the session exists");
+//! assert_eq!(json!(snapshot.state.merged()), json!({ "plan": "pro", "user:language": "fr" }));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | type | purpose |
+//! | --- | --- |
+//! | [`SessionKey`], [`Session`], [`ScopedState`] | a session: its names, its row, its state |
+//! | [`EntryContent`], [`Entry`], [`JsonText`], [`EntryQuery`], [`EntryPage`] | the entries of a session, and pages of them |
+//! | [`LeaseRequest`], [`Lease`], [`LeaseGrant`] | the right of one run to write a session |
+//! | [`SessionWrite`], [`SessionVersion`] | one transaction, and the revision that it made |
+//! | [`SessionStore`], [`SharedSessions`] | the trait of a store, and a handle to a store of any type |
+//! | [`InMemoryStore`] | the store in memory |
+//! | [`SessionExport`], [`jsonl`] | sessions as lines of JSON |
+//! | [`Clock`] | the clock of a store, for tests |
+//!
+//! # Leases
+//!
+//! A lease has a holder, a number (its epoch) and an expiry. Each write carries the epoch, and a write with an older epoch fails,
+//! whatever the clock of its process says: a process that was stopped beyond its lease writes nothing once another run has
+//! taken over. Epochs are unique in a store, also after a session was deleted and made again.
+//!
+//! # Names and limits
+//!
+//! Names (app, user, session, run, agent, branch, view key, kind, holder) have at most
+//! [1,024 bytes](SessionKey::MAX_NAME_BYTES) and no NUL; everything else is stored exactly, in any script. An empty app or user is
+//! the one of runs without an app or user. The id of an outer call, which a model chose, is stored exactly, whatever it is. The body of
+//! an entry has at most [16 MiB](JsonText::MAX_BYTES), and a write at most [64 MiB](SessionWrite::MAX_BYTES).
+//!
+//! # Trust
+//!
+//! Whoever can write to a store controls what a model reads of its sessions. Names are never part of a path.
+
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
+
+mod clock;
+mod entry;
+mod error;
+mod in_memory;
+mod json_text;
+pub mod jsonl;
+mod key;
+mod lease;
+mod millis;
+mod query;
+mod session;
+mod shared;
+mod state;
+mod store;
+mod write;
+
+pub use self::{
+    clock::Clock,
+    entry::{Entry, EntryContent},
+    error::SessionError,
+    in_memory::InMemoryStore,
+    json_text::JsonText,
+    jsonl::SessionExport,
+    key::SessionKey,
+    lease::{Lease, LeaseGrant, LeaseRequest, UnfinishedRun},
+    query::{EntryOrder, EntryPage, EntryQuery, Retention, SessionFilter},
+    session::{Session, SessionOrigin, SessionSnapshot},
+    shared::SharedSessions,
+    state::ScopedState,
+    store::SessionStore,
+    write::{SessionVersion, SessionWrite},
+};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

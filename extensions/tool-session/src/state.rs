@@ -1,0 +1,82 @@
+//! State by its lifetime.
+
+use serde_json::{Map, Value};
+use tool_runtime::{RunContext, context::StateScope};
+
+/// State, or changes of state, by [`StateScope`]: names keep their prefixes. Values limited to a run (`temp:`) are never part of it.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::serde_json::json;
+/// use tool_session::ScopedState;
+///
+/// let changes = json!({ "plan": "pro", "user:language": "fr", "app:rate": 3, "temp:page": 2 });
+/// let changes = ScopedState::from_changes(changes.as_object().cloned().unwrap_or_default());
+/// assert_eq!(json!(changes.user), json!({ "user:language": "fr" }));
+///
+/// let mut state = ScopedState::default();
+/// state.apply(&changes);
+/// assert_eq!(json!(state.merged()), json!({ "plan": "pro", "user:language": "fr", "app:rate": 3 }));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScopedState {
+    /// The values of the session.
+    pub session: Map<String, Value>,
+    /// The values of the user (`user:`), shared by all sessions of the user in the app.
+    pub user: Map<String, Value>,
+    /// The values of the app (`app:`), shared by all sessions of the app.
+    pub app: Map<String, Value>,
+}
+
+impl ScopedState {
+    /// Divides `values`, a state or a JSON Merge Patch of one, by lifetime. Values limited to a run are removed.
+    #[must_use]
+    pub fn from_changes(values: Map<String, Value>) -> Self {
+        let mut state = Self::default();
+        for (name, value) in values {
+            let scope = match StateScope::of(&name) {
+                StateScope::User => &mut state.user,
+                StateScope::App => &mut state.app,
+                StateScope::Temp => continue,
+                _ => &mut state.session,
+            };
+            scope.insert(name, value);
+        }
+        state
+    }
+
+    /// Applies `changes`, a JSON Merge Patch ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)) of each scope, by the
+    /// rule of [`RunContext::change_state`].
+    pub fn apply(&mut self, changes: &Self) {
+        apply_changes(&mut self.session, &changes.session);
+        apply_changes(&mut self.user, &changes.user);
+        apply_changes(&mut self.app, &changes.app);
+    }
+
+    /// Returns all values, for [`RunContext::with_state`]. No two scopes have a name in common.
+    #[must_use]
+    pub fn merged(&self) -> Map<String, Value> {
+        let mut values = self.session.clone();
+        values.extend(self.user.iter().chain(&self.app).map(|(name, value)| (name.clone(), value.clone())));
+        values
+    }
+
+    /// Returns `true` if there is no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.session.is_empty() && self.user.is_empty() && self.app.is_empty()
+    }
+}
+
+/// Applies a merge patch as a run does, so that a store and a run cannot differ.
+pub(crate) fn apply_changes(values: &mut Map<String, Value>, changes: &Map<String, Value>) {
+    if changes.is_empty() {
+        return;
+    }
+    let run = RunContext::new().with_state(std::mem::take(values));
+    run.change_state(changes);
+    let changed = run.state();
+    drop(run);
+    *values = std::sync::Arc::unwrap_or_clone(changed);
+}

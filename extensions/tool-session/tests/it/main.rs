@@ -1,0 +1,7 @@
+//! Tests of stores: one suite for all of them, and the tests of each.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod contract;
+mod exports;
+mod in_memory;
+mod shared;
