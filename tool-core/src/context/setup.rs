@@ -223,9 +223,15 @@ impl ToolContext {
     /// Sets the state that the call reads. Default: the state of its run.
     #[must_use]
     pub fn with_state(mut self, state: impl Into<Arc<Map<String, Value>>>) -> Self {
-        self.state = Some(state.into());
-        self.attempted = OnceLock::new();
+        self.set_state(state.into());
         self
+    }
+
+    /// Sets the state like [`with_state`](Self::with_state), in place.
+    #[doc(hidden)]
+    pub fn set_state(&mut self, state: Arc<Map<String, Value>>) {
+        self.state = Some(state);
+        self.attempted = OnceLock::new();
     }
 
     /// Marks the call as streaming.
@@ -243,8 +249,14 @@ impl ToolContext {
     /// Sets the sink of updates and progress.
     #[must_use]
     pub fn with_sink(mut self, sink: Arc<dyn CallSink>) -> Self {
-        self.sink = Some(sink);
+        self.set_sink(sink);
         self
+    }
+
+    /// Sets the receiver like [`with_sink`](Self::with_sink), in place.
+    #[doc(hidden)]
+    pub fn set_sink(&mut self, sink: Arc<dyn CallSink>) {
+        self.sink = Some(sink);
     }
 
     /// Sets the metadata that the caller sent with the call, outside the arguments.
@@ -292,12 +304,26 @@ impl ToolContext {
     /// override those of the program.
     #[must_use]
     pub fn with_run(mut self, run: Arc<RunContext>) -> Self {
+        self.set_run(run);
+        self
+    }
+
+    /// Sets what accompanies the call like [`with_meta`](Self::with_meta) and
+    /// [`with_resources`](Self::with_resources), in place.
+    #[doc(hidden)]
+    pub fn set_request_parts(&mut self, meta: Option<Map<String, Value>>, resources: Vec<Resource>) {
+        let rare = self.rare.get_or_insert_default();
+        (rare.meta, rare.resources) = (meta, resources);
+    }
+
+    /// Sets the run like [`with_run`](Self::with_run), in place.
+    #[doc(hidden)]
+    pub fn set_run(&mut self, run: Arc<RunContext>) {
         if !run.provided().is_empty() {
-            self.provided = Arc::new(run.provided().on(self.provided));
+            self.provided = Arc::new(run.provided().on(Arc::clone(&self.provided)));
         }
         self.above.get_or_insert_with(|| Arc::new(run.cancellation().clone()));
         self.run = Some(run);
-        self
     }
 
     /// Sets the parent of the call's token.

@@ -44,7 +44,10 @@ impl AttemptStats {
     /// Sets the duration of a call that began at `time` and ends now, in the same poll. Cheaper than two times that
     /// other threads can read.
     pub(super) fn set_immediate_end(&self, time: Instant) {
-        let nanos = u64::try_from(time.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        const NANOS_PER_SECOND: u64 = 1_000_000_000;
+        let elapsed = time.elapsed();
+        let nanos = elapsed.as_secs().saturating_mul(NANOS_PER_SECOND);
+        let nanos = nanos.saturating_add(u64::from(elapsed.subsec_nanos()));
         self.immediate_nanos.store(nanos.max(1), Ordering::Relaxed);
     }
 

@@ -43,34 +43,34 @@ impl<'a> RunningCall<'a> {
         }
     }
 
-    /// Counts the call in its run.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the run has no call left.
-    #[inline]
-    pub(super) fn count_call(self) -> Result<(), ToolError> {
-        self.batch.run().map_or(Ok(()), |run| run.count_call())
-    }
-
-    /// Returns `true` if `outcome` is a question of the body that an approver answers.
-    #[inline]
-    pub(super) fn asks_approver(self, entry: &Entry, outcome: &Result<ToolOutput, ToolError>) -> bool {
-        self.executor.settings.approver.is_some() && question_of(outcome, entry.definition()).is_some()
-    }
-
     /// Returns the canonical text of the received arguments, from which the body is run again. Nothing else inspects it.
     pub(super) fn canonical_source(self, entry: &Entry) -> Result<Arguments<'a>, ToolError> {
         entry.canonical_arguments(self.request.call.arguments.as_borrowed())
     }
 
-    /// Returns the end of a call that must not continue: it was cancelled, or its run was stopped or has no time left.
+    /// Returns the end of the call if it must not continue.
     pub(super) fn early_end(self) -> Option<AttemptEnd> {
-        if self.cx.should_stop() || self.batch.stop_error().is_some() {
-            return Some(AttemptEnd::Cancelled);
-        }
-        is_past_deadline(self.cx).then(|| AttemptEnd::CallEnded(Err(StopReason::DeadlinePassed.error())))
+        early_end(self.batch, self.cx)
     }
+}
+
+/// Returns the end of a call that must not continue: it was cancelled, or its run was stopped or has no time left.
+#[inline]
+pub(super) fn early_end(batch: &BatchState, cx: &ToolContext) -> Option<AttemptEnd> {
+    if cx.should_stop() || batch.stop_error().is_some() {
+        return Some(AttemptEnd::Cancelled);
+    }
+    is_past_deadline(cx).then(|| AttemptEnd::CallEnded(Err(StopReason::DeadlinePassed.error())))
+}
+
+/// Returns `true` if `outcome` is a question of the body that the approver answers.
+#[inline]
+pub(super) fn asks_approver(
+    executor: &Inner,
+    entry: &Entry,
+    outcome: &Result<ToolOutput, ToolError>,
+) -> bool {
+    executor.settings.approver.is_some() && question_of(outcome, entry.definition()).is_some()
 }
 
 /// The state required to run a body again: for another attempt, or for the same one with the answer to its question.
@@ -273,6 +273,7 @@ impl Attempts<'_> {
 }
 
 /// Returns `true` if the run of a call has no time left.
+#[inline]
 fn is_past_deadline(cx: &ToolContext) -> bool {
     let end = cx.run().and_then(|run| run.deadline());
     end.is_some_and(|end| end <= Instant::now().into_std())

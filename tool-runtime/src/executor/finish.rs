@@ -1,6 +1,6 @@
 //! The last step of a call: from its answer to its outcome.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::{ops::ControlFlow, sync::Arc, time::SystemTime};
 
 use tool_core::{Arguments, CallAddress, ErrorKind, ToolDefinition, ToolError, ToolOutput};
 
@@ -11,7 +11,7 @@ use super::{
     open::{Confirmed, Opening},
     prepare::{AnswerSource, CallRequest, EarlyAnswer},
     questions::{AskingCall, question_of},
-    settings::Settings,
+    settings::apply_result_settings,
     state::{BatchState, CallState},
     stop::stop_error_of,
 };
@@ -207,6 +207,7 @@ impl CallFinisher<'_> {
     }
 
     /// Stops the run if the result is a stop, and applies the settings for every result.
+    #[inline]
     fn settle_result(&self, result: &mut ToolResult) {
         if let Err(error) = &result.outcome {
             self.batch.stop_on_error(error, &self.call.name);
@@ -215,12 +216,17 @@ impl CallFinisher<'_> {
     }
 
     /// Returns `outcome` as the result of the call.
-    pub(super) fn result_of(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
+    #[inline]
+    fn result_of(&self, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
         let outcome = outcome.map_err(|error| error.of_tool(self.call.name.to_string()));
         ToolResult {
+            id: self.call.id.clone(),
+            name: self.request.name(),
+            outcome,
             attempts: self.state.stats.attempts(),
+            finished_at: SystemTime::now(),
             duration: self.state.stats.duration(),
-            ..ToolResult::new(self.call.id.clone(), self.request.name(), outcome)
+            follow_ups: None,
         }
     }
 
@@ -386,32 +392,5 @@ impl CallFinisher<'_> {
             AskingCall { executor, call, address, definition, arguments: &arguments }.request(error);
         self.batch.report_approval_request(&request, definition).await;
         Ok(request)
-    }
-}
-
-/// Applies the settings of the tool and the executor for every result: `skip_summarization`, and the size limit.
-pub(super) fn apply_result_settings(
-    settings: &Settings,
-    definition: Option<&ToolDefinition>,
-    result: &mut ToolResult,
-) {
-    let Some(metadata) = definition.map(ToolDefinition::metadata) else { return };
-    if metadata.skip_summarization {
-        skip_summarization(result);
-    }
-    if let Some(budget) = &settings.budget {
-        budget.hold(result, metadata.max_result_size);
-    }
-}
-
-/// Adds `skip_summarization` to the actions of the result.
-fn skip_summarization(result: &mut ToolResult) {
-    // A model must read failures.
-    if let Ok(output) = &mut result.outcome
-        && !output.is_failure()
-    {
-        let mut actions = output.actions().cloned().unwrap_or_default();
-        actions.skip_summarization = true;
-        *output = std::mem::take(output).with_actions(actions);
     }
 }

@@ -10,6 +10,7 @@ use std::{
 
 use futures_util::{FutureExt, StreamExt, future::join, stream::FuturesUnordered};
 use tokio::{sync::mpsc, time::timeout_at};
+use tool_core::{ToolError, ToolOutput};
 
 use super::{
     Inner,
@@ -21,7 +22,6 @@ use super::{
     stop::StopReason,
 };
 use crate::{CallOutcome, policy::ApprovalRequest, registry::Entry};
-use tool_core::{ToolError, ToolOutput};
 
 /// A call of a group, after its preparation.
 #[derive(Clone, Copy)]
@@ -163,6 +163,7 @@ impl<'a> LaterCalls<'a> {
 
 impl<'a> GroupCall<'a> {
     /// Returns the body of the call, which is at `index`; or its end if it does not run.
+    #[inline]
     fn begin(self, step: NextStep<'a>, index: usize) -> Result<CallBody<'a>, CallEnd> {
         Err(match step {
             NextStep::External => CallEnd::External,

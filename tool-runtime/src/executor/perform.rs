@@ -8,11 +8,14 @@ use std::{
 };
 
 use tokio::time::timeout_at;
-use tool_core::{Arguments, BoxFuture, ToolContext, ToolError, ToolOutput, internals::within_grace};
+use tool_core::{
+    Arguments, BoxFuture, ToolContext, ToolError, ToolOutput,
+    internals::{within_call, within_grace},
+};
 use tracing::{Instrument, Span};
 
 use super::{
-    attempts::{Attempts, RunningCall},
+    attempts::{Attempts, RunningCall, asks_approver, early_end},
     attributes::CallSpan,
     group::GroupCall,
     prepare::{PlainBody, ReadyCall},
@@ -41,13 +44,15 @@ enum BodyStage<'a> {
 }
 
 impl<'a> CallBody<'a> {
+    #[inline]
     pub(super) fn plain(call: GroupCall<'a>, index: usize, body: PlainBody<'a>) -> Self {
         Self { index, call, stage: BodyStage::Plain(body) }
     }
 
     /// Returns the body of a prepared call, in a span; `None` if it has no context, which every call has.
     pub(super) fn wrapped(call: GroupCall<'a>, index: usize, ready: ReadyCall<'a>) -> Option<Self> {
-        let running = call.running()?;
+        let GroupCall { executor, batch, request, state } = call;
+        let running = RunningCall { executor, batch, request: *request, cx: state.cx.as_ref()?, state };
         let span = telemetry::call_span(ready.entry.definition(), running.cx);
         let body: BoxFuture<'a, _> = match span.is_disabled() {
             true => Box::pin(run_call(running, ready)),
@@ -56,19 +61,58 @@ impl<'a> CallBody<'a> {
         Some(Self { index, call, stage: BodyStage::Wrapped(body) })
     }
 
+    #[inline]
     fn poll_stage(&mut self, task: &mut Context<'_>) -> Poll<CallAnswer> {
-        if let BodyStage::Plain(body) = &mut self.stage {
-            match self.call.poll_plain(body, task) {
-                Poll::Ready(PlainEnd::Answer(answer)) => return Poll::Ready(answer),
-                Poll::Ready(PlainEnd::Question(running, entry, outcome)) => {
-                    self.stage = BodyStage::Wrapped(Box::pin(answer_question(running, entry, outcome)));
-                }
-                Poll::Pending => return Poll::Pending,
-            }
-        }
         match &mut self.stage {
+            BodyStage::Plain(_) => self.poll_plain(task),
             BodyStage::Wrapped(body) => body.as_mut().poll(task),
-            BodyStage::Plain(_) => Poll::Pending,
+        }
+    }
+
+    /// Polls the body of a plain call. Its question is answered in a wrapper.
+    #[inline]
+    fn poll_plain(&mut self, task: &mut Context<'_>) -> Poll<CallAnswer> {
+        let GroupCall { executor, batch, request, state } = self.call;
+        let (BodyStage::Plain(body), Some(entry), Some(cx)) = (&mut self.stage, request.entry, &state.cx)
+        else {
+            return Poll::Ready(None);
+        };
+        let (stats, mut begun) = (&state.stats, None);
+        if stats.attempts() == 0 {
+            // The call may have been stopped meanwhile, or by an earlier call.
+            if let Some(end) = early_end(batch, cx) {
+                return Poll::Ready(end.into_call_result());
+            }
+            if let Err(over) = batch.count_call() {
+                return Poll::Ready(Some(Err(over)));
+            }
+            stats.count_attempt();
+            begun = Some(Instant::now());
+        }
+        let polled = within_call(cx.call_id().clone(), || Pin::new(body).poll(task));
+        let outcome = polled.map(|result| entry.validate_result(cx, result));
+        let question = match &outcome {
+            Poll::Ready(outcome) => asks_approver(executor, entry, outcome),
+            Poll::Pending => false,
+        };
+        match (outcome, begun) {
+            (Poll::Ready(outcome), begun) if !question => {
+                match begun {
+                    Some(begun) => stats.set_immediate_end(begun),
+                    None => stats.end_attempts(),
+                }
+                state.close_reports();
+                Poll::Ready(Some(outcome))
+            }
+            (outcome, begun) => {
+                if let Some(begun) = begun {
+                    stats.set_start(begun);
+                }
+                let Poll::Ready(outcome) = outcome else { return Poll::Pending };
+                let running = RunningCall { executor, batch, request: *request, cx, state };
+                self.stage = BodyStage::Wrapped(Box::pin(answer_question(running, entry, outcome)));
+                self.poll_stage(task)
+            }
         }
     }
 }
@@ -76,62 +120,10 @@ impl<'a> CallBody<'a> {
 impl Future for CallBody<'_> {
     type Output = (usize, CallAnswer);
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
         let (index, grace) = (self.index, self.call.state.grace);
         within_grace(grace, || self.poll_stage(task)).map(|answer| (index, answer))
-    }
-}
-
-/// The end of a plain body.
-enum PlainEnd<'a> {
-    Answer(CallAnswer),
-    /// A question for the approver.
-    Question(RunningCall<'a>, &'a Entry, Result<ToolOutput, ToolError>),
-}
-
-impl<'a> GroupCall<'a> {
-    fn running(self) -> Option<RunningCall<'a>> {
-        let Self { executor, batch, request, state } = self;
-        Some(RunningCall { executor, batch, request: *request, cx: state.cx.as_ref()?, state })
-    }
-
-    /// Polls the body of a plain call.
-    #[inline]
-    fn poll_plain(self, body: &mut PlainBody<'a>, task: &mut Context<'_>) -> Poll<PlainEnd<'a>> {
-        let (Some(running), Some(entry)) = (self.running(), self.request.entry) else {
-            return Poll::Ready(PlainEnd::Answer(None));
-        };
-        let (stats, mut begun) = (&self.state.stats, None);
-        if stats.attempts() == 0 {
-            // The call may have been stopped meanwhile, or by an earlier call.
-            if let Some(end) = running.early_end() {
-                return Poll::Ready(PlainEnd::Answer(end.into_call_result()));
-            }
-            if let Some(over) = running.count_call().err() {
-                return Poll::Ready(PlainEnd::Answer(Some(Err(over))));
-            }
-            stats.count_attempt();
-            begun = Some(Instant::now());
-        }
-        let Poll::Ready(result) = Pin::new(body).poll(task) else {
-            if let Some(begun) = begun {
-                stats.set_start(begun);
-            }
-            return Poll::Pending;
-        };
-        let outcome = entry.validate_result(running.cx, result);
-        if running.asks_approver(entry, &outcome) {
-            if let Some(begun) = begun {
-                stats.set_start(begun);
-            }
-            return Poll::Ready(PlainEnd::Question(running, entry, outcome));
-        }
-        match begun {
-            Some(begun) => stats.set_immediate_end(begun),
-            None => stats.end_attempts(),
-        }
-        self.state.close_reports();
-        Poll::Ready(PlainEnd::Answer(Some(outcome)))
     }
 }
 
@@ -203,7 +195,7 @@ async fn run_attempts<'a>(
     ready: ReadyCall<'a>,
     first: &'a ToolContext,
 ) -> CallAnswer {
-    let (RunningCall { executor, cx, state, .. }, ReadyCall { entry, prepared, source, retry }) =
+    let (RunningCall { executor, batch, cx, state, .. }, ReadyCall { entry, prepared, source, retry }) =
         (running, ready);
     // A token that a hook requested does not give the body a grace period.
     cx.forget_asked();
@@ -218,7 +210,7 @@ async fn run_attempts<'a>(
     {
         return Some(Err(error));
     }
-    if let Err(over) = running.count_call() {
+    if let Err(over) = batch.count_call() {
         return Some(Err(over));
     }
     let timeouts = AttemptTimeouts::new(&executor.settings, entry.definition().metadata());
@@ -241,7 +233,7 @@ async fn run_attempts<'a>(
         }
     };
     let outcome = entry.validate_result(first, outcome);
-    if retry.is_none() && !running.asks_approver(entry, &outcome) {
+    if retry.is_none() && !asks_approver(executor, entry, &outcome) {
         return Some(outcome);
     }
     let source = match source.map_or_else(|| running.canonical_source(entry), Ok) {

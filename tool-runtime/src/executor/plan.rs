@@ -1,13 +1,19 @@
-//! Which components take part in the calls of a tool: decided once for calls in succession.
+//! The components that take part in the calls of a tool, decided once for calls in succession.
 //!
-//! Each call takes one path: prepare, run, finish. What a call does not need is not made on its way. A *plain* call is
-//! one in which nothing but its tool takes part: no receiver of events, hook, span, rule, policy, question, retry,
-//! timeout, limit or external selection. A plain call is decoded into the future of its body, which is polled as it is;
-//! any other call is prepared by components that may wait, and its body is wrapped in what it needs. The first poll of
-//! both begins with the same checks, and a question of either is answered in the same place.
+//! All calls take one path: prepare, run, finish. What a call does not need is not made on its way. A *plain* call is one
+//! in which nothing but its tool takes part: no receiver of events, hook, span, rule, policy, permission, confirmation,
+//! retry, timeout, limit or external selection.
 //!
-//! A call that nothing can observe apart from its result is finished before the next one is prepared, if it ends in its
-//! first poll: its memory is used again by the next one. See [`CallPlan::ends_alone`].
+//! - Prepare: a plain call is decoded into the future of its body. Any other call is prepared by components that may
+//!   wait, in a boxed future, from which its body can be created more than once.
+//! - Run: the body of a plain call is polled as it is, any other one in a future with its permits, timeouts, span,
+//!   attempts and updates. The first poll of both comes after the same checks. A question of a plain body, and the
+//!   attempts after it, make such a future when it is asked.
+//! - Finish: a result that no component receives and no answer follows is complete at once.
+//!
+//! Plain calls of a group *end alone* if nothing can observe their order apart from their bodies. Each of them is
+//! prepared, polled and finished before the next one, so that the next one reuses its memory: see
+//! [`BatchState::run_group`].
 
 use std::ptr;
 

@@ -4,9 +4,7 @@ mod permission;
 
 use std::sync::Arc;
 
-use tool_core::{
-    Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, ToolError, ToolOutput, WithCallId,
-};
+use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, ToolError, ToolOutput};
 
 use super::{
     Inner,
@@ -64,7 +62,7 @@ pub(super) enum NextStep<'a> {
 }
 
 /// The body of a plain call, inside the panic barrier.
-pub(super) type PlainBody<'a> = WithCallId<GuardedCall<'a, ToolOutput>>;
+pub(super) type PlainBody<'a> = GuardedCall<'a, ToolOutput>;
 
 /// An answer without a run.
 pub(super) struct EarlyAnswer {
@@ -151,9 +149,12 @@ pub(super) fn prepare_plain<'a>(
 }
 
 /// Returns the next step of a call that is not started, whatever its tool is.
+#[inline]
 fn first_step<'a>(request: &CallRequest<'_>, stop: Option<StopReason>) -> Option<NextStep<'a>> {
     // Checked first: a call that was cut off is neither run nor left to the caller, and passes no rule or hook.
-    if let Err(incomplete) = request.call.completed() {
+    if request.call.incomplete.is_some()
+        && let Err(incomplete) = request.call.completed()
+    {
         return Some(NextStep::answered_early(AnswerSource::Executor, Err(incomplete)));
     }
     // Checked before external calls: a stopped batch leaves none to the caller.

@@ -2,12 +2,12 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use tool_core::Confirmation;
+use tool_core::{Confirmation, ToolDefinition};
 
 use super::build::{ExecutionStrategy, Finish};
 use super::open::OpenSettings;
 use crate::{
-    Registry,
+    Registry, ToolResult,
     hook::{BoxHook, CallView},
     policy::{BoxApprover, BoxPolicy, CONFIRMATION_CALL, ResultBudget, RetryPolicy, Rules},
     registry::Entry,
@@ -128,5 +128,33 @@ impl fmt::Debug for Settings {
             .field("idle_timeout", &self.idle_timeout)
             .field("grace_period", &self.grace_period)
             .finish_non_exhaustive()
+    }
+}
+
+/// Applies the settings of the tool and the executor for every result: `skip_summarization`, and the size limit.
+#[inline]
+pub(super) fn apply_result_settings(
+    settings: &Settings,
+    definition: Option<&ToolDefinition>,
+    result: &mut ToolResult,
+) {
+    let Some(metadata) = definition.map(ToolDefinition::metadata) else { return };
+    if metadata.skip_summarization {
+        skip_summarization(result);
+    }
+    if let Some(budget) = &settings.budget {
+        budget.hold(result, metadata.max_result_size);
+    }
+}
+
+/// Adds `skip_summarization` to the actions of the result.
+fn skip_summarization(result: &mut ToolResult) {
+    // A model must read failures.
+    if let Ok(output) = &mut result.outcome
+        && !output.is_failure()
+    {
+        let mut actions = output.actions().cloned().unwrap_or_default();
+        actions.skip_summarization = true;
+        *output = std::mem::take(output).with_actions(actions);
     }
 }

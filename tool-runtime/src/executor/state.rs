@@ -99,6 +99,7 @@ const NESTED_GRACE_DIVISOR: u32 = 3;
 
 impl CallState {
     /// Ends the reports of the call: later ones are discarded.
+    #[inline]
     pub(super) fn close_reports(&self) {
         if let Some(reports) = &self.reports {
             reports.close();
@@ -171,7 +172,7 @@ impl BatchState {
         self.approver_turn.get_or_init(Turn::default).lock().await
     }
 
-    /// Sets `state` to that of a call that begins, with the context in which its tool runs.
+    /// Begins a call: `state` receives the context in which its tool runs, and the reports.
     pub(super) fn begin_call(
         &self,
         executor: &Arc<Inner>,
@@ -180,22 +181,23 @@ impl BatchState {
         state: &mut CallState,
     ) {
         let call = request.call;
-        let mut cx =
-            executor.tools.call_context(entry, (call.id.clone(), request.serial), Arc::clone(&self.token));
+        // Made in its place: it is large.
+        let cx = state.cx.insert(executor.tools.call_context(
+            entry,
+            (call.id.clone(), request.serial),
+            Arc::clone(&self.token),
+        ));
         if let Some(confirmed) = request.confirmed {
             cx.arrived_at(confirmed.address().clone());
         }
         if let Some(run) = &self.run {
-            cx = cx.with_run(Arc::clone(run));
+            cx.set_run(Arc::clone(run));
         }
-        if let Some(state) = self.session_state.get() {
-            cx = cx.with_state(Arc::clone(&state.lock().unwrap_or_else(PoisonError::into_inner)));
+        if let Some(session) = self.session_state.get() {
+            cx.set_state(Arc::clone(&session.lock().unwrap_or_else(PoisonError::into_inner)));
         }
-        if let Some(meta) = &call.meta {
-            cx = cx.with_meta(meta.clone());
-        }
-        if !call.resources.is_empty() {
-            cx = cx.with_resources(call.resources.clone());
+        if call.meta.is_some() || !call.resources.is_empty() {
+            cx.set_request_parts(call.meta.clone(), call.resources.clone());
         }
         let metadata = entry.definition().metadata();
         if metadata.blocking {
@@ -204,15 +206,14 @@ impl BatchState {
         state.grace = metadata.grace_period.unwrap_or(executor.settings.grace_period).min(self.max_grace);
         let timeouts = AttemptTimeouts::new(&executor.settings, metadata);
         if !self.is_unobserved || timeouts.has_idle_timeout() {
-            let new = Arc::new(CallReports::new(executor, self, request, &cx, entry.definition()));
-            cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
+            let new = Arc::new(CallReports::new(executor, self, request, cx, entry.definition()));
+            cx.set_sink(Arc::clone(&new) as Arc<dyn CallSink>);
             state.reports = Some(new);
         } else if let Some(sink) = self.run.as_ref().and_then(|run| run.sink()) {
             let new = Arc::new(RunReports::new(Arc::clone(sink)));
-            cx = cx.with_sink(Arc::clone(&new) as Arc<dyn CallSink>);
+            cx.set_sink(Arc::clone(&new) as Arc<dyn CallSink>);
             state.run_reports = Some(new);
         }
-        state.cx = Some(cx);
     }
 
     /// Begins a group: its calls read the session state as it is now.
@@ -244,6 +245,16 @@ impl BatchState {
     /// Returns `true` if the run has a deadline.
     pub(super) fn has_deadline(&self) -> bool {
         self.deadline.is_some()
+    }
+
+    /// Counts a call in its run.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run has no call left.
+    #[inline]
+    pub(super) fn count_call(&self) -> Result<(), ToolError> {
+        self.run.as_ref().map_or(Ok(()), |run| run.count_call())
     }
 
     pub(super) fn run(&self) -> Option<&Arc<RunContext>> {

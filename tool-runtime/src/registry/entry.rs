@@ -259,16 +259,16 @@ impl Entry {
         self.definition().canonical(self.validate_arguments(arguments)?)
     }
 
-    /// Prepares the call and returns its future, ready to be polled.
+    /// Prepares the call and returns its future, to be polled within its call.
     #[inline]
     pub(crate) fn start_unguarded<'a>(
         &'a self,
         arguments: Arguments<'a>,
         cx: &'a ToolContext,
-    ) -> Result<WithCallId<GuardedCall<'a, ToolOutput>>, ToolError> {
-        let running = catch_result(|| self.tool.start(self.normalize_arguments(arguments)?, cx))
-            .map_err(|error| error.of_tool(self.definition().name().to_string()))?;
-        Ok(WithCallId::new(cx.call_id().clone(), GuardedCall::new(running)))
+    ) -> Result<GuardedCall<'a, ToolOutput>, ToolError> {
+        catch_result(|| self.tool.start(self.normalize_arguments(arguments)?, cx))
+            .map(GuardedCall::new)
+            .map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
     /// The second half of one attempt, without timeout and without validation of the result.

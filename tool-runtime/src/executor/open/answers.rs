@@ -8,7 +8,7 @@ use super::{Confirmed, Found};
 use crate::{
     Executor, ToolCall, ToolResult,
     event::EventKind,
-    executor::{Batch, event_sink::EventSubject, finish::apply_result_settings, questions::CallAnswers},
+    executor::{Batch, event_sink::EventSubject, questions::CallAnswers, settings::apply_result_settings},
     open_calls::{Body, CallRef, OpenCall, OpenCallError, OpenKind},
 };
 
