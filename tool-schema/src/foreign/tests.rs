@@ -71,6 +71,24 @@ fn an_embedded_id_is_relative_to_the_embedded_id_around_it_in_each_draft() {
     }
 }
 
+#[test]
+fn arguments_are_valid_only_as_an_object() {
+    let foreign = super::Foreign::instead_of(&[], &json!({ "required": ["a"] })).unwrap();
+    let fit = |text: &'static str| foreign.fit(text.into()).map(|fitting| fitting.as_str().to_owned());
+    assert_eq!(fit(r#"{ "a": 1.0 }"#).unwrap(), r#"{ "a": 1.0 }"#);
+    assert_eq!(fit("{}").unwrap_err().violations().len(), 1);
+    assert_eq!(fit("[1]").unwrap_err().violations()[0].expected, "an object");
+}
+
+#[test]
+fn the_first_twenty_of_many_violations_are_listed_and_all_are_counted() {
+    let foreign = super::Foreign::instead_of(&[], &json!({ "items": { "type": "integer" } })).unwrap();
+    for count in [19, 20, 21, 50] {
+        let violations = foreign.violations(&json!(vec!["a"; count]));
+        assert_eq!((violations.len(), violations.total()), (count.min(20), count));
+    }
+}
+
 /// A schema that no plan covers, with `levels` lists and objects.
 fn nested_schema(levels: usize) -> Value {
     let inner = json!({ "pattern": "^(?!x)" });

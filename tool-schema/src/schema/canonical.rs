@@ -218,3 +218,6 @@ fn root_object(root: &mut Map<String, Value>) {
     }
     order::sort_keywords(root);
 }
+
+#[cfg(test)]
+mod tests;

@@ -218,3 +218,27 @@ fn a_number_that_is_not_finite_is_an_error_with_its_location() {
     assert_eq!(message(to_string(&(["[,", "\"{", "\\"], strings))), at("/1/a\"[{,:\\"));
     assert_eq!(message(to_string(&Variants::Tuple(1, f32::NAN))), at("/Tuple/1"));
 }
+
+#[test]
+fn each_number_of_digits_has_the_same_text() {
+    for exponent in 0..20_u32 {
+        let power = 10_u64.pow(exponent);
+        for number in
+            [power - 1, power, power + 1, power.saturating_mul(9), power.saturating_mul(2).saturating_add(3)]
+        {
+            check(number);
+            check(i64::try_from(number).map_or(0, |number| -number));
+            check(u128::from(number) * 10_u128.pow(18));
+        }
+    }
+    for length in 0..20 {
+        let text = "abcdefghijklmnopqrstuvwxyz"[..length].to_owned();
+        check(text.clone());
+        check(HashMap::from([(text.clone(), 1)]));
+        for position in 0..length {
+            for other in ["\"", "\\", "\n", "\u{1f}", "\u{7f}", "é"] {
+                check(format!("{}{other}{}", &text[..position], &text[position..]));
+            }
+        }
+    }
+}

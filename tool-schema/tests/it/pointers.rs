@@ -152,3 +152,26 @@ fn the_types_of_selected_values_include_every_type_that_is_permitted() {
     }
     assert_eq!((types("/text/x"), types("text")), (None, None));
 }
+
+// F10
+#[test]
+fn a_text_that_is_no_pointer_resolves_to_nothing() {
+    let schema = json!({ "type": "object", "additionalProperties": true });
+    for (pointer, steps) in [
+        ("", Some("")),
+        ("/", Some("")),
+        ("/a~1b/~0c", Some("a/b ~c")),
+        ("/~01", Some("~1")),
+        ("/~00", Some("~0")),
+        ("a", None),
+        ("#/a", None),
+        ("/~", None),
+        ("/~2", None),
+        ("/a~1~", None),
+        ("/a/~x", None),
+    ] {
+        let resolved = InputSchema::new(schema.clone()).unwrap().resolve_pointer(pointer);
+        let found = resolved.first().map(|it| it.steps.join(" "));
+        assert_eq!(found.as_deref(), steps, "{pointer:?}");
+    }
+}

@@ -240,3 +240,15 @@ fn any_unicode_whitespace_is_accepted() {
         ("{\u{3000}a\u{2009}:\u{200b}1}", r#"{"a":1}"#),
     ]);
 }
+
+#[test]
+fn a_comment_after_a_comma_is_left_out_of_an_object_and_a_path_is_no_comment() {
+    check(&[
+        ("{\"a\": 1, //two\n\"b\": 2}", r#"{"a":1,"b":2}"#),
+        ("{\"a\": 1, // two\n\"b\": 2}", r#"{"a":1,"b":2}"#),
+        ("{\"a\": [1, // two\n2]}", r#"{"a":[1,2]}"#),
+    ]);
+    for text in ["{\"a\": [1, //two\n2]}", "{a: //two\n1}"] {
+        assert!(super::refused(text).contains("a value that may be a comment"), "{text}");
+    }
+}

@@ -189,3 +189,63 @@ fn a_property_that_one_of_several_admitting_branches_reads_stays_in_the_canonica
         assert_eq!(canonical(branches, text), format!(r#"{{"p":{expected}}}"#), "{text}");
     }
 }
+
+// B17
+#[test]
+fn a_power_of_ten_is_a_multiple_of_the_same_powers_of_two_and_five() {
+    for exponent in 1..=20_u32 {
+        let literal: Value = serde_json::from_str(&format!("1e{exponent}")).unwrap();
+        let (two, five) = (1_u64 << exponent, 5_u64.pow(exponent));
+        for divisor in [two, five] {
+            let schema = json!({ "multipleOf": divisor });
+            assert_eq!(said(&schema, &literal), [""; 0], "{literal} {divisor}");
+        }
+        for divisor in [2 * two, 3, 3 * five] {
+            let schema = json!({ "multipleOf": divisor });
+            assert_eq!(said(&schema, &literal).len(), 1, "{literal} {divisor}");
+        }
+    }
+}
+
+#[test]
+fn a_count_that_violates_contradictory_limits_has_the_message_of_its_own() {
+    let schema = json!({ "minItems": 3, "maxItems": 1 });
+    let of = |count: usize| said(&schema, &json!(vec![0; count]));
+    assert_eq!(of(2), [": at least 3 items, got [0,0]"]);
+    assert_eq!(of(3), [": at most 1 item, got [0,0,0]"]);
+    let schema = json!({ "minLength": 2, "maxLength": 3 });
+    let of = |text: &str| said(&schema, &json!(text));
+    assert_eq!(of("a"), [": at least 2 characters, got \"a\""]);
+    assert_eq!((of("ab").len(), of("abc").len()), (0, 0));
+    assert_eq!(of("abcd"), [": at most 3 characters, got \"abcd\""]);
+}
+
+#[test]
+fn a_branch_without_required_properties_is_not_the_intended_one() {
+    let object = |name: &str, required: bool| {
+        let required = if required { json!([name]) } else { json!([]) };
+        json!({ "type": "object", "properties": { name: { "type": "integer" } }, "required": required })
+    };
+    // The second branch is explained, since its required property is present.
+    let schema = json!({ "anyOf": [object("a", false), object("b", true)] });
+    assert_eq!(said(&schema, &json!({ "a": "x", "b": "y" })), ["/b: an integer, got \"y\""]);
+    // Neither is intended: both are listed.
+    let schema = json!({ "anyOf": [object("a", false), object("b", true), object("c", true)] });
+    let found = said(&schema, &json!({ "a": "x", "b": "y", "c": "z" }));
+    assert!(found.len() == 1 && found[0].starts_with(": any of: "), "{found:?}");
+}
+
+// B17
+#[test]
+fn nothing_and_a_list_are_not_wrapped_in_a_list() {
+    for (items, text) in [
+        (json!({ "type": ["integer", "null"] }), r#"{"a":null}"#),
+        (json!({ "type": "array", "items": { "type": "integer" } }), r#"{"a":[1]}"#),
+    ] {
+        let schema = json!({ "properties": { "a": { "type": "array", "items": items } }, "required": ["a"] });
+        assert_eq!(correct(&plan(&schema), text), None, "{text}");
+    }
+    let schema = json!({ "properties": { "a": { "type": "array", "items": { "type": "integer" } } }, "required": ["a"] });
+    let (text, corrections) = correct(&plan(&schema), r#"{"a":1}"#).unwrap();
+    assert_eq!((&*text, corrections.len()), (r#"{"a":[1]}"#, 1));
+}

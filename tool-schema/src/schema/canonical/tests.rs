@@ -1,0 +1,175 @@
+//! The canonical form, step by step.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Closing, FILLS, IGNORES, close_object, is_scalar, optional_properties, remove_null, root_object,
+    says_more_than_a_choice,
+};
+
+/// Returns `schema` after `change`, and the result of `change`.
+fn changed<T>(schema: &Value, change: impl FnOnce(&mut Map<String, Value>) -> T) -> (Value, T) {
+    let Value::Object(mut schema) = schema.clone() else { panic!("an object") };
+    let result = change(&mut schema);
+    (schema.into(), result)
+}
+
+// B21
+#[test]
+fn null_is_removed_from_the_schema_of_an_optional_property() {
+    let (text, number, nothing) =
+        (json!({ "type": "string" }), json!({ "type": "integer" }), json!({ "type": "null" }));
+    for (schema, expected, was_nullable) in [
+        (json!({ "type": ["string", "null"] }), text.clone(), true),
+        (json!({ "type": ["null", "string", "integer"] }), json!({ "type": ["string", "integer"] }), true),
+        (json!({ "type": ["string", "integer"] }), json!({ "type": ["string", "integer"] }), false),
+        (json!({ "type": ["null"] }), nothing.clone(), false),
+        (nothing.clone(), nothing.clone(), false),
+        (json!({ "enum": ["a", null] }), json!({ "enum": ["a"] }), false),
+        (json!({ "enum": [null] }), json!({ "enum": [null] }), false),
+        (json!({ "type": "string", "default": null }), text.clone(), true),
+        (json!({ "type": "string", "default": "a" }), json!({ "type": "string", "default": "a" }), false),
+        (json!({ "anyOf": [text, nothing] }), text.clone(), true),
+        (json!({ "oneOf": [nothing, text] }), text.clone(), true),
+        (json!({ "anyOf": [text, number, nothing] }), json!({ "anyOf": [text, number] }), true),
+        (json!({ "anyOf": [text, number] }), json!({ "anyOf": [text, number] }), false),
+        (json!({ "anyOf": [true, nothing] }), json!({ "anyOf": [true] }), true),
+        (
+            json!({ "anyOf": [text, { "type": "null", "title": "T" }] }),
+            json!({ "anyOf": [text, { "type": "null", "title": "T" }] }),
+            false,
+        ),
+        // The keywords of the property precede those of its type.
+        (
+            json!({ "anyOf": [{ "type": "string", "title": "Type", "minLength": 1 }, nothing], "title": "Property" }),
+            json!({ "title": "Property", "type": "string", "minLength": 1 }),
+            true,
+        ),
+    ] {
+        assert_eq!(changed(&schema, remove_null), (expected, was_nullable), "{schema}");
+    }
+}
+
+// B21
+#[test]
+fn only_optional_properties_lose_null_and_defaults_that_are_unknown() {
+    let nullable = || json!({ "type": ["string", "null"], FILLS: false });
+    let schema = json!({
+        "properties": {
+            "required": nullable(),
+            "optional": nullable(),
+            "defaulted": { "type": "string", "default": "a", FILLS: false },
+            "filled": { "type": ["string", "null"], FILLS: true },
+            "plain": { "type": "string", FILLS: false },
+            "any": true,
+        },
+        "required": ["required"],
+    });
+    let expected = json!({
+        "properties": {
+            "required": nullable(),
+            "optional": { "type": "string" },
+            "defaulted": { "type": "string", "default": "a" },
+            "filled": { "type": "string", FILLS: true },
+            "plain": { "type": "string", FILLS: false },
+            "any": true,
+        },
+        "required": ["required"],
+    });
+    assert_eq!(changed(&schema, optional_properties).0, expected);
+    let none = json!({ "type": "object" });
+    assert_eq!(changed(&none, optional_properties).0, none);
+}
+
+// B20
+#[test]
+fn an_object_that_describes_all_its_properties_is_closed() {
+    let close = |schema: &Value, closing: Closing| changed(schema, |it| close_object(it, closing)).0;
+    let with = |schema: &Value, key: &str, value: bool| {
+        changed(schema, |it| it.insert(key.to_owned(), value.into())).0
+    };
+    let (bare, named) = (json!({ "type": "object" }), json!({ "properties": { "a": true } }));
+    for schema in [&bare, &named] {
+        assert_eq!(close(schema, Closing::Closed), with(schema, "additionalProperties", false));
+    }
+    assert_eq!(close(&bare, Closing::Open), bare);
+    assert_eq!(close(&named, Closing::Open), with(&named, IGNORES, true));
+    let patterns = json!({ "properties": { "a": true }, "patternProperties": { "^x": true } });
+    assert_eq!(close(&patterns, Closing::Open), patterns);
+    for schema in [
+        json!({ "type": "string" }),
+        json!({ "type": "object", "additionalProperties": true }),
+        json!({ "type": "object", "oneOf": [] }),
+        json!({ "type": "object", "anyOf": [] }),
+        json!({ "type": "object", "allOf": [] }),
+        json!({ "type": "object", "$ref": "#" }),
+        json!({ "properties": {}, "anyOf": [] }),
+        json!({}),
+    ] {
+        for closing in [Closing::Closed, Closing::Open] {
+            assert_eq!(close(&schema, closing), schema, "{closing:?}");
+        }
+    }
+}
+
+// B18
+#[test]
+fn a_choice_alone_says_all_of_its_object() {
+    for (schema, says_more) in [
+        (json!({}), false),
+        (json!({ "type": "object", "oneOf": [] }), false),
+        (json!({ "anyOf": [] }), false),
+        (json!({ "$ref": "#" }), false),
+        (json!({ "allOf": [true] }), false),
+        (json!({ "properties": {} }), false),
+        (json!({ "allOf": [true, true] }), true),
+        (json!({ "oneOf": [], "anyOf": [] }), true),
+        (json!({ "$ref": "#", "allOf": [true] }), true),
+        (json!({ "oneOf": [], "properties": {} }), true),
+        (json!({ "anyOf": [], "patternProperties": {} }), true),
+        (json!({ "$ref": "#", "additionalProperties": true }), true),
+    ] {
+        assert_eq!(says_more_than_a_choice(schema.as_object().unwrap()), says_more, "{schema}");
+    }
+}
+
+// B18
+#[test]
+fn the_root_has_the_type_of_its_branches_and_properties() {
+    let (object, text) = (json!({ "type": "object" }), json!({ "type": "string" }));
+    for (schema, expected) in [
+        (json!({}), json!({})),
+        (object.clone(), json!({ "type": "object", "properties": {} })),
+        (
+            json!({ "type": "object", "properties": { "a": true } }),
+            json!({ "type": "object", "properties": { "a": true } }),
+        ),
+        (text.clone(), text.clone()),
+        (json!({ "oneOf": [object, object] }), json!({ "type": "object", "oneOf": [object, object] })),
+        (json!({ "anyOf": [object] }), json!({ "type": "object", "anyOf": [object] })),
+        (json!({ "anyOf": [object, text] }), json!({ "type": "one of several", "anyOf": [object, text] })),
+        (json!({ "anyOf": [true] }), json!({ "type": "one of several", "anyOf": [true] })),
+        (json!({ "type": "object", "anyOf": [text] }), json!({ "type": "object", "anyOf": [text] })),
+        (json!({ "type": "object", "allOf": [true] }), json!({ "type": "object", "allOf": [true] })),
+        (json!({ "type": "object", "$ref": "#" }), json!({ "type": "object", "$ref": "#" })),
+    ] {
+        assert_eq!(changed(&schema, root_object).0, expected, "{schema}");
+    }
+}
+
+#[test]
+fn a_scalar_has_only_keywords_of_scalars() {
+    for (schema, is_it) in [
+        (json!({ "type": "string", "minLength": 1, "pattern": "a", "enum": ["a"], "default": "a" }), true),
+        (json!({ "type": ["string", "null"], "title": "T", "description": "D", "deprecated": true }), true),
+        (json!({}), true),
+        (json!({ "type": "object" }), false),
+        (json!({ "type": "array", "items": true }), false),
+        (json!({ "anyOf": [] }), false),
+        (json!({ "type": "string", "$schema": "x" }), false),
+    ] {
+        assert_eq!(is_scalar(schema.as_object().unwrap()), is_it, "{schema}");
+    }
+}
