@@ -194,9 +194,13 @@ fn import_toolset(program: &Program, matches: &ArgMatches) -> Result<OpenApiTool
     let known = known.lock().unwrap_or_else(PoisonError::into_inner);
     match tags.iter().find(|tag| !known.contains(*tag)) {
         Some(tag) => {
-            let mut all: Vec<_> = known.iter().take(MOST_TAGS).map(|tag| format!("`{tag}`")).collect();
-            if known.len() > MOST_TAGS {
-                all.push(format!("and {} more", known.len() - MOST_TAGS));
+            if known.is_empty() {
+                let message = format!("no operation has the tag `{tag}`; no operation has tags");
+                return Err(Failure::quoting(Exit::Usage, message));
+            }
+            let mut all: Vec<_> = known.iter().take(MAX_LISTED_TAGS).map(|tag| format!("`{tag}`")).collect();
+            if known.len() > MAX_LISTED_TAGS {
+                all.push(format!("and {} more", known.len() - MAX_LISTED_TAGS));
             }
             let message = format!("no operation has the tag `{tag}`; the tags are {}", all.join(", "));
             Err(Failure::quoting(Exit::Usage, message))
@@ -215,7 +219,7 @@ fn option_values<'m>(matches: &'m ArgMatches, name: &str) -> impl Iterator<Item 
 }
 
 /// The maximum number of tags in a message.
-const MOST_TAGS: usize = 20;
+const MAX_LISTED_TAGS: usize = 20;
 
 /// The names of settings in messages, and the options that set them.
 const OPTIONS: [(&str, &str); 3] = [
