@@ -211,3 +211,64 @@ impl TemplatePart {
         Self::Literal(utf8_percent_encode(text, LITERAL).to_string().into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{braces_decoded, closing_brace, split_outside_braces};
+
+    #[test]
+    fn a_mark_within_braces_separates_nothing() {
+        for (path, parts) in [
+            ("/a?b", Some(("/a", "b"))),
+            ("/a?b?c", Some(("/a", "b?c"))),
+            ("/a", None),
+            ("/{a?}", None),
+            ("/{a}?b", Some(("/{a}", "b"))),
+            ("/{a}/{b?c}?d", Some(("/{a}/{b?c}", "d"))),
+            ("/{a:{2}?}", None),
+            ("/{a:{2}}?b", Some(("/{a:{2}}", "b"))),
+            // A brace that closes nothing.
+            ("/a}?b", Some(("/a}", "b"))),
+            ("/a}{?b", None),
+        ] {
+            assert_eq!(split_outside_braces(path, '?'), parts, "{path}");
+        }
+        assert_eq!(split_outside_braces("aéb", 'é'), Some(("a", "b")));
+    }
+
+    #[test]
+    fn only_escaped_braces_of_declared_parameters_are_decoded() {
+        for (path, expected) in [
+            ("/a/%7Bid%7D", "/a/{id}"),
+            ("/a/%7bid%7d", "/a/{id}"),
+            ("/a/%7Bid%7d", "/a/%7Bid%7d"),
+            ("/%7Bid%7D/%7Bid%7D/%7Bother%7D", "/{id}/{id}/%7Bother%7D"),
+            ("/a/%7Aid", "/a/%7Aid"),
+            ("/a/{id}", "/a/{id}"),
+        ] {
+            assert_eq!(braces_decoded(path, &["id"]), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_brace_of_an_expression_ends_no_parameter() {
+        for (text, at) in [
+            ("id}/x", Some(2)),
+            ("id:{1}}", Some(6)),
+            ("id:\\}}", Some(5)),
+            ("id\\}}", Some(3)),
+            ("id:[}]}", Some(6)),
+            ("id:[]}]}", Some(7)),
+            ("id:[^]}]}", Some(8)),
+            ("id:[^^]}", Some(7)),
+            ("id[}", Some(3)),
+            // Without its end, a bracket begins no set.
+            ("id:[}", Some(4)),
+            ("id", None),
+            ("id:{}", Some(4)),
+            ("é}", Some(2)),
+        ] {
+            assert_eq!(closing_brace(text), at, "{text}");
+        }
+    }
+}

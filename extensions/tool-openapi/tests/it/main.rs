@@ -4,6 +4,8 @@
 mod bodies;
 mod calls;
 mod choosing;
+#[cfg(feature = "cli")]
+mod command;
 mod corpus;
 mod credentials;
 mod discriminators;
@@ -13,12 +15,14 @@ mod files;
 mod generator;
 mod hostile;
 mod import;
+mod limits;
 mod mocked;
 mod paging;
 mod paths;
 mod reading;
 mod recorder;
 mod redirects;
+mod remarks;
 mod responses;
 mod retries;
 mod safety;

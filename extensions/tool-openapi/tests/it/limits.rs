@@ -1,0 +1,173 @@
+//! Limits, at which a document is read, and one above, at which it is not.
+
+use serde_json::{Value, json};
+use tool_openapi::{Document, OpenApiErrorKind, OpenApiToolSet};
+use tool_runtime::Tool as _;
+
+use crate::{built, document};
+
+/// `inner` within `levels` objects with the member `key`.
+fn nested(levels: usize, key: &str, inner: Value) -> Value {
+    (0..levels).fold(inner, |inner, _| json!({ key: inner }))
+}
+
+/// `inner` within `levels` lists of one schema.
+fn branches(levels: usize, keyword: &str, inner: Value) -> Value {
+    (0..levels).fold(inner, |inner, _| json!({ keyword: [inner] }))
+}
+
+#[test]
+fn a_document_is_nested_to_a_limit() {
+    let root = |inner: Value| json!({ "openapi": "3.1.0", "info": { "title": "It", "version": "1" }, "paths": {}, "x-deep": inner });
+    // Two levels for each branch, and one for the document.
+    for (inner, is_read) in [
+        (nested(159, "a", json!(1)), true),
+        (nested(160, "a", json!(1)), false),
+        (nested(158, "a", json!([])), true),
+        (nested(159, "a", json!([])), false),
+        (nested(159, "a", json!({})), false),
+        (branches(79, "a", json!({})), true),
+        (branches(79, "a", json!({ "a": {} })), false),
+    ] {
+        match Document::from_value(root(inner)) {
+            Ok(_) => assert!(is_read),
+            Err(error) => {
+                assert!(!is_read, "{error}");
+                assert_eq!(error.kind(), OpenApiErrorKind::Unsupported);
+                assert_eq!(error.to_string(), "the document is nested more than 160 levels deep");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_parameters_of_an_operation_of_swagger_have_a_limit() {
+    let list = |name: &str, count: usize| -> Value {
+        (0..count)
+            .map(|at| json!({ "name": format!("{name}{at}"), "in": "query", "type": "integer" }))
+            .collect()
+    };
+    for (shared, own, is_read) in [
+        (1000, 0, true),
+        (0, 1000, true),
+        (998, 2, true),
+        (1001, 0, false),
+        (0, 1001, false),
+        (999, 2, false),
+    ] {
+        let paths = json!({ "/pets": {
+            "parameters": list("s", shared), "get": { "operationId": "get", "parameters": list("o", own) },
+        }});
+        let root = json!({ "swagger": "2.0", "info": { "title": "It", "version": "1" }, "paths": paths });
+        let set = built(OpenApiToolSet::builder(Document::from_value(root).unwrap()).base_url("http://h"));
+        let reasons: Vec<_> = set.skipped().iter().map(|it| it.reason.as_str()).collect();
+        if is_read {
+            assert_eq!(reasons, [""; 0], "{shared} {own}");
+            let schema = set.tools()[0].definition().input_schema().as_value();
+            let properties = schema["properties"].as_object().unwrap();
+            assert_eq!(properties.len(), shared + own);
+            assert!(properties.values().all(|it| it["type"] == "integer"));
+        } else {
+            assert_eq!(reasons, ["there are more than 1000 parameters"], "{shared} {own}");
+        }
+    }
+}
+
+/// The smallest limit of definitions at which all operations of `root` are imported.
+fn smallest_limit(root: &Document) -> usize {
+    let fits = |limit: usize| {
+        let builder = OpenApiToolSet::builder(root.clone()).base_url("http://h").definitions_limit(limit);
+        builder.build().is_ok_and(|set| set.skipped().is_empty())
+    };
+    let (mut low, mut high) = (0, 1 << 20);
+    assert!(fits(high));
+    while low < high {
+        let middle = low.midpoint(high);
+        if fits(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+/// `POST /it` with a body of `content`, and these components.
+fn posting(content: Value, schemas: Value) -> Document {
+    let operation = json!({ "operationId": "it", "requestBody": { "required": true, "content": content } });
+    document(json!({ "/it": { "post": operation } }), json!({ "components": { "schemas": schemas } }))
+}
+
+#[test]
+fn a_component_counts_with_its_text_its_name_and_its_punctuation() {
+    let body = |reference: &str| json!({ "application/json": { "schema": { "$ref": reference } } });
+    let text = json!({ "type": "string" });
+    let one = smallest_limit(&posting(body("#/components/schemas/A"), json!({ "A": text })));
+    let list = json!({ "type": "array", "items": { "$ref": "#/components/schemas/Bcd" } });
+    let two = smallest_limit(&posting(body("#/components/schemas/A"), json!({ "A": list, "Bcd": text })));
+    // The list replaces the text, which is a component of its own: its text, its name, and `"":,`.
+    let list = json!({ "type": "array", "items": { "$ref": "#/$defs/Bcd" } }).to_string();
+    assert_eq!(two - one, list.len() + "Bcd".len() + 4, "{one} {two}");
+    // Each component counts once.
+    let twice = json!({ "type": "array", "items": { "$ref": "#/components/schemas/Bcd" },
+        "contains": { "$ref": "#/components/schemas/Bcd" } });
+    let again = smallest_limit(&posting(body("#/components/schemas/A"), json!({ "A": twice, "Bcd": text })));
+    assert_eq!(again - two, r##","contains":{"$ref":"#/$defs/Bcd"}"##.len());
+}
+
+#[test]
+fn a_property_of_a_form_counts_with_its_name_its_media_type_and_its_headers() {
+    let form = |encoding: Value| {
+        let content =
+            json!({ "multipart/form-data": { "schema": { "type": "object" }, "encoding": encoding } });
+        smallest_limit(&posting(content, json!({})))
+    };
+    let header = |name: &str, value: &str| json!({ name: { "schema": { "const": value } } });
+    let plain = form(json!({ "a": {} }));
+    assert_eq!(form(json!({ "abc": {} })) - plain, 2);
+    assert_eq!(form(json!({ "a": { "contentType": "text/plain" } })) - plain, "text/plain".len());
+    assert_eq!(form(json!({ "a": { "headers": header("X-A", "12345") } })) - plain, 32 + 3 + 5);
+    let all = json!({ "contentType": "text/plain", "headers": header("X-A", "12345") });
+    assert_eq!(form(json!({ "a": all })) - plain, "text/plain".len() + 32 + 3 + 5);
+    let two = form(json!({ "a": {}, "b": {} }));
+    assert_eq!(form(json!({ "a": {}, "b": {}, "c": {} })) - two, two - plain);
+}
+
+/// The schema of the property `file` of a form with these properties around it.
+fn property_of_form(schema: Value, schemas: Value) -> Value {
+    let content = json!({ "multipart/form-data": { "schema": schema } });
+    let set = built(OpenApiToolSet::builder(posting(content, schemas)).base_url("http://h"));
+    let mut body = set.tools()[0].definition().input_schema().as_value()["properties"]["body"].clone();
+    while body.get("properties").is_none() {
+        body = ["allOf", "anyOf", "oneOf"].iter().find_map(|key| body.get(*key)).unwrap()[0].clone();
+    }
+    body["properties"]["file"].clone()
+}
+
+#[test]
+fn a_file_is_found_within_branches_to_a_limit() {
+    let binary = json!({ "type": "string", "format": "binary" });
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        for (levels, is_file) in [(0, true), (1, true), (16, true), (17, false)] {
+            let form = json!({ "type": "object", "properties": { "file": branches(levels, keyword, binary.clone()) } });
+            let property = property_of_form(form, json!({}));
+            assert_eq!(property["contentEncoding"] == "base64", is_file, "{levels} {keyword}: {property}");
+            // The branches are around the form.
+            let form = json!({ "type": "object", "properties": { "file": binary } });
+            let property = property_of_form(branches(levels, keyword, form), json!({}));
+            assert_eq!(property["contentEncoding"] == "base64", is_file, "{levels} {keyword}: {property}");
+        }
+    }
+    // A list of files, and a file that may be null.
+    let list = json!({ "type": "array", "items": binary, "description": "All.", "minItems": 1, "maxItems": 2, "x": 3 });
+    let form = json!({ "type": "object", "properties": { "file": list } });
+    let file = json!({ "type": "string", "description": "The content of a file in base64.", "contentEncoding": "base64" });
+    let expected =
+        json!({ "type": "array", "items": file, "description": "All.", "minItems": 1, "maxItems": 2 });
+    assert_eq!(property_of_form(form, json!({})), expected);
+    let form =
+        json!({ "type": "object", "properties": { "file": { "anyOf": [{ "type": "null" }, binary] } } });
+    assert_eq!(property_of_form(form, json!({})), file);
+    let form = json!({ "type": "object", "properties": { "file": { "anyOf": [{ "type": "null" }, { "type": "string" }] } } });
+    assert_eq!(property_of_form(form.clone(), json!({})), form["properties"]["file"]);
+}
