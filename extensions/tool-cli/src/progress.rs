@@ -198,3 +198,29 @@ fn status_text(progress: &Progress) -> String {
     let message = progress.message.as_ref().map(|message| format!(" {message}")).unwrap_or_default();
     indented(&format!("{}{total}{message}", progress.done))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Progress, hidden_bar, status_text, update_bar};
+
+    #[test]
+    fn a_bar_has_the_share_and_the_text_of_its_progress() {
+        let bar = hidden_bar("it\u{7}");
+        assert_eq!(bar.prefix(), "it\\u{7}");
+        for (progress, position, length, text) in [
+            (Progress::new(2.0).message("a\u{7}"), 0, None, "2 a\\u{7}"),
+            (Progress::new(1.0).of(4.0), 250, Some(1000), "1 of 4"),
+            (
+                Progress::new(4.0).of(4.0).message("done\nerror: no"),
+                1000,
+                Some(1000),
+                "4 of 4 done\n    error: no",
+            ),
+            (Progress::new(-1.0).of(4.0), 0, Some(1000), "-1 of 4"),
+        ] {
+            update_bar(&bar, &progress);
+            assert_eq!((bar.position(), bar.length(), bar.message()), (position, length, text.to_owned()));
+            assert_eq!(status_text(&progress), text);
+        }
+    }
+}

@@ -15,9 +15,8 @@ use crate::{
 
 /// The options of `call` itself, without those that have the name of a property of `tool`.
 pub(super) fn own_options(tool: Option<&[Property]>) -> Vec<Arg> {
-    let is =
-        |it: &Property, name: &str| it.has_flag && (it.flag == name || it.alias.as_deref() == Some(name));
-    let is_free = |name: &str| !tool.unwrap_or_default().iter().any(|it| is(it, name));
+    // An alias of a property has an underscore, and no option has one.
+    let is_free = |name: &str| !tool.unwrap_or_default().iter().any(|it| it.has_flag && it.flag == name);
     let json = Arg::new("own json")
         .long("json")
         .value_name("JSON")

@@ -44,6 +44,9 @@ fn arguments_are_read_from_flags_and_json() {
         Line::new(&["call", "bake", "-"]).input(json),
         Line::new(&["call", "--json", "-", "bake", "--oven.fan=true"]).input(json),
         Line::new(&["c", "wipe"]),
+        Line::new(&["call", "--output", "json", "settings", "--json", "a", "--help", "--save", "3"]),
+        Line::new(&["call", "--json", "{\"o b\": 1}", "settings", "--help=false"]),
+        Line::new(&["call", "settings", "{\"json\": \"a\"}", "--help"]),
         Line::new(&["call", "block", "--approve", "always"]),
         Line::new(&["call", "--approve", "never", "block", "--approve", "always"]),
     ];
@@ -149,7 +152,8 @@ fn a_secret_is_taken_from_its_sources_only() {
     file("login.json", r#"{"pin": 4711, "user": "ada"}"#);
     file("bad_login.json", r#"{"pin": 4711, "user": "a"}"#);
     file("broken_login.json", r#"{"pin": 4711, "#);
-    let commands: [&[&str]; 21] = [
+    let commands: [&[&str]; 22] = [
+        &["call", "login", "--json", "\"4711\""],
         &["call", "login", "--pin", "env:SHOP_PIN", "--user", "ada"],
         &["call", "login", "--pin", "@pin.txt"],
         &["call", "login", "@login.json"],

@@ -25,8 +25,10 @@ fn each_command_has_a_page_of_help() {
 // Z19
 #[test]
 fn each_tool_has_a_page_of_help() {
-    let commands: [&[&str]; 5] = [
+    let commands: [&[&str]; 7] = [
         &["call", "--help", "bake"],
+        &["call", "--help", "settings"],
+        &["call", "settings", "-h"],
         &["call", "bake", "-h"],
         &["call", "login", "--help"],
         &["call", "hints", "--help"],

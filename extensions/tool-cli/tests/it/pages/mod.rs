@@ -21,7 +21,7 @@ use std::{
 /// The variable with the arguments of the program, between unit separators.
 const ARGUMENTS: &str = "TOOL_CLI_PAGES_ARGUMENTS";
 
-/// Separates the output of the test harness from that of the program.
+/// Separates the output of the test harness from the output of the program.
 const START: &str = "\u{2}start\n";
 
 // The program. As a test, it checks that it starts.

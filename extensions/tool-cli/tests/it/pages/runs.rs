@@ -18,7 +18,7 @@ fn the_calls_of_a_response_are_answered() {
         ("failed.json", response(&[answer("line"), answer("error"), answer("failure")])),
         ("usage.json", response(&[answer("error"), ("answer", json!({})), ("answr", json!({}))])),
         ("refused.json", response(&[("wipe", json!({})), ("sell", json!({})), ("answr\u{7}", json!({}))])),
-        ("denied.json", response(&[("lend", json!({ "to": "nobody" }))])),
+        ("denied.json", response(&[("lend", json!({ "to": "Zoe" }))])),
         ("external.json", response(&[("deliver", json!({})), ("deliver", json!({}))])),
         ("none.json", response(&[])),
         ("chatty.json", response(&[("chatty", json!({}))])),

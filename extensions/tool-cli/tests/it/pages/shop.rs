@@ -197,7 +197,7 @@ fn described(builder: RegistryBuilder) -> RegistryBuilder {
 }
 
 /// Adds tools whose results have every form.
-fn answering(builder: RegistryBuilder) -> RegistryBuilder {
+fn answering(mut builder: RegistryBuilder) -> RegistryBuilder {
     #[tool_args]
     struct Which {
         /// The form.
@@ -261,6 +261,13 @@ fn answering(builder: RegistryBuilder) -> RegistryBuilder {
         }
         Ok::<_, ToolError>(text)
     });
+    let settings = ToolBuilder::new("settings").description("Has the names of options.").input_schema(schema(json!({
+        "type": "object", "properties": {
+            "help": { "type": "boolean" }, "json": { "type": "string" }, "save": { "type": "integer" }, "o b": {},
+        },
+    })));
+    let settings = settings.expect_handler(|it: Any, _| async move { ToolOutput::json(&it) });
+    builder = builder.add(settings);
     let wait = ToolBuilder::new("wait").description("Waits for a guest.").expect_handler(
         |_: Nothing, cx| async move {
             let _ = cx.progress(Progress::new(0.0).message("the door is open"));
@@ -310,7 +317,7 @@ fn asking(builder: RegistryBuilder) -> RegistryBuilder {
     let sell = sell.expect_handler(|_: Any, _| async { Ok::<_, ToolError>("sold") });
     let lend = ToolBuilder::new("lend").description("Lends a tin.");
     let lend = lend.permission(|it: &Any, _| match it.get("to").and_then(Value::as_str) {
-        Some("nobody") => Permission::deny("it is the last one"),
+        Some("Zoe") => Permission::deny("it is the last one"),
         _ => Permission::ask(format!("lend it to {}?", json!(it))),
     });
     let lend = lend.expect_handler(|_: Any, _| async { Ok::<_, ToolError>("lent") });

@@ -18,7 +18,7 @@ use super::{Line, START, definitions::changed_pins, exit_line, file, hold, witho
 type Case<'c> = (&'c [&'c str], &'c [(&'c str, &'c str)]);
 
 impl Line<'_> {
-    /// What a terminal of the line's columns shows, with escape sequences as `^[`. `answers` are texts to wait for, each
+    /// The text on a terminal of the line's columns, with escape sequences as `^[`. `answers` are texts to wait for, each
     /// with the keys that are then pressed.
     fn screen(&self, answers: &[(&str, &str)], variables: &[(&str, &str)]) -> String {
         let terminal: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
@@ -137,7 +137,7 @@ fn a_question_shows_the_call_and_waits_for_the_answer() {
         (&["call", "sell", &long], &[(ask, "all\n"), (ask, "all\n"), (ask, "n\n")]),
         (&["call", "sell", &big], &[(ask, "n\n")]),
         (&["call", "lend", "{\"to\": \"Ada\"}"], &[(ask, "y\n")]),
-        (&["call", "lend", "{\"to\": \"nobody\"}"], &[]),
+        (&["call", "lend", "{\"to\": \"Zoe\"}"], &[]),
         (&["call", "taste"], &[(ask, "y\n")]),
         (&["call", "taste"], &[(ask, "n\n")]),
         (&["call", "sell", "--approve", "never"], &[]),
