@@ -52,6 +52,12 @@ impl JsonText {
         Ok(Self(text.into()))
     }
 
+    /// Wraps a text that a store checked before it stored it.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn stored(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
     /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {

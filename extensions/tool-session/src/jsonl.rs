@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Entry, JsonText, Session, SessionError, SessionKey};
+use crate::{Entry, JsonText, Session, SessionError, SessionKey, state::check_depth};
 
 /// A session with all of its entries and its own state, as it is exported. The state of its user and its app is not part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct SessionExport {
 
 const FORMAT: &str = "tool-session";
 const VERSION: u32 = 1;
+/// The largest integer that every reader of JSON reads exactly.
+const MAX_REVISION: u64 = 1 << 53;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -64,6 +66,10 @@ impl SessionExport {
                 format!("the entries of the {key} are not numbered from 1 to {}", self.session.entries);
             return Err(SessionError::Invalid(problem));
         }
+        if self.session.revision > MAX_REVISION {
+            return Err(SessionError::Invalid(format!("the revision of the {key} is larger than 2^53")));
+        }
+        check_depth(&self.state)?;
         self.entries.iter().try_for_each(|entry| entry.content.check())?;
         let title = self.session.title.as_deref().unwrap_or_default();
         crate::key::check_name("title", title)

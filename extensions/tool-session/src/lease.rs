@@ -34,7 +34,7 @@ pub struct LeaseRequest {
     pub holder: Arc<str>,
     /// The time after which another holder may take over, unless the lease is renewed. Default: 30 seconds.
     pub duration: Duration,
-    /// The revision that the session must have: a run whose lease expired goes on only if nobody else wrote. Default: any,
+    /// The revision that the session must have: a run whose lease expired goes on only if no other run wrote. Default: any,
     /// and the session is made if there is none.
     pub revision: Option<u64>,
 }
@@ -125,8 +125,8 @@ pub(crate) struct StoredLease {
 }
 
 impl StoredLease {
-    /// Creates the lease of a granted request.
-    pub(crate) fn granted(
+    /// Creates the lease that a request is granted.
+    pub(crate) fn of_request(
         request: &LeaseRequest,
         epoch: u64,
         now: SystemTime,

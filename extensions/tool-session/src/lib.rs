@@ -1,4 +1,4 @@
-//! Sessions for [`tool-runtime`](tool_runtime): conversations and state that outlive a run.
+//! Sessions for [`tool-runtime`](tool_runtime): conversations and state that outlive a run, and with a database the process.
 //!
 //! A session belongs to an app and a user. It has entries in order, whose bodies are JSON text that no store interprets, and a
 //! state. One run at a time writes it, under a lease.
@@ -38,6 +38,7 @@
 //! | [`SessionWrite`], [`SessionVersion`] | one transaction, and the revision that it made |
 //! | [`SessionStore`], [`SharedSessions`] | the trait of a store, and a handle to a store of any type |
 //! | [`InMemoryStore`] | the store in memory |
+//! | `SqliteStore` | the store in a file (feature `sqlite`) |
 //! | [`SessionExport`], [`jsonl`] | sessions as lines of JSON |
 //! | [`Clock`] | the clock of a store, for tests |
 //!
@@ -56,7 +57,15 @@
 //!
 //! # Trust
 //!
-//! Whoever can write to a store controls what a model reads of its sessions. Names are never part of a path.
+//! Any process that can write to a database controls what a model reads of its sessions. Names are never part of a path or of SQL text.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! | --- | --- |
+//! | `sqlite` | `SqliteStore`; needs Rust 1.94, and a C compiler for the bundled SQLite |
+//!
+//! Default: none, and no I/O.
 
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
 
@@ -72,10 +81,14 @@ mod millis;
 mod query;
 mod session;
 mod shared;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod state;
 mod store;
 mod write;
 
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::{SqliteOptions, SqliteStore, Synchronous};
 pub use self::{
     clock::Clock,
     entry::{Entry, EntryContent},

@@ -25,6 +25,12 @@ pub(crate) fn rounded(moment: SystemTime) -> SystemTime {
     time(of(moment))
 }
 
+/// Returns the milliseconds of `period`.
+#[cfg(feature = "sqlite")]
+pub(crate) fn length(period: std::time::Duration) -> i64 {
+    i64::try_from(period.as_millis()).unwrap_or(i64::MAX)
+}
+
 pub(crate) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_i64(of(*time))
 }

@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 use tool_runtime::{RunContext, context::StateScope};
 
+use crate::SessionError;
+
 /// State, or changes of state, by [`StateScope`]: names keep their prefixes. Values limited to a run (`temp:`) are never part of it.
 ///
 /// # Examples
@@ -30,6 +32,9 @@ pub struct ScopedState {
 }
 
 impl ScopedState {
+    /// The maximum depth of objects and lists in a value: a reader of JSON has a limit, too.
+    pub const MAX_DEPTH: usize = 100;
+
     /// Divides `values`, a state or a JSON Merge Patch of one, by lifetime. Values limited to a run are removed.
     #[must_use]
     pub fn from_changes(values: Map<String, Value>) -> Self {
@@ -66,6 +71,34 @@ impl ScopedState {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.session.is_empty() && self.user.is_empty() && self.app.is_empty()
+    }
+}
+
+impl ScopedState {
+    /// Checks the depth of all values.
+    pub(crate) fn check(&self) -> Result<(), SessionError> {
+        [&self.session, &self.user, &self.app].into_iter().try_for_each(check_depth)
+    }
+}
+
+/// Checks the depth of all values.
+pub(crate) fn check_depth(values: &Map<String, Value>) -> Result<(), SessionError> {
+    const MAX: usize = ScopedState::MAX_DEPTH;
+    match values.iter().find(|(_, value)| is_deeper(value, MAX)) {
+        None => Ok(()),
+        Some(_) => {
+            Err(SessionError::Invalid(format!("a value of the state is nested more than {MAX} levels deep")))
+        }
+    }
+}
+
+/// Returns `true` if `value` has more than `max_depth` levels of objects and lists.
+fn is_deeper(value: &Value, max_depth: usize) -> bool {
+    match value {
+        Value::Array(_) | Value::Object(_) if max_depth == 0 => true,
+        Value::Array(items) => items.iter().any(|item| is_deeper(item, max_depth - 1)),
+        Value::Object(members) => members.values().any(|member| is_deeper(member, max_depth - 1)),
+        _ => false,
     }
 }
 

@@ -108,7 +108,7 @@ pub trait SessionStore: Send + Sync {
         fork: &SessionKey,
     ) -> impl Future<Output = Result<Session, SessionError>> + Send;
 
-    /// Deletes a session with everything that belongs to it, whoever has its lease; returns `false` if there is none.
+    /// Deletes a session with everything that belongs to it, also while a run has its lease; returns `false` if there is none.
     ///
     /// # Errors
     ///

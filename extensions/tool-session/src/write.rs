@@ -65,7 +65,8 @@ impl SessionWrite {
     }
 
     /// Sets the changes of state, such as [`Actions::state`](tool_runtime::output::Actions::state): a JSON Merge Patch, in
-    /// which `null` removes a value. Values limited to a run (`temp:`) are not stored.
+    /// which `null` removes a value. Values limited to a run (`temp:`) are not stored. Values are nested at most
+    /// [100 levels](ScopedState::MAX_DEPTH) deep.
     #[must_use]
     pub fn changes(mut self, changes: Map<String, Value>) -> Self {
         self.state = ScopedState::from_changes(changes);
@@ -98,6 +99,7 @@ impl SessionWrite {
         const MAX: usize = SessionWrite::MAX_BYTES;
         check_name("title", self.title.as_deref().unwrap_or_default())?;
         self.entries.iter().try_for_each(EntryContent::check)?;
+        self.state.check()?;
         let bytes: usize = self.entries.iter().map(|entry| entry.body.as_str().len()).sum();
         if bytes > MAX {
             let problem = format!(

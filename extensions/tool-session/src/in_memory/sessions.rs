@@ -112,7 +112,7 @@ impl Sessions {
         let stored = self.sessions.get_mut(key).ok_or_else(|| not_found(key))?;
         let previous = stored.lease.take();
         let usage = continued_usage(previous.as_ref(), &request.run);
-        let lease = stored.lease.insert(StoredLease::granted(request, self.last_epoch, now, usage));
+        let lease = stored.lease.insert(StoredLease::of_request(request, self.last_epoch, now, usage));
         Ok(lease.grant(snapshot, previous.as_ref()))
     }
 

@@ -60,6 +60,8 @@ async fn an_entry_with_an_invalid_body_or_name_is_refused() {
     assert!(error(&text.replace("hello", "hel\\\"lo")).contains("line 3"));
     assert!(error(&text.replace("\"kind\":\"message\"", "\"kind\":\"a\\u0000\"")).contains("NUL"));
     assert!(error(&text.replace("\"id\":\"s\"", "\"id\":\"\"")).contains("line 2"));
+    let huge = format!("\"revision\":{}", u64::MAX);
+    assert!(error(&text.replace("\"revision\":1", &huge)).contains("2^53"));
 }
 
 proptest! {

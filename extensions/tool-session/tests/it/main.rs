@@ -5,3 +5,5 @@ mod contract;
 mod exports;
 mod in_memory;
 mod shared;
+#[cfg(feature = "sqlite")]
+mod sqlite;

@@ -63,7 +63,7 @@ pub(crate) async fn an_older_epoch_writes_nothing<F: StoreFactory>() {
     assert_eq!(world.texts(&key("s")).await, ["one", "two"]);
 }
 
-pub(crate) async fn an_expired_lease_that_nobody_took_goes_on<F: StoreFactory>() {
+pub(crate) async fn an_expired_lease_goes_on_if_no_run_took_it<F: StoreFactory>() {
     let world = World::new::<F>().await;
     let lease = world.acquire(&key("s"), "one").await.unwrap();
     world.time.pass(3600);

@@ -25,7 +25,7 @@ macro_rules! contract_of {
                 a_large_session_is_exported_whole;
             forks: a_fork_shares_entries_and_goes_on_by_itself, a_fork_of_a_missing_entry_is_refused;
             leases: one_of_two_holders_gets_the_lease, a_released_lease_is_free, an_expired_lease_is_taken_over,
-                a_holder_takes_over_its_own_lease, an_older_epoch_writes_nothing, an_expired_lease_that_nobody_took_goes_on,
+                a_holder_takes_over_its_own_lease, an_older_epoch_writes_nothing, an_expired_lease_goes_on_if_no_run_took_it,
                 a_lease_is_taken_again_at_an_unchanged_revision_only, a_write_renews_the_lease,
                 unfinished_runs_are_those_that_expired_without_an_end, a_continued_run_reads_its_usage,
                 a_clock_that_jumps_back_gives_no_second_writer, of_many_requests_one_is_granted;

@@ -54,9 +54,17 @@ pub(crate) async fn changes_of_two_sessions_are_merged<F: StoreFactory>() {
 pub(crate) async fn numbers_and_deep_values_are_kept<F: StoreFactory>() {
     let world = World::new::<F>().await;
     let mut deep = json!({ "big": u64::MAX, "small": i64::MIN, "float": 0.1, "text": "\0\u{10ffff}'\"" });
-    for _ in 0..60 {
-        deep = json!({ "deeper": [deep] });
+    let mut depth = 1;
+    while depth < 99 {
+        (deep, depth) = (json!({ "deeper": [deep] }), depth + 2);
     }
     world.change(&key("s"), json!({ "a": deep })).await;
+    assert_eq!(world.state(&key("s")).await, json!({ "a": deep }));
+
+    let deeper = json!([[deep]]);
+    let lease = world.acquire(&key("s"), "run").await.unwrap();
+    let write = SessionWrite::new(1).changes(map(json!({ "a": deeper })));
+    let error = world.sessions.write(&lease, &write).await.unwrap_err();
+    assert!(error.to_string().contains("more than 100 levels"), "{error}");
     assert_eq!(world.state(&key("s")).await, json!({ "a": deep }));
 }
