@@ -1,5 +1,7 @@
 //! The store in a file.
 
+mod processes;
+
 use std::{
     any::Any,
     path::{Path, PathBuf},
