@@ -5,6 +5,7 @@
 //! are `TEXT`, times are integers.
 
 mod error;
+mod file;
 mod migration;
 mod options;
 mod read;
@@ -18,7 +19,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool, sqlite::Sql
 use tool_runtime::BoxFuture;
 
 pub use self::options::{SqliteOptions, Synchronous};
-use self::{error::failure, writer::Writer};
+use self::{error::failure, file::DatabaseFile, writer::Writer};
 use crate::{
     Clock, EntryPage, EntryQuery, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError,
     SessionExport, SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite,
@@ -27,7 +28,8 @@ use crate::{
 
 /// A store in an SQLite file, which several processes can use at once; clones share it.
 ///
-/// A new file has the mode 0600, and a new folder 0700. Any process that can write to the file controls what a model reads of its sessions.
+/// A file that is removed or replaced under the store is an error of each write; reads go on with the file that was opened. A new file has the
+/// mode 0600, and a new folder 0700. Any process that can write to the file controls what a model reads of its sessions.
 ///
 /// # Examples
 ///
@@ -89,7 +91,8 @@ impl SqliteStore {
         }
         options.make_file()?;
         let connection = connect_writer(&options).await?;
-        Ok(Self(Arc::new(Inner { readers, writer: Some(Writer::start(connection)), clock })))
+        let writer = Writer::start(connection, DatabaseFile::open(&options.path)?);
+        Ok(Self(Arc::new(Inner { readers, writer: Some(writer), clock })))
     }
 
     /// Closes the store after all writes that wait, for all clones, and waits for its end: later operations are

@@ -1,7 +1,8 @@
 //! The one writer of a store: a task that commits the operations of many sessions together.
 //!
 //! Each operation runs in a savepoint, so that one that is refused leaves the others as they are. An error of the database ends the
-//! transaction; then each operation of it runs again, in a transaction of its own.
+//! transaction; then each operation of it runs again, in a transaction of its own. After each commit, the writer checks that the file is
+//! still the one at its path.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +13,10 @@ use tokio::{
 };
 use tool_runtime::BoxFuture;
 
-use super::error::{failure, is_of_database};
+use super::{
+    error::{failure, is_of_database},
+    file::DatabaseFile,
+};
 use crate::SessionError;
 
 /// The maximum number of operations of one transaction.
@@ -40,9 +44,9 @@ struct Job {
 
 impl Writer {
     /// Starts the task, which owns `connection`.
-    pub(super) fn start(connection: SqliteConnection) -> Self {
+    pub(super) fn start(connection: SqliteConnection, file: DatabaseFile) -> Self {
         let (queue, jobs) = mpsc::channel(MAX_QUEUED_OPERATIONS);
-        let task = tokio::spawn(run_jobs(connection, jobs));
+        let task = tokio::spawn(run_jobs(connection, file, jobs));
         Self { queue: Mutex::new(Some(queue)), task: tokio::sync::Mutex::new(Some(task)) }
     }
 
@@ -89,10 +93,10 @@ impl Writer {
     }
 }
 
-async fn run_jobs(mut connection: SqliteConnection, mut jobs: mpsc::Receiver<Job>) {
+async fn run_jobs(mut connection: SqliteConnection, file: DatabaseFile, mut jobs: mpsc::Receiver<Job>) {
     let mut batch = Vec::new();
     while jobs.recv_many(&mut batch, MAX_BATCH_OPERATIONS).await > 0 {
-        run_batch(&mut connection, std::mem::take(&mut batch)).await;
+        run_batch(&mut connection, &file, std::mem::take(&mut batch)).await;
     }
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "the connection of a store of sessions was not closed");
@@ -100,15 +104,15 @@ async fn run_jobs(mut connection: SqliteConnection, mut jobs: mpsc::Receiver<Job
 }
 
 /// Runs and answers operations: together, or one by one if that fails.
-async fn run_batch(connection: &mut SqliteConnection, jobs: Vec<Job>) {
-    match run_transaction(connection, &jobs).await {
+async fn run_batch(connection: &mut SqliteConnection, file: &DatabaseFile, jobs: Vec<Job>) {
+    match run_transaction(connection, file, &jobs).await {
         Ok(results) => jobs.into_iter().zip(results).for_each(|(job, result)| (job.answer)(result)),
         Err(Rollback { error, can_split }) if jobs.len() == 1 || !can_split => {
             jobs.into_iter().for_each(|job| (job.answer)(Err(error.clone())));
         }
         Err(_) => {
             for job in jobs {
-                let results = run_transaction(connection, std::slice::from_ref(&job)).await;
+                let results = run_transaction(connection, file, std::slice::from_ref(&job)).await;
                 let result = results.map_err(|rollback| rollback.error);
                 (job.answer)(result.and_then(|results| results.into_iter().collect()));
             }
@@ -116,7 +120,7 @@ async fn run_batch(connection: &mut SqliteConnection, jobs: Vec<Job>) {
     }
 }
 
-/// A transaction that had no effect.
+/// A transaction that had no effect, or none that is known.
 struct Rollback {
     error: SessionError,
     /// `true` if smaller transactions may succeed.
@@ -126,6 +130,7 @@ struct Rollback {
 /// Runs operations in one transaction; returns the result of each.
 async fn run_transaction(
     connection: &mut SqliteConnection,
+    file: &DatabaseFile,
     jobs: &[Job],
 ) -> Result<Vec<Result<(), SessionError>>, Rollback> {
     let begin = execute(connection, "BEGIN IMMEDIATE").await;
@@ -135,7 +140,11 @@ async fn run_transaction(
         Err(error) => Err(error),
     };
     match results {
-        Ok(results) => Ok(results),
+        Ok(results) => match file.check() {
+            Ok(()) => Ok(results),
+            // The writes went to a file that no other process finds, and would again.
+            Err(error) => Err(Rollback { error, can_split: false }),
+        },
         Err(error) => {
             // If it fails, the database has ended the transaction by itself.
             drop(execute(connection, "ROLLBACK").await);

@@ -204,6 +204,28 @@ async fn a_full_database_refuses_a_write_whole_and_goes_on_after_a_deletion() {
     assert_eq!(entries(&sessions, "s").await, 2);
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn no_write_is_lost_in_a_file_that_was_removed_or_replaced() {
+    let folder = Folder::new();
+    let sessions = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
+    let lease = sessions.acquire(&key("s"), &LeaseRequest::new("one", "one")).await.unwrap().lease;
+    let elsewhere = folder.0.join("elsewhere");
+    std::fs::rename(folder.file(), &elsewhere).unwrap();
+    let step = SessionWrite::new(0).entry(message("one", "a"));
+    let error = sessions.write(&lease, &step).await.unwrap_err();
+    assert!(error.is_transient() && error.to_string().contains("not reachable"), "{error}");
+    // It is back: the write is tried again, and stored once.
+    std::fs::rename(&elsewhere, folder.file()).unwrap();
+    sessions.write(&lease, &step).await.unwrap();
+    assert_eq!(entries(&sessions, "s").await, 1);
+
+    std::fs::rename(folder.file(), &elsewhere).unwrap();
+    std::fs::write(folder.file(), "").unwrap();
+    let error = sessions.release(&lease).await.unwrap_err();
+    assert!(!error.is_transient() && error.to_string().contains("replaced"), "{error}");
+}
+
 #[tokio::test]
 async fn a_store_for_reading_writes_nothing() {
     let folder = Folder::new();
