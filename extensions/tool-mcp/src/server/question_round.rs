@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn no_call_is_approved_by_an_answer_that_nobody_asked_for() {
+    fn no_call_is_approved_by_an_answer_without_a_question() {
         let name = format!("{APPROVAL_PREFIX}delete");
         let answers = [(name, json!({})), ("city".to_owned(), json!("Oslo"))];
         let accepted = unsolicited_answers(Some(answers.into_iter().collect()));

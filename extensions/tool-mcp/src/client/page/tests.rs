@@ -67,7 +67,7 @@ fn the_schema_of_a_tool_is_read_in_the_forms_of_other_protocols() {
 }
 
 #[test]
-fn a_resource_without_a_name_has_that_of_its_address() {
+fn a_resource_without_a_name_is_named_by_its_address() {
     for (resource, problems_of) in [
         (json!({ "uri": "a://b", "name": "n" }), vec![]),
         (json!({ "uri": "a://b" }), vec![]),

@@ -243,7 +243,7 @@ mod tests {
         serde_json::from_value(message).unwrap()
     }
 
-    fn answered(number: i64, stream: Option<&str>) -> AnsweredRequest {
+    fn answered_request(number: i64, stream: Option<&str>) -> AnsweredRequest {
         AnsweredRequest {
             request: RequestId::Number(number),
             stream: stream.map(str::to_owned),
@@ -284,10 +284,10 @@ mod tests {
         activity.note_sent(&ServerJsonRpcMessage::error(error, Some(RequestId::Number(3))));
         assert!(activity.is_unused());
 
-        activity.cancel_unless_resumed(answered(4, None));
+        activity.cancel_unless_resumed(answered_request(4, None));
         assert!(activity.is_unused(), "a stream without an event cannot be resumed");
-        activity.cancel_unless_resumed(answered(5, Some("5")));
-        activity.cancel_unless_resumed(answered(6, Some("6")));
+        activity.cancel_unless_resumed(answered_request(5, Some("5")));
+        activity.cancel_unless_resumed(answered_request(6, Some("6")));
         assert!(!activity.is_unused());
         assert_eq!(activity.resume_request("7"), None);
         assert_eq!(activity.resume_request("5"), Some(RequestId::Number(5)));
