@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc, time::SystemTime};
 
+use tool_runtime::guard::catch;
+
 /// The clock by which a store decides whether leases have expired; clones share it. Default: the clock of the system.
 ///
 /// # Examples
@@ -17,7 +19,7 @@ use std::{fmt, sync::Arc, time::SystemTime};
 pub struct Clock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 
 impl Clock {
-    /// Creates a clock that returns the result of `now`, which must not panic.
+    /// Creates a clock that returns the result of `now`; if it panics, the time of the system.
     #[must_use]
     pub fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
@@ -26,7 +28,7 @@ impl Clock {
     /// Returns the time.
     #[must_use]
     pub fn now(&self) -> SystemTime {
-        (self.0)()
+        catch(|| (self.0)()).unwrap_or_else(|_| SystemTime::now())
     }
 }
 

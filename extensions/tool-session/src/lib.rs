@@ -53,7 +53,8 @@
 //! Names (app, user, session, run, agent, branch, view key, kind, holder) have at most
 //! [1,024 bytes](SessionKey::MAX_NAME_BYTES) and no NUL; everything else is stored exactly, in any script. An empty app or user is
 //! the one of runs without an app or user. The id of an outer call, which a model chose, is stored exactly, whatever it is. The body of
-//! an entry has at most [16 MiB](JsonText::MAX_BYTES), and a write at most [64 MiB](SessionWrite::MAX_BYTES).
+//! an entry has at most [16 MiB](JsonText::MAX_BYTES), and a write at most [64 MiB](SessionWrite::MAX_BYTES). Values of the
+//! state are nested at most [100 levels](ScopedState::MAX_DEPTH) deep.
 //!
 //! # Trust
 //!

@@ -2,7 +2,10 @@
 
 use std::any::Any;
 
-use tool_session::{Clock, InMemoryStore, LeaseRequest, SessionError, SharedSessions};
+use tool_runtime::RunContext;
+use tool_session::{
+    Clock, EntryContent, InMemoryStore, JsonText, LeaseRequest, SessionError, SessionKey, SharedSessions,
+};
 
 use crate::contract::{
     contract_of,
@@ -42,4 +45,25 @@ async fn clones_share_the_sessions() {
     let (one, other) = (SharedSessions::new(store.clone()), SharedSessions::new(store));
     one.acquire(&key("s"), &LeaseRequest::new("run", "holder")).await.unwrap();
     assert!(other.load(&key("s")).await.unwrap().is_some());
+}
+
+#[test]
+fn key_and_entry_have_the_identity_of_their_run() {
+    let run = RunContext::new().with_app("shop").with_user("u-7").with_session("s").with_agent("a");
+    let child = run.child("researcher");
+    let content = EntryContent::of_run(&child, EntryContent::MESSAGE, JsonText::new("1").unwrap());
+    assert_eq!((&content.run, content.parent_run.as_ref()), (child.id(), Some(run.id()))); // C08
+    assert_eq!((content.agent.as_deref(), content.branch.as_deref()), (Some("researcher"), child.branch()));
+    assert_eq!(SessionKey::of_run(&child), Some(Ok(key("s"))));
+    let alone = SessionKey::of_run(&RunContext::new().with_session("s")).unwrap().unwrap();
+    assert_eq!((alone.app(), alone.user(), alone.id()), ("", "", "s"));
+    assert_eq!(SessionKey::of_run(&RunContext::new().with_user("u-7")), None);
+}
+
+#[tokio::test]
+async fn a_clock_that_panics_costs_no_session() {
+    let store = InMemoryStore::new().with_clock(Clock::new(|| panic!("broken")));
+    let sessions = SharedSessions::new(store);
+    sessions.acquire(&key("s"), &LeaseRequest::new("run", "holder")).await.unwrap();
+    sessions.acquire(&key("s"), &LeaseRequest::new("other", "other")).await.unwrap_err();
 }
