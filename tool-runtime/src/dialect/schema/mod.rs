@@ -157,3 +157,6 @@ pub(super) fn pointer_below(pointer: &str, step: &str) -> String {
     push_step(&mut pointer, step);
     pointer
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,6 +85,11 @@ pub(super) fn convert_other_properties<'s>(
     at: &str,
     draft: &mut NodeDraft,
 ) {
+    // Patterns that are replaced decide about all other keys, in either order of the keywords.
+    let has_patterns = schema.get("patternProperties").is_some_and(Value::is_object);
+    if key == "additionalProperties" && has_patterns && !walk.rules.keeps("patternProperties") {
+        return;
+    }
     let Value::Object(patterns) = value else {
         // `true` or `false`.
         if walk.rules.objects != Objects::Any && *value != false {
@@ -146,7 +151,6 @@ pub(super) fn finish_object(
     draft: &mut NodeDraft,
     at: &str,
 ) {
-    keep_pattern(schema, walk, draft);
     let is_object = types::has_type(schema, "object") || schema.contains_key("properties");
     if is_object {
         match walk.rules.objects {
@@ -159,14 +163,6 @@ pub(super) fn finish_object(
     if walk.rules.ordering && properties.len() > 1 {
         let names: Vec<_> = properties.keys().cloned().collect();
         draft.out.insert("propertyOrdering".to_owned(), names.into());
-    }
-}
-
-/// Removes an `additionalProperties: false` that would contradict replaced patterns.
-fn keep_pattern(schema: &Map<String, Value>, walk: &SchemaWalk<'_>, draft: &mut NodeDraft) {
-    let became = schema.contains_key("patternProperties") && !walk.rules.keeps("patternProperties");
-    if became && draft.out.get("additionalProperties") == Some(&Value::Bool(false)) {
-        draft.out.shift_remove("additionalProperties");
     }
 }
 
