@@ -59,3 +59,36 @@ fn base64_text(data: &Blob) -> String {
         _ => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tool_core::Resource;
+
+    use super::*;
+
+    /// Returns the block as its text, or as its type, data and name.
+    fn shown(content: &Content) -> String {
+        match block(content) {
+            Block::Text(text) => text,
+            Block::File { mime_type, data, name } => format!("[{mime_type} {data} {name}]"),
+        }
+    }
+
+    #[test]
+    fn each_content_is_a_text_or_a_file() {
+        let resource = |uri: &str, body| Content::Resource {
+            resource: Resource { uri: uri.to_owned(), mime_type: "text/plain".to_owned(), body },
+        };
+        let text = || ResourceBody::Text("Hi".to_owned());
+        for (content, expected) in [
+            (Content::text("Hi"), "Hi"),
+            (Content::image(*b"png", "image/png"), "[image/png cG5n ]"),
+            (resource("", text()), "Hi"),
+            (resource("file:///a", text()), "file:///a:\nHi"),
+            (resource("file:///a", ResourceBody::Blob(Blob(b"png".to_vec()))), "[text/plain cG5n file:///a]"),
+            (resource("", ResourceBody::Blob(Blob(b"png".to_vec()))), "[text/plain cG5n ]"),
+        ] {
+            assert_eq!(shown(&content), expected);
+        }
+    }
+}

@@ -78,3 +78,52 @@ impl SchemaWeight {
         named.values().for_each(|it| self.add_schema(it));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_request_has_as_many_strict_tools_as_each_limit_permits() {
+        let error = |most: usize, what: &str| {
+            Err(format!("together with the tools before it, the request would exceed {most} {what}"))
+        };
+        let weight = |optional: usize, choices: usize| SchemaWeight { optional, choices };
+        let mut budget = Budget::ANTHROPIC;
+        for _ in 0..20 {
+            assert_eq!(budget.take(weight(0, 0)), Ok(()));
+        }
+        assert_eq!(budget.take(weight(0, 0)), error(20, "strict tools"));
+        let mut budget = Budget::ANTHROPIC;
+        assert_eq!(budget.take(weight(25, 0)), error(24, "optional properties"));
+        assert_eq!(budget.take(weight(0, 17)), error(16, "values of several types"));
+        // Nothing was deducted.
+        assert_eq!(budget.take(weight(20, 15)), Ok(()));
+        assert_eq!(budget.take(weight(5, 0)), error(24, "optional properties"));
+        assert_eq!(budget.take(weight(0, 2)), error(16, "values of several types"));
+        assert_eq!(budget.take(weight(4, 1)), Ok(()));
+        assert_eq!(budget.take(weight(0, 1)), error(16, "values of several types"));
+        assert_eq!(budget.take(weight(0, 0)), Ok(()));
+    }
+
+    #[test]
+    fn optional_properties_and_choices_are_counted_at_every_level() {
+        let object = |property: Value| json!({ "type": "object", "properties": { "a": property, "b": true }, "required": ["a"] });
+        for (schema, optional, choices) in [
+            (json!(true), 0, 0),
+            (json!({ "type": "string" }), 0, 0),
+            (json!({ "type": ["string", "null"] }), 0, 1),
+            (json!({ "anyOf": [{ "type": ["string", "null"] }, true] }), 0, 2),
+            (json!({ "properties": { "a": true } }), 1, 0),
+            (object(json!(true)), 1, 0),
+            (object(object(json!({ "type": ["string", "null"] }))), 2, 1),
+            (json!({ "items": object(json!({ "anyOf": [] })) }), 1, 1),
+            (json!({ "$defs": { "d": object(json!(true)) } }), 1, 0),
+            (json!({ "not": object(json!(true)) }), 0, 0),
+        ] {
+            assert_eq!(SchemaWeight::from_schema(&schema), SchemaWeight { optional, choices }, "{schema}");
+        }
+    }
+}

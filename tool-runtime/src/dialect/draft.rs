@@ -262,6 +262,89 @@ mod tests {
         pub(super) static COMPARISONS: Cell<usize> = const { Cell::new(0) };
     }
 
+    fn read(json: &'static str) -> ExactValue<'static> {
+        ExactValue::read(json).unwrap_or(ExactValue::Null)
+    }
+
+    #[test]
+    fn deltas_are_merged_by_the_kinds_of_their_values() {
+        for (before, delta, after) in [
+            (r#""a""#, r#""b""#, r#""ab""#),
+            (r#""a""#, "null", r#""a""#),
+            ("null", r#""b""#, r#""b""#),
+            ("1", "2", "2"),
+            (r#""a""#, "[1]", "[1]"),
+            (
+                r#"{"index":0,"type":"a","text":"x","n":1}"#,
+                r#"{"index":1,"type":"b","text":"y","n":2,"m":3}"#,
+                r#"{"index":1,"type":"b","text":"xy","n":2,"m":3}"#,
+            ),
+            ("[]", r#"[{"index":0,"t":"a"}]"#, r#"[{"index":0,"t":"a"}]"#),
+            (
+                r#"[{"index":0,"t":"a"}]"#,
+                r#"[{"index":0,"t":"b"},{"index":1,"t":"c"}]"#,
+                r#"[{"index":0,"t":"ab"},{"index":1,"t":"c"}]"#,
+            ),
+            (r#"[{"t":"a"}]"#, r#"[{"t":"b"}]"#, r#"[{"t":"a"},{"t":"b"}]"#),
+            (
+                r#"[{"index":5,"t":"a"}]"#,
+                r#"[{"index":0,"t":"b"}]"#,
+                r#"[{"index":5,"t":"a"},{"index":0,"t":"b"}]"#,
+            ),
+        ] {
+            let mut value = read(before);
+            merge_delta(&mut value, &read(delta));
+            assert_eq!(value.to_string(), after, "{before} {delta}");
+        }
+    }
+
+    #[test]
+    fn an_item_of_a_list_is_the_next_one_or_a_present_one() {
+        let at = |object: &'static str, index: u64| {
+            let mut object = read(object);
+            let found = item_at(&mut object, "l", index).is_some();
+            (found, object.to_string())
+        };
+        assert_eq!(at("{}", 0), (true, r#"{"l":[{}]}"#.to_owned()));
+        assert_eq!(at("{}", 1), (false, r#"{"l":[]}"#.to_owned()));
+        assert_eq!(at(r#"{"l":[1]}"#, 0), (true, r#"{"l":[1]}"#.to_owned()));
+        assert_eq!(at(r#"{"l":[1]}"#, 1), (true, r#"{"l":[1,{}]}"#.to_owned()));
+        assert_eq!(at(r#"{"l":7}"#, 0), (false, r#"{"l":7}"#.to_owned()));
+    }
+
+    #[test]
+    fn a_message_has_a_role_and_its_parts_unless_it_is_empty() {
+        let message = |base: &'static str, parts: &[&'static str]| {
+            let ExactValue::Object(base) = read(base) else { panic!("no object") };
+            let mut draft = MessageDraft { base, ..MessageDraft::default() };
+            draft.parts().extend(parts.iter().map(|part| MessagePart::new(read(part))));
+            draft.into_message("calls", "assistant").map(|message| message.to_string())
+        };
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(message("{}", &[]), None);
+        assert_eq!(message(r#"{"role":"model","content":null,"calls":[],"more":[]}"#, &[]), None);
+        assert_eq!(
+            message(r#"{"content":"a","calls":[]}"#, &[]),
+            text(r#"{"role":"assistant","content":"a"}"#)
+        );
+        assert_eq!(
+            message(r#"{"role":null,"content":""}"#, &[]),
+            text(r#"{"role":"assistant","content":""}"#)
+        );
+        assert_eq!(message(r#"{"role":"model","a":[1]}"#, &[]), text(r#"{"role":"model","a":[1]}"#));
+        assert_eq!(
+            message(r#"{"calls":[],"content":"a"}"#, &["1", "2"]),
+            text(r#"{"role":"assistant","calls":[1,2],"content":"a"}"#)
+        );
+        let mut draft = MessageDraft::default();
+        assert_eq!(MessageDraft::default().into_list().map(|it| it.to_string()), None);
+        let places = ["0", "1", "2", "3"].map(|part| draft.push(MessagePart::new(read(part))));
+        assert_eq!(places, [0, 1, 2, 3]);
+        draft.move_to_front(&[2, 9, 0, 2]);
+        assert_eq!(draft.len(), 4);
+        assert_eq!(draft.into_list().map(|it| it.to_string()), text("[2,0,1,3]"));
+    }
+
     #[test]
     fn the_cost_of_a_member_does_not_depend_on_the_number_of_members() {
         let members = |from: usize, to: usize| {

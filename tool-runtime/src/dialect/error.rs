@@ -185,3 +185,108 @@ fn kind_name(value: Option<&ExactValue<'_>>) -> &'static str {
         Some(ExactValue::Object(_)) => "an object",
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_location_gives_its_value_or_an_error_with_its_place() {
+        let value = ExactValue::read(
+            r#"{"n":7,"t":"x","e":"","z":null,"l":[1,null],"o":{"a":true},"f":1.5,"w":"null"}"#,
+        );
+        let value = value.unwrap();
+        let root = JsonLocation::root(&value);
+        let at = |name: &str| root.field(name);
+        let text = |error: DialectError| error.to_string();
+        assert_eq!(at("n").expect_number(), Ok(7));
+        for (name, got) in [
+            ("f", "a number"),
+            ("t", "a text"),
+            ("z", "null"),
+            ("x", "nothing"),
+            ("l", "a list"),
+            ("o", "an object"),
+        ] {
+            let error = text(at(name).expect_number().unwrap_err());
+            assert_eq!(error, format!("/{name}: expected a whole number, got {got}"));
+        }
+        assert_eq!(at("t").expect_text(), Ok("x"));
+        assert_eq!(text(at("e").expect_name().unwrap_err()), "/e: expected a name, got an empty text");
+        assert_eq!(at("t").expect_name(), Ok("x"));
+        assert_eq!(
+            (at("t").optional_text(), at("z").optional_text(), at("x").optional_text()),
+            (Ok(Some("x")), Ok(None), Ok(None))
+        );
+        assert_eq!(text(at("n").optional_text().unwrap_err()), "/n: expected a text, got a number");
+        assert_eq!(
+            (at("l").expect_items().map(|it| it.len()), at("z").optional_items().map(|it| it.len())),
+            (Ok(2), Ok(0))
+        );
+        assert_eq!(text(at("z").expect_items().unwrap_err()), "/z: expected a list, got null");
+        assert_eq!(text(at("t").optional_items().unwrap_err()), "/t: expected a list, got a text");
+        let items = at("l").expect_items().unwrap();
+        assert_eq!(text(items[1].expect_text().unwrap_err()), "/l/1: expected a text, got null");
+        assert!(at("o").expect_object().is_ok() && root.expect_object().is_ok());
+        assert_eq!(
+            text(at("o").field("a").expect_object().unwrap_err()),
+            "/o/a: expected an object, got a boolean"
+        );
+        let members: Vec<_> =
+            at("o").members().map(|(name, member)| format!("{name} {}", member.error("x"))).collect();
+        assert_eq!(members, ["a /o/a: expected x, got a boolean"]);
+        assert_eq!((at("l").members().count(), at("x").members().count()), (0, 0));
+        assert!(at("t").has_text("x") && !at("t").has_text("y") && !at("n").has_text("7"));
+        for (name, id, call_name) in [
+            ("n", Some("7"), None),
+            ("t", Some("x"), Some("x")),
+            ("e", None, None),
+            ("w", None, None),
+            ("z", None, None),
+            ("o", None, None),
+        ] {
+            assert_eq!((at(name).call_id(), at(name).call_name()), (id, call_name), "{name}");
+        }
+        assert_eq!(
+            (at("z").value().is_none(), at("z").to_owned().is_null(), at("x").to_owned().is_null()),
+            (true, true, true)
+        );
+    }
+
+    #[test]
+    fn an_error_of_a_body_names_the_kind_of_what_it_got() {
+        let body = json!({ "a": [], "b": {}, "c": 1, "d": "", "e": null, "f": true });
+        for (pointer, got) in [
+            ("", "an object"),
+            ("/a", "a list"),
+            ("/b", "an object"),
+            ("/c", "a number"),
+            ("/d", "an empty text"),
+            ("/e", "null"),
+            ("/f", "a boolean"),
+            ("/x", "nothing"),
+        ] {
+            let error = DialectError::of_body(&body, pointer, "a tool");
+            let place = if pointer.is_empty() { "the root" } else { pointer };
+            assert_eq!(error.to_string(), format!("{place}: expected a tool, got {got}"));
+            assert_eq!(error.moved_below("/in").pointer, format!("/in{pointer}"));
+        }
+    }
+
+    #[test]
+    fn a_failure_of_the_provider_has_its_message() {
+        for (error, message) in [
+            (r#"{"message":"busy"}"#, "busy"),
+            (r#""busy""#, "busy"),
+            (r#"{"code":7}"#, "no message"),
+            ("7", "no message"),
+        ] {
+            let value = ExactValue::read(error).unwrap();
+            let failure = JsonLocation::root(&value).provider_failure().to_string();
+            assert_eq!(failure, format!("the root: expected calls, got an error of the provider: {message}"));
+        }
+    }
+}

@@ -89,3 +89,39 @@ impl<T: sealed::Json + ?Sized> sealed::Json for Box<T> {
 fn invalid_json(got: String) -> DialectError {
     DialectError { pointer: String::new(), expected: "JSON".to_owned(), got }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::sealed::Json as _;
+
+    #[test]
+    fn some_texts_of_streams_are_no_events() {
+        for text in ["", " \n", "[DONE]", " [DONE] ", "null", "{}", ": keep-alive", " :"] {
+            assert!(
+                text.is_no_event() && text.to_owned().is_no_event() && Box::new(text).is_no_event(),
+                "{text:?}"
+            );
+        }
+        for text in ["[]", "DONE", "{ }", "0", "{\"a\":1}", "nul"] {
+            assert!(!text.is_no_event() && !text.to_owned().is_no_event(), "{text:?}");
+        }
+        assert!(!json!({}).is_no_event() && !(&json!(null)).is_no_event());
+    }
+
+    #[test]
+    fn what_is_not_json_or_too_deep_is_an_error() {
+        let error = |text: &str| text.to_exact().map(drop).map_err(|error| error.to_string());
+        assert_eq!(error("{\"a\":1.50}"), Ok(()));
+        let expected = "the root: expected JSON, got a text that is not JSON (";
+        assert!(error("{").is_err_and(|error| error.starts_with(expected)));
+        let deep = format!("{}{}", "[".repeat(129), "]".repeat(129));
+        assert_eq!(error(&deep), Err(format!("{expected}it is nested too deeply)")));
+        let deep = (0..129).fold(json!(1), |value, _| json!([value]));
+        let error = deep.to_exact().map(drop).map_err(|error| error.to_string());
+        assert_eq!(error, Err("the root: expected JSON, got a value that is nested too deeply".to_owned()));
+        let kept = "1.50".to_owned().to_exact().map(|value| value.to_string());
+        assert_eq!(kept, Ok("1.50".to_owned()));
+    }
+}

@@ -334,7 +334,6 @@ impl PartialCalls {
                 }
             };
             numbers.insert(new.clone(), 1);
-            seen.insert(new.clone());
             partial_call.id = Some(new.clone());
             replaced.push((id, new));
         }
@@ -386,3 +385,7 @@ impl Brackets {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "partial_calls_tests.rs"]
+mod tests;

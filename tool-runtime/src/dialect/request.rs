@@ -337,3 +337,7 @@ pub(super) fn add_block(blocks: &mut Vec<Value>, block: Value) {
         blocks.push(block);
     }
 }
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

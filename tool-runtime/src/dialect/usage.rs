@@ -51,3 +51,42 @@ pub(super) fn sum_of<const N: usize>(count: Option<u64>, others: [Option<u64>; N
     let others = others.into_iter().flatten();
     count.map(|count| others.fold(count, u64::saturating_add))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_added_as_far_as_they_are_known() {
+        let usage = |input, output| Usage { input, output, ..Usage::default() };
+        for (usage, total) in [
+            (usage(None, None), 0),
+            (usage(Some(3), None), 3),
+            (usage(None, Some(4)), 4),
+            (usage(Some(3), Some(4)), 7),
+            (usage(Some(u64::MAX), Some(4)), u64::MAX),
+        ] {
+            assert_eq!((usage.total(), u64::from(usage)), (total, total));
+        }
+        assert_eq!(sum_of(None, [Some(1)]), None);
+        assert_eq!(sum_of(Some(1), [None, Some(2), Some(3)]), Some(6));
+        assert_eq!(sum_of(Some(u64::MAX), [Some(2)]), Some(u64::MAX));
+    }
+
+    #[test]
+    fn a_count_is_a_number_at_its_path() {
+        let value = ExactValue::read(r#"{"a":{"b":7,"c":"x","d":1.5},"e":8}"#).unwrap_or(ExactValue::Null);
+        for (path, count) in [
+            (&["a", "b"][..], Some(7)),
+            (&["e"], Some(8)),
+            (&["a"], None),
+            (&["a", "c"], None),
+            (&["a", "d"], None),
+            (&["a", "z"], None),
+            (&["e", "b"], None),
+            (&[], None),
+        ] {
+            assert_eq!(count_at(&value, path), count, "{path:?}");
+        }
+    }
+}

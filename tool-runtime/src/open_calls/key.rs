@@ -155,6 +155,17 @@ mod tests {
     }
 
     #[test]
+    fn a_text_is_its_fields_with_their_lengths_and_marks_of_optional_ones() {
+        let length = |bytes: u64| bytes.to_le_bytes().to_vec();
+        let expected = [length(2), b"ab".to_vec(), vec![0, 1], length(0), vec![1], length(1), b"c".to_vec()];
+        let message = message(&["ab"]).optional(None).optional(Some(b"")).optional(Some(b"c"));
+        assert_eq!(message.into_text(), expected.concat());
+        let hash = ContentHash::from([7; 32]);
+        let expected = [length(32), vec![7; 32]].concat();
+        assert_eq!(Message::new("test").hash(hash).into_text(), expected);
+    }
+
+    #[test]
     fn codes_of_a_previous_key_are_accepted_and_no_others() {
         let (old, new) = (ProgramKey::new([1; 32]), ProgramKey::new([2; 32]));
         let code = old.sign(&message(&["a"]));

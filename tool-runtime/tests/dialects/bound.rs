@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tool_runtime::{
-    Registry, ToolDefinition, ToolName,
+    Registry, RunContext, ToolDefinition, ToolError, ToolName,
     builder::ExternalTool,
     diagnostic::Severity,
     dialect::{Dialect, RequestError},
@@ -97,14 +97,14 @@ fn a_native_tool_keeps_its_name_and_a_conflicting_tool_is_renamed() {
 fn tools_are_added_to_a_request_after_existing_tools() {
     let bound = Dialect::openai_responses().bind_tools(&tools());
     let request = json!({ "model": "gpt-5", "tools": [{ "type": "web_search" }] });
-    let request = crate::run(bound.build_request(request, tool_runtime::RunContext::new())).unwrap();
+    let request = crate::run(bound.build_request(request, RunContext::new())).unwrap();
     assert_eq!(request["tools"].as_array().unwrap().len(), 3);
     assert_eq!(request["tools"][1]["name"], "add");
-    let packing = bound.build_request(json!({ "tools": "none" }), tool_runtime::RunContext::new());
+    let packing = bound.build_request(json!({ "tools": "none" }), RunContext::new());
     let RequestError::Dialect(refused) = crate::run(packing).unwrap_err() else { panic!() };
     assert_eq!((refused.pointer.as_str(), refused.got.as_str()), ("/tools", "a text"));
     let nothing = Dialect::mcp().bind_tools(&Registry::builder().build().unwrap());
-    let bare = crate::run(nothing.build_request(json!({}), tool_runtime::RunContext::new())).unwrap();
+    let bare = crate::run(nothing.build_request(json!({}), RunContext::new())).unwrap();
     assert_eq!(bare, json!({}));
 }
 
@@ -129,4 +129,22 @@ fn names_that_a_provider_accepts_are_unchanged() {
         assert_eq!(stays("a."), dots, "{dialect:?}");
         assert!(!stays("a:"), "{dialect:?}");
     }
+}
+
+// A20
+#[test]
+fn an_error_of_a_request_has_the_source_of_its_reason() {
+    use std::error::Error as _;
+
+    use tool_runtime::request::request_fn;
+
+    let refused = |error: fn() -> ToolError| {
+        let hook = request_fn(move |_| async move { Err(error()) });
+        let tools = Registry::builder().request_hook(hook).build().unwrap();
+        let bound = Dialect::mcp().bind_tools(&tools);
+        crate::run(bound.build_request(json!({}), RunContext::new())).unwrap_err()
+    };
+    let error = refused(|| ToolError::from(std::io::Error::other("no disk")));
+    assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("no disk"));
+    assert!(refused(|| ToolError::failed("no disk")).source().is_none());
 }

@@ -1,5 +1,6 @@
 //! Rules of `lint` for all dialects.
 
+mod parameters;
 mod similar;
 
 use serde_json::{Value, json};

@@ -325,3 +325,16 @@ fn a_choice_without_a_message_costs_itself() {
     let done = read(&Dialect::openai_chat(), &response);
     assert_eq!((&*done.text, codes(&done)), ("Hi.", vec!["unreadable_part"]));
 }
+
+#[test]
+fn an_end_whose_items_cannot_be_read_keeps_what_the_stream_said() {
+    let item = json!({ "type": "function_call", "id": "i", "call_id": "c", "name": "add", "arguments": "{}", "status": "completed" });
+    let mut events = responses_stream(std::slice::from_ref(&item));
+    assert_eq!(codes(&assembled(&Dialect::openai_responses(), &events)), [""; 0]);
+    if let Some(end) = events.last_mut() {
+        end["response"]["output"] = json!("x");
+    }
+    let response = assembled(&Dialect::openai_responses(), &events);
+    assert_eq!(whole(&response.calls), [call("c", "add", "{}")]);
+    assert_eq!(codes(&response).len(), 1, "{:?}", response.diagnostics);
+}

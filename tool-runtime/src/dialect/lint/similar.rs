@@ -209,6 +209,34 @@ mod tests {
     }
 
     #[test]
+    fn tools_that_share_a_single_pair_of_words_are_compared() {
+        let found = |descriptions: &[&str]| {
+            let definition = |(at, description): (usize, &&str)| {
+                let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+                let name = ToolName::new(format!("tool_{at}")).unwrap();
+                ToolDefinition::new(name, (*description).to_owned(), schema)
+            };
+            let definitions: Vec<_> = descriptions.iter().enumerate().map(definition).collect();
+            let similar = similar_descriptions(&definitions);
+            similar
+                .iter()
+                .map(|(one, other, nearly)| format!("{} {} {nearly}", one.name(), other.name()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found(&["Opens.", "opens!"]), ["tool_1 tool_0 "]);
+        assert_eq!(found(&["Opens it.", "Opens it.", "Opens it."]), ["tool_1 tool_0 ", "tool_2 tool_0 "]);
+        assert_eq!(found(&["Opens it.", "Closes it."]), [""; 0]);
+        assert_eq!(found(&["", ""]), [""; 0]);
+        // Eight of nine pairs are shared, or eight of ten.
+        let words = |last: &str| format!("a b c d e f g h i {last}");
+        assert_eq!(found(&[&words("j"), &words("x")]), ["tool_1 tool_0 nearly "]);
+        assert_eq!(found(&[&words("j k"), &words("x k")]), [""; 0]);
+        // The rest is shared, and the first sentence is not.
+        let rest = "It gives all of the entries of the register that belong to it sorted by date and by name";
+        assert_eq!(found(&[&format!("Reads a line. {rest}"), &format!("Writes new files. {rest}")]), [""; 0]);
+    }
+
+    #[test]
     fn tools_that_differ_in_a_word_are_compared_in_few_steps() {
         let of_all: String = (0..60).map(|at| format!(" word{at}")).collect();
         let in_name = |at| (format!("create_x{at}"), format!("Creates x{at} in{of_all}."));

@@ -49,3 +49,71 @@ fn word_stem(mut word: String) -> String {
     cut("e", "", 2);
     word
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_in_any_case_has_the_same_words() {
+        let of = |text: &str| parts(text).collect::<Vec<_>>().join(" ");
+        for name in ["get_user_by_id", "getUserById", "GetUserById", "get-user.by id", "_get__User/by/Id_"] {
+            assert_eq!(of(name), "get user by id", "{name}");
+        }
+        for (name, words) in [
+            ("", ""),
+            ("--", ""),
+            ("HTTPServer", "httpserver"),
+            ("userID2", "user id2"),
+            ("größeÄndern", "größe ändern"),
+            ("a", "a"),
+            ("aB", "a b"),
+        ] {
+            assert_eq!(of(name), words);
+        }
+    }
+
+    #[test]
+    fn grammatical_endings_are_cut_and_short_words_stay() {
+        for (word, stem) in [
+            ("adds", "add"),
+            ("adding", "add"),
+            ("added", "add"),
+            ("add", "add"),
+            ("entries", "entry"),
+            ("ties", "ti"),
+            ("flies", "fly"),
+            ("class", "class"),
+            ("glasses", "glass"),
+            ("is", "is"),
+            ("gas", "ga"),
+            ("king", "king"),
+            ("bring", "bring"),
+            ("sing", "sing"),
+            ("using", "using"),
+            ("bed", "bed"),
+            ("used", "used"),
+            ("deleted", "delet"),
+            ("deletes", "delet"),
+            ("delete", "delet"),
+            ("see", "se"),
+            ("be", "be"),
+            ("the", "th"),
+            ("", ""),
+            ("s", "s"),
+            ("ses", "se"),
+        ] {
+            assert_eq!(word_stem(word.to_owned()), stem, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_telling_unless_every_description_has_it() {
+        for word in ["weather", "user", "delet"] {
+            assert!(is_telling(word), "{word}");
+        }
+        for word in words("the a tool running tools data values performs") {
+            assert_eq!(is_telling(&word), word == "runn", "{word}");
+        }
+    }
+}

@@ -290,3 +290,7 @@ fn refuse_failure(message: &JsonLocation<'_>) -> Result<(), DialectError> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod fictional_tests;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests;

@@ -304,3 +304,78 @@ impl PartialOrd for Decimal {
         Some(self.cmp(other))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_the_spellings_of_the_floats_that_it_may_become() {
+        let spelled = |double: bool, single: bool, number: &str| {
+            Rounding { double, single }.spellings(number).map(|spellings| spellings.join(" "))
+        };
+        let (precise, large) = ("0.1000000000000000000001", "16777217");
+        for (double, single, number, spellings) in [
+            // A fraction is always rounded to some float.
+            (false, false, precise, Some(format!("{precise} 0.1"))),
+            (true, false, precise, Some(format!("{precise} 0.1"))),
+            (true, true, precise, Some(format!("{precise} 0.1 0.1"))),
+            (false, false, large, Some(large.to_owned())),
+            (true, false, large, Some(format!("{large} {large}"))),
+            (false, true, large, Some(format!("{large} 16777216"))),
+            (true, true, large, Some(format!("{large} {large} 16777216"))),
+            (true, false, "1e400", None),
+            (false, true, "1e39", None),
+            (false, false, "x", None),
+        ] {
+            assert_eq!(spelled(double, single, number), spellings, "{double} {single} {number}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_compared_exactly_whatever_their_spelling() {
+        let read = |text: &str| Decimal::read(text).unwrap();
+        let ascending = [
+            "-1e3",
+            "-999.5",
+            "-1",
+            "-0.5",
+            "0",
+            "1e-9",
+            "0.10",
+            "0.100000001",
+            "1",
+            "1.5",
+            "2",
+            "10",
+            "1e30",
+        ];
+        for (at, one) in ascending.iter().enumerate() {
+            for (other_at, other) in ascending.iter().enumerate() {
+                assert_eq!(read(one).cmp(&read(other)), at.cmp(&other_at), "{one} {other}");
+            }
+        }
+        for (one, other) in
+            [("0", "-0"), ("0", "0.00e7"), ("100", "1e2"), ("1.50", "15e-1"), ("-0.5", "-5E-1")]
+        {
+            assert_eq!(read(one).cmp(&read(other)), Ordering::Equal, "{one} {other}");
+        }
+        for (text, is_integer) in [
+            ("0", true),
+            ("1.0", true),
+            ("10e-1", true),
+            ("1e3", true),
+            ("1.5e1", true),
+            ("1.55e1", false),
+            ("0.1", false),
+        ] {
+            assert_eq!(read(text).is_integer(), is_integer, "{text}");
+        }
+        for text in
+            ["", "-", "+1", "01", "1.", ".5", "1e", "1e99999999999999999999", "0x1", "1 ", "1a", "1.a"]
+        {
+            assert_eq!(Decimal::read(text), None, "{text}");
+        }
+    }
+}

@@ -72,3 +72,84 @@ fn can_be_marked(block: &RawValue) -> bool {
     let is_empty = text.is_some_and(|text| text.get() == r#""""#);
     !matches!(&*kind, "thinking" | "redacted_thinking") && !is_empty && cache_control.is_none()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_block_that_can_be_marked_is_marked_and_all_other_bytes_stay() {
+        let marked = |message: &str| {
+            let message = RawValue::from_string(message.to_owned()).unwrap();
+            marked_message(&message).map(|message| message.get().to_owned())
+        };
+        let block = |rest: &str| format!(r#"{{"type":"text","text":{rest}}}"#);
+        let of = |content: &str| format!(r#"{{"role":"user","content":{content}}}"#);
+        let mark = |rest: &str| format!(r#"{{"type":"text","text":{rest},{MARK}}}"#);
+        assert_eq!(marked(&of(r#""a""#)), Some(of(&format!("[{}]", mark(r#""a""#)))));
+        for (content, expected) in [
+            (format!("[ {} ]", block(r#""a""#)), Some(format!("[{}]", mark(r#""a""#)))),
+            (
+                format!("[{},{}]", block(r#""a""#), block(r#""b""#)),
+                Some(format!("[{},{}]", block(r#""a""#), mark(r#""b""#))),
+            ),
+            (
+                format!("[{},{}]", block(r#""a""#), block(r#""""#)),
+                Some(format!("[{},{}]", mark(r#""a""#), block(r#""""#))),
+            ),
+            (
+                format!(r#"[{},{{"type":"thinking"}},{{"type":"redacted_thinking"}}]"#, block(r#""a""#)),
+                Some(format!(r#"[{},{{"type":"thinking"}},{{"type":"redacted_thinking"}}]"#, mark(r#""a""#))),
+            ),
+            (
+                r#"[{"type":"tool_use","input":{"n":1.50}}]"#.to_owned(),
+                Some(format!(r#"[{{"type":"tool_use","input":{{"n":1.50}},{MARK}}}]"#)),
+            ),
+            (format!("[{}]", mark(r#""a""#)), None),
+            (format!("[{}]", block(r#""""#)), None),
+            (r#"[{"type":"thinking"}]"#.to_owned(), None),
+            (r#"[{"text":"a"}]"#.to_owned(), None),
+            ("[]".to_owned(), None),
+            ("7".to_owned(), None),
+        ] {
+            assert_eq!(marked(&of(&content)), expected.map(|it| of(&it)), "{content}");
+        }
+        assert_eq!(marked(r#"{"role":"user"}"#), None);
+        assert_eq!(marked("[]"), None);
+    }
+
+    #[test]
+    fn the_end_of_an_instruction_and_of_the_tools_are_marked() {
+        let mark = json!({ "type": "ephemeral" });
+        let with = |request: &Value, set: fn(&mut Value)| {
+            let mut request = request.clone();
+            set(&mut request);
+            request
+        };
+        let text = json!({ "system": "a", "tools": [{ "name": "a" }, { "name": "b" }] });
+        let block = json!([{ "type": "text", "text": "a", "cache_control": mark }]);
+        assert_eq!(with(&text, mark_instruction)["system"], block);
+        assert_eq!(with(&text, mark_instruction)["tools"], text["tools"]);
+        assert_eq!(
+            with(&text, mark_tools)["tools"],
+            json!([{ "name": "a" }, { "name": "b", "cache_control": mark }])
+        );
+        let blocks = json!({ "system": [{ "text": "a" }, { "text": "b" }] });
+        assert_eq!(
+            with(&blocks, mark_instruction),
+            json!({ "system": [{ "text": "a" }, { "text": "b", "cache_control": mark }] })
+        );
+        for other in [
+            json!({}),
+            json!({ "system": [], "tools": [] }),
+            json!({ "system": 1, "tools": "x" }),
+            json!({ "tools": ["x"] }),
+        ] {
+            assert_eq!(
+                (with(&other, mark_instruction), with(&other, mark_tools)),
+                (other.clone(), other.clone())
+            );
+        }
+    }
+}

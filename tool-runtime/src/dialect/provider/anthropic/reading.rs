@@ -95,3 +95,33 @@ pub(super) fn block_kind<'v>(block: &'v ExactValue<'_>) -> Option<&'v str> {
     ];
     kinds.into_iter().find_map(|(kind, is_it)| is_it.then_some(kind))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_without_a_type_is_known_by_its_members() {
+        for (block, kind) in [
+            (r#"{"type":"text"}"#, Some("text")),
+            (r#"{"type":"later","text":"a"}"#, Some("later")),
+            (r#"{"type":" ","text":"a"}"#, Some("text")),
+            (r#"{"type":null,"text":"a"}"#, Some("text")),
+            (r#"{"thinking":"a","text":"b"}"#, Some("thinking")),
+            (r#"{"name":"add","id":"1"}"#, Some("tool_use")),
+            (r#"{"name":"add","input":{}}"#, Some("tool_use")),
+            (r#"{"name":"add","id":"srvtoolu_1"}"#, Some("server_tool_use")),
+            (r#"{"id":"srvtoolu_1","input":{}}"#, None),
+            (r#"{"name":"add"}"#, None),
+            (r#"{"id":"1"}"#, None),
+            (r#"{"input":{}}"#, None),
+            (r#"{"id":"1","input":{}}"#, None),
+            (r#"{"name":1,"id":"1"}"#, None),
+            ("{}", None),
+            ("[]", None),
+        ] {
+            assert_eq!(block_kind(&ExactValue::read(block).unwrap()), kind, "{block}");
+        }
+    }
+}

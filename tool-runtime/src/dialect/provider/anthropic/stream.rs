@@ -146,3 +146,26 @@ pub(super) fn push_delta(
     reading.add_reasoning(delta.field("thinking").as_text().unwrap_or_default());
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_without_a_type_is_known_by_its_members() {
+        for (event, kind) in [
+            (r#"{"type":"ping","content_block":{}}"#, Some("ping")),
+            (r#"{"content_block":{},"index":0}"#, Some("content_block_start")),
+            (r#"{"message":{}}"#, Some("message_start")),
+            (r#"{"message":"x"}"#, None),
+            (r#"{"delta":{},"index":0}"#, Some("content_block_delta")),
+            (r#"{"delta":{}}"#, Some("message_delta")),
+            (r#"{"index":0}"#, None),
+            ("{}", None),
+        ] {
+            let event = ExactValue::read(event).unwrap();
+            assert_eq!(event_kind(&JsonLocation::root(&event)).ok(), kind, "{event}");
+        }
+    }
+}

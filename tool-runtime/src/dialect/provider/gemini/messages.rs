@@ -171,3 +171,69 @@ pub(super) fn assistant_message(
     let parts = part.into_iter().chain(calls.iter().map(call)).collect();
     exact_object([("role", text("model")), ("parts", ExactValue::List(parts))])
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
+mod tests {
+    use tool_core::Content;
+
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_text_or_absent() {
+        let conformed = |function: &'static str, id: Option<&str>| {
+            let ExactValue::Object(mut function) = ExactValue::read(function).unwrap() else {
+                panic!("no object")
+            };
+            conform_id(&mut function, id);
+            ExactValue::Object(function).to_string()
+        };
+        assert_eq!(conformed(r#"{"id":7,"name":"a"}"#, Some("7")), r#"{"id":"7","name":"a"}"#);
+        assert_eq!(conformed(r#"{"id":"7"}"#, Some("7")), r#"{"id":"7"}"#);
+        assert_eq!(conformed(r#"{"name":"a"}"#, Some("7")), r#"{"name":"a"}"#);
+        assert_eq!(conformed(r#"{"name":"a","id":""}"#, None), r#"{"name":"a"}"#);
+    }
+
+    #[test]
+    fn a_value_is_sent_if_it_carries_the_same_content_as_the_text() {
+        let structured = |text: &str, value: Value| ToolOutput::from(text).with_structured(value);
+        for (output, is_sent) in [
+            (ToolOutput::json(&json!({ "a": 1 })).unwrap(), true),
+            (ToolOutput::from("a"), true),
+            (ToolOutput::empty().with_structured(json!([1])), true),
+            (structured("a", json!("a")), true),
+            (structured("{ \"a\": 1 }", json!({ "a": 1 })), true),
+            (structured("one", json!({ "a": 1 })), false),
+            (structured("2", json!(1)), false),
+            (ToolOutput::new([Content::text("a")]), false),
+            (ToolOutput::empty(), false),
+        ] {
+            assert_eq!(is_value(&output), is_sent, "{output:?}");
+        }
+    }
+
+    #[test]
+    fn an_instruction_is_a_part_in_either_spelling_of_its_member() {
+        let instruct = |mut body: Value| {
+            add_instruction(&mut body, "Do.").map(|()| body).map_err(|error| error.to_string())
+        };
+        let parts = json!({ "parts": [{ "text": "Do." }] });
+        assert_eq!(instruct(json!({})), Ok(json!({ "systemInstruction": parts })));
+        assert_eq!(
+            instruct(json!({ "system_instruction": null })),
+            Ok(json!({ "system_instruction": parts }))
+        );
+        let two = json!({ "system_instruction": { "parts": [{ "text": "Be." }] } });
+        assert_eq!(
+            instruct(two),
+            Ok(json!({ "system_instruction": { "parts": [{ "text": "Be." }, { "text": "Do." }] } }))
+        );
+        assert_eq!(
+            instruct(json!({ "systemInstruction": parts })),
+            Ok(json!({ "systemInstruction": parts }))
+        );
+        let odd = "/systemInstruction/parts: expected a list, got nothing";
+        assert_eq!(instruct(json!({ "systemInstruction": "x" })), Err(odd.to_owned()));
+        assert_eq!(instruct(json!([])), Err(odd.to_owned()));
+    }
+}

@@ -181,3 +181,97 @@ pub(super) fn push_part(
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_arguments_are_values_at_their_paths() {
+        let pushed = |before: &'static str, part: &str| {
+            let mut arguments = ExactValue::read(before).unwrap();
+            let part = ExactValue::read(part).unwrap();
+            push_part(&JsonLocation::root(&part), &mut arguments)
+                .map(|()| arguments.to_string())
+                .map_err(|error| error.expected)
+        };
+        let wrong = || Err("a JSON path to a value that is not there yet".to_owned());
+        for (before, part, after) in [
+            ("{}", r#"{"jsonPath":"$.a","stringValue":"x"}"#, Ok(r#"{"a":"x"}"#)),
+            (r#"{"a":"x"}"#, r#"{"jsonPath":"$.a","stringValue":"y"}"#, Ok(r#"{"a":"xy"}"#)),
+            (r#"{"a":1}"#, r#"{"jsonPath":"$.a","stringValue":"y"}"#, Err(())),
+            ("{}", r#"{"jsonPath":"$.a","numberValue":1.50}"#, Ok(r#"{"a":1.50}"#)),
+            ("{}", r#"{"jsonPath":"$.a","boolValue":false}"#, Ok(r#"{"a":false}"#)),
+            (r#"{"a":1}"#, r#"{"jsonPath":"$.a","numberValue":2}"#, Err(())),
+            ("{}", r#"{"jsonPath":"$.a","nullValue":null}"#, Ok(r#"{"a":null}"#)),
+            ("{}", r#"{"jsonPath":"$.a","nullValue":"NULL_VALUE"}"#, Ok(r#"{"a":null}"#)),
+            (r#"{"a":1}"#, r#"{"jsonPath":"$.a","nullValue":null}"#, Err(())),
+            ("{}", r#"{"jsonPath":"$.a"}"#, Ok("{}")),
+            ("{}", r#"{"jsonPath":"$.l[0].b","stringValue":""}"#, Ok(r#"{"l":[{"b":""}]}"#)),
+        ] {
+            let expected = after.map(str::to_owned).or_else(|()| wrong());
+            assert_eq!(pushed(before, part), expected, "{before} {part}");
+        }
+        assert_eq!(pushed("{}", r#"{"stringValue":"x"}"#), Err("a text".to_owned()));
+        assert_eq!(pushed("{}", r#"{"jsonPath":"$.a","stringValue":1}"#), Err("a text".to_owned()));
+    }
+
+    #[test]
+    fn arguments_arrive_once_or_in_parts() {
+        let pushed = |before: Option<&'static str>, call: &str| {
+            let mut partial_call = PartialCall::default();
+            partial_call.value = before.map(|before| ExactValue::read(before).unwrap());
+            let call = ExactValue::read(call).unwrap();
+            let result = push_arguments(&JsonLocation::root(&call), &mut partial_call);
+            (result.map_err(|error| error.expected), partial_call.received_arguments().to_string())
+        };
+        let part = r#"{"jsonPath":"$.a","numberValue":1}"#;
+        assert_eq!(pushed(None, r#"{"args":{"a":1}}"#), (Ok(()), r#"{"a":1}"#.to_owned()));
+        assert_eq!(
+            pushed(Some("{}"), r#"{"args":{"a":1}}"#),
+            (Err("arguments once".to_owned()), "{}".to_owned())
+        );
+        assert_eq!(
+            pushed(None, &format!(r#"{{"partialArgs":[{part}]}}"#)),
+            (Ok(()), r#"{"a":1}"#.to_owned())
+        );
+        assert_eq!(
+            pushed(None, &format!(r#"{{"args":{{"b":2}},"partialArgs":[{part}]}}"#)),
+            (Ok(()), r#"{"b":2,"a":1}"#.to_owned())
+        );
+        let text = format!(r#"{{"args":"{{\"b\":2}}","partialArgs":[{part}]}}"#);
+        assert_eq!(pushed(None, &text), (Ok(()), r#"{"b":2,"a":1}"#.to_owned()));
+        let odd = format!(r#"{{"args":"[1]","partialArgs":[{part}]}}"#);
+        assert_eq!(pushed(None, &odd).0, Err("parts of arguments that are an object".to_owned()));
+        assert_eq!(pushed(None, r#"{"partialArgs":[]}"#), (Ok(()), "\"\"".to_owned()));
+    }
+
+    #[test]
+    fn a_response_has_one_candidate_or_none() {
+        let found = |response: &str| {
+            let response = ExactValue::read(response).unwrap();
+            only_candidate(&JsonLocation::root(&response))
+                .map(|it| it.value().map(ToString::to_string))
+                .map_err(|it| it.to_string())
+        };
+        assert_eq!(found(r#"{"candidates":[{"a":1}]}"#), Ok(Some(r#"{"a":1}"#.to_owned())));
+        assert_eq!(found("{}"), Ok(None));
+        assert_eq!(found(r#"{"candidates":null}"#), Ok(None));
+        let many = "/candidates: expected one candidate, got a list";
+        assert_eq!(found(r#"{"candidates":[{},{}]}"#), Err(many.to_owned()));
+        assert_eq!(
+            found(r#"{"candidates":7}"#),
+            Err("/candidates: expected a list, got a number".to_owned())
+        );
+        for (part, is_it) in [
+            (r#"{"thought":true}"#, true),
+            (r#"{"thought":false}"#, false),
+            (r#"{"thought":1}"#, false),
+            ("{}", false),
+        ] {
+            assert_eq!(is_thought(ExactValue::read(part).as_ref()), is_it, "{part}");
+        }
+        assert!(!is_thought(None));
+    }
+}

@@ -101,10 +101,8 @@ pub(super) fn complete_message(draft: &mut MessageDraft, partial_calls: &Partial
     draft.fill_open_parts(partial_calls, |call, partial_call| {
         let (holder, arguments) =
             if partial_call.custom { ("custom", "input") } else { ("function", "arguments") };
+        // A holder that never arrived is written with the form of the call.
         if let Some(function) = call.entry(holder) {
-            if function.is_null() {
-                *function = ExactValue::Object(Vec::new());
-            }
             set_member(function, "name", text(&partial_call.name));
             set_member(function, arguments, partial_call.received_arguments());
         }

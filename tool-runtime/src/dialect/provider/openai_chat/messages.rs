@@ -23,9 +23,7 @@ pub(super) fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) 
     }
     let (kind, arguments) = call_kind(call);
     let form = if kind == "custom" { ArgumentsForm::FreeText } else { ArgumentsForm::ObjectText };
-    if call.get("type").and_then(ExactValue::as_str) != Some(kind) {
-        set_member(call, "type", text(kind));
-    }
+    set_member(call, "type", text(kind));
     Some(CallMembers { object: call.entry(kind)?, arguments, form })
 }
 

@@ -101,3 +101,87 @@ pub(super) fn complete_call(item: &JsonLocation<'_>, at: usize, reading: &mut Re
     partial_call.open = status.value().is_some_and(|it| !matches!(it.as_str(), Some("" | "completed")));
     partial_call.status = status.as_text().filter(|_| partial_call.open).map(str::to_owned);
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_without_a_type_is_known_by_its_members() {
+        for (item, kind) in [
+            (r#"{"name":"add","arguments":"{}"}"#, Some(CALL)),
+            (r#"{"name":"add","call_id":"1","input":"x"}"#, Some(CUSTOM_CALL)),
+            (r#"{"content":[],"role":"assistant"}"#, Some("message")),
+            (r#"{"summary":[]}"#, Some("reasoning")),
+            (r#"{"type":null,"summary":[]}"#, Some("reasoning")),
+            (r#"{"type":"later","summary":[]}"#, None),
+            (r#"{"output":"x","name":"add","arguments":"{}"}"#, None),
+            (r#"{"name":"add"}"#, None),
+            (r#"{"arguments":"{}"}"#, None),
+            (r#"{"name":"add","call_id":"1"}"#, None),
+            (r#"{"name":"add","input":"x"}"#, None),
+            (r#"{"call_id":"1","input":"x"}"#, None),
+            (r#"{"content":[]}"#, None),
+            (r#"{"role":"assistant"}"#, None),
+            (r#"{"content":[],"role":1}"#, None),
+            (r#"{"name":"add","arguments":null}"#, None),
+            ("{}", None),
+            ("[]", None),
+            ("null", None),
+        ] {
+            let value = ExactValue::read(item).unwrap();
+            let typed = with_type(&JsonLocation::root(&value));
+            let found = typed.as_ref().and_then(|it| it.get("type")).and_then(ExactValue::as_str);
+            assert_eq!(found, kind, "{item}");
+        }
+    }
+
+    #[test]
+    fn a_completed_item_completes_its_call() {
+        let complete = |begun: &str, completed: &str| {
+            let (begun, completed) = (ExactValue::read(begun).unwrap(), ExactValue::read(completed).unwrap());
+            let mut reading = Reading::default();
+            let at = begin_call(&JsonLocation::root(&begun), 3, &mut reading.partial_calls);
+            complete_call(&JsonLocation::root(&completed), at, &mut reading);
+            let call = reading.partial_calls.get(at).unwrap();
+            assert!(call.done && call.number == 3);
+            (
+                format!("{} {}", call.id.as_deref().unwrap_or("-"), call.name),
+                call.received_arguments().to_string(),
+                call.open,
+                call.status.clone(),
+                call.is_contradictory,
+            )
+        };
+        let begun = r#"{"type":"function_call","id":"i","call_id":"c","name":"add"}"#;
+        for (completed, id_and_name, arguments, status, is_contradictory) in [
+            (r#"{"arguments":"{}","status":"completed"}"#, "c add", r#""{}""#, None, false),
+            (
+                r#"{"call_id":"d","name":"add_one","arguments":"{}","status":""}"#,
+                "c add_one",
+                r#""{}""#,
+                None,
+                false,
+            ),
+            (r#"{"name":"draw","arguments":"{}"}"#, "c add", r#""{}""#, None, true),
+            (r#"{"arguments":"{","status":"incomplete"}"#, "c add", r#""{""#, Some("incomplete"), false),
+            (r#"{"input":"x"}"#, "c add", r#""""#, None, false),
+        ] {
+            let (found, text, open, state, contradicts) = complete(begun, completed);
+            assert_eq!((&*found, &*text), (id_and_name, arguments), "{completed}");
+            assert_eq!(
+                (open, state.as_deref(), contradicts),
+                (status.is_some(), status, is_contradictory),
+                "{completed}"
+            );
+        }
+        let odd = complete(begun, r#"{"arguments":"{}","status":7}"#);
+        assert_eq!((odd.2, odd.3), (true, None));
+        let custom = complete(
+            r#"{"type":"custom_tool_call","name":"run"}"#,
+            r#"{"call_id":"c","input":"x","arguments":"y"}"#,
+        );
+        assert_eq!((&*custom.0, &*custom.1), ("c run", r#""x""#));
+    }
+}
