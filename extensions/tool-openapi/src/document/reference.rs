@@ -196,7 +196,7 @@ impl Documents {
         value: &'d Value,
     ) -> Result<(Place, &'d Value), Unresolved> {
         let (mut place, mut value) = (place, value);
-        for _ in 0..MAX_REFERENCE_CHAIN {
+        for _ in 0..=MAX_REFERENCE_CHAIN {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
                 return Ok((place, value));
             };

@@ -171,3 +171,78 @@ fn a_file_is_found_within_branches_to_a_limit() {
     let form = json!({ "type": "object", "properties": { "file": { "anyOf": [{ "type": "null" }, { "type": "string" }] } } });
     assert_eq!(property_of_form(form.clone(), json!({})), form["properties"]["file"]);
 }
+
+/// Components `C0` to `C<last>`, each of which refers to the next one in `folder`; the last one is `end`.
+fn chain(folder: &str, last: usize, end: &Value) -> Value {
+    let reference = |at: usize| json!({ "$ref": format!("#/components/{folder}/C{}", at + 1) });
+    let component = |at: usize| (format!("C{at}"), if at == last { end.clone() } else { reference(at) });
+    Value::Object((0..=last).map(component).collect())
+}
+
+#[test]
+fn references_are_followed_from_one_to_the_next_to_a_limit() {
+    let id = json!({ "name": "id", "in": "query", "required": true, "schema": { "type": "integer" } });
+    for (last, is_read) in [(0, true), (31, true), (32, false)] {
+        let operation =
+            json!({ "operationId": "get", "parameters": [{ "$ref": "#/components/parameters/C0" }] });
+        let components = json!({ "components": { "parameters": chain("parameters", last, &id) } });
+        let document = document(json!({ "/it": { "get": operation } }), components);
+        let set = built(OpenApiToolSet::builder(document).base_url("http://h"));
+        let read = set.tools().first().is_some_and(|it| {
+            it.definition().input_schema().as_value()["properties"]["id"]["type"] == "integer"
+        });
+        assert_eq!(read, is_read, "{last}: {:?} {:?}", set.skipped(), set.diagnostics());
+        let all = format!("{:?} {:?}", set.skipped(), set.diagnostics());
+        assert_eq!(all.contains("leads to itself, or over more than 32 others"), !is_read, "{last}: {all}");
+    }
+    let integer = json!({ "type": "integer" });
+    for (last, is_read) in [(0, true), (32, true), (33, false)] {
+        let content = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/C0" } } });
+        let document = posting(content, chain("schemas", last, &integer));
+        let set = built(OpenApiToolSet::builder(document).base_url("http://h"));
+        let all = format!("{:?} {:?}", set.skipped(), set.diagnostics());
+        assert_eq!(all.contains("leads to itself, or over more than 32 others"), !is_read, "{last}: {all}");
+    }
+}
+
+#[test]
+fn a_path_and_the_url_of_a_server_have_a_length_limit() {
+    for (length, is_read) in [(1024, true), (1025, false)] {
+        let path = format!("/{}", "a".repeat(length - 1));
+        let set = document(json!({ path.as_str(): { "get": {} } }), json!({}));
+        let set = built(OpenApiToolSet::builder(set).base_url("http://h"));
+        assert_eq!((set.tools().len(), set.skipped().len()), (usize::from(is_read), usize::from(!is_read)));
+        if let Some(skipped) = set.skipped().first() {
+            assert_eq!(skipped.operation, path[..200]);
+            assert_eq!(skipped.reason, "the path has 1025 bytes; at most 1024 are carried");
+        }
+    }
+    for (length, is_read) in [(4096, true), (4097, false)] {
+        let url = format!("https://a.example/{}", "a".repeat(length - "https://a.example/".len()));
+        let paths = json!({ "/a": { "get": {} } });
+        let set = built(OpenApiToolSet::builder(document(paths, json!({ "servers": [{ "url": url }] }))));
+        assert_eq!(set.tools().len(), usize::from(is_read), "{:?}", set.skipped());
+    }
+    for (count, reason) in [(16, None), (17, Some("1 more methods of the path; at most 16 are carried"))] {
+        let others: serde_json::Map<_, _> = (0..count).map(|at| (format!("M{at}"), json!({}))).collect();
+        let paths = json!({ "/a": { "additionalOperations": others } });
+        let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+        assert_eq!(set.tools().len(), 16);
+        assert_eq!(set.skipped().first().map(|it| &*it.reason), reason);
+    }
+}
+
+#[test]
+fn a_property_of_the_other_direction_is_not_required_within_a_number_of_parts() {
+    let hidden = json!({ "properties": { "id": { "type": "integer", "readOnly": true } } });
+    for (others, is_required) in [(0, false), (62, false), (63, false), (64, true)] {
+        let mut parts: Vec<_> = (0..others).map(|_| json!({ "description": "It." })).collect();
+        parts.push(hidden.clone());
+        let schema = json!({ "type": "object", "required": ["id", "name"], "allOf": parts });
+        let set = posting(json!({ "application/json": { "schema": schema } }), json!({}));
+        let set = built(OpenApiToolSet::builder(set).base_url("http://h"));
+        let body = &set.tools()[0].definition().input_schema().as_value()["properties"]["body"];
+        let required = if is_required { json!(["id", "name"]) } else { json!(["name"]) };
+        assert_eq!(body["required"], required, "{others}");
+    }
+}

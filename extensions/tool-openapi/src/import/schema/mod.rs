@@ -284,7 +284,7 @@ impl<'d> Components<'d> {
         let documents = self.documents;
         let (mut place, mut value) =
             documents.reference_target(from, reference).map_err(|it| problem(it.to_string()))?;
-        for _ in 0..MAX_REFERENCE_CHAIN {
+        for _ in 0..=MAX_REFERENCE_CHAIN {
             let Some(next) = value.get("$ref").and_then(Value::as_str) else { return Ok((place, value)) };
             if value.as_object().is_some_and(|it| it.len() > 1) {
                 return Ok((place, value));
