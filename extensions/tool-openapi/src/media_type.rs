@@ -51,3 +51,35 @@ pub(crate) fn is_text_essence(essence: &str) -> bool {
         || is_xml(essence)
         || (essence.starts_with("application/") && SUFFIXES.contains(&last()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{is_json, is_text, is_xml, media_essence};
+
+    #[test]
+    fn media_types_are_json_xml_text_or_bytes() {
+        for (media_type, json, xml, text) in [
+            ("application/json", true, false, true),
+            ("Application/JSON; charset=utf-8", true, false, true),
+            ("text/json", true, false, true),
+            ("application/problem+json", true, false, true),
+            ("application/xml", false, true, true),
+            ("text/xml", false, true, true),
+            ("image/svg+xml", false, true, true),
+            ("text/plain", false, false, true),
+            ("application/x-yaml", false, false, true),
+            ("application/vnd.api.csv", false, false, true),
+            ("application/javascript", false, false, true),
+            ("application/x-www-form-urlencoded", false, false, true),
+            ("application/octet-stream", false, false, false),
+            ("application/jsonx", false, false, false),
+            ("image/yaml", false, false, false),
+            ("image/png", false, false, false),
+            ("", false, false, false),
+        ] {
+            assert_eq!((is_json(media_type), is_text(media_type)), (json, text), "{media_type}");
+            assert_eq!(is_xml(&media_essence(media_type)), xml, "{media_type}");
+        }
+        assert_eq!(media_essence(" Text/HTML ; a=B"), "text/html");
+    }
+}

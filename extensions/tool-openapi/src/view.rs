@@ -124,3 +124,38 @@ impl fmt::Debug for View {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::View;
+
+    #[test]
+    fn pointers_leave_the_values_that_they_name() {
+        let text = r#"{"id": 1.10, "pets": [{"name": "Rex", "age": 3}, 7, {"age": 4}], "a/b~c": {"d": [1, 2]}, "none": null}"#;
+        for (pointers, expected) in [
+            (&[][..], "{}"),
+            (&[""], text),
+            (&["/id"], r#"{"id":1.10}"#),
+            (&["/none", "/id"], r#"{"id":1.10,"none":null}"#),
+            (&["/pets/0"], r#"{"pets":[{"name": "Rex", "age": 3}]}"#),
+            (&["/pets/*/age"], r#"{"pets":[{"age":3},{"age":4}]}"#),
+            (&["/pets/*/name", "/pets/2"], r#"{"pets":[{"name":"Rex"},{"age": 4}]}"#),
+            (&["/a~1b~0c/d/1"], r#"{"a/b~c":{"d":[2]}}"#),
+            // Below a value that has no members, there is nothing.
+            (&["/id/x"], "{}"),
+            (&["/id/x", "/none"], r#"{"none":null}"#),
+            (&["/pets/1/x", "/pets/2/age"], r#"{"pets":[{"age":4}]}"#),
+            (&["/*/d"], r#"{"pets":[],"a/b~c":{"d":[1, 2]}}"#),
+            (&["/absent"], "{}"),
+        ] {
+            let pointers: Vec<_> = pointers.iter().map(|it| (*it).to_owned()).collect();
+            let view = View::of_pointers(&pointers).unwrap();
+            assert_eq!(view.apply_view(text).unwrap(), expected, "{pointers:?}");
+        }
+        assert_eq!(View::of_pointers(&["/a".to_owned()]).unwrap().apply_view("3").unwrap(), "");
+        for wrong in ["id", "#/id", " "] {
+            assert_eq!(View::of_pointers(&["/a".to_owned(), wrong.to_owned()]).unwrap_err(), wrong);
+        }
+    }
+}

@@ -76,3 +76,28 @@ fn has_hidden(text: &str) -> bool {
     // Long blanks are abbreviated, and are nothing hidden.
     text.split_whitespace().any(|word| Escape::LINES.text(word) != word)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::has_hidden_characters;
+
+    #[test]
+    fn hidden_characters_are_found_in_names_and_texts_at_any_depth() {
+        for (value, hides) in [
+            (json!("plain text,\n\r\t~"), false),
+            (json!("größe 東京"), false),
+            (json!(" ".repeat(500)), false),
+            (json!(format!("é{}é", " ".repeat(500))), false),
+            (json!("a\u{7}"), true),
+            (json!("a\u{200b}b"), true),
+            (json!("\u{202e}"), true),
+            (json!({ "a": [1, null, { "b": "x\u{200b}" }] }), true),
+            (json!({ "a": [{ "b\u{200b}": 1 }] }), true),
+            (json!({ "a": [1, true, null] }), false),
+        ] {
+            assert_eq!(has_hidden_characters(&value), hides, "{value}");
+        }
+    }
+}

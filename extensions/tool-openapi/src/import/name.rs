@@ -83,7 +83,7 @@ pub(super) fn of_path(method: &str, path: &str) -> ToolName {
 
 #[cfg(test)]
 mod tests {
-    use super::of_path;
+    use super::{of_path, underscored_words};
 
     #[test]
     fn names_of_paths_are_readable_and_differ_wherever_the_paths_do() {
@@ -105,6 +105,20 @@ mod tests {
         );
         for (at, name) in names.iter().enumerate() {
             assert!(names[..at].iter().all(|other| other != name), "{name}");
+        }
+    }
+
+    #[test]
+    fn words_are_separated_by_single_underscores() {
+        for (text, words) in [
+            ("repos/get", "repos_get"),
+            ("/repos//get/", "repos_get"),
+            ("get /pets/by_id", "get_pets_by_id"),
+            ("a-b_c.d", "a-b_c_d"),
+            ("größe", "gr_e"),
+            ("//", ""),
+        ] {
+            assert_eq!(underscored_words(text), words, "{text}");
         }
     }
 }

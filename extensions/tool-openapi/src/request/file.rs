@@ -157,3 +157,35 @@ fn decode_file(text: &str) -> Option<FileContent> {
     let bytes = GeneralPurpose::new(alphabet, config).decode(text).ok()?;
     Some(FileContent { bytes, name: None, media_type })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::{FileContent, decode_file};
+
+    #[test]
+    fn base64_is_decoded_in_each_of_its_forms() {
+        for (text, bytes, media_type) in [
+            ("", &b""[..], None),
+            ("aGk=", b"hi", None),
+            ("aGk", b"hi", None),
+            (" aG\n k= ", b"hi", None),
+            ("+/8=", b"\xfb\xff", None),
+            ("-_8", b"\xfb\xff", None),
+            ("data:text/plain;base64,aGk=", b"hi", Some("text/plain")),
+            ("data:;base64,aGk=", b"hi", None),
+        ] {
+            let media_type = media_type.map(str::to_owned);
+            let expected = FileContent { bytes: bytes.to_vec(), name: None, media_type };
+            assert_eq!(decode_file(text).unwrap(), expected, "{text}");
+        }
+        for wrong in ["a", "hi!", "data:text/plain,hi", "+_8=", "aGk=x"] {
+            assert_eq!(decode_file(wrong), None, "{wrong}");
+        }
+        let file = FileContent::new(*b"a").with_name("n").with_media_type("t");
+        assert_eq!(
+            (file.name.as_deref(), file.media_type.as_deref(), &*file.bytes),
+            (Some("n"), Some("t"), &b"a"[..])
+        );
+    }
+}

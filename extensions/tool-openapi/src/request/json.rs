@@ -206,3 +206,70 @@ pub(super) fn scalar_text(value: &RawValue) -> Result<Cow<'_, str>, serde_json::
         false => Ok(Cow::Borrowed(value.get())),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::{Members, ValueShape};
+
+    fn members(count: usize, last: &str) -> String {
+        let members: Vec<_> =
+            (0..count).map(|at| format!("\"m{at}\": 1")).chain([format!("\"{last}\": 2")]).collect();
+        format!("{{{}}}", members.join(", "))
+    }
+
+    // Few names are compared one by one, and more in a set.
+    #[test]
+    fn a_name_that_two_members_have_is_found() {
+        for count in [1, 2, 7, 8, 9, 20] {
+            let text = members(count, "other");
+            assert!(Members::of(&text).unwrap().check_unique().is_ok(), "{text}");
+            for twice in [0, count / 2, count - 1] {
+                let text = members(count, &format!("m{twice}"));
+                let error = Members::of(&text).unwrap().check_unique().unwrap_err().to_string();
+                assert_eq!(error, format!("the member `m{twice}` appears twice in one object"), "{text}");
+            }
+        }
+        for (text, name) in [
+            (r#"{"a": {"b": 1, "\u0062": 2}}"#, "b"),
+            (r#"{"a": [1, "x", null, true, 1.5, -1, [{"b": 1, "b": 2}]]}"#, "b"),
+            (r#"{"a": 1, "\u0061": 2}"#, "a"),
+        ] {
+            let error = Members::of(text).unwrap().check_unique().unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("the member `{name}` appears twice in one object")),
+                "{error}"
+            );
+        }
+        let text = r#"{"a": {"b": 1}, "c": [{"b": 1}, {"b": "a"}, -1, 1.5, null, true]}"#;
+        assert!(Members::of(text).unwrap().check_unique().is_ok());
+    }
+
+    #[test]
+    fn a_member_is_found_by_its_decoded_name_unless_it_is_null() {
+        let members = Members::of(r#"{"\u0061": 1, "b": null, "c": "null"}"#).unwrap();
+        let text = |name| members.get(name).map(serde_json::value::RawValue::get);
+        assert_eq!((text("a"), text("b"), text("c"), text("d")), (Some("1"), None, Some("\"null\""), None));
+    }
+
+    #[test]
+    fn values_within_a_list_or_an_object_are_texts_without_null() {
+        let shape = |text: &str| match ValueShape::of(serde_json::from_str(text).unwrap()).unwrap() {
+            ValueShape::Scalar(text) => format!("scalar {text}"),
+            ValueShape::List(items) => format!("list {}", items.join("|")),
+            ValueShape::Object(members) => {
+                let members: Vec<_> = members.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                format!("object {}", members.join("|"))
+            }
+        };
+        for (text, expected) in [
+            (r#""a\u0062""#, "scalar ab"),
+            ("1.10", "scalar 1.10"),
+            ("true", "scalar true"),
+            (r#"[1, "a", null, [2]]"#, "list 1|a|[2]"),
+            (r#"{"a": "x", "b": null, "c": 1}"#, "object a=\"x\"|c=1"),
+        ] {
+            assert_eq!(shape(text), expected, "{text}");
+        }
+    }
+}

@@ -88,7 +88,7 @@ fn cut_list(text: &str, room: usize) -> Option<List> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
-    use super::{cut_list, limit_text};
+    use super::{MAX_PART_BYTES, cut_list, limit_text, shorten_part};
 
     #[test]
     fn the_largest_list_is_cut_between_items_and_the_rest_stays() {
@@ -113,5 +113,27 @@ mod tests {
             assert!(it.text.len() <= room.saturating_sub(160) && it.text.chars().all(|it| it == 'é'));
             assert!(it.note.unwrap().contains("of 600 bytes left out"));
         }
+    }
+
+    #[test]
+    fn a_part_is_cut_between_characters_above_the_limit() {
+        let long = "a".repeat(MAX_PART_BYTES);
+        assert_eq!(shorten_part(&long), long);
+        assert_eq!(shorten_part(&format!("{long}bc")), format!("{long}… [2 more bytes]"));
+        let wide = format!("{}éé", &long[1..]);
+        assert_eq!(shorten_part(&wide), format!("{}… [4 more bytes]", &long[1..]));
+    }
+
+    #[test]
+    fn a_text_within_its_limit_stays() {
+        for is_json in [true, false] {
+            let it = limit_text("[1,2]".to_owned(), 5, is_json, None);
+            assert_eq!((&*it.text, it.note, it.is_json), ("[1,2]", None, is_json));
+            assert!(limit_text("[1,2]".to_owned(), 4, is_json, None).note.is_some());
+        }
+        let text = format!("[{}1]", "1,".repeat(200));
+        let it = limit_text(text, 200, true, None);
+        assert_eq!((&*it.text, it.is_json), (&*format!("[{}1]", "1,".repeat(18)), true));
+        assert!(it.note.unwrap().contains("182 of 201 items left out"));
     }
 }

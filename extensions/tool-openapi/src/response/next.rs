@@ -261,3 +261,66 @@ fn split_items(raw: &str, style: Style) -> Vec<String> {
         _ => decoded(','),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Kinds, LinkPair, split_items};
+    use crate::request::Style;
+
+    #[test]
+    fn the_items_of_a_list_are_separated_by_its_style() {
+        for (style, raw, items) in [
+            (Style::Form, "a,b", &["a", "b"][..]),
+            (Style::Form, "a%2Cb", &["a", "b"]),
+            // The escaped comma is a part of an item.
+            (Style::Form, "a%2Cb,c", &["a,b", "c"]),
+            (Style::Form, "a+b", &["a b"]),
+            (Style::SpaceDelimited, "a%20b+c", &["a", "b", "c"]),
+            (Style::PipeDelimited, "a|b%7Cc", &["a", "b", "c"]),
+            (Style::PipeDelimited, "a,b", &["a,b"]),
+        ] {
+            assert_eq!(split_items(raw, style), items, "{style:?} {raw}");
+        }
+        let pair = LinkPair::of("a%5Bb%5D+c=d=e%26+f");
+        assert_eq!((&*pair.name, &*pair.decoded_value()), ("a[b] c", "d=e& f"));
+        let pair = LinkPair::of("a");
+        assert_eq!((&*pair.name, &*pair.decoded_value()), ("a", ""));
+    }
+
+    #[test]
+    fn a_text_is_a_number_or_a_boolean_only_if_its_schema_has_such() {
+        let root = json!({ "$defs": { "n": { "type": ["number", "null"] }, "loop": { "allOf": [{ "$ref": "#/$defs/loop" }] } } });
+        for (schema, text, expected) in [
+            (json!({ "type": "integer" }), "1", json!(1)),
+            (json!({ "type": "integer" }), "1.5", json!("1.5")),
+            (json!({ "type": "number" }), "1.5", json!(1.5)),
+            (json!({ "type": "number" }), "1", json!(1)),
+            (json!({ "type": "boolean" }), "true", json!(true)),
+            (json!({ "type": "boolean" }), "1", json!("1")),
+            (json!({ "type": "integer" }), "true", json!("true")),
+            (json!({ "type": "string" }), "1", json!("1")),
+            (json!({ "type": ["string", "integer"] }), "1", json!(1)),
+            (
+                json!({ "anyOf": [{ "type": "string" }, { "oneOf": [{ "type": "boolean" }] }] }),
+                "false",
+                json!(false),
+            ),
+            (json!({ "$ref": "#/$defs/n" }), "2", json!(2)),
+            (json!({ "$ref": "#/$defs/loop" }), "2", json!("2")),
+            (json!({ "type": "integer" }), "null", json!("null")),
+            (json!({ "type": "integer" }), "[1]", json!("[1]")),
+            (Value::Null, "1", json!("1")),
+        ] {
+            let kinds = Kinds { root: &root, schema: Some(&schema) };
+            assert_eq!(kinds.scalar_value(text.to_owned()), expected, "{schema} {text}");
+        }
+        let (object, properties) = (json!({ "type": "object" }), json!({ "properties": {} }));
+        for (schema, is_object) in
+            [(&object, true), (&properties, true), (&json!({ "type": "array" }), false)]
+        {
+            assert_eq!(Kinds { root: &root, schema: Some(schema) }.is_object(), is_object, "{schema}");
+        }
+    }
+}
