@@ -53,11 +53,15 @@ fn arguments_are_read_from_flags_and_json() {
     hold_lines("arguments", &lines);
 }
 
-#[test]
-fn mistakes_of_arguments_are_explained() {
+fn write_wrong_files() {
     file("broken.json", "{\"name\": \"tart\",\n\t\"eggs\": two}");
     file("wrong.json", "{\"name\": \"tart\",\n\t\"eggs\": 13, \"oven\": {\"degrees\": \"hot\"}}");
     file("void.json", " \n");
+}
+
+#[test]
+fn mistakes_of_arguments_are_explained() {
+    write_wrong_files();
     let wide = "東".repeat(40);
     let long = format!(r#"{{"name": "{wide}", "eggs": 1, "oven": {{"degrees": 1}}, "glaze": "{wide}"}}"#);
     let good = ["--name", "tart", "--oven.degrees", "1"];

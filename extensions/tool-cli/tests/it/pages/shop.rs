@@ -127,6 +127,15 @@ fn described(builder: RegistryBuilder) -> RegistryBuilder {
     let wipe = wipe.expect_handler(|_: Nothing, _| async { Ok::<_, ToolError>(3) });
     let blocking = ToolBuilder::new("block").description("Blocks.").confirm();
     let blocking = blocking.body(tool_body!(blocking |_: Nothing| "blocked")).unwrap();
+    let far = tool_runtime::ToolName::new("far-away").unwrap();
+    let near = tool_runtime::ToolName::new("far_away").unwrap();
+    let far = ToolDefinition::new(far, "Is elsewhere.", schema(json!({ "type": "object" }))).with_name(near);
+    let far = ExternalTool::new(far);
+    with_outputs(with_arguments(builder.add(far).add(hints).add(wipe).add(blocking)))
+}
+
+/// Adds tools with arguments of every type.
+fn with_arguments(builder: RegistryBuilder) -> RegistryBuilder {
     let bake = ToolBuilder::new("bake").description("Bakes a cake, and returns its arguments.").input_schema(schema(json!({
         "type": "object",
         "required": ["name", "oven", "eggs"],
@@ -159,6 +168,11 @@ fn described(builder: RegistryBuilder) -> RegistryBuilder {
     let many = json!({ "type": "object", "properties": many.collect::<serde_json::Map<_, _>>() });
     let many = ToolBuilder::new("many").description("Has many flags.").input_schema(schema(many));
     let many = many.expect_handler(|_: Any, _| async { Ok::<_, ToolError>("many") });
+    builder.add(bake).add(many)
+}
+
+/// Adds tools with output schemas of every form.
+fn with_outputs(builder: RegistryBuilder) -> RegistryBuilder {
     let cakes = ToolBuilder::new("cakes").description("Lists the cakes.").output_schema(output(json!({
         "type": "array", "items": { "type": "object", "properties": {
             "name": { "type": "string", "description": "The name.", "maxLength": 9 },
@@ -179,25 +193,11 @@ fn described(builder: RegistryBuilder) -> RegistryBuilder {
         .description("Delivers a cake.")
         .input_schema(schema(json!({ "type": "object" })));
     let deliver: ExternalTool = deliver.external().unwrap();
-    let far = tool_runtime::ToolName::new("far-away").unwrap();
-    let near = tool_runtime::ToolName::new("far_away").unwrap();
-    let far = ToolDefinition::new(far, "Is elsewhere.", schema(json!({ "type": "object" }))).with_name(near);
-    let far = ExternalTool::new(far);
-    builder
-        .add(far)
-        .add(hints)
-        .add(wipe)
-        .add(blocking)
-        .add(bake)
-        .add(many)
-        .add(cakes)
-        .add(price)
-        .add(names)
-        .add(deliver)
+    builder.add(cakes).add(price).add(names).add(deliver)
 }
 
 /// Adds tools whose results have every form.
-fn answering(mut builder: RegistryBuilder) -> RegistryBuilder {
+fn answering(builder: RegistryBuilder) -> RegistryBuilder {
     #[tool_args]
     struct Which {
         /// The form.
@@ -237,6 +237,11 @@ fn answering(mut builder: RegistryBuilder) -> RegistryBuilder {
             })
         },
     );
+    with_secrets(with_events(builder.add(answer)))
+}
+
+/// Adds tools whose calls have events.
+fn with_events(builder: RegistryBuilder) -> RegistryBuilder {
     let chatty = ToolBuilder::new("chatty").description("Says what it does.").expect_handler(
         |_: Nothing, cx| async move {
             let _ = cx.progress(Progress::new(1.0));
@@ -246,6 +251,17 @@ fn answering(mut builder: RegistryBuilder) -> RegistryBuilder {
             Ok::<_, ToolError>("done")
         },
     );
+    let wait = ToolBuilder::new("wait").description("Waits for a guest.").expect_handler(
+        |_: Nothing, cx| async move {
+            let _ = cx.progress(Progress::new(0.0).message("the door is open"));
+            std::future::pending::<Result<(), ToolError>>().await
+        },
+    );
+    builder.add(chatty).add(wait).tool::<parts>().tool::<values>()
+}
+
+/// Adds tools with secrets, and with the names of options.
+fn with_secrets(builder: RegistryBuilder) -> RegistryBuilder {
     let login = Metadata { secrets: vec!["pin".into(), "key".into()], ..Metadata::default() };
     let login = ToolBuilder::new("login").description("Logs in.").metadata(login).input_schema(schema(json!({
         "type": "object", "required": ["pin"], "additionalProperties": false, "properties": {
@@ -267,14 +283,7 @@ fn answering(mut builder: RegistryBuilder) -> RegistryBuilder {
         },
     })));
     let settings = settings.expect_handler(|it: Any, _| async move { ToolOutput::json(&it) });
-    builder = builder.add(settings);
-    let wait = ToolBuilder::new("wait").description("Waits for a guest.").expect_handler(
-        |_: Nothing, cx| async move {
-            let _ = cx.progress(Progress::new(0.0).message("the door is open"));
-            std::future::pending::<Result<(), ToolError>>().await
-        },
-    );
-    builder.add(wait).add(answer).add(chatty).add(login).tool::<parts>().tool::<values>()
+    builder.add(login).add(settings)
 }
 
 /// Items that are ready at once.
