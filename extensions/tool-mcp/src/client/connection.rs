@@ -62,9 +62,7 @@ pub(super) struct RequestParts {
 
 impl RequestParts {
     pub(super) fn with_meta(mut self, meta: serde_json::Map<String, serde_json::Value>) -> Self {
-        if !meta.is_empty() {
-            self.meta = Some(RequestMetaObject(rmcp::model::MetaObject(meta)));
-        }
+        self.meta = Some(RequestMetaObject(rmcp::model::MetaObject(meta)));
         self
     }
 }

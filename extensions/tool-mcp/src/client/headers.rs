@@ -55,9 +55,6 @@ impl HeaderSource {
         let provided = super::run_callback(|| provide(HeaderRequest { server: &self.server, call })).await;
         let headers = provided
             .map_err(|error| ClientError::new(&self.server, ClientErrorCause::Program(Box::new(error))))?;
-        if headers.is_empty() {
-            return Ok(None);
-        }
         let headers = headers.iter().map(|(name, value)| sensitive_header(name, value)).collect();
         Ok(Some(RequestHeaders(Arc::new(headers))))
     }
