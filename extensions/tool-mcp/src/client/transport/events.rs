@@ -234,18 +234,18 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_lowest_pause_is_never_above_the_highest() {
-        let mut limits = ServerLimits::default();
-        limits.min_reconnect_pause = Duration::from_secs(9);
-        limits.max_reconnect_pause = Duration::from_secs(3);
-        let pauses = ReconnectPauses::new(&limits);
+        let limits = |min: u64, max: u64| ServerLimits {
+            min_reconnect_pause: Duration::from_secs(min),
+            max_reconnect_pause: Duration::from_secs(max),
+            ..ServerLimits::default()
+        };
+        let pauses = ReconnectPauses::new(&limits(9, 3));
         assert_eq!(reconnect(&pauses, Some("unknown")).await.1, 9);
         pauses.note_end(None, ReconnectPause::default(), Duration::ZERO, Some(Duration::from_secs(100)));
         assert_eq!(reconnect(&pauses, None).await.1, 9);
         // The pause that a server asked for holds until it asks for another one.
         let asked = ReconnectPause { backoff: Duration::ZERO, retry: Duration::from_secs(5) };
-        limits.min_reconnect_pause = Duration::from_secs(1);
-        limits.max_reconnect_pause = Duration::from_secs(60);
-        let pauses = ReconnectPauses::new(&limits);
+        let pauses = ReconnectPauses::new(&limits(1, 60));
         for (retry, expected) in [(None, 5), (Some(Duration::from_secs(7)), 7)] {
             pauses.note_end(None, asked, Duration::ZERO, retry);
             assert_eq!(reconnect(&pauses, None).await.1, expected);

@@ -11,6 +11,7 @@ use tool_mcp::{
 use tool_runtime::{CancellationToken, pin::Pins};
 
 use super::{error, tools, value};
+use crate::client::fake::Fakes;
 
 fn config() -> ServerConfig {
     ServerConfig::new("math", Process::new("unused"))
@@ -96,4 +97,37 @@ async fn a_server_that_cannot_be_listed_is_a_diagnostic_until_it_can() {
     is_up.store(true, std::sync::atomic::Ordering::Relaxed);
     value(&broker, "mcp_list_tools", json!({ "selector": "math" })).await;
     assert_eq!(broker.diagnostics(), BTreeMap::new());
+}
+
+/// A broker of a server that lists a good tool, and one whose arguments are a text.
+fn broker_of_a_bad_tool(
+    options: impl Fn(McpToolSetBuilder) -> McpToolSetBuilder + Send + Sync + 'static,
+) -> McpBroker {
+    let broker = McpBroker::builder().server(config()).client_options(move |target, _| {
+        let (builder, fakes) = Fakes::builder(target.config.clone());
+        tokio::spawn(async move {
+            let mut fake = fakes.next().await;
+            fake.initialize().await;
+            let tool = |name: &str, kind: &str| json!({ "name": name, "inputSchema": { "type": kind } });
+            fake.list(json!([tool("good", "object"), tool("bad", "string")])).await;
+            fake.message().await
+        });
+        Ok(options(builder))
+    });
+    broker.build().unwrap()
+}
+
+#[tokio::test]
+async fn a_tool_without_a_definition_has_no_pin() {
+    let listed = async |broker: McpBroker| {
+        let listed = value(&broker, "mcp_list_tools", json!({ "selector": "math" })).await;
+        let names = listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
+        (names.map(str::to_owned).collect::<Vec<_>>(), broker.diagnostics().len())
+    };
+    let both = || vec!["bad".to_owned(), "good".to_owned()];
+    assert_eq!(listed(broker_of_a_bad_tool(|options| options)).await, (both(), 0));
+    let none = || Pins::of_definitions([]);
+    assert_eq!(listed(broker_of_a_bad_tool(move |options| options.pins(none()))).await, (vec![], 1));
+    let warned = broker_of_a_bad_tool(move |options| options.pins(none()).pins_warn());
+    assert_eq!(listed(warned).await, (both(), 1));
 }

@@ -211,3 +211,20 @@ async fn a_refusal_of_a_server_is_intercepted_and_a_panic_of_the_interceptor_is_
         assert!(refused.contains(expected), "{refused}");
     }
 }
+
+#[tokio::test]
+async fn a_header_that_cannot_be_sent_ends_the_operation() {
+    let web = web_with(StatusCode::UNAUTHORIZED).await;
+    let broker = McpBroker::builder()
+        .server(ServerConfig::new("web", Endpoint::new(&web.url)))
+        .headers(|_| {
+            let value = HeaderValue::from_bytes(b"hid\xffden").unwrap();
+            Box::pin(async move { Ok(Some(HeaderMap::from_iter([("x-token".parse().unwrap(), value)]))) })
+        })
+        .build()
+        .unwrap();
+    let refused = error(&broker, "mcp_list_tools", json!({ "selector": "web" })).await;
+    // N11
+    assert!(refused.contains("internal") || refused.contains("not visible ASCII"), "{refused}");
+    assert!(!refused.contains("hid"), "{refused}");
+}

@@ -1,5 +1,6 @@
 //! The broker before servers in memory, as child processes and over HTTP.
 
+mod arguments;
 mod filters;
 mod hooks;
 mod urls;

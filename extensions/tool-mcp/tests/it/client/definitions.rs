@@ -1,7 +1,7 @@
 //! Definitions: as the server sent them, and hostile ones.
 
 use serde_json::{Value, json};
-use tool_runtime::{ToolSet, pin::Pins, toolset::ToolSetExt};
+use tool_runtime::{ToolSet, diagnostic::Severity, pin::Pins, toolset::ToolSetExt};
 
 use super::{call, config, fake::Fakes, names_of, tools_of};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -261,4 +261,33 @@ async fn pins_only_warn_if_asked_to() {
     assert_eq!(set.diagnostics()[0].code, "not_pinned");
     assert_eq!(set.name(), "remote");
     drop(fake.await.unwrap());
+}
+
+#[tokio::test]
+async fn renewed_pins_are_as_strict_as_those_before() {
+    for warns in [false, true] {
+        let (mut builder, fakes) = Fakes::builder(config());
+        builder = builder.pins(Pins::of_definitions([]));
+        if warns {
+            builder = builder.pins_warn();
+        }
+        let fake = tokio::spawn(async move {
+            let mut fake = fakes.next().await;
+            fake.start("one").await;
+            fake
+        });
+        let set = builder.connect().await.unwrap();
+        let mut fake = fake.await.unwrap();
+        let expected: &[&str] = if warns { &["one"] } else { &[] };
+        assert_eq!(names_of(&set).await, expected);
+        set.set_pins(Pins::of_definitions([]));
+        let listed = set.clone();
+        let names = tokio::spawn(async move { names_of(&listed).await });
+        fake.list(json!([{ "name": "one", "inputSchema": { "type": "object" } }])).await;
+        assert_eq!(names.await.unwrap(), expected);
+        let diagnostic = &set.diagnostics()[0];
+        let severity = if warns { Severity::Warning } else { Severity::Error };
+        assert_eq!((diagnostic.code, diagnostic.severity), ("not_pinned", severity));
+        assert_eq!(diagnostic.message.contains("left out"), !warns, "{diagnostic}");
+    }
 }

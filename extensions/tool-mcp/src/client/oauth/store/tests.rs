@@ -132,7 +132,7 @@ fn a_token_ends_soon_when_half_a_minute_or_half_of_its_time_is_left() {
 }
 
 #[test]
-fn a_stored_token_can_be_refreshed_if_it_has_a_refresh_token() {
+fn a_stored_token_is_refreshable_if_it_has_a_token_for_that() {
     let read = |token: Value| {
         let stored = credentials(json!({ "client_id": "c", "token_response": token, "granted_scopes": [] }));
         StoredToken::read(&stored).map(|token| (token.access_token, token.expires_soon, token.is_refreshable))

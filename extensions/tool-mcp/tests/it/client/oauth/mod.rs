@@ -2,7 +2,9 @@
 
 mod answers;
 mod deviations;
+mod discoveries;
 mod hostile;
+mod tokens;
 mod web;
 
 use std::{
