@@ -1,6 +1,12 @@
 //! The command `openapi`: whole outputs. The test program starts itself as the program.
 
-use std::{env, fs, io::Write as _, path::PathBuf, process};
+use std::{
+    env, fs,
+    io::Write as _,
+    path::PathBuf,
+    process,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::json;
 use tool_cli::Cli;
@@ -56,6 +62,15 @@ fn folder() -> PathBuf {
     folder
 }
 
+/// Writes a file of the folder at once, since other tests read it meanwhile.
+fn write(name: &str, text: &str) {
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let new = folder().join(format!("{}-{number}.new", process::id()));
+    fs::write(&new, text).unwrap();
+    fs::rename(new, folder().join(name)).unwrap();
+}
+
 /// Writes a document with an operation that is skipped, one with a warning, one with a note, one with a key, and one that
 /// refers to another file.
 fn api() -> &'static str {
@@ -76,8 +91,8 @@ fn api() -> &'static str {
         "openapi": "3.1.0", "info": { "title": "It", "version": "1" }, "servers": [{ "url": "http://127.0.0.1:9" }],
         "paths": paths, "components": { "securitySchemes": schemes },
     });
-    fs::write(folder().join("api.json"), root.to_string()).unwrap();
-    fs::write(folder().join("y.json"), r#"{"type": "integer"}"#).unwrap();
+    write("y.json", r#"{"type": "integer"}"#);
+    write("api.json", &root.to_string());
     "api.json"
 }
 
@@ -145,7 +160,7 @@ fn tagged(name: &str, tags: &[String]) {
     let mut paths: serde_json::Map<_, _> = tags.iter().enumerate().map(operation).collect();
     paths.insert("/plain".to_owned(), json!({ "get": { "operationId": "plain" } }));
     let root = json!({ "openapi": "3.1.0", "info": { "title": "It", "version": "1" }, "servers": [{ "url": "http://127.0.0.1:9" }], "paths": paths });
-    fs::write(folder().join(name), root.to_string()).unwrap();
+    write(name, &root.to_string());
 }
 
 #[test]
@@ -242,7 +257,7 @@ fn a_document_by_url_may_be_private_and_need_a_token() {
 fn names_are_readable_on_request() {
     let paths = json!({ "/r": { "get": { "operationId": "repos/get", "summary": "Gets." } } });
     let root = json!({ "openapi": "3.1.0", "info": { "title": "It", "version": "1" }, "servers": [{ "url": "http://127.0.0.1:9" }], "paths": paths });
-    fs::write(folder().join("names.json"), root.to_string()).unwrap();
+    write("names.json", &root.to_string());
     let (_, out, _) = openapi(&["--readable-names", "names.json", "list"]);
     assert!(out.contains("\nrepos_get (repos/get) ") || out.contains("\nrepos_get "), "{out}");
     let (_, out, _) = openapi(&["names.json", "list"]);
