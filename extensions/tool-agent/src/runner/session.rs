@@ -323,8 +323,8 @@ mod tests {
 
     #[test]
     fn an_unchecked_message_is_forgotten_once() {
-        let mut session = Session::default();
-        session.messages = vec![Message::user("a"), Message::user("b")];
+        let messages = vec![Message::user("a"), Message::user("b")];
+        let mut session = Session { messages, ..Session::default() };
         session.forget_unchecked();
         assert_eq!(session.messages.len(), 2);
         session.is_unchecked = true;

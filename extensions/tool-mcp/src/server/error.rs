@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_written_without_its_source() {
+    fn the_text_of_a_reason_does_not_repeat_its_source() {
         let refused = || io::Error::other("refused");
         for (error, text, source) in [
             (ServeError::Streams(refused()), "the standard streams cannot be used", Some("refused")),

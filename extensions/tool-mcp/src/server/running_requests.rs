@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(message(start(&one)), of_caller);
         let third = start(&other).unwrap();
         assert_eq!(message(start(&other)), "3 calls run, the limit of the server; try again later");
-        // The refused one is not counted.
+        // A request that was refused is not counted.
         assert_eq!(other.load(Ordering::Relaxed), 1);
         drop(first);
         let fourth = start(&other).unwrap();

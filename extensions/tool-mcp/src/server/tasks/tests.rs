@@ -143,7 +143,7 @@ async fn a_task_is_known_to_its_owner() {
 }
 
 #[test]
-fn the_size_of_a_result_is_the_size_of_its_json() {
+fn a_result_has_the_size_of_its_json() {
     let result = CallToolResult::success(vec![rmcp::model::ContentBlock::text("a text")]);
     assert_eq!(size_of_result(&result), serde_json::to_string(&result).unwrap().len());
 }

@@ -88,7 +88,7 @@ fn an_error_in_a_response_has_the_kind_of_its_code() {
 }
 
 #[test]
-fn the_pause_of_the_headers_counts_before_the_pause_of_the_body() {
+fn a_pause_in_the_headers_precedes_one_in_the_body() {
     let headers = |pairs: &[(&'static str, &str)]| {
         let pairs = pairs
             .iter()
