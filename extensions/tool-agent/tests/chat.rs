@@ -4,7 +4,7 @@
 use std::{
     fs,
     io::Write as _,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use serde_json::Value;
@@ -45,12 +45,13 @@ struct Ran {
     code: Option<i32>,
 }
 
-fn run_with(arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> Ran {
+/// Starts the program with its standard streams piped.
+fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     for provider in ["OPENAI", "ANTHROPIC", "GEMINI"] {
         command.env_remove(format!("{provider}_API_KEY")).env_remove(format!("{provider}_BASE_URL"));
     }
-    let mut child = command
+    command
         .args(["runs", "--exact", "--ignored", "--nocapture", "--test-threads", "2"])
         .env(ARGUMENTS, serde_json::to_string(arguments).unwrap())
         .envs(variables.iter().copied())
@@ -58,8 +59,17 @@ fn run_with(arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> Ran 
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+fn run_with(arguments: &[&str], input: &str, variables: &[(&str, &str)]) -> Ran {
+    let mut child = start(arguments, variables);
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    ran(child)
+}
+
+/// Waits for the end of the program.
+fn ran(child: Child) -> Ran {
     let output = child.wait_with_output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     let (_, out) = out.split_once("running 1 test\n").unwrap();
@@ -132,6 +142,7 @@ fn lines_are_messages_and_commands_and_the_worst_turn_is_the_exit_code() {
     ] {
         assert!(ran.err.contains(part), "{part}: {}", ran.err);
     }
+    assert!(!ran.err.contains("cancelled"), "{}", ran.err);
     let ran = run(&["--script", &script("failing", &[HELLO, BROKEN])], "Hi.\nHi.\n");
     assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(1)));
     let ran = run(&["--script", &script("fine", &[HELLO, HELLO])], "Hi.\nHi.\n");
@@ -204,4 +215,19 @@ fn a_model_has_a_provider_a_name_and_a_key_or_a_server_of_its_own() {
         let ran = run_with(arguments, "", variables);
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{arguments:?} {variables:?}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_cancels_the_turn_of_a_prompt() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let child = start(&["--model", "openai:a", "--base-url", &url, "--prompt", "Hi."], &[]);
+    // The model is asked, and does not answer.
+    let _asked = listener.accept().unwrap();
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let ran = ran(child);
+    assert_eq!((ran.out.as_str(), ran.code), ("", Some(130)));
+    assert!(ran.err.contains("error: the turn was cancelled"), "{}", ran.err);
 }

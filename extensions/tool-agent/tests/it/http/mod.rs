@@ -2,6 +2,7 @@
 
 mod bounds;
 mod convert;
+mod environment;
 #[cfg(feature = "genai")]
 mod genai;
 mod history;
