@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
 
 mod arguments;
+mod attributes;
 mod canonical;
 mod context;
 mod definition;

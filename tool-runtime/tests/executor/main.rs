@@ -12,6 +12,7 @@ mod addresses;
 mod approval;
 mod budgets;
 mod canonical;
+mod child_buffers;
 mod child_runs;
 mod claims;
 mod context;

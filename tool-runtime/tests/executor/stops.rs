@@ -5,7 +5,7 @@ use std::{ops::ControlFlow, sync::Arc};
 use tool_runtime::{
     ErrorKind, Executor, RunContext, Tool, ToolCall, ToolDefinition, ToolName,
     definition::Prepared,
-    executor::stop_error,
+    executor::{ExecutionStrategy, stop_error},
     hook::Before,
     policy::{
         Approval, ApprovalHandle, Approver, PermissionPolicy, PermissionRequest, RetryInfo, RetryPolicy,
@@ -279,4 +279,18 @@ fn a_panic_of_a_hook_stops_the_run_if_configured() {
             assert_eq!(tools.counted.get(), 0);
         }
     }
+}
+
+// Without a reason, there is none to repeat.
+#[test]
+fn calls_after_a_stop_without_a_reason_say_only_that_the_run_was_stopped() {
+    /// Ends the run without a reason.
+    #[tool(register = false)]
+    fn silent() -> Result<(), ToolError> {
+        Err(ToolError::stop(""))
+    }
+    let tools = Registry::builder().tool::<silent>().tool::<slow>().build().unwrap();
+    let executor = Executor::builder(tools).strategy(ExecutionStrategy::Sequential).build().unwrap();
+    let outcomes = super::run(executor.run(calls(&["silent", "slow"])));
+    assert_eq!(texts(&outcomes)[1], "Skipped: the run was stopped");
 }

@@ -219,6 +219,30 @@ fn a_body_adds_attributes_to_its_span_without_secrets() {
 
 // W01
 #[test]
+fn a_span_has_the_fields_of_attributes_only_if_some_were_set_or_dropped() {
+    /// Sets an attribute, or one that is too long.
+    #[tool(register = false)]
+    fn noted(cx: &ToolContext, sets: bool, drops: bool) {
+        if sets {
+            cx.set_attribute("a", 1);
+        }
+        if drops {
+            cx.set_attribute("n".repeat(129), 1);
+        }
+    }
+    let executor = Executor::new(Registry::builder().tool::<noted>().build().unwrap());
+    for (sets, drops) in [(false, false), (true, false), (false, true), (true, true)] {
+        let spans = spans(&executor, vec![ToolCall::new("noted", json!({ "sets": sets, "drops": drops }))]);
+        let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
+        let set = span.fields.get("tool.attributes").map(|it| it.replace('\\', ""));
+        assert_eq!(set.as_deref(), sets.then_some(r#"{"a":1}"#));
+        let dropped = span.fields.get("tool.attributes.dropped").map(String::as_str);
+        assert_eq!(dropped, drops.then_some("1"));
+    }
+}
+
+// W01
+#[test]
 fn a_secret_without_a_text_hides_nothing() {
     let spans = spans(&Executor::new(tools()), vec![ToolCall::new("attributed", json!({ "key": "" }))]);
     let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
