@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     /// Returns the block as its text, or as its type, data and name.
-    fn shown(content: &Content) -> String {
+    fn block_text(content: &Content) -> String {
         match block(content) {
             Block::Text(text) => text,
             Block::File { mime_type, data, name } => format!("[{mime_type} {data} {name}]"),
@@ -88,7 +88,7 @@ mod tests {
             (resource("file:///a", ResourceBody::Blob(Blob(b"png".to_vec()))), "[text/plain cG5n file:///a]"),
             (resource("", ResourceBody::Blob(Blob(b"png".to_vec()))), "[text/plain cG5n ]"),
         ] {
-            assert_eq!(shown(&content), expected);
+            assert_eq!(block_text(&content), expected);
         }
     }
 }

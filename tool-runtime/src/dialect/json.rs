@@ -107,7 +107,7 @@ mod tests {
         for text in ["[]", "DONE", "{ }", "0", "{\"a\":1}", "nul"] {
             assert!(!text.is_no_event() && !text.to_owned().is_no_event(), "{text:?}");
         }
-        assert!(!json!({}).is_no_event() && !(&json!(null)).is_no_event());
+        assert!(!json!({}).is_no_event() && !json!(null).is_no_event());
     }
 
     #[test]

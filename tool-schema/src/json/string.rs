@@ -172,7 +172,7 @@ mod tests {
 
     /// Decodes `literal`, a string in quotes.
     fn decoded(literal: &str) -> Result<(String, usize), Fault> {
-        let stop = 1 + literal_length(literal[1..].as_bytes())?;
+        let stop = 1 + literal_length(&literal.as_bytes()[1..])?;
         decode_escapes(literal, 1, stop)
     }
 

@@ -220,8 +220,8 @@ mod tests {
     #[test]
     fn arguments_arrive_once_or_in_parts() {
         let pushed = |before: Option<&'static str>, call: &str| {
-            let mut partial_call = PartialCall::default();
-            partial_call.value = before.map(|before| ExactValue::read(before).unwrap());
+            let value = before.map(|before| ExactValue::read(before).unwrap());
+            let mut partial_call = PartialCall { value, ..PartialCall::default() };
             let call = ExactValue::read(call).unwrap();
             let result = push_arguments(&JsonLocation::root(&call), &mut partial_call);
             (result.map_err(|error| error.expected), partial_call.received_arguments().to_string())
