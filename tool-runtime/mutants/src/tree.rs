@@ -24,6 +24,7 @@ const PLACES: &[&str] = &[
     "extensions/tool-http/src",
     "extensions/tool-mcp/src",
     "extensions/tool-openapi/src",
+    "extensions/tool-session/src",
 ];
 
 /// The switch, which is appended to [`SWITCH_FILES`].
