@@ -1,6 +1,6 @@
 //! The memory that a hostile listing takes. A program of its own: tests of one program share its peak.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::expect_used, reason = "tests")]
 
 #[path = "it/skipped.rs"]
 mod skipped;

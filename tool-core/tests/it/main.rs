@@ -1,6 +1,12 @@
 //! Tests of the public API of `tool-core`, without the attributes.
 #![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may"
+)]
 
 mod arguments;
 mod attributes;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use futures_util::{FutureExt, future::join};
+use test_support::collectors::each_thread_for_itself;
 use tokio::{sync::Semaphore, task::yield_now};
 use tool_runtime::{
     CallOutcome, CancellationToken, ErrorKind, Executor, RunContext, executor::ExecutorBuilder, prelude::*,
@@ -19,8 +20,6 @@ use tracing::{
     field::{Field, Visit},
 };
 use tracing_subscriber::{Layer, layer::Context, prelude::*};
-
-use crate::collectors::each_thread_for_itself;
 
 use super::{Counter, building, calls, echo, one, texts};
 

@@ -19,7 +19,7 @@ use tracing::{
 use tracing_subscriber::{Layer, layer::Context, prelude::*};
 
 use super::*;
-use crate::collectors::each_thread_for_itself;
+use test_support::collectors::each_thread_for_itself;
 
 /// Receives a message when a body starts.
 type Begun = Arc<Semaphore>;

@@ -1,10 +1,14 @@
 //! Tests of the executor.
 
 #![allow(missing_docs, dead_code, reason = "fixtures speak for themselves")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may"
+)]
 
-#[path = "../common/collectors.rs"]
-mod collectors;
 #[path = "../common/mod.rs"]
 mod common;
 

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use test_support::collectors::each_thread_for_itself;
 use tool_runtime::{
     Executor, Registry, RunContext, ToolCall,
     definition::Retry,
@@ -20,7 +21,7 @@ use tracing::{
 };
 use tracing_subscriber::{Layer, filter::filter_fn, layer::Context, prelude::*, registry::LookupSpan};
 
-use crate::{collectors::each_thread_for_itself, run};
+use crate::run;
 
 /// Adds two numbers.
 #[tool(register = false)]

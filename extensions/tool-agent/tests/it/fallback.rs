@@ -1,13 +1,9 @@
 //! Several models, of which the next one is asked where one fails.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
-use axum::http::StatusCode;
 use serde_json::Value;
+use test_support::http::{Answer, Recorder};
 use tool_agent::{
     Agent, AgentEventKind, EndReason, HttpModel, Model, Runner, ScriptedModel,
     model::{Fallback, ModelError, ModelErrorKind, ModelEvent, Reply, Request, ResponseStream, SharedModel},
@@ -166,50 +162,34 @@ async fn a_fallback_has_the_smallest_window_and_the_name_of_its_first_model() {
     assert_eq!(name.as_deref(), Some("b"));
 }
 
-/// A server that answers each request with the next status and body, and keeps the requests.
-async fn server(answers: &[(u16, &str)]) -> (String, Arc<Mutex<Vec<Value>>>) {
-    let answers: Vec<_> = answers.iter().map(|(status, body)| (*status, (*body).to_owned())).collect();
-    let (left, requests) =
-        (Arc::new(Mutex::new(VecDeque::from(answers))), Arc::<Mutex<Vec<Value>>>::default());
-    let kept = Arc::clone(&requests);
-    let answer = async move |body: String| {
-        kept.lock().unwrap().push(serde_json::from_str(&body).unwrap());
-        let (status, body) = left.lock().unwrap().pop_front().unwrap();
-        (StatusCode::from_u16(status).unwrap(), body)
-    };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, axum::Router::new().fallback(answer)).await });
-    (url, requests)
-}
-
 #[tokio::test]
 async fn messages_of_one_provider_are_converted_for_the_other() {
     let call = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Let me add.","tool_calls":[{"id":"call_1","type":"function","function":{"name":"add","arguments":"{\"a\": 2, \"b\": 3}"}}]},"finish_reason":"tool_calls"}]}"#;
     let bye =
         r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Bye."},"finish_reason":"stop"}]}"#;
-    let (openai, of_openai) = server(&[(200, call), (503, "{}"), (200, bye)]).await;
+    let busy = Answer::of(503, "application/json", "{}");
+    let openai = Recorder::scripted([Answer::json(call), busy, Answer::json(bye)]).await;
     let answer = r#"{"type":"message","role":"assistant","content":[{"type":"text","text":"It is 5."}],"stop_reason":"end_turn"}"#;
-    let (anthropic, of_anthropic) = server(&[(200, answer)]).await;
-    let http = |model: Result<HttpModel, ModelError>, url: String| {
+    let anthropic = Recorder::scripted([Answer::json(answer)]).await;
+    let http = |model: Result<HttpModel, ModelError>, url: &str| {
         model.unwrap().with_base_url(url).with_api_key("k").with_streaming(false).with_retries(0)
     };
-    let fallback = Fallback::new(http(HttpModel::openai_chat("gpt"), openai))
-        .or(http(HttpModel::anthropic("claude"), anthropic));
+    let fallback = Fallback::new(http(HttpModel::openai_chat("gpt"), &openai.url))
+        .or(http(HttpModel::anthropic("claude"), &anthropic.url));
     let runner = runner(fallback);
     let session = || RunContext::new().with_session("s");
     assert_eq!(runner.run_with(session(), "2 + 3?").answer().await.unwrap(), "It is 5.");
     assert_eq!(runner.run_with(session(), "Thanks.").answer().await.unwrap(), "Bye.");
 
     // The call of OpenAI and its result, in the form of Anthropic.
-    let sent = of_anthropic.lock().unwrap()[0]["messages"].clone();
+    let sent = anthropic.received()[0].json()["messages"].clone();
     assert_eq!(sent[1]["content"][1]["type"], "tool_use");
     assert_eq!(sent[1]["content"][1]["id"], "call_1");
     assert_eq!(sent[1]["content"][1]["input"], json!({ "a": 2, "b": 3 }));
     assert_eq!(sent[2]["content"][0]["tool_use_id"], "call_1");
     // The answer of Anthropic in the form of OpenAI, after OpenAI's own message, which is unchanged.
-    let requests = of_openai.lock().unwrap();
-    let sent = requests[2]["messages"].as_array().unwrap();
+    let request = openai.received()[2].json();
+    let sent = request["messages"].as_array().unwrap();
     let own: Value = serde_json::from_str(call).unwrap();
     assert_eq!(sent[1], own["choices"][0]["message"]);
     assert_eq!((&sent[3]["role"], &sent[3]["content"]), (&json!("assistant"), &json!("It is 5.")));

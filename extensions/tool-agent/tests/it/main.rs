@@ -1,5 +1,11 @@
 //! Tests of agents: on scripted models, and over HTTP with local servers.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 #[cfg(feature = "http")]
 mod additions;

@@ -1,9 +1,6 @@
 //! The format of an answer in the requests to each provider.
 
-use std::sync::{Arc, Mutex};
-
-use axum::{Router, extract::State, http::header::CONTENT_TYPE, response::IntoResponse, routing::post};
-use tokio::net::TcpListener;
+use test_support::http::{Answer, Recorder};
 use tool_agent::{Agent, HttpModel, Model as _, Runner};
 use tool_runtime::prelude::*;
 
@@ -24,28 +21,13 @@ fn find(name: String) -> String {
     name
 }
 
-/// A server that answers each request with this response, and keeps the requests.
-async fn server(response: Value) -> (String, Arc<Mutex<Vec<Value>>>) {
-    type Requests = (Value, Arc<Mutex<Vec<Value>>>);
-    async fn answer(State((response, requests)): State<Requests>, body: String) -> impl IntoResponse {
-        requests.lock().unwrap().push(serde_json::from_str(&body).unwrap());
-        ([(CONTENT_TYPE, "application/json")], response.to_string())
-    }
-    let requests = Arc::default();
-    let app = Router::new().route("/{*path}", post(answer)).with_state((response, Arc::clone(&requests)));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app).await });
-    (url, requests)
-}
-
 /// Returns the forecast that `model` answers, and the request.
 async fn forecast(model: HttpModel, response: Value, tools: Registry) -> (Forecast, Value) {
-    let (url, requests) = server(response).await;
-    let model = model.with_base_url(url).with_streaming(false);
+    let server = Recorder::new(Answer::json(&response.to_string())).await;
+    let model = model.with_base_url(&server.url).with_streaming(false);
     let runner = Runner::new(Agent::builder("weather", model).tools(tools).build().unwrap());
     let forecast = runner.run_structured("What is the weather in Oslo?").await.unwrap();
-    let request = requests.lock().unwrap().remove(0);
+    let request = server.received()[0].json();
     (forecast, request)
 }
 
@@ -128,13 +110,13 @@ async fn an_unsupported_schema_is_sent_with_the_output_tool() {
         "function": { "name": "submit_output", "arguments": r#"{"tea":2}"# } });
     let response = json!({ "choices": [{ "index": 0, "finish_reason": "tool_calls",
         "message": { "role": "assistant", "content": null, "tool_calls": [call] } }] });
-    let (url, requests) = server(response).await;
-    let model = HttpModel::openai_chat("m").unwrap().with_base_url(url).with_streaming(false);
+    let server = Recorder::new(Answer::json(&response.to_string())).await;
+    let model = HttpModel::openai_chat("m").unwrap().with_base_url(&server.url).with_streaming(false);
     let model = model.with_strict_output(true);
     let runner = Runner::new(Agent::builder("clerk", model).build().unwrap());
     let counts = runner.run_structured::<Counts>("Two teas.").await.unwrap();
     assert_eq!(counts, Counts::from([("tea".to_owned(), 2)]));
-    assert!(requests.lock().unwrap()[0].get("response_format").is_none());
+    assert!(server.received()[0].json().get("response_format").is_none());
 }
 
 #[tokio::test]

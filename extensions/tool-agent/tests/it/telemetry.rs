@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fmt::{Debug, Write as _},
-    sync::{Arc, LazyLock, Mutex},
+    sync::{Arc, Mutex},
 };
 
 use tool_agent::{
@@ -12,10 +12,9 @@ use tool_agent::{
 };
 use tool_runtime::{ToolCall, dialect::Usage, prelude::*};
 use tracing::{
-    Dispatch, Metadata, Subscriber,
+    Subscriber,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
-    subscriber::Interest,
 };
 use tracing_subscriber::{Layer, layer::Context, prelude::*, registry::LookupSpan};
 
@@ -66,25 +65,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     }
 }
 
-/// A collector that is disabled.
-struct Asleep;
-
-impl<S: Subscriber> Layer<S> for Asleep {
-    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
-        Interest::sometimes()
-    }
-
-    fn enabled(&self, _: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        false
-    }
-}
-
 /// Returns the spans of `run`, in the order of their ends.
 fn spans(run: impl Future<Output = ()>) -> Vec<Span> {
-    // With a single collector, `tracing` asks only the first thread; the other tests of this program collect nothing.
-    static ASLEEP: LazyLock<[Dispatch; 2]> =
-        LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry().with(Asleep))));
-    LazyLock::force(&ASLEEP);
+    test_support::collectors::each_thread_for_itself();
     let spans = Spans::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tracing::subscriber::with_default(tracing_subscriber::registry().with(spans.clone()), || {

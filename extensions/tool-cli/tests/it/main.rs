@@ -1,5 +1,5 @@
 //! Tests of the library. The example `weather-cli` has tests of its output, too.
-#![allow(clippy::unwrap_used, reason = "a test may")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may")]
 
 mod guards;
 // Pages contain messages of the system, and a terminal is one of Unix.

@@ -1,5 +1,11 @@
 //! The client against servers of this machine.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests may"
+)]
 
 mod addresses;
 mod bodies;

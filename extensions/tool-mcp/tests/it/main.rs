@@ -1,5 +1,12 @@
 //! Tests of the public API.
-#![allow(deprecated, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![allow(
+    deprecated,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 mod broker;
 #[cfg(feature = "cli")]

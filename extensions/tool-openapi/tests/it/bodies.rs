@@ -1,14 +1,11 @@
 //! Request bodies, as a server receives them.
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Received, Recorder};
 use tool_openapi::{FileContent, OpenApiToolSet, OpenApiToolSetBuilder};
 use tool_runtime::{ErrorKind, Tool as _, ToolError, schema::Arguments};
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Received, Recorder},
-    registry,
-};
+use crate::{built, call, document, registry};
 
 fn posting(content: Value) -> OpenApiToolSetBuilder {
     let paths = json!({ "/x": { "post": { "operationId": "post", "requestBody": { "content": content } } } });

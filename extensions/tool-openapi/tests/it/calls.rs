@@ -1,12 +1,10 @@
 //! Calls against a server that records them.
 
 use serde_json::json;
+use test_support::http::{Answer, Recorder};
 use tool_openapi::OpenApiToolSet;
 
-use crate::{
-    built, call, document, petstore,
-    recorder::{Answer, Recorder},
-};
+use crate::{built, call, document, petstore};
 
 #[tokio::test]
 async fn a_call_of_the_petstore_reaches_the_server_and_returns_its_answer() {

@@ -1,16 +1,13 @@
 //! Credentials: schemes, requirements, and the origins that receive them.
 
 use serde_json::{Map, Value, json};
+use test_support::http::{Answer, Recorder};
 use tool_openapi::{
     ClientCredentials, Credential, Document, OpenApiErrorKind, OpenApiToolSet, OpenApiToolSetBuilder, Secret,
 };
 use tool_runtime::{RunContext, ToolCall, ToolContext, ToolError, diagnostic::Diagnostic};
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Recorder},
-    registry,
-};
+use crate::{built, call, document, registry};
 
 /// `GET /pets`, with these schemes and this requirement.
 pub(crate) fn secured(schemes: Value, security: Value) -> Document {

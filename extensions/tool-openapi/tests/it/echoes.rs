@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
+use test_support::http::{Answer, Recorder};
 use tool_openapi::OpenApiToolSet;
 use tool_runtime::Tool as _;
 
-use crate::{
-    built, call,
-    recorder::{Answer, Recorder},
-};
+use crate::{built, call};
 
 /// Calls with the secret `secret` in the query as `key`, and returns all that is shown.
 async fn echoed(

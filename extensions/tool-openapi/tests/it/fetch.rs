@@ -3,9 +3,8 @@
 use std::io::Write as _;
 
 use serde_json::json;
+use test_support::http::{Answer, Received, Recorder};
 use tool_openapi::{Document, Fetch, OpenApiError, OpenApiErrorKind, OpenApiToolSet};
-
-use crate::recorder::{Answer, Received, Recorder};
 
 const DOCUMENT: &str = r#"{"openapi":"3.1.0","info":{"title":"Pets","version":"1"},"paths":{"/pets":{"get":{"operationId":"list"}}}}"#;
 

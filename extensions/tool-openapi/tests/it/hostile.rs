@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Recorder};
 use tool_openapi::{Document, OpenApiToolSet};
 use tool_runtime::Tool as _;
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Recorder},
-};
+use crate::{built, call, document};
 
 /// Runs `work` in a thread of its own, and fails if it takes minutes.
 fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

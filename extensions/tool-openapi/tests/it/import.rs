@@ -1,13 +1,11 @@
 //! From documents to definitions.
 
 use serde_json::json;
+use test_support::http::{Answer, Recorder};
 use tool_openapi::{Document, Fetch, OpenApiErrorKind, OpenApiToolSet};
 use tool_runtime::Tool as _;
 
-use crate::{
-    built, document, file, petstore,
-    recorder::{Answer, Recorder},
-};
+use crate::{built, document, file, petstore};
 
 fn names(set: &OpenApiToolSet) -> Vec<&str> {
     set.tools().iter().map(|tool| tool.definition().name().as_str()).collect()

@@ -1,5 +1,11 @@
 //! Documents as tools, and their calls.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests may"
+)]
 
 mod bodies;
 mod calls;
@@ -20,7 +26,6 @@ mod mocked;
 mod paging;
 mod paths;
 mod reading;
-mod recorder;
 mod redirects;
 mod remarks;
 mod responses;

@@ -1,12 +1,10 @@
 //! Links to the next page.
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Recorder};
 use tool_openapi::OpenApiToolSet;
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Recorder},
-};
+use crate::{built, call, document};
 
 /// Calls the operation with a page and many styles, whose response has the header `link` with the URL of the server for `{}`.
 async fn next(link: &str) -> (Value, String, Recorder) {

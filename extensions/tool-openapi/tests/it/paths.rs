@@ -1,13 +1,11 @@
 //! Path templates with more than names within their braces.
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Recorder};
 use tool_openapi::{OpenApiToolSet, SkippedOperation};
 use tool_runtime::Tool as _;
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Recorder},
-};
+use crate::{built, call, document};
 
 /// Calls `GET path`, whose parameters in the path are `declared`, and returns the target, or the error.
 async fn requested(path: &str, declared: &[&str], arguments: Value) -> Result<String, String> {

@@ -3,18 +3,14 @@
 use std::time::Duration;
 
 use serde_json::json;
+use test_support::http::{Answer, Recorder};
 use tokio::{io::AsyncReadExt as _, net::TcpListener};
 use tool_openapi::{OpenApiToolSet, OpenApiToolSetBuilder};
 use tool_runtime::{ErrorKind, ToolOutput};
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Recorder},
-    registry,
-    responses::api,
-};
+use crate::{built, call, document, registry, responses::api};
 
-async fn answered(set: OpenApiToolSetBuilder, answer: Answer) -> ToolOutput {
+async fn call_output(set: OpenApiToolSetBuilder, answer: Answer) -> ToolOutput {
     let server = Recorder::new(answer).await;
     call(&built(set.base_url(&server.url)), "op", "{}").await.unwrap()
 }
@@ -22,7 +18,7 @@ async fn answered(set: OpenApiToolSetBuilder, answer: Answer) -> ToolOutput {
 #[tokio::test]
 async fn a_response_of_exactly_the_read_limit_is_whole() {
     for (text, is_cut) in [("abc", false), ("abcd", true)] {
-        let output = answered(api("get", None).read_limit(3), Answer::of(200, "text/plain", text)).await;
+        let output = call_output(api("get", None).read_limit(3), Answer::of(200, "text/plain", text)).await;
         assert_eq!(output.text().contains("the rest was not read"), is_cut, "{}", output.text()); // P11
         assert_eq!(output.details().unwrap()["bytes"], 3);
     }
@@ -30,7 +26,7 @@ async fn a_response_of_exactly_the_read_limit_is_whole() {
 
 #[tokio::test]
 async fn a_character_that_the_read_limit_cuts_is_left_out() {
-    let output = answered(api("get", None).read_limit(3), Answer::of(200, "text/plain", "éé")).await;
+    let output = call_output(api("get", None).read_limit(3), Answer::of(200, "text/plain", "éé")).await;
     let text = output.text();
     assert!(text.contains("\n\né\n[") && !text.contains('\u{fffd}') && !text.contains("not valid"), "{text}"); // P11
 }
@@ -39,7 +35,7 @@ async fn a_character_that_the_read_limit_cuts_is_left_out() {
 async fn a_response_that_was_not_read_to_its_end_is_no_violation_of_its_schema() {
     let schema = json!({ "type": "object", "required": ["id"] });
     let set = api("get", Some(schema)).strict_responses(true).read_limit(5);
-    let output = answered(set, Answer::json(r#"{"id":1}"#)).await;
+    let output = call_output(set, Answer::json(r#"{"id":1}"#)).await;
     assert_eq!(output.details().unwrap().get("mismatch"), None);
     assert!(output.text().contains("the rest was not read"), "{}", output.text()); // P11
 }
@@ -49,9 +45,9 @@ async fn a_failure_is_shown_without_the_view_of_a_success() {
     let set = || api("get", None).view("op", ["/id"]);
     let text = |output: ToolOutput| output.text().into_owned();
     let answer = |status| Answer::of(status, "application/json", r#"{"id":1,"why":"closed"}"#);
-    let failed = text(answered(set(), answer(404)).await);
+    let failed = text(call_output(set(), answer(404)).await);
     assert!(failed.ends_with(r#"{"id":1,"why":"closed"}"#), "{failed}"); // P10
-    let succeeded = text(answered(set(), answer(200)).await);
+    let succeeded = text(call_output(set(), answer(200)).await);
     assert!(succeeded.ends_with(r#"{"id":1}"#), "{succeeded}");
 }
 

@@ -1,13 +1,13 @@
 //! Redirects.
 
 use serde_json::json;
+use test_support::http::{Answer, Received, Recorder};
 use tool_openapi::{Credential, OpenApiToolSet, OpenApiToolSetBuilder};
 
 use crate::{
     built, call,
     credentials::{api_key, secured},
     document,
-    recorder::{Answer, Received, Recorder},
 };
 
 /// Redirects to `target`, with the status `status`.

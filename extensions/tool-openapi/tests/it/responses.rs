@@ -4,6 +4,7 @@ use std::{io::Write as _, sync::Arc, time::Duration};
 
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
+use test_support::http::{Answer, Recorder};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -15,11 +16,7 @@ use tool_runtime::{
     event::EventKind, output::ResourceBody, policy::ResultStore, testing::Recorder as Events,
 };
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Recorder},
-    registry,
-};
+use crate::{built, call, document, registry};
 
 /// An API with the operation `op` of `method`, whose `200` response has the JSON schema `schema`.
 pub(crate) fn api(method: &str, schema: Option<Value>) -> OpenApiToolSetBuilder {

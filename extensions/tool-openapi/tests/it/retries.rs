@@ -5,14 +5,10 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use test_support::http::{Answer, Recorder};
 use tool_runtime::{Executor, ToolCall, definition::Retry, policy::RetryPolicy};
 
-use crate::{
-    built,
-    recorder::{Answer, Recorder},
-    registry,
-    responses::api,
-};
+use crate::{built, registry, responses::api};
 
 #[tokio::test]
 async fn a_failure_that_may_pass_is_repeated_by_the_policy_of_the_executor_only() {

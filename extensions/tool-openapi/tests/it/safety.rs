@@ -1,12 +1,10 @@
 //! Attacks of a model and of a document on the requests of the program.
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Received, Recorder};
 use tool_openapi::{Document, OpenApiToolSet};
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Received, Recorder},
-};
+use crate::{built, call, document};
 
 /// Calls `GET /pets/{id}/toys` with one value in each location, and returns the request or the error.
 async fn sent(id: &str, location: &str, value: &str) -> Result<Received, String> {

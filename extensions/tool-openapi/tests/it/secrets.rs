@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Received, Recorder};
 use tool_openapi::{ClientCredentials, Credential, OpenApiToolSet, Secret};
 use tool_runtime::{Executor, RunContext, ToolCall, testing};
 use tracing::{
@@ -17,7 +18,6 @@ use tracing::{
 
 use crate::{
     credentials::{api_key, secured},
-    recorder::{Answer, Received, Recorder},
     registry,
 };
 
@@ -208,7 +208,7 @@ fn a_builder_shows_no_secret() {
 }
 
 /// The texts of a call of `list` with this scheme and credential, which is answered by `answer`.
-async fn answered(scheme: Value, credential: Credential, answer: Answer) -> String {
+async fn call_texts(scheme: Value, credential: Credential, answer: Answer) -> String {
     let server = Recorder::new(answer).await;
     let document = secured(json!({ "it": scheme }), json!([{ "it": [] }]));
     let set = OpenApiToolSet::builder(document).base_url(&server.url).credential("it", credential);
@@ -228,7 +228,7 @@ async fn a_secret_is_hidden_in_json_with_escaped_slashes_and_a_password_by_itsel
         ),
     ];
     for (scheme, credential, answer) in rows {
-        let all = answered(scheme, credential, Answer::json(answer)).await;
+        let all = call_texts(scheme, credential, Answer::json(answer)).await;
         assert!(all.contains("<***>") && !all.contains("hunter2"), "{all}"); // E10
     }
 }
@@ -239,16 +239,16 @@ async fn urls_in_headers_and_links_have_neither_a_user_nor_a_short_key() {
     let (target, shown) = ("http://user:pass@a.example/x?key=k1&y=1", "http://a.example/x?y=1");
     for name in ["location", "content-location"] {
         let answer = Answer::of(201, "application/json", "{}").with_header(name, target);
-        let all = answered(api_key("query", "key"), Credential::secret("k1"), answer).await;
+        let all = call_texts(api_key("query", "key"), Credential::secret("k1"), answer).await;
         assert!(all.contains(shown) && !all.contains("pass") && !all.contains("k1"), "{name}: {all}"); // E10
     }
     let answer = Answer::json("{}").with_header("link", &format!("<{target}>; rel=next"));
-    let all = answered(api_key("query", "key"), Credential::secret("k1"), answer).await;
+    let all = call_texts(api_key("query", "key"), Credential::secret("k1"), answer).await;
     assert!(all.contains(&format!("[there is a next page: {shown}]")), "{all}");
     // A long one is hidden everywhere.
     let target = "http://a.example/hunter2%2f%2b/x?y=hunter2/+&z=hunter2%2F%2B";
     let answer = Answer::json("{}").with_header("link", &format!("<{target}>; rel=next"));
-    let all = answered(api_key("query", "key"), Credential::secret(SECRET), answer).await;
+    let all = call_texts(api_key("query", "key"), Credential::secret(SECRET), answer).await;
     let shown = "http://a.example/***/x?y=***&z=***";
     assert!(all.contains(&format!("next page: {shown}")) && !all.contains("hunter2"), "{all}"); // E10
 }
@@ -272,7 +272,7 @@ async fn a_secret_is_hidden_under_each_encoding_and_each_pair_of_them() {
             let encoded = outer(&inner(secret));
             for body in [json!({ "echo": encoded }).to_string(), format!("{{\"echo\":\"{encoded}\"}}")] {
                 let credential = Credential::secret(secret);
-                let all = answered(api_key("header", "X-Key"), credential, Answer::json(&body)).await;
+                let all = call_texts(api_key("header", "X-Key"), credential, Answer::json(&body)).await;
                 assert!(all.contains("***") && !all.contains(&encoded) && !plain(&all), "{encoded}: {all}"); // E10, P09
             }
         }

@@ -1,13 +1,11 @@
 //! Servers of documents.
 
 use serde_json::{Map, Value, json};
+use test_support::http::{Answer, Recorder};
 use tool_openapi::{Document, Fetch, OpenApiErrorKind, OpenApiToolSet, OpenApiToolSetBuilder};
 use tool_runtime::Tool as _;
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Recorder},
-};
+use crate::{built, call, document};
 
 /// Returns the URL of `GET /pets`, or why there is none.
 async fn requested(

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use allocation_counter::measure;
 use serde_json::{Map, Value, json};
+use test_support::http::{Answer, Recorder};
 use tool_openapi::{Document, OpenApiToolSet, OpenApiToolSetBuilder};
 use tool_runtime::{Registry, Tool as _, ToolDefinition};
 
-use crate::{call, document, recorder, registry};
+use crate::{call, document, registry};
 
 /// An object with `count` properties, which has some 100 bytes for each.
 fn large(count: usize) -> Value {
@@ -160,7 +161,7 @@ async fn arguments_are_validated_by_a_shared_schema() {
     let mut schema = large(100);
     schema["properties"]["p0"] = json!({ "type": "integer" });
     schema["properties"]["child"] = json!({ "$ref": "#/components/schemas/S" });
-    let server = recorder::Recorder::new(recorder::Answer::json("{}")).await;
+    let server = Recorder::new(Answer::json("{}")).await;
     let document = many(3, schemas(json!({ "S": schema })), posting);
     let set = OpenApiToolSet::builder(document).base_url(&server.url).build().unwrap();
     let error =

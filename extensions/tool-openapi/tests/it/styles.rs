@@ -1,13 +1,11 @@
 //! The styles of parameters, as a server receives them.
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Received, Recorder};
 use tool_openapi::OpenApiToolSet;
 use tool_runtime::ErrorKind;
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Received, Recorder},
-};
+use crate::{built, call, document};
 
 /// Calls `GET` of `path` with one argument object, and returns the request or the error.
 async fn sent(path: &str, parameters: Value, arguments: &str) -> Result<Received, String> {

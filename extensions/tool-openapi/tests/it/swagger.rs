@@ -1,13 +1,11 @@
 //! Swagger 2.0 as OpenAPI 3.0.
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Recorder};
 use tool_openapi::{ClientCredentials, Credential, Document, OpenApiToolSet};
 use tool_runtime::{Content, Tool as _};
 
-use crate::{
-    built, call,
-    recorder::{Answer, Recorder},
-};
+use crate::{built, call};
 
 /// A document of version 2.0 with these paths, and other members.
 fn document(paths: Value, others: Value) -> Document {

@@ -9,12 +9,10 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Received, Recorder};
 use tool_openapi::{ClientCredentials, Credential, Document, OpenApiToolSet};
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Received, Recorder},
-};
+use crate::{built, call, document};
 
 /// `GET /a` with the scope `read`, and `GET /b` with `read` and `write`.
 fn api(token_url: &str) -> Document {

@@ -1,14 +1,11 @@
 //! A part of a document that cannot be read costs itself, with a diagnostic, and never the operation.
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Recorder};
 use tool_openapi::{Document, OpenApiToolSet};
 use tool_runtime::Tool as _;
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Recorder},
-    registry,
-};
+use crate::{built, call, document, registry};
 
 /// The codes of the diagnostics, and the reasons of what is skipped.
 fn remarks(set: &OpenApiToolSet) -> Vec<String> {

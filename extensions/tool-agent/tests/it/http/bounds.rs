@@ -1,16 +1,13 @@
 //! Secrets, redirects and sizes.
 
 use serde_json::json;
+use test_support::http::Recorder;
 use tool_agent::{
     Message,
     model::{Model, ModelErrorKind, Request},
 };
 
-use super::{
-    WIRES, events, model,
-    server::{Answer, Server},
-    streaming,
-};
+use super::{WIRES, events, model, server::Answer, streaming};
 
 fn question() -> Request {
     Request::new([Message::user("25 times 4?")])
@@ -33,7 +30,7 @@ async fn a_key_is_in_no_error_and_no_event() {
             Answer::events(std::slice::from_ref(&event)),
             Answer::text(200, event.to_string()),
         ] {
-            let server = Server::new([answer, echo(400)]).await;
+            let server = Recorder::scripted([answer, echo(400)]).await;
             let url = server.url.replace("http://", "http://user:pass@");
             let model = model(wire, &url).with_header("x-secret", "hidden").with_retries(0);
             let printed = format!("{model:?} {:?}", events(model.respond(question())).await);
@@ -55,9 +52,10 @@ async fn a_key_that_no_header_can_contain_is_an_error_without_the_key() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let other = Server::new([]).await;
+    let other = Recorder::scripted([] as [Answer; 0]).await;
     for wire in WIRES {
-        let server = Server::new([Answer::text(307, "").with_header("location", other.url.clone())]).await;
+        let server =
+            Recorder::scripted([Answer::text(307, "").with_header("location", other.url.clone())]).await;
         let error = model(wire, &server.url).respond(question()).response().await.unwrap_err();
         assert_eq!(error.status(), Some(307), "{wire}");
     }
@@ -70,7 +68,7 @@ async fn an_endless_response_is_an_error() {
     let deltas = "data: {\"choices\":[{\"index\":0,\"delta\":{}}]}\n\n";
     let line = "data: 0000000000000000000000000000000000000000000000000000000000000000";
     for chunk in [keep_alive, deltas, line] {
-        let server = Server::new([Answer::endless(chunk)]).await;
+        let server = Recorder::scripted([Answer::endless(chunk)]).await;
         let model = model("openai", &server.url).with_longest_response(100_000);
         let error = model.respond(question()).response().await.unwrap_err();
         assert_eq!((error.kind(), server.received().len()), (ModelErrorKind::Other, 1), "{error:?}");
@@ -79,13 +77,13 @@ async fn an_endless_response_is_an_error() {
     // Also after the end of the response.
     let mut events = streaming("openai", "100");
     assert_eq!(events.pop(), Some(json!("[DONE]")));
-    let server = Server::new([Answer::endless_after(&events, keep_alive)]).await;
+    let server = Recorder::scripted([Answer::endless_after(&events, keep_alive)]).await;
     let model_of_stream = model("openai", &server.url).with_longest_response(100_000).with_retries(0);
     let error = model_of_stream.respond(question()).response().await.unwrap_err();
     assert!(error.to_string().contains("longer than 100000 bytes"), "{error}");
     let whole = "0".repeat(200_000);
     for status in [200, 400] {
-        let server = Server::new([Answer::text(status, whole.clone())]).await;
+        let server = Recorder::scripted([Answer::text(status, whole.clone())]).await;
         let model = model("openai", &server.url).with_longest_response(100_000);
         let error = model.respond(question()).response().await.unwrap_err();
         assert!(error.to_string().len() < 2_000 && !error.is_transient(), "{error}");
@@ -96,10 +94,10 @@ async fn an_endless_response_is_an_error() {
 async fn an_error_of_a_connection_names_the_server_without_secrets() {
     let secret = "http://user:hunter2@127.0.0.1:9/proxy?token=hunter3#hunter4";
     let refused = model("anthropic", secret).with_retries(0);
-    let server = Server::new([]).await;
+    let server = Recorder::scripted([] as [Answer; 0]).await;
     let slow = model("anthropic", &server.url.replace("http://", "http://user:hunter2@"));
     let slow = slow.with_retries(0).with_timeout(std::time::Duration::from_millis(50));
-    let broken = Server::new([Answer::broken(&[])]).await;
+    let broken = Recorder::scripted([Answer::broken(&[])]).await;
     let broken_model = model("anthropic", &broken.url).with_retries(0);
     for (model, kind, url) in [
         (refused, ModelErrorKind::Connection, "`http://127.0.0.1:9/proxy`"),

@@ -3,16 +3,14 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
+use test_support::http::Recorder;
 use tool_agent::{
     HttpModel, Message, Part,
     model::{Model, ModelEvent, Request},
 };
 use tool_runtime::{Content, Dialect, ToolCall, ToolResult, prelude::*};
 
-use super::{
-    WIRES, ask, events, model, saying,
-    server::{Answer, Server},
-};
+use super::{WIRES, ask, events, model, saying, server::Answer};
 
 /// A response with two calls, the ids of which other providers reject.
 fn calling(wire: &str, id: &str) -> Value {
@@ -71,7 +69,7 @@ fn ids(wire: &str, body: &Value) -> (Vec<String>, Vec<String>) {
 
 /// Continues a conversation: the response of one provider and the results of its calls.
 async fn round(messages: &mut Vec<Message>, wire: &str, id: &str) {
-    let server = Server::new([Answer::json(&calling(wire, id))]).await;
+    let server = Recorder::scripted([Answer::json(&calling(wire, id))]).await;
     let message = ask(&model(wire, &server.url), Request::new(messages.clone())).await.message;
     let results: Vec<_> = message
         .calls()
@@ -81,14 +79,14 @@ async fn round(messages: &mut Vec<Message>, wire: &str, id: &str) {
 }
 
 async fn continued(messages: &[Message], wire: &str) -> (Value, String, Vec<String>) {
-    let server = Server::new([Answer::json(&saying(wire, "4"))]).await;
+    let server = Recorder::scripted([Answer::json(&saying(wire, "4"))]).await;
     let all = events(model(wire, &server.url).respond(Request::new(messages.to_vec()))).await;
     let unsupported = all.into_iter().filter_map(|event| match event {
         Ok(ModelEvent::Unsupported(text)) => Some(text),
         _ => None,
     });
     let received = server.received().remove(0);
-    (received.json(), received.text, unsupported.collect())
+    (received.json(), received.text().to_owned(), unsupported.collect())
 }
 
 #[tokio::test]
@@ -190,7 +188,7 @@ async fn a_message_has_the_names_of_the_model_that_receives_it() {
         let text = body["contents"].to_string();
         (text.matches(r#""name":"add""#).count(), text.matches(r#""name":"x_add""#).count())
     };
-    let server = Server::new((0..4).map(|_| Answer::json(&saying("gemini", "100")))).await;
+    let server = Recorder::scripted((0..4).map(|_| Answer::json(&saying("gemini", "100")))).await;
     let plain = model("gemini", &server.url);
     let prefixed = plain.clone().with_dialect(Dialect::gemini().with_prefix("x_")).unwrap();
     for (model, expected) in [(&plain, (2, 0)), (&prefixed, (0, 2)), (&plain, (2, 0))] {
@@ -201,7 +199,7 @@ async fn a_message_has_the_names_of_the_model_that_receives_it() {
     let older = HttpModel::gemini("gemini-2.5-pro").unwrap().with_base_url(&*server.url).with_api_key("k");
     ask(&older, request).await;
     let sent = server.received();
-    let signed = |at: usize| sent[at].text.contains("thoughtSignature");
+    let signed = |at: usize| sent[at].text().contains("thoughtSignature");
     assert_eq!((signed(0), signed(3)), (true, false));
 }
 

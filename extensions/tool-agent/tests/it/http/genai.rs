@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use test_support::http::Recorder;
 use tool_agent::{
     Agent, Message, Part, Runner,
     model::{
@@ -16,11 +17,7 @@ use tool_agent::{
 };
 use tool_runtime::{Content, ToolCall, ToolResult, prelude::*};
 
-use super::{
-    WIRES, events, finished, saying,
-    server::{Answer, Server},
-    streaming,
-};
+use super::{WIRES, events, finished, saying, server::Answer, streaming};
 
 /// Multiplies two numbers.
 #[tool(read_only)]
@@ -48,7 +45,7 @@ fn question() -> Request {
 
 /// The body that a model sends, with its remarks on the request.
 async fn sent(wire: &str, request: Request) -> (Value, Vec<String>) {
-    let server = Server::new([Answer::json(&saying(wire, "100"))]).await;
+    let server = Recorder::scripted([Answer::json(&saying(wire, "100"))]).await;
     let all = events(model(wire, &server.url).with_streaming(false).respond(request)).await;
     let unsupported = all.iter().filter_map(|event| match event {
         Ok(ModelEvent::Unsupported(text)) => Some(text.clone()),
@@ -67,7 +64,7 @@ async fn a_response_has_its_text_usage_and_stop_reason_streamed_and_not() {
                 true => Answer::events(&streaming(wire, "100")),
                 false => Answer::json(&saying(wire, "100")),
             };
-            let server = Server::new([answer]).await;
+            let server = Recorder::scripted([answer]).await;
             let model = model(wire, &server.url).with_streaming(streams);
             assert!(model.name().ends_with("::some-model") && !model.has_strict_output());
             let all = events(model.respond(question())).await;
@@ -109,7 +106,7 @@ async fn an_agent_calls_its_tool_and_sends_the_result() {
             true => Answer::events(&streaming("openai", "100")),
             false => Answer::json(&saying("openai", "100")),
         };
-        let server = Server::new([calling(streams), last]).await;
+        let server = Recorder::scripted([calling(streams), last]).await;
         let model = model("openai", &server.url).with_streaming(streams);
         let agent = Agent::builder("calculator", model).instruction("Use the tool.").tools(tools());
         let answer = Runner::new(agent.build().unwrap()).run("25 times 4?").answer().await.unwrap();
@@ -140,7 +137,7 @@ async fn an_error_has_its_kind_and_shows_no_key() {
     ] {
         for streams in [false, true] {
             let answer = Answer::text(status, body).with_header("retry-after", "7");
-            let server = Server::new([answer]).await;
+            let server = Recorder::scripted([answer]).await;
             let model = model("openai", &server.url).with_streaming(streams);
             let error = model.respond(question()).response().await.unwrap_err();
             assert_eq!((error.kind(), error.status()), (kind, Some(status)), "streams: {streams}: {error}");
@@ -172,20 +169,20 @@ async fn a_response_that_breaks_off_is_an_error_without_calls() {
             _ => all[..all.len() - 2].to_vec(),
         };
         for cut in [Answer::events(&part), Answer::broken(&part)] {
-            let server = Server::new([cut]).await;
+            let server = Recorder::scripted([cut]).await;
             let error = model(wire, &server.url).respond(question()).response().await.unwrap_err();
             assert_eq!(error.kind(), ModelErrorKind::Connection, "{wire}: {error:?}"); // D17
         }
     }
     let malformed = [json!("{ not json")];
     for (answer, streams) in [(Answer::events(&malformed), true), (Answer::text(200, "{ not json"), false)] {
-        let server = Server::new([answer]).await;
+        let server = Recorder::scripted([answer]).await;
         let model = model("openai", &server.url).with_streaming(streams);
         let error = model.respond(question()).response().await.unwrap_err();
         assert_eq!(error.kind(), ModelErrorKind::Malformed, "streams: {streams}: {error:?}");
     }
     let failed = [json!({ "error": { "message": "slow down", "type": "rate_limit_error" } })];
-    let server = Server::new([Answer::events(&failed)]).await;
+    let server = Recorder::scripted([Answer::events(&failed)]).await;
     let error = model("openai", &server.url).respond(question()).response().await.unwrap_err();
     assert_eq!(error.kind(), ModelErrorKind::RateLimited, "{error:?}");
 }
@@ -194,7 +191,7 @@ async fn a_response_that_breaks_off_is_an_error_without_calls() {
 async fn a_response_that_was_cut_off_is_truncated() {
     let mut cut = saying("openai", "One, t");
     cut["choices"][0]["finish_reason"] = json!("length");
-    let server = Server::new([Answer::json(&cut)]).await;
+    let server = Recorder::scripted([Answer::json(&cut)]).await;
     let response =
         model("openai", &server.url).with_streaming(false).respond(question()).response().await.unwrap();
     assert_eq!((response.truncated, response.stop_reason.as_deref()), (true, Some("length"))); // D17
@@ -208,7 +205,7 @@ async fn reasoning_goes_back_to_its_provider_only() {
             { "type": "tool_use", "id": "c1", "name": "multiply", "input": { "a": 25, "b": 4 } },
         ],
         "usage": { "input_tokens": 3, "output_tokens": 2 } });
-    let server = Server::new([Answer::json(&thinking)]).await;
+    let server = Recorder::scripted([Answer::json(&thinking)]).await;
     let all =
         events(model("anthropic", &server.url).with_streaming(false).respond(question().with_tools(tools())))
             .await;
@@ -267,7 +264,7 @@ async fn files_choices_parameters_and_cache_points_are_sent() {
 
 #[tokio::test]
 async fn options_of_the_model_apply_to_each_request() {
-    let server = Server::new([Answer::json(&saying("openai", "100"))]).await;
+    let server = Recorder::scripted([Answer::json(&saying("openai", "100"))]).await;
     let options = ChatOptions::default().with_seed(7).with_extra_body(json!({ "top_k": 3 }));
     let model =
         model("openai", &server.url).with_streaming(false).with_options(options).with_context_window(1_000);

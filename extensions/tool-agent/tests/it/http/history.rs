@@ -6,7 +6,7 @@ use tool_runtime::{RunContext, prelude::*};
 
 use super::{
     WIRES, model, saying,
-    server::{Answer, Server},
+    server::{Answer, validating_server},
     streaming,
 };
 
@@ -181,7 +181,7 @@ async fn a_session_goes_on_after_calls_in_any_form() {
                     })
                     .collect();
                 answers.extend([text("Noon."), text("Again.")]);
-                let server = Server::validating(answers, validate(wire)).await;
+                let server = validating_server(answers, validate(wire)).await;
                 let model = model(wire, &server.url).with_streaming(streams).with_retries(0);
                 let tools = Registry::builder().tool::<now>().build().unwrap();
                 let runner = Runner::new(Agent::builder("clock", model).tools(tools).build().unwrap());

@@ -1,12 +1,10 @@
 //! The recorded responses of `tool-runtime`, through a local server.
 
 use serde_json::{Value, value::RawValue};
+use test_support::http::Recorder;
 use tool_agent::{Message, model::Request};
 
-use super::{
-    ask, model, saying,
-    server::{Answer, Server},
-};
+use super::{ask, model, saying, server::Answer};
 
 fn recordings(wire: &str) -> Vec<Value> {
     let file = if wire == "openai" { "openai-chat" } else { wire };
@@ -23,7 +21,7 @@ async fn replay(wire: &str) -> usize {
             (Value::Null, Value::Array(events)) => Answer::events(events),
             (response, _) => Answer::json(response),
         };
-        let server = Server::new([answer, Answer::json(&saying(wire, "ok"))]).await;
+        let server = Recorder::scripted([answer, Answer::json(&saying(wire, "ok"))]).await;
         let model = model(wire, &server.url);
         let response = ask(&model, Request::new([Message::user("?")])).await;
         let is_cut = recording["name"].as_str().unwrap().ends_with("cut off");
@@ -43,7 +41,7 @@ async fn replay(wire: &str) -> usize {
         assert_eq!(response.usage.is_some(), has_usage, "{name}");
         let Some(original) = response.message.original().cloned() else { continue };
         ask(&model, Request::new([Message::user("?"), response.message])).await;
-        let sent = server.received().remove(1).text;
+        let sent = server.received().remove(1).text().to_owned();
         let own: Vec<Box<RawValue>> =
             serde_json::from_str(original.json.get()).unwrap_or_else(|_| vec![original.json.clone()]);
         for message in own {

@@ -4,17 +4,14 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use test_support::http::Recorder;
 use tool_agent::{
     Message,
     model::{Model, ModelError, ModelErrorKind, ModelEvent, Request},
 };
 use tool_runtime::{Dialect, Registry, ToolBuilder, diagnostic::Severity, schema::InputSchema};
 
-use super::{
-    WIRES, ask, dialect, events, model, saying,
-    server::{Answer, Server},
-    streaming,
-};
+use super::{WIRES, ask, dialect, events, model, saying, server::Answer, streaming};
 
 fn question() -> Request {
     Request::new([Message::user("25 times 4?")])
@@ -22,7 +19,7 @@ fn question() -> Request {
 
 /// Returns the error of a model whose server sends `answer`.
 async fn error(wire: &str, answer: Answer) -> ModelError {
-    let server = Server::new([answer]).await;
+    let server = Recorder::scripted([answer]).await;
     model(wire, &server.url).with_retries(0).respond(question()).response().await.unwrap_err()
 }
 
@@ -115,7 +112,7 @@ async fn the_first_bytes_of_a_response_decide_whether_it_is_a_stream() {
             Answer::untyped(json()).with_header("content-type", "text/plain"),
         ];
         for (at, answer) in answers.into_iter().enumerate() {
-            let server = Server::new([answer]).await;
+            let server = Recorder::scripted([answer]).await;
             let response = ask(&model(wire, &server.url).with_retries(0), question()).await;
             assert_eq!(response.message.text(), "100", "{wire}, answer {at}");
         }
@@ -166,7 +163,8 @@ async fn keep_alives_between_events_are_skipped() {
                 body.push_str(keep_alive);
             }
             let server =
-                Server::new([Answer::untyped(body).with_header("content-type", "text/event-stream")]).await;
+                Recorder::scripted([Answer::untyped(body).with_header("content-type", "text/event-stream")])
+                    .await;
             let response = ask(&model(wire, &server.url).with_retries(0), question()).await;
             assert_eq!(response.message.text(), "100", "{wire}: {keep_alive:?}");
         }
@@ -207,7 +205,7 @@ async fn parts_of_tools_that_a_provider_does_not_support_are_reported_and_notes_
         warnings += expected.len();
         notes += bound.diagnostics().len() - expected.len();
 
-        let server = Server::new([Answer::json(&saying(wire, "100"))]).await;
+        let server = Recorder::scripted([Answer::json(&saying(wire, "100"))]).await;
         let mut request = question();
         request.tools = tools.clone();
         let events = events(model(wire, &server.url).respond(request)).await;

@@ -9,17 +9,14 @@ use std::{
 };
 
 use futures_util::poll;
+use test_support::http::Recorder;
 use tool_agent::{
     Agent, Message, Runner,
     model::{Model, ModelErrorKind, ModelEvent, Request, ResponseStream},
 };
 use tool_runtime::prelude::*;
 
-use super::{
-    WIRES, ask, events, finished, model, saying,
-    server::{Answer, Server},
-    streaming,
-};
+use super::{WIRES, ask, events, finished, model, saying, server::Answer, streaming};
 
 fn question() -> Request {
     Request::new([Message::user("25 times 4?")])
@@ -53,7 +50,7 @@ async fn a_pause_lasts_as_long_as_the_server_asks() {
     for wire in WIRES {
         let busy = || Answer::text(429, r#"{"error":{"message":"slow down"}}"#);
         let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(30));
-        let server = Server::new([
+        let server = Recorder::scripted([
             busy().with_header("retry-after", "7"),
             busy().with_header("retry-after", date),
             Answer::events(&streaming(wire, "100")),
@@ -74,7 +71,7 @@ async fn a_pause_lasts_as_long_as_the_server_asks() {
 #[tokio::test]
 async fn a_pause_that_is_too_long_is_an_error() {
     let answer = Answer::text(503, "busy").with_header("retry-after", "61");
-    let server = Server::new([answer]).await;
+    let server = Recorder::scripted([answer]).await;
     let error = model("openai", &server.url).respond(question()).response().await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ModelErrorKind::Unavailable, Some(503)));
     assert_eq!(error.retry_after(), Some(Duration::from_secs(61)));
@@ -88,7 +85,7 @@ async fn a_broken_stream_withdraws_what_was_shown() {
         let part = &all[..all.len() - if wire == "openai" { 3 } else { 2 }];
         let malformed = [part, &[json!("{ not json")]].concat();
         for cut in [Answer::broken(part), Answer::events(part), Answer::events(&malformed)] {
-            let server = Server::new([cut, Answer::events(&streaming(wire, "100"))]).await;
+            let server = Recorder::scripted([cut, Answer::events(&streaming(wire, "100"))]).await;
             let mut events = model(wire, &server.url).respond(question());
             let (shown, pause, _) = retried(&mut events).await;
             assert_eq!(shown, "99", "{wire}");
@@ -118,7 +115,7 @@ fn partial(wire: &str) -> Vec<Value> {
 #[tokio::test]
 async fn a_call_of_an_unfinished_response_is_not_returned() {
     for wire in WIRES {
-        let server = Server::new([Answer::events(&partial(wire))]).await;
+        let server = Recorder::scripted([Answer::events(&partial(wire))]).await;
         let model = model(wire, &server.url).with_retries(0);
         let all = events(model.respond(question())).await;
         assert!(
@@ -138,7 +135,8 @@ fn pay(paid: &AtomicU32) {
 async fn a_call_of_an_unfinished_response_never_runs() {
     for wire in WIRES {
         let server =
-            Server::new([Answer::events(&partial(wire)), Answer::events(&streaming(wire, "No."))]).await;
+            Recorder::scripted([Answer::events(&partial(wire)), Answer::events(&streaming(wire, "No."))])
+                .await;
         let paid = Arc::new(AtomicU32::new(0));
         let tools = Registry::builder().tool::<pay>().provide_shared(Arc::clone(&paid)).build().unwrap();
         let model = model(wire, &server.url).with_longest_pause(Duration::from_millis(1));
@@ -152,7 +150,7 @@ async fn a_call_of_an_unfinished_response_never_runs() {
 #[tokio::test]
 async fn a_slow_server_times_out() {
     for wire in WIRES {
-        let server = Server::new([]).await;
+        let server = Recorder::scripted([] as [Answer; 0]).await;
         let model = model(wire, &server.url).with_retries(0).with_timeout(Duration::from_secs(90));
         let mut events = model.respond(question());
         while server.received().is_empty() {
@@ -168,7 +166,7 @@ async fn a_slow_server_times_out() {
 #[tokio::test]
 async fn a_complete_response_needs_no_end_of_its_connection() {
     for wire in ["openai", "openai-responses", "anthropic"] {
-        let server = Server::new([Answer::open(&streaming(wire, "100"))]).await;
+        let server = Recorder::scripted([Answer::open(&streaming(wire, "100"))]).await;
         assert_eq!(ask(&model(wire, &server.url), question()).await.message.text(), "100", "{wire}");
     }
 }
@@ -178,7 +176,8 @@ async fn an_error_within_a_stream_has_its_kind() {
     let overloaded =
         json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
     let server =
-        Server::new([Answer::events(&[overloaded]), Answer::events(&streaming("anthropic", "100"))]).await;
+        Recorder::scripted([Answer::events(&[overloaded]), Answer::events(&streaming("anthropic", "100"))])
+            .await;
     let mut stream = model("anthropic", &server.url).respond(question());
     let (_, pause, kind) = retried(&mut stream).await;
     assert_eq!(kind, ModelErrorKind::Unavailable);
@@ -187,7 +186,7 @@ async fn an_error_within_a_stream_has_its_kind() {
 
     let failed = json!({ "type": "response.failed", "response": { "id": "r", "error": {
         "code": "context_length_exceeded", "message": "Your input exceeds the context window of this model." } } });
-    let server = Server::new([Answer::events(&[failed])]).await;
+    let server = Recorder::scripted([Answer::events(&[failed])]).await;
     let error = model("openai-responses", &server.url).respond(question()).response().await.unwrap_err();
     assert_eq!(error.kind(), ModelErrorKind::ContextTooLong);
 }
@@ -217,7 +216,7 @@ async fn a_conversation_that_is_too_long_has_its_own_kind() {
         ),
     ];
     for (wire, body) in errors {
-        let server = Server::new([Answer::text(400, body)]).await;
+        let server = Recorder::scripted([Answer::text(400, body)]).await;
         let error = model(wire, &server.url).respond(question()).response().await.unwrap_err();
         assert_eq!(error.kind(), ModelErrorKind::ContextTooLong, "{wire}: {error}");
     }
@@ -228,7 +227,7 @@ async fn a_blocked_prompt_is_a_refusal() {
     let blocked =
         json!({ "promptFeedback": { "blockReason": "SAFETY" }, "usageMetadata": { "promptTokenCount": 4 } });
     for answer in [Answer::json(&blocked), Answer::events(std::slice::from_ref(&blocked))] {
-        let server = Server::new([answer]).await;
+        let server = Recorder::scripted([answer]).await;
         let error = model("gemini", &server.url).respond(question()).response().await.unwrap_err();
         assert_eq!((error.kind(), server.received().len()), (ModelErrorKind::Refused, 1));
     }
@@ -237,7 +236,7 @@ async fn a_blocked_prompt_is_a_refusal() {
 #[tokio::test]
 async fn a_used_up_quota_is_not_retried() {
     let body = r#"{"error":{"message":"You exceeded your current quota.","type":"insufficient_quota","code":"insufficient_quota"}}"#;
-    let server = Server::new([Answer::text(429, body)]).await;
+    let server = Recorder::scripted([Answer::text(429, body)]).await;
     let error = model("openai", &server.url).respond(question()).response().await.unwrap_err();
     assert_eq!((error.kind(), server.received().len()), (ModelErrorKind::InvalidRequest, 1));
 }
@@ -245,7 +244,7 @@ async fn a_used_up_quota_is_not_retried() {
 #[tokio::test]
 async fn a_response_may_be_whole_although_a_stream_was_requested() {
     for wire in WIRES {
-        let server = Server::new([Answer::json(&saying(wire, "100"))]).await;
+        let server = Recorder::scripted([Answer::json(&saying(wire, "100"))]).await;
         let all = events(model(wire, &server.url).respond(question())).await;
         assert!(matches!(&all[0], Ok(ModelEvent::Text(text)) if text == "100"), "{wire}");
         assert_eq!(finished(all).message.text(), "100", "{wire}");

@@ -1,21 +1,18 @@
-//! A server with prepared answers, which records the requests.
+//! The answers of a model over HTTP.
 
 use std::{
     collections::VecDeque,
-    convert::Infallible,
     io,
     sync::{Arc, Mutex},
 };
 
 use axum::{
-    Router,
-    body::{Body, Bytes, to_bytes},
-    extract::Request,
-    http::{HeaderMap, Response},
+    body::{Body, Bytes},
+    http::Response,
 };
 use futures_util::{Stream, StreamExt as _, future, stream};
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
+use test_support::http::Recorder;
 
 /// An answer of the server.
 pub(super) struct Answer {
@@ -100,79 +97,28 @@ fn chunks(events: &[Value]) -> Vec<io::Result<Bytes>> {
     events.iter().map(written).collect()
 }
 
-/// A request as it arrived.
-#[derive(Debug, Clone)]
-pub(super) struct Received {
-    pub(super) path: String,
-    pub(super) headers: HeaderMap,
-    pub(super) text: String,
-}
-
-impl Received {
-    pub(super) fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap()
+impl From<Answer> for Response<Body> {
+    fn from(Answer { status, headers, body }: Answer) -> Self {
+        let response = Response::builder().status(status);
+        let response = headers.into_iter().fold(response, |it, (name, value)| it.header(name, value));
+        response.body(body).unwrap()
     }
 }
 
-pub(super) struct Server {
-    pub(super) url: String,
-    received: Arc<Mutex<Vec<Received>>>,
-    serving: JoinHandle<()>,
-}
-
-impl Server {
-    /// Starts a server; a request after the last answer waits for ever.
-    pub(super) async fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        Self::validating(answers, |_| Ok(())).await
-    }
-
-    /// Starts a server that answers 400 to a request whose body `validate` rejects.
-    pub(super) async fn validating(
-        answers: impl IntoIterator<Item = Answer>,
-        validate: impl Fn(&Value) -> Result<(), String> + Clone + Send + Sync + 'static,
-    ) -> Self {
-        let answers: VecDeque<_> = answers.into_iter().collect();
-        let (answers, received) = (Arc::new(Mutex::new(answers)), Arc::new(Mutex::new(Vec::new())));
-        let seen = Arc::clone(&received);
-        let router = Router::new().fallback(move |request: Request| {
-            let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
-            let validate = validate.clone();
-            async move {
-                let (head, body) = request.into_parts();
-                let text = String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap();
-                let valid = serde_json::from_str(&text).map_or(Ok(()), |body| validate(&body));
-                seen.lock().unwrap().push(Received {
-                    path: head.uri.to_string(),
-                    headers: head.headers,
-                    text,
-                });
-                let next = match valid {
-                    Ok(()) => answers.lock().unwrap().pop_front(),
-                    Err(error) => {
-                        Some(Answer::text(400, json!({ "error": { "message": error } }).to_string()))
-                    }
-                };
-                let Some(Answer { status, headers, body }) = next else { return future::pending().await };
-                let mut response = Response::builder().status(status);
-                for (name, value) in headers {
-                    response = response.header(name, value);
-                }
-                Ok::<_, Infallible>(response.body(body).unwrap())
-            }
-        });
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { url, received, serving }
-    }
-
-    pub(super) fn received(&self) -> Vec<Received> {
-        self.received.lock().unwrap().clone()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
+/// Starts a server that gives each answer once, but answers 400 to a request whose body `validate` rejects. A request after the
+/// last answer waits for ever.
+pub(super) async fn validating_server(
+    answers: impl IntoIterator<Item = Answer>,
+    validate: impl Fn(&Value) -> Result<(), String> + Clone + Send + Sync + 'static,
+) -> Recorder {
+    let answers: VecDeque<_> = answers.into_iter().collect();
+    let answers = Arc::new(Mutex::new(answers));
+    Recorder::responding(move |request| {
+        let answer = match validate(&request.json()) {
+            Ok(()) => answers.lock().unwrap().pop_front()?,
+            Err(error) => Answer::text(400, json!({ "error": { "message": error } }).to_string()),
+        };
+        Some(answer.into())
+    })
+    .await
 }

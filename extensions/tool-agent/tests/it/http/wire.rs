@@ -1,17 +1,14 @@
 //! Requests and responses of each provider.
 
 use serde_json::{Value, json};
+use test_support::http::Recorder;
 use tool_agent::{
     Message, Original, Part, Role,
     model::{CachePoint, Model, ModelEvent, Request, ToolChoice},
 };
 use tool_runtime::{Content, Dialect, ToolCall, ToolResult, prelude::*};
 
-use super::{
-    WIRES, ask, dialect, events, finished, model, saying,
-    server::{Answer, Server},
-    streaming,
-};
+use super::{WIRES, ask, dialect, events, finished, model, saying, server::Answer, streaming};
 
 /// Multiplies two numbers.
 #[tool(read_only)]
@@ -25,7 +22,7 @@ fn tools() -> Registry {
 
 /// The request that a model sends, with the events of its response.
 async fn sent(wire: &str, request: Request) -> (String, Vec<String>) {
-    let server = Server::new([Answer::json(&saying(wire, "100"))]).await;
+    let server = Recorder::scripted([Answer::json(&saying(wire, "100"))]).await;
     let all = events(model(wire, &server.url).respond(request)).await;
     let unsupported = all.iter().filter_map(|event| match event {
         Ok(ModelEvent::Unsupported(text)) => Some(text.clone()),
@@ -33,14 +30,14 @@ async fn sent(wire: &str, request: Request) -> (String, Vec<String>) {
     });
     let unsupported = unsupported.collect();
     finished(all);
-    (server.received().remove(0).text, unsupported)
+    (server.received().remove(0).text().to_owned(), unsupported)
 }
 
 #[tokio::test]
 async fn a_response_has_its_text_usage_id_and_model() {
     for wire in WIRES {
         for answer in [Answer::json(&saying(wire, "100")), Answer::events(&streaming(wire, "100"))] {
-            let server = Server::new([answer]).await;
+            let server = Recorder::scripted([answer]).await;
             let response = ask(&model(wire, &server.url), Request::new([Message::user("25 times 4?")])).await;
             assert_eq!(response.message.text(), "100", "{wire}");
             assert_eq!(
@@ -87,7 +84,7 @@ async fn a_message_goes_back_as_it_came() {
             "anthropic" => format!(r#"{{"stop_reason":"tool_use",{}"#, &message[1..]),
             _ => format!(r#"{{"candidates":[{{"content":{message},"finishReason":"STOP"}}]}}"#),
         };
-        let server = Server::new([Answer::text(200, whole), Answer::json(&saying(wire, "100"))]).await;
+        let server = Recorder::scripted([Answer::text(200, whole), Answer::json(&saying(wire, "100"))]).await;
         let model = model(wire, &server.url);
         let question = Message::user("25 times 4?");
         let first = ask(&model, Request::new([question.clone()]).with_tools(tools())).await;
@@ -98,7 +95,7 @@ async fn a_message_goes_back_as_it_came() {
         let result = ToolResult::new(call.id, "multiply", Ok(ToolOutput::new([Content::text("100")])));
         let second = Request::new([question, stored, Message::results([result])]).with_tools(tools());
         ask(&model, second).await;
-        let sent = server.received().remove(1).text;
+        let sent = server.received().remove(1).text().to_owned();
         let message = message.trim_start_matches('[').trim_end_matches(']');
         assert!(sent.contains(message), "{wire}: {sent}");
     }
@@ -137,11 +134,11 @@ async fn a_streamed_message_goes_back_as_assembled() {
         ),
     ];
     for (wire, stream, message) in streams {
-        let server = Server::new([Answer::events(&stream), Answer::json(&saying(wire, "100"))]).await;
+        let server = Recorder::scripted([Answer::events(&stream), Answer::json(&saying(wire, "100"))]).await;
         let model = model(wire, &server.url);
         let first = ask(&model, Request::new([Message::user("?")])).await;
         ask(&model, Request::new([Message::user("?"), first.message])).await;
-        let sent = server.received().remove(1).text;
+        let sent = server.received().remove(1).text().to_owned();
         assert!(sent.contains(message), "{wire}: {sent}");
     }
 }
@@ -223,7 +220,7 @@ async fn cache_points_mark_tools_instruction_and_message() {
     assert!(unsupported[0].contains("at most 4"), "{unsupported:?}");
 
     request.cache.clear();
-    let server = Server::new([Answer::json(&saying("anthropic", "100"))]).await;
+    let server = Recorder::scripted([Answer::json(&saying("anthropic", "100"))]).await;
     ask(&model("anthropic", &server.url).with_cache(true), request.clone()).await;
     let body = server.received().remove(0).json();
     assert_eq!(body["messages"][2]["content"][0]["cache_control"], mark);
@@ -250,7 +247,7 @@ async fn a_marked_message_of_the_provider_keeps_its_other_bytes() {
 
 #[tokio::test]
 async fn parameters_pass_through_and_override() {
-    let server = Server::new([Answer::json(&saying("gemini", "100"))]).await;
+    let server = Recorder::scripted([Answer::json(&saying("gemini", "100"))]).await;
     let model = model("gemini", &server.url)
         .with_parameter("generationConfig", json!({ "temperature": 0, "topK": 3 }))
         .with_parameter("labels", json!({ "team": "a" }));
@@ -271,12 +268,12 @@ async fn each_provider_has_its_path_and_its_key() {
         ("/v1beta/models/some-model:streamGenerateContent?alt=sse", "x-goog-api-key", "sk-test-key"),
     ];
     for (wire, (path, header, value)) in WIRES.into_iter().zip(expected) {
-        let server = Server::new([Answer::events(&streaming(wire, "100"))]).await;
+        let server = Recorder::scripted([Answer::events(&streaming(wire, "100"))]).await;
         let response = ask(&model(wire, &server.url), Request::new([Message::user("?")])).await;
         assert_eq!(response.message.role(), Role::Assistant);
         assert_eq!(&*response.message.original().unwrap().dialect, dialect(wire));
         let received = server.received().remove(0);
-        assert_eq!((received.path.as_str(), received.headers[header].to_str().unwrap()), (path, value));
+        assert_eq!((received.target.as_str(), received.headers[header].to_str().unwrap()), (path, value));
     }
 }
 
@@ -289,7 +286,7 @@ async fn a_native_tool_of_the_provider_is_sent_as_it_is_and_is_no_definition() {
         ("gemini", json!({ "googleSearch": {} })),
     ];
     for (wire, native) in natives {
-        let server = Server::new([Answer::json(&saying(wire, "100"))]).await;
+        let server = Recorder::scripted([Answer::json(&saying(wire, "100"))]).await;
         let all = Dialect::all();
         let dialect = all.into_iter().find(|it| it.name() == self::dialect(wire)).unwrap();
         let model = model(wire, &server.url).with_dialect(dialect.with_native(native.clone())).unwrap();
@@ -319,7 +316,7 @@ async fn an_unreadable_part_of_a_response_costs_itself_and_is_reported() {
             list.push(json!({ "future": 1 }));
             list.push(json!(5));
         }
-        let server = Server::new([Answer::json(&response)]).await;
+        let server = Recorder::scripted([Answer::json(&response)]).await;
         let all =
             events(model(wire, &server.url).respond(Request::new([Message::user("25 times 4?")]))).await;
         let reports = all.iter().filter(

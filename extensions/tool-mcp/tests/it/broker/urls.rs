@@ -7,7 +7,8 @@ use axum::{
     middleware::{self, Next},
 };
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::AbortHandle};
+use test_support::http::LocalServer;
+use tokio::net::TcpListener;
 use tool_mcp::{
     broker::{Interception, McpBroker},
     client::{ClientErrorKind, Endpoint, ServerConfig},
@@ -17,26 +18,13 @@ use tool_runtime::prelude::*;
 
 use super::{ask, error, tools, value};
 
-/// A server over HTTP that wants a token, and ends with the test.
-pub(super) struct Web {
-    pub(super) url: String,
-    task: AbortHandle,
-}
-
-impl Drop for Web {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-pub(super) async fn web() -> Web {
+/// A server over HTTP that wants a token.
+pub(super) async fn web() -> LocalServer {
     web_with(StatusCode::PAYMENT_REQUIRED).await
 }
 
 /// A server that answers with this status without a token.
-pub(super) async fn web_with(refusal: StatusCode) -> Web {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+pub(super) async fn web_with(refusal: StatusCode) -> LocalServer {
     let service = McpServer::new(tools()).http().unwrap();
     let guard = middleware::from_fn(move |request: Request, next: Next| async move {
         match request.headers().get("x-token").is_some_and(|it| it == "t") {
@@ -45,8 +33,9 @@ pub(super) async fn web_with(refusal: StatusCode) -> Web {
         }
     });
     let router = Router::new().nest_service("/mcp", service).layer(guard);
-    let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    Web { url, task: task.abort_handle() }
+    let mut server = LocalServer::start(router).await;
+    server.url.push_str("/mcp");
+    server
 }
 
 fn with_token(url: &str) -> Value {

@@ -4,7 +4,6 @@ mod answers;
 mod attacks;
 mod changes;
 mod child;
-pub(crate) mod collectors;
 mod config_documents;
 mod configs;
 mod definitions;

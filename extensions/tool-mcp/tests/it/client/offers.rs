@@ -142,7 +142,7 @@ fn the_trace_of_a_call_is_sent_with_it() {
     use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
     use tracing_subscriber::layer::SubscriberExt as _;
 
-    super::collectors::each_thread_for_itself();
+    test_support::collectors::each_thread_for_itself();
     let exporter = InMemorySpanExporter::default();
     let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
     let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));

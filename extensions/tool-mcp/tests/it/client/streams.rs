@@ -15,12 +15,13 @@ use axum::{
     routing::any,
 };
 use serde_json::{Map, Value, json};
+use test_support::http::LocalServer;
 use tokio::time::Instant;
 use tool_mcp::client::{ClientErrorKind, McpToolSet, ServerLimits};
 
 use super::{
     call,
-    web::{answered, config, events, json_of, mock, serve, text},
+    web::{answered, config, events, json_of, mock, text},
 };
 
 #[tokio::test]
@@ -151,7 +152,7 @@ async fn events_that_are_no_messages_are_skipped_in_the_handshake_too() {
         "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/own\"}\n\n",
         "id: 1\nretry: 5\n\n",
     ] {
-        let web = serve(streaming(before)).await;
+        let web = LocalServer::start(streaming(before)).await;
         let set =
             McpToolSet::connect(config(&web.url)).await.unwrap_or_else(|error| panic!("{before:?}: {error}"));
         // K and J over HTTP.
@@ -222,7 +223,7 @@ fn pauses(open_for: Vec<Duration>, body: &'static str) -> Vec<u64> {
 async fn measured_pauses(open_for: Vec<Duration>, body: &'static str) -> Vec<u64> {
     let ends = open_for.clone();
     let (router, opened) = ending(open_for, body);
-    let web = serve(router).await;
+    let web = LocalServer::start(router).await;
     // Sockets are slower than the clock of the test: no stream counts as one that held.
     let mut limits = ServerLimits::default();
     limits.stable_after = Duration::MAX;
@@ -262,7 +263,7 @@ async fn a_server_that_requires_an_authorization_is_an_error_with_its_challenge(
     let challenge = "Bearer resource_metadata=\"https://a.example/.well-known/oauth-protected-resource\"";
     for status in [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN] {
         let refuse = move || async move { (status, [("www-authenticate", challenge)]).into_response() };
-        let web = serve(Router::new().fallback(any(refuse))).await;
+        let web = LocalServer::start(Router::new().fallback(any(refuse))).await;
         let error = McpToolSet::connect(config(&web.url)).await.unwrap_err();
         // M23
         assert_eq!((error.kind(), error.challenge()), (ClientErrorKind::Unauthorized, Some(challenge)));
@@ -288,7 +289,7 @@ async fn the_status_and_not_a_text_decides_about_an_older_transport() {
                 .into_response()
         }
     };
-    let web = serve(Router::new().fallback(any(handler))).await;
+    let web = LocalServer::start(Router::new().fallback(any(handler))).await;
     let error = McpToolSet::connect(config(&web.url)).await.unwrap_err();
     assert!(error.to_string().contains("HTTP 404 of another server"), "{error}");
     assert_eq!(*count.lock().unwrap(), 0);

@@ -11,30 +11,12 @@ use axum::{
     routing::any,
 };
 use serde_json::{Map, Value, json};
-use tokio::{net::TcpListener, task::AbortHandle};
+use test_support::http::LocalServer;
+use tokio::net::TcpListener;
 use tool_mcp::client::{ClientErrorKind, Endpoint, McpToolSet, ServerConfig, Transport};
 use tool_runtime::prelude::*;
 
 use super::{BOTH, call, names_of, server};
-
-/// A web server that ends with the test.
-pub(super) struct Web {
-    pub(super) url: String,
-    task: AbortHandle,
-}
-
-impl Drop for Web {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-pub(super) async fn serve(router: Router) -> Web {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    Web { url, task: task.abort_handle() }
-}
 
 pub(super) fn config(url: impl Into<String>) -> ServerConfig {
     ServerConfig::new("web", Endpoint::new(url))
@@ -52,7 +34,7 @@ fn tools() -> Registry {
 
 #[tokio::test]
 async fn a_server_over_http_is_used_in_both_protocols() {
-    let web = serve(Router::new().nest_service("/mcp", server(tools()).http().unwrap())).await;
+    let web = LocalServer::start(Router::new().nest_service("/mcp", server(tools()).http().unwrap())).await;
     for version in BOTH {
         let set = McpToolSet::builder(config(format!("{}/mcp", web.url))).protocol(version);
         let set = set.connect().await.unwrap();
@@ -72,7 +54,7 @@ pub(super) type Seen = Arc<Mutex<Vec<(String, HeaderMap, Value)>>>;
 /// A server of revision 2025-11-25 with sessions, which answers `tools/call` by `answer`.
 pub(super) async fn mock(
     answer: impl Fn(&HeaderMap, &Value) -> Response<Body> + Send + Sync + 'static,
-) -> (Web, Seen) {
+) -> (LocalServer, Seen) {
     let (seen, answer) = (Seen::default(), Arc::new(answer) as Arc<Answer>);
     let all = Arc::clone(&seen);
     let handler = move |request: Request| {
@@ -108,7 +90,7 @@ pub(super) async fn mock(
             }
         }
     };
-    (serve(Router::new().fallback(any(handler))).await, seen)
+    (LocalServer::start(Router::new().fallback(any(handler))).await, seen)
 }
 
 pub(super) fn json_of(body: &str) -> Response<Body> {
@@ -335,7 +317,7 @@ fn old(endpoint: &'static str) -> (Router, Seen) {
 #[tokio::test]
 async fn an_old_server_is_used_over_server_sent_events() {
     let (router, seen) = old("/messages?session=1");
-    let web = serve(router).await;
+    let web = LocalServer::start(router).await;
     let url = format!("{}/sse", web.url);
     // M01, and M23: found out by the client.
     let told = Transport::Sse(Endpoint::new(&url).header("X-Key", "k"));
@@ -354,7 +336,7 @@ async fn an_old_server_is_used_over_server_sent_events() {
 #[tokio::test]
 async fn an_endpoint_of_another_origin_gets_no_message() {
     let (router, seen) = old("http://example.invalid/messages");
-    let web = serve(router).await;
+    let web = LocalServer::start(router).await;
     let config = ServerConfig::new("old", Transport::Sse(Endpoint::new(format!("{}/sse", web.url))));
     let error = McpToolSet::connect(config).await.unwrap_err();
     assert!(error.to_string().contains("http://example.invalid"), "{error}");
@@ -369,7 +351,7 @@ async fn a_redirect_takes_no_request_elsewhere() {
         let headers = [("location", format!("{target}/mcp"))];
         async move { (StatusCode::TEMPORARY_REDIRECT, headers).into_response() }
     };
-    let web = serve(Router::new().fallback(any(redirect))).await;
+    let web = LocalServer::start(Router::new().fallback(any(redirect))).await;
     let config = ServerConfig::new("web", Endpoint::new(&*web.url).header("authorization", "Bearer secret"));
     let error = McpToolSet::connect(config).await.unwrap_err();
     assert!(!error.to_string().contains("secret"), "{error}");

@@ -241,7 +241,7 @@ fn the_trace_of_a_call_continues_at_the_server() {
     use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
     use tracing_subscriber::layer::SubscriberExt as _;
 
-    crate::client::collectors::each_thread_for_itself();
+    test_support::collectors::each_thread_for_itself();
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
     const PARENT: &str = "b7ad6b7169203331";
     for version in BOTH {
@@ -325,7 +325,7 @@ async fn each_request_has_its_own_client() {
 #[tokio::test]
 async fn reports_that_cannot_be_asked_for_are_a_log_line() {
     use tracing_subscriber::layer::SubscriberExt as _;
-    crate::client::collectors::each_thread_for_itself();
+    test_support::collectors::each_thread_for_itself();
     let log = super::lost::Log::default();
     let _collecting = tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
     for version in BOTH {

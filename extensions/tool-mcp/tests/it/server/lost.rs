@@ -22,7 +22,6 @@ use tracing::{
 use tracing_subscriber::{Layer, layer::Context, prelude::*};
 
 use super::{BOTH, connect_to, modern, serve};
-use crate::client::collectors;
 
 /// Returns 5.
 #[tool(register = false)]
@@ -84,7 +83,7 @@ impl<S: Subscriber> Layer<S> for Log {
 
 #[tokio::test]
 async fn tools_that_a_server_lost_are_log_lines_and_diagnostics() {
-    collectors::each_thread_for_itself();
+    test_support::collectors::each_thread_for_itself();
     let lost = [("dropped", "`five`"), ("hidden", "no list of guests"), ("not_listed", "the shop is closed")];
     for version in BOTH {
         let (log, received) = (Log::default(), Arc::new(Mutex::new(Vec::new())));

@@ -63,7 +63,7 @@ async fn send(served: &Served, call: &Value) -> Value {
 }
 
 /// The call with the answer to its question, and the question's state.
-async fn asked(served: &Served) -> Value {
+async fn answered_call(served: &Served) -> Value {
     let mut call = painting();
     let result = send(served, &call).await;
     let question = &result["result"]["inputRequests"]["colour"];
@@ -93,7 +93,7 @@ async fn a_state_that_cannot_be_marked_as_used_is_refused() {
     for panics in [false, true] {
         let server = McpServer::new(tools()).used_states(Broken(panics));
         let served = serve(server.http().unwrap()).await;
-        let call = asked(&served).await;
+        let call = answered_call(&served).await;
         let refused = send(&served, &call).await;
         assert_eq!(refused["error"]["code"], -32000, "{refused}");
         let message = "`requestState` cannot be used now; try again later";
@@ -110,21 +110,21 @@ async fn a_state_opens_once_for_its_call_only() {
     };
 
     // The order of the arguments and the notation of their numbers do not matter.
-    let mut call = asked(&served).await;
+    let mut call = answered_call(&served).await;
     call["params"]["arguments"] = json!({ "coats": 2.0, "wall": "north" });
     assert!(done(&send(&served, &call).await));
     refused(&call, "replayed").await;
 
-    let mut call = asked(&served).await;
+    let mut call = answered_call(&served).await;
     call["params"]["arguments"]["wall"] = json!("south");
     refused(&call, "other arguments").await;
 
-    let mut call = asked(&served).await;
+    let mut call = answered_call(&served).await;
     call["params"]["name"] = json!("think");
     call["params"]["arguments"] = json!({});
     refused(&call, "another tool").await;
 
-    let mut call = asked(&served).await;
+    let mut call = answered_call(&served).await;
     let state = call["params"]["requestState"].as_str().unwrap();
     let middle = state.len() / 2;
     let changed = if &state[middle..=middle] == "A" { "B" } else { "A" };
@@ -139,12 +139,12 @@ async fn a_state_opens_in_any_process_with_the_key_and_the_definition() {
     let server = |tools| McpServer::new(tools).key([7; 32]).http().unwrap();
     let first = serve(server(tools())).await;
     let second = serve(server(tools())).await;
-    assert!(done(&send(&second, &asked(&first).await).await));
+    assert!(done(&send(&second, &answered_call(&first).await).await));
     let changed = Registry::builder().tool::<repaint>().provide_per_run::<Caller>().build().unwrap();
     let third = serve(server(changed)).await;
-    assert_eq!(send(&third, &asked(&first).await).await["error"]["code"], -32602);
+    assert_eq!(send(&third, &answered_call(&first).await).await["error"]["code"], -32602);
     let stranger = serve(McpServer::new(tools()).key([8; 32]).http().unwrap()).await;
-    assert_eq!(send(&stranger, &asked(&first).await).await["error"]["code"], -32602);
+    assert_eq!(send(&stranger, &answered_call(&first).await).await["error"]["code"], -32602);
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn a_state_expires() {
     let served = serve(McpServer::new(tools()).state_lifetime(lifetime).http().unwrap()).await;
     // A request within the millisecond of its question comes in time.
     for _ in 0..10_000 {
-        let call = asked(&served).await;
+        let call = answered_call(&served).await;
         let result = send(&served, &call).await;
         if result["error"]["code"] == -32602 {
             return;
@@ -167,7 +167,7 @@ async fn a_state_expires() {
 async fn wrong_answers_ask_again_and_more_answers_are_ignored() {
     let served = serve(McpServer::new(tools()).http().unwrap()).await;
     for wrong in [json!({}), json!({ "color": { "action": "accept", "content": {} } }), Value::Null] {
-        let mut call = asked(&served).await;
+        let mut call = answered_call(&served).await;
         call["params"]["inputResponses"] = wrong.clone();
         if wrong.is_null() {
             call["params"].as_object_mut().unwrap().shift_remove("inputResponses");
@@ -175,11 +175,11 @@ async fn wrong_answers_ask_again_and_more_answers_are_ignored() {
         let result = send(&served, &call).await;
         assert!(result["result"]["inputRequests"]["colour"].is_object(), "{wrong}: {result}");
     }
-    let mut call = asked(&served).await;
+    let mut call = answered_call(&served).await;
     call["params"]["inputResponses"]["more"] = json!({ "action": "accept", "content": {} });
     assert!(done(&send(&served, &call).await));
     // A client may answer before it is asked, and an answer that is none is no answer.
-    let mut call = asked(&served).await;
+    let mut call = answered_call(&served).await;
     call["params"].as_object_mut().unwrap().shift_remove("requestState");
     assert!(done(&send(&served, &call).await));
     call["params"]["inputResponses"]["colour"] = json!(5);

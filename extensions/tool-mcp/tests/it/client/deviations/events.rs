@@ -1,12 +1,13 @@
 //! Events (kind M).
 
 use serde_json::{Map, json};
+use test_support::http::LocalServer;
 use tool_mcp::client::{ClientErrorKind, McpToolSet};
 
 use crate::client::{call, web};
 
 /// The toolset of a server that answers calls by this body, in which `A` is the answer.
-async fn connected(body: &'static str) -> (McpToolSet, web::Web) {
+async fn connected(body: &'static str) -> (McpToolSet, LocalServer) {
     let (web, _) = web::mock(move |_, message| {
         let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": web::text("done") });
         web::events(body.replace('A', &answer.to_string()))

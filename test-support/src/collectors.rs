@@ -20,7 +20,7 @@ impl<S: Subscriber> Layer<S> for Asleep {
 
 /// Makes `tracing` ask each thread if it collects. With a single collector, `tracing` asks only the first
 /// thread; but the other tests of this program collect nothing.
-pub(crate) fn each_thread_for_itself() {
+pub fn each_thread_for_itself() {
     static ASLEEP: LazyLock<[Dispatch; 2]> =
         LazyLock::new(|| [(); 2].map(|()| Dispatch::new(tracing_subscriber::registry().with(Asleep))));
     LazyLock::force(&ASLEEP);
