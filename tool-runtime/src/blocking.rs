@@ -57,7 +57,12 @@ where
             None => body(),
         }
     };
-    match tokio::task::spawn_blocking(body).await {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "awaited; a detached body keeps its permit, and `Detached` counts it"
+    )]
+    let ended = tokio::task::spawn_blocking(body).await;
+    match ended {
         Ok(result) => result,
         Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
         Err(_) => Err(ToolError::new(ErrorKind::Cancelled, "the runtime is shutting down")),

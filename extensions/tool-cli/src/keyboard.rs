@@ -47,6 +47,10 @@ impl Keyboard {
             if !std::mem::replace(&mut state.is_reading, true) {
                 let keyboard = Arc::clone(self);
                 // Waits for a person: it blocks no thread of the runtime.
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "a read cannot be cancelled; its line is kept for the next reader"
+                )]
                 drop(tokio::task::spawn_blocking(move || keyboard.read()));
             }
             line

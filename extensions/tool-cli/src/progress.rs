@@ -134,6 +134,10 @@ pub(crate) async fn run_watched(
     let stop = CancellationToken::new();
     let mut stream = batch.with_run(RunContext::new().with_cancellation(stop.clone())).stream();
     let mut interrupted = pin!(ctrl_c());
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "until the runtime of the command ends: a second Ctrl-C also ends its output"
+    )]
     tokio::spawn(exit_at_second_interrupt());
     let (mut listening, mut outcomes) = (true, Vec::new());
     loop {

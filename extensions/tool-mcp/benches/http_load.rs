@@ -2,7 +2,7 @@
 //!
 //! Prints what it measures and checks nothing: `cargo bench -p tool-mcp --bench http_load`. Linux only, for the memory of a process.
 
-#![allow(clippy::unwrap_used, reason = "a measurement fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a measurement fails by panicking")]
 
 use std::{
     env, fs,

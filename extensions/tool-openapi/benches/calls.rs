@@ -23,6 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Starts the server on a thread of its own, and returns its URL.
 fn serve() -> Result<String, Box<dyn Error>> {
     let (sender, receiver) = mpsc::channel();
+    #[expect(clippy::disallowed_methods, reason = "it serves until the program ends")]
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };

@@ -154,6 +154,7 @@ fn failing(program: &Program, mut tests: Vec<&Test>, mutant: usize) -> Option<St
         .ok()?;
     let (sender, lines) = mpsc::channel();
     let output = child.stdout.take()?;
+    #[expect(clippy::disallowed_methods, reason = "joined below")]
     let reader = thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(|line| line.ok()) {
             let _ = sender.send(line);

@@ -72,6 +72,7 @@ impl Interrupts {
     /// Starts to listen, within a runtime of several threads: a tool may block the one that polls the turn.
     pub(super) fn listen() -> Self {
         let state = Arc::<InterruptState>::default();
+        #[expect(clippy::disallowed_methods, reason = "aborted on drop")]
         let task = tokio::spawn(handle_signals(Arc::clone(&state), interrupt_signals()));
         Self { state, task }
     }

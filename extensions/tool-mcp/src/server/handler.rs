@@ -24,7 +24,7 @@ use rmcp::{
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
-use tokio::task::AbortHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     announce::Signals,
@@ -56,15 +56,7 @@ pub(super) struct RequestHandler {
     /// The changes since subscriptions were accepted, until they are served.
     accepted: Mutex<VecDeque<Signals>>,
     /// Sends changes to the client; ends with the session.
-    announcer: Mutex<Option<AbortHandle>>,
-}
-
-impl Drop for RequestHandler {
-    fn drop(&mut self) {
-        if let Some(task) = self.announcer.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            task.abort();
-        }
-    }
+    announcer: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 impl RequestHandler {
@@ -329,12 +321,10 @@ impl ServerHandler for RequestHandler {
             context.peer.clone(),
             self.announces_to_streams(),
         );
-        let announcer = tokio::spawn(announcing);
-        let before =
-            self.announcer.lock().unwrap_or_else(PoisonError::into_inner).replace(announcer.abort_handle());
-        if let Some(before) = before {
-            before.abort();
-        }
+        #[expect(clippy::disallowed_methods, reason = "the handler aborts it")]
+        let announcer = AbortOnDropHandle::new(tokio::spawn(announcing));
+        // One of an earlier notification ends.
+        *self.announcer.lock().unwrap_or_else(PoisonError::into_inner) = Some(announcer);
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

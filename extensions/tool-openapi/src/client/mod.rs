@@ -195,7 +195,7 @@ fn redirect_note(target: Option<&Url>, reason: &str, issued: &Issued) -> String 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests may")]
+#[allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests may")]
 mod tests {
     use reqwest::ResponseBuilderExt as _;
     use tokio::{

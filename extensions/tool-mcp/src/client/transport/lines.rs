@@ -12,6 +12,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::Mutex,
 };
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     awaited::PostedRequest,
@@ -33,6 +34,8 @@ pub(in crate::client) struct LineTransport<R, W> {
     is_discarding: bool,
     received: VecDeque<RxJsonRpcMessage<RoleClient>>,
     write: Arc<Mutex<LineWriter<W>>>,
+    /// Writes the answer to a malformed request; ends with the transport.
+    refusal: Option<AbortOnDropHandle<io::Result<()>>>,
     reception: Arc<Reception>,
 }
 
@@ -44,12 +47,13 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
             is_discarding: false,
             received: VecDeque::new(),
             write: Arc::new(Mutex::new(LineWriter { stream: Some(write), pending: Vec::new() })),
+            refusal: None,
             reception,
         }
     }
 
     /// Answers a malformed request of the server, unless the server does not read its answers.
-    fn refuse_request(&self, id: RequestId)
+    fn refuse_request(&mut self, id: RequestId)
     where
         W: AsyncWrite + Send + Unpin + 'static,
     {
@@ -57,7 +61,9 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
         let answer = TxJsonRpcMessage::<RoleClient>::error(error, Some(id));
         let Ok(mut write) = Arc::clone(&self.write).try_lock_owned() else { return };
         if write.pending.len() < MAX_PENDING_BYTES && write.add(&answer).is_ok() {
-            tokio::spawn(async move { write.flush().await });
+            #[expect(clippy::disallowed_methods, reason = "`refusal` aborts it")]
+            let flushing = tokio::spawn(async move { write.flush().await });
+            self.refusal = Some(AbortOnDropHandle::new(flushing));
         }
     }
 
@@ -186,6 +192,8 @@ where
     }
 
     async fn close(&mut self) -> Result<(), io::Error> {
+        // It holds the lock until the server reads.
+        self.refusal = None;
         drop(self.write.lock().await.stream.take());
         Ok(())
     }

@@ -12,7 +12,8 @@ use rmcp::{
     transport::Transport,
 };
 use sse_stream::{Sse, SseStream};
-use tokio::{sync::mpsc, task::AbortHandle};
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     awaited::PostedRequest,
@@ -36,13 +37,8 @@ pub(in crate::client) struct SseTransport {
     headers: Arc<Headers>,
     messages: mpsc::Receiver<RxJsonRpcMessage<RoleClient>>,
     reception: Arc<Reception>,
-    reader: AbortHandle,
-}
-
-impl Drop for SseTransport {
-    fn drop(&mut self) {
-        self.reader.abort();
-    }
+    /// Reads the stream; ends with the transport.
+    reader: AbortOnDropHandle<()>,
 }
 
 /// The reason why a message was not sent.
@@ -107,6 +103,7 @@ pub(in crate::client) async fn connect(
     };
     let (sender, messages) = mpsc::channel(16);
     let reading = Arc::clone(&reception);
+    #[expect(clippy::disallowed_methods, reason = "the transport aborts it")]
     let reader = tokio::spawn(async move {
         while let Some(Ok(event)) = next_event(&mut events).await {
             for message in messages_of(&event, &reading) {
@@ -116,7 +113,7 @@ pub(in crate::client) async fn connect(
             }
         }
     });
-    let (headers, reader) = (Arc::new(headers), reader.abort_handle());
+    let (headers, reader) = (Arc::new(headers), AbortOnDropHandle::new(reader));
     Ok(SseTransport { client, url, headers, messages, reception, reader })
 }
 

@@ -155,6 +155,7 @@ impl Activity {
         let (Some(stream), Ok(runtime)) = (answers.stream.clone(), Handle::try_current()) else { return };
         let request = answers.request.clone();
         let activity = Arc::downgrade(self);
+        #[expect(clippy::disallowed_methods, reason = "`lost` owns it, and aborts it")]
         let task = runtime.spawn({
             let stream = stream.clone();
             async move {

@@ -88,7 +88,7 @@ impl Drop for LogReceiver {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+    #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use std::{future::poll_fn, pin::pin};
 

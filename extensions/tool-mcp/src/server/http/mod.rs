@@ -195,6 +195,10 @@ impl HttpServer {
             self.shutdown().await;
         });
         // A task of its own: the thread of a program's `main` would be woken for each connection.
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "it is awaited below, and aborted if this future is dropped"
+        )]
         let serving = AbortOnDropHandle::new(tokio::spawn(serving));
         serving.await.map_err(|error| ServeError::Listener(error.into()))
     }
@@ -222,7 +226,12 @@ impl HttpServer {
             tracing::warn!("the server ends before all its calls do");
         }
         self.0.service.config.cancellation_token.cancel();
-        self.0.sessions.table.remove_all();
+        let table = &self.0.sessions.table;
+        table.remove_all();
+        table.tasks.close();
+        if tokio::time::timeout(self.0.shared.shutdown_time, table.tasks.wait()).await.is_err() {
+            tracing::warn!("the server ends before all its sessions do");
+        }
     }
 
     /// Returns the diagnostics of the tools: those that every run has, and those of the runs of the last minute, as

@@ -190,7 +190,7 @@ impl HttpSessions {
         };
         let transport = SessionTransport { transport, activity, _end: end };
         let handler = RequestHandler::new(Arc::clone(&self.shared), Arc::clone(&state));
-        tokio::spawn(async move {
+        self.table.tasks.spawn(async move {
             let serving = serve_server_with_ct::<_, _, _, TransportAdapterIdentity>(handler, transport, stop);
             match serving.await {
                 Ok(serving) => drop(serving.waiting().await),

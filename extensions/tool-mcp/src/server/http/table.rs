@@ -16,7 +16,8 @@ use std::{
 use rmcp::transport::streamable_http_server::session::{
     SessionId, SessionManager as _, local::LocalSessionManager,
 };
-use tokio::{runtime::Handle, sync::Mutex as AsyncMutex, task::AbortHandle, time::Instant};
+use tokio::{runtime::Handle, sync::Mutex as AsyncMutex, time::Instant};
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{
     Identity,
@@ -34,6 +35,8 @@ pub(super) struct SessionTable {
     max_ready: usize,
     sessions: Mutex<OpenSessions>,
     incarnations: AtomicU64,
+    /// The handlers of sessions that rested, and sessions that are being closed.
+    pub(super) tasks: TaskTracker,
 }
 
 #[derive(Default)]
@@ -55,15 +58,7 @@ pub(super) struct OpenSession {
     /// Locked while the session is set up again.
     waking: Arc<AsyncMutex<()>>,
     /// Ends the session when it is idle.
-    task: Option<AbortHandle>,
-}
-
-impl Drop for OpenSession {
-    fn drop(&mut self) {
-        if let Some(task) = &self.task {
-            task.abort();
-        }
-    }
+    _task: AbortOnDropHandle<()>,
 }
 
 impl OpenSessions {
@@ -84,7 +79,8 @@ pub(super) struct ReadySession {
 
 impl SessionTable {
     pub(super) fn new(local: LocalSessionManager, max_ready: usize) -> Arc<Self> {
-        Arc::new(Self { local, max_ready, sessions: Mutex::default(), incarnations: AtomicU64::new(0) })
+        let (sessions, incarnations, tasks) = (Mutex::default(), AtomicU64::new(0), TaskTracker::new());
+        Arc::new(Self { local, max_ready, sessions, incarnations, tasks })
     }
 
     fn lock_sessions(&self) -> MutexGuard<'_, OpenSessions> {
@@ -136,7 +132,8 @@ impl SessionTable {
             let activity = Arc::new(Activity::default());
             let ending =
                 end_when_idle(Arc::downgrade(self), Arc::clone(id), Arc::clone(&activity), idle_time);
-            let task = Some(tokio::spawn(ending).abort_handle());
+            #[expect(clippy::disallowed_methods, reason = "the session aborts it")]
+            let task = AbortOnDropHandle::new(tokio::spawn(ending));
             let session = OpenSession {
                 activity,
                 state: state(),
@@ -144,7 +141,7 @@ impl SessionTable {
                 initialize: None,
                 incarnation: None,
                 waking: Arc::default(),
-                task,
+                _task: task,
             };
             sessions.open.insert(Arc::clone(id), session);
         }
@@ -248,7 +245,8 @@ impl Drop for SessionEnd {
         drop(removed);
         if let Ok(runtime) = Handle::try_current() {
             let id = Arc::clone(&self.id);
-            runtime.spawn(async move { table.local.close_session(&id).await.ok() });
+            let closing = Arc::clone(&table);
+            table.tasks.spawn_on(async move { closing.local.close_session(&id).await.ok() }, &runtime);
         }
     }
 }
