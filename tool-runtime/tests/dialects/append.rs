@@ -77,7 +77,7 @@ fn messages(body: &RequestBody, dialect: &str) -> Vec<Value> {
 }
 
 /// Returns the messages that `append` adds.
-fn listed(messages: Value) -> Vec<Value> {
+fn message_list(messages: Value) -> Vec<Value> {
     match messages {
         Value::Array(all) => all,
         one => vec![one],
@@ -100,8 +100,8 @@ async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
         bound.append(&mut body, &read, &outcomes);
         let done = outcomes[1].result().unwrap().clone();
         let mut expected = vec![json!({ "role": "user" })];
-        expected.extend(listed(message(&read)));
-        expected.extend(listed(bound.results(std::slice::from_ref(&done))));
+        expected.extend(message_list(message(&read)));
+        expected.extend(message_list(bound.results(std::slice::from_ref(&done))));
         assert_eq!(messages(&body, name), expected, "{name}");
 
         let answer = executor
@@ -111,8 +111,8 @@ async fn a_message_and_its_results_are_appended_in_the_order_of_the_calls() {
         outcomes[0] = CallOutcome::Finished(answer.clone());
         let mut body = begun(&bound, name);
         bound.append(&mut body, &read, &outcomes);
-        expected.truncate(1 + listed(message(&read)).len());
-        expected.extend(listed(bound.results(&[answer, done])));
+        expected.truncate(1 + message_list(message(&read)).len());
+        expected.extend(message_list(bound.results(&[answer, done])));
         assert_eq!(messages(&body, name), expected, "{name}");
         let text = serde_json::to_string(&body).unwrap();
         assert!(text.starts_with(r#"{"first":1,"#) && text.ends_with(r#","last":2}"#), "{name}: {text}");

@@ -20,12 +20,12 @@ struct Request {
     status: &'static str,
 }
 
-const NONE: Request = asked("");
-const EMPTY: Request = asked("{}");
-const FULL: Request = asked(r#"{"file":"a"}"#);
-const HALF: Request = asked(r#"{"file":"a"#);
+const NONE: Request = completed_request("");
+const EMPTY: Request = completed_request("{}");
+const FULL: Request = completed_request(r#"{"file":"a"}"#);
+const HALF: Request = completed_request(r#"{"file":"a"#);
 
-const fn asked(arguments: &'static str) -> Request {
+const fn completed_request(arguments: &'static str) -> Request {
     Request { arguments, status: "completed" }
 }
 

@@ -115,7 +115,7 @@ fn executor(log: &Log, approver: bool, rewrites: Option<Value>) -> tool_runtime:
 }
 
 /// A hook that records all stages of a call.
-async fn seen(log: &Log, executor: &tool_runtime::Executor, arguments: &str) -> Vec<CallOutcome> {
+async fn run_observed(log: &Log, executor: &tool_runtime::Executor, arguments: &str) -> Vec<CallOutcome> {
     let call = ToolCall::new("login", arguments.to_owned()).with_id("0");
     log.note(&call);
     let mut listener = executor.subscribe();
@@ -165,7 +165,7 @@ fn a_secret_is_hidden_from_hooks_policies_approvers_and_listeners() {
     for arguments in ARGUMENTS {
         for approver in [false, true] {
             let log = Log::default();
-            let outcomes = crate::run(seen(&log, &executor(&log, approver, None), arguments));
+            let outcomes = crate::run(run_observed(&log, &executor(&log, approver, None), arguments));
             let ran = outcomes[0].result().unwrap().attempts;
             let fits = arguments == ARGUMENTS[0] || arguments == ARGUMENTS[1];
             assert_eq!(ran, if fits && approver { 2 } else { 0 }, "{arguments}");
@@ -181,7 +181,7 @@ fn a_secret_that_a_hook_inserts_is_hidden() {
         let log = Log::default();
         let rewritten = json!({ "user": "ada", rewritten: SECRET });
         let executor = executor(&log, true, Some(rewritten.clone()));
-        crate::run(seen(&log, &executor, r#"{"user":"ada","pin":"-"}"#));
+        crate::run(run_observed(&log, &executor, r#"{"user":"ada","pin":"-"}"#));
         log.assert_clean(&rewritten.to_string());
     }
 }
@@ -191,7 +191,7 @@ fn a_secret_that_a_hook_inserts_is_hidden() {
 fn an_approval_shows_the_other_arguments_beside_a_secret() {
     let log = Log::default();
     let executor = executor(&log, false, None);
-    let outcomes = crate::run(seen(&log, &executor, ARGUMENTS[1]));
+    let outcomes = crate::run(run_observed(&log, &executor, ARGUMENTS[1]));
     let CallOutcome::Pending(pending) = &outcomes[0] else { panic!() };
     let tool_runtime::call::Operation::Confirmation(request) = &pending.operation else { panic!() };
     assert_eq!(request.call.arguments.to_value().unwrap(), json!({ "user": "ada", "pin": "***" }));

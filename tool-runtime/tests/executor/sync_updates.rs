@@ -24,7 +24,7 @@ use super::{
     ways::{each_way, each_way_paused},
 };
 
-fn shown(events: Vec<ToolEvent>) -> Vec<String> {
+fn event_texts(events: Vec<ToolEvent>) -> Vec<String> {
     let shown = |event: ToolEvent| match &event.kind {
         EventKind::Updated { update, .. } => update.text().into_owned(),
         _ => short(&event),
@@ -64,7 +64,11 @@ fn updates_of_a_synchronous_body_are_in_order_and_complete() {
         for (tool, result) in [("at_once", "3"), ("in_turn", "true"), ("on_a_thread", "done")] {
             assert_eq!(texts(&executor.run(one(tool, "{}")).await), [result], "{tool}");
             let Some(events) = executor.events() else { continue };
-            assert_eq!(shown(events), ["started 0", "part 0", "part 1", "part 2", "finished 0"], "{tool}");
+            assert_eq!(
+                event_texts(events),
+                ["started 0", "part 0", "part 1", "part 2", "finished 0"],
+                "{tool}"
+            );
         }
     });
 }
@@ -82,7 +86,7 @@ fn an_update_without_room_is_refused_and_accepted_updates_are_shown() {
         let outcomes = executor.run(one("flood", "{}")).await;
         let Some(events) = executor.events() else { return assert_eq!(texts(&outcomes).len(), 1) };
         assert_eq!(texts(&outcomes), ["64"]);
-        assert_eq!(shown(events)[1..65], std::array::from_fn::<String, 64, _>(|n| n.to_string()));
+        assert_eq!(event_texts(events)[1..65], std::array::from_fn::<String, 64, _>(|n| n.to_string()));
     });
 }
 

@@ -46,7 +46,7 @@ fn tools() -> tool_runtime::registry::RegistryBuilder {
 }
 
 /// Checks that a call with each text has the result beside it.
-fn said<const N: usize>(calls: [(&str, &str); N]) {
+fn assert_texts<const N: usize>(calls: [(&str, &str); N]) {
     for (arguments, expected) in calls {
         assert_eq!(text(tools(), "say", arguments), expected, "{arguments}");
     }
@@ -165,7 +165,7 @@ fn a_name_and_its_alias_are_a_duplicate() {
         (r#"{"inner":{"a":1,"bee":2,"b":3}}"#, &format!("/inner/bee: {bee}, got 2")),
     ]);
     // A `null` property counts as absent.
-    said([
+    assert_texts([
         (r#"{"named":null,"other":2}"#, "named=2"),
         (r#"{"other":2,"named":null}"#, "named=2"),
         (r#"{"other":null,"named":2}"#, "named=2"),
@@ -222,7 +222,7 @@ fn a_text_may_be_long() {
 
 #[test]
 fn texts_and_names_may_have_escapes() {
-    said([
+    assert_texts([
         (r#"{"s":"\u0000"}"#, "s=\0"),
         (r#"{"s":"\ud83d\ude00\/"}"#, "s=😀/"),
         (r#"{"\u0073":"x"}"#, "s=x"),
@@ -270,12 +270,12 @@ fn arguments_other_than_an_object_are_refused() {
         ("7", "the arguments: expected an object, got the number 7"),
     ]);
     // F16
-    said([("", ""), (" \n", ""), ("null", ""), ("{}", "")]);
+    assert_texts([("", ""), (" \n", ""), ("null", ""), ("{}", "")]);
 }
 
 #[test]
 fn numbers_keep_their_values() {
-    said([
+    assert_texts([
         (r#"{"i":-0,"f":-0,"v":-0}"#, "i=0 f=-0.0 v=-0.0"),
         (r#"{"i":1E2,"f":1E2,"v":1E2}"#, "i=100 f=100.0 v=100.0"),
         (r#"{"i":3.0,"f":3,"v":3.0}"#, "i=3 f=3.0 v=3.0"),
@@ -320,7 +320,7 @@ fn numbers_keep_their_values() {
 #[test]
 fn a_number_may_have_300_digits() {
     let digits = "7".repeat(300);
-    said([
+    assert_texts([
         (&format!(r#"{{"f":{digits}}}"#), "f=7.777777777777778e299"),
         (&format!(r#"{{"v":{digits}}}"#), "v=7.777777777777778e+299"),
         (&format!(r#"{{"s":"{digits}"}}"#), &format!("s={digits}")),

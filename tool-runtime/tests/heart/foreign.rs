@@ -27,7 +27,7 @@ fn foreign(schema: Value) -> Value {
 }
 
 /// Returns the violations of these arguments.
-fn said(schema: &Value, arguments: &str) -> Vec<String> {
+fn violations_of(schema: &Value, arguments: &str) -> Vec<String> {
     match call(Registry::builder().add(taking(schema.clone())), "take", arguments) {
         Ok(_) => Vec::new(),
         Err(error) => {
@@ -41,17 +41,21 @@ fn said(schema: &Value, arguments: &str) -> Vec<String> {
 #[track_caller]
 fn check<const G: usize, const B: usize>(schema: Value, good: [Value; G], bad: [Value; B]) {
     for value in &good {
-        assert_eq!(said(&schema, &value.to_string()), Vec::<String>::new(), "{schema} should admit {value}");
+        assert_eq!(
+            violations_of(&schema, &value.to_string()),
+            Vec::<String>::new(),
+            "{schema} should admit {value}"
+        );
     }
     for value in &bad {
-        assert!(!said(&schema, &value.to_string()).is_empty(), "{schema} should refuse {value}");
+        assert!(!violations_of(&schema, &value.to_string()).is_empty(), "{schema} should refuse {value}");
     }
 }
 
 /// Returns the violations of the property `it` with the schema `schema`.
 #[track_caller]
 fn says(schema: Value, value: Value, expected: &[&str]) {
-    assert_eq!(said(&foreign(schema), &json!({ "it": value }).to_string()), expected);
+    assert_eq!(violations_of(&foreign(schema), &json!({ "it": value }).to_string()), expected);
 }
 
 // F11
@@ -228,7 +232,7 @@ fn violations_of_items_name_the_item_or_the_missing_value() {
     );
     let tuple = json!({"$schema": SEVEN, "properties": {"it": {"items": [{}], "additionalItems": false}}});
     assert_eq!(
-        said(&tuple, r#"{"it":[1,2,"x"]}"#),
+        violations_of(&tuple, r#"{"it":[1,2,"x"]}"#),
         [
             "/it/1: expected no item here; at most 1 item, got 2",
             "/it/2: expected no item here; at most 1 item, got \"x\""
@@ -282,7 +286,7 @@ fn all_violations_are_reported_in_the_order_of_the_document() {
         "additionalProperties": false
     });
     assert_eq!(
-        said(&schema, r#"{"c":1,"b":[1,2],"a":5}"#),
+        violations_of(&schema, r#"{"c":1,"b":[1,2],"a":5}"#),
         [
             "/c: expected a property that the schema knows; known: `a`, `b`, `z`, got 1",
             "/b: expected at least 3 items, got [1,2]",
@@ -295,7 +299,8 @@ fn all_violations_are_reported_in_the_order_of_the_document() {
 
 #[test]
 fn a_long_value_is_truncated() {
-    let said = said(&foreign(json!({"type": "integer"})), &json!({"it": "é".repeat(100_000)}).to_string());
+    let said =
+        violations_of(&foreign(json!({"type": "integer"})), &json!({"it": "é".repeat(100_000)}).to_string());
     assert_eq!(said, [format!("/it: expected an integer, got \"{}…\" (100000 characters)", "é".repeat(80))]);
 }
 
@@ -309,7 +314,7 @@ fn a_pattern_may_use_look_around() {
         [json!({"password": "passwort"}), json!({"password": "Pass wort"})],
     );
     assert_eq!(
-        said(&schema, r#"{"password":"x"}"#),
+        violations_of(&schema, r#"{"password":"x"}"#),
         [r#"/password: expected a string that matches the pattern `^(?=.*[A-Z])(?!.*\s).{8,}$`, got "x""#]
     );
     check(
@@ -330,9 +335,9 @@ fn a_pattern_with_excessive_backtracking_is_refused() {
     let refused = format!(
         "expected a text for which the pattern `{pattern}` can be decided in a bounded number of steps, got \"{long}\""
     );
-    assert_eq!(said(&schema, &json!({ "x": long }).to_string()), [format!("/x: {refused}")]);
+    assert_eq!(violations_of(&schema, &json!({ "x": long }).to_string()), [format!("/x: {refused}")]);
     // An undecided pattern does not count as a mismatch, which would admit the value here.
-    let undecided = said(&schema, &json!({ "y": long }).to_string());
+    let undecided = violations_of(&schema, &json!({ "y": long }).to_string());
     assert!(undecided.len() == 1 && undecided[0].contains("in a bounded number of steps"), "{undecided:?}");
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
@@ -358,7 +363,7 @@ fn a_format_is_an_annotation_in_every_draft() {
 fn values_are_validated_without_coercion() {
     let schema = foreign(json!({"type": "integer"}));
     let tools = || Registry::builder().add(taking(schema.clone()));
-    assert_eq!(said(&schema, r#"{"it":null}"#), ["/it: expected an integer, got null"]);
+    assert_eq!(violations_of(&schema, r#"{"it":null}"#), ["/it: expected an integer, got null"]);
     // An integer by the schema, passed on in its original spelling.
     let registry = tools().build().unwrap();
     assert_eq!(registry.check("take", r#"{"it" : 3.0}"#).unwrap().as_str(), r#"{"it" : 3.0}"#);
@@ -369,10 +374,13 @@ fn values_are_validated_without_coercion() {
 fn a_duplicate_property_is_refused_at_any_depth() {
     let schema = foreign(json!({}));
     assert_eq!(
-        said(&schema, r#"{"it":[{"a":{"b":1,"b":1}}]}"#),
+        violations_of(&schema, r#"{"it":[{"a":{"b":1,"b":1}}]}"#),
         ["/it/0/a/b: expected the property once, got it twice"]
     );
-    assert_eq!(said(&schema, r#"{"it":1,"it":1}"#), ["/it: expected the property once, got it twice"]);
+    assert_eq!(
+        violations_of(&schema, r#"{"it":1,"it":1}"#),
+        ["/it: expected the property once, got it twice"]
+    );
 }
 
 fn nested(levels: usize, open: &str, close: &str) -> String {
@@ -384,9 +392,9 @@ fn a_value_that_is_nested_too_deeply_is_refused() {
     let schema = foreign(json!({}));
     let expected = "the arguments: expected a value that is nested at most 128 levels deep, got one that is nested more deeply";
     for levels in [128, 10_000] {
-        assert_eq!(said(&schema, &nested(levels, "[", "]")), [expected]);
+        assert_eq!(violations_of(&schema, &nested(levels, "[", "]")), [expected]);
     }
-    assert_eq!(said(&schema, &nested(127, "[", "]")), Vec::<String>::new());
+    assert_eq!(violations_of(&schema, &nested(127, "[", "]")), Vec::<String>::new());
 }
 
 #[test]
@@ -405,9 +413,9 @@ fn nested_branches_do_not_take_exponential_time() {
             schema.as_object_mut().unwrap().extend(rule);
             let value =
                 |levels| (0..levels).fold(json!({"last": "none"}), |value, _| json!({ "child": value }));
-            let deep = said(&schema, &value(100).to_string());
+            let deep = violations_of(&schema, &value(100).to_string());
             assert!(deep.len() == 1 && deep[0].contains(expected), "{deep:?}");
-            let shallow = said(&schema, &value(1).to_string());
+            let shallow = violations_of(&schema, &value(1).to_string());
             assert!(!shallow.is_empty() && shallow.iter().all(|it| !it.contains("nested")), "{shallow:?}");
         }
     }
@@ -432,7 +440,7 @@ fn the_deepest_walk_fits_the_stack() {
             let levels = deepest(&schema);
             assert!(levels * length >= 120, "{levels} {schema}");
             for levels in [levels, levels / 4] {
-                let said = said(&schema, &nested(levels - 1, r#"{"it":"#, "}"));
+                let said = violations_of(&schema, &nested(levels - 1, r#"{"it":"#, "}"));
                 assert!(!said.is_empty(), "{schema}");
             }
         }
@@ -441,7 +449,7 @@ fn the_deepest_walk_fits_the_stack() {
 
 /// Returns the maximum nesting depth of the values of a schema.
 fn deepest(schema: &Value) -> usize {
-    let said = said(schema, &nested(127, r#"{"it":"#, "}"));
+    let said = violations_of(schema, &nested(127, r#"{"it":"#, "}"));
     let number = said[0].split_once("nested at most ").and_then(|(_, it)| it.split_once(" levels"));
     number.map_or(128, |(number, _)| number.parse().unwrap())
 }

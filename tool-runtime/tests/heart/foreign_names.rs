@@ -34,7 +34,7 @@ impl Tool for Remote {
     }
 }
 
-fn shown(raw: &str) -> String {
+fn foreign_name(raw: &str) -> String {
     ToolName::from_foreign(raw).to_string()
 }
 
@@ -43,7 +43,7 @@ fn shown(raw: &str) -> String {
 fn a_valid_name_is_unchanged_and_others_are_cleaned_and_hashed() {
     let long = "x".repeat(64);
     for valid in ["get_weather", "_", "a-b", &long] {
-        assert_eq!(shown(valid), *valid);
+        assert_eq!(foreign_name(valid), *valid);
         assert_eq!(ToolName::from_foreign(valid), ToolName::new(valid.to_owned()).unwrap());
     }
     let huge = "weather.".repeat(1280);
@@ -54,10 +54,10 @@ fn a_valid_name_is_unchanged_and_others_are_cleaned_and_hashed() {
         assert!(ToolName::new(name.to_string()).is_ok(), "{name}");
         assert_eq!((name.raw(), &name), (raw, &ToolName::from_foreign(raw)));
     }
-    assert_eq!(shown("a.b").rsplit_once('_').unwrap().0, "a_b");
-    assert_eq!(shown("a.b").len(), "a_b_".len() + 10);
-    assert_eq!(shown(&huge).len(), 64);
-    assert_ne!(shown("a.b"), shown("a b"));
+    assert_eq!(foreign_name("a.b").rsplit_once('_').unwrap().0, "a_b");
+    assert_eq!(foreign_name("a.b").len(), "a_b_".len() + 10);
+    assert_eq!(foreign_name(&huge).len(), 64);
+    assert_ne!(foreign_name("a.b"), foreign_name("a b"));
 }
 
 fn registry(raws: &BTreeSet<String>) -> Result<Registry, tool_runtime::registry::BuildError> {
@@ -67,18 +67,18 @@ fn registry(raws: &BTreeSet<String>) -> Result<Registry, tool_runtime::registry:
 // CF02
 #[test]
 fn a_name_that_looks_like_the_hash_of_another_is_an_error_that_names_both() {
-    let raws = BTreeSet::from(["a.b".to_owned(), shown("a.b")]);
+    let raws = BTreeSet::from(["a.b".to_owned(), foreign_name("a.b")]);
     let refused = registry(&raws).unwrap_err();
     let [BuildDiagnostic::ForeignClash { name, raw_names }] = refused.diagnostics() else {
         panic!("{refused}")
     };
-    assert_eq!((name, raw_names), (&shown("a.b"), &raws.iter().cloned().collect()));
+    assert_eq!((name, raw_names), (&foreign_name("a.b"), &raws.iter().cloned().collect()));
     let text = refused.to_string();
     assert!(raws.iter().all(|raw| text.contains(&format!("{raw:?}"))), "{text}");
 
     let toolbox = Toolbox::new();
     toolbox.add_toolset(set("", &["a.b"])).unwrap();
-    toolbox.add_toolset(set("other", &[&shown("a.b")])).unwrap();
+    toolbox.add_toolset(set("other", &[&foreign_name("a.b")])).unwrap();
     let refused = run(toolbox.snapshot(&RunContext::new())).unwrap_err().to_string();
     assert!(raws.iter().all(|raw| refused.contains(&format!("{raw:?}"))), "{refused}");
 }
@@ -91,10 +91,10 @@ proptest! {
         hashed in any::<bool>(),
     ) {
         if hashed {
-            let like_a_hash: Vec<_> = raws.iter().map(|raw| shown(raw)).collect();
+            let like_a_hash: Vec<_> = raws.iter().map(|raw| foreign_name(raw)).collect();
             raws.extend(like_a_hash);
         }
-        let names: BTreeSet<_> = raws.iter().map(|raw| shown(raw)).collect();
+        let names: BTreeSet<_> = raws.iter().map(|raw| foreign_name(raw)).collect();
         match registry(&raws) {
             Ok(tools) => {
                 prop_assert_eq!(names.len(), raws.len());
@@ -105,7 +105,7 @@ proptest! {
                 prop_assert!(names.len() < raws.len());
                 for problem in error.diagnostics() {
                     let BuildDiagnostic::ForeignClash { name, raw_names } = problem else { panic!("{problem}") };
-                    prop_assert!(raw_names.len() > 1 && raw_names.iter().all(|raw| shown(raw) == *name));
+                    prop_assert!(raw_names.len() > 1 && raw_names.iter().all(|raw| foreign_name(raw) == *name));
                 }
             }
         }
@@ -128,8 +128,8 @@ fn the_model_sees_the_prefix_and_the_origin_receives_the_raw_name() {
     for (name, raw) in [
         ("a__search".to_owned(), "search"),
         ("b__search".to_owned(), "search"),
-        (format!("a__{}", shown("get page")), "get page"),
-        (shown(&format!("a__{long}")), &long),
+        (format!("a__{}", foreign_name("get page")), "get page"),
+        (foreign_name(&format!("a__{long}")), &long),
     ] {
         assert_eq!(tools.get(&name).unwrap().definition().raw_name(), raw);
         assert_eq!(run(tools.call(&name, "{}")).unwrap().text(), raw);
@@ -141,7 +141,7 @@ fn the_model_sees_the_prefix_and_the_origin_receives_the_raw_name() {
 fn a_definition_and_its_hash_contain_the_raw_name() {
     let Remote(definition) = Remote::new("a.b");
     assert_eq!(serde_json::to_value(&definition).unwrap()["rawName"], "a.b");
-    let own = ToolName::new(shown("a.b")).unwrap();
+    let own = ToolName::new(foreign_name("a.b")).unwrap();
     let same =
         ToolDefinition::new(own, definition.description().to_owned(), definition.input_schema().clone());
     assert_eq!(same.name(), definition.name());

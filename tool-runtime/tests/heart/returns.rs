@@ -93,7 +93,7 @@ macro_rules! of {
     };
 }
 
-fn said((tools, name, arguments): (tool_runtime::registry::RegistryBuilder, &str, &str)) -> String {
+fn result_text((tools, name, arguments): (tool_runtime::registry::RegistryBuilder, &str, &str)) -> String {
     text(tools, name, arguments)
 }
 
@@ -104,19 +104,19 @@ fn failed((tools, name, arguments): (tool_runtime::registry::RegistryBuilder, &s
 // B07, D05
 #[test]
 fn every_type_of_success_has_a_text() {
-    assert_eq!(said(of!(number)), "5");
-    assert_eq!(said(of!(structure)), r#"{"celsius":21.5,"wind":null}"#);
-    assert_eq!(said(of!(owned)), "a<b");
-    assert_eq!(said(of!(borrowed)), "é");
-    assert_eq!(said(of!(nothing)), "");
-    assert_eq!(said(of!(some)), r#"{"celsius":1.0,"wind":2}"#);
-    assert_eq!(said(of!(none)), "null");
-    assert_eq!(said(of!(raw)), r#"{"x": 1.50}"#);
-    assert_eq!(said(of!(list_of_bytes)), "[1,2]");
-    assert_eq!(said(of!(output)), "said");
-    assert_eq!(said(of!(fine)), "yes");
-    assert_eq!(said(of!(keys)), r#"{"1":true}"#);
-    assert_eq!(said(of!(implied)), r#"{"n":1}"#);
+    assert_eq!(result_text(of!(number)), "5");
+    assert_eq!(result_text(of!(structure)), r#"{"celsius":21.5,"wind":null}"#);
+    assert_eq!(result_text(of!(owned)), "a<b");
+    assert_eq!(result_text(of!(borrowed)), "é");
+    assert_eq!(result_text(of!(nothing)), "");
+    assert_eq!(result_text(of!(some)), r#"{"celsius":1.0,"wind":2}"#);
+    assert_eq!(result_text(of!(none)), "null");
+    assert_eq!(result_text(of!(raw)), r#"{"x": 1.50}"#);
+    assert_eq!(result_text(of!(list_of_bytes)), "[1,2]");
+    assert_eq!(result_text(of!(output)), "said");
+    assert_eq!(result_text(of!(fine)), "yes");
+    assert_eq!(result_text(of!(keys)), r#"{"1":true}"#);
+    assert_eq!(result_text(of!(implied)), r#"{"n":1}"#);
 }
 
 // B07, D02
@@ -206,7 +206,7 @@ fn a_missing_output_is_an_error_only_with_an_output_schema() {
     /// Answers.
     #[tool(register = false, output_schema = json!({ "type": "object" }))]
     fn silent() {}
-    assert_eq!(said(of!(nothing)), "");
+    assert_eq!(result_text(of!(nothing)), "");
     assert_eq!(
         feedback(Registry::builder().tool::<silent>(), "silent", "{}"),
         "Invalid output: the tool declares an output schema but returned nothing"

@@ -30,7 +30,7 @@ fn replace(folder: &Folder, record: &Value) {
 }
 
 /// Returns an executor with one pending call, and its address.
-async fn asked(folder: &Folder) -> (Executor, CallAddress) {
+async fn pending_call(folder: &Folder) -> (Executor, CallAddress) {
     let executor = executor(folder);
     let calls = vec![ToolCall::new("pay", PAY).with_id("0")];
     let outcomes = executor.batch(calls).with_run(RunContext::new()).run().await;
@@ -65,7 +65,7 @@ fn other(value: &Value) -> Value {
 fn a_record_with_any_modification_is_refused() {
     crate::run(async {
         let folder = Folder::new();
-        let (executor, address) = asked(&folder).await;
+        let (executor, address) = pending_call(&folder).await;
         let original = stored(&folder);
         let body: Value = serde_json::from_str(original["body"].as_str().unwrap()).unwrap();
         let (mut of_record, mut of_body) = (Vec::new(), Vec::new());
@@ -112,7 +112,7 @@ fn a_record_with_any_modification_is_refused() {
 fn a_modified_record_can_be_removed_and_does_not_affect_others() {
     crate::run(async {
         let folder = Folder::new();
-        let (executor, address) = asked(&folder).await;
+        let (executor, address) = pending_call(&folder).await;
         let mut record = stored(&folder);
         record["expiresAtMs"] = json!(u64::from(u32::MAX) * 1000);
         replace(&folder, &record);
@@ -131,7 +131,7 @@ fn a_modified_record_can_be_removed_and_does_not_affect_others() {
 fn a_record_of_a_later_format_version_is_refused() {
     crate::run(async {
         let folder = Folder::new();
-        let (executor, address) = asked(&folder).await;
+        let (executor, address) = pending_call(&folder).await;
         let mut record = stored(&folder);
         record["v"] = json!(2);
         replace(&folder, &record);

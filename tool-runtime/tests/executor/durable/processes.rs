@@ -83,7 +83,7 @@ impl Process {
     }
 
     /// Returns the next line of the process.
-    fn said(&mut self) -> String {
+    fn next_line(&mut self) -> String {
         let mut line = String::new();
         while self.says.read_line(&mut line).unwrap() > 0 {
             if let Some(said) = line.trim_end().strip_prefix('@') {
@@ -107,7 +107,7 @@ impl Process {
 /// Opens a call in a process and kills the process.
 fn opened(folder: &Folder) -> CallAddress {
     let mut process = Process::start(folder, "open");
-    let address = serde_json::from_str(&process.said()).unwrap();
+    let address = serde_json::from_str(&process.next_line()).unwrap();
     process.killed();
     address
 }
@@ -123,13 +123,13 @@ fn a_call_outlives_the_process_that_opened_it_and_runs_once() {
         assert!(text.contains("call_1") && !text.contains("hunter2"), "{text}");
     }
     let mut second = Process::answering(&folder, &address);
-    assert_eq!(second.said(), "resumed");
+    assert_eq!(second.next_line(), "resumed");
     assert_eq!(payments(&folder), 0);
     second.go_on();
-    assert_eq!((second.said().as_str(), payments(&folder)), (PAID, 1));
+    assert_eq!((second.next_line().as_str(), payments(&folder)), (PAID, 1));
 
     let mut third = Process::answering(&folder, &address);
-    assert_eq!(third.said(), OpenCallError::NotOpen((&address).into()).to_string());
+    assert_eq!(third.next_line(), OpenCallError::NotOpen((&address).into()).to_string());
     assert_eq!(payments(&folder), 1);
 }
 
@@ -139,12 +139,12 @@ fn a_process_that_is_killed_before_the_call_runs_leaves_it_open() {
     let folder = Folder::new();
     let address = opened(&folder);
     let mut second = Process::answering(&folder, &address);
-    assert_eq!(second.said(), "resumed");
+    assert_eq!(second.next_line(), "resumed");
     second.killed();
     let mut third = Process::answering(&folder, &address);
-    assert_eq!(third.said(), "resumed");
+    assert_eq!(third.next_line(), "resumed");
     third.go_on();
-    assert_eq!((third.said().as_str(), payments(&folder)), (PAID, 1));
+    assert_eq!((third.next_line().as_str(), payments(&folder)), (PAID, 1));
 }
 
 // I20
@@ -154,12 +154,12 @@ fn a_call_that_two_processes_answer_at_once_runs_once() {
     let address = opened(&folder);
     let mut both = [(); 2].map(|()| Process::answering(&folder, &address));
     for process in &mut both {
-        assert_eq!(process.said(), "resumed");
+        assert_eq!(process.next_line(), "resumed");
     }
     both.iter_mut().for_each(Process::go_on);
-    let mut said = both.each_mut().map(Process::said);
-    said.sort();
+    let mut lines = both.each_mut().map(Process::next_line);
+    lines.sort();
     let refused = OpenCallError::NotOpen((&address).into());
-    assert_eq!(said, [format!("Denied: {refused}"), PAID.to_owned()]);
+    assert_eq!(lines, [format!("Denied: {refused}"), PAID.to_owned()]);
     assert_eq!(payments(&folder), 1);
 }

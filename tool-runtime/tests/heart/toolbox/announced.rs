@@ -18,7 +18,7 @@ use tool_runtime::{
 use super::{Remote, names, tool, tools};
 use crate::run;
 
-fn told(listener: &mut ToolboxListener) -> Vec<String> {
+fn event_texts(listener: &mut ToolboxListener) -> Vec<String> {
     std::iter::from_fn(|| listener.try_next()).map(|event| event.unwrap().to_string()).collect()
 }
 
@@ -29,7 +29,7 @@ fn each_change_of_a_toolbox_is_an_event() {
     let mut listener = toolbox.subscribe();
     let mut becomes = |change: &dyn Fn(), expected: &[&str]| {
         change();
-        assert_eq!(told(&mut listener), expected);
+        assert_eq!(event_texts(&mut listener), expected);
     };
     becomes(&|| toolbox.add(tool("a", "here")).unwrap(), &["the tool `a` was added"]);
     becomes(&|| assert!(toolbox.add(tool("a", "here")).is_err()), &[]);
@@ -71,7 +71,7 @@ fn a_slow_listener_is_informed_about_missed_events_and_delays_no_change() {
         toolbox.remove("a");
     }
     assert_eq!(run(listener.next()).unwrap().unwrap_err(), Lagged { missed: 300 - 256 });
-    assert_eq!(told(&mut listener).len(), 256);
+    assert_eq!(event_texts(&mut listener).len(), 256);
     drop(toolbox);
     assert!(run(listener.next()).is_none());
 }
@@ -131,15 +131,15 @@ fn a_set_that_announces_a_change_is_listed_again() {
     assert_eq!((names(&toolbox), names(&toolbox)), (vec!["x__old".to_owned()], vec!["x__old".to_owned()]));
     assert_eq!(live.0.listed(), 1);
     live.change(&["new"]);
-    assert_eq!(told(&mut listener), ["the tools of the set `x` changed"]);
+    assert_eq!(event_texts(&mut listener), ["the tools of the set `x` changed"]);
     assert!(changes.has_changed() && run(changes.changed()));
     assert_eq!(names(&toolbox), ["x__new"]);
     assert_eq!(live.0.listed(), 2);
     // Announcements of a removed set are ignored.
     toolbox.remove_toolset("x");
-    assert_eq!(told(&mut listener), ["the set `x` was removed"]);
+    assert_eq!(event_texts(&mut listener), ["the set `x` was removed"]);
     live.change(&["newer"]);
-    assert_eq!(told(&mut listener), [""; 0]);
+    assert_eq!(event_texts(&mut listener), [""; 0]);
     // A notifier does not keep the toolbox alive.
     drop(toolbox);
     assert!(run(listener.next()).is_none());
@@ -178,6 +178,9 @@ fn a_set_may_announce_while_it_is_attached() {
     let (toolbox, eager) = (Toolbox::new(), Arc::new(Eager(AtomicUsize::new(0))));
     let mut listener = toolbox.subscribe();
     toolbox.add_toolset(Arc::clone(&eager)).unwrap();
-    assert_eq!(told(&mut listener), ["the set `eager` was added", "the tools of the set `eager` changed"]);
+    assert_eq!(
+        event_texts(&mut listener),
+        ["the set `eager` was added", "the tools of the set `eager` changed"]
+    );
     assert_eq!(eager.0.load(Ordering::SeqCst), 1);
 }

@@ -16,7 +16,7 @@ use crate::run;
 
 const OUTPUT: &str = "is reserved for the output tool; rename the tool, or add it by `output_tool`";
 
-fn told(error: BuildError) -> String {
+fn message_of(error: BuildError) -> String {
     error.to_string()
 }
 
@@ -42,7 +42,7 @@ fn the_name_of_the_output_tool_is_refused_for_all_origins() {
         let error = builder.build().unwrap_err();
         let [BuildDiagnostic::ReservedName { name, .. }] = error.diagnostics() else { panic!("{error:?}") };
         assert_eq!(name, OUTPUT_TOOL);
-        assert!(told(error).contains(OUTPUT));
+        assert!(message_of(error).contains(OUTPUT));
     }
     let toolbox = Toolbox::new();
     for refused in [
@@ -52,7 +52,7 @@ fn the_name_of_the_output_tool_is_refused_for_all_origins() {
         toolbox.set_tools([own()]),
         toolbox.add_all([own()]),
     ] {
-        assert!(told(refused.unwrap_err()).contains(OUTPUT));
+        assert!(message_of(refused.unwrap_err()).contains(OUTPUT));
     }
     assert_eq!(names(&toolbox), [""; 0]);
     // Sets, renamed tools, and additional tools of a run.
@@ -83,9 +83,9 @@ fn the_genuine_output_tool_replaces_the_previous_one() {
     assert_eq!(names(&toolbox), ["a", OUTPUT_TOOL]);
     assert!(!Toolbox::new().set_output_tool(first()).unwrap());
     let wrong = "the output tool must be named `submit_output`, not `answer`; rename it";
-    assert!(told(toolbox.set_output_tool(tool("answer", "here")).unwrap_err()).contains(wrong));
+    assert!(message_of(toolbox.set_output_tool(tool("answer", "here")).unwrap_err()).contains(wrong));
     let error = Registry::builder().output_tool(tool("answer", "here")).build().unwrap_err();
-    assert!(told(error).contains(wrong));
+    assert!(message_of(error).contains(wrong));
     let error = Registry::builder().output_tool(first()).add(first()).build().unwrap_err();
     assert!(matches!(error.diagnostics(), [BuildDiagnostic::ReservedName { .. }]));
 }
@@ -97,15 +97,15 @@ fn the_names_of_sets_of_the_framework_and_of_users_are_refused() {
     for name in RESERVED_SETS {
         let set = || NamedTools::new(name, tools(&["a"], "set"));
         let message = format!("the name `{name}` of a set is reserved; rename the set");
-        assert!(told(toolbox.add_toolset(set()).unwrap_err()).contains(&message));
-        assert!(told(toolbox.add_toolset(set().prefixed()).unwrap_err()).contains(&message));
+        assert!(message_of(toolbox.add_toolset(set()).unwrap_err()).contains(&message));
+        assert!(message_of(toolbox.add_toolset(set().prefixed()).unwrap_err()).contains(&message));
         let sets: [Arc<dyn ToolSet>; 1] = [Arc::new(set())];
-        assert!(told(toolbox.set_toolsets(sets).unwrap_err()).contains(&message));
+        assert!(message_of(toolbox.set_toolsets(sets).unwrap_err()).contains(&message));
     }
     assert_eq!(names(&toolbox), [""; 0]);
     let error = Registry::builder().tool::<claims>().build().unwrap_err();
     let message = "the tool `claims` is of the set `builtin`, whose name is reserved; rename the set";
-    assert!(told(error).contains(message));
+    assert!(message_of(error).contains(message));
 }
 
 // U03

@@ -21,7 +21,7 @@ fn toolbox() -> Toolbox {
     toolbox
 }
 
-fn shown(toolbox: &Toolbox, visibility: Visibility) -> Vec<String> {
+fn visible_names(toolbox: &Toolbox, visibility: Visibility) -> Vec<String> {
     let additions = RunTools::new().show(visibility);
     listed(&run(toolbox.snapshot_with(&RunContext::new(), &additions)).unwrap())
 }
@@ -30,16 +30,16 @@ fn shown(toolbox: &Toolbox, visibility: Visibility) -> Vec<String> {
 #[test]
 fn a_tool_is_visible_if_all_filters_admit_it() {
     let toolbox = toolbox();
-    assert_eq!(shown(&toolbox, Visibility::all().only(["calculator"])), ["calculator"]);
+    assert_eq!(visible_names(&toolbox, Visibility::all().only(["calculator"])), ["calculator"]);
     let most = Visibility::all().except(["shell"]);
-    assert_eq!(shown(&toolbox, most), ["calculator", "files__read", "files__write"]);
+    assert_eq!(visible_names(&toolbox, most), ["calculator", "files__read", "files__write"]);
     let both = Visibility::all().only(["calculator", "shell"]).except(["shell"]);
-    assert_eq!(shown(&toolbox, both), ["calculator"]);
+    assert_eq!(visible_names(&toolbox, both), ["calculator"]);
     let neither = Visibility::all().only(["calculator"]).only(["shell"]);
-    assert_eq!(shown(&toolbox, neither), [""; 0]);
+    assert_eq!(visible_names(&toolbox, neither), [""; 0]);
     // The filter of the toolbox and the filter of the run.
     toolbox.show(Visibility::all().except(["files__write"]));
-    assert_eq!(shown(&toolbox, Visibility::all().except(["shell"])), ["calculator", "files__read"]);
+    assert_eq!(visible_names(&toolbox, Visibility::all().except(["shell"])), ["calculator", "files__read"]);
 }
 
 // I10
@@ -53,12 +53,15 @@ fn tools_of_all_origins_but_the_framework_can_be_hidden() {
     toolbox.add_framework_tool(tool("e", "here")).unwrap();
     toolbox.set_output_tool(tool(tool_runtime::registry::OUTPUT_TOOL, "here")).unwrap();
     let framework = ["e", tool_runtime::registry::OUTPUT_TOOL];
-    assert_eq!(shown(&toolbox, Visibility::all().only(["x"])), framework);
+    assert_eq!(visible_names(&toolbox, Visibility::all().only(["x"])), framework);
     // A tool that replaces a tool of the framework belongs to the framework.
     toolbox.replace(tool("e", "there")).unwrap();
     toolbox.set_tools(tools(&["a", "f"], "here")).unwrap();
-    assert_eq!(shown(&toolbox, Visibility::all().only(["x"])), framework);
-    assert_eq!(shown(&toolbox, Visibility::all()), ["a", "e", "f", tool_runtime::registry::OUTPUT_TOOL]);
+    assert_eq!(visible_names(&toolbox, Visibility::all().only(["x"])), framework);
+    assert_eq!(
+        visible_names(&toolbox, Visibility::all()),
+        ["a", "e", "f", tool_runtime::registry::OUTPUT_TOOL]
+    );
 }
 
 // I10
@@ -100,7 +103,7 @@ fn a_tool_of_the_framework_is_never_hidden() {
     assert!(!snapshot.origin("await_user_reply").unwrap().is_user_tool());
     // Setting the direct tools does not remove it.
     toolbox.set_tools([]).unwrap();
-    assert_eq!(shown(&toolbox, nothing()), four);
+    assert_eq!(visible_names(&toolbox, nothing()), four);
 }
 
 // X02
@@ -184,8 +187,8 @@ fn a_filter_sees_the_name_at_its_level() {
     // A filter of a set sees the name in the set, a filter of a run the name that the model sees.
     let set = Remote::new("mcp", &["echo", "other"]).only(["echo"]).prefixed_with("_");
     let toolbox = boxed(set);
-    assert_eq!(shown(&toolbox, Visibility::all().only(["mcp_echo"])), ["mcp_echo"]);
-    assert_eq!(shown(&toolbox, Visibility::all().only(["echo"])), [""; 0]);
+    assert_eq!(visible_names(&toolbox, Visibility::all().only(["mcp_echo"])), ["mcp_echo"]);
+    assert_eq!(visible_names(&toolbox, Visibility::all().only(["echo"])), [""; 0]);
 }
 
 // I13

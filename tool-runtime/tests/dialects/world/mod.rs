@@ -23,7 +23,7 @@ use tool_runtime::{
 };
 
 /// One definition of a package.
-struct Given {
+struct PackageDefinition {
     source: String,
     name: String,
     description: String,
@@ -32,7 +32,7 @@ struct Given {
 }
 
 /// Returns all definitions, by file and line.
-fn given() -> Vec<Given> {
+fn package_definitions() -> Vec<PackageDefinition> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/world/definitions");
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -41,7 +41,7 @@ fn given() -> Vec<Given> {
         let text = fs::read_to_string(&file).unwrap();
         let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let source = lines.next().unwrap()["source"].as_str().unwrap().to_owned();
-        all.extend(lines.map(|mut line| Given {
+        all.extend(lines.map(|mut line| PackageDefinition {
             source: source.clone(),
             name: line["name"].as_str().unwrap().to_owned(),
             description: line["description"].as_str().unwrap().to_owned(),
@@ -65,11 +65,11 @@ struct Taken {
 fn taken() -> Taken {
     let mut taken = Taken::default();
     let mut names = BTreeSet::new();
-    for given in given() {
-        let name = own_name(&given, &mut names);
-        taken.renamed += usize::from(name.as_str() != given.name);
-        let place = format!("{} `{}`", given.source, given.name);
-        match definition(name, given) {
+    for package_tool in package_definitions() {
+        let name = own_name(&package_tool, &mut names);
+        taken.renamed += usize::from(name.as_str() != package_tool.name);
+        let place = format!("{} `{}`", package_tool.source, package_tool.name);
+        match definition(name, package_tool) {
             Ok(tool) => taken.tools.push(tool),
             Err(why) => taken.refused.entry(kind_of(&why)).or_default().push(format!("{place}: {why}")),
         }
@@ -78,10 +78,10 @@ fn taken() -> Taken {
 }
 
 /// Returns the name of the definition, or a name with its source and a number if it is taken or invalid.
-fn own_name(given: &Given, names: &mut BTreeSet<String>) -> ToolName {
-    let valid = ToolName::new(given.name.clone()).ok().filter(|name| !names.contains(name.as_str()));
+fn own_name(package_tool: &PackageDefinition, names: &mut BTreeSet<String>) -> ToolName {
+    let valid = ToolName::new(package_tool.name.clone()).ok().filter(|name| !names.contains(name.as_str()));
     let name = valid.unwrap_or_else(|| {
-        let source: String = given
+        let source: String = package_tool
             .source
             .chars()
             .map(|it| if it.is_ascii_alphanumeric() { it } else { '_' })
@@ -93,10 +93,10 @@ fn own_name(given: &Given, names: &mut BTreeSet<String>) -> ToolName {
     name
 }
 
-fn definition(name: ToolName, given: Given) -> Result<ToolDefinition, String> {
-    let schema = InputSchema::new(given.parameters).map_err(|why| why.to_string())?;
-    let mut tool = ToolDefinition::new(name, given.description, schema);
-    if let Some(output) = given.output {
+fn definition(name: ToolName, package_tool: PackageDefinition) -> Result<ToolDefinition, String> {
+    let schema = InputSchema::new(package_tool.parameters).map_err(|why| why.to_string())?;
+    let mut tool = ToolDefinition::new(name, package_tool.description, schema);
+    if let Some(output) = package_tool.output {
         tool = tool.with_output_schema(OutputSchema::new(output).map_err(|why| why.to_string())?);
     }
     match built(std::slice::from_ref(&tool)) {
@@ -120,7 +120,8 @@ fn kind_of(why: &str) -> String {
 #[test]
 fn definitions_of_public_packages_lose_nothing_silently_in_any_dialect() {
     let taken = taken();
-    let sources: BTreeSet<_> = given().into_iter().map(|given| given.source).collect();
+    let sources: BTreeSet<_> =
+        package_definitions().into_iter().map(|package_tool| package_tool.source).collect();
     let refused: usize = taken.refused.values().map(Vec::len).sum();
     let covered = if cfg!(feature = "foreign-schemas") { "foreign-schemas" } else { "built-in" };
     println!(
