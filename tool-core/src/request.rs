@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use tool_schema::guard::Guarded;
+use tool_schema::guard::GuardedArc;
 
 use crate::{BoxFuture, RunContext, ToolError};
 
@@ -252,46 +252,43 @@ impl<F> fmt::Debug for RequestFn<F> {
 
 /// A [`RequestHook`] of any type, chosen at run time. Cheap to clone.
 #[derive(Clone)]
-pub struct SharedRequestHook(Arc<Guarded<Box<dyn Erased>>>);
+pub struct SharedRequestHook(GuardedArc<dyn ErasedRequestHook>);
 
-trait Erased: Send + Sync {
-    fn add(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>>;
-    fn called(&self) -> &str;
+/// The object-safe form of [`RequestHook`].
+trait ErasedRequestHook: Send + Sync {
+    fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>>;
+    fn name(&self) -> &str;
 }
 
-impl<H: RequestHook> Erased for H {
-    fn add(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
-        Box::pin(self.on_request(request))
+impl<H: RequestHook> ErasedRequestHook for H {
+    fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
+        Box::pin(RequestHook::on_request(self, request))
     }
 
-    fn called(&self) -> &str {
-        self.name()
+    fn name(&self) -> &str {
+        RequestHook::name(self)
     }
 }
 
 impl SharedRequestHook {
     /// Wraps `hook` and erases its type.
     pub fn new(hook: impl RequestHook + 'static) -> Self {
-        Self(Arc::new(Guarded::new(Box::new(hook))))
+        Self(GuardedArc::new(Arc::new(hook)))
     }
 
     /// Runs [`RequestHook::on_request`] in a boxed future.
-    pub fn asked(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
-        match self.0.get() {
-            Some(hook) => hook.add(request),
-            // Unreachable: the hook is never taken out of the guard.
-            None => Box::pin(std::future::ready(Ok(()))),
-        }
+    pub fn add_to(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
+        self.0.on_request(request)
     }
 }
 
 impl RequestHook for SharedRequestHook {
     fn on_request(&self, request: ModelRequest) -> impl Future<Output = Result<(), ToolError>> + Send {
-        self.asked(request)
+        self.add_to(request)
     }
 
     fn name(&self) -> &str {
-        self.0.get().map_or("", |hook| hook.called())
+        self.0.name()
     }
 }
 

@@ -112,7 +112,7 @@ pub use self::{
         Agent, AgentBuilder, AgentError, AgentTools, Compaction, Conversation, InputDecision, Limit, Limits,
         Price, QueueMode,
     },
-    hook::{AgentHook, BoxAgentHook, Step, StepEnd},
+    hook::{AgentHook, SharedAgentHook, Step, StepEnd},
     message::{Message, Original, Part, Role},
     model::{Model, ScriptedModel},
     output::{OUTPUT_INSTRUCTION, OutputTool, OutputType},

@@ -12,7 +12,7 @@ use tool_runtime::{
     definition::Permission,
     executor::{ExecutorError, RunSettings},
     policy::{
-        Approval, ApprovalHandle, ApprovalRequest, Approver, BoxApprover, PermissionRequest, Rule, Rules,
+        Approval, ApprovalHandle, ApprovalRequest, Approver, PermissionRequest, Rule, Rules, SharedApprover,
     },
 };
 
@@ -117,7 +117,7 @@ impl MissingTerminal {
 struct TerminalApprover {
     mode: ApproveMode,
     /// The approver of the program, which decides after the option.
-    of_program: Option<BoxApprover>,
+    of_program: Option<SharedApprover>,
     screen: Option<Screen>,
     /// Notified while all events are shown: a question waits for it.
     events_shown: Option<Arc<Notify>>,

@@ -155,7 +155,7 @@ impl Tool for ClosureTool {
 
     fn on_request(&self, request: ModelRequest) -> BoxFuture<'_, Result<(), ToolError>> {
         match &self.on_request {
-            Some(hook) => hook.asked(request),
+            Some(hook) => hook.add_to(request),
             None => Box::pin(std::future::ready(Ok(()))),
         }
     }

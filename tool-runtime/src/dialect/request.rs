@@ -227,15 +227,15 @@ async fn ask_for_additions<'n>(
     wire_name: impl Fn(&'n str) -> Cow<'n, str>,
 ) -> Result<(), RequestError> {
     for hook in registry.request_hooks() {
-        let asked = run_component("it", || hook.asked(request.clone())).await.and_then(|result| result);
-        asked.map_err(|error| RequestError::Hook { hook: hook.name().to_owned(), error })?;
+        let added = run_component("it", || hook.add_to(request.clone())).await.and_then(|result| result);
+        added.map_err(|error| RequestError::Hook { hook: hook.name().to_owned(), error })?;
     }
     for entry in registry.entries() {
         let name = entry.definition().name();
         let of_tool = request.of_tool(wire_name(name));
         let add = || -> BoxFuture<'_, _> { entry.tool().on_request(of_tool) };
-        let asked = run_component("it", add).await.and_then(|result| result);
-        asked.map_err(|error| RequestError::Tool { tool: name.to_string(), error })?;
+        let added = run_component("it", add).await.and_then(|result| result);
+        added.map_err(|error| RequestError::Tool { tool: name.to_string(), error })?;
     }
     Ok(())
 }

@@ -17,7 +17,9 @@ use super::{
 };
 use crate::{
     panics::run_in_call,
-    policy::{Approval, ApprovalRequest, BoxApprover, Permits, RetryInfo, RetryPolicy, pause_after, pauses},
+    policy::{
+        Approval, ApprovalRequest, Permits, RetryInfo, RetryPolicy, SharedApprover, pause_after, pauses,
+    },
     registry::Entry,
     telemetry,
 };
@@ -197,7 +199,7 @@ impl Attempts<'_> {
     /// Waits for the answer of the approver; returns it with the question.
     async fn ask_approver(
         &self,
-        approver: &BoxApprover,
+        approver: &SharedApprover,
         request: ApprovalRequest,
     ) -> (Box<ApprovalRequest>, Result<Approval, ToolError>) {
         let (RunningCall { batch, request: CallRequest { call, .. }, .. }, definition) =

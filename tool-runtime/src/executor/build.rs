@@ -9,10 +9,10 @@ use super::{Executor, settings::Settings};
 use crate::{
     Registry, ToolResult,
     diagnostic::Severity,
-    hook::{Before, BoxHook, CallHandle, CallView, Hook, stages},
+    hook::{Before, CallHandle, CallView, Hook, SharedHook, stages},
     policy::{
-        Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, EnforcedLimits, Limits, LimitsError,
-        PermissionPolicy, ResultBudget, RetryPolicy, RuleDiagnostic, Rules, decider,
+        Approval, ApprovalHandle, Approver, EnforcedLimits, Limits, LimitsError, PermissionPolicy,
+        ResultBudget, RetryPolicy, RuleDiagnostic, Rules, SharedApprover, SharedPermissionPolicy, decider,
     },
 };
 
@@ -138,7 +138,7 @@ impl ExecutorBuilder {
 
     /// Adds a hook. Hooks run in the order in which they are added.
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
-        self.settings.hooks.push(BoxHook::new(hook));
+        self.settings.hooks.push(SharedHook::new(hook));
         self
     }
 
@@ -147,7 +147,7 @@ impl ExecutorBuilder {
     /// Adds a hook that runs before all hooks added by [`hook`](Self::hook) and by closures. If it answers a call, they
     /// are not called.
     pub fn plugin(mut self, plugin: impl Hook + 'static) -> Self {
-        self.settings.plugins.push(BoxHook::new(plugin));
+        self.settings.plugins.push(SharedHook::new(plugin));
         self
     }
 
@@ -199,7 +199,7 @@ impl ExecutorBuilder {
     /// Sets the policy that decides which calls may run, after the `permission` of the tool. Default: none; all calls
     /// that their tools permit may run.
     pub fn permission(mut self, policy: impl PermissionPolicy + 'static) -> Self {
-        self.settings.policies = vec![BoxPolicy::new(policy)];
+        self.settings.policies = vec![SharedPermissionPolicy::new(policy)];
         self
     }
 
@@ -210,7 +210,7 @@ impl ExecutorBuilder {
 
     /// Sets the approver, which decides on required approvals while the batch waits. Default: none; see [`Approver`].
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
-        self.settings.approver = Some(BoxApprover::new(approver));
+        self.settings.approver = Some(SharedApprover::new(approver));
         self
     }
 

@@ -14,14 +14,14 @@ use super::{
 use crate::{
     ToolCall,
     event::{EventKind, ToolEvent},
-    hook::{BoxHook, CallView},
+    hook::{CallView, SharedHook},
 };
 
 /// The component named in the report of a panic.
 pub(super) const HOOK_COMPONENT: &str = "a hook";
 
 /// Logs a panic of `hook` in a stage whose outcome is not awaited.
-pub(super) fn report_panic(view: &CallView<'_>, hook: &BoxHook, stage: &'static str, error: &ToolError) {
+pub(super) fn report_panic(view: &CallView<'_>, hook: &SharedHook, stage: &'static str, error: &ToolError) {
     let (call, tool, hook, error) = (view.id, view.tool(), hook.name(), error.feedback());
     tracing::error!(%call, tool, hook, stage, error, "a hook panicked; its call is not affected");
 }

@@ -68,7 +68,7 @@ use crate::{
     CallOutcome, Registry, ToolCall,
     blocking::Detached,
     event::{EventListener, ToolEvent},
-    policy::{ApprovalRequest, BoxApprover, EnforcedLimits},
+    policy::{ApprovalRequest, EnforcedLimits, SharedApprover},
     toolbox::RunDiagnostic,
 };
 
@@ -212,7 +212,7 @@ impl Executor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn approver(&self) -> Option<&BoxApprover> {
+    pub fn approver(&self) -> Option<&SharedApprover> {
         self.inner.settings.approver.as_ref()
     }
 

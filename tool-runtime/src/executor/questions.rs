@@ -16,7 +16,7 @@ use crate::{
     ToolCall, millis,
     open_calls::{Message, addressed},
     panics::run_in_call,
-    policy::{Approval, ApprovalCause, ApprovalHandle, ApprovalRequest, BoxApprover, Question},
+    policy::{Approval, ApprovalCause, ApprovalHandle, ApprovalRequest, Question, SharedApprover},
 };
 
 /// The maximum number of questions about one call.
@@ -128,7 +128,7 @@ pub(super) fn answer_of(approval: Approval) -> Option<ConfirmationAnswer> {
 
 /// Asks the approver about the call `id`; returns the request with the answer.
 pub(super) async fn ask_approver(
-    approver: &BoxApprover,
+    approver: &SharedApprover,
     id: &CallId,
     request: ApprovalRequest,
     definition: &ToolDefinition,

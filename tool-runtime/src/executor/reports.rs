@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     event::{EventKind, ToolEvent},
-    hook::{BoxHook, CallView},
+    hook::{CallView, SharedHook},
     panics::run_in_call,
 };
 
@@ -230,7 +230,7 @@ impl CallReports {
         Ok(())
     }
 
-    fn hooks(&self) -> impl Iterator<Item = &BoxHook> {
+    fn hooks(&self) -> impl Iterator<Item = &SharedHook> {
         self.executor.settings.all_hooks()
     }
 

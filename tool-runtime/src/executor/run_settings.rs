@@ -12,10 +12,10 @@ use super::{
 use crate::{
     ToolResult,
     diagnostic::Severity,
-    hook::{Before, BoxHook, CallHandle, CallView, Hook, stages},
+    hook::{Before, CallHandle, CallView, Hook, SharedHook, stages},
     policy::{
-        Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, PermissionPolicy, ResultBudget,
-        RetryPolicy, Rules, decider,
+        Approval, ApprovalHandle, Approver, PermissionPolicy, ResultBudget, RetryPolicy, Rules,
+        SharedApprover, SharedPermissionPolicy, decider,
     },
     schema::Repair,
     toolbox::Visibility,
@@ -50,11 +50,11 @@ use crate::{
 #[derive(Clone, Default)]
 #[must_use = "settings do nothing until an executor is derived with them"]
 pub struct RunSettings {
-    hooks: Vec<BoxHook>,
+    hooks: Vec<SharedHook>,
     rules: Vec<Rules>,
-    policies: Vec<BoxPolicy>,
+    policies: Vec<SharedPermissionPolicy>,
     external: Option<External>,
-    approver: Option<BoxApprover>,
+    approver: Option<SharedApprover>,
     retry: Option<RetryPolicy>,
     confirmation_call: Option<String>,
     visibility: Option<Visibility>,
@@ -138,7 +138,7 @@ impl RunSettings {
     /// as [rules](crate::executor::ExecutorBuilder::rules) or [policies](crate::executor::ExecutorBuilder::permission),
     /// which are evaluated on the arguments that run: see [`Hook::before`].
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
-        self.hooks.push(BoxHook::new(hook));
+        self.hooks.push(SharedHook::new(hook));
         self
     }
 
@@ -153,7 +153,7 @@ impl RunSettings {
     /// Adds a permission policy, which applies in addition to the executor's. A denial of either applies, then an `ask`
     /// of either.
     pub fn permission(mut self, policy: impl PermissionPolicy + 'static) -> Self {
-        self.policies.push(BoxPolicy::new(policy));
+        self.policies.push(SharedPermissionPolicy::new(policy));
         self
     }
 
@@ -164,7 +164,7 @@ impl RunSettings {
 
     /// Sets the approver: see [`ExecutorBuilder::approver`](crate::executor::ExecutorBuilder::approver).
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
-        self.approver = Some(BoxApprover::new(approver));
+        self.approver = Some(SharedApprover::new(approver));
         self
     }
 

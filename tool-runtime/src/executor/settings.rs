@@ -8,8 +8,8 @@ use super::build::{ExecutionStrategy, Finish};
 use super::open::OpenSettings;
 use crate::{
     Registry, ToolResult,
-    hook::{BoxHook, CallView},
-    policy::{BoxApprover, BoxPolicy, CONFIRMATION_CALL, ResultBudget, RetryPolicy, Rules},
+    hook::{CallView, SharedHook},
+    policy::{CONFIRMATION_CALL, ResultBudget, RetryPolicy, Rules, SharedApprover, SharedPermissionPolicy},
     registry::Entry,
     toolbox::RunDiagnostic,
 };
@@ -25,16 +25,16 @@ pub(super) struct Settings {
     pub(super) strategy: ExecutionStrategy,
     pub(super) parallel: bool,
     pub(super) finish: Finish,
-    pub(super) plugins: Vec<BoxHook>,
-    pub(super) hooks: Vec<BoxHook>,
+    pub(super) plugins: Vec<SharedHook>,
+    pub(super) hooks: Vec<SharedHook>,
     pub(super) after_answers: bool,
     pub(super) stops_on_hook_panic: bool,
     pub(super) external: Option<External>,
     /// All of them must allow a call.
     pub(super) rules: Vec<Rules>,
     /// All of them must allow a call.
-    pub(super) policies: Vec<BoxPolicy>,
-    pub(super) approver: Option<BoxApprover>,
+    pub(super) policies: Vec<SharedPermissionPolicy>,
+    pub(super) approver: Option<SharedApprover>,
     pub(super) pending_approvals: bool,
     pub(super) confirmation_call: String,
     pub(super) retry: Option<RetryPolicy>,
@@ -85,7 +85,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    pub(super) fn all_hooks(&self) -> impl Iterator<Item = &BoxHook> {
+    pub(super) fn all_hooks(&self) -> impl Iterator<Item = &SharedHook> {
         self.plugins.iter().chain(&self.hooks)
     }
 

@@ -5,7 +5,7 @@
 //! - [`CallView`] and [`BeforeCall`] are the call as hooks see it; [`Before`] is the decision of a hook before the
 //!   call.
 //! - [`CallHandle`] is an owned handle to a call, for hooks that are closures.
-//! - [`BoxHook`] is a hook of any type, for one that is chosen at run time.
+//! - [`SharedHook`] is a hook of any type, for one that is chosen at run time.
 //! - [`RepetitionGuard`] blocks calls that a model keeps repeating; [`Sanitizer`] cleans and marks results of untrusted
 //!   tools.
 //!
@@ -14,9 +14,9 @@
 //! [`EventListener`](crate::event::EventListener), which never delays a call; permissions belong in a
 //! [policy](crate::policy).
 
-mod boxed;
 mod repetition;
 mod sanitizer;
+mod shared;
 mod stage;
 mod view;
 
@@ -31,9 +31,9 @@ use tool_core::{Arguments, ToolError, ToolOutput};
 
 pub(crate) use self::stage::*;
 pub use self::{
-    boxed::BoxHook,
     repetition::RepetitionGuard,
     sanitizer::Sanitizer,
+    shared::SharedHook,
     view::{BeforeCall, CallView},
 };
 use crate::ToolResult;
@@ -48,7 +48,7 @@ pub use crate::call_handle::CallHandle;
 ///
 /// For a single stage, use a closure, which receives an owned [`CallHandle`]: see
 /// [`ExecutorBuilder::before`](crate::executor::ExecutorBuilder::before) and the methods beside it. A hook that is
-/// chosen at run time is a [`BoxHook`].
+/// chosen at run time is a [`SharedHook`].
 ///
 /// The arguments that a hook sees are the text that the tool receives: see [`BeforeCall::arguments`]. To decide by
 /// paths, URLs or numbers, use [`Rules`](crate::policy::Rules), which compare them by their meaning.
@@ -204,7 +204,7 @@ impl Before {
 
 #[cfg(test)]
 mod tests {
-    use super::{BoxHook, Unchanged};
+    use super::{SharedHook, Unchanged};
 
     // H16: a stage that a hook does not have costs no allocation.
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         struct Nothing;
         impl super::Hook for Nothing {}
         assert_eq!(size_of_val(&Unchanged(|| true)), 0);
-        let hook = BoxHook::new(Nothing);
+        let hook = SharedHook::new(Nothing);
         let result = crate::ToolResult::new("1".into(), "tool", Ok("".into()));
         let (id, tool, arguments) = ("1".into(), "tool", tool_core::Arguments::EMPTY);
         let view =

@@ -3,7 +3,7 @@
 //! A call is open while it is left to the caller, continues after its batch, or waits for a person's approval. The
 //! executor writes a record of it to a store, and removes the record when the call is answered, at most once.
 //!
-//! - [`OpenCallStore`] is the trait of a store, and [`SharedOpenCalls`] a handle to a store of any type, which several
+//! - [`OpenCallStore`] is the trait of a store, and [`SharedOpenCallStore`] a handle to a store of any type, which several
 //!   executors can share.
 //! - [`MemoryOpenCalls`] keeps calls in memory, and is the default of an executor.
 //! - [`OpenRecord`] is the stored form of a call, and [`OpenKind`] the kind of answer that it waits for; [`OpenFilter`]
@@ -34,7 +34,7 @@ pub use self::{
     key::ProgramKey,
     memory::MemoryOpenCalls,
     record::{OpenKind, OpenRecord},
-    shared::SharedOpenCalls,
+    shared::SharedOpenCallStore,
 };
 pub(crate) use self::{
     key::Message,

@@ -11,7 +11,7 @@ use tool_core::{BoxFuture, CallAddress, ToolError};
 
 use super::{MemoryOpenCalls, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, ProgramKey};
 use crate::{
-    guard::{Guarded, catch},
+    guard::{GuardedArc, catch},
     millis,
     panics::run_component,
 };
@@ -22,21 +22,21 @@ use crate::{
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, Registry, open_calls::{MemoryOpenCalls, SharedOpenCalls}};
+/// use tool_runtime::{Executor, Registry, open_calls::{MemoryOpenCalls, SharedOpenCallStore}};
 ///
-/// let store = SharedOpenCalls::new(MemoryOpenCalls::new().at_most(100));
+/// let store = SharedOpenCallStore::new(MemoryOpenCalls::new().at_most(100));
 /// let tools = || Registry::builder().build();
 /// let one = Executor::builder(tools()?).open_calls(store.clone()).build()?;
 /// let other = Executor::builder(tools()?).open_calls(store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct SharedOpenCalls {
-    inner: Arc<Shared>,
+pub struct SharedOpenCallStore {
+    inner: Arc<StoreState>,
 }
 
-struct Shared {
-    store: Guarded<Box<dyn Erased>>,
+struct StoreState {
+    store: GuardedArc<dyn ErasedOpenCallStore>,
     outlives_process: bool,
     /// The key of a store that does not outlive the process, if the program has none.
     key: ProgramKey,
@@ -44,14 +44,14 @@ struct Shared {
     serials: Arc<AtomicU64>,
 }
 
-impl SharedOpenCalls {
+impl SharedOpenCallStore {
     /// Creates a handle to `store`.
     #[must_use]
     pub fn new(store: impl OpenCallStore + 'static) -> Self {
         // A store that panics here is treated as one that outlives the process, which is the stricter case.
         let outlives_process = catch(|| store.outlives_process()).unwrap_or(true);
-        let inner = Shared {
-            store: Guarded::new(Box::new(store)),
+        let inner = StoreState {
+            store: GuardedArc::new(Arc::new(store)),
             outlives_process,
             key: ProgramKey::of_process(),
             serials: serials(),
@@ -77,30 +77,24 @@ impl SharedOpenCalls {
         Arc::clone(&self.inner.serials)
     }
 
-    /// Returns the store. It is always present; only dropping takes it.
-    fn store(&self) -> Result<&dyn Erased, OpenStoreError> {
-        let gone = || OpenStoreError::Failed("the store is gone".to_owned());
-        self.inner.store.get().map(|store| &**store).ok_or_else(gone)
+    fn store(&self) -> &dyn ErasedOpenCallStore {
+        &*self.inner.store
     }
 
     pub(crate) async fn put(&self, record: OpenRecord) -> Result<(), OpenStoreError> {
-        let store = self.store()?;
-        flat(run_component(WHO, || store.put(record)).await)
+        flat(run_component(WHO, || self.store().put(record)).await)
     }
 
     pub(crate) async fn get(&self, address: &CallAddress) -> Result<Option<OpenRecord>, OpenStoreError> {
-        let store = self.store()?;
-        flat(run_component(WHO, || store.get(address)).await)
+        flat(run_component(WHO, || self.store().get(address)).await)
     }
 
     pub(crate) async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
-        let store = self.store()?;
-        flat(run_component(WHO, || store.list(filter)).await)
+        flat(run_component(WHO, || self.store().list(filter)).await)
     }
 
     pub(crate) async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
-        let store = self.store()?;
-        flat(run_component(WHO, || store.consume(record)).await)
+        flat(run_component(WHO, || self.store().consume(record)).await)
     }
 }
 
@@ -112,14 +106,16 @@ fn flat<T>(done: Result<Result<T, OpenStoreError>, ToolError>) -> Result<T, Open
     done.unwrap_or_else(|panic| Err(OpenStoreError::Failed(panic.feedback())))
 }
 
-impl fmt::Debug for SharedOpenCalls {
+impl fmt::Debug for SharedOpenCallStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outlives_process = self.outlives_process();
-        f.debug_struct("SharedOpenCalls").field("outlives_process", &outlives_process).finish_non_exhaustive()
+        f.debug_struct("SharedOpenCallStore")
+            .field("outlives_process", &outlives_process)
+            .finish_non_exhaustive()
     }
 }
 
-impl<S: OpenCallStore + 'static> From<S> for SharedOpenCalls {
+impl<S: OpenCallStore + 'static> From<S> for SharedOpenCallStore {
     fn from(store: S) -> Self {
         Self::new(store)
     }
@@ -143,7 +139,7 @@ fn first_serial(now: SystemTime) -> u64 {
 }
 
 /// The object-safe form of [`OpenCallStore`].
-trait Erased: Send + Sync {
+trait ErasedOpenCallStore: Send + Sync {
     fn put(&self, record: OpenRecord) -> BoxFuture<'_, Result<(), OpenStoreError>>;
     fn get<'a>(
         &'a self,
@@ -153,7 +149,7 @@ trait Erased: Send + Sync {
     fn consume<'a>(&'a self, record: &'a OpenRecord) -> BoxFuture<'a, Result<bool, OpenStoreError>>;
 }
 
-impl<S: OpenCallStore> Erased for S {
+impl<S: OpenCallStore> ErasedOpenCallStore for S {
     fn put(&self, record: OpenRecord) -> BoxFuture<'_, Result<(), OpenStoreError>> {
         Box::pin(OpenCallStore::put(self, record))
     }

@@ -4,14 +4,14 @@ use std::{fmt, future::Future, ops::Deref, sync::Arc};
 
 use tool_core::{BoxFuture, RunContext, ToolDefinition, ToolError};
 
-use super::{Approval, ApprovalRequest, boxed};
+use super::{Approval, ApprovalRequest, shared_handle};
 use crate::guard::GuardedArc;
 
 /// Decides on calls that require an approval, for example by asking a person, while the batch waits.
 ///
 /// The method can be written as an `async fn`. A function from an [`ApprovalRequest`] to an [`Approval`] is an
 /// approver; [`ExecutorBuilder::approver_fn`](crate::executor::ExecutorBuilder::approver_fn) accepts an asynchronous
-/// closure. An approver that is chosen at run time is a [`BoxApprover`].
+/// closure. An approver that is chosen at run time is a [`SharedApprover`].
 ///
 /// Without an approver, a call is [pending](crate::call::Pending) if its tool is marked `confirm` or its body requests
 /// a confirmation; [`Executor::resume`](crate::Executor::resume) answers it. A call for which a permission or a rule
@@ -155,33 +155,33 @@ where
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, Registry, policy::{Approval, ApprovalRequest, BoxApprover}};
+/// use tool_runtime::{Executor, Registry, policy::{Approval, ApprovalRequest, SharedApprover}};
 ///
 /// let all = std::env::args().any(|it| it == "--yes");
 /// let approver = match all {
-///     true => BoxApprover::new(|_: &ApprovalRequest| Approval::Approved),
-///     false => BoxApprover::new(|_: &ApprovalRequest| Approval::Rejected("run it with --yes".to_owned())),
+///     true => SharedApprover::new(|_: &ApprovalRequest| Approval::Approved),
+///     false => SharedApprover::new(|_: &ApprovalRequest| Approval::Rejected("run it with --yes".to_owned())),
 /// };
 /// let executor = Executor::builder(Registry::builder().build()?).approver(approver).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct BoxApprover(GuardedArc<dyn DynApprover>);
+pub struct SharedApprover(GuardedArc<dyn ErasedApprover>);
 
 /// The object-safe form of [`Approver`].
-pub(crate) trait DynApprover: Send + Sync {
+pub(crate) trait ErasedApprover: Send + Sync {
     fn ask<'a>(&'a self, request: &'a ApprovalHandle) -> BoxFuture<'a, Result<Approval, ToolError>>;
 }
 
-impl<A: Approver> DynApprover for A {
+impl<A: Approver> ErasedApprover for A {
     fn ask<'a>(&'a self, request: &'a ApprovalHandle) -> BoxFuture<'a, Result<Approval, ToolError>> {
         Box::pin(Approver::ask(self, request))
     }
 }
 
-boxed!(BoxApprover(approver: Approver) as DynApprover);
+shared_handle!(SharedApprover(approver: Approver) as ErasedApprover);
 
-impl Approver for BoxApprover {
+impl Approver for SharedApprover {
     async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
         self.dynamic().ask(request).await
     }

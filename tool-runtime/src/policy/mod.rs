@@ -2,10 +2,10 @@
 //!
 //! | purpose | types |
 //! | --- | --- |
-//! | permit calls by code | [`PermissionPolicy`], [`PermissionRequest`], [`BoxPolicy`] |
+//! | permit calls by code | [`PermissionPolicy`], [`PermissionRequest`], [`SharedPermissionPolicy`] |
 //! | permit calls by configuration | [`Rules`], [`Rule`]; [`Matcher`], [`PathPattern`], [`UrlPattern`] and [`NumberPattern`] compare arguments; [`RuleDiagnostic`], [`InvalidRule`] |
-//! | ask a person | [`Approver`], [`ApprovalRequest`], [`Approval`], [`BoxApprover`]; [`confirmation_answer`] parses the answer of a front end |
-//! | retry failed attempts | [`RetryPolicy`]; [`RetryRule`], [`RetryInfo`] and [`BoxRetryRule`] decide which ones |
+//! | ask a person | [`Approver`], [`ApprovalRequest`], [`Approval`], [`SharedApprover`]; [`confirmation_answer`] parses the answer of a front end |
+//! | retry failed attempts | [`RetryPolicy`]; [`RetryRule`], [`RetryInfo`] and [`SharedRetryRule`] decide which ones |
 //! | limit concurrency | [`Limits`] |
 //! | limit the size of results | [`ResultBudget`]; [`ResultStore`] keeps the omitted parts |
 //! | show external text to a person | [`Escape`] |
@@ -22,8 +22,6 @@ mod approval;
 #[cfg(feature = "executor")]
 mod approver;
 #[cfg(feature = "executor")]
-mod boxed;
-#[cfg(feature = "executor")]
 mod budget;
 mod escape;
 #[cfg(feature = "executor")]
@@ -36,16 +34,18 @@ mod retry;
 mod retry_rule;
 #[cfg(feature = "executor")]
 mod rules;
+#[cfg(feature = "executor")]
+mod shared;
 
 #[cfg(feature = "executor")]
 pub(crate) use self::{
     approval::Question,
     approver::Approves,
-    boxed::{boxed, decider},
     escape::is_invisible,
     limits::{EnforcedLimits, Permits},
     permission::PermitsBy,
     retry::{pause_after, pauses},
+    shared::{decider, shared_handle},
 };
 pub use self::{
     approval::{
@@ -55,11 +55,11 @@ pub use self::{
 };
 #[cfg(feature = "executor")]
 pub use self::{
-    approver::{ApprovalHandle, Approver, BoxApprover},
+    approver::{ApprovalHandle, Approver, SharedApprover},
     budget::{ResultBudget, ResultStore},
     limits::{Limits, LimitsError},
-    permission::{BoxPolicy, PermissionPolicy, PermissionRequest},
+    permission::{PermissionPolicy, PermissionRequest, SharedPermissionPolicy},
     retry::RetryPolicy,
-    retry_rule::{AttemptHandle, BoxRetryRule, RetryInfo, RetryRule},
+    retry_rule::{AttemptHandle, RetryInfo, RetryRule, SharedRetryRule},
     rules::{InvalidRule, Matcher, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules, UrlPattern},
 };

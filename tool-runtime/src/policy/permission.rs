@@ -5,7 +5,7 @@ use tool_core::{
     Arguments, BoxFuture, CallId, Metadata, Permission, RunContext, ToolContext, ToolDefinition, ToolError,
 };
 
-use super::boxed;
+use super::shared_handle;
 use crate::{call_handle::CallHandle, guard::GuardedArc};
 
 /// A call to be permitted. Its arguments are valid, and the same that would run.
@@ -86,7 +86,7 @@ impl fmt::Debug for PermissionRequest<'_> {
 ///
 /// The method can be written as an `async fn`. A function from a request to a [`Permission`] is a policy;
 /// [`ExecutorBuilder::permission_fn`](crate::executor::ExecutorBuilder::permission_fn) accepts an asynchronous closure.
-/// A policy that is chosen at run time is a [`BoxPolicy`].
+/// A policy that is chosen at run time is a [`SharedPermissionPolicy`].
 ///
 /// # Examples
 ///
@@ -163,29 +163,29 @@ where
 /// ```
 /// use tool_runtime::{
 ///     Executor, Registry, definition::Permission,
-///     policy::{BoxPolicy, PermissionRequest},
+///     policy::{SharedPermissionPolicy, PermissionRequest},
 /// };
 ///
 /// let is_open = false;
 /// let policy = match is_open {
-///     true => BoxPolicy::new(|_: &PermissionRequest<'_>| Permission::Allow),
-///     false => BoxPolicy::new(|_: &PermissionRequest<'_>| Permission::deny("closed")),
+///     true => SharedPermissionPolicy::new(|_: &PermissionRequest<'_>| Permission::Allow),
+///     false => SharedPermissionPolicy::new(|_: &PermissionRequest<'_>| Permission::deny("closed")),
 /// };
 /// let executor = Executor::builder(Registry::builder().build()?).permission(policy).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct BoxPolicy(GuardedArc<dyn DynPolicy>);
+pub struct SharedPermissionPolicy(GuardedArc<dyn ErasedPermissionPolicy>);
 
 /// The object-safe form of [`PermissionPolicy`].
-pub(crate) trait DynPolicy: Send + Sync {
+pub(crate) trait ErasedPermissionPolicy: Send + Sync {
     fn decide<'a>(
         &'a self,
         request: &'a PermissionRequest<'_>,
     ) -> BoxFuture<'a, Result<Permission, ToolError>>;
 }
 
-impl<P: PermissionPolicy> DynPolicy for P {
+impl<P: PermissionPolicy> ErasedPermissionPolicy for P {
     fn decide<'a>(
         &'a self,
         request: &'a PermissionRequest<'_>,
@@ -194,9 +194,9 @@ impl<P: PermissionPolicy> DynPolicy for P {
     }
 }
 
-boxed!(BoxPolicy(policy: PermissionPolicy) as DynPolicy);
+shared_handle!(SharedPermissionPolicy(policy: PermissionPolicy) as ErasedPermissionPolicy);
 
-impl PermissionPolicy for BoxPolicy {
+impl PermissionPolicy for SharedPermissionPolicy {
     async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
         self.dynamic().decide(request).await
     }

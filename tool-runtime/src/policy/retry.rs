@@ -7,7 +7,7 @@ use tool_core::{Metadata, Retry, ToolError, ToolOutput};
 
 use super::{
     AttemptHandle, RetryRule,
-    retry_rule::{BoxRetryRule, Retries},
+    retry_rule::{Retries, SharedRetryRule},
 };
 use crate::registry::Entry;
 
@@ -35,7 +35,7 @@ use crate::registry::Entry;
 pub struct RetryPolicy {
     retry: Retry,
     any_tool: bool,
-    rule: Option<BoxRetryRule>,
+    rule: Option<SharedRetryRule>,
 }
 
 impl RetryPolicy {
@@ -57,7 +57,7 @@ impl RetryPolicy {
     /// [`RetryInfo::is_transient`](super::RetryInfo::is_transient).
     #[must_use]
     pub fn rule(mut self, rule: impl RetryRule + 'static) -> Self {
-        self.rule = Some(BoxRetryRule::new(rule));
+        self.rule = Some(SharedRetryRule::new(rule));
         self
     }
 
@@ -95,7 +95,7 @@ impl RetryPolicy {
     }
 
     /// Returns the rule that replaces the default one.
-    pub(crate) fn rule_of(policy: Option<&Self>) -> Option<&BoxRetryRule> {
+    pub(crate) fn rule_of(policy: Option<&Self>) -> Option<&SharedRetryRule> {
         policy.and_then(|policy| policy.rule.as_ref())
     }
 }

@@ -4,14 +4,14 @@ use std::{fmt, future::Future, ops::Deref, sync::Arc};
 
 use tool_core::{Arguments, BoxFuture, CallId, ErrorKind, RunContext, ToolContext, ToolError, ToolOutput};
 
-use super::boxed;
+use super::shared_handle;
 use crate::{call_handle::CallHandle, guard::GuardedArc};
 
 /// Decides which failures are retried.
 ///
 /// The method can be written as an `async fn`. A function from a [`RetryInfo`] to a `bool` is a rule;
 /// [`RetryPolicy::retry_if`](crate::policy::RetryPolicy::retry_if) accepts an asynchronous closure. A rule that is
-/// chosen at run time is a [`BoxRetryRule`].
+/// chosen at run time is a [`SharedRetryRule`].
 ///
 /// # Examples
 ///
@@ -217,22 +217,22 @@ where
 
 /// A retry rule of any type, for one that is chosen at run time. Cheap to clone.
 #[derive(Clone)]
-pub struct BoxRetryRule(GuardedArc<dyn DynRule>);
+pub struct SharedRetryRule(GuardedArc<dyn ErasedRetryRule>);
 
 /// The object-safe form of [`RetryRule`].
-pub(crate) trait DynRule: Send + Sync {
+pub(crate) trait ErasedRetryRule: Send + Sync {
     fn again<'a>(&'a self, info: &'a RetryInfo<'_>) -> BoxFuture<'a, Result<bool, ToolError>>;
 }
 
-impl<T: RetryRule> DynRule for T {
+impl<T: RetryRule> ErasedRetryRule for T {
     fn again<'a>(&'a self, info: &'a RetryInfo<'_>) -> BoxFuture<'a, Result<bool, ToolError>> {
         Box::pin(RetryRule::again(self, info))
     }
 }
 
-boxed!(BoxRetryRule(rule: RetryRule) as DynRule);
+shared_handle!(SharedRetryRule(rule: RetryRule) as ErasedRetryRule);
 
-impl RetryRule for BoxRetryRule {
+impl RetryRule for SharedRetryRule {
     async fn again(&self, info: &RetryInfo<'_>) -> Result<bool, ToolError> {
         self.dynamic().again(info).await
     }

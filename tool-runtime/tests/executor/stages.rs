@@ -7,10 +7,10 @@ use tool_runtime::{
     CallOutcome, CancellationToken, RunContext, ToolResult,
     definition::Permission,
     executor::ExecutorBuilder,
-    hook::{Before, BeforeCall, BoxHook, CallView, Hook},
+    hook::{Before, BeforeCall, CallView, Hook, SharedHook},
     policy::{
-        Approval, ApprovalHandle, Approver, BoxApprover, BoxPolicy, BoxRetryRule, PermissionPolicy,
-        PermissionRequest, RetryInfo, RetryPolicy, RetryRule,
+        Approval, ApprovalHandle, Approver, PermissionPolicy, PermissionRequest, RetryInfo, RetryPolicy,
+        RetryRule, SharedApprover, SharedPermissionPolicy, SharedRetryRule,
     },
     prelude::*,
     registry::RegistryBuilder,
@@ -160,12 +160,18 @@ fn hook_policy_approver_and_rule_can_be_chosen_at_run_time() {
     each_way(async |way| {
         for is_chosen in [true, false] {
             let (spy, quiet) = (Spy::default(), RetryPolicy::new(AT_ONCE));
-            let hook = if is_chosen { BoxHook::new(spy.clone()) } else { BoxHook::new(Plain) };
-            let policy = if is_chosen { BoxPolicy::new(spy.clone()) } else { BoxPolicy::new(Plain) };
-            let approver = if is_chosen { BoxApprover::new(spy.clone()) } else { BoxApprover::new(Plain) };
-            let rule = if is_chosen { BoxRetryRule::new(spy.clone()) } else { BoxRetryRule::new(Plain) };
+            let hook = if is_chosen { SharedHook::new(spy.clone()) } else { SharedHook::new(Plain) };
+            let policy = if is_chosen {
+                SharedPermissionPolicy::new(spy.clone())
+            } else {
+                SharedPermissionPolicy::new(Plain)
+            };
+            let approver =
+                if is_chosen { SharedApprover::new(spy.clone()) } else { SharedApprover::new(Plain) };
+            let rule =
+                if is_chosen { SharedRetryRule::new(spy.clone()) } else { SharedRetryRule::new(Plain) };
             // A boxed value implements the trait and is not boxed again.
-            let hook = Passes(BoxHook::new(hook));
+            let hook = Passes(SharedHook::new(hook));
             let builder = building(tools()).hook(hook).permission(policy).approver(approver);
             let executor = way.of(builder.retry(quiet.rule(rule)));
             let outcomes = run_as(&executor, "work", "u-7").await;
@@ -199,7 +205,7 @@ impl RetryRule for Plain {
 }
 
 /// A hook that forwards to an inner hook.
-struct Passes(BoxHook);
+struct Passes(SharedHook);
 
 impl Hook for Passes {
     async fn admit(&self, call: &CallView<'_>) -> bool {

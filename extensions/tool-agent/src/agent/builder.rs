@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Message,
-    hook::{AgentHook, BoxAgentHook},
+    hook::{AgentHook, SharedAgentHook},
     model::{SharedModel, ToolChoice},
     output::OutputType,
 };
@@ -120,7 +120,7 @@ impl AgentBuilder {
 
     /// Adds a hook, which runs after those of the [runner](crate::Runner::with_hook).
     pub fn hook(mut self, hook: impl AgentHook + 'static) -> Self {
-        self.settings.hooks.push(BoxAgentHook::new(hook));
+        self.settings.hooks.push(SharedAgentHook::new(hook));
         self
     }
 

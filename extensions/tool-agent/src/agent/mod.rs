@@ -22,7 +22,7 @@ pub use self::{
     tools::AgentTools,
 };
 use crate::{
-    hook::BoxAgentHook,
+    hook::SharedAgentHook,
     model::{SharedModel, ToolChoice},
     output::{OutputTool, OutputType},
     telemetry::TracedAgent,
@@ -65,7 +65,7 @@ pub(crate) struct AgentSettings {
     pub(crate) model: SharedModel,
     pub(crate) instruction: Instruction,
     pub(crate) tools: AgentTools,
-    pub(crate) hooks: Vec<BoxAgentHook>,
+    pub(crate) hooks: Vec<SharedAgentHook>,
     pub(crate) limits: Limits,
     pub(crate) tool_choice: ToolChoice,
     pub(crate) parameters: Map<String, Value>,

@@ -4,7 +4,7 @@
 //!   `after_model`, `on_model_error`, `after_step` and `before_end`.
 //! - [`before_model`], [`after_model`], [`on_model_error`], [`after_step`] and [`before_end`] create a hook of one stage
 //!   from a closure, which receives owned values.
-//! - [`BoxAgentHook`] is a hook of any type, chosen at run time.
+//! - [`SharedAgentHook`] is a hook of any type, chosen at run time.
 //!
 //! A hook may ask a model itself: see [`Step::ask`](crate::Step::ask).
 
@@ -13,7 +13,7 @@ mod stage;
 
 use std::{any::type_name, fmt, ops::ControlFlow, sync::Arc};
 
-use tool_runtime::{BoxFuture, Registry, RunContext, ToolError};
+use tool_runtime::{BoxFuture, Registry, RunContext, ToolError, guard::GuardedArc};
 
 pub(crate) use self::hook_requests::{CountedResponse, HookRequests};
 pub use self::stage::{BeforeModel, after_model, after_step, before_end, before_model, on_model_error};
@@ -153,18 +153,18 @@ pub trait AgentHook: Send + Sync {
 
 /// An [`AgentHook`] of any type, chosen at run time. Cheap to clone.
 #[derive(Clone)]
-pub struct BoxAgentHook {
-    hook: Arc<dyn DynAgentHook>,
+pub struct SharedAgentHook {
+    hook: GuardedArc<dyn ErasedAgentHook>,
     name: &'static str,
 }
 
-impl BoxAgentHook {
+impl SharedAgentHook {
     /// Wraps `hook` and erases its type.
     pub fn new<H: AgentHook + 'static>(hook: H) -> Self {
-        Self { hook: Arc::new(hook), name: type_name::<H>() }
+        Self { hook: GuardedArc::new(Arc::new(hook)), name: type_name::<H>() }
     }
 
-    pub(crate) fn dynamic(&self) -> &dyn DynAgentHook {
+    pub(crate) fn dynamic(&self) -> &dyn ErasedAgentHook {
         &*self.hook
     }
 
@@ -174,16 +174,16 @@ impl BoxAgentHook {
     }
 }
 
-impl fmt::Debug for BoxAgentHook {
+impl fmt::Debug for SharedAgentHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BoxAgentHook({})", self.name)
+        write!(f, "SharedAgentHook({})", self.name)
     }
 }
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, ToolError>>;
 
 /// The object-safe form of [`AgentHook`].
-pub(crate) trait DynAgentHook: Send + Sync {
+pub(crate) trait ErasedAgentHook: Send + Sync {
     fn before_model<'a>(&'a self, step: &'a mut Step) -> Answer<'a, Option<Response>>;
     fn after_model<'a>(&'a self, step: &'a Step, response: &'a Response) -> Answer<'a, Option<Response>>;
     fn on_model_error<'a>(&'a self, step: &'a Step, error: &'a ModelError) -> Answer<'a, Option<Response>>;
@@ -191,7 +191,7 @@ pub(crate) trait DynAgentHook: Send + Sync {
     fn before_end<'a>(&'a self, step: &'a StepEnd) -> Answer<'a, Option<Message>>;
 }
 
-impl<H: AgentHook> DynAgentHook for H {
+impl<H: AgentHook> ErasedAgentHook for H {
     fn before_model<'a>(&'a self, step: &'a mut Step) -> Answer<'a, Option<Response>> {
         Box::pin(AgentHook::before_model(self, step))
     }

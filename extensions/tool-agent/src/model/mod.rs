@@ -25,6 +25,7 @@ use std::{fmt, ops::Deref, sync::Arc};
 
 #[cfg(feature = "genai")]
 pub use ::genai;
+use tool_runtime::guard::GuardedArc;
 
 #[cfg(feature = "genai")]
 pub use self::genai_crate::GenaiModel;
@@ -116,12 +117,12 @@ pub trait Model: Send + Sync {
 
 /// A [`Model`] of any type, chosen at run time. Cheap to clone.
 #[derive(Clone)]
-pub struct SharedModel(Arc<dyn Model>);
+pub struct SharedModel(GuardedArc<dyn Model>);
 
 impl SharedModel {
     /// Wraps `model` and erases its type.
     pub fn new(model: impl Model + 'static) -> Self {
-        Self(Arc::new(model))
+        Self(GuardedArc::new(Arc::new(model)))
     }
 }
 

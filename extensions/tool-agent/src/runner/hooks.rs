@@ -11,24 +11,24 @@ use super::{
 };
 use crate::{
     Agent, Message,
-    hook::{BoxAgentHook, HookRequests, StepEnd},
+    hook::{HookRequests, SharedAgentHook, StepEnd},
     model::Response,
 };
 
 /// The hooks of a run: those of the runner, then those of the agent.
 pub(super) struct HookChain {
-    hooks: Vec<BoxAgentHook>,
+    hooks: Vec<SharedAgentHook>,
     /// The requests that the hooks make themselves.
     pub(super) requests: HookRequests,
 }
 
 impl HookChain {
-    pub(super) fn new(of_runner: &[BoxAgentHook], agent: &Agent) -> Self {
+    pub(super) fn new(of_runner: &[SharedAgentHook], agent: &Agent) -> Self {
         let hooks = of_runner.iter().chain(&agent.0.hooks).cloned().collect();
         Self { hooks, requests: HookRequests::new(agent.traced()) }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &BoxAgentHook> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &SharedAgentHook> {
         self.hooks.iter()
     }
 
@@ -72,7 +72,7 @@ impl HookChain {
 /// Calls a method of `hook`.
 pub(super) async fn call_hook<T, F: Future<Output = Result<T, ToolError>>>(
     scope: &RunScope,
-    hook: &BoxAgentHook,
+    hook: &SharedAgentHook,
     call: impl FnOnce() -> F,
 ) -> Result<T, RoundFailure> {
     let panicked = |panic| Err(ToolError::new(ErrorKind::Panicked, format!("it {panic}")));
@@ -84,6 +84,6 @@ pub(super) async fn call_hook<T, F: Future<Output = Result<T, ToolError>>>(
 }
 
 /// Returns the error of a hook with its name.
-fn named_error(hook: &BoxAgentHook, error: &ToolError) -> ToolError {
+fn named_error(hook: &SharedAgentHook, error: &ToolError) -> ToolError {
     ToolError::new(error.kind(), format!("the hook `{}` failed: {}", hook.name(), error.reason()))
 }

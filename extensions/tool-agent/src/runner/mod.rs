@@ -42,7 +42,9 @@ use self::{
     session::{SessionKey, Sessions},
     span::RunSpan,
 };
-use crate::{Agent, AgentHook, Message, event_stream::EventStream, hook::BoxAgentHook, output::OutputType};
+use crate::{
+    Agent, AgentHook, Message, event_stream::EventStream, hook::SharedAgentHook, output::OutputType,
+};
 
 /// Runs an agent, and keeps the conversations of its sessions in memory. Cheap to clone; clones share the sessions.
 ///
@@ -70,7 +72,7 @@ pub struct Runner(Arc<RunnerSettings>);
 struct RunnerSettings {
     agent: Agent,
     app: Option<String>,
-    hooks: Vec<BoxAgentHook>,
+    hooks: Vec<SharedAgentHook>,
     sessions: Sessions,
     /// The type of the output, if it is not the agent's.
     output: Option<OutputType>,
@@ -103,7 +105,7 @@ impl Runner {
     /// Adds a hook, which runs before those of the agent.
     #[must_use]
     pub fn with_hook(self, hook: impl AgentHook + 'static) -> Self {
-        self.with(|inner| inner.hooks.push(BoxAgentHook::new(hook)))
+        self.with(|inner| inner.hooks.push(SharedAgentHook::new(hook)))
     }
 
     /// Sets the type of the output, in place of the [agent's](crate::AgentBuilder::output_type).

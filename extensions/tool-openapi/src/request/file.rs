@@ -7,7 +7,7 @@ use base64::{
     alphabet::{STANDARD, URL_SAFE},
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use tool_runtime::{BoxFuture, ToolContext, ToolError};
+use tool_runtime::{BoxFuture, ToolContext, ToolError, guard::GuardedArc};
 
 /// A file for a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,7 +89,7 @@ where
 }
 
 /// The object-safe form of [`FileResolver`].
-trait DynResolver: Send + Sync {
+trait ErasedFileResolver: Send + Sync {
     fn resolve<'a>(
         &'a self,
         reference: &'a str,
@@ -97,7 +97,7 @@ trait DynResolver: Send + Sync {
     ) -> BoxFuture<'a, Result<FileContent, ToolError>>;
 }
 
-impl<T: FileResolver> DynResolver for T {
+impl<T: FileResolver> ErasedFileResolver for T {
     fn resolve<'a>(
         &'a self,
         reference: &'a str,
@@ -109,24 +109,24 @@ impl<T: FileResolver> DynResolver for T {
 
 /// A resolver of any type.
 #[derive(Clone)]
-pub(crate) struct SharedResolver(Arc<dyn DynResolver>);
+pub(crate) struct SharedFileResolver(GuardedArc<dyn ErasedFileResolver>);
 
-impl SharedResolver {
+impl SharedFileResolver {
     pub(crate) fn new(resolver: impl FileResolver + 'static) -> Self {
-        Self(Arc::new(resolver))
+        Self(GuardedArc::new(Arc::new(resolver)))
     }
 }
 
-impl fmt::Debug for SharedResolver {
+impl fmt::Debug for SharedFileResolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedResolver(..)")
+        f.write_str("SharedFileResolver(..)")
     }
 }
 
 /// The source of files of one call.
 #[derive(Clone, Copy)]
 pub(crate) struct FileSource<'a> {
-    pub(crate) resolver: Option<&'a SharedResolver>,
+    pub(crate) resolver: Option<&'a SharedFileResolver>,
     pub(crate) cx: &'a ToolContext,
 }
 
@@ -134,7 +134,7 @@ impl FileSource<'_> {
     /// Returns the file that `text` is or names; `place` is the place of the text.
     pub(super) async fn get_file(self, text: &str, place: &str) -> Result<FileContent, ToolError> {
         match self.resolver {
-            Some(SharedResolver(resolver)) => resolver.resolve(text, self.cx).await,
+            Some(SharedFileResolver(resolver)) => resolver.resolve(text, self.cx).await,
             None => decode_file(text).ok_or_else(|| {
                 let message = format!(
                     "{place} is not valid base64; expected the content of the file in base64, such as `aGVsbG8=`"

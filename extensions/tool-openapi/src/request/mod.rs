@@ -24,7 +24,7 @@ pub(crate) use self::json::Members;
 use self::style::QueryPair;
 pub(crate) use self::{
     body::{Body, BodyForm},
-    file::{FileSource, SharedResolver},
+    file::{FileSource, SharedFileResolver},
     form::{Field, Fields},
     path::PathTemplate,
     style::Style,

@@ -8,7 +8,7 @@ use tool_runtime::{ToolDefinition, policy::ResultStore};
 use crate::{
     OpenApiToolSetBuilder,
     media_type::media_essence,
-    request::{FileResolver, SharedResolver},
+    request::{FileResolver, SharedFileResolver},
     view::View,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct CallSettings {
     /// Preferred media types of request bodies.
     pub(crate) media_types: Vec<String>,
-    pub(crate) resolver: Option<SharedResolver>,
+    pub(crate) resolver: Option<SharedFileResolver>,
     pub(crate) read_limit: usize,
     pub(crate) readback: Option<Arc<ResultStore>>,
     pub(crate) strict: bool,
@@ -68,7 +68,7 @@ impl OpenApiToolSetBuilder {
     /// Sets the resolver of files in request bodies: a model then gives references, such as names, and the program the files.
     /// Default: a model gives files in base64.
     pub fn files(mut self, resolver: impl FileResolver + 'static) -> Self {
-        self.settings.calls.resolver = Some(SharedResolver::new(resolver));
+        self.settings.calls.resolver = Some(SharedFileResolver::new(resolver));
         self
     }
 

@@ -14,7 +14,7 @@ use crate::{
     millis,
     open_calls::{
         Body, CallRef, OpenCall, OpenCallError, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey,
-        Secret, SharedOpenCalls, serials,
+        Secret, SharedOpenCallStore, serials,
     },
     policy::ApprovalRequest,
 };
@@ -23,7 +23,7 @@ use crate::{
 pub(in crate::executor) struct OpenCalls {
     settings: OpenSettings,
     /// The executor's own store, created with its first open call.
-    own: OnceLock<SharedOpenCalls>,
+    own: OnceLock<SharedOpenCallStore>,
 }
 
 /// A call to be opened.
@@ -52,8 +52,8 @@ impl OpenCalls {
         Self { settings, own: OnceLock::new() }
     }
 
-    fn store(&self) -> &SharedOpenCalls {
-        self.settings.store.as_ref().unwrap_or_else(|| self.own.get_or_init(SharedOpenCalls::memory))
+    fn store(&self) -> &SharedOpenCallStore {
+        self.settings.store.as_ref().unwrap_or_else(|| self.own.get_or_init(SharedOpenCallStore::memory))
     }
 
     /// Returns the key of the program, or one that stays in this process.
@@ -63,7 +63,7 @@ impl OpenCalls {
 
     /// Returns the counter of calls of the program's store, or a new one.
     pub(in crate::executor) fn serials(&self) -> Arc<AtomicU64> {
-        self.settings.store.as_ref().map_or_else(serials, SharedOpenCalls::serials)
+        self.settings.store.as_ref().map_or_else(serials, SharedOpenCallStore::serials)
     }
 
     /// Returns the time from which answers to a call that is opened now are refused.

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use crate::{
     executor::{ExecutorBuilder, ExecutorError},
-    open_calls::{ProgramKey, SharedOpenCalls},
+    open_calls::{ProgramKey, SharedOpenCallStore},
 };
 
 /// The settings of open calls.
 #[derive(Clone)]
 pub(in crate::executor) struct OpenSettings {
-    pub(super) store: Option<SharedOpenCalls>,
+    pub(super) store: Option<SharedOpenCallStore>,
     pub(super) key: Option<ProgramKey>,
     pub(super) expiry: Option<Duration>,
 }
@@ -39,7 +39,7 @@ impl Default for OpenSettings {
 }
 
 impl ExecutorBuilder {
-    /// Sets the store of open calls, which can be shared by several executors and runs: a [`SharedOpenCalls`], or any
+    /// Sets the store of open calls, which can be shared by several executors and runs: a [`SharedOpenCallStore`], or any
     /// [`OpenCallStore`](crate::open_calls::OpenCallStore). Default: each executor has a store of its own in memory,
     /// for at most [10,000](crate::open_calls::MemoryOpenCalls::MAX_CALLS) calls.
     ///
@@ -50,7 +50,7 @@ impl ExecutorBuilder {
     /// A store that [outlives the process](crate::open_calls::OpenCallStore::outlives_process) requires a
     /// [`program_key`](Self::program_key). It stores calls with secret arguments, encrypted, if the feature
     /// `sealed-calls` is on; without the feature, such a call is answered with an error.
-    pub fn open_calls(mut self, store: impl Into<SharedOpenCalls>) -> Self {
+    pub fn open_calls(mut self, store: impl Into<SharedOpenCallStore>) -> Self {
         self.settings.open.store = Some(store.into());
         self
     }

@@ -10,7 +10,7 @@ use tool_runtime::{
     executor::ExecutorError,
     open_calls::{
         MemoryOpenCalls, OpenCallError, OpenCallStore, OpenFilter, OpenRecord, OpenStoreError, ProgramKey,
-        SharedOpenCalls,
+        SharedOpenCallStore,
     },
     policy::ApprovalRequest,
     prelude::*,
@@ -118,7 +118,7 @@ fn a_changed_tool_cannot_read_secret_arguments_in_memory() {
         Registry::builder().tool::<sync>()
     };
     crate::run(async {
-        let store = SharedOpenCalls::new(MemoryOpenCalls::new());
+        let store = SharedOpenCallStore::new(MemoryOpenCalls::new());
         let of = |tools| building(tools).open_calls(store.clone()).build().unwrap();
         let executor = of(Registry::builder().tool::<sync>());
         let outcomes = executor.run(one("sync", r#"{"token":"hunter2"}"#)).await;
@@ -156,7 +156,7 @@ fn wiping(counter: &Counter) -> tool_runtime::executor::ExecutorBuilder {
 #[test]
 fn executors_that_share_a_store_answer_each_others_calls_once() {
     each_way(async |way| {
-        let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
+        let (counter, store) = (Counter::default(), SharedOpenCallStore::new(MemoryOpenCalls::new()));
         let first = way.of(wiping(&counter).open_calls(store.clone()));
         let second = way.of(wiping(&counter).open_calls(store.clone()));
         // The same id in two executors.
@@ -188,7 +188,7 @@ fn executors_that_share_a_store_answer_each_others_calls_once() {
 #[test]
 fn an_id_does_not_identify_a_call_in_a_shared_store() {
     each_way(async |way| {
-        let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
+        let (counter, store) = (Counter::default(), SharedOpenCallStore::new(MemoryOpenCalls::new()));
         let executor = way.of(wiping(&counter).open_calls(store));
         let run = |names| executor.drive(executor.batch(calls(names)).with_run(RunContext::new()));
         let (closed, open) = (run(&["wipe"]).await, run(&["wipe", "start", "echo"]).await);
@@ -292,7 +292,8 @@ fn a_call_that_exceeds_the_store_has_an_error() {
 #[test]
 fn the_memory_store_removes_expired_calls_when_it_is_full() {
     crate::run(async {
-        let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new().at_most(1)));
+        let (counter, store) =
+            (Counter::default(), SharedOpenCallStore::new(MemoryOpenCalls::new().at_most(1)));
         let expiring = wiping(&counter).open_calls(store.clone()).open_calls_expire(Duration::ZERO);
         let expiring = expiring.build().unwrap();
         let executor = wiping(&counter).open_calls(store).open_calls_expire(None).build().unwrap();
@@ -409,7 +410,7 @@ fn a_store_that_fails_or_panics_is_an_error_and_runs_no_call() {
 #[test]
 fn open_calls_survive_a_change_of_the_key() {
     crate::run(async {
-        let (counter, store) = (Counter::default(), SharedOpenCalls::new(MemoryOpenCalls::new()));
+        let (counter, store) = (Counter::default(), SharedOpenCallStore::new(MemoryOpenCalls::new()));
         let with = |key| wiping(&counter).open_calls(store.clone()).program_key(key).build().unwrap();
         let opened = with(ProgramKey::new([1; 32])).run(calls(&["wipe"])).await;
         let old = opened[0].address().unwrap();

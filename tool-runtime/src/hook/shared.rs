@@ -15,30 +15,30 @@ use crate::{ToolResult, guard::GuardedArc};
 /// # Examples
 ///
 /// ```
-/// use tool_runtime::{Executor, Registry, hook::{BoxHook, RepetitionGuard, Sanitizer}};
+/// use tool_runtime::{Executor, Registry, hook::{SharedHook, RepetitionGuard, Sanitizer}};
 ///
 /// let is_wary = true;
-/// let hook = if is_wary { BoxHook::new(Sanitizer) } else { BoxHook::new(RepetitionGuard::new()) };
+/// let hook = if is_wary { SharedHook::new(Sanitizer) } else { SharedHook::new(RepetitionGuard::new()) };
 /// let executor = Executor::builder(Registry::builder().build()?).hook(hook).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct BoxHook {
-    hook: GuardedArc<dyn DynHook>,
+pub struct SharedHook {
+    hook: GuardedArc<dyn ErasedHook>,
     /// The name of the hook's type, for logs.
     name: &'static str,
 }
 
-impl BoxHook {
-    /// Boxes `hook`; a boxed hook is returned unchanged.
+impl SharedHook {
+    /// Wraps `hook` and erases its type; a wrapped hook is returned unchanged.
     pub fn new<H: Hook + 'static>(hook: H) -> Self {
         match (&hook as &dyn Any).downcast_ref::<Self>() {
-            Some(boxed) => boxed.clone(),
+            Some(shared) => shared.clone(),
             None => Self { hook: GuardedArc::new(Arc::new(hook)), name: type_name::<H>() },
         }
     }
 
-    pub(crate) fn dynamic(&self) -> &dyn DynHook {
+    pub(crate) fn dynamic(&self) -> &dyn ErasedHook {
         &*self.hook
     }
 
@@ -48,14 +48,14 @@ impl BoxHook {
     }
 }
 
-impl fmt::Debug for BoxHook {
+impl fmt::Debug for SharedHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BoxHook({})", self.name)
+        write!(f, "SharedHook({})", self.name)
     }
 }
 
 /// The object-safe form of [`Hook`].
-pub(crate) trait DynHook: Send + Sync {
+pub(crate) trait ErasedHook: Send + Sync {
     fn admit<'a>(&'a self, call: &'a CallView<'a>) -> BoxFuture<'a, bool>;
     fn before<'a>(&'a self, call: &'a mut BeforeCall<'_>) -> BoxFuture<'a, Result<Before, ToolError>>;
     fn before_update<'a>(&'a self, call: &'a CallView<'a>, text: &'a str) -> BoxFuture<'a, bool>;
@@ -73,7 +73,7 @@ pub(crate) trait DynHook: Send + Sync {
     fn finished<'a>(&'a self, call: &'a CallView<'a>, result: &'a ToolResult) -> BoxFuture<'a, ()>;
 }
 
-impl<H: Hook> DynHook for H {
+impl<H: Hook> ErasedHook for H {
     fn admit<'a>(&'a self, call: &'a CallView<'a>) -> BoxFuture<'a, bool> {
         Box::pin(Hook::admit(self, call))
     }
@@ -111,7 +111,7 @@ impl<H: Hook> DynHook for H {
     }
 }
 
-impl Hook for BoxHook {
+impl Hook for SharedHook {
     async fn admit(&self, call: &CallView<'_>) -> bool {
         self.dynamic().admit(call).await
     }

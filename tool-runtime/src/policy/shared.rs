@@ -1,18 +1,18 @@
-//! Macros for the boxes of policies, approvers and rules.
+//! Macros for the shared handles of policies, approvers and rules, and for those that are made of closures.
 
-/// Implements the box `$name` of a `$trait`, whose object-safe form is `$dynamic`.
-macro_rules! boxed {
-    ($name:ident($value:ident: $trait:ident) as $dynamic:ident) => {
+/// Implements the shared handle `$name` of a `$trait`, whose object-safe form is `$erased`.
+macro_rules! shared_handle {
+    ($name:ident($value:ident: $trait:ident) as $erased:ident) => {
         impl $name {
-            #[doc = concat!("Boxes `", stringify!($value), "`; a boxed one is returned unchanged.")]
+            #[doc = concat!("Wraps `", stringify!($value), "` and erases its type; a wrapped one is returned unchanged.")]
             pub fn new($value: impl $trait + 'static) -> Self {
                 match (&$value as &dyn ::std::any::Any).downcast_ref::<Self>() {
-                    Some(boxed) => boxed.clone(),
+                    Some(shared) => shared.clone(),
                     None => Self($crate::guard::GuardedArc::new(::std::sync::Arc::new($value))),
                 }
             }
 
-            pub(crate) fn dynamic(&self) -> &dyn $dynamic {
+            pub(crate) fn dynamic(&self) -> &dyn $erased {
                 &*self.0
             }
         }
@@ -39,4 +39,4 @@ macro_rules! decider {
     };
 }
 
-pub(crate) use {boxed, decider};
+pub(crate) use {decider, shared_handle};
