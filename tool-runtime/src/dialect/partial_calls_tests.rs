@@ -279,7 +279,7 @@ fn a_response_is_truncated_unless_it_ended_and_the_model_had_finished() {
     assert!(calls.set_stop(Stop::Finished) && !calls.is_truncated());
     assert!(!calls.set_stop(Stop::Unspecified));
     assert!(calls.set_stop(Stop::Unfinished(None)) && calls.is_truncated());
-    // An early stop is never revoked, but for that of another message.
+    // Only the early stop of another message is revoked.
     assert!(!calls.set_stop(Stop::Finished) && calls.is_truncated());
     calls.forget_stop();
     assert!(!calls.is_truncated());

@@ -238,7 +238,7 @@ fn the_servers_of_a_file_are_under_either_name() {
 }
 
 #[test]
-fn a_server_may_be_turned_off_and_is_told_from_one_that_is_unknown() {
+fn a_disabled_server_differs_from_an_unknown_one() {
     let text = json!({ "mcpServers": {
         "a": { "command": "c", "disabled": false, "enabled": true },
         "b": { "command": "c", "disabled": true },

@@ -121,7 +121,7 @@ async fn a_page_that_comes_again_ends_the_list_unless_it_is_empty() {
 }
 
 #[tokio::test]
-async fn the_size_of_a_listing_is_that_of_its_items_and_cursors() {
+async fn a_listing_is_as_large_as_its_items_and_cursors() {
     let item = json!([{ "name": "one", "inputSchema": { "type": "object" } }]);
     let bytes = item.to_string().len();
     // As the SDK reads it, and part by part.

@@ -229,7 +229,7 @@ async fn the_older_transport_is_tried_after_some_refusals_of_the_handshake() {
         if let Some(version) = protocol.clone() {
             builder = builder.protocol(version);
         }
-        // M23: the error is that of the first transport.
+        // M23: the error of the first transport is reported.
         let error = builder.connect().await.unwrap_err();
         assert!(error.to_string().contains(&status.to_string()), "{error}");
         let expected = if is_tried { vec![Some("k".to_owned())] } else { Vec::new() };

@@ -145,7 +145,7 @@ async fn a_late_answer_is_not_read() {
     let late = fake.expect("tools/call").await;
     call.abort();
     fake.expect("notifications/cancelled").await;
-    // It is malformed, which nobody needs to know.
+    // It is malformed, and left out without a diagnostic.
     fake.answer(&late, json!({ "content": [7] })).await;
     let call = calling(&set, "one");
     let request = fake.expect("tools/call").await;

@@ -119,7 +119,7 @@ async fn scopes_are_those_of_the_challenge_and_of_the_resource_unless_the_progra
 }
 
 #[tokio::test]
-async fn the_resource_of_a_request_is_that_of_the_metadata() {
+async fn a_request_names_the_resource_of_the_metadata() {
     let server = Web::start().await;
     server.challenge("Bearer").authorize();
     server.json(RESOURCE, json!({ "resource": server.url }));
