@@ -198,3 +198,36 @@ where
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::poll;
+    use tokio::task::yield_now;
+
+    use super::*;
+    use crate::client::notices::Notices;
+
+    #[tokio::test]
+    async fn a_transport_closes_although_the_server_reads_no_refusal() {
+        let (write, unread) = tokio::io::duplex(1);
+        let reception = Arc::new(Reception::new(Arc::new(Notices::new("it".into()))));
+        let mut transport = LineTransport::new(tokio::io::empty(), write, reception);
+        transport.refuse_request(RequestId::String("q".into()));
+        yield_now().await;
+        assert!(transport.write.try_lock().is_err(), "the refusal waits for the server");
+        let mut polls = 0;
+        {
+            let mut closing = pin!(transport.close());
+            while poll!(&mut closing).is_pending() {
+                polls += 1;
+                assert!(polls < 100, "the transport waits for the server");
+                yield_now().await;
+            }
+        }
+        assert!(transport.write.try_lock().unwrap().stream.is_none());
+        drop(unread);
+    }
+}
