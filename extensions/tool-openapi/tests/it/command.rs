@@ -9,10 +9,9 @@ use std::{
 };
 
 use serde_json::json;
+use test_support::http::{Answer, Recorder};
 use tool_cli::Cli;
 use tool_openapi::cli::OpenApi;
-
-use crate::recorder::{Answer, Recorder};
 
 /// The variable with the arguments of the program, between unit separators.
 const ARGUMENTS: &str = "TOOL_OPENAPI_ARGUMENTS";

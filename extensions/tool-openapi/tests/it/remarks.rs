@@ -1,13 +1,11 @@
 //! Diagnostics about parts of a document that an import leaves out or replaces, and the parts that remain.
 
 use serde_json::{Value, json};
+use test_support::http::{Answer, Recorder};
 use tool_openapi::{Credential, Document, OpenApiToolSet};
 use tool_runtime::Tool as _;
 
-use crate::{
-    built, call, document,
-    recorder::{Answer, Recorder},
-};
+use crate::{built, call, document};
 
 /// The codes, the pointers and the messages of the diagnostics of `set`.
 fn remarks(set: &OpenApiToolSet) -> Vec<String> {

@@ -11,11 +11,12 @@ use axum::{
     routing::any,
 };
 use serde_json::{Map, Value, json};
+use test_support::http::LocalServer;
 use tool_mcp::client::{ClientError, ClientErrorKind, McpToolSet};
 
 use super::{
     call,
-    web::{answered, config, json_of, mock, serve, text},
+    web::{answered, config, json_of, mock, text},
 };
 
 /// The error of a call that a server answers so.
@@ -146,7 +147,7 @@ fn accepting(status: StatusCode, session: &'static str) -> (Router, Arc<Mutex<Ve
 async fn a_call_that_is_accepted_is_answered_by_the_stream_of_the_session() {
     for status in [StatusCode::ACCEPTED, StatusCode::NO_CONTENT] {
         let (router, sessions) = accepting(status, "s1");
-        let web = serve(router).await;
+        let web = LocalServer::start(router).await;
         let set = McpToolSet::connect(config(&web.url)).await.unwrap();
         // M18
         assert_eq!(call(set, "one", json!({})).await.text(), "done", "{status}");
@@ -157,7 +158,7 @@ async fn a_call_that_is_accepted_is_answered_by_the_stream_of_the_session() {
 #[tokio::test]
 async fn an_empty_name_of_a_session_is_none() {
     let (router, sessions) = accepting(StatusCode::ACCEPTED, "");
-    let web = serve(router).await;
+    let web = LocalServer::start(router).await;
     McpToolSet::connect(config(&web.url)).await.unwrap();
     assert_eq!(*sessions.lock().unwrap(), [None]);
 }
@@ -182,16 +183,16 @@ async fn a_response_to_a_message_that_has_no_answer_is_not_read() {
             _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
         }
     };
-    let web = serve(Router::new().fallback(any(handler))).await;
+    let web = LocalServer::start(Router::new().fallback(any(handler))).await;
     assert!(McpToolSet::connect(config(&web.url)).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_path_without_a_server_is_an_error_with_the_usual_one() {
-    let web = serve(Router::new().fallback(any(|| async { StatusCode::GONE }))).await;
+    let web = LocalServer::start(Router::new().fallback(any(|| async { StatusCode::GONE }))).await;
     let error = McpToolSet::connect(config(&web.url)).await.unwrap_err();
     assert!(error.to_string().contains("HTTP 410 Gone"), "{error}");
-    let web = serve(Router::new().fallback(any(|| async { StatusCode::NOT_FOUND }))).await;
+    let web = LocalServer::start(Router::new().fallback(any(|| async { StatusCode::NOT_FOUND }))).await;
     let error = McpToolSet::connect(config(&web.url)).await.unwrap_err();
     let path = "the answer is HTTP 404, not found; check the path of the URL, which is often `/mcp`";
     assert!(error.to_string().contains(path), "{error}");
@@ -223,7 +224,7 @@ async fn the_older_transport_is_tried_after_some_refusals_of_the_handshake() {
                 StatusCode::from_u16(status).unwrap()
             }
         };
-        let web = serve(Router::new().fallback(any(handler))).await;
+        let web = LocalServer::start(Router::new().fallback(any(handler))).await;
         let endpoint = tool_mcp::client::Endpoint::new(&web.url).header("X-Key", "k");
         let mut builder = McpToolSet::builder(tool_mcp::client::ServerConfig::new("web", endpoint));
         if let Some(version) = protocol.clone() {
@@ -275,7 +276,7 @@ async fn a_call_whose_answer_is_cut_off_is_repeated_if_that_is_harmless() {
                 }
             }
         };
-        let web = serve(Router::new().fallback(any(handler))).await;
+        let web = LocalServer::start(Router::new().fallback(any(handler))).await;
         let set = McpToolSet::connect(config(&web.url).reconnect(1)).await.unwrap();
         let result = set.call_raw("one", Map::new()).await;
         // M12
