@@ -46,6 +46,10 @@ impl Writer {
     /// Starts the task, which owns `connection`.
     pub(super) fn start(connection: SqliteConnection, file: DatabaseFile) -> Self {
         let (queue, jobs) = mpsc::channel(MAX_QUEUED_OPERATIONS);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "it ends with `queue`, after the jobs in it; `close` joins it"
+        )]
         let task = tokio::spawn(run_jobs(connection, file, jobs));
         Self { queue: Mutex::new(Some(queue)), task: tokio::sync::Mutex::new(Some(task)) }
     }

@@ -1,5 +1,11 @@
 //! Tests of stores: one suite for all of them, and the tests of each.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests"
+)]
 
 mod contract;
 mod exports;

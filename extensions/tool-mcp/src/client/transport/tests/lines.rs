@@ -140,20 +140,22 @@ async fn a_line_that_is_too_long_costs_itself_and_answers_the_call_that_it_names
     let (mut transport, mut far) = transport(1 << 20);
     transport.send(call(1)).await.unwrap();
     transport.send(call(2)).await.unwrap();
-    let writing = tokio::spawn(async move {
+    let writing = async {
         let long = "x".repeat(16 * 1024 * 1024);
         far.write_all(format!("{long}x\n").as_bytes()).await.unwrap();
         far.write_all(format!(r#"{{"id":1,"result":{{"content":"{long}"}}}}{}"#, "\n").as_bytes())
             .await
             .unwrap();
         far.write_all(format!("{}\n", result(2)).as_bytes()).await.unwrap();
-        far
-    });
-    let message = transport.receive().await;
+    };
+    let reading = async {
+        let message = transport.receive().await;
+        (message, transport.receive().await)
+    };
+    let ((message, next), ()) = tokio::join!(reading, writing);
     assert!(
         matches!(&message, Some(JsonRpcMessage::Error(error)) if error.id == Some(RequestId::Number(1))),
         "{message:?}"
     );
-    assert_eq!(id_of(transport.receive().await), 2);
-    drop(writing.await.unwrap());
+    assert_eq!(id_of(next), 2);
 }
