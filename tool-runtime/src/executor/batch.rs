@@ -13,7 +13,7 @@ use super::{
     event_sink::EventSink,
     finish::CallFinisher,
     open::Confirmed,
-    plan::{CallPlan, CallPlanner},
+    plan::{CallPlan, plan_group},
     prepare::{AnswerSource, CallRequest},
     state::{BatchState, CallState},
     steering::{Steer, Steering},
@@ -112,7 +112,7 @@ impl Batch {
         // Dropping the batch cancels its calls. Work that the calls started is not cancelled when the batch completes.
         let guard = batch.token.drop_guard_ref();
         let first = executor.arrivals.fetch_add(calls.len() as u64, Ordering::Relaxed);
-        let (mut last, mut planner) = (None, CallPlanner::new(executor, &batch));
+        let mut last = None;
         let requests = (first..).zip(&calls).enumerate().map(|(at, (serial, call))| {
             let confirmed = confirmed.get(at);
             let tools = if confirmed.is_some() { &executor.known } else { &executor.tools };
@@ -122,17 +122,13 @@ impl Batch {
                 _ => tools.entry(&call.name),
             };
             last = Some((call.name.as_str(), entry));
-            let plan = match confirmed {
-                Some(_) => CallPlan::OF_CONFIRMED,
-                None => planner.plan_of(entry),
-            };
-            CallRequest { call, entry, serial, confirmed, plan }
+            CallRequest { call, entry, serial, confirmed, plan: CallPlan::default() }
         });
-        let requests: Vec<_> = requests.collect();
+        let mut requests: Vec<_> = requests.collect();
         let size = executor.group_size(&requests);
         let mut outcomes = Vec::with_capacity(calls.len());
         let mut stop = None;
-        for requests in requests.chunks(size) {
+        for requests in requests.chunks_mut(size) {
             stop = batch.stop_reason().or(stop);
             match &stop {
                 Some(stop) => {
@@ -143,6 +139,7 @@ impl Batch {
                 }
                 None => {
                     batch.begin_group();
+                    plan_group(executor, &batch, requests);
                     let before = outcomes.len();
                     batch.run_group(executor, requests, &mut outcomes).await;
                     batch.end_group(outcomes.get(before..).unwrap_or_default());

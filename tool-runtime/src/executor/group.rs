@@ -131,6 +131,7 @@ impl<'a> GroupRun<'a, '_> {
                 Ok(body) => self.later.add(call, Some(body), None),
             }
         }
+        self.later.is_polled = self.ends_alone;
         (!self.later.calls.is_empty()).then_some(self.later)
     }
 }
@@ -141,6 +142,8 @@ struct LaterCalls<'a> {
     calls: Vec<GroupCall<'a>>,
     bodies: Vec<CallBody<'a>>,
     ends: Vec<Option<CallEnd>>,
+    /// `true` if each body was polled.
+    is_polled: bool,
 }
 
 impl<'a> LaterCalls<'a> {
@@ -152,8 +155,8 @@ impl<'a> LaterCalls<'a> {
 
     /// Runs the bodies to their ends, and finishes the calls.
     async fn finish(self, executor: &Inner, batch: &BatchState) -> Vec<CallOutcome> {
-        let Self { calls, bodies, ends } = self;
-        let group = CallGroup { batch, calls: &calls };
+        let Self { calls, bodies, ends, is_polled } = self;
+        let group = CallGroup { batch, calls: &calls, is_polled };
         match executor.settings.finish {
             Finish::InOrder => group.finish_in_order(bodies, ends).await,
             Finish::AsCompleted => group.finish_as_completed(bodies, ends).await,
@@ -170,7 +173,7 @@ impl<'a> GroupCall<'a> {
             NextStep::NotAdmitted(error) => CallEnd::NotAdmitted(error),
             NextStep::Answered(answer) => CallEnd::Answered(answer),
             NextStep::NeedsApproval(request) => CallEnd::NeedsApproval(request),
-            NextStep::Started(body) => return Ok(CallBody::plain(self, index, body)),
+            NextStep::Plain(body) => return Ok(CallBody::plain(self, index, body)),
             NextStep::Ready(ready) => match CallBody::wrapped(self, index, *ready) {
                 Some(body) => return Ok(body),
                 None => CallEnd::Stopped(StopReason::Cancelled),
@@ -201,6 +204,7 @@ impl<'a> GroupCall<'a> {
 struct CallGroup<'a> {
     batch: &'a BatchState,
     calls: &'a [GroupCall<'a>],
+    is_polled: bool,
 }
 
 impl<'a> CallGroup<'a> {
@@ -276,17 +280,19 @@ impl<'a> CallGroup<'a> {
     /// Runs `bodies` until all have ended, or the batch is stopped.
     async fn run_all(&self, mut bodies: Vec<CallBody<'a>>, mut on_end: impl FnMut(usize, CallEnd)) {
         // Most bodies end at their first poll; the machinery for the others is not set up for them.
-        poll_fn(|task| {
-            bodies.retain_mut(|body| match Pin::new(body).poll(task) {
-                Poll::Ready((index, answer)) => {
-                    on_end(index, self.end_of(index, answer));
-                    false
-                }
-                Poll::Pending => true,
-            });
-            Poll::Ready(())
-        })
-        .await;
+        if !self.is_polled {
+            poll_fn(|task| {
+                bodies.retain_mut(|body| match Pin::new(body).poll(task) {
+                    Poll::Ready((index, answer)) => {
+                        on_end(index, self.end_of(index, answer));
+                        false
+                    }
+                    Poll::Pending => true,
+                });
+                Poll::Ready(())
+            })
+            .await;
+        }
         if !bodies.is_empty() {
             Box::pin(self.run_remaining(bodies, on_end)).await;
         }

@@ -1,4 +1,4 @@
-//! The components that take part in the calls of a tool, decided once for calls in succession.
+//! The components that take part in the calls of a tool, decided when a group begins, once for calls in succession.
 //!
 //! All calls take one path: prepare, run, finish. What a call does not need is not made on its way. A *plain* call is one
 //! in which nothing but its tool takes part: no receiver of events, hook, span, rule, policy, permission, confirmation,
@@ -9,19 +9,19 @@
 //! - Run: the body of a plain call is polled as it is, any other one in a future with its permits, timeouts, span,
 //!   attempts and updates. The first poll of both comes after the same checks. A question of a plain body, and the
 //!   attempts after it, make such a future when it is asked.
-//! - Finish: a result that no component receives and no answer follows is complete at once.
+//! - Finish: where calls end alone, a result that no component receives and no answer follows is complete at once.
 //!
-//! Plain calls of a group *end alone* if nothing can observe their order apart from their bodies. Each of them is
-//! prepared, polled and finished before the next one, so that the next one reuses its memory: see
-//! [`BatchState::run_group`].
+//! Calls of a group *end alone* if nothing can observe their order apart from their bodies: plain calls whose tools only
+//! decode their arguments, and the only call of a group. Each of them is prepared, polled and finished before the next one,
+//! so that the next one reuses its memory: see [`BatchState::run_group`].
 
 use std::ptr;
 
-use super::{Inner, state::BatchState, timeouts::AttemptTimeouts};
+use super::{Inner, prepare::CallRequest, state::BatchState, timeouts::AttemptTimeouts};
 use crate::{guard::catch, registry::Entry, telemetry};
 
 /// The components that take part in the calls of a tool.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CallPlan {
     /// `true` if nothing but the tool takes part.
     pub(super) is_plain: bool,
@@ -30,9 +30,6 @@ pub(super) struct CallPlan {
 }
 
 impl CallPlan {
-    /// The plan of a call that was open before.
-    pub(super) const OF_CONFIRMED: Self = Self { is_plain: false, ends_alone: false };
-
     fn new(executor: &Inner, batch: &BatchState, entry: Option<&Entry>) -> Self {
         let settings = &executor.settings;
         let is_unobserved =
@@ -49,27 +46,17 @@ impl CallPlan {
     }
 }
 
-/// The plan of the last tool, which models often call several times in succession.
-pub(super) struct CallPlanner<'a> {
-    executor: &'a Inner,
-    batch: &'a BatchState,
-    last: Option<(Option<&'a Entry>, CallPlan)>,
-}
-
-impl<'a> CallPlanner<'a> {
-    pub(super) fn new(executor: &'a Inner, batch: &'a BatchState) -> Self {
-        Self { executor, batch, last: None }
-    }
-
-    /// Returns the plan of a call of `entry`.
-    pub(super) fn plan_of(&mut self, entry: Option<&'a Entry>) -> CallPlan {
-        match self.last {
+/// Sets the plans of the calls of a group, when it begins: the calls of earlier groups may have changed what takes part.
+/// Models often call one tool several times in succession, for which one plan is made.
+pub(super) fn plan_group<'a>(executor: &Inner, batch: &BatchState, requests: &mut [CallRequest<'a>]) {
+    let mut last: Option<(Option<&'a Entry>, CallPlan)> = None;
+    // A call that was open before is never plain.
+    for request in requests.iter_mut().filter(|request| request.confirmed.is_none()) {
+        let entry = request.entry;
+        let plan = match last {
             Some((last, plan)) if last.map(ptr::from_ref) == entry.map(ptr::from_ref) => plan,
-            _ => {
-                let plan = CallPlan::new(self.executor, self.batch, entry);
-                self.last = Some((entry, plan));
-                plan
-            }
-        }
+            _ => CallPlan::new(executor, batch, entry),
+        };
+        (request.plan, last) = (plan, Some((entry, plan)));
     }
 }

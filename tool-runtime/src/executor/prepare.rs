@@ -58,7 +58,7 @@ pub(super) enum NextStep<'a> {
     /// The call is run.
     Ready(Box<ReadyCall<'a>>),
     /// The call is run as it is: the future of its body.
-    Started(PlainBody<'a>),
+    Plain(PlainBody<'a>),
 }
 
 /// The body of a plain call, inside the panic barrier.
@@ -142,7 +142,7 @@ pub(super) fn prepare_plain<'a>(
         _ => Err(executor.tools.unknown_tool_error(&call.name)),
     };
     let step = match started {
-        Ok(body) => NextStep::Started(body),
+        Ok(body) => NextStep::Plain(body),
         Err(error) => NextStep::answered_early(AnswerSource::Check, Err(error)),
     };
     (step, state)

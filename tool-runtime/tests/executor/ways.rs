@@ -15,7 +15,7 @@ use tool_runtime::{
 
 use super::{building, events, short};
 
-/// The observers of a batch. Calls without observers end alone (`executor/plan.rs`).
+/// The observers of a batch. Only calls without observers are plain, and most of these end alone (`executor/plan.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Watch {
     Unwatched,
