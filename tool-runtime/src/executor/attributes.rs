@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tool_core::{
-    ToolContext, ToolDefinition,
+    Arguments, ToolContext, ToolDefinition,
     internals::{Attributes, ExactValue},
 };
 use tracing::Span;
@@ -51,8 +51,14 @@ impl CallSpan<'_> {
         let names = &*self.definition.metadata().secrets;
         let mut texts = Vec::new();
         if !names.is_empty() {
-            let canonical = self.state.arguments.as_ref().map(|arguments| arguments.as_str());
-            for text in canonical.into_iter().chain([self.request.call.arguments.as_str()]) {
+            let received = &self.request.call.arguments;
+            // Where nothing inspects the arguments, the body was decoded from the received ones.
+            let canonical = match (&self.state.arguments, self.request.entry) {
+                (Some(arguments), _) => Some(arguments.as_borrowed()),
+                (None, Some(entry)) => entry.canonical_arguments(received.as_borrowed()).ok(),
+                (None, None) => None,
+            };
+            for text in canonical.iter().chain([received]).map(Arguments::as_str) {
                 // Exact values keep the spelling of numbers, which is searched for.
                 if let Some(ExactValue::Object(arguments)) = ExactValue::read(text) {
                     let is_secret = |name: &str| names.iter().any(|secret| *secret == *name);

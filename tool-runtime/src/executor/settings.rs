@@ -103,7 +103,9 @@ impl Settings {
         self.rules.iter().flat_map(|rules| rules.diagnostics(tools)).map(RunDiagnostic::Rule).collect()
     }
 
-    /// Returns `true` if any component other than the tool's body inspects the arguments of its calls.
+    /// Returns `true` if the arguments of a tool's calls are made a canonical text from which the body is then prepared: a component
+    /// other than the body inspects them, or the tool changes them. In other calls, the question of a body is asked with the same text,
+    /// made at that time.
     pub(super) fn inspects_arguments(&self, entry: &Entry) -> bool {
         let metadata = entry.definition().metadata();
         self.has_hooks()
@@ -113,6 +115,8 @@ impl Settings {
             || metadata.confirmation != Confirmation::Never
             || RetryPolicy::of(self.retry.as_ref(), entry).is_some()
             || self.traces.arguments
+            // Each time perhaps in another way: a person reads, and a span hides, what the body received.
+            || entry.prepares_arguments()
     }
 }
 

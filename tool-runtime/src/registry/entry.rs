@@ -23,6 +23,7 @@ pub(crate) struct ToolFacts {
     pub(super) needs: Vec<Dependency>,
     pub(super) site: Option<SourceLocation>,
     only_decodes: bool,
+    prepares_arguments: bool,
     retries_blindly: bool,
     holds_arguments: bool,
 }
@@ -39,6 +40,7 @@ impl ToolFacts {
             needs: tool.needs().to_vec(),
             site: tool.site(),
             only_decodes: tool.only_decodes(),
+            prepares_arguments: tool.prepare_arguments().is_some(),
             retries_blindly: tool.retries_blindly(),
             holds_arguments: tool.holds_arguments(),
         })
@@ -202,6 +204,11 @@ impl Entry {
     /// Returns `true` if no code of the tool runs before its body, except to decode the arguments.
     pub(crate) fn only_decodes(&self) -> bool {
         self.facts.only_decodes
+    }
+
+    /// Returns `true` if the tool changes the arguments before they are validated.
+    pub(crate) fn prepares_arguments(&self) -> bool {
+        self.facts.prepares_arguments
     }
 
     /// Returns `true` if the tool has a secret parameter.

@@ -1,6 +1,9 @@
 //! Hooks, rules, policies and approvers see the canonical text that the tool receives.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering},
+};
 
 use tool_runtime::{
     ToolResult,
@@ -9,6 +12,7 @@ use tool_runtime::{
     hook::{Before, BeforeCall, CallView, Hook},
     policy::{Approval, ApprovalRequest, PermissionRequest, RetryInfo, RetryPolicy, Rule, Rules},
     prelude::*,
+    serde_json,
 };
 
 use super::{building, executor, one, texts};
@@ -342,6 +346,37 @@ fn the_question_of_a_body_shows_the_text_that_its_answer_is_bound_to() {
         let yes = tool_runtime::context::ConfirmationAnswer { confirmed: true, payload: Value::Null };
         let outcomes = executor.drive(executor.resume([("0", yes)]).await.unwrap()).await;
         assert_eq!(texts(&outcomes), ["removed a 100"]);
+    });
+}
+
+// F10, I17: a tool prepares the arguments of a call once, even if each time would give others.
+#[test]
+fn a_question_shows_the_arguments_that_the_body_which_asks_received() {
+    static PREPARED: AtomicU64 = AtomicU64::new(0);
+    fn number(arguments: &mut serde_json::Map<String, Value>) -> Result<(), ToolError> {
+        arguments.insert("id".to_owned(), json!(PREPARED.fetch_add(1, Ordering::Relaxed)));
+        Ok(())
+    }
+    /// Requests a confirmation.
+    #[tool(register = false, prepare = number)]
+    fn send(#[serde(default)] id: u64, cx: &ToolContext) -> Result<String, ToolError> {
+        match cx.confirmation() {
+            None => Err(cx.request_confirmation(format!("Send {id}?"), Value::Null)),
+            Some(_) => Ok(format!("sent {id}")),
+        }
+    }
+    super::ways::each_way(async |way| {
+        let seen = Seen::default();
+        let notes = seen.clone();
+        let executor = way.of(building(Registry::builder().tool::<send>()).approver(
+            move |request: &ApprovalRequest| {
+                notes.note(&request.hint, request.call.arguments.as_str());
+                Approval::Approved
+            },
+        ));
+        let outcomes = executor.run(one("send", "{}")).await;
+        let id = texts(&outcomes)[0].replace("sent ", "");
+        assert_eq!(seen.all(), [format!(r#"Send {id}? {{"id":{id}}}"#)]);
     });
 }
 

@@ -11,7 +11,7 @@ use tool_runtime::{
     Executor, Registry, RunContext, ToolCall,
     definition::Retry,
     executor::RunSettings,
-    policy::{Limits, RetryPolicy},
+    policy::{Approval, ApprovalRequest, Limits, RetryPolicy},
     prelude::*,
 };
 use tracing::{
@@ -187,16 +187,22 @@ fn numbered(cx: &ToolContext, #[arg(secret)] pin: u128) {
 // W01
 #[test]
 fn a_secret_number_is_redacted_by_all_its_digits() {
-    let executor = Executor::new(Registry::builder().tool::<numbered>().build().unwrap());
-    let attributes = |pin: u128| -> Value {
-        let spans = spans(&executor, vec![ToolCall::new("numbered", format!(r#"{{"pin":{pin}}}"#))]);
-        let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
-        let text = span.fields["tool.attributes"].replace("\\\"", "\"");
-        tool_runtime::serde_json::from_str(&text).unwrap()
-    };
-    assert_eq!(attributes(u128::MAX), json!({ "pin": "***" }));
-    let hidden = json!({ "pin": "***", "short": "***", "list": ["***", { "it": "***" }, 401_234_567] });
-    assert_eq!(attributes(802_469_134), hidden);
+    let builder = || Executor::builder(Registry::builder().tool::<numbered>().build().unwrap());
+    for executor in [builder(), builder().approver(|_: &ApprovalRequest| Approval::Approved)] {
+        let executor = executor.build().unwrap();
+        let attributes = |pin: &str| -> Value {
+            let spans = spans(&executor, vec![ToolCall::new("numbered", format!(r#"{{"pin":{pin}}}"#))]);
+            let span = spans.iter().find(|span| span.path.ends_with("/execute_tool")).unwrap();
+            let text = span.fields["tool.attributes"].replace("\\\"", "\"");
+            tool_runtime::serde_json::from_str(&text).unwrap()
+        };
+        assert_eq!(attributes(&u128::MAX.to_string()), json!({ "pin": "***" }));
+        // Also in the spelling that the body receives.
+        for (pin, half) in [("802469134", 401_234_567), ("8e3", 4_000), ("8.0e3", 4_000)] {
+            let hidden = json!({ "pin": "***", "short": "***", "list": ["***", { "it": "***" }, half] });
+            assert_eq!(attributes(pin), hidden, "{pin}");
+        }
+    }
 }
 
 // W01
