@@ -129,8 +129,13 @@ fn address_problem(address: &str) -> Option<String> {
         return Some(format!("`{address}` is a URL; write its address, `--http {authority}`"));
     }
     let port = address.rsplit_once(':').map(|(_, port)| port);
-    let is_complete = port.is_some_and(is_port) && (!address.starts_with('[') || address.contains("]:"));
-    (!is_complete).then(|| format!("`{address}` has no port; write `--http {address}:3001`"))
+    if port.is_some_and(is_port) && (!address.starts_with('[') || address.contains("]:")) {
+        return None;
+    }
+    // Of `localhost:http`, the host; of `[::1]`, all of it.
+    let host = if address.ends_with(']') { address } else { address.split(':').next().unwrap_or_default() };
+    let host = if host.is_empty() { "127.0.0.1" } else { host };
+    Some(format!("`{address}` has no port; write `--http {host}:3001`"))
 }
 
 /// Serves, and writes a note for each diagnostic.
@@ -181,10 +186,10 @@ mod tests {
             (":3001", "is a port without an address; write `--http 127.0.0.1:3001`"),
             ("http://localhost:3001/mcp", "is a URL; write its address, `--http localhost:3001`"),
             ("localhost", "has no port; write `--http localhost:3001`"),
-            ("localhost:", "has no port; write `--http localhost::3001`"),
-            ("localhost:http", "has no port; write `--http localhost:http:3001`"),
+            ("localhost:", "has no port; write `--http localhost:3001`"),
+            ("localhost:http", "has no port; write `--http localhost:3001`"),
             ("[::1]", "has no port; write `--http [::1]:3001`"),
-            ("", "has no port; write `--http :3001`"),
+            ("", "has no port; write `--http 127.0.0.1:3001`"),
         ] {
             let expected = format!("`{address}` {meant}");
             assert_eq!(address_problem(address), Some(expected));
