@@ -97,17 +97,17 @@ pub(crate) fn check_exports(exports: &[SessionExport]) -> Result<(), SessionErro
 /// # Examples
 ///
 /// ```
-/// use tool_session::{InMemoryStore, LeaseRequest, SessionKey, SharedSessions, jsonl};
+/// use tool_session::{InMemoryStore, LeaseRequest, SessionKey, SharedSessionStore, jsonl};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> anyhow::Result<()> {
-/// let sessions = SharedSessions::new(InMemoryStore::new());
+/// let sessions = SharedSessionStore::new(InMemoryStore::new());
 /// let key = SessionKey::new("shop", "u-7", "s-1")?;
 /// sessions.acquire(&key, &LeaseRequest::new("run-1", "process-1")).await?;
 /// let text = jsonl::to_jsonl(&[sessions.export(&key).await?])?;
 /// assert!(text.starts_with(r#"{"format":"tool-session","v":1}"#));
 ///
-/// let other = SharedSessions::new(InMemoryStore::new());
+/// let other = SharedSessionStore::new(InMemoryStore::new());
 /// other.import(&jsonl::from_jsonl(&text)?).await?;
 /// assert!(other.load(&key).await?.is_some());
 /// # Ok(())

@@ -133,7 +133,7 @@ impl StoredLease {
         usage: Option<JsonText>,
     ) -> Self {
         let (run, holder) = (request.run.clone(), Arc::clone(&request.holder));
-        let expires_at = expiry(now, request.duration);
+        let expires_at = expiry_time(now, request.duration);
         Self { run, holder, epoch, expires_at, duration: request.duration, is_released: false, usage }
     }
 
@@ -184,7 +184,7 @@ impl StoredLease {
 
     /// Defers the expiry.
     pub(crate) fn renew(&mut self, now: SystemTime) {
-        self.expires_at = expiry(now, self.duration);
+        self.expires_at = expiry_time(now, self.duration);
     }
 
     /// Returns the lease for its run.
@@ -208,7 +208,7 @@ pub(crate) fn continued_usage(previous: Option<&StoredLease>, run: &CallId) -> O
 }
 
 /// Returns the time of an expiry, truncated to milliseconds; times that the clock cannot represent do not expire.
-fn expiry(now: SystemTime, duration: Duration) -> SystemTime {
+fn expiry_time(now: SystemTime, duration: Duration) -> SystemTime {
     /// A hundred years.
     const MAX_DURATION: Duration = Duration::from_secs(100 * 365 * 86_400);
     crate::millis::rounded(now.checked_add(duration.min(MAX_DURATION)).unwrap_or(now))

@@ -5,11 +5,11 @@
 //!
 //! ```
 //! use tool_runtime::serde_json::json;
-//! use tool_session::{EntryContent, EntryQuery, InMemoryStore, JsonText, LeaseRequest, SessionKey, SessionWrite, SharedSessions};
+//! use tool_session::{EntryContent, EntryQuery, InMemoryStore, JsonText, LeaseRequest, SessionKey, SessionWrite, SharedSessionStore};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> anyhow::Result<()> {
-//! let sessions = SharedSessions::new(InMemoryStore::new());
+//! let sessions = SharedSessionStore::new(InMemoryStore::new());
 //! let key = SessionKey::new("shop", "u-7", "s-1")?;
 //!
 //! // A run takes the lease of its session, and writes one step.
@@ -36,7 +36,7 @@
 //! | [`EntryContent`], [`Entry`], [`JsonText`], [`EntryQuery`], [`EntryPage`] | the entries of a session, and pages of them |
 //! | [`LeaseRequest`], [`Lease`], [`LeaseGrant`] | the right of one run to write a session |
 //! | [`SessionWrite`], [`SessionVersion`] | one transaction, and the revision that it made |
-//! | [`SessionStore`], [`SharedSessions`] | the trait of a store, and a handle to a store of any type |
+//! | [`SessionStore`], [`SharedSessionStore`] | the trait of a store, and a handle to a store of any type |
 //! | [`InMemoryStore`] | the store in memory |
 //! | `SqliteStore` | the store in a file (feature `sqlite`) |
 //! | [`SessionExport`], [`jsonl`] | sessions as lines of JSON |
@@ -101,7 +101,7 @@ pub use self::{
     lease::{Lease, LeaseGrant, LeaseRequest, UnfinishedRun},
     query::{EntryOrder, EntryPage, EntryQuery, Retention, SessionFilter},
     session::{Session, SessionOrigin, SessionSnapshot},
-    shared::SharedSessions,
+    shared::SharedSessionStore,
     state::ScopedState,
     store::SessionStore,
     write::{SessionVersion, SessionWrite},

@@ -19,11 +19,11 @@ use crate::{
 /// # Examples
 ///
 /// ```
-/// use tool_session::{InMemoryStore, LeaseRequest, SessionError, SessionKey, SharedSessions};
+/// use tool_session::{InMemoryStore, LeaseRequest, SessionError, SessionKey, SharedSessionStore};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> anyhow::Result<()> {
-/// let sessions = SharedSessions::new(InMemoryStore::new());
+/// let sessions = SharedSessionStore::new(InMemoryStore::new());
 /// let key = SessionKey::new("shop", "u-7", "s-1")?;
 /// let grant = sessions.acquire(&key, &LeaseRequest::new("run-1", "process-1")).await?;
 ///
@@ -33,16 +33,16 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct SharedSessions {
+pub struct SharedSessionStore {
     inner: Arc<Shared>,
 }
 
 struct Shared {
-    store: Guarded<Box<dyn Erased>>,
+    store: Guarded<Box<dyn ErasedSessionStore>>,
     outlives_process: bool,
 }
 
-impl SharedSessions {
+impl SharedSessionStore {
     /// Creates a handle to `store`.
     #[must_use]
     pub fn new(store: impl SessionStore + 'static) -> Self {
@@ -136,11 +136,11 @@ impl SharedSessions {
     /// # Examples
     ///
     /// ```
-    /// use tool_session::{EntryContent, InMemoryStore, JsonText, LeaseRequest, SessionKey, SessionWrite, SharedSessions};
+    /// use tool_session::{EntryContent, InMemoryStore, JsonText, LeaseRequest, SessionKey, SessionWrite, SharedSessionStore};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> anyhow::Result<()> {
-    /// let sessions = SharedSessions::new(InMemoryStore::new());
+    /// let sessions = SharedSessionStore::new(InMemoryStore::new());
     /// let key = SessionKey::new("shop", "u-7", "s-1")?;
     /// let lease = sessions.acquire(&key, &LeaseRequest::new("run-1", "process-1")).await?.lease;
     /// let entry = |text: &str| JsonText::of(&text).map(|body| EntryContent::new("run-1", "message", body));
@@ -227,7 +227,10 @@ impl SharedSessions {
     }
 
     /// Runs an operation of the store inside the panic barrier.
-    async fn run<'a, T, F>(&'a self, operation: impl FnOnce(&'a dyn Erased) -> F) -> Result<T, SessionError>
+    async fn run<'a, T, F>(
+        &'a self,
+        operation: impl FnOnce(&'a dyn ErasedSessionStore) -> F,
+    ) -> Result<T, SessionError>
     where
         F: Future<Output = Result<T, SessionError>>,
     {
@@ -237,14 +240,16 @@ impl SharedSessions {
     }
 }
 
-impl fmt::Debug for SharedSessions {
+impl fmt::Debug for SharedSessionStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outlives_process = self.outlives_process();
-        f.debug_struct("SharedSessions").field("outlives_process", &outlives_process).finish_non_exhaustive()
+        f.debug_struct("SharedSessionStore")
+            .field("outlives_process", &outlives_process)
+            .finish_non_exhaustive()
     }
 }
 
-impl<S: SessionStore + 'static> From<S> for SharedSessions {
+impl<S: SessionStore + 'static> From<S> for SharedSessionStore {
     fn from(store: S) -> Self {
         Self::new(store)
     }
@@ -253,11 +258,11 @@ impl<S: SessionStore + 'static> From<S> for SharedSessions {
 /// Defines the object-safe form of [`SessionStore`].
 macro_rules! erased {
     ($(fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*) => {
-        trait Erased: Send + Sync {
+        trait ErasedSessionStore: Send + Sync {
             $(fn $name<'a>(&'a self $(, $arg: $type)*) -> BoxFuture<'a, Result<$output, SessionError>>;)*
         }
 
-        impl<S: SessionStore> Erased for S {
+        impl<S: SessionStore> ErasedSessionStore for S {
             $(fn $name<'a>(&'a self $(, $arg: $type)*) -> BoxFuture<'a, Result<$output, SessionError>> {
                 Box::pin(SessionStore::$name(self $(, $arg)*))
             })*

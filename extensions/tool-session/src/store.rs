@@ -7,7 +7,7 @@ use crate::{
     SessionFilter, SessionKey, SessionSnapshot, SessionVersion, SessionWrite, UnfinishedRun,
 };
 
-/// A store of sessions. Methods can be written as `async fn`; programs use a store by a [`SharedSessions`](crate::SharedSessions),
+/// A store of sessions. Methods can be written as `async fn`; programs use a store by a [`SharedSessionStore`](crate::SharedSessionStore),
 /// which validates names and limits first.
 ///
 /// Each method is one transaction: it takes effect as a whole or not at all, and its effect is seen by all that begin later, in
@@ -151,7 +151,7 @@ pub(crate) fn not_found(key: &SessionKey) -> SessionError {
 }
 
 /// Returns the error of a session that must not exist.
-pub(crate) fn exists(key: &SessionKey) -> SessionError {
+pub(crate) fn already_exists(key: &SessionKey) -> SessionError {
     SessionError::Exists(Box::new(key.clone()))
 }
 

@@ -19,9 +19,9 @@ use crate::{
 /// # Examples
 ///
 /// ```
-/// use tool_session::{InMemoryStore, SharedSessions};
+/// use tool_session::{InMemoryStore, SharedSessionStore};
 ///
-/// let sessions = SharedSessions::new(InMemoryStore::new().with_max_sessions(100));
+/// let sessions = SharedSessionStore::new(InMemoryStore::new().with_max_sessions(100));
 /// assert!(!sessions.outlives_process());
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ impl InMemoryStore {
     /// Sets the maximum number of sessions. Default: [10,000](Self::MAX_SESSIONS).
     #[must_use]
     pub fn with_max_sessions(self, sessions: usize) -> Self {
-        self.lock().max_sessions = sessions;
+        self.lock_sessions().max_sessions = sessions;
         self
     }
 
@@ -55,7 +55,7 @@ impl InMemoryStore {
     }
 
     // A poisoned lock can be recovered: no user code runs under it, and every change is checked before it begins.
-    fn lock(&self) -> MutexGuard<'_, Sessions> {
+    fn lock_sessions(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -66,35 +66,35 @@ impl SessionStore for InMemoryStore {
     }
 
     async fn load(&self, key: &SessionKey) -> Result<Option<SessionSnapshot>, SessionError> {
-        Ok(self.lock().snapshot(key))
+        Ok(self.lock_sessions().snapshot_of(key))
     }
 
     async fn list(&self, filter: &SessionFilter) -> Result<Vec<Session>, SessionError> {
-        Ok(self.lock().list(filter))
+        Ok(self.lock_sessions().filtered_sessions(filter))
     }
 
     async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
-        Ok(self.lock().entries(key, query))
+        Ok(self.lock_sessions().entry_page(key, query))
     }
 
     async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
         // The clock is code of the program, which runs outside of the lock.
         let now = self.clock.now();
-        self.lock().acquire(key, request, now)
+        self.lock_sessions().acquire_lease(key, request, now)
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
         let now = self.clock.now();
-        self.lock().renew(lease, now)
+        self.lock_sessions().renew_lease(lease, now)
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), SessionError> {
-        self.lock().release(lease)
+        self.lock_sessions().release_lease(lease)
     }
 
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
         let now = self.clock.now();
-        self.lock().write(lease, write, now)
+        self.lock_sessions().apply_write(lease, write, now)
     }
 
     async fn fork(
@@ -104,29 +104,29 @@ impl SessionStore for InMemoryStore {
         fork: &SessionKey,
     ) -> Result<Session, SessionError> {
         let now = self.clock.now();
-        self.lock().fork(key, last_entry, fork, now)
+        self.lock_sessions().fork_session(key, last_entry, fork, now)
     }
 
     async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
-        Ok(self.lock().delete(key))
+        Ok(self.lock_sessions().delete_session(key))
     }
 
     async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
-        Ok(self.lock().delete_user(app, user))
+        Ok(self.lock_sessions().delete_user(app, user))
     }
 
     async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
         let now = self.clock.now();
-        Ok(self.lock().prune(retention, now))
+        Ok(self.lock_sessions().prune_sessions(retention, now))
     }
 
     async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
         let now = self.clock.now();
-        Ok(self.lock().unfinished(app, now))
+        Ok(self.lock_sessions().unfinished_runs(app, now))
     }
 
     async fn import(&self, exports: &[SessionExport]) -> Result<(), SessionError> {
         let now = self.clock.now();
-        self.lock().import(exports, now)
+        self.lock_sessions().import_sessions(exports, now)
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     millis,
     query::PageBuilder,
     state::apply_changes,
-    store::{check_fork, exists, not_found},
+    store::{already_exists, check_fork, not_found},
     write::has_effect_of,
 };
 
@@ -59,7 +59,7 @@ impl StoredSession {
 }
 
 impl Sessions {
-    pub(super) fn snapshot(&self, key: &SessionKey) -> Option<SessionSnapshot> {
+    pub(super) fn snapshot_of(&self, key: &SessionKey) -> Option<SessionSnapshot> {
         let stored = self.sessions.get(key)?;
         let user = self.users.get(&user_of(key)).cloned().unwrap_or_default();
         let app = self.apps.get(key.app()).cloned().unwrap_or_default();
@@ -67,7 +67,7 @@ impl Sessions {
         Some(SessionSnapshot { session: stored.session.clone(), state })
     }
 
-    pub(super) fn list(&self, filter: &SessionFilter) -> Vec<Session> {
+    pub(super) fn filtered_sessions(&self, filter: &SessionFilter) -> Vec<Session> {
         let sessions = self.sessions.values().map(|stored| &stored.session);
         let mut sessions: Vec<_> = sessions
             .filter(|it| it.key.app() == &*filter.app)
@@ -79,7 +79,7 @@ impl Sessions {
         sessions.into_iter().cloned().collect()
     }
 
-    pub(super) fn entries(&self, key: &SessionKey, query: &EntryQuery) -> EntryPage {
+    pub(super) fn entry_page(&self, key: &SessionKey, query: &EntryQuery) -> EntryPage {
         let entries = self.sessions.get(key).map(|stored| &*stored.entries).unwrap_or_default();
         let end =
             query.before.map_or(entries.len(), |before| index(before.saturating_sub(1)).min(entries.len()));
@@ -93,7 +93,7 @@ impl Sessions {
         page.finish()
     }
 
-    pub(super) fn acquire(
+    pub(super) fn acquire_lease(
         &mut self,
         key: &SessionKey,
         request: &LeaseRequest,
@@ -108,7 +108,7 @@ impl Sessions {
             }
         }
         self.last_epoch += 1;
-        let snapshot = self.snapshot(key).ok_or_else(|| not_found(key))?;
+        let snapshot = self.snapshot_of(key).ok_or_else(|| not_found(key))?;
         let stored = self.sessions.get_mut(key).ok_or_else(|| not_found(key))?;
         let previous = stored.lease.take();
         let usage = continued_usage(previous.as_ref(), &request.run);
@@ -116,21 +116,21 @@ impl Sessions {
         Ok(lease.grant(snapshot, previous.as_ref()))
     }
 
-    pub(super) fn renew(&mut self, lease: &Lease, now: SystemTime) -> Result<Lease, SessionError> {
+    pub(super) fn renew_lease(&mut self, lease: &Lease, now: SystemTime) -> Result<Lease, SessionError> {
         let stored = self.stored_lease(lease)?;
         stored.check_holder(lease)?;
         stored.renew(now);
         Ok(stored.lease(&lease.key))
     }
 
-    pub(super) fn release(&mut self, lease: &Lease) -> Result<(), SessionError> {
+    pub(super) fn release_lease(&mut self, lease: &Lease) -> Result<(), SessionError> {
         let stored = self.stored_lease(lease)?;
         stored.check_epoch(lease)?;
         stored.is_released = true;
         Ok(())
     }
 
-    pub(super) fn write(
+    pub(super) fn apply_write(
         &mut self,
         lease: &Lease,
         write: &SessionWrite,
@@ -182,7 +182,7 @@ impl Sessions {
         }
     }
 
-    pub(super) fn fork(
+    pub(super) fn fork_session(
         &mut self,
         key: &SessionKey,
         last_entry: u64,
@@ -191,7 +191,7 @@ impl Sessions {
     ) -> Result<Session, SessionError> {
         let original = self.sessions.get(key).ok_or_else(|| not_found(key))?;
         if self.sessions.contains_key(fork) {
-            return Err(exists(fork));
+            return Err(already_exists(fork));
         }
         check_fork(original.session.entries, last_entry)?;
         let entries = original.entries.get(..index(last_entry)).unwrap_or_default().to_vec();
@@ -204,7 +204,7 @@ impl Sessions {
         Ok(session)
     }
 
-    pub(super) fn delete(&mut self, key: &SessionKey) -> bool {
+    pub(super) fn delete_session(&mut self, key: &SessionKey) -> bool {
         self.sessions.remove(key).is_some()
     }
 
@@ -212,10 +212,10 @@ impl Sessions {
         let sessions = self.sessions.len();
         self.sessions.retain(|key, _| (key.app(), key.user()) != (app, user));
         self.users.remove(&(app.to_owned(), user.to_owned()));
-        count(sessions - self.sessions.len())
+        as_count(sessions - self.sessions.len())
     }
 
-    pub(super) fn prune(&mut self, retention: &Retention, now: SystemTime) -> u64 {
+    pub(super) fn prune_sessions(&mut self, retention: &Retention, now: SystemTime) -> u64 {
         let mut users: BTreeMap<String, Vec<&Session>> = BTreeMap::new();
         for stored in self.sessions.values().filter(|it| it.session.key.app() == &*retention.app) {
             users.entry(stored.session.key.user().to_owned()).or_default().push(&stored.session);
@@ -231,10 +231,10 @@ impl Sessions {
         }
         let sessions = self.sessions.len();
         self.sessions.retain(|key, stored| !expired.contains(key) || stored.is_in_use(now));
-        count(sessions - self.sessions.len())
+        as_count(sessions - self.sessions.len())
     }
 
-    pub(super) fn unfinished(&self, app: &str, now: SystemTime) -> Vec<UnfinishedRun> {
+    pub(super) fn unfinished_runs(&self, app: &str, now: SystemTime) -> Vec<UnfinishedRun> {
         let sessions = self.sessions.values().filter(|stored| stored.session.key.app() == app);
         let runs = sessions.filter_map(|stored| {
             let lease = stored.lease.as_ref().filter(|lease| lease.is_unfinished(now))?;
@@ -246,9 +246,13 @@ impl Sessions {
         runs
     }
 
-    pub(super) fn import(&mut self, exports: &[SessionExport], now: SystemTime) -> Result<(), SessionError> {
+    pub(super) fn import_sessions(
+        &mut self,
+        exports: &[SessionExport],
+        now: SystemTime,
+    ) -> Result<(), SessionError> {
         if let Some(export) = exports.iter().find(|it| self.sessions.contains_key(&it.session.key)) {
-            return Err(exists(&export.session.key));
+            return Err(already_exists(&export.session.key));
         }
         self.make_room(exports.len(), now)?;
         for SessionExport { session, state, entries } in exports.iter().cloned() {
@@ -315,6 +319,6 @@ fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn count(sessions: usize) -> u64 {
+fn as_count(sessions: usize) -> u64 {
     u64::try_from(sessions).unwrap_or(u64::MAX)
 }

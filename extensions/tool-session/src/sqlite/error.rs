@@ -10,7 +10,7 @@ const FULL: i64 = 13;
 const CANNOT_OPEN: i64 = 14;
 
 /// Converts an error of the driver.
-pub(super) fn failure(error: sqlx::Error) -> SessionError {
+pub(super) fn store_error(error: sqlx::Error) -> SessionError {
     let text = format!("the database failed: {error}");
     match error {
         sqlx::Error::Database(database) => {

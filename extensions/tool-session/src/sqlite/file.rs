@@ -23,7 +23,7 @@ type FileId = ();
 impl DatabaseFile {
     /// Notes the identity of an existing file.
     pub(super) fn open(path: &Path) -> Result<Self, SessionError> {
-        let id = file_id(path).map_err(|error| unavailable(path, &error))?;
+        let id = file_id(path).map_err(|error| unavailable_file(path, &error))?;
         Ok(Self { path: path.to_owned(), id })
     }
 
@@ -38,12 +38,12 @@ impl DatabaseFile {
                 );
                 Err(SessionError::Failed(problem))
             }
-            Err(error) => Err(unavailable(&self.path, &error)),
+            Err(error) => Err(unavailable_file(&self.path, &error)),
         }
     }
 }
 
-fn unavailable(path: &Path, error: &io::Error) -> SessionError {
+fn unavailable_file(path: &Path, error: &io::Error) -> SessionError {
     SessionError::Unavailable(format!("the database {} is not reachable: {error}", path.display()))
 }
 

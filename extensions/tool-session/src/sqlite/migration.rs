@@ -5,7 +5,7 @@
 
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
-use super::error::failure;
+use super::error::store_error;
 use crate::SessionError;
 
 /// The steps: the first one makes version 1.
@@ -24,9 +24,9 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Ses
     if read_version(connection).await? == supported_version() {
         return Ok(());
     }
-    sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut *connection).await.map_err(failure)?;
+    sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut *connection).await.map_err(store_error)?;
     match apply_steps(connection).await {
-        Ok(()) => sqlx::raw_sql("COMMIT").execute(&mut *connection).await.map(drop).map_err(failure),
+        Ok(()) => sqlx::raw_sql("COMMIT").execute(&mut *connection).await.map(drop).map_err(store_error),
         Err(error) => {
             // If it fails, there is no transaction any more.
             drop(sqlx::raw_sql("ROLLBACK").execute(&mut *connection).await);
@@ -51,19 +51,19 @@ async fn apply_steps(connection: &mut SqliteConnection) -> Result<(), SessionErr
     // Read again: another process may have migrated meanwhile.
     let version = usize::try_from(read_version(connection).await?).unwrap_or_default();
     for step in MIGRATIONS.into_iter().skip(version) {
-        sqlx::raw_sql(step).execute(&mut *connection).await.map_err(failure)?;
+        sqlx::raw_sql(step).execute(&mut *connection).await.map_err(store_error)?;
     }
     // Both are numbers of this file.
     let header =
         format!("PRAGMA user_version = {}; PRAGMA application_id = {APPLICATION_ID}", supported_version());
-    sqlx::raw_sql(AssertSqlSafe(header)).execute(&mut *connection).await.map(drop).map_err(failure)
+    sqlx::raw_sql(AssertSqlSafe(header)).execute(&mut *connection).await.map(drop).map_err(store_error)
 }
 
 /// Returns the version of the database: 0 if it is empty.
 async fn read_version(connection: &mut SqliteConnection) -> Result<i64, SessionError> {
     let header = "SELECT a.application_id, u.user_version, (SELECT count(*) FROM sqlite_schema) \
                   FROM pragma_application_id AS a, pragma_user_version AS u";
-    let row: (i64, i64, i64) = sqlx::query_as(header).fetch_one(connection).await.map_err(failure)?;
+    let row: (i64, i64, i64) = sqlx::query_as(header).fetch_one(connection).await.map_err(store_error)?;
     match row {
         (0, 0, 0) => Ok(0),
         (APPLICATION_ID, version, _) if version > supported_version() => {

@@ -19,7 +19,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool, sqlite::Sql
 use tool_runtime::BoxFuture;
 
 pub use self::options::{SqliteOptions, Synchronous};
-use self::{error::failure, file::DatabaseFile, writer::Writer};
+use self::{error::store_error, file::DatabaseFile, writer::Writer};
 use crate::{
     Clock, EntryPage, EntryQuery, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError,
     SessionExport, SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite,
@@ -34,20 +34,20 @@ use crate::{
 /// # Examples
 ///
 /// ```
-/// use tool_session::{LeaseRequest, SessionKey, SessionWrite, SharedSessions, SqliteStore};
+/// use tool_session::{LeaseRequest, SessionKey, SessionWrite, SharedSessionStore, SqliteStore};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> anyhow::Result<()> {
 /// # let folder = std::env::temp_dir().join(format!("tool-session-example-{}", std::process::id()));
 /// # let path = folder.join("sessions.sqlite");
 /// let store = SqliteStore::open(&path).await?;
-/// let sessions = SharedSessions::new(store.clone());
+/// let sessions = SharedSessionStore::new(store.clone());
 /// let key = SessionKey::new("shop", "u-7", "s-1")?;
 /// let grant = sessions.acquire(&key, &LeaseRequest::new("run-1", "process-1")).await?;
 /// sessions.write(&grant.lease, &SessionWrite::new(0).title("Sums").end_of_run()).await?;
 /// store.close().await;
 ///
-/// let sessions = SharedSessions::new(SqliteStore::open(&path).await?);
+/// let sessions = SharedSessionStore::new(SqliteStore::open(&path).await?);
 /// let snapshot = sessions.load(&key).await?.expect("it outlives the store");
 /// assert_eq!(snapshot.session.title.as_deref(), Some("Sums"));
 /// # std::fs::remove_dir_all(folder)?;
@@ -82,7 +82,7 @@ impl SqliteStore {
         let readers = readers.connect_lazy_with(options.connection().pragma("query_only", "ON"));
         let clock = options.clock.clone();
         if options.is_read_only {
-            let mut connection = options.connection().connect().await.map_err(failure)?;
+            let mut connection = options.connection().connect().await.map_err(store_error)?;
             let checked = migration::check_version(&mut connection).await;
             // A connection that only read needs no orderly end.
             drop(connection.close().await);
@@ -136,11 +136,13 @@ async fn connect_writer(options: &SqliteOptions) -> Result<SqliteConnection, Ses
 }
 
 async fn try_connect_writer(options: &SqliteOptions) -> Result<SqliteConnection, SessionError> {
-    let mut connection = options.connection().connect().await.map_err(failure)?;
+    let mut connection = options.connection().connect().await.map_err(store_error)?;
     // Before the change of the mode, which would write to the database of another program.
     migration::migrate(&mut connection).await?;
-    let mode: String =
-        sqlx::query_scalar("PRAGMA journal_mode = WAL").fetch_one(&mut connection).await.map_err(failure)?;
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode = WAL")
+        .fetch_one(&mut connection)
+        .await
+        .map_err(store_error)?;
     if mode != "wal" {
         return Err(SessionError::Failed(format!(
             "the database has the journal mode `{mode}`; use a local file"
@@ -148,11 +150,11 @@ async fn try_connect_writer(options: &SqliteOptions) -> Result<SqliteConnection,
     }
     if let Some(bytes) = options.max_bytes {
         let page: i64 =
-            sqlx::query_scalar("PRAGMA page_size").fetch_one(&mut connection).await.map_err(failure)?;
-        let pages = rows::number(bytes) / page.max(1);
+            sqlx::query_scalar("PRAGMA page_size").fetch_one(&mut connection).await.map_err(store_error)?;
+        let pages = rows::sql_integer(bytes) / page.max(1);
         // A number of ours.
         let pragma = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
-        sqlx::raw_sql(pragma).execute(&mut connection).await.map_err(failure)?;
+        sqlx::raw_sql(pragma).execute(&mut connection).await.map_err(store_error)?;
     }
     Ok(connection)
 }
@@ -166,27 +168,27 @@ impl fmt::Debug for SqliteStore {
 impl SessionStore for SqliteStore {
     async fn load(&self, key: &SessionKey) -> Result<Option<SessionSnapshot>, SessionError> {
         // In one transaction, whose statements see one moment.
-        let mut transaction = self.0.readers.begin().await.map_err(failure)?;
-        let snapshot = read::load(&mut transaction, key).await?;
-        transaction.rollback().await.map_err(failure)?;
+        let mut transaction = self.0.readers.begin().await.map_err(store_error)?;
+        let snapshot = read::read_snapshot(&mut transaction, key).await?;
+        transaction.rollback().await.map_err(store_error)?;
         Ok(snapshot)
     }
 
     async fn list(&self, filter: &SessionFilter) -> Result<Vec<Session>, SessionError> {
-        let mut connection = self.0.readers.acquire().await.map_err(failure)?;
-        read::list(&mut connection, filter).await
+        let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
+        read::read_sessions(&mut connection, filter).await
     }
 
     async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
-        let mut connection = self.0.readers.acquire().await.map_err(failure)?;
-        read::entries(&mut connection, key, query).await
+        let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
+        read::read_page(&mut connection, key, query).await
     }
 
     async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
         let (values, clock) = (Arc::new((key.clone(), request.clone())), self.0.clock.clone());
         self.write_with(move |connection| {
             let (values, now) = (Arc::clone(&values), clock.now());
-            Box::pin(async move { write::acquire(connection, &values.0, &values.1, now).await })
+            Box::pin(async move { write::acquire_lease(connection, &values.0, &values.1, now).await })
         })
         .await
     }
@@ -195,7 +197,7 @@ impl SessionStore for SqliteStore {
         let (lease, clock) = (Arc::new(lease.clone()), self.0.clock.clone());
         self.write_with(move |connection| {
             let (lease, now) = (Arc::clone(&lease), clock.now());
-            Box::pin(async move { write::renew(connection, &lease, now).await })
+            Box::pin(async move { write::renew_lease(connection, &lease, now).await })
         })
         .await
     }
@@ -204,7 +206,7 @@ impl SessionStore for SqliteStore {
         let lease = Arc::new(lease.clone());
         self.write_with(move |connection| {
             let lease = Arc::clone(&lease);
-            Box::pin(async move { write::release(connection, &lease).await })
+            Box::pin(async move { write::release_lease(connection, &lease).await })
         })
         .await
     }
@@ -213,7 +215,7 @@ impl SessionStore for SqliteStore {
         let (values, clock) = (Arc::new((lease.clone(), write.clone())), self.0.clock.clone());
         self.write_with(move |connection| {
             let (values, now) = (Arc::clone(&values), clock.now());
-            Box::pin(async move { write::write(connection, &values.0, &values.1, now).await })
+            Box::pin(async move { write::apply_write(connection, &values.0, &values.1, now).await })
         })
         .await
     }
@@ -227,7 +229,7 @@ impl SessionStore for SqliteStore {
         let (keys, clock) = (Arc::new((key.clone(), fork.clone())), self.0.clock.clone());
         self.write_with(move |connection| {
             let (keys, now) = (Arc::clone(&keys), clock.now());
-            Box::pin(async move { write::fork(connection, &keys.0, last_entry, &keys.1, now).await })
+            Box::pin(async move { write::fork_session(connection, &keys.0, last_entry, &keys.1, now).await })
         })
         .await
     }
@@ -236,7 +238,7 @@ impl SessionStore for SqliteStore {
         let key = key.clone();
         self.write_with(move |connection| {
             let key = key.clone();
-            Box::pin(async move { write::delete(connection, &key).await })
+            Box::pin(async move { write::delete_session(connection, &key).await })
         })
         .await
     }
@@ -254,22 +256,22 @@ impl SessionStore for SqliteStore {
         let (retention, clock) = (Arc::new(retention.clone()), self.0.clock.clone());
         self.write_with(move |connection| {
             let (retention, now) = (Arc::clone(&retention), clock.now());
-            Box::pin(async move { write::prune(connection, &retention, now).await })
+            Box::pin(async move { write::prune_sessions(connection, &retention, now).await })
         })
         .await
     }
 
     async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
         let now = millis::of(self.0.clock.now());
-        let mut connection = self.0.readers.acquire().await.map_err(failure)?;
-        read::unfinished(&mut connection, app, now).await
+        let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
+        read::read_unfinished_runs(&mut connection, app, now).await
     }
 
     async fn import(&self, exports: &[SessionExport]) -> Result<(), SessionError> {
         let exports: Arc<[SessionExport]> = exports.into();
         self.write_with(move |connection| {
             let exports = Arc::clone(&exports);
-            Box::pin(async move { write::import(connection, &exports).await })
+            Box::pin(async move { write::import_sessions(connection, &exports).await })
         })
         .await
     }

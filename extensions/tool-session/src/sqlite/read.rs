@@ -4,8 +4,8 @@ use futures_util::TryStreamExt;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::{
-    error::failure,
-    rows::{entry_columns, entry_of, find_session, load_state, number, session_columns, session_of},
+    error::store_error,
+    rows::{entry_columns, entry_of, find_session, load_state, session_columns, session_of, sql_integer},
 };
 use crate::{
     EntryOrder, EntryPage, EntryQuery, Session, SessionError, SessionFilter, SessionKey, SessionSnapshot,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Reads a session with its state.
-pub(super) async fn load(
+pub(super) async fn read_snapshot(
     connection: &mut SqliteConnection,
     key: &SessionKey,
 ) -> Result<Option<SessionSnapshot>, SessionError> {
@@ -23,7 +23,7 @@ pub(super) async fn load(
 }
 
 /// Reads a page of sessions.
-pub(super) async fn list(
+pub(super) async fn read_sessions(
     connection: &mut SqliteConnection,
     filter: &SessionFilter,
 ) -> Result<Vec<Session>, SessionError> {
@@ -39,12 +39,12 @@ pub(super) async fn list(
     }
     query.push(" ORDER BY updated_at DESC, user_id DESC, id DESC LIMIT ");
     query.push_bind(i64::try_from(filter.page_sessions()).unwrap_or(i64::MAX));
-    let rows = query.build().fetch_all(connection).await.map_err(failure)?;
+    let rows = query.build().fetch_all(connection).await.map_err(store_error)?;
     rows.iter().map(|row| session_of(row).map(|row| row.session)).collect()
 }
 
 /// Reads a page of entries, row by row until it is full.
-pub(super) async fn entries(
+pub(super) async fn read_page(
     connection: &mut SqliteConnection,
     key: &SessionKey,
     page_query: &EntryQuery,
@@ -55,9 +55,13 @@ pub(super) async fn entries(
         " FROM entries WHERE session = (SELECT row_id FROM sessions WHERE app = "
     ));
     query.push_bind(key.app()).push(" AND user_id = ").push_bind(key.user());
-    query.push(" AND id = ").push_bind(key.id()).push(") AND number > ").push_bind(number(page_query.after));
+    query
+        .push(" AND id = ")
+        .push_bind(key.id())
+        .push(") AND number > ")
+        .push_bind(sql_integer(page_query.after));
     if let Some(before) = page_query.before {
-        query.push(" AND number < ").push_bind(number(before));
+        query.push(" AND number < ").push_bind(sql_integer(before));
     }
     if let Some(run) = &page_query.run {
         query.push(" AND run = ").push_bind(run.to_string());
@@ -79,7 +83,7 @@ pub(super) async fn entries(
     query.push_bind(i64::try_from(page_query.page_entries() + 1).unwrap_or(i64::MAX));
     let mut page = PageBuilder::new(page_query);
     let mut query = query.build().fetch(connection);
-    while let Some(row) = query.try_next().await.map_err(failure)? {
+    while let Some(row) = query.try_next().await.map_err(store_error)? {
         if page.add(entry_of(&row)?).is_break() {
             break;
         }
@@ -88,7 +92,7 @@ pub(super) async fn entries(
 }
 
 /// Reads the runs of an app whose leases have expired without an end.
-pub(super) async fn unfinished(
+pub(super) async fn read_unfinished_runs(
     connection: &mut SqliteConnection,
     app: &str,
     now: i64,
@@ -99,7 +103,7 @@ pub(super) async fn unfinished(
         " FROM sessions WHERE app = ?1 AND lease_released = 0 AND lease_expires_at <= ?2",
         " ORDER BY lease_expires_at, user_id, id"
     );
-    let rows = sqlx::query(query).bind(app).bind(now).fetch_all(connection).await.map_err(failure)?;
+    let rows = sqlx::query(query).bind(app).bind(now).fetch_all(connection).await.map_err(store_error)?;
     let mut runs = Vec::with_capacity(rows.len());
     for row in &rows {
         let row = session_of(row)?;

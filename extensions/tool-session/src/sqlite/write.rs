@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::{
-    error::failure,
-    rows::{SessionRow, entry_columns, entry_of, find_session, load_state, number},
+    error::store_error,
+    rows::{SessionRow, entry_columns, entry_of, find_session, load_state, sql_integer},
 };
 use crate::{
     EntryContent, JsonText, Lease, LeaseGrant, LeaseRequest, Retention, ScopedState, Session, SessionError,
@@ -15,7 +15,7 @@ use crate::{
     lease::{StoredLease, continued_usage},
     millis,
     state::apply_changes,
-    store::{check_fork, exists, not_found},
+    store::{already_exists, check_fork, not_found},
     write::has_effect_of,
 };
 
@@ -23,7 +23,7 @@ use crate::{
 const MAX_STATEMENT_ROWS: usize = 1000;
 
 /// Grants a lease.
-pub(super) async fn acquire(
+pub(super) async fn acquire_lease(
     connection: &mut SqliteConnection,
     key: &SessionKey,
     request: &LeaseRequest,
@@ -49,7 +49,7 @@ pub(super) async fn acquire(
     let epoch: i64 = sqlx::query_scalar("UPDATE epochs SET last = last + 1 RETURNING last")
         .fetch_one(&mut *connection)
         .await
-        .map_err(failure)?;
+        .map_err(store_error)?;
     let usage = continued_usage(previous.as_ref(), &request.run);
     let lease = StoredLease::of_request(request, u64::try_from(epoch).unwrap_or_default(), now, usage);
     store_lease(connection, row_id, &lease).await?;
@@ -58,7 +58,7 @@ pub(super) async fn acquire(
 }
 
 /// Defers the expiry of a lease.
-pub(super) async fn renew(
+pub(super) async fn renew_lease(
     connection: &mut SqliteConnection,
     lease: &Lease,
     now: SystemTime,
@@ -71,7 +71,10 @@ pub(super) async fn renew(
 }
 
 /// Releases a lease.
-pub(super) async fn release(connection: &mut SqliteConnection, lease: &Lease) -> Result<(), SessionError> {
+pub(super) async fn release_lease(
+    connection: &mut SqliteConnection,
+    lease: &Lease,
+) -> Result<(), SessionError> {
     let (row, mut stored) = find_lease(connection, lease).await?;
     stored.check_epoch(lease)?;
     stored.is_released = true;
@@ -79,7 +82,7 @@ pub(super) async fn release(connection: &mut SqliteConnection, lease: &Lease) ->
 }
 
 /// Applies a write.
-pub(super) async fn write(
+pub(super) async fn apply_write(
     connection: &mut SqliteConnection,
     lease: &Lease,
     write: &SessionWrite,
@@ -112,15 +115,17 @@ pub(super) async fn write(
     session.entries += u64::try_from(write.entries.len()).unwrap_or_default();
     let update = "UPDATE sessions SET revision = ?2, entries = ?3, title = coalesce(?4, title), updated_at = ?5, state = ?6 \
                   WHERE row_id = ?1";
-    let update =
-        sqlx::query(update).bind(row_id).bind(number(session.revision)).bind(number(session.entries));
+    let update = sqlx::query(update)
+        .bind(row_id)
+        .bind(sql_integer(session.revision))
+        .bind(sql_integer(session.entries));
     let update = update.bind(write.title.as_deref()).bind(millis::of(now)).bind(state_text(&state)?);
-    update.execute(connection).await.map_err(failure)?;
+    update.execute(connection).await.map_err(store_error)?;
     Ok(SessionVersion { revision: session.revision, entries: session.entries })
 }
 
 /// Makes a session with the first entries of another one.
-pub(super) async fn fork(
+pub(super) async fn fork_session(
     connection: &mut SqliteConnection,
     key: &SessionKey,
     last_entry: u64,
@@ -129,7 +134,7 @@ pub(super) async fn fork(
 ) -> Result<Session, SessionError> {
     let original = find_session(connection, key).await?.ok_or_else(|| not_found(key))?;
     if find_session(connection, fork).await?.is_some() {
-        return Err(exists(fork));
+        return Err(already_exists(fork));
     }
     check_fork(original.session.entries, last_entry)?;
     let mut session = Session::new(fork.clone(), now);
@@ -144,19 +149,19 @@ pub(super) async fn fork(
         entry_columns!(),
         " FROM entries WHERE session = ?2 AND number <= ?3"
     );
-    let copy = sqlx::query(copy).bind(row_id).bind(original.row_id).bind(number(last_entry));
-    copy.execute(connection).await.map_err(failure)?;
+    let copy = sqlx::query(copy).bind(row_id).bind(original.row_id).bind(sql_integer(last_entry));
+    copy.execute(connection).await.map_err(store_error)?;
     Ok(session)
 }
 
 /// Deletes a session; its entries go with it.
-pub(super) async fn delete(
+pub(super) async fn delete_session(
     connection: &mut SqliteConnection,
     key: &SessionKey,
 ) -> Result<bool, SessionError> {
     let query = sqlx::query("DELETE FROM sessions WHERE app = ?1 AND user_id = ?2 AND id = ?3");
     let query = query.bind(key.app()).bind(key.user()).bind(key.id());
-    Ok(query.execute(connection).await.map_err(failure)?.rows_affected() > 0)
+    Ok(query.execute(connection).await.map_err(store_error)?.rows_affected() > 0)
 }
 
 /// Deletes the sessions and the state of a user.
@@ -166,13 +171,13 @@ pub(super) async fn delete_user(
     user: &str,
 ) -> Result<u64, SessionError> {
     let state = sqlx::query("DELETE FROM shared_state WHERE app = ?1 AND scope = 'user' AND user_id = ?2");
-    state.bind(app).bind(user).execute(&mut *connection).await.map_err(failure)?;
+    state.bind(app).bind(user).execute(&mut *connection).await.map_err(store_error)?;
     let sessions = sqlx::query("DELETE FROM sessions WHERE app = ?1 AND user_id = ?2").bind(app).bind(user);
-    Ok(sessions.execute(connection).await.map_err(failure)?.rows_affected())
+    Ok(sessions.execute(connection).await.map_err(store_error)?.rows_affected())
 }
 
 /// Deletes the sessions that a retention does not keep.
-pub(super) async fn prune(
+pub(super) async fn prune_sessions(
     connection: &mut SqliteConnection,
     retention: &Retention,
     now: SystemTime,
@@ -188,17 +193,17 @@ pub(super) async fn prune(
                  AND NOT (lease_released IS 0 AND lease_expires_at > ?4))";
     let query =
         sqlx::query(query).bind(&*retention.app).bind(max_sessions).bind(oldest).bind(millis::of(now));
-    Ok(query.execute(connection).await.map_err(failure)?.rows_affected())
+    Ok(query.execute(connection).await.map_err(store_error)?.rows_affected())
 }
 
 /// Adds exported sessions.
-pub(super) async fn import(
+pub(super) async fn import_sessions(
     connection: &mut SqliteConnection,
     exports: &[SessionExport],
 ) -> Result<(), SessionError> {
     for SessionExport { session, state, entries } in exports {
         if find_session(connection, &session.key).await?.is_some() {
-            return Err(exists(&session.key));
+            return Err(already_exists(&session.key));
         }
         let row_id = insert_session(connection, session, state).await?;
         insert_entries(connection, row_id, 0, entries.iter().map(|entry| &entry.content)).await?;
@@ -225,11 +230,11 @@ async fn store_lease(
                   lease_duration = ?6, lease_released = ?7, lease_usage = ?8 WHERE row_id = ?1";
     let update = sqlx::query(update).bind(row_id).bind(lease.run.to_string()).bind(&*lease.holder);
     let update = update
-        .bind(number(lease.epoch))
+        .bind(sql_integer(lease.epoch))
         .bind(millis::of(lease.expires_at))
         .bind(millis::length(lease.duration));
     let update = update.bind(i64::from(lease.is_released)).bind(lease.usage.as_ref().map(JsonText::as_str));
-    update.execute(connection).await.map(drop).map_err(failure)
+    update.execute(connection).await.map(drop).map_err(store_error)
 }
 
 async fn insert_session(
@@ -240,11 +245,13 @@ async fn insert_session(
     let insert = "INSERT INTO sessions (app, user_id, id, revision, entries, title, created_at, updated_at, origin_id, \
                   origin_entry, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let Session { key, revision, entries, title, created_at, updated_at, origin } = session;
-    let insert = sqlx::query(insert).bind(key.app()).bind(key.user()).bind(key.id()).bind(number(*revision));
-    let insert = insert.bind(number(*entries)).bind(title.as_deref()).bind(millis::of(*created_at));
+    let insert =
+        sqlx::query(insert).bind(key.app()).bind(key.user()).bind(key.id()).bind(sql_integer(*revision));
+    let insert = insert.bind(sql_integer(*entries)).bind(title.as_deref()).bind(millis::of(*created_at));
     let insert = insert.bind(millis::of(*updated_at)).bind(origin.as_ref().map(|origin| &*origin.id));
-    let insert = insert.bind(origin.as_ref().map(|origin| number(origin.entry))).bind(state_text(state)?);
-    Ok(insert.execute(connection).await.map_err(failure)?.last_insert_rowid())
+    let insert =
+        insert.bind(origin.as_ref().map(|origin| sql_integer(origin.entry))).bind(state_text(state)?);
+    Ok(insert.execute(connection).await.map_err(store_error)?.last_insert_rowid())
 }
 
 /// Adds entries behind the first `count` ones.
@@ -254,7 +261,7 @@ async fn insert_entries<'a>(
     count: u64,
     contents: impl IntoIterator<Item = &'a EntryContent>,
 ) -> Result<(), SessionError> {
-    let contents: Vec<_> = (number(count) + 1..).zip(contents).collect();
+    let contents: Vec<_> = (sql_integer(count) + 1..).zip(contents).collect();
     for rows in contents.chunks(MAX_STATEMENT_ROWS) {
         let mut insert =
             QueryBuilder::<Sqlite>::new(concat!("INSERT INTO entries (session, ", entry_columns!(), ") "));
@@ -269,7 +276,7 @@ async fn insert_entries<'a>(
             row.push_bind(content.view.as_deref()).push_bind(outer_call.as_ref().map(JsonText::as_str));
             row.push_bind(&*content.kind).push_bind(content.body.as_str());
         });
-        insert.build().execute(&mut *connection).await.map_err(failure)?;
+        insert.build().execute(&mut *connection).await.map_err(store_error)?;
     }
     Ok(())
 }
@@ -286,7 +293,7 @@ async fn last_contents(
         " FROM entries WHERE session = ?1 ORDER BY number DESC LIMIT ?2"
     );
     let query = sqlx::query(query).bind(row_id).bind(i64::try_from(count).unwrap_or(i64::MAX));
-    let rows = query.fetch_all(connection).await.map_err(failure)?;
+    let rows = query.fetch_all(connection).await.map_err(store_error)?;
     rows.iter().rev().map(|row| entry_of(row).map(|entry| entry.content)).collect()
 }
 
@@ -309,7 +316,7 @@ async fn change_shared_state(
         let upsert = "INSERT INTO shared_state (app, scope, user_id, state) VALUES (?1, ?2, ?3, ?4) \
                       ON CONFLICT (app, scope, user_id) DO UPDATE SET state = excluded.state";
         let upsert = sqlx::query(upsert).bind(key.app()).bind(scope).bind(user).bind(state_text(values)?);
-        upsert.execute(&mut *connection).await.map_err(failure)?;
+        upsert.execute(&mut *connection).await.map_err(store_error)?;
     }
     Ok(())
 }

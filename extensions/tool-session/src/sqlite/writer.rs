@@ -14,7 +14,7 @@ use tokio::{
 use tool_runtime::BoxFuture;
 
 use super::{
-    error::{failure, is_of_database},
+    error::{is_of_database, store_error},
     file::DatabaseFile,
 };
 use crate::SessionError;
@@ -137,10 +137,10 @@ async fn run_transaction(
     file: &DatabaseFile,
     jobs: &[Job],
 ) -> Result<Vec<Result<(), SessionError>>, Rollback> {
-    let begin = execute(connection, "BEGIN IMMEDIATE").await;
+    let begin = execute_sql(connection, "BEGIN IMMEDIATE").await;
     begin.map_err(|error| Rollback { error, can_split: false })?;
     let results = match run_operations(connection, jobs).await {
-        Ok(results) => execute(connection, "COMMIT").await.map(|()| results),
+        Ok(results) => execute_sql(connection, "COMMIT").await.map(|()| results),
         Err(error) => Err(error),
     };
     match results {
@@ -151,7 +151,7 @@ async fn run_transaction(
         },
         Err(error) => {
             // If it fails, the database has ended the transaction by itself.
-            drop(execute(connection, "ROLLBACK").await);
+            drop(execute_sql(connection, "ROLLBACK").await);
             Err(Rollback { error, can_split: true })
         }
     }
@@ -163,18 +163,18 @@ async fn run_operations(
 ) -> Result<Vec<Result<(), SessionError>>, SessionError> {
     let mut results = Vec::with_capacity(jobs.len());
     for job in jobs {
-        execute(connection, "SAVEPOINT operation").await?;
+        execute_sql(connection, "SAVEPOINT operation").await?;
         let result = (job.run)(connection).await;
         match &result {
-            Ok(()) => execute(connection, "RELEASE operation").await?,
+            Ok(()) => execute_sql(connection, "RELEASE operation").await?,
             Err(error) if is_of_database(error) => return Err(error.clone()),
-            Err(_) => execute(connection, "ROLLBACK TO operation; RELEASE operation").await?,
+            Err(_) => execute_sql(connection, "ROLLBACK TO operation; RELEASE operation").await?,
         }
         results.push(result);
     }
     Ok(results)
 }
 
-async fn execute(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), SessionError> {
-    sqlx::raw_sql(sql).execute(connection).await.map(drop).map_err(failure)
+async fn execute_sql(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), SessionError> {
+    sqlx::raw_sql(sql).execute(connection).await.map(drop).map_err(store_error)
 }

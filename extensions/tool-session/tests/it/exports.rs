@@ -2,13 +2,14 @@
 
 use proptest::prelude::*;
 use tool_session::{
-    EntryContent, InMemoryStore, JsonText, LeaseRequest, SessionExport, SessionWrite, SharedSessions, jsonl,
+    EntryContent, InMemoryStore, JsonText, LeaseRequest, SessionExport, SessionWrite, SharedSessionStore,
+    jsonl,
 };
 
 use crate::contract::world::{key, message};
 
 async fn export_of(bodies: &[String]) -> SessionExport {
-    let sessions = SharedSessions::new(InMemoryStore::new());
+    let sessions = SharedSessionStore::new(InMemoryStore::new());
     let lease = sessions.acquire(&key("s"), &LeaseRequest::new("one", "one")).await.unwrap().lease;
     let contents =
         bodies.iter().map(|body| EntryContent::new("one", "message", JsonText::new(&**body).unwrap()));

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use tool_runtime::RunContext;
 use tool_session::{
-    Clock, EntryContent, InMemoryStore, JsonText, LeaseRequest, SessionError, SessionKey, SharedSessions,
+    Clock, EntryContent, InMemoryStore, JsonText, LeaseRequest, SessionError, SessionKey, SharedSessionStore,
 };
 
 use crate::contract::{
@@ -15,7 +15,7 @@ use crate::contract::{
 struct InMemory;
 
 impl StoreFactory for InMemory {
-    async fn open(clock: Clock) -> (SharedSessions, Box<dyn Any>) {
+    async fn open(clock: Clock) -> (SharedSessionStore, Box<dyn Any>) {
         (InMemoryStore::new().with_clock(clock).into(), Box::new(()))
     }
 }
@@ -24,7 +24,7 @@ contract_of!(InMemory);
 
 #[tokio::test]
 async fn a_session_beyond_the_limit_displaces_the_oldest_idle_one() {
-    let sessions = SharedSessions::new(InMemoryStore::new().with_max_sessions(3));
+    let sessions = SharedSessionStore::new(InMemoryStore::new().with_max_sessions(3));
     let request = LeaseRequest::new("run", "holder");
     for id in ["in use", "idle", "also in use", "new"] {
         let lease = sessions.acquire(&key(id), &request).await.unwrap().lease;
@@ -42,7 +42,7 @@ async fn a_session_beyond_the_limit_displaces_the_oldest_idle_one() {
 #[tokio::test]
 async fn clones_share_the_sessions() {
     let store = InMemoryStore::new();
-    let (one, other) = (SharedSessions::new(store.clone()), SharedSessions::new(store));
+    let (one, other) = (SharedSessionStore::new(store.clone()), SharedSessionStore::new(store));
     one.acquire(&key("s"), &LeaseRequest::new("run", "holder")).await.unwrap();
     assert!(other.load(&key("s")).await.unwrap().is_some());
 }
@@ -63,7 +63,7 @@ fn key_and_entry_have_the_identity_of_their_run() {
 #[tokio::test]
 async fn a_clock_that_panics_costs_no_session() {
     let store = InMemoryStore::new().with_clock(Clock::new(|| panic!("broken")));
-    let sessions = SharedSessions::new(store);
+    let sessions = SharedSessionStore::new(store);
     sessions.acquire(&key("s"), &LeaseRequest::new("run", "holder")).await.unwrap();
     sessions.acquire(&key("s"), &LeaseRequest::new("other", "other")).await.unwrap_err();
 }

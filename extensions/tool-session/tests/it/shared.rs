@@ -2,8 +2,8 @@
 
 use tool_session::{
     EntryPage, EntryQuery, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError, SessionExport,
-    SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite, SharedSessions,
-    UnfinishedRun,
+    SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite,
+    SharedSessionStore, UnfinishedRun,
 };
 
 use crate::contract::world::key;
@@ -77,7 +77,7 @@ impl Drop for Broken {
 
 #[tokio::test]
 async fn a_panic_of_a_store_is_an_error() {
-    let sessions = SharedSessions::new(Broken);
+    let sessions = SharedSessionStore::new(Broken);
     assert!(sessions.outlives_process());
     let error = sessions.load(&key("s")).await.unwrap_err();
     assert_eq!(error, SessionError::Failed("the store of sessions panicked: broken".to_owned()));

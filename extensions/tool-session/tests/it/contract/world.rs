@@ -9,18 +9,18 @@ use std::{
 use tool_runtime::serde_json::Value;
 use tool_session::{
     Clock, Entry, EntryContent, EntryQuery, JsonText, Lease, LeaseRequest, SessionError, SessionKey,
-    SessionVersion, SessionWrite, SharedSessions,
+    SessionVersion, SessionWrite, SharedSessionStore,
 };
 
 /// Makes the stores of one implementation.
 pub(crate) trait StoreFactory {
     /// Opens a new, empty store with `clock`; what the second value owns is kept as long as the store.
-    async fn open(clock: Clock) -> (SharedSessions, Box<dyn Any>);
+    async fn open(clock: Clock) -> (SharedSessionStore, Box<dyn Any>);
 }
 
 /// A new store, and its clock.
 pub(crate) struct World {
-    pub(crate) sessions: SharedSessions,
+    pub(crate) sessions: SharedSessionStore,
     pub(crate) time: TestTime,
     _owned: Box<dyn Any>,
 }

@@ -12,7 +12,7 @@ use std::{
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tool_runtime::serde_json::json;
 use tool_session::{
-    Clock, LeaseRequest, SessionError, SessionFilter, SessionWrite, SharedSessions, SqliteOptions,
+    Clock, LeaseRequest, SessionError, SessionFilter, SessionWrite, SharedSessionStore, SqliteOptions,
     SqliteStore,
 };
 
@@ -57,7 +57,7 @@ async fn execute(connection: &mut SqliteConnection, sql: &'static str) {
 struct Sqlite;
 
 impl StoreFactory for Sqlite {
-    async fn open(clock: Clock) -> (SharedSessions, Box<dyn Any>) {
+    async fn open(clock: Clock) -> (SharedSessionStore, Box<dyn Any>) {
         let folder = Folder::new();
         let store = SqliteOptions::new(folder.file()).clock(clock).open().await.unwrap();
         (store.into(), Box::new(folder))
@@ -66,13 +66,13 @@ impl StoreFactory for Sqlite {
 
 contract_of!(Sqlite);
 
-async fn write(sessions: &SharedSessions, id: &str, text: &str) -> Result<(), SessionError> {
+async fn write(sessions: &SharedSessionStore, id: &str, text: &str) -> Result<(), SessionError> {
     let grant = sessions.acquire(&key(id), &LeaseRequest::new("run", "holder")).await?;
     let write = SessionWrite::new(grant.session.revision).entry(message("run", text)).end_of_run();
     sessions.write(&grant.lease, &write).await.map(drop)
 }
 
-async fn entries(sessions: &SharedSessions, id: &str) -> u64 {
+async fn entries(sessions: &SharedSessionStore, id: &str) -> u64 {
     sessions.load(&key(id)).await.unwrap().map_or(0, |it| it.session.entries)
 }
 
@@ -80,7 +80,7 @@ async fn entries(sessions: &SharedSessions, id: &str) -> u64 {
 async fn a_store_opened_again_goes_on() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let sessions = SharedSessions::new(store.clone());
+    let sessions = SharedSessionStore::new(store.clone());
     let grant = sessions.acquire(&key("s"), &LeaseRequest::new("one", "one")).await.unwrap();
     let changes = map(json!({ "user:a": 1, "temp:b": 2 }));
     let step = SessionWrite::new(0).entry(message("one", "a")).changes(changes).title("Sums");
@@ -90,12 +90,12 @@ async fn a_store_opened_again_goes_on() {
 
     // The second one is only dropped, in the middle of a run.
     for _ in 0..2 {
-        let sessions = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
+        let sessions = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
         assert_eq!(sessions.load(&key("s")).await.unwrap().unwrap(), snapshot);
         let busy = sessions.acquire(&key("s"), &LeaseRequest::new("two", "two")).await.unwrap_err();
         assert!(matches!(busy, SessionError::Busy { .. }));
     }
-    let sessions = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
+    let sessions = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
     let again = sessions.acquire(&key("s"), &LeaseRequest::new("one", "one")).await.unwrap();
     assert!(again.lease.epoch > grant.lease.epoch);
     sessions.write(&again.lease, &SessionWrite::new(1).entry(message("one", "b"))).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_store_opened_again_goes_on() {
 async fn a_closed_store_is_an_error() {
     let folder = Folder::new();
     let store = SqliteStore::open(folder.file()).await.unwrap();
-    let sessions = SharedSessions::new(store.clone());
+    let sessions = SharedSessionStore::new(store.clone());
     store.close().await;
     store.close().await;
     assert_eq!(sessions.load(&key("s")).await.unwrap_err(), SessionError::Closed);
@@ -121,22 +121,22 @@ async fn stores_that_open_a_new_file_at_once_migrate_it_once() {
     let tasks = (0..8).map(|number| {
         let path = folder.file();
         tokio::spawn(async move {
-            let sessions = SharedSessions::new(SqliteStore::open(path).await?);
+            let sessions = SharedSessionStore::new(SqliteStore::open(path).await?);
             write(&sessions, &format!("s-{number}"), "x").await
         })
     });
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap().unwrap();
     }
-    let sessions = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
+    let sessions = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
     assert_eq!(sessions.list(&SessionFilter::new("shop")).await.unwrap().len(), 8);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_stores_of_one_file_lose_no_update() {
     let folder = Folder::new();
-    let one = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
-    let other = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
+    let one = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
+    let other = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
     let tasks = [one.clone(), other].into_iter().enumerate().flat_map(|(store, sessions)| {
         (0..10).map(move |number| {
             let sessions = sessions.clone();
@@ -162,7 +162,7 @@ async fn two_stores_of_one_file_lose_no_update() {
 async fn a_locked_database_is_unavailable_and_read_all_the_same() {
     let folder = Folder::new();
     let options = SqliteOptions::new(folder.file()).busy_timeout(Duration::ZERO);
-    let sessions = SharedSessions::new(options.open().await.unwrap());
+    let sessions = SharedSessionStore::new(options.open().await.unwrap());
     write(&sessions, "s", "a").await.unwrap();
     let mut other = folder.connection().await;
     execute(&mut other, "BEGIN IMMEDIATE").await;
@@ -179,7 +179,7 @@ async fn a_locked_database_is_unavailable_and_read_all_the_same() {
 async fn a_full_database_refuses_a_write_whole_and_goes_on_after_a_deletion() {
     let folder = Folder::new();
     let sessions =
-        SharedSessions::new(SqliteOptions::new(folder.file()).max_bytes(400_000).open().await.unwrap());
+        SharedSessionStore::new(SqliteOptions::new(folder.file()).max_bytes(400_000).open().await.unwrap());
     write(&sessions, "first", &"x".repeat(200_000)).await.unwrap();
     let lease = sessions.acquire(&key("s"), &LeaseRequest::new("one", "one")).await.unwrap().lease;
     let large = SessionWrite::new(0)
@@ -208,7 +208,7 @@ async fn a_full_database_refuses_a_write_whole_and_goes_on_after_a_deletion() {
 #[tokio::test]
 async fn no_write_is_lost_in_a_file_that_was_removed_or_replaced() {
     let folder = Folder::new();
-    let sessions = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
+    let sessions = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
     let lease = sessions.acquire(&key("s"), &LeaseRequest::new("one", "one")).await.unwrap().lease;
     let elsewhere = folder.0.join("elsewhere");
     std::fs::rename(folder.file(), &elsewhere).unwrap();
@@ -233,9 +233,9 @@ async fn a_store_for_reading_writes_nothing() {
     let missing = read_only().await.unwrap_err();
     assert!(missing.to_string().contains("unable to open"), "{missing}");
     assert!(!folder.file().exists());
-    let writable = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
+    let writable = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
     write(&writable, "s", "a").await.unwrap();
-    let sessions = SharedSessions::new(read_only().await.unwrap());
+    let sessions = SharedSessionStore::new(read_only().await.unwrap());
     assert_eq!(write(&sessions, "s", "b").await.unwrap_err(), SessionError::ReadOnly);
     assert_eq!(sessions.delete_user("shop", "u-7").await.unwrap_err(), SessionError::ReadOnly);
     write(&writable, "s", "b").await.unwrap();
@@ -280,7 +280,7 @@ async fn a_new_file_is_for_its_user_alone() {
 
     let folder = Folder::new();
     let path = folder.0.join("data").join("sessions").join("s.sqlite");
-    let sessions = SharedSessions::new(SqliteStore::open(&path).await.unwrap());
+    let sessions = SharedSessionStore::new(SqliteStore::open(&path).await.unwrap());
     write(&sessions, "s", "a").await.unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(path.parent().unwrap()), mode(&folder.0.join("data"))), (0o700, 0o700));

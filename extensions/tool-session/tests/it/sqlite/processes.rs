@@ -7,7 +7,7 @@ use std::{
 };
 
 use tool_runtime::serde_json::json;
-use tool_session::{EntryQuery, LeaseRequest, SessionError, SessionWrite, SharedSessions, SqliteStore};
+use tool_session::{EntryQuery, LeaseRequest, SessionError, SessionWrite, SharedSessionStore, SqliteStore};
 
 use super::Folder;
 use crate::contract::world::{key, map, message, texts};
@@ -54,7 +54,7 @@ impl WritingProcess {
 #[ignore = "the other process of the tests of this file"]
 async fn write_until_killed() {
     let (Ok(path), Ok(run)) = (std::env::var(PATH_VARIABLE), std::env::var(RUN_VARIABLE)) else { return };
-    let sessions = SharedSessions::new(SqliteStore::open(path).await.unwrap());
+    let sessions = SharedSessionStore::new(SqliteStore::open(path).await.unwrap());
     let grant = sessions.acquire(&key("s"), &LeaseRequest::new(&*run, "writer")).await.unwrap();
     for revision in grant.session.revision.. {
         let texts = (0..ENTRIES).map(|number| (revision * ENTRIES + number).to_string());
@@ -77,7 +77,7 @@ async fn a_killed_process_leaves_whole_writes_and_every_one_that_returned() {
         }
         process.kill();
 
-        let sessions = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
+        let sessions = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
         let snapshot = sessions.load(&key("s")).await.unwrap().unwrap();
         let revision = snapshot.session.revision;
         assert!(revision >= returned, "{revision} {returned}");
@@ -100,7 +100,7 @@ async fn a_process_that_lost_its_lease_writes_nothing_more() {
     let folder = Folder::new();
     let mut process = WritingProcess::start(&folder.file(), "first");
     process.next_revision();
-    let sessions = SharedSessions::new(SqliteStore::open(folder.file()).await.unwrap());
+    let sessions = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
     let grant = sessions.acquire(&key("s"), &LeaseRequest::new("second", "writer")).await.unwrap();
     // The other process ends by the error of its next write; its output is read, so that it cannot wait for a reader.
     while process.lines.next().is_some() {}
