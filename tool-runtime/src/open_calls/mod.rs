@@ -148,7 +148,6 @@ pub trait OpenCallStore: Send + Sync {
     /// # Errors
     ///
     /// Returns an error if it is not known whether the record was removed; then the call is not run.
-    /// If it is not known whether the record was removed; the call is not run then.
     fn consume(&self, record: &OpenRecord) -> impl Future<Output = Result<bool, OpenStoreError>> + Send;
 }
 
