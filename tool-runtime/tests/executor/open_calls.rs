@@ -344,6 +344,41 @@ fn a_tool_whose_external_check_panics_does_not_run() {
     });
 }
 
+// X01, G08: what takes part in a call is decided when its group begins.
+#[test]
+fn a_call_is_external_if_its_tool_says_so_after_the_groups_before() {
+    /// External once another tool has run.
+    struct Switched(ExternalTool, Counter);
+    impl Tool for Switched {
+        fn definition(&self) -> &ToolDefinition {
+            self.0.definition()
+        }
+
+        fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+            self.0.prepare(arguments)
+        }
+
+        fn is_external(&self) -> bool {
+            self.1.get() > 0
+        }
+    }
+    /// Counts its calls.
+    #[tool(register = false)]
+    fn switch(runs: &Counter) {
+        runs.count();
+    }
+    each_way(async |way| {
+        let runs = Counter::default();
+        let name = ToolName::new("switched").unwrap();
+        let schema = InputSchema::new(json!({ "type": "object" })).unwrap();
+        let tool = ExternalTool::new(ToolDefinition::new(name, "Is external later.", schema));
+        let tools = Registry::builder().tool::<switch>().add(Switched(tool, runs.clone())).provide(runs);
+        let outcomes = way.executor(tools).run(calls(&["switch", "switched"])).await;
+        let is_external = matches!(outcomes[1], CallOutcome::External(..));
+        assert_eq!(is_external, way.size() == 1, "{outcomes:?}");
+    });
+}
+
 /// A tool whose calls are all external.
 fn leaving() -> Executor {
     let tools = Registry::builder().tool::<echo>().provide(Counter::default());
