@@ -50,6 +50,16 @@ fn keys_of_a_secret_map_are_hidden_in_reports_and_corrections() {
 }
 
 #[test]
+fn a_missing_argument_beside_a_secret_is_reported_as_missing() {
+    let tools = Registry::builder().tool::<store>().build().unwrap();
+    let error = crate::run(tools.call("store", r#"{"tokens":{"sk-4711":1}}"#)).unwrap_err();
+    let [violation] = error.violations() else { panic!("{error:?}") };
+    assert_eq!((violation.pointer.as_str(), violation.received.as_str()), ("/days", "nothing"));
+    let error = crate::run(tools.call("store", r#"{"tokens":{"sk-4711":1},"days":"nothing"}"#)).unwrap_err();
+    assert_eq!(error.violations()[0].received, "a value that is hidden");
+}
+
+#[test]
 fn arguments_of_an_unknown_tool_are_hidden_if_any_tool_has_a_secret() {
     each_way(async |way| {
         let executor = way.executor(Registry::builder().tool::<store>());

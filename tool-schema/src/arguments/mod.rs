@@ -7,7 +7,7 @@ mod exact_value;
 mod number_spelling;
 pub(crate) mod plan;
 mod rewrite;
-mod violation;
+pub(crate) mod violation;
 
 use std::borrow::Cow;
 

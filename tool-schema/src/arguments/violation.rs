@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::messages::{beginning, grouped};
 
+/// What was received where a property is missing. A received value is JSON, whose texts have quotes.
+pub(crate) const NOTHING: &str = "nothing";
+
 /// The maximum number of characters of each part of a violation.
 const MAX_PART_CHARS: usize = 200;
 
@@ -34,11 +37,13 @@ impl Violation {
         }
     }
 
-    /// Redacts the received value. If one argument is a secret, all of them are redacted: a secret under a misspelt
-    /// name would not be recognised.
+    /// Redacts the received value, if there is one. If one argument is a secret, all of them are redacted: a secret under
+    /// a misspelt name would not be recognised.
     #[doc(hidden)]
     pub fn hide(&mut self) {
-        self.received = "a value that is hidden".to_owned();
+        if self.received != NOTHING {
+            self.received = "a value that is hidden".to_owned();
+        }
         // A decoder's message, in parentheses, repeats the value that it could not read.
         if let Some(at) = self.expected.find(" (") {
             self.expected.truncate(at);

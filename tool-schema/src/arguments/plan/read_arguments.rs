@@ -13,7 +13,7 @@ use crate::{
     Arguments, Violation, Violations,
     arguments::{
         ArgumentError, canonical::canonical_text, document::Document, number_spelling::spell_corrections,
-        rewrite::rewrite_text,
+        rewrite::rewrite_text, violation::NOTHING,
     },
     json::{Fault, MAX_DEPTH},
 };
@@ -71,7 +71,7 @@ impl Plan {
             value = Some(T::deserialize(source)?);
             Ok(())
         })?;
-        let nothing = || Violation::new("", "a value", "nothing");
+        let nothing = || Violation::new("", "a value", NOTHING);
         value.ok_or_else(|| ArgumentError::new(nothing(), arguments.as_str()))
     }
 
@@ -293,5 +293,5 @@ fn unreadable_violation(text: &str, error: &DecodeError) -> Violation {
         }
     };
     let value = Document::read(text).ok().and_then(|document| document.value.pointer(&pointer).map(received));
-    Violation::new(pointer, expected, value.unwrap_or_else(|| "nothing".to_owned()))
+    Violation::new(pointer, expected, value.unwrap_or_else(|| NOTHING.to_owned()))
 }

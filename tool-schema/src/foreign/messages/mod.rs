@@ -14,7 +14,10 @@ use serde_json::Value;
 
 use crate::{
     Violation, Violations,
-    arguments::plan::messages::{counted, either, missing, one_of, received, unknown},
+    arguments::{
+        plan::messages::{counted, either, missing, one_of, received, unknown},
+        violation::NOTHING,
+    },
     pointer::push_step,
 };
 
@@ -123,7 +126,7 @@ impl Words<'_> {
             }
             Kind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
-                let violation = |at: &str| Violation::new(at, self.required_text(error, name), "nothing");
+                let violation = |at: &str| Violation::new(at, self.required_text(error, name), NOTHING);
                 found.add(|| property_pointer(pointer, name), violation);
             }
             Kind::PropertyNames { error: inner } => {

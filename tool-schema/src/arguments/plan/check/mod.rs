@@ -12,7 +12,10 @@ mod unevaluated;
 
 use std::ops::ControlFlow;
 
-use crate::{Violation, Violations, arguments::violation::Findings};
+use crate::{
+    Violation, Violations,
+    arguments::violation::{Findings, NOTHING},
+};
 use serde_json::Value;
 
 use super::{
@@ -79,7 +82,7 @@ impl Sink for Report {
     const EXPLAINS: bool = true;
 
     fn wrong(&mut self, at: &Location<'_>, value: Option<&Value>, expected: impl FnOnce() -> String) -> Flow {
-        let received = || value.map_or_else(|| "nothing".to_owned(), received);
+        let received = || value.map_or_else(|| NOTHING.to_owned(), received);
         self.0.add(at.sort_key(), || Violation::new(at.pointer(), expected(), received()));
         Flow::Continue(())
     }
