@@ -88,6 +88,33 @@ impl ErrorKind {
         }
     }
 
+    /// Returns `true` if the text of such an error is the tool's own message, which does not say that it is an error.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_message_of_tool(self) -> bool {
+        match self {
+            Self::Failed
+            | Self::NotFound
+            | Self::BadParameter
+            | Self::NotImplemented
+            | Self::Conflict
+            | Self::Internal => true,
+            Self::UnknownTool
+            | Self::InvalidArguments
+            | Self::Incomplete
+            | Self::Denied
+            | Self::ApprovalRequired
+            | Self::Skipped
+            | Self::Unavailable
+            | Self::Cancelled
+            | Self::TimedOut
+            | Self::Panicked
+            | Self::InvalidOutput
+            | Self::OverBudget
+            | Self::Stopped => false,
+        }
+    }
+
     /// Returns `true` if something does not exist: a tool ([`UnknownTool`](Self::UnknownTool)) or anything else
     /// ([`NotFound`](Self::NotFound)).
     ///

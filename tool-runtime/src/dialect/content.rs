@@ -17,16 +17,7 @@ pub(super) fn not_shown(mime_type: &str, data: &str) -> String {
 pub(super) fn needs_error_prefix(result: &ToolResult) -> bool {
     match &result.outcome {
         Ok(output) => output.is_failure(),
-        // The text of these kinds is the tool's own message.
-        Err(error) => matches!(
-            error.kind(),
-            ErrorKind::Failed
-                | ErrorKind::NotFound
-                | ErrorKind::BadParameter
-                | ErrorKind::NotImplemented
-                | ErrorKind::Conflict
-                | ErrorKind::Internal
-        ),
+        Err(error) => error.kind().has_message_of_tool(),
     }
 }
 

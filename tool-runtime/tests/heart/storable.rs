@@ -311,7 +311,7 @@ fn an_error_with_a_secret_is_stored_without_the_arguments() {
 fn every_kind_of_error_is_stored_by_its_name() {
     let kinds = ["unknown_tool", "invalid_arguments", "incomplete", "denied", "approval_required", "skipped"];
     let others = ["unavailable", "cancelled", "timed_out", "panicked", "failed", "stopped", "invalid_output"];
-    let given = ["not_found", "bad_parameter", "not_implemented", "conflict", "internal"];
+    let given = ["not_found", "bad_parameter", "not_implemented", "conflict", "internal", "over_budget"];
     for name in kinds.into_iter().chain(others).chain(given) {
         let kind: ErrorKind = serde_json::from_value(json!(name)).unwrap();
         assert_eq!((kind.name(), json!(kind)), (name, json!(name)));
