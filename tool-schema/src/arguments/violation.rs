@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::messages::{beginning, grouped};
 
-/// What was received where a property is missing. A received value is JSON, whose texts have quotes.
+/// The received value of a missing property. Others are JSON, whose texts have quotes.
 pub(crate) const NOTHING: &str = "nothing";
 
 /// The maximum number of characters of each part of a violation.
