@@ -21,13 +21,13 @@
 mod approval;
 #[cfg(feature = "executor")]
 mod approver;
-#[cfg(feature = "executor")]
-mod budget;
 mod escape;
 #[cfg(feature = "executor")]
 mod limits;
 #[cfg(feature = "executor")]
 mod permission;
+#[cfg(feature = "executor")]
+mod result_budget;
 #[cfg(feature = "executor")]
 mod retry;
 #[cfg(feature = "executor")]
@@ -56,9 +56,9 @@ pub use self::{
 #[cfg(feature = "executor")]
 pub use self::{
     approver::{ApprovalHandle, Approver, SharedApprover},
-    budget::{ResultBudget, ResultStore},
     limits::{Limits, LimitsError},
     permission::{PermissionPolicy, PermissionRequest, SharedPermissionPolicy},
+    result_budget::{ResultBudget, ResultStore},
     retry::RetryPolicy,
     retry_rule::{AttemptHandle, RetryInfo, RetryRule, SharedRetryRule},
     rules::{InvalidRule, Matcher, NumberPattern, PathPattern, Rule, RuleDiagnostic, Rules, UrlPattern},

@@ -15,11 +15,11 @@
 
 mod available;
 mod build;
+mod builder;
 mod diagnostic;
 mod direct;
 mod entry;
 mod guard;
-mod make;
 mod origin;
 mod part;
 mod reserved;
@@ -45,7 +45,7 @@ pub use tool_core::{Registration, SourceLocation, StaticToolSet};
 pub(crate) use self::diagnostic::RETRY_WITHOUT_WHEN;
 pub use self::{
     available::AvailableTools,
-    build::RegistryBuilder,
+    builder::RegistryBuilder,
     diagnostic::{BuildDiagnostic, BuildError, Check},
     origin::Origin,
     reserved::{OUTPUT_TOOL, RESERVED_SETS},

@@ -5,8 +5,8 @@
 
 mod argument;
 mod collect;
+mod json_property;
 mod lossless_json;
-mod nested;
 mod property;
 mod schema;
 mod source;
@@ -17,8 +17,8 @@ mod value_kind;
 
 pub(crate) use self::{
     collect::{CallArguments, collect_arguments, read_value, valid_values},
+    json_property::NestedProperty,
     lossless_json::{object_members, parse_strict},
-    nested::NestedProperty,
     property::{Property, properties_of, schema_properties},
     schema::kind_of,
     source::SECRET_SOURCES,

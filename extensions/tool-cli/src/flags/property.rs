@@ -7,7 +7,7 @@ use tool_runtime::ToolDefinition;
 
 use super::{
     Kind,
-    nested::{NestedProperty, nested_properties},
+    json_property::{NestedProperty, nested_properties},
     schema::{MAX_FLAG_DEPTH, is_notable, limit_texts, resolve_reference, schema_members, value_kind},
 };
 use crate::sanitize::is_plain;

@@ -20,7 +20,7 @@ use super::{
     offer::{OfferChange, OfferChanges, Resources},
     offer_requests::error_of,
     server_state::ServerState,
-    session::SessionState,
+    session_state::SessionState,
 };
 
 /// The changes of a server.

@@ -35,7 +35,7 @@ use super::{
     requests::problem_of_params,
     running_requests::CallerCount,
     server_state::ServerState,
-    session::SessionState,
+    session_state::SessionState,
 };
 
 /// The subscriptions that are accepted and not served yet. More are of clients that left before.

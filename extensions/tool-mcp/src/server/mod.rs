@@ -111,7 +111,7 @@ mod requests;
 mod running_requests;
 mod seal;
 mod server_state;
-mod session;
+mod session_state;
 mod settings;
 mod stdio;
 mod stream_transport;
@@ -148,7 +148,7 @@ use self::{
     running_requests::Running,
     seal::Seals,
     server_state::ServerState,
-    session::SessionState,
+    session_state::SessionState,
     stream_transport::StreamTransport,
     tasks::{TaskLimits, Tasks},
 };

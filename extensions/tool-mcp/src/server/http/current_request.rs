@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use rmcp::model::RequestId;
 
 use super::{Identity, activity::OpenStream, refusal::RequestRefusal};
-use crate::server::{server_state::ServerState, session::SessionState};
+use crate::server::{server_state::ServerState, session_state::SessionState};
 
 tokio::task_local! {
     /// The request that the SDK handles.

@@ -53,7 +53,7 @@ pub use self::{
 };
 use super::{
     McpServer, ServeError, handler::RequestHandler, requests::RefusedMessage, server_state::ServerState,
-    session::SessionState,
+    session_state::SessionState,
 };
 
 /// The path at which [`HttpServer::serve`] serves.

@@ -22,7 +22,7 @@ use super::{
     logs::LogReceiver,
     table::SessionEnd,
 };
-use crate::server::{server_state::ServerState, session::SessionState};
+use crate::server::{server_state::ServerState, session_state::SessionState};
 
 /// A stream on which a client receives changes.
 pub(super) struct StreamListener(Arc<SessionState>);

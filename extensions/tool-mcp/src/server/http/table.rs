@@ -23,7 +23,7 @@ use super::{
     Identity,
     activity::{Activity, OpenStream},
 };
-use crate::server::session::SessionState;
+use crate::server::session_state::SessionState;
 
 /// The sessions that are looked at for one that may rest.
 const MAX_CANDIDATES: usize = 16;
