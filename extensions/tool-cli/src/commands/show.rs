@@ -5,7 +5,7 @@ use tool_runtime::ToolDefinition;
 use super::{find_definition, hint_words, json_option, pretty_json};
 use crate::{
     Command, Exit, Failure, Program, dialects,
-    flags::{self, NestedProperty, Property, properties_of, schema_properties},
+    flags::{self, JsonProperty, Property, properties_of, schema_properties},
     page::{Page, TextStyle},
     sanitize::in_a_line,
 };
@@ -79,7 +79,7 @@ fn tool_page(program: &Program, definition: &ToolDefinition) -> Page {
     } else {
         let rows = arguments
             .iter()
-            .flat_map(|it| [property_row(it)].into_iter().chain(it.shape.iter().map(nested_row)));
+            .flat_map(|it| [property_row(it)].into_iter().chain(it.shape.iter().map(json_property_row)));
         page.add_table(HEADER, rows);
     }
     page.add("\n");
@@ -95,12 +95,12 @@ fn tool_page(program: &Program, definition: &ToolDefinition) -> Page {
 }
 
 /// The row of a property inside the value above it, indented.
-fn nested_row(nested: &NestedProperty) -> [(TextStyle, String); 3] {
-    let name = format!("{}{}", "  ".repeat(nested.depth + 1), nested.name);
+fn json_property_row(property: &JsonProperty) -> [(TextStyle, String); 3] {
+    let name = format!("{}{}", "  ".repeat(property.depth + 1), property.name);
     [
         (TextStyle::Plain, name),
-        (TextStyle::Plain, nested.takes.clone()),
-        (TextStyle::Plain, nested.about.clone()),
+        (TextStyle::Plain, property.takes.clone()),
+        (TextStyle::Plain, property.about.clone()),
     ]
 }
 
@@ -162,7 +162,7 @@ fn add_output(page: &mut Page, definition: &ToolDefinition) {
             (TextStyle::Plain, it.kind.description()),
             (TextStyle::Plain, it.summary_line()),
         ];
-        [row].into_iter().chain(it.shape.iter().map(nested_row))
+        [row].into_iter().chain(it.shape.iter().map(json_property_row))
     });
     page.add(if items.is_some() { "a list of objects\n\n" } else { "an object\n\n" });
     page.add_table(["Property", "Type", "Description"], rows);

@@ -8,11 +8,11 @@ use super::{
 };
 
 /// The limit of properties that are listed for one value.
-const MAX_NESTED_PROPERTIES: usize = 40;
+const MAX_JSON_PROPERTIES: usize = 40;
 
 /// A property inside a value that is written as JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NestedProperty {
+pub(crate) struct JsonProperty {
     /// The number of objects around it, from 0.
     pub(crate) depth: usize,
     pub(crate) name: String,
@@ -23,7 +23,7 @@ pub(crate) struct NestedProperty {
 }
 
 /// The properties of `schema`, or of its items, in their order and indented by depth; recursion ends at the first repetition.
-pub(super) fn nested_properties(root: &Value, schema: &Value) -> Vec<NestedProperty> {
+pub(super) fn json_properties(root: &Value, schema: &Value) -> Vec<JsonProperty> {
     let mut found = Vec::new();
     add(root, schema, 0, &mut Vec::new(), &mut found);
     found
@@ -34,7 +34,7 @@ fn add<'s>(
     schema: &'s Value,
     depth: usize,
     seen: &mut Vec<&'s str>,
-    found: &mut Vec<NestedProperty>,
+    found: &mut Vec<JsonProperty>,
 ) {
     let known = seen.len();
     let schema = resolve_reference(root, schema, seen);
@@ -42,10 +42,10 @@ fn add<'s>(
     let is_recursive = new.iter().any(|it| outer.contains(it));
     if depth < MAX_FLAG_DEPTH && !is_recursive {
         for (name, property, required) in schema_members(root, schema, 0) {
-            if found.len() == MAX_NESTED_PROPERTIES {
+            if found.len() == MAX_JSON_PROPERTIES {
                 break;
             }
-            found.push(nested_property(root, name, property, required, depth));
+            found.push(json_property(root, name, property, required, depth));
             add(root, property, depth + 1, seen, found);
         }
         let below = ["items", "additionalProperties"].iter().filter_map(|keyword| schema.get(*keyword));
@@ -56,7 +56,7 @@ fn add<'s>(
     seen.truncate(known);
 }
 
-fn nested_property(root: &Value, name: &str, schema: &Value, required: bool, depth: usize) -> NestedProperty {
+fn json_property(root: &Value, name: &str, schema: &Value, required: bool, depth: usize) -> JsonProperty {
     let target = resolve_reference(root, schema, &mut Vec::new());
     let word = |keyword: &str| schema.get(keyword).or_else(|| target.get(keyword));
     let mut takes = value_kind(root, target, 0).description();
@@ -71,5 +71,5 @@ fn nested_property(root: &Value, name: &str, schema: &Value, required: bool, dep
     if !limits.is_empty() {
         about = format!("{about} [{}]", limits.join("; ")).trim_start().to_owned();
     }
-    NestedProperty { depth, name: name.to_owned(), takes, about }
+    JsonProperty { depth, name: name.to_owned(), takes, about }
 }

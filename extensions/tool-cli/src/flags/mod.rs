@@ -17,7 +17,7 @@ mod value_kind;
 
 pub(crate) use self::{
     collect::{CallArguments, collect_arguments, read_value, valid_values},
-    json_property::NestedProperty,
+    json_property::JsonProperty,
     lossless_json::{object_members, parse_strict},
     property::{Property, properties_of, schema_properties},
     schema::kind_of,

@@ -7,7 +7,7 @@ use tool_runtime::ToolDefinition;
 
 use super::{
     Kind,
-    json_property::{NestedProperty, nested_properties},
+    json_property::{JsonProperty, json_properties},
     schema::{MAX_FLAG_DEPTH, is_notable, limit_texts, resolve_reference, schema_members, value_kind},
 };
 use crate::sanitize::is_plain;
@@ -30,7 +30,7 @@ pub(crate) struct Property {
     /// `true` if the value is secret: the flag takes a source of the value.
     pub(crate) secret: bool,
     /// The properties inside a value that is written as JSON.
-    pub(crate) shape: Vec<NestedProperty>,
+    pub(crate) shape: Vec<JsonProperty>,
     /// `true` if the object around it requires the property.
     pub(crate) required: bool,
     /// `true` if every call requires the property.
@@ -127,7 +127,7 @@ impl<'s> PropertyWalk<'s> {
                 if opens && !is_recursive {
                     self.add_object(target, &path, seen);
                 } else if let Some(described) = self.found.last_mut() {
-                    described.shape = nested_properties(self.root, target);
+                    described.shape = json_properties(self.root, target);
                 }
             }
             seen.truncate(depth);
