@@ -44,7 +44,7 @@ impl<'a> Function<'a> {
     }
 
     /// The type and constant parameters; lifetimes are inferred.
-    pub(crate) fn generic_parameters(&self) -> Vec<&'a GenericParam> {
+    pub(crate) fn type_and_const_parameters(&self) -> Vec<&'a GenericParam> {
         self.sig.generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))).collect()
     }
 

@@ -14,15 +14,15 @@ use tool_runtime::{
 
 use crate::{Failure, flags::CallArguments, sanitize::in_a_line};
 
-/// Reads arguments: `-` from the standard input, `@file` from a file, any other text as JSON.
-pub(crate) fn read_arguments(text: &str) -> Result<CallArguments, Failure> {
-    if text == "-" {
+/// Loads the text of arguments: of the standard input for `-`, of a file for `@file`, otherwise `source` itself.
+pub(crate) fn load_arguments(source: &str) -> Result<CallArguments, Failure> {
+    if source == "-" {
         let text = read_standard_input()?;
         return not_empty(CallArguments { text, origin: Some("standard input".to_owned()) });
     }
-    match text.strip_prefix('@') {
+    match source.strip_prefix('@') {
         Some(path) => not_empty(CallArguments { text: read_file(path)?, origin: Some(path.to_owned()) }),
-        None => Ok(CallArguments { text: text.to_owned(), origin: None }),
+        None => Ok(CallArguments { text: source.to_owned(), origin: None }),
     }
 }
 

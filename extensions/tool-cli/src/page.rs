@@ -146,14 +146,14 @@ impl Page {
     pub(crate) fn add_usage_error(&mut self, text: &str) -> &mut Self {
         let text = &wrap_lines(&Escape::LINES.text(text), self.width, "    ");
         match text.strip_prefix("error:") {
-            Some(rest) => self.paint(TextStyle::Error, "error:").add_help(rest),
-            None => self.add_help(text),
+            Some(rest) => self.paint(TextStyle::Error, "error:").add_clap_help(rest),
+            None => self.add_clap_help(text),
         }
     }
 
     /// Adds help of `clap`, with the styles of the page for headings and flags. It contains descriptions of tools: no line
     /// has the style of an error.
-    pub(crate) fn add_help(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn add_clap_help(&mut self, text: &str) -> &mut Self {
         let mut is_after_blank = false;
         for line in text.trim_end().lines().map(str::trim_end) {
             // A flag without a description is followed by an empty one.

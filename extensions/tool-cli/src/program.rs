@@ -217,7 +217,7 @@ impl Program {
     ///
     /// If the input cannot be read or is empty. The exit code is 2.
     pub fn read(&self, argument: &str) -> Result<String, Failure> {
-        Ok(input::read_arguments(argument)?.text)
+        Ok(input::load_arguments(argument)?.text)
     }
 
     /// Reads the secret `name`, such as a key, from a source that an option of a command names: `env:NAME` for an environment
@@ -313,7 +313,7 @@ impl Program {
         // Without styles: the page adds its own.
         let text = error.render().to_string();
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-            self.terminal.print(self.terminal.page().add_help(&text))?;
+            self.terminal.print(self.terminal.page().add_clap_help(&text))?;
             return Ok(Exit::Done);
         }
         self.terminal.tell(self.terminal.error_page().add_usage_error(&text));

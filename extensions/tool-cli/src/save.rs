@@ -162,7 +162,7 @@ impl Destination {
     /// # Errors
     ///
     /// If the file cannot be written.
-    pub(crate) fn save(
+    pub(crate) fn save_and_describe(
         &self,
         attachment: &Attachment<'_>,
         tool: &str,

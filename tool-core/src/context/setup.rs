@@ -356,7 +356,7 @@ fn with_requested(
         if let Some(own) = output.actions() {
             actions.follow(own.clone());
         }
-        if actions != Actions::default() {
+        if !actions.is_empty() {
             output = output.with_actions(actions);
         }
     }

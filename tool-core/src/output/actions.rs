@@ -34,6 +34,21 @@ pub struct Actions {
 }
 
 impl Actions {
+    /// Returns `true` if nothing is requested.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::output::Actions;
+    ///
+    /// assert!(Actions::default().is_empty());
+    /// assert!(!Actions { terminate: true, ..Actions::default() }.is_empty());
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Merges `later` into these actions: a flag is set if either sets it, the later transfer wins, changes of state
     /// are merged deeply, and the highest version of each artifact is kept.
     pub fn follow(&mut self, later: Self) {

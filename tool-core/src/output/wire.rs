@@ -23,7 +23,7 @@ struct Wire {
     child_run_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation_id: Option<String>,
-    #[serde(skip_serializing_if = "asks_nothing")]
+    #[serde(skip_serializing_if = "Actions::is_empty")]
     actions: Actions,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     corrections: Vec<Correction>,
@@ -36,10 +36,6 @@ struct Wire {
 /// Returns `true` if `text` is the JSON of `value`, so that one of them can be left out.
 fn is_json_of(text: &str, value: &Value) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
-}
-
-fn asks_nothing(actions: &Actions) -> bool {
-    *actions == Actions::default()
 }
 
 impl ToolOutput {

@@ -36,7 +36,7 @@ pub(super) fn instances(
     function: Function<'_>,
     errors: &Errors,
 ) -> Vec<Instance> {
-    let params = function.generic_parameters();
+    let params = function.type_and_const_parameters();
     let ident = &function.sig.ident;
     match (&keys.instantiate, params.first()) {
         (None, Some(param)) => {

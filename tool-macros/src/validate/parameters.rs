@@ -45,8 +45,8 @@ pub(super) fn read_parameters(
     errors: &Errors,
 ) -> Vec<Property> {
     let parameters = function.parameters(errors);
-    are_few(function, &parameters, errors);
-    struct_stands_alone(&parameters, errors);
+    check_count(function, &parameters, errors);
+    check_single_struct(&parameters, errors);
     if let Some(rule) = rule
         && parameters.iter().any(|it| it.role == Role::Whole)
     {
@@ -54,9 +54,9 @@ pub(super) fn read_parameters(
         errors.report_at(&rule.path, message);
     }
     for parameter in &parameters {
-        has_a_name(parameter, errors);
-        is_of_plain_syntax(parameter, errors);
-        attributes_fit(parameter, errors);
+        check_pattern(parameter, errors);
+        check_type_syntax(parameter, errors);
+        check_attributes(parameter, errors);
     }
     let rule = rule.map(|key| key.value);
     let properties: Vec<(Property, Names)> =
@@ -126,7 +126,7 @@ fn to_property(parameter: Parameter<'_>, rule: Option<RenameRule>) -> (Property,
 }
 
 /// "a tool takes at most 16 parameters"
-fn are_few(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors) {
+fn check_count(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors) {
     if let Some(parameter) = parameters.get(MAX_PARAMETERS) {
         let message = format!(
             "`{}` has {} parameters, but a tool has at most {MAX_PARAMETERS}; put them into an argument struct",
@@ -138,7 +138,7 @@ fn are_few(function: Function<'_>, parameters: &[Parameter<'_>], errors: &Errors
 }
 
 /// "an argument struct contains all arguments"
-fn struct_stands_alone(parameters: &[Parameter<'_>], errors: &Errors) {
+fn check_single_struct(parameters: &[Parameter<'_>], errors: &Errors) {
     let mut wholes = parameters.iter().filter(|it| it.role == Role::Whole);
     if wholes.next().is_none() {
         return;
@@ -153,7 +153,7 @@ fn struct_stands_alone(parameters: &[Parameter<'_>], errors: &Errors) {
 }
 
 /// "a parameter needs a name"
-fn has_a_name(parameter: &Parameter<'_>, errors: &Errors) {
+fn check_pattern(parameter: &Parameter<'_>, errors: &Errors) {
     let pat = &*parameter.node.pat;
     match pat {
         Pat::Struct(_) => {}
@@ -164,7 +164,7 @@ fn has_a_name(parameter: &Parameter<'_>, errors: &Errors) {
 }
 
 /// "this type cannot be a tool argument"
-fn is_of_plain_syntax(parameter: &Parameter<'_>, errors: &Errors) {
+fn check_type_syntax(parameter: &Parameter<'_>, errors: &Errors) {
     let ty = &*parameter.node.ty;
     let found = Forbidden::in_type(ty);
     if let Some(opaque) = found.opaque {
@@ -189,7 +189,7 @@ fn is_of_plain_syntax(parameter: &Parameter<'_>, errors: &Errors) {
 }
 
 /// "this attribute does not apply to this parameter"
-fn attributes_fit(parameter: &Parameter<'_>, errors: &Errors) {
+fn check_attributes(parameter: &Parameter<'_>, errors: &Errors) {
     let Some(span) = parameter.helpers.property_attribute_span() else {
         return;
     };

@@ -162,7 +162,7 @@ impl Serialize for ToolResult {
             meta: self.meta(),
             child_run_id: output.and_then(ToolOutput::child_run_id),
             operation_id: output.and_then(ToolOutput::operation_id),
-            actions: self.actions().filter(|actions| **actions != Actions::default()),
+            actions: self.actions().filter(|actions| !actions.is_empty()),
             corrections: self.corrections(),
             last: output.is_some_and(ToolOutput::is_final),
             follow_ups: self.follow_ups(),

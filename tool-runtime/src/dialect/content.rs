@@ -1,7 +1,5 @@
 //! The content of a result for a provider: notes and error prefixes where its results have no field for them.
 
-use tool_core::ErrorKind;
-
 use crate::ToolResult;
 pub(super) use crate::call::content::{Block, block, blocks};
 
@@ -30,7 +28,7 @@ pub(super) fn with_error_prefix(texts: Vec<String>, result: &ToolResult) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use tool_core::{ToolError, ToolOutput};
+    use tool_core::{ErrorKind, ToolError, ToolOutput};
 
     use super::*;
 

@@ -351,7 +351,7 @@ impl ExecutorBuilder {
             let what = "`blocking` bodies".to_owned();
             return Err(ExecutorError::Limits(LimitsError::Zero(what)));
         }
-        settings.open.check()?;
+        settings.open.check_program_key()?;
         let diagnostics = settings.rules.iter().flat_map(|rules| rules.diagnostics(&tools));
         let errors: Vec<_> = diagnostics.filter(|it| it.severity() == Severity::Error).collect();
         if !errors.is_empty() {

@@ -115,7 +115,7 @@ impl CallReports {
         self.send_update(attempt, update).await;
     }
 
-    fn try_report(&self, attempt: u32, update: ToolOutput) -> bool {
+    fn try_queue_update(&self, attempt: u32, update: ToolOutput) -> bool {
         let is_running = self.record_activity().running;
         is_running && (self.is_unobserved || self.queue.try_push(attempt, update))
     }
@@ -297,7 +297,7 @@ impl CallSink for CallReports {
     }
 
     fn try_update(&self, update: ToolOutput) -> bool {
-        self.try_report(1, update)
+        self.try_queue_update(1, update)
     }
 
     fn blocking_update(&self, update: ToolOutput) -> Result<(), ToolError> {
@@ -367,7 +367,7 @@ impl CallSink for AttemptReports {
     }
 
     fn try_update(&self, update: ToolOutput) -> bool {
-        self.call.try_report(self.number, update)
+        self.call.try_queue_update(self.number, update)
     }
 
     fn blocking_update(&self, update: ToolOutput) -> Result<(), ToolError> {

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use tool_core::{Confirmation, ToolDefinition};
 
 use super::build::{ExecutionStrategy, Finish};
-use super::open::OpenSettings;
+use super::open::OpenCallSettings;
 use crate::{
     Registry, ToolResult,
     hook::{CallView, SharedHook},
@@ -42,7 +42,7 @@ pub(super) struct Settings {
     pub(super) timeout: Option<Duration>,
     pub(super) idle_timeout: Option<Duration>,
     pub(super) grace_period: Duration,
-    pub(super) open: OpenSettings,
+    pub(super) open: OpenCallSettings,
     pub(super) event_buffer: usize,
     pub(super) max_detached: usize,
     pub(super) traces: Traces,
@@ -76,7 +76,7 @@ impl Default for Settings {
             timeout: None,
             idle_timeout: None,
             grace_period: GRACE_PERIOD,
-            open: OpenSettings::default(),
+            open: OpenCallSettings::default(),
             event_buffer: 256,
             max_detached: 64,
             traces: Traces::default(),
@@ -147,7 +147,7 @@ pub(super) fn apply_result_settings(
         skip_summarization(result);
     }
     if let Some(budget) = &settings.budget {
-        budget.hold(result, metadata.max_result_size);
+        budget.truncate_result(result, metadata.max_result_size);
     }
 }
 

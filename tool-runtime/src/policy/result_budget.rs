@@ -66,8 +66,8 @@ impl ResultBudget {
     }
 
     /// Cuts `result` to the limit of the tool or the budget.
-    pub(crate) fn hold(&self, result: &mut ToolResult, of_tool: Option<u64>) {
-        let Some(most) = of_tool.or(self.bytes) else { return };
+    pub(crate) fn truncate_result(&self, result: &mut ToolResult, tool_limit: Option<u64>) {
+        let Some(most) = tool_limit.or(self.bytes) else { return };
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         // The prefix that the framework puts before an error counts, but is not cut.
         let before = match &result.outcome {

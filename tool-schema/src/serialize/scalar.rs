@@ -2,7 +2,7 @@ use crate::json::{escape_string, special_mask};
 
 /// Appends `string` in quotes.
 pub(super) fn push_quoted(text: &mut Vec<u8>, string: &str) {
-    match unescaped_word(string.as_bytes()) {
+    match pack_unescaped(string.as_bytes()) {
         Some(short) => push_word(text, word_of(b"\"", short, string.len(), b"\""), string.len() + 2),
         None => push_between(text, b"\"", string, b"\""),
     }
@@ -12,7 +12,7 @@ pub(super) fn push_quoted(text: &mut Vec<u8>, string: &str) {
 /// that the word to append is one, too.
 #[inline(always)]
 pub(super) fn name(text: &mut Vec<u8>, name: &str, is_first: bool) {
-    match unescaped_word(name.as_bytes()) {
+    match pack_unescaped(name.as_bytes()) {
         Some(short) if is_first => {
             append_word(text, word_of(b"\"", short, name.len(), b"\":"), name.len() + 3)
         }
@@ -71,7 +71,7 @@ fn append_word(text: &mut Vec<u8>, word: u128, length: usize) {
 
 /// Returns at most eight bytes, of which a JSON string escapes none, followed by zeros.
 #[inline(always)]
-fn unescaped_word(bytes: &[u8]) -> Option<u64> {
+fn pack_unescaped(bytes: &[u8]) -> Option<u64> {
     /// The digit zero, eight times.
     const DIGITS: u64 = u64::MAX / 255 * b'0' as u64;
 

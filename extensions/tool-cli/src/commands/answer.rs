@@ -45,10 +45,12 @@ pub(super) fn write_result(
             let mut unsaved = None;
             let mut attach = |attachment: &Attachment<'_>, number: usize, count: usize| match &save {
                 None => attachment.not_saved(),
-                Some(save) => save.save(attachment, &result.name, number, count).unwrap_or_else(|failure| {
-                    unsaved.get_or_insert(failure);
-                    attachment.not_saved()
-                }),
+                Some(save) => save.save_and_describe(attachment, &result.name, number, count).unwrap_or_else(
+                    |failure| {
+                        unsaved.get_or_insert(failure);
+                        attachment.not_saved()
+                    },
+                ),
             };
             let text = output_text(output, terminal.is_read_by_a_person(), save.is_some(), &mut attach)?;
             let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };

@@ -268,7 +268,7 @@ fn print_call_help(program: &Program) -> Result<Exit, Failure> {
 
 fn print_help(program: &Program, grammar: &mut clap::Command) -> Result<Exit, Failure> {
     let terminal = program.terminal();
-    terminal.print(terminal.page().add_help(&grammar.render_long_help().to_string()))?;
+    terminal.print(terminal.page().add_clap_help(&grammar.render_long_help().to_string()))?;
     Ok(Exit::Done)
 }
 

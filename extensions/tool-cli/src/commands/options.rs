@@ -135,7 +135,7 @@ impl CallOptions<'_> {
         let mut all = all.into_iter().flatten();
         match (all.next(), all.next()) {
             (Some(_), Some(_)) => Err(Failure::usage("the arguments are given twice as JSON")),
-            (text, _) => text.map(|text| input::read_arguments(&text)).transpose(),
+            (text, _) => text.map(|text| input::load_arguments(&text)).transpose(),
         }
     }
 

@@ -45,7 +45,7 @@ fn a_text_adds_no_styles_to_a_page() {
         |it: char| it == '\n' || it == '\u{1b}' || !it.is_control() && !matches!(it, '\u{200b}' | '\u{202e}');
     assert!(page.as_str().chars().all(own) && !page.as_str().contains("\u{1b}[8m"), "{page:?}");
     let mut help = Page::new(true, 60);
-    help.add_help("error: all is lost\nerror:\n");
+    help.add_clap_help("error: all is lost\nerror:\n");
     assert!(!help.as_str().contains("[31m"), "{help:?}");
     let mut plain = Page::new(false, 60);
     plain
@@ -150,7 +150,7 @@ fn help_has_styles_for_headings_and_flags_only() {
     ] {
         assert_eq!(
             styled(|page| {
-                page.add_help(help);
+                page.add_clap_help(help);
             }),
             expected,
             "{help:?}"

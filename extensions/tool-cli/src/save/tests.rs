@@ -33,12 +33,12 @@ fn no_text_of_a_result_is_part_of_a_path() {
     let destination = Destination::new(&format!("{}/", inner.display()), false).unwrap();
     for (at, content) in contents.iter().enumerate() {
         let attachment = Attachment::of(content).unwrap();
-        let line = destination.save(&attachment, "draw", at + 1, contents.len()).unwrap();
+        let line = destination.save_and_describe(&attachment, "draw", at + 1, contents.len()).unwrap();
         assert!(!line.contains('\u{1b}') && line.contains("1 byte; saved as "), "{line}");
         assert!(!attachment.not_saved().contains('\u{1b}'));
     }
     // A name that is no tool's, such as one of a result that was replaced.
-    destination.save(&Attachment::of(&contents[0]).unwrap(), "../a/b", 5, 5).unwrap();
+    destination.save_and_describe(&Attachment::of(&contents[0]).unwrap(), "../a/b", 5, 5).unwrap();
     let names = fs::read_dir(&inner).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<_> = names.collect();
     names.sort();
@@ -60,23 +60,23 @@ fn a_file_is_replaced_only_by_force() {
     let late = folder.join("late.png");
     let destination = to(&late, false).unwrap();
     fs::write(&late, "old").unwrap();
-    assert!(destination.save(&attachment, "draw", 1, 1).is_err());
+    assert!(destination.save_and_describe(&attachment, "draw", 1, 1).is_err());
     assert_eq!(fs::read(&late).unwrap(), b"old");
     // A longer file is replaced as a whole, and a new one is created.
     fs::write(&file, "older").unwrap();
     let new = folder.join("new.png");
     for path in [&file, &new] {
-        to(path, true).unwrap().save(&attachment, "draw", 1, 1).unwrap();
+        to(path, true).unwrap().save_and_describe(&attachment, "draw", 1, 1).unwrap();
         assert_eq!(fs::read(path).unwrap(), b"new");
     }
     // In a folder, the next free number is used; several results share the name of a file.
     let destination = to(&folder, false).unwrap();
     for number in ["draw-1.png", "draw-2.png"] {
-        assert!(destination.save(&attachment, "draw", 1, 1).unwrap().contains(number));
+        assert!(destination.save_and_describe(&attachment, "draw", 1, 1).unwrap().contains(number));
     }
     let destination = to(&folder.join("both.jpeg"), false).unwrap();
     for (number, name) in [(1, "both-1.jpeg"), (2, "both-2.jpeg")] {
-        assert!(destination.save(&attachment, "draw", number, 2).unwrap().contains(name));
+        assert!(destination.save_and_describe(&attachment, "draw", number, 2).unwrap().contains(name));
     }
     fs::remove_dir_all(folder).unwrap();
 }
@@ -88,7 +88,10 @@ fn a_symbolic_link_is_not_followed() {
     let target = folder.join("target");
     std::os::unix::fs::symlink(&target, folder.join("draw-1.png")).unwrap();
     let image = Content::image(*b"x", "image/png");
-    let line = to(&folder, false).unwrap().save(&Attachment::of(&image).unwrap(), "draw", 1, 1).unwrap();
+    let line = to(&folder, false)
+        .unwrap()
+        .save_and_describe(&Attachment::of(&image).unwrap(), "draw", 1, 1)
+        .unwrap();
     assert!(line.contains("draw-2.png") && !target.exists(), "{line}");
     fs::remove_dir_all(folder).unwrap();
 }
@@ -124,8 +127,10 @@ fn a_file_that_cannot_be_written_is_reported() {
     let attachment = Attachment::of(&image).unwrap();
     let inner = format!("{}/inner/", file.display());
     for (count, path) in [(1, inner.clone()), (2, inner)] {
-        let failure =
-            Destination::new(&path, false).unwrap().save(&attachment, "draw", 1, count).unwrap_err();
+        let failure = Destination::new(&path, false)
+            .unwrap()
+            .save_and_describe(&attachment, "draw", 1, count)
+            .unwrap_err();
         let start = format!("{path}: the image cannot be saved: ");
         assert!(failure.exit == Exit::Failed && failure.message.starts_with(&start), "{failure}");
     }
@@ -135,7 +140,7 @@ fn a_file_that_cannot_be_written_is_reported() {
     let destination = to(&gone.join("a.png"), false).unwrap();
     fs::remove_dir(&gone).unwrap();
     for count in [1, 2] {
-        assert!(destination.save(&attachment, "draw", 1, count).is_err(), "{count}");
+        assert!(destination.save_and_describe(&attachment, "draw", 1, count).is_err(), "{count}");
     }
     fs::remove_dir_all(folder).unwrap();
 }

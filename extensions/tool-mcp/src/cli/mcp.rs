@@ -102,7 +102,7 @@ fn text_argument<'m>(matches: &'m ArgMatches, name: &str) -> &'m str {
 
 fn lazy_toolset(matches: &ArgMatches) -> Result<McpToolSet, Failure> {
     let file = matches.get_one::<String>("config").map(String::as_str);
-    let config = target::server_config(text_argument(matches, "server"), file)?;
+    let config = target::resolve_server(text_argument(matches, "server"), file)?;
     let headers = matches.get_many::<String>("header").into_iter().flatten();
     let mut config = target::with_headers(config, headers)?;
     if let Some(seconds) = matches.get_one::<u64>("timeout") {

@@ -9,32 +9,32 @@ use crate::client::{Endpoint, McpServers, Process, ServerConfig, Transport, erro
 /// The file that is read without `--config`, if there is one.
 const DEFAULT_FILE: &str = ".mcp.json";
 
-/// Returns the server `text`: a URL, a name in the file `config`, or a command line with its arguments.
-pub(super) fn server_config(text: &str, config: Option<&str>) -> Result<ServerConfig, Failure> {
-    let is_word = !text.contains(char::is_whitespace);
-    if text.contains("://") && is_word {
+/// Returns the server `target`: a URL, a name in the file `config_file`, or a command line with its arguments.
+pub(super) fn resolve_server(target: &str, config_file: Option<&str>) -> Result<ServerConfig, Failure> {
+    let is_word = !target.contains(char::is_whitespace);
+    if target.contains("://") && is_word {
         // Named without the parts that may be secret: messages contain the name.
-        return validated(ServerConfig::new(shown_url(text), Endpoint::new(text)));
+        return validated(ServerConfig::new(shown_url(target), Endpoint::new(target)));
     }
-    if is_word && lacks_scheme(text) {
-        let message = format!("`{text}` has no scheme; a URL begins with `http://` or `https://`");
+    if is_word && lacks_scheme(target) {
+        let message = format!("`{target}` has no scheme; a URL begins with `http://` or `https://`");
         return Err(Failure::quoting(Exit::Usage, message));
     }
-    if is_word && (config.is_some() || Path::new(DEFAULT_FILE).exists()) {
-        let servers = McpServers::from_file(config.unwrap_or(DEFAULT_FILE))
+    if is_word && (config_file.is_some() || Path::new(DEFAULT_FILE).exists()) {
+        let servers = McpServers::from_file(config_file.unwrap_or(DEFAULT_FILE))
             .map_err(|error| Failure::quoting(Exit::Usage, error_chain(&error)))?;
-        if servers.is_disabled(text) {
-            let file = config.unwrap_or(DEFAULT_FILE);
+        if servers.is_disabled(target) {
+            let file = config_file.unwrap_or(DEFAULT_FILE);
             let message =
-                format!("the server `{text}` is disabled in {file}; remove `disabled` from its entry");
+                format!("the server `{target}` is disabled in {file}; remove `disabled` from its entry");
             return Err(Failure::quoting(Exit::Usage, message));
         }
         // A command may have any name: one that is not in the default file is a command.
-        if config.is_some() || servers.names().any(|name| name == text) {
-            return servers.config(text).map_err(|error| Failure::quoting(Exit::Usage, error.to_string()));
+        if config_file.is_some() || servers.names().any(|name| name == target) {
+            return servers.config(target).map_err(|error| Failure::quoting(Exit::Usage, error.to_string()));
         }
     }
-    let mut words = split_words(text)?.into_iter();
+    let mut words = split_words(target)?.into_iter();
     let Some(command) = words.next() else {
         return Err(Failure::usage(
             "SERVER is empty; give a command line, a URL, or a name of the configuration",
@@ -114,14 +114,14 @@ mod tests {
 
     #[test]
     fn a_url_is_an_endpoint_and_any_other_text_a_command_line() {
-        let config = server_config("http://127.0.0.1:3001/mcp", None).unwrap();
+        let config = resolve_server("http://127.0.0.1:3001/mcp", None).unwrap();
         assert!(matches!(config.transport, Transport::Http(it) if it.url == "http://127.0.0.1:3001/mcp"));
-        let config = server_config(r#"npx -y "a server" 'b\' c\ d "" http://x/"#, None).unwrap();
+        let config = resolve_server(r#"npx -y "a server" 'b\' c\ d "" http://x/"#, None).unwrap();
         let Transport::Stdio(process) = config.transport else { unreachable!() };
         assert_eq!(process.command, "npx");
         assert_eq!(process.args, ["-y", "a server", r"b\", "c d", "", "http://x/"]);
         for wrong in ["", " ", "a 'b", "a \\", "ftp://a/b"] {
-            assert!(server_config(wrong, None).is_err(), "{wrong}");
+            assert!(resolve_server(wrong, None).is_err(), "{wrong}");
         }
     }
 
@@ -156,21 +156,21 @@ mod tests {
     fn an_address_without_a_scheme_is_no_command() {
         for text in ["localhost:3001/mcp", "localhost:3001", "a:1", "http:/a", "https", "http", "https:"] {
             assert!(lacks_scheme(text), "{text}");
-            let message = server_config(text, None).unwrap_err().to_string();
+            let message = resolve_server(text, None).unwrap_err().to_string();
             assert_eq!(message, format!("`{text}` has no scheme; a URL begins with `http://` or `https://`"));
         }
         for text in ["npx", ":3001", "a:", "a:b", "a:1b", "./a", "httpd", "a/b:1", ""] {
             assert!(!lacks_scheme(text), "{text}");
         }
         // A command may have such an argument.
-        assert!(server_config("serve localhost:3001", None).is_ok());
+        assert!(resolve_server("serve localhost:3001", None).is_ok());
     }
 
     #[test]
     fn a_header_is_a_name_and_a_value_of_a_url() {
         let of = |server: &str, headers: &[&str]| {
             let headers: Vec<_> = headers.iter().map(|it| (*it).to_owned()).collect();
-            with_headers(server_config(server, None).unwrap(), headers.iter())
+            with_headers(resolve_server(server, None).unwrap(), headers.iter())
         };
         let config = of("http://a/mcp", &["A: 1 ", "B:x:y"]).unwrap();
         let Transport::Http(endpoint) = &config.transport else { panic!("{config:?}") };
@@ -193,7 +193,7 @@ mod tests {
         } }"#;
         std::fs::write(&file, servers).unwrap();
         let name = file.to_str().unwrap();
-        let config = |text| server_config(text, Some(name));
+        let config = |text| resolve_server(text, Some(name));
         let command = |text| match config(text).unwrap().transport {
             Transport::Stdio(process) => (process.command, process.args),
             other => panic!("{other:?}"),
@@ -205,7 +205,7 @@ mod tests {
         let disabled = format!("the server `old` is disabled in {name}; remove `disabled` from its entry");
         assert_eq!(config("old").unwrap_err().to_string(), disabled);
         assert!(config("filse").unwrap_err().to_string().contains("`files`"));
-        assert!(server_config("files", Some("nowhere.json")).is_err());
+        assert!(resolve_server("files", Some("nowhere.json")).is_err());
         std::fs::remove_file(file).unwrap();
     }
 }

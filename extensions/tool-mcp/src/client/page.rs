@@ -147,14 +147,14 @@ impl<T: ListedItem> Page<T> {
     /// Reads a page; `None` if the answer is none.
     pub(super) fn read_answer(answer: ServerResult) -> Option<Self> {
         if let ServerResult::CustomResult(value) = answer {
-            return Self::read_parts(value.0);
+            return Self::read_raw_page(value.0);
         }
         let (items, next) = T::of_page(answer)?;
         let bytes = json_bytes(&items).saturating_add(next.as_deref().map_or(0, str::len));
         Some(Self { items, next, bytes, problems: Vec::new() })
     }
 
-    fn read_parts(mut value: Value) -> Option<Self> {
+    fn read_raw_page(mut value: Value) -> Option<Self> {
         let bytes = json_bytes(&value);
         let Some(Value::Array(received)) = value.get_mut(T::MEMBER).map(Value::take) else { return None };
         let mut page = Self { items: Vec::new(), next: None, bytes, problems: Vec::new() };

@@ -117,7 +117,7 @@ impl Joining<'_> {
             if member == Value::Bool(true) {
                 continue;
             }
-            let joined = self.resolved_member(&member).and_then(|member| schema_of_both(keywords, &member));
+            let joined = self.resolve_member(&member).and_then(|member| schema_of_both(keywords, &member));
             match joined {
                 Some(joined) => *keywords = joined,
                 None => rest.push(member),
@@ -130,7 +130,7 @@ impl Joining<'_> {
 
     /// Returns the keywords of a member, and those of the target of its reference; `None` for one that has no keywords, or
     /// leads back to itself.
-    fn resolved_member(&mut self, member: &Value) -> Option<Map<String, Value>> {
+    fn resolve_member(&mut self, member: &Value) -> Option<Map<String, Value>> {
         let Value::Object(member) = member else { return None };
         let Some(reference) = member.get("$ref").and_then(Value::as_str) else { return Some(member.clone()) };
         if self.inside.iter().any(|it| it == reference) {
@@ -148,7 +148,7 @@ impl Joining<'_> {
         let mut own = member.clone();
         own.shift_remove("$ref");
         let resolved = match target.contains_key("$ref") {
-            true => self.resolved_member(&Value::Object(target)),
+            true => self.resolve_member(&Value::Object(target)),
             false => Some(target),
         };
         self.inside.pop();

@@ -7,7 +7,7 @@ use std::{
 
 use tool_core::{Arguments, CallAddress, ConfirmationAnswer, ErrorKind, ToolDefinition, ToolError};
 
-use super::OpenSettings;
+use super::OpenCallSettings;
 use crate::{
     ToolCall,
     executor::redact::redacted_call,
@@ -21,7 +21,7 @@ use crate::{
 
 /// The open calls of an executor.
 pub(in crate::executor) struct OpenCalls {
-    settings: OpenSettings,
+    settings: OpenCallSettings,
     /// The executor's own store, created with its first open call.
     own: OnceLock<SharedOpenCallStore>,
 }
@@ -48,7 +48,7 @@ pub(in crate::executor) struct Found {
 }
 
 impl OpenCalls {
-    pub(in crate::executor) fn new(settings: OpenSettings) -> Self {
+    pub(in crate::executor) fn new(settings: OpenCallSettings) -> Self {
         Self { settings, own: OnceLock::new() }
     }
 

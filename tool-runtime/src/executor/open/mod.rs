@@ -12,5 +12,5 @@ use self::calls::Found;
 pub(super) use self::{
     calls::{OpenCalls, Opening},
     confirmed::Confirmed,
-    settings::OpenSettings,
+    settings::OpenCallSettings,
 };

@@ -9,22 +9,22 @@ use crate::{
 
 /// The settings of open calls.
 #[derive(Clone)]
-pub(in crate::executor) struct OpenSettings {
+pub(in crate::executor) struct OpenCallSettings {
     pub(super) store: Option<SharedOpenCallStore>,
     pub(super) key: Option<ProgramKey>,
     pub(super) expiry: Option<Duration>,
 }
 
-impl OpenSettings {
+impl OpenCallSettings {
     /// The default time for an answer.
     const EXPIRY: Duration = Duration::from_secs(24 * 3600);
 
-    /// Checks the settings.
+    /// Checks that calls which outlive the process can be authenticated.
     ///
     /// # Errors
     ///
     /// Returns an error if the store outlives the process, and there is no key.
-    pub(in crate::executor) fn check(&self) -> Result<(), ExecutorError> {
+    pub(in crate::executor) fn check_program_key(&self) -> Result<(), ExecutorError> {
         match &self.store {
             Some(store) if store.outlives_process() && self.key.is_none() => Err(ExecutorError::NoProgramKey),
             _ => Ok(()),
@@ -32,7 +32,7 @@ impl OpenSettings {
     }
 }
 
-impl Default for OpenSettings {
+impl Default for OpenCallSettings {
     fn default() -> Self {
         Self { store: None, key: None, expiry: Some(Self::EXPIRY) }
     }

@@ -170,13 +170,13 @@ impl Activity {
         lost.insert(stream, (request, task.abort_handle()));
     }
 
-    /// The time at which the session has been idle for `time`, as things are; `None` if it is beyond the clock.
-    pub(super) fn idle_at(&self, time: Duration) -> Option<Instant> {
+    /// The time at which the session has been idle for `timeout`, as things are; `None` if it is beyond the clock.
+    pub(super) fn idle_deadline(&self, timeout: Duration) -> Option<Instant> {
         let last = match self.streams.load(Ordering::Acquire) {
             0 => *self.last.lock().unwrap_or_else(PoisonError::into_inner),
             _ => Instant::now(),
         };
-        last.checked_add(time)
+        last.checked_add(timeout)
     }
 }
 
@@ -229,15 +229,15 @@ mod tests {
         let (activity, time) = (Arc::new(Activity::default()), Duration::from_secs(5));
         let stream = activity.open_stream();
         tokio::time::advance(Duration::from_secs(60)).await;
-        assert_eq!(activity.idle_at(time), Some(Instant::now() + time));
+        assert_eq!(activity.idle_deadline(time), Some(Instant::now() + time));
         drop(stream);
-        assert_eq!(activity.idle_at(time), Some(Instant::now() + time));
+        assert_eq!(activity.idle_deadline(time), Some(Instant::now() + time));
         let ended = Instant::now();
         tokio::time::advance(Duration::from_secs(3)).await;
-        assert_eq!(activity.idle_at(time), Some(ended + time));
+        assert_eq!(activity.idle_deadline(time), Some(ended + time));
         activity.note_use();
-        assert_eq!(activity.idle_at(time), Some(ended + Duration::from_secs(8)));
-        assert_eq!(activity.idle_at(Duration::MAX), None);
+        assert_eq!(activity.idle_deadline(time), Some(ended + Duration::from_secs(8)));
+        assert_eq!(activity.idle_deadline(Duration::MAX), None);
     }
 
     fn received(message: serde_json::Value) -> ClientJsonRpcMessage {

@@ -43,7 +43,7 @@ use self::{
     current_request::{CurrentRequest, REQUEST},
     names::AcceptedNames,
     received_bodies::ReceivedBodies,
-    refusal::{RequestRefusal, text_response, unavailable_response},
+    refusal::{RequestRefusal, body_response, unavailable_response},
     sessions::HttpSessions,
 };
 pub use self::{
@@ -262,7 +262,7 @@ impl HttpServer {
         }
         if let Err((status, reason)) = self.0.names.validate_names(uri, headers) {
             tracing::warn!(reason, "a request is refused");
-            return Err(text_response(status, reason));
+            return Err(body_response(status, reason));
         }
         let Some(protection) = &self.0.config.protection else { return Ok(None) };
         protection.identify_caller(headers).await.map(|identity| Some(Arc::new(identity)))
@@ -291,7 +291,7 @@ impl HttpServer {
         if let (Some(session), Some(identity)) = (&session, &identity)
             && !self.0.sessions.belongs_to(session, identity)
         {
-            return text_response(StatusCode::NOT_FOUND, "there is no such session");
+            return body_response(StatusCode::NOT_FOUND, "there is no such session");
         }
         // Other streams end with the call that they answer.
         let (is_get, is_end) = (request.method() == Method::GET, request.method() == Method::DELETE);

@@ -37,7 +37,7 @@ impl RequestRefusal {
             }
             Self::IdleBody(time) => {
                 let reason = format!("no more of the body was received for {time:?}");
-                closing_connection(text_response(StatusCode::REQUEST_TIMEOUT, reason))
+                closing_connection(body_response(StatusCode::REQUEST_TIMEOUT, reason))
             }
             Self::Bodies(limit) => closing_connection(unavailable_response(format!(
                 "{limit} bodies are being received, the limit of the server, and this one is the slowest; try again later"
@@ -63,7 +63,7 @@ pub(super) fn unavailable_response(reason: String) -> Response<BoxBody<Bytes, In
 }
 
 fn json_response(status: StatusCode, error: &JsonRpcError) -> Response<BoxBody<Bytes, Infallible>> {
-    let mut response = text_response(status, serde_json::to_string(error).unwrap_or_default());
+    let mut response = body_response(status, serde_json::to_string(error).unwrap_or_default());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
@@ -76,7 +76,7 @@ fn closing_connection(
     response
 }
 
-pub(super) fn text_response(
+pub(super) fn body_response(
     status: StatusCode,
     text: impl Into<Bytes>,
 ) -> Response<BoxBody<Bytes, Infallible>> {

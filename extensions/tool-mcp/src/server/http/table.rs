@@ -254,7 +254,7 @@ impl Drop for SessionEnd {
 async fn end_when_idle(table: Weak<SessionTable>, id: SessionId, activity: Arc<Activity>, time: Duration) {
     loop {
         // Beyond the clock, the session never ends.
-        let Some(at) = activity.idle_at(time) else { return };
+        let Some(at) = activity.idle_deadline(time) else { return };
         if at <= Instant::now() {
             break;
         }

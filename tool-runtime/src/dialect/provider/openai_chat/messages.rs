@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tool_core::internals::ExactValue;
 
-use super::reading::{FUNCTION_CALL, call_kind};
+use super::reading::{FUNCTION_CALL, call_member_names};
 use crate::{
     ToolCall, ToolResult,
     dialect::{
@@ -21,7 +21,7 @@ pub(super) fn call_members<'m>(call: &'m mut ExactValue<'static>, is_own: bool) 
     if !is_own {
         return None;
     }
-    let (kind, arguments) = call_kind(call);
+    let (kind, arguments) = call_member_names(call);
     let form = if kind == "custom" { ArgumentsForm::FreeText } else { ArgumentsForm::ObjectText };
     set_member(call, "type", text(kind));
     Some(CallMembers { object: call.entry(kind)?, arguments, form })

@@ -101,14 +101,14 @@ pub(super) fn is_custom_call(call: &ExactValue<'_>) -> bool {
 }
 
 /// Returns the names of the members of a call with its name, and with its arguments.
-pub(super) fn call_kind(call: &ExactValue<'_>) -> (&'static str, &'static str) {
+pub(super) fn call_member_names(call: &ExactValue<'_>) -> (&'static str, &'static str) {
     if is_custom_call(call) { ("custom", "input") } else { ("function", "arguments") }
 }
 
 /// Returns `true` for a call with a name or arguments beside the object that should contain them, as some servers send
 /// it, instead of in it.
 pub(super) fn is_flat(call: &ExactValue<'_>) -> bool {
-    let (kind, arguments) = call_kind(call);
+    let (kind, arguments) = call_member_names(call);
     let holder = call.get(kind);
     let has = |object: Option<&ExactValue<'_>>, name: &str| {
         object.and_then(|object| object.get(name)).is_some_and(|it| !it.is_null())
@@ -125,7 +125,7 @@ pub(super) fn nest_members(call: &mut ExactValue<'static>) {
     if !is_flat(call) {
         return;
     }
-    let (kind, arguments) = call_kind(call);
+    let (kind, arguments) = call_member_names(call);
     let ExactValue::Object(members) = call else { return };
     let mut take = |name: &str| {
         let at = members.iter().position(|(own, value)| own == name && !value.is_null())?;
@@ -175,7 +175,7 @@ pub(super) struct CallPart<'v> {
 impl<'v> CallPart<'v> {
     pub(super) fn read(part: &JsonLocation<'v>) -> Self {
         let is_custom = part.value().is_some_and(is_custom_call);
-        let (kind, arguments) = part.value().map_or(("function", "arguments"), call_kind);
+        let (kind, arguments) = part.value().map_or(("function", "arguments"), call_member_names);
         let holder = part.field(kind);
         let (mut name, mut arguments) = (holder.field("name"), holder.field(arguments));
         // Some servers send these members beside the object, or the name in place of it.

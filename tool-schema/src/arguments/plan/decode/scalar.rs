@@ -93,10 +93,10 @@ fn convert_number<'t>(numeral: Numeral<'t>, node: &Node, hint: Hint) -> Result<S
     match numeral {
         Numeral::Small { negative, magnitude } => {
             let value = if negative { -i128::from(magnitude) } else { i128::from(magnitude) };
-            let wants_integer = check_number_rules(node, Types::INTEGER, Exact::Integer(value), numeral)?;
+            check_number_rules(node, Types::INTEGER, Exact::Integer(value), numeral)?;
             if negative
                 && magnitude == 0
-                && !wants_integer
+                && !node.wants_integer()
                 && matches!(hint, Hint::None | Hint::Float | Hint::Single)
             {
                 return Ok(Scalar::Float(-0.0));
@@ -121,7 +121,7 @@ fn convert_uncommon_number<'t>(text: &str, node: &Node, hint: Hint) -> Result<Sc
         None => Exact::from(nearest_float(text, float).0),
     };
     let types = if exact.is_integer() { Types::INTEGER } else { Types::FRACTION };
-    let wants_integer = check_number_rules(node, types, exact, Numeral::Other(text))?;
+    check_number_rules(node, types, exact, Numeral::Other(text))?;
     match (hint, whole, exact) {
         (Hint::Wide, Some(integer), _) => Ok(Scalar::Wide(integer)),
         (Hint::Wide, None, exact) if exact.is_integer() => {
@@ -130,7 +130,7 @@ fn convert_uncommon_number<'t>(text: &str, node: &Node, hint: Hint) -> Result<Sc
         }
         (Hint::Single, ..) => parse_single(text),
         (Hint::Integer, _, Exact::Integer(integer)) => Ok(of_64_bits(integer, float)),
-        (Hint::None, _, Exact::Integer(integer)) if wants_integer || fitting_integer.is_some() => {
+        (Hint::None, _, Exact::Integer(integer)) if node.wants_integer() || fitting_integer.is_some() => {
             Ok(of_64_bits(integer, float))
         }
         _ => Ok(Scalar::Float(float)),
@@ -154,13 +154,13 @@ fn of_64_bits<'t>(integer: i128, float: f64) -> Scalar<'t> {
     }
 }
 
-/// Applies the rules for numbers; returns `true` if they require an integer.
+/// Refuses a number that the rules for numbers do not admit.
 fn check_number_rules(
     node: &Node,
     types: Types,
     exact: Exact,
     numeral: Numeral<'_>,
-) -> Result<bool, DecodeError> {
+) -> Result<(), DecodeError> {
     let to_number = || numeral.to_number().unwrap_or_else(|| 0.into());
     node.check_type(types)?;
     if let Some(values) = &node.values {
@@ -174,5 +174,5 @@ fn check_number_rules(
     {
         return Err(DecodeError::refused());
     }
-    Ok(node.wants_integer())
+    Ok(())
 }

@@ -35,7 +35,7 @@ pub(super) fn parse_pattern(pattern: &str) -> Result<Vec<Piece>, PatternError> {
     while let Some(c) = reader.take() {
         match c {
             '(' => {
-                reader.parse_group()?;
+                reader.parse_group_start()?;
                 open += 1;
             }
             ')' => {
@@ -124,7 +124,7 @@ impl PatternParser<'_> {
     }
 
     /// Parses the rest of a group after `(`.
-    fn parse_group(&mut self) -> Result<(), PatternError> {
+    fn parse_group_start(&mut self) -> Result<(), PatternError> {
         if ["?=", "?!", "?<=", "?<!"].iter().any(|it| self.rest.starts_with(it)) {
             return Err(uncovered_pattern("look-around"));
         }
