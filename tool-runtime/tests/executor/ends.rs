@@ -141,3 +141,24 @@ fn a_body_that_returns_at_its_cancellation_keeps_its_result_beside_busy_bodies()
         assert_eq!(texts(&outcomes)[4], "stopped", "{way:?}");
     });
 }
+
+// A body that waits is not polled again by each step of its batch.
+#[test]
+fn a_body_that_waits_is_polled_twice_before_its_batch_waits() {
+    /// Never returns, and is never woken.
+    #[tool(register = false)]
+    async fn wait(polls: &Counter) {
+        poll_fn(|_| {
+            polls.count();
+            Poll::<()>::Pending
+        })
+        .await;
+    }
+    each_way(async |way| {
+        let polls = Counter::default();
+        let executor = way.executor(Registry::builder().tool::<wait>().provide(polls.clone()));
+        let mut batch = Box::pin(executor.run(calls(&["wait", "wait"])));
+        assert!(futures_util::poll!(&mut batch).is_pending());
+        assert_eq!(polls.get(), 2 * way.size().min(2), "{way:?}");
+    });
+}

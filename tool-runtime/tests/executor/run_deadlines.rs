@@ -1,10 +1,14 @@
 //! Deadlines of runs: "the run's own deadline bounds all" (section 7 of the design).
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{
+    future::pending,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tokio::time::{Instant, sleep};
 use tool_runtime::{
-    ErrorKind, RunContext, ToolCall,
+    CancellationToken, ErrorKind, RunContext, ToolCall,
     definition::Retry,
     policy::{Approval, ApprovalHandle, Approver, Limits},
     prelude::*,
@@ -67,6 +71,28 @@ fn after_the_deadline_of_a_run_no_call_starts_and_each_has_an_error() {
         assert_eq!(texts(&executor.drive(executor.batch(echo()).with_run(run_of(0))).await), [OVER]);
         assert_eq!(counter.get(), 0);
         assert_eq!(texts(&executor.drive(executor.batch(echo()).with_run(run_of(1))).await), ["a"]);
+    });
+}
+
+// Work that outlives its call in a task ends with the run.
+#[test]
+fn past_the_deadline_of_a_run_the_tokens_of_ended_calls_are_cancelled_too() {
+    type Tokens = Arc<Mutex<Vec<CancellationToken>>>;
+    /// Keeps its token.
+    #[tool(register = false)]
+    fn keep(tokens: &Tokens, cx: &ToolContext) -> &'static str {
+        tokens.lock().unwrap().push(cx.cancellation().clone());
+        "kept"
+    }
+    each_way_paused(async |way| {
+        let tokens = Tokens::default();
+        let tools = Registry::builder().tool::<keep>().tool::<hang>().provide(Arc::clone(&tokens));
+        let executor = way.executor(tools);
+        let batch = executor.batch(calls(&["keep", "hang"])).with_run(run_of(5));
+        assert_eq!(texts(&executor.drive(batch).await), ["kept", OVER]);
+        let [token] = &tokens.lock().unwrap()[..] else { panic!("{way:?}") };
+        // Those of earlier groups are not.
+        assert_eq!(token.is_cancelled(), way.size() > 1, "{way:?}");
     });
 }
 
