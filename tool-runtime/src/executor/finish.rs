@@ -20,7 +20,7 @@ use crate::{
     call::{Operation, Pending},
     event::EventKind,
     hook::CallView,
-    open_calls::OpenKind,
+    open_calls::{CallOwner, OpenKind},
     panics::run_in_call,
     policy::ApprovalRequest,
 };
@@ -111,7 +111,13 @@ impl CallFinisher<'_> {
         };
         let (call, definition) = (self.call, self.definition);
         let opened_at = self.request.confirmed.map(Confirmed::opened_at);
-        let opening = Opening { kind, call, address, definition, opened_at, request, answers, is_reported };
+        // A call that was open before stays with its user and session, whoever answers.
+        let owner = match self.request.confirmed {
+            Some(confirmed) => confirmed.owner(),
+            None => self.batch.run().map(|run| CallOwner::of_run(run)).unwrap_or_default(),
+        };
+        let opening =
+            Opening { kind, call, address, owner, definition, opened_at, request, answers, is_reported };
         let opening = Box::pin(self.executor.open.open(opening));
         match self.batch.within_grace_period(opening).await {
             Some(opened) => opened,

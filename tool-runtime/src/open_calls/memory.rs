@@ -78,7 +78,7 @@ impl OpenCallStore for MemoryOpenCalls {
     async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
         let records = self.lock();
         let Some(id) = &filter.call_id else {
-            let found = records.all.values().filter(|record| filter.admits(&record.address));
+            let found = records.all.values().filter(|record| filter.admits(record));
             return Ok(found.cloned().collect());
         };
         let addresses = records.by_id.get(id).into_iter().flatten().map(|(run, serial)| CallAddress {
@@ -86,8 +86,8 @@ impl OpenCallStore for MemoryOpenCalls {
             call_id: id.clone(),
             serial: *serial,
         });
-        let addresses = addresses.filter(|address| filter.admits(address));
-        Ok(addresses.filter_map(|address| records.all.get(&address).cloned()).collect())
+        let found = addresses.filter_map(|address| records.all.get(&address));
+        Ok(found.filter(|record| filter.admits(record)).cloned().collect())
     }
 
     async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {

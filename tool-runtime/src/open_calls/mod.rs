@@ -7,7 +7,7 @@
 //!   executors can share.
 //! - [`MemoryOpenCalls`] keeps calls in memory, and is the default of an executor.
 //! - [`OpenRecord`] is the stored form of a call, and [`OpenKind`] the kind of answer that it waits for; [`OpenFilter`]
-//!   selects records by run and id, and [`OpenStoreError`] is the error of a store.
+//!   selects records by run, id, app, user and session, and [`OpenStoreError`] is the error of a store.
 //! - [`ProgramKey`] is the secret key under which records are authenticated and secret arguments are encrypted.
 //! - [`OpenCall`] is an open call as an executor lists it; [`CallRef`] refers to one by its address or id, and
 //!   [`OpenCallError`] reports why an open call cannot be answered.
@@ -38,7 +38,7 @@ pub use self::{
 };
 pub(crate) use self::{
     key::Message,
-    record::{Body, Secret, addressed},
+    record::{Body, CallOwner, Secret, addressed},
     shared::serials,
 };
 
@@ -93,8 +93,9 @@ pub(crate) use self::{
 ///
 ///     async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
 ///         let table = self.0.lock().map_err(failed)?;
-///         let found = table.iter().filter(|(address, _)| filter.admits(address));
-///         found.map(|(_, text)| serde_json::from_str(text).map_err(failed)).collect()
+///         let records = table.values().map(|text| serde_json::from_str(text).map_err(failed));
+///         let records = records.collect::<Result<Vec<OpenRecord>, _>>()?;
+///         Ok(records.into_iter().filter(|record| filter.admits(record)).collect())
 ///     }
 ///
 ///     async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {
@@ -159,14 +160,25 @@ pub struct OpenFilter {
     pub run: Option<CallId>,
     /// Admits only records of this call id. Default: all ids.
     pub call_id: Option<CallId>,
+    /// Admits only records of this program. Default: all programs, and calls without one.
+    pub app: Option<String>,
+    /// Admits only records of this user. Default: all users, and calls without one.
+    pub user: Option<String>,
+    /// Admits only records of this session. Default: all sessions, and calls without one.
+    pub session: Option<String>,
 }
 
 impl OpenFilter {
-    /// Returns `true` if the filter admits the record of `address`.
+    /// Returns `true` if the filter admits `record`.
     #[must_use]
-    pub fn admits(&self, address: &CallAddress) -> bool {
+    pub fn admits(&self, record: &OpenRecord) -> bool {
+        let OpenRecord { address, app, user, session, .. } = record;
+        let is_admitted = |wanted: &Option<String>, name| wanted.is_none() || wanted == name;
         self.run.as_ref().is_none_or(|run| address.run.as_ref() == Some(run))
             && self.call_id.as_ref().is_none_or(|id| address.call_id == *id)
+            && is_admitted(&self.app, app)
+            && is_admitted(&self.user, user)
+            && is_admitted(&self.session, session)
     }
 }
 

@@ -3,9 +3,7 @@
 use std::{fmt, sync::Arc, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
-use tool_core::{
-    Arguments, Blob, CallAddress, ConfirmationAnswer, ContentHash, ToolDefinition, internals::FormatVersion,
-};
+use tool_core::{Arguments, Blob, CallAddress, ConfirmationAnswer, ContentHash, RunContext, ToolDefinition};
 
 use super::{Message, ProgramKey, seal};
 use crate::{ToolCall, millis, policy::ApprovalRequest};
@@ -14,21 +12,27 @@ use crate::{ToolCall, millis, policy::ApprovalRequest};
 ///
 /// A store writes the whole record, as JSON or in columns, and returns it unchanged. Only executors read its body, in
 /// which the values of secret parameters are encrypted or absent. The [`tag`](Self::tag) authenticates all fields: an
-/// altered record is refused.
+/// altered record, or one that was copied to another user or session, is refused.
+///
+/// In JSON, a record with an app, a user or a session has version 2 (`v`), any other one version 1.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", from = "Wire")]
+#[serde(rename_all = "camelCase", try_from = "Wire", into = "Wire")]
 #[non_exhaustive]
 pub struct OpenRecord {
     /// The address of the call, unique among records.
     pub address: CallAddress,
+    /// The program of the call's run ([`RunContext::app`]), if it has one.
+    pub app: Option<String>,
+    /// The user of the call's run ([`RunContext::user`]), if it has one.
+    pub user: Option<String>,
+    /// The session of the call's run ([`RunContext::session`]), if it has one.
+    pub session: Option<String>,
     /// The kind of answer that the call waits for.
     pub kind: OpenKind,
     /// The time at which the call was opened; in JSON, milliseconds since the Unix epoch.
-    #[serde(rename = "openedAtMs", with = "millis")]
     pub opened_at: SystemTime,
     /// The time from which answers are refused, if any; in JSON, milliseconds since the Unix epoch. A store may remove
     /// the record from then on.
-    #[serde(rename = "expiresAtMs", with = "millis::option", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<SystemTime>,
     /// The call, as JSON for executors only.
     pub body: String,
@@ -36,7 +40,6 @@ pub struct OpenRecord {
     /// address.
     pub tag: ContentHash,
     /// Secret arguments, which do not leave the process.
-    #[serde(skip)]
     local: Option<Arc<str>>,
 }
 
@@ -63,24 +66,75 @@ impl OpenKind {
     }
 }
 
-#[derive(Deserialize)]
+/// The newest version of a record that this program reads.
+const RECORD_VERSION: u64 = 2;
+
+/// A record as JSON.
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire {
-    #[serde(default, rename = "v")]
-    _version: FormatVersion,
+    #[serde(default, rename = "v", skip_serializing_if = "Option::is_none")]
+    version: Option<u64>,
     address: CallAddress,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    app: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
     kind: OpenKind,
     #[serde(rename = "openedAtMs", with = "millis")]
     opened_at: SystemTime,
-    #[serde(default, rename = "expiresAtMs", with = "millis::option")]
+    #[serde(
+        default,
+        rename = "expiresAtMs",
+        with = "millis::option",
+        skip_serializing_if = "Option::is_none"
+    )]
     expires_at: Option<SystemTime>,
     body: String,
     tag: ContentHash,
 }
 
-impl From<Wire> for OpenRecord {
-    fn from(Wire { address, kind, opened_at, expires_at, body, tag, .. }: Wire) -> Self {
-        Self { address, kind, opened_at, expires_at, body, tag, local: None }
+impl TryFrom<Wire> for OpenRecord {
+    type Error = String;
+
+    fn try_from(wire: Wire) -> Result<Self, String> {
+        let Wire { version, address, app, user, session, kind, opened_at, expires_at, body, tag } = wire;
+        if let Some(version) = version.filter(|version| !(1..=RECORD_VERSION).contains(version)) {
+            return Err(format!(
+                "the format version {version} is not known; read it with the version of the program that stored it"
+            ));
+        }
+        Ok(Self { address, app, user, session, kind, opened_at, expires_at, body, tag, local: None })
+    }
+}
+
+impl From<OpenRecord> for Wire {
+    fn from(record: OpenRecord) -> Self {
+        let version = record.has_owner().then_some(RECORD_VERSION);
+        let OpenRecord { address, app, user, session, kind, opened_at, expires_at, body, tag, local: _ } =
+            record;
+        Self { version, address, app, user, session, kind, opened_at, expires_at, body, tag }
+    }
+}
+
+/// The program, user and session that an open call belongs to.
+#[derive(Clone, Default)]
+pub(crate) struct CallOwner {
+    app: Option<String>,
+    user: Option<String>,
+    session: Option<String>,
+}
+
+impl CallOwner {
+    pub(crate) fn of_run(run: &RunContext) -> Self {
+        let owned = |name: Option<&str>| name.map(str::to_owned);
+        Self { app: owned(run.app()), user: owned(run.user()), session: owned(run.session()) }
+    }
+
+    pub(crate) fn of_record(record: &OpenRecord) -> Self {
+        Self { app: record.app.clone(), user: record.user.clone(), session: record.session.clone() }
     }
 }
 
@@ -95,7 +149,7 @@ impl OpenRecord {
     /// outside of it.
     pub(crate) fn new(
         key: &ProgramKey,
-        (address, kind): (CallAddress, OpenKind),
+        (address, owner, kind): (CallAddress, CallOwner, OpenKind),
         (opened_at, expires_at): (SystemTime, Option<SystemTime>),
         body: &Body,
         local: Option<Arc<str>>,
@@ -104,7 +158,8 @@ impl OpenRecord {
         // A body that nests too deeply could be written, but not read.
         serde_json::from_str::<Body>(&body).map_err(|error| error.to_string())?;
         let tag = ContentHash::from([0; 32]);
-        let mut record = Self { address, kind, opened_at, expires_at, body, tag, local };
+        let CallOwner { app, user, session } = owner;
+        let mut record = Self { address, app, user, session, kind, opened_at, expires_at, body, tag, local };
         record.tag = key.sign(&record.message());
         Ok(record)
     }
@@ -114,11 +169,23 @@ impl OpenRecord {
         key.is_of(self.tag, &self.message()).then(|| serde_json::from_str(&self.body).ok())?
     }
 
+    /// Returns `true` if the record has an app, a user or a session: then it is of version 2.
+    fn has_owner(&self) -> bool {
+        self.app.is_some() || self.user.is_some() || self.session.is_some()
+    }
+
     /// Returns all fields that are authenticated.
     fn message(&self) -> Message {
-        let Self { address, kind, opened_at, expires_at, body, tag: _, local: _ } = self;
+        let Self { address, app, user, session, kind, opened_at, expires_at, body, tag: _, local: _ } = self;
         let time = |time: SystemTime| millis::of(time).to_le_bytes();
-        addressed(Message::new("tool-runtime open-call record 1"), address)
+        let message = match self.has_owner() {
+            false => addressed(Message::new("tool-runtime open-call record 1"), address),
+            true => [app, user, session].into_iter().fold(
+                addressed(Message::new("tool-runtime open-call record 2"), address),
+                |message, name| message.optional(name.as_deref().map(str::as_bytes)),
+            ),
+        };
+        message
             .field(kind.name().as_bytes())
             .field(&time(*opened_at))
             .optional(expires_at.map(time).as_ref().map(<[u8; 8]>::as_slice))
@@ -152,6 +219,9 @@ impl fmt::Debug for OpenRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenRecord")
             .field("address", &self.address)
+            .field("app", &self.app)
+            .field("user", &self.user)
+            .field("session", &self.session)
             .field("kind", &self.kind)
             .field("opened_at", &self.opened_at)
             .field("expires_at", &self.expires_at)

@@ -13,8 +13,8 @@ use crate::{
     executor::redact::redacted_call,
     millis,
     open_calls::{
-        Body, CallRef, OpenCall, OpenCallError, OpenFilter, OpenKind, OpenRecord, OpenStoreError, ProgramKey,
-        Secret, SharedOpenCallStore, serials,
+        Body, CallOwner, CallRef, OpenCall, OpenCallError, OpenFilter, OpenKind, OpenRecord, OpenStoreError,
+        ProgramKey, Secret, SharedOpenCallStore, serials,
     },
     policy::ApprovalRequest,
 };
@@ -31,6 +31,7 @@ pub(in crate::executor) struct Opening<'a> {
     pub(in crate::executor) kind: OpenKind,
     pub(in crate::executor) call: &'a ToolCall,
     pub(in crate::executor) address: &'a CallAddress,
+    pub(in crate::executor) owner: CallOwner,
     pub(in crate::executor) definition: Option<&'a ToolDefinition>,
     /// The time at which it was first opened, if it was open before.
     pub(in crate::executor) opened_at: Option<SystemTime>,
@@ -96,7 +97,8 @@ impl OpenCalls {
     }
 
     fn record(&self, opening: Opening<'_>) -> Result<OpenRecord, String> {
-        let Opening { kind, call, address, definition, opened_at, request, answers, is_reported } = opening;
+        let Opening { kind, call, address, owner, definition, opened_at, request, answers, is_reported } =
+            opening;
         let redacted = definition.map_or_else(|| call.clone(), |definition| redacted_call(call, definition));
         let hash = definition.map(ToolDefinition::content_hash);
         let (mut secret, mut local) = (None, None);
@@ -111,7 +113,7 @@ impl OpenCalls {
         let expires_at = request.as_ref().map_or_else(|| self.expires_at(), |request| request.expires_at);
         let opened_at = opened_at.unwrap_or_else(|| millis::rounded(SystemTime::now()));
         let body = Body { call: redacted, definition: hash, secret, request, given: answers, is_reported };
-        OpenRecord::new(self.key(), (address.clone(), kind), (opened_at, expires_at), &body, local)
+        OpenRecord::new(self.key(), (address.clone(), owner, kind), (opened_at, expires_at), &body, local)
     }
 
     /// Returns all calls that can be answered now, in the order in which they arrived.

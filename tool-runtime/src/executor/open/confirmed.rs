@@ -6,7 +6,11 @@ use tokio::sync::OnceCell;
 use tool_core::{CallAddress, ToolError};
 
 use super::OpenCalls;
-use crate::{ToolCall, executor::questions::CallAnswers, open_calls::OpenRecord};
+use crate::{
+    ToolCall,
+    executor::questions::CallAnswers,
+    open_calls::{CallOwner, OpenRecord},
+};
 
 /// A call whose last question was answered. It is open until it is about to run, or is answered otherwise.
 pub(in crate::executor) struct Confirmed {
@@ -29,6 +33,11 @@ impl Confirmed {
 
     pub(in crate::executor) fn opened_at(&self) -> SystemTime {
         self.record.opened_at
+    }
+
+    /// Returns the user and session that the call belongs to.
+    pub(in crate::executor) fn owner(&self) -> CallOwner {
+        CallOwner::of_record(&self.record)
     }
 
     /// Closes the call, so that it can no longer be answered elsewhere.

@@ -6,11 +6,11 @@ use tool_runtime::{
     Executor, RunContext, ToolCall,
     call::CallAddress,
     context::ConfirmationAnswer,
-    open_calls::{CallRef, OpenCallError},
+    open_calls::{CallRef, OpenCallError, OpenCallStore, OpenRecord, ProgramKey},
     prelude::*,
 };
 
-use super::{Folder, PAY, executor, payments};
+use super::{super::building, Folder, PAY, executor, payments};
 
 const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
 
@@ -33,7 +33,8 @@ fn replace(folder: &Folder, record: &Value) {
 async fn pending_call(folder: &Folder) -> (Executor, CallAddress) {
     let executor = executor(folder);
     let calls = vec![ToolCall::new("pay", PAY).with_id("0")];
-    let outcomes = executor.batch(calls).with_run(RunContext::new()).run().await;
+    let run = RunContext::new().with_app("shop").with_user("u-7").with_session("s-1");
+    let outcomes = executor.batch(calls).with_run(run).run().await;
     (executor, outcomes[0].address().unwrap().clone())
 }
 
@@ -73,7 +74,8 @@ fn a_record_with_any_modification_is_refused() {
         places(&body, "", &mut of_body);
         assert!(of_record.len() >= 8 && of_body.len() >= 10, "{of_record:?} {of_body:?}");
         let mut altered = Vec::new();
-        for place in of_record {
+        // A version beyond those that are known is another error.
+        for place in of_record.into_iter().filter(|place| place != "/v") {
             let mut record = original.clone();
             let value = record.pointer_mut(&place).unwrap();
             *value = other(value);
@@ -86,9 +88,11 @@ fn a_record_with_any_modification_is_refused() {
             record["body"] = json!(body.to_string());
             altered.push((format!("/body{place}"), record));
         }
-        let mut endless = original.clone();
-        endless.as_object_mut().unwrap().remove("expiresAtMs");
-        altered.push(("no expiry".to_owned(), endless));
+        for member in ["expiresAtMs", "app", "user", "session"] {
+            let mut record = original.clone();
+            record.as_object_mut().unwrap().remove(member).unwrap();
+            altered.push((format!("no {member}"), record));
+        }
 
         for (place, record) in altered {
             replace(&folder, &record);
@@ -133,9 +137,62 @@ fn a_record_of_a_later_format_version_is_refused() {
         let folder = Folder::new();
         let (executor, address) = pending_call(&folder).await;
         let mut record = stored(&folder);
-        record["v"] = json!(2);
-        replace(&folder, &record);
-        let error = executor.resume([(&address, YES)]).await.unwrap_err();
-        assert!(error.to_string().contains("the format version 2 is not known"), "{error}");
+        assert_eq!(record["v"], 2);
+        for version in [0, 3] {
+            record["v"] = json!(version);
+            replace(&folder, &record);
+            let error = executor.resume([(&address, YES)]).await.unwrap_err();
+            let expected = format!("the format version {version} is not known");
+            assert!(error.to_string().contains(&expected), "{error}");
+        }
+    });
+}
+
+// X05: its tag was computed apart from this crate, as `HMAC(HMAC(key, "tool-runtime open-call record 1"), fields)`.
+#[test]
+fn a_record_of_version_1_is_read() {
+    let record = json!({
+        "address": { "run": "r-1", "callId": "c-1", "serial": 7 },
+        "kind": "external",
+        "openedAtMs": 1_700_000_000_000_u64,
+        "body": r#"{"call":{"id":"c-1","name":"echo","arguments":{"text":"a"}}}"#,
+        "tag": "fcd7571a9df4a355877dca667d3fbc248d7c25a55b5201b405416b5df7afddf1",
+    });
+    crate::run(async {
+        let read: OpenRecord = serde_json::from_value(record.clone()).unwrap();
+        assert_eq!((read.app.clone(), read.user.clone(), read.session.clone()), (None, None, None));
+        assert_eq!(json!(read), record);
+        let store = Folder::new();
+        store.put(read).await.unwrap();
+        let executor = building(Registry::builder()).open_calls(store).program_key(ProgramKey::new([9; 32]));
+        let executor = executor.build().unwrap();
+        let open = executor.open_calls().await.unwrap();
+        let [call] = &open[..] else { panic!("{open:?}") };
+        assert_eq!(executor.open_arguments(call.address()).await.unwrap().as_str(), r#"{"text":"a"}"#);
+    });
+}
+
+// X05, I20: the answer may come in a run of another user, such as a clerk.
+#[test]
+fn a_call_that_asks_again_stays_with_its_user_and_session() {
+    /// Asks for confirmation, and asks again.
+    #[tool(register = false, confirm)]
+    fn twice(cx: &ToolContext) -> Result<&'static str, ToolError> {
+        match cx.confirmation() {
+            Some(_) => Ok("done"),
+            None => Err(cx.request_confirmation("Sure?", json!({}))),
+        }
+    }
+    crate::run(async {
+        let store = Folder::new();
+        let executor = building(Registry::builder().tool::<twice>()).open_calls(store.clone());
+        let executor = executor.program_key(ProgramKey::new([9; 32])).build().unwrap();
+        let run = |user: &str| RunContext::new().with_app("shop").with_user(user).with_session("s-1");
+        let outcomes = executor.batch(vec![ToolCall::new("twice", "{}")]).with_run(run("u-7")).run().await;
+        let address = outcomes[0].address().unwrap().clone();
+        let outcomes = executor.resume([(&address, YES)]).await.unwrap().with_run(run("clerk")).run().await;
+        assert_eq!(outcomes[0].address(), Some(&address), "{outcomes:?}");
+        let record = store.get(&address).await.unwrap().unwrap();
+        assert_eq!([record.app, record.user, record.session].map(Option::unwrap), ["shop", "u-7", "s-1"]);
     });
 }

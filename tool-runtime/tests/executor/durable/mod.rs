@@ -80,7 +80,7 @@ impl OpenCallStore for Folder {
     async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
         let records = self.files(None).map_err(failed)?.into_iter().map(|path| Self::read(&path));
         let records = records.collect::<Result<Vec<_>, _>>()?;
-        Ok(records.into_iter().filter(|record| filter.admits(&record.address)).collect())
+        Ok(records.into_iter().filter(|record| filter.admits(record)).collect())
     }
 
     async fn consume(&self, record: &OpenRecord) -> Result<bool, OpenStoreError> {

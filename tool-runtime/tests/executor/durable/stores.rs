@@ -38,9 +38,18 @@ fn a_store_that_outlives_the_process_requires_a_key() {
 }
 
 fn record(run: Option<&str>, call_id: &str, serial: u64) -> OpenRecord {
+    record_of([None; 3], run, call_id, serial)
+}
+
+/// Returns a record of an app, a user and a session.
+fn record_of(owner: [Option<&str>; 3], run: Option<&str>, call_id: &str, serial: u64) -> OpenRecord {
     let address = CallAddress { run: run.map(Into::into), call_id: call_id.into(), serial };
     let tag = ContentHash::of(&address);
-    let record = json!({ "address": address, "kind": "external", "openedAtMs": 0, "body": "", "tag": tag });
+    let [app, user, session] = owner;
+    let record = json!({
+        "address": address, "kind": "external", "openedAtMs": 0, "body": "", "tag": tag,
+        "app": app, "user": user, "session": session,
+    });
     serde_json::from_value(record).unwrap()
 }
 
@@ -78,6 +87,44 @@ fn a_store_lists_records_by_run_or_id_and_removes_each_once() {
         assert_eq!(store.get(&other.address).await.unwrap(), None);
         assert_eq!(listed(None, Some("a")).await, [0, 2, 4]);
         assert!(!store.consume(&record(None, "z", 9)).await.unwrap());
+    }
+    crate::run(async {
+        check(MemoryOpenCalls::new()).await;
+        check(Folder::new()).await;
+    });
+}
+
+// X05, X06: the calls that wait for a user.
+#[test]
+fn a_store_lists_records_by_app_user_and_session() {
+    async fn check(store: impl OpenCallStore) {
+        let owners = [
+            [Some("shop"), Some("u-1"), Some("s-1")],
+            [Some("shop"), Some("u-1"), Some("s-2")],
+            [Some("shop"), Some("u-2"), Some("s-1")],
+            [None; 3],
+        ];
+        for (serial, owner) in (0..).zip(owners) {
+            store.put(record_of(owner, Some("r"), "a", serial)).await.unwrap();
+        }
+        let listed = async |[app, user, session]: [Option<&str>; 3], call_id: Option<&str>| {
+            let mut filter = OpenFilter::default();
+            (filter.app, filter.user) = (app.map(Into::into), user.map(Into::into));
+            (filter.session, filter.call_id) = (session.map(Into::into), call_id.map(Into::into));
+            let records = store.list(&filter).await.unwrap();
+            let mut serials: Vec<_> = records.iter().map(|it| it.address.serial).collect();
+            serials.sort_unstable();
+            serials
+        };
+        for call_id in [None, Some("a")] {
+            assert_eq!(listed([None; 3], call_id).await, [0, 1, 2, 3]);
+            assert_eq!(listed([Some("shop"), None, None], call_id).await, [0, 1, 2]);
+            assert_eq!(listed([Some("bar"), None, None], call_id).await, [0; 0]);
+            assert_eq!(listed([None, Some("u-1"), None], call_id).await, [0, 1]);
+            assert_eq!(listed([None, None, Some("s-1")], call_id).await, [0, 2]);
+            assert_eq!(listed([Some("shop"), Some("u-1"), Some("s-2")], call_id).await, [1]);
+            assert_eq!(listed([None, Some("u-2"), Some("s-2")], call_id).await, [0; 0]);
+        }
     }
     crate::run(async {
         check(MemoryOpenCalls::new()).await;
