@@ -53,7 +53,7 @@ impl JsonText {
     }
 
     /// Wraps a text that a store checked before it stored it.
-    #[cfg(feature = "sqlite")]
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn stored(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }

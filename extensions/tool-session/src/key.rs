@@ -33,14 +33,14 @@ pub struct SessionKey {
 }
 
 impl SessionKey {
-    /// The maximum number of bytes of each name.
-    pub const MAX_NAME_BYTES: usize = 1024;
+    /// The maximum number of bytes of each name: an index of Postgres takes three of them.
+    pub const MAX_NAME_BYTES: usize = 768;
 
     /// Creates a key.
     ///
     /// # Errors
     ///
-    /// Returns an error if `id` is empty, and if a name has more than [1,024 bytes](Self::MAX_NAME_BYTES) or a NUL.
+    /// Returns an error if `id` is empty, and if a name has more than [768 bytes](Self::MAX_NAME_BYTES) or a NUL.
     pub fn new(
         app: impl Into<Arc<str>>,
         user: impl Into<Arc<str>>,

@@ -39,6 +39,7 @@
 //! | [`SessionStore`], [`SharedSessionStore`] | the trait of a store, and a handle to a store of any type |
 //! | [`InMemoryStore`] | the store in memory |
 //! | `SqliteStore` | the store in a file (feature `sqlite`) |
+//! | `PostgresStore` | the store in a database of a server (feature `postgres`) |
 //! | [`SessionExport`], [`jsonl`] | sessions as lines of JSON |
 //! | [`Clock`] | the clock of a store, for tests |
 //!
@@ -51,7 +52,7 @@
 //! # Names and limits
 //!
 //! Names (app, user, session, run, agent, branch, view key, kind, holder) have at most
-//! [1,024 bytes](SessionKey::MAX_NAME_BYTES) and no NUL; everything else is stored exactly, in any script. An empty app or user is
+//! [768 bytes](SessionKey::MAX_NAME_BYTES) and no NUL; everything else is stored exactly, in any script. An empty app or user is
 //! the one of runs without an app or user. The id of an outer call, which a model chose, is stored exactly, whatever it is. The body of
 //! an entry has at most [16 MiB](JsonText::MAX_BYTES), and a write at most [64 MiB](SessionWrite::MAX_BYTES). Values of the
 //! state are nested at most [100 levels](ScopedState::MAX_DEPTH) deep.
@@ -65,6 +66,8 @@
 //! | feature | adds |
 //! | --- | --- |
 //! | `sqlite` | `SqliteStore`; needs Rust 1.94, and a C compiler for the bundled SQLite |
+//! | `postgres` | `PostgresStore`, for Postgres 14 or later; needs Rust 1.94 |
+//! | `postgres-tls` | connections of `PostgresStore` with TLS; needs Rust 1.94, and a C compiler |
 //!
 //! Default: none, and no I/O.
 
@@ -79,15 +82,21 @@ pub mod jsonl;
 mod key;
 mod lease;
 mod millis;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod query;
 mod session;
 mod shared;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod state;
 mod store;
 mod write;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::{SqliteOptions, SqliteStore, Synchronous};
 pub use self::{

@@ -26,7 +26,7 @@ pub(crate) fn rounded(moment: SystemTime) -> SystemTime {
 }
 
 /// Returns the milliseconds of `period`.
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) fn length(period: std::time::Duration) -> i64 {
     i64::try_from(period.as_millis()).unwrap_or(i64::MAX)
 }

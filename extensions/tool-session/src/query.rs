@@ -8,7 +8,7 @@ use std::{
 
 use tool_runtime::call::CallId;
 
-use crate::{Entry, EntryContent, Session, SessionKey};
+use crate::{Entry, EntryContent, Session, SessionError, SessionKey, key::check_name};
 
 /// The order of a page of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +166,13 @@ impl EntryQuery {
             && self.view.is_none_or_equal(view)
     }
 
+    /// Checks the names.
+    pub(crate) fn check(&self) -> Result<(), SessionError> {
+        check_name("run", &self.run.as_ref().map(ToString::to_string).unwrap_or_default())?;
+        let names = [("kind", &self.kind), ("branch", &self.branch), ("view key", &self.view)];
+        names.into_iter().try_for_each(|(role, name)| check_name(role, name.as_deref().unwrap_or_default()))
+    }
+
     /// Returns the maximum number of entries of a page.
     pub(crate) fn page_entries(&self) -> usize {
         self.max_entries.clamp(1, Self::MAX_ENTRIES)
@@ -275,6 +282,12 @@ impl SessionFilter {
     pub fn limit(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
         self
+    }
+
+    /// Checks the names.
+    pub(crate) fn check(&self) -> Result<(), SessionError> {
+        check_name("app", &self.app)?;
+        check_name("user", self.user.as_deref().unwrap_or_default())
     }
 
     /// Returns the maximum number of sessions of a page.

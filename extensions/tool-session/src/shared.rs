@@ -70,8 +70,9 @@ impl SharedSessionStore {
     ///
     /// # Errors
     ///
-    /// As [`SessionStore::list`].
+    /// As [`SessionStore::list`]; and [`Invalid`](SessionError::Invalid) for a name that no session can have.
     pub async fn list(&self, filter: &SessionFilter) -> Result<Vec<Session>, SessionError> {
+        filter.check()?;
         self.run(|store| store.list(filter)).await
     }
 
@@ -79,8 +80,9 @@ impl SharedSessionStore {
     ///
     /// # Errors
     ///
-    /// As [`SessionStore::entries`].
+    /// As [`SessionStore::entries`]; and [`Invalid`](SessionError::Invalid) for a name that no session can have.
     pub async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
+        query.check()?;
         self.run(|store| store.entries(key, query)).await
     }
 
@@ -180,8 +182,9 @@ impl SharedSessionStore {
     ///
     /// # Errors
     ///
-    /// As [`SessionStore::prune`].
+    /// As [`SessionStore::prune`]; and [`Invalid`](SessionError::Invalid) for a name that no session can have.
     pub async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
+        check_name("app", &retention.app)?;
         self.run(|store| store.prune(retention)).await
     }
 
@@ -189,8 +192,9 @@ impl SharedSessionStore {
     ///
     /// # Errors
     ///
-    /// As [`SessionStore::unfinished`].
+    /// As [`SessionStore::unfinished`]; and [`Invalid`](SessionError::Invalid) for a name that no session can have.
     pub async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
+        check_name("app", app)?;
         self.run(|store| store.unfinished(app)).await
     }
 

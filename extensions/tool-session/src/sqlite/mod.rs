@@ -8,14 +8,15 @@ mod error;
 mod file;
 mod migration;
 mod options;
-mod read;
-mod rows;
-mod write;
 mod writer;
 
-use std::{fmt, path::Path, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, path::Path, sync::Arc, time::Duration};
 
-use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool, sqlite::SqlitePoolOptions};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Connection, Sqlite, SqliteConnection, SqlitePool,
+    query::Query,
+    sqlite::{SqliteArguments, SqlitePoolOptions, SqliteRow},
+};
 use tool_runtime::BoxFuture;
 
 pub use self::options::{SqliteOptions, Synchronous};
@@ -23,7 +24,7 @@ use self::{error::store_error, file::DatabaseFile, writer::Writer};
 use crate::{
     Clock, EntryPage, EntryQuery, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError,
     SessionExport, SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite,
-    UnfinishedRun, millis,
+    UnfinishedRun, millis, sql,
 };
 
 /// A store in an SQLite file, which several processes can use at once; clones share it.
@@ -151,12 +152,23 @@ async fn try_connect_writer(options: &SqliteOptions) -> Result<SqliteConnection,
     if let Some(bytes) = options.max_bytes {
         let page: i64 =
             sqlx::query_scalar("PRAGMA page_size").fetch_one(&mut connection).await.map_err(store_error)?;
-        let pages = rows::sql_integer(bytes) / page.max(1);
+        let pages = sql::sql_integer(bytes) / page.max(1);
         // A number of ours.
-        let pragma = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+        let pragma = AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
         sqlx::raw_sql(pragma).execute(&mut connection).await.map_err(store_error)?;
     }
     Ok(connection)
+}
+
+crate::sql::sqlx_connection!(SqliteConnection, SqliteRow, store_error, sqlite_query, {
+    // Each transaction of the writer has the database for itself.
+    const ROW_LOCK: &'static str = "";
+    const NEXT_EPOCH: &'static str = "UPDATE epochs SET last = last + 1 RETURNING last";
+    const SENDS_ALL_ROWS: bool = false;
+});
+
+fn sqlite_query(sql: Cow<'static, str>) -> Query<'static, Sqlite, SqliteArguments> {
+    sqlx::query(AssertSqlSafe(sql))
 }
 
 impl fmt::Debug for SqliteStore {
@@ -169,26 +181,26 @@ impl SessionStore for SqliteStore {
     async fn load(&self, key: &SessionKey) -> Result<Option<SessionSnapshot>, SessionError> {
         // In one transaction, whose statements see one moment.
         let mut transaction = self.0.readers.begin().await.map_err(store_error)?;
-        let snapshot = read::read_snapshot(&mut transaction, key).await?;
+        let snapshot = sql::read_snapshot(&mut *transaction, key).await?;
         transaction.rollback().await.map_err(store_error)?;
         Ok(snapshot)
     }
 
     async fn list(&self, filter: &SessionFilter) -> Result<Vec<Session>, SessionError> {
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
-        read::read_sessions(&mut connection, filter).await
+        sql::read_sessions(&mut *connection, filter).await
     }
 
     async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
-        read::read_page(&mut connection, key, query).await
+        sql::read_page(&mut *connection, key, query).await
     }
 
     async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
         let (values, clock) = (Arc::new((key.clone(), request.clone())), self.0.clock.clone());
         self.write_with(move |connection| {
             let (values, now) = (Arc::clone(&values), clock.now());
-            Box::pin(async move { write::acquire_lease(connection, &values.0, &values.1, now).await })
+            Box::pin(async move { sql::acquire_lease(connection, &values.0, &values.1, now).await })
         })
         .await
     }
@@ -197,7 +209,7 @@ impl SessionStore for SqliteStore {
         let (lease, clock) = (Arc::new(lease.clone()), self.0.clock.clone());
         self.write_with(move |connection| {
             let (lease, now) = (Arc::clone(&lease), clock.now());
-            Box::pin(async move { write::renew_lease(connection, &lease, now).await })
+            Box::pin(async move { sql::renew_lease(connection, &lease, now).await })
         })
         .await
     }
@@ -206,7 +218,7 @@ impl SessionStore for SqliteStore {
         let lease = Arc::new(lease.clone());
         self.write_with(move |connection| {
             let lease = Arc::clone(&lease);
-            Box::pin(async move { write::release_lease(connection, &lease).await })
+            Box::pin(async move { sql::release_lease(connection, &lease).await })
         })
         .await
     }
@@ -215,7 +227,7 @@ impl SessionStore for SqliteStore {
         let (values, clock) = (Arc::new((lease.clone(), write.clone())), self.0.clock.clone());
         self.write_with(move |connection| {
             let (values, now) = (Arc::clone(&values), clock.now());
-            Box::pin(async move { write::apply_write(connection, &values.0, &values.1, now).await })
+            Box::pin(async move { sql::apply_write(connection, &values.0, &values.1, now).await })
         })
         .await
     }
@@ -229,7 +241,7 @@ impl SessionStore for SqliteStore {
         let (keys, clock) = (Arc::new((key.clone(), fork.clone())), self.0.clock.clone());
         self.write_with(move |connection| {
             let (keys, now) = (Arc::clone(&keys), clock.now());
-            Box::pin(async move { write::fork_session(connection, &keys.0, last_entry, &keys.1, now).await })
+            Box::pin(async move { sql::fork_session(connection, &keys.0, last_entry, &keys.1, now).await })
         })
         .await
     }
@@ -238,7 +250,7 @@ impl SessionStore for SqliteStore {
         let key = key.clone();
         self.write_with(move |connection| {
             let key = key.clone();
-            Box::pin(async move { write::delete_session(connection, &key).await })
+            Box::pin(async move { sql::delete_session(connection, &key).await })
         })
         .await
     }
@@ -247,7 +259,7 @@ impl SessionStore for SqliteStore {
         let names: Arc<(String, String)> = Arc::new((app.to_owned(), user.to_owned()));
         self.write_with(move |connection| {
             let names = Arc::clone(&names);
-            Box::pin(async move { write::delete_user(connection, &names.0, &names.1).await })
+            Box::pin(async move { sql::delete_user(connection, &names.0, &names.1).await })
         })
         .await
     }
@@ -256,7 +268,7 @@ impl SessionStore for SqliteStore {
         let (retention, clock) = (Arc::new(retention.clone()), self.0.clock.clone());
         self.write_with(move |connection| {
             let (retention, now) = (Arc::clone(&retention), clock.now());
-            Box::pin(async move { write::prune_sessions(connection, &retention, now).await })
+            Box::pin(async move { sql::prune_sessions(connection, &retention, now).await })
         })
         .await
     }
@@ -264,14 +276,14 @@ impl SessionStore for SqliteStore {
     async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
         let now = millis::of(self.0.clock.now());
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
-        read::read_unfinished_runs(&mut connection, app, now).await
+        sql::read_unfinished_runs(&mut *connection, app, now).await
     }
 
     async fn import(&self, exports: &[SessionExport]) -> Result<(), SessionError> {
         let exports: Arc<[SessionExport]> = exports.into();
         self.write_with(move |connection| {
             let exports = Arc::clone(&exports);
-            Box::pin(async move { write::import_sessions(connection, &exports).await })
+            Box::pin(async move { sql::import_sessions(connection, &exports).await })
         })
         .await
     }

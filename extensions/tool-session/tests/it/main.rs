@@ -10,6 +10,10 @@
 mod contract;
 mod exports;
 mod in_memory;
+#[cfg(all(feature = "postgres", unix))]
+mod postgres;
 mod shared;
+#[cfg(all(feature = "postgres", unix))]
+mod skipped;
 #[cfg(feature = "sqlite")]
 mod sqlite;

@@ -47,7 +47,9 @@ macro_rules! contract_tests {
             $(
                 #[tokio::test]
                 async fn $test() {
-                    crate::contract::$module::$test::<super::$factory>().await;
+                    if <super::$factory as crate::contract::world::StoreFactory>::is_available() {
+                        crate::contract::$module::$test::<super::$factory>().await;
+                    }
                 }
             )+
         }

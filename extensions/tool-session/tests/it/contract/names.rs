@@ -7,7 +7,7 @@ use proptest::{
 };
 use tool_runtime::call::CallAddress;
 use tool_session::{
-    EntryQuery, JsonText, LeaseRequest, SessionError, SessionFilter, SessionKey, SessionWrite,
+    EntryQuery, JsonText, LeaseRequest, Retention, SessionError, SessionFilter, SessionKey, SessionWrite,
 };
 
 use super::world::{StoreFactory, World, key, message};
@@ -58,7 +58,7 @@ pub(crate) async fn names_beyond_the_limit_are_refused<F: StoreFactory>() {
         let refused = |error: SessionError| {
             let text = error.to_string();
             assert!(matches!(error, SessionError::Invalid(_)), "{text}");
-            assert!(text.contains("at most 1024 bytes") || text.contains("NUL"), "{text}");
+            assert!(text.contains("at most 768 bytes") || text.contains("NUL"), "{text}");
             assert!(text.len() < 200, "{text}");
         };
         refused(SessionKey::new(&*name, "", "s").unwrap_err());
@@ -68,6 +68,16 @@ pub(crate) async fn names_beyond_the_limit_are_refused<F: StoreFactory>() {
         refused(world.sessions.acquire(&key("s"), &LeaseRequest::new("one", &*name)).await.unwrap_err());
         refused(world.sessions.fork(&key("s"), 0, &name).await.unwrap_err());
         refused(world.sessions.delete_user("shop", &name).await.unwrap_err());
+        refused(world.sessions.unfinished(&name).await.unwrap_err());
+        refused(world.sessions.prune(&Retention::new(&*name)).await.unwrap_err());
+        refused(world.sessions.list(&SessionFilter::new(&*name)).await.unwrap_err());
+        refused(world.sessions.list(&SessionFilter::new("shop").of_user(&*name)).await.unwrap_err());
+        let all = EntryQuery::forward;
+        for query in
+            [all().of_run(&*name), all().of_kind(&*name), all().of_branch(&*name), all().of_view(&*name)]
+        {
+            refused(world.sessions.entries(&key("s"), &query).await.unwrap_err());
+        }
         let contents = [
             message(&name, "x"),
             message("one", "x").with_agent(&*name),

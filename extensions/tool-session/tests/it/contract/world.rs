@@ -14,6 +14,11 @@ use tool_session::{
 
 /// Makes the stores of one implementation.
 pub(crate) trait StoreFactory {
+    /// Returns `true` if this machine can open such stores; otherwise it reports that the test is skipped.
+    fn is_available() -> bool {
+        true
+    }
+
     /// Opens a new, empty store with `clock`; what the second value owns is kept as long as the store.
     async fn open(clock: Clock) -> (SharedSessionStore, Box<dyn Any>);
 }
@@ -100,6 +105,22 @@ impl TestTime {
 /// The key of a session of one app and user.
 pub(crate) fn key(id: &str) -> SessionKey {
     SessionKey::new("shop", "u-7", id).unwrap()
+}
+
+/// Writes one message in a run of its own.
+pub(crate) async fn write_run(
+    sessions: &SharedSessionStore,
+    id: &str,
+    text: &str,
+) -> Result<(), SessionError> {
+    let grant = sessions.acquire(&key(id), &LeaseRequest::new("run", "holder")).await?;
+    let write = SessionWrite::new(grant.session.revision).entry(message("run", text)).end_of_run();
+    sessions.write(&grant.lease, &write).await.map(drop)
+}
+
+/// Returns the number of entries of a session.
+pub(crate) async fn entries_of(sessions: &SharedSessionStore, id: &str) -> u64 {
+    sessions.load(&key(id)).await.unwrap().map_or(0, |it| it.session.entries)
 }
 
 pub(crate) fn message(run: &str, text: &str) -> EntryContent {

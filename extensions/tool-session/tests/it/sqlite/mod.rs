@@ -18,14 +18,14 @@ use tool_session::{
 
 use crate::contract::{
     contract_of,
-    world::{StoreFactory, key, map, message},
+    world::{StoreFactory, entries_of, key, map, message, write_run},
 };
 
 /// A folder of one test, which is removed with it.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("sessions-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -34,7 +34,7 @@ impl Folder {
     }
 
     /// The path of a file, whose name needs an escape in an URI.
-    fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.0.join("a %41?b#.sqlite")
     }
 
@@ -65,16 +65,6 @@ impl StoreFactory for Sqlite {
 }
 
 contract_of!(Sqlite);
-
-async fn write(sessions: &SharedSessionStore, id: &str, text: &str) -> Result<(), SessionError> {
-    let grant = sessions.acquire(&key(id), &LeaseRequest::new("run", "holder")).await?;
-    let write = SessionWrite::new(grant.session.revision).entry(message("run", text)).end_of_run();
-    sessions.write(&grant.lease, &write).await.map(drop)
-}
-
-async fn entries(sessions: &SharedSessionStore, id: &str) -> u64 {
-    sessions.load(&key(id)).await.unwrap().map_or(0, |it| it.session.entries)
-}
 
 #[tokio::test]
 async fn a_store_opened_again_goes_on() {
@@ -122,7 +112,7 @@ async fn stores_that_open_a_new_file_at_once_migrate_it_once() {
         let path = folder.file();
         tokio::spawn(async move {
             let sessions = SharedSessionStore::new(SqliteStore::open(path).await?);
-            write(&sessions, &format!("s-{number}"), "x").await
+            write_run(&sessions, &format!("s-{number}"), "x").await
         })
     });
     for task in tasks.collect::<Vec<_>>() {
@@ -163,16 +153,16 @@ async fn a_locked_database_is_unavailable_and_read_all_the_same() {
     let folder = Folder::new();
     let options = SqliteOptions::new(folder.file()).busy_timeout(Duration::ZERO);
     let sessions = SharedSessionStore::new(options.open().await.unwrap());
-    write(&sessions, "s", "a").await.unwrap();
+    write_run(&sessions, "s", "a").await.unwrap();
     let mut other = folder.connection().await;
     execute(&mut other, "BEGIN IMMEDIATE").await;
-    let error = write(&sessions, "s", "b").await.unwrap_err();
+    let error = write_run(&sessions, "s", "b").await.unwrap_err();
     assert!(error.is_transient() && matches!(error, SessionError::Unavailable(_)), "{error}");
     assert!(error.to_string().contains("locked"), "{error}");
-    assert_eq!(entries(&sessions, "s").await, 1);
+    assert_eq!(entries_of(&sessions, "s").await, 1);
     execute(&mut other, "ROLLBACK").await;
-    write(&sessions, "s", "b").await.unwrap();
-    assert_eq!(entries(&sessions, "s").await, 2);
+    write_run(&sessions, "s", "b").await.unwrap();
+    assert_eq!(entries_of(&sessions, "s").await, 2);
 }
 
 #[tokio::test]
@@ -180,7 +170,7 @@ async fn a_full_database_refuses_a_write_whole_and_goes_on_after_a_deletion() {
     let folder = Folder::new();
     let sessions =
         SharedSessionStore::new(SqliteOptions::new(folder.file()).max_bytes(400_000).open().await.unwrap());
-    write(&sessions, "first", &"x".repeat(200_000)).await.unwrap();
+    write_run(&sessions, "first", &"x".repeat(200_000)).await.unwrap();
     let lease = sessions.acquire(&key("s"), &LeaseRequest::new("one", "one")).await.unwrap().lease;
     let large = SessionWrite::new(0)
         .entries([message("one", "small"), message("one", &"x".repeat(200_000))])
@@ -188,9 +178,9 @@ async fn a_full_database_refuses_a_write_whole_and_goes_on_after_a_deletion() {
         .title("No");
     // In one transaction with the writes of other sessions, which succeed.
     let results = tokio::join!(
-        write(&sessions, "second", "x"),
+        write_run(&sessions, "second", "x"),
         sessions.write(&lease, &large),
-        write(&sessions, "third", "x")
+        write_run(&sessions, "third", "x")
     );
     let error = results.1.unwrap_err();
     assert!(matches!(error, SessionError::Failed(_)) && error.to_string().contains("full"), "{error}");
@@ -201,7 +191,7 @@ async fn a_full_database_refuses_a_write_whole_and_goes_on_after_a_deletion() {
     assert!(snapshot.state.is_empty());
     sessions.delete(&key("first")).await.unwrap();
     sessions.write(&lease, &large).await.unwrap();
-    assert_eq!(entries(&sessions, "s").await, 2);
+    assert_eq!(entries_of(&sessions, "s").await, 2);
 }
 
 #[cfg(unix)]
@@ -218,7 +208,7 @@ async fn no_write_is_lost_in_a_file_that_was_removed_or_replaced() {
     // It is back: the write is tried again, and stored once.
     std::fs::rename(&elsewhere, folder.file()).unwrap();
     sessions.write(&lease, &step).await.unwrap();
-    assert_eq!(entries(&sessions, "s").await, 1);
+    assert_eq!(entries_of(&sessions, "s").await, 1);
 
     std::fs::rename(folder.file(), &elsewhere).unwrap();
     std::fs::write(folder.file(), "").unwrap();
@@ -234,12 +224,12 @@ async fn a_store_for_reading_writes_nothing() {
     assert!(missing.to_string().contains("unable to open"), "{missing}");
     assert!(!folder.file().exists());
     let writable = SharedSessionStore::new(SqliteStore::open(folder.file()).await.unwrap());
-    write(&writable, "s", "a").await.unwrap();
+    write_run(&writable, "s", "a").await.unwrap();
     let sessions = SharedSessionStore::new(read_only().await.unwrap());
-    assert_eq!(write(&sessions, "s", "b").await.unwrap_err(), SessionError::ReadOnly);
+    assert_eq!(write_run(&sessions, "s", "b").await.unwrap_err(), SessionError::ReadOnly);
     assert_eq!(sessions.delete_user("shop", "u-7").await.unwrap_err(), SessionError::ReadOnly);
-    write(&writable, "s", "b").await.unwrap();
-    assert_eq!(entries(&sessions, "s").await, 2);
+    write_run(&writable, "s", "b").await.unwrap();
+    assert_eq!(entries_of(&sessions, "s").await, 2);
 }
 
 #[tokio::test]
@@ -281,7 +271,7 @@ async fn a_new_file_is_for_its_user_alone() {
     let folder = Folder::new();
     let path = folder.0.join("data").join("sessions").join("s.sqlite");
     let sessions = SharedSessionStore::new(SqliteStore::open(&path).await.unwrap());
-    write(&sessions, "s", "a").await.unwrap();
+    write_run(&sessions, "s", "a").await.unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(path.parent().unwrap()), mode(&folder.0.join("data"))), (0o700, 0o700));
     let files: Vec<_> =

@@ -1,0 +1,30 @@
+//! The statements of the stores in databases, each written once for all engines.
+//!
+//! A statement has numbered parameters (`?1`) and returns rows of texts and integers; [`SqlConnection`] is what differs between engines. Each
+//! operation runs in a transaction that its store began.
+
+mod connection;
+mod read;
+mod rows;
+mod statement;
+mod write;
+
+pub(crate) use self::{
+    connection::{SqlConnection, SqlRow, bind_values, sqlx_connection},
+    read::{read_page, read_sessions, read_snapshot, read_unfinished_runs},
+    statement::{SqlValue, Statement},
+    write::{
+        acquire_lease, apply_write, delete_session, delete_user, fork_session, import_sessions,
+        prune_sessions, release_lease, renew_lease,
+    },
+};
+
+/// Returns a number as a database stores it.
+pub(crate) fn sql_integer(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Returns the limit of a number of rows.
+pub(crate) fn sql_limit(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}

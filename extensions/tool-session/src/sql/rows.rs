@@ -1,0 +1,126 @@
+//! Rows and their values.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value};
+use tool_runtime::call::{CallAddress, CallId};
+
+use super::{SqlConnection, SqlRow, Statement};
+use crate::{
+    Entry, EntryContent, JsonText, ScopedState, Session, SessionError, SessionKey, SessionOrigin,
+    lease::StoredLease, millis,
+};
+
+/// The columns of [`session_of`].
+macro_rules! session_columns {
+    () => {
+        "row_id, app, user_id, id, revision, entries, title, created_at, updated_at, origin_id, origin_entry, state, \
+         lease_run, lease_holder, lease_epoch, lease_expires_at, lease_duration, lease_released, lease_usage"
+    };
+}
+
+/// The columns of [`entry_of`].
+macro_rules! entry_columns {
+    () => {
+        "number, time, run, parent_run, agent, branch, view, outer_call, kind, body"
+    };
+}
+
+pub(super) use {entry_columns, session_columns};
+
+/// A row of a session.
+pub(super) struct SessionRow {
+    pub(super) row_id: i64,
+    pub(super) session: Session,
+    pub(super) state: Map<String, Value>,
+    /// The last lease; `None` if there was none.
+    pub(super) lease: Option<StoredLease>,
+}
+
+/// Reads a session.
+pub(super) fn session_of(row: &impl SqlRow) -> Result<SessionRow, SessionError> {
+    let key = SessionKey::new(row.text(1)?, row.text(2)?, row.text(3)?)?;
+    let mut session = Session::new(key, millis::time(row.integer(7)?));
+    (session.revision, session.entries) = (row.number(4)?, row.number(5)?);
+    session.title = row.optional_text(6)?.map(Into::into);
+    session.updated_at = millis::time(row.integer(8)?);
+    if let Some(id) = row.optional_text(9)? {
+        session.origin = Some(SessionOrigin { id: id.into(), entry: row.number(10)? });
+    }
+    let lease = match row.optional_text(12)? {
+        None => None,
+        Some(run) => Some(StoredLease {
+            run: CallId::from(run),
+            holder: row.text(13)?.into(),
+            epoch: row.number(14)?,
+            expires_at: millis::time(row.integer(15)?),
+            duration: Duration::from_millis(row.number(16)?),
+            is_released: row.integer(17)? != 0,
+            usage: row.optional_text(18)?.map(JsonText::stored),
+        }),
+    };
+    Ok(SessionRow { row_id: row.integer(0)?, session, state: state_of(&row.text(11)?)?, lease })
+}
+
+/// Reads an entry.
+pub(super) fn entry_of(row: &impl SqlRow) -> Result<Entry, SessionError> {
+    let mut content = EntryContent::new(row.text(2)?, row.text(8)?, JsonText::stored(row.text(9)?));
+    content.time = millis::time(row.integer(1)?);
+    content.parent_run = row.optional_text(3)?.map(CallId::from);
+    content.agent = row.optional_text(4)?.map(Arc::from);
+    content.branch = row.optional_text(5)?.map(Arc::from);
+    content.view = row.optional_text(6)?.map(Arc::from);
+    content.outer_call =
+        row.optional_text(7)?.map(|text| read_json::<CallAddress>("outer call", &text)).transpose()?;
+    Ok(Entry { number: row.number(0)?, content })
+}
+
+/// Reads the state of one scope.
+pub(super) fn state_of(text: &str) -> Result<Map<String, Value>, SessionError> {
+    read_json("state", text)
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(role: &str, text: &str) -> Result<T, SessionError> {
+    serde_json::from_str(text)
+        .map_err(|error| SessionError::Failed(format!("the stored {role} is not valid: {error}")))
+}
+
+/// Finds the row of a session.
+pub(super) async fn find_session<C: SqlConnection>(
+    connection: &mut C,
+    key: &SessionKey,
+) -> Result<Option<SessionRow>, SessionError> {
+    connection.fetch_optional(session_query(key), session_of).await
+}
+
+/// Finds the row of a session, which no other transaction changes until this one ends.
+pub(super) async fn lock_session<C: SqlConnection>(
+    connection: &mut C,
+    key: &SessionKey,
+) -> Result<Option<SessionRow>, SessionError> {
+    let mut query = session_query(key);
+    query.push(C::ROW_LOCK);
+    connection.fetch_optional(query, session_of).await
+}
+
+fn session_query(key: &SessionKey) -> Statement<'_> {
+    let query =
+        concat!("SELECT ", session_columns!(), " FROM sessions WHERE app = ?1 AND user_id = ?2 AND id = ?3");
+    Statement::new(query).bind(key.app()).bind(key.user()).bind(key.id())
+}
+
+/// Completes the state of a session by those of its user and its app.
+pub(super) async fn load_state<C: SqlConnection>(
+    connection: &mut C,
+    key: &SessionKey,
+    session: Map<String, Value>,
+) -> Result<ScopedState, SessionError> {
+    let query = "SELECT scope, state FROM shared_state WHERE app = ?1 AND (scope, user_id) IN (VALUES ('app', ''), ('user', ?2))";
+    let query = Statement::new(query).bind(key.app()).bind(key.user());
+    let mut state = ScopedState { session, ..ScopedState::default() };
+    for (scope, text) in connection.fetch_all(query, |row| Ok((row.text(0)?, row.text(1)?))).await? {
+        let values = state_of(&text)?;
+        if scope == "app" { state.app = values } else { state.user = values }
+    }
+    Ok(state)
+}

@@ -1,0 +1,352 @@
+//! Writes, each in a transaction that its store began.
+//!
+//! Rows are locked in one order, so that no two writes wait for each other: sessions, then the state of users, then the state of apps.
+
+use std::time::SystemTime;
+
+use serde_json::{Map, Value};
+
+use super::{
+    SqlConnection, SqlRow, SqlValue, Statement,
+    rows::{SessionRow, entry_columns, entry_of, load_state, lock_session, state_of},
+    sql_limit,
+};
+use crate::{
+    EntryContent, JsonText, Lease, LeaseGrant, LeaseRequest, Retention, ScopedState, Session, SessionError,
+    SessionExport, SessionKey, SessionOrigin, SessionSnapshot, SessionVersion, SessionWrite,
+    lease::{StoredLease, continued_usage},
+    millis,
+    state::apply_changes,
+    store::{already_exists, check_fork, not_found},
+    write::has_effect_of,
+};
+
+/// The maximum number of rows of one statement: SQLite takes 32,766 values, and Postgres 65,535.
+const MAX_STATEMENT_ROWS: usize = 1000;
+
+/// Grants a lease.
+pub(crate) async fn acquire_lease<C: SqlConnection>(
+    connection: &mut C,
+    key: &SessionKey,
+    request: &LeaseRequest,
+    now: SystemTime,
+) -> Result<LeaseGrant, SessionError> {
+    let row = lock_or_insert_session(connection, key, request, now).await?;
+    let SessionRow { row_id, session, state, lease: previous } = row;
+    match (&previous, request.revision) {
+        (Some(previous), _) => previous.check_request(request, session.revision, now)?,
+        (None, Some(expected)) if expected != session.revision => {
+            return Err(SessionError::RevisionChanged { expected, revision: session.revision });
+        }
+        (None, _) => {}
+    }
+    let epoch = connection.fetch_optional(Statement::new(C::NEXT_EPOCH), |row| row.number(0)).await?;
+    let epoch = epoch.ok_or_else(|| SessionError::Failed("the database has no epochs".to_owned()))?;
+    let usage = continued_usage(previous.as_ref(), &request.run);
+    let lease = StoredLease::of_request(request, epoch, now, usage);
+    store_lease(connection, row_id, &lease).await?;
+    let state = load_state(connection, key, state).await?;
+    Ok(lease.grant(SessionSnapshot { session, state }, previous.as_ref()))
+}
+
+/// Finds the session that a lease is requested for, or makes it.
+async fn lock_or_insert_session<C: SqlConnection>(
+    connection: &mut C,
+    key: &SessionKey,
+    request: &LeaseRequest,
+    now: SystemTime,
+) -> Result<SessionRow, SessionError> {
+    /// A session may be made by another process, and deleted again, between two statements.
+    const MAX_ATTEMPTS: usize = 3;
+    for _ in 0..MAX_ATTEMPTS {
+        if let Some(row) = lock_session(connection, key).await? {
+            return Ok(row);
+        }
+        if request.revision.is_some() {
+            return Err(not_found(key));
+        }
+        let session = Session::new(key.clone(), now);
+        if let Some(row_id) = insert_session(connection, &session, &Map::new()).await? {
+            return Ok(SessionRow { row_id, session, state: Map::new(), lease: None });
+        }
+    }
+    Err(SessionError::Unavailable(format!("the {key} is made and deleted by others; try again")))
+}
+
+/// Defers the expiry of a lease.
+pub(crate) async fn renew_lease<C: SqlConnection>(
+    connection: &mut C,
+    lease: &Lease,
+    now: SystemTime,
+) -> Result<Lease, SessionError> {
+    let (row, mut stored) = lock_lease(connection, lease).await?;
+    stored.check_holder(lease)?;
+    stored.renew(now);
+    store_lease(connection, row.row_id, &stored).await?;
+    Ok(stored.lease(&lease.key))
+}
+
+/// Releases a lease.
+pub(crate) async fn release_lease<C: SqlConnection>(
+    connection: &mut C,
+    lease: &Lease,
+) -> Result<(), SessionError> {
+    let (row, mut stored) = lock_lease(connection, lease).await?;
+    stored.check_epoch(lease)?;
+    stored.is_released = true;
+    store_lease(connection, row.row_id, &stored).await
+}
+
+/// Applies a write.
+pub(crate) async fn apply_write<C: SqlConnection>(
+    connection: &mut C,
+    lease: &Lease,
+    write: &SessionWrite,
+    now: SystemTime,
+) -> Result<SessionVersion, SessionError> {
+    let (row, mut stored) = lock_lease(connection, lease).await?;
+    let SessionRow { row_id, mut session, mut state, .. } = row;
+    stored.check_epoch(lease)?;
+    if write.revision.checked_add(1) == Some(session.revision) && !write.entries.is_empty() {
+        let last = last_contents(connection, row_id, write.entries.len()).await?;
+        if has_effect_of(write, session.revision, &last) {
+            return Ok(SessionVersion { revision: session.revision, entries: session.entries });
+        }
+    }
+    stored.check_holder(lease)?;
+    if session.revision != write.revision {
+        let (expected, revision) = (write.revision, session.revision);
+        return Err(SessionError::RevisionChanged { expected, revision });
+    }
+    insert_entries(connection, row_id, session.entries, &write.entries).await?;
+    apply_changes(&mut state, &write.state.session);
+    stored.renew(now);
+    stored.is_released = write.ends_run;
+    if write.usage.is_some() {
+        stored.usage.clone_from(&write.usage);
+    }
+    session.revision += 1;
+    session.entries += u64::try_from(write.entries.len()).unwrap_or_default();
+    let update = "UPDATE sessions SET revision = ?2, entries = ?3, title = coalesce(?4, title), updated_at = ?5, state = ?6, \
+                  lease_expires_at = ?7, lease_released = ?8, lease_usage = ?9 WHERE row_id = ?1";
+    let update = Statement::new(update).bind(row_id).bind(session.revision).bind(session.entries);
+    let update = update.bind(write.title.as_deref()).bind(millis::of(now)).bind(state_text(&state)?);
+    let update = update.bind(millis::of(stored.expires_at)).bind(i64::from(stored.is_released));
+    connection.execute(update.bind(stored.usage.as_ref().map(JsonText::as_str))).await?;
+    // The rows that other sessions wait for are locked last.
+    change_shared_state(connection, &lease.key, &write.state).await?;
+    Ok(SessionVersion { revision: session.revision, entries: session.entries })
+}
+
+/// Makes a session with the first entries of another one.
+pub(crate) async fn fork_session<C: SqlConnection>(
+    connection: &mut C,
+    key: &SessionKey,
+    last_entry: u64,
+    fork: &SessionKey,
+    now: SystemTime,
+) -> Result<Session, SessionError> {
+    let original = lock_session(connection, key).await?.ok_or_else(|| not_found(key))?;
+    let mut session = Session::new(fork.clone(), now);
+    session.title.clone_from(&original.session.title);
+    session.origin = Some(SessionOrigin { id: key.id().into(), entry: last_entry });
+    (session.revision, session.entries) = (1, last_entry);
+    let row_id = insert_session(connection, &session, &Map::new()).await?;
+    let row_id = row_id.ok_or_else(|| already_exists(fork))?;
+    check_fork(original.session.entries, last_entry)?;
+    let copy = concat!(
+        "INSERT INTO entries (session, ",
+        entry_columns!(),
+        ") SELECT ?1, ",
+        entry_columns!(),
+        " FROM entries WHERE session = ?2 AND number <= ?3"
+    );
+    connection.execute(Statement::new(copy).bind(row_id).bind(original.row_id).bind(last_entry)).await?;
+    Ok(session)
+}
+
+/// Deletes a session; its entries go with it.
+pub(crate) async fn delete_session<C: SqlConnection>(
+    connection: &mut C,
+    key: &SessionKey,
+) -> Result<bool, SessionError> {
+    let delete = Statement::new("DELETE FROM sessions WHERE app = ?1 AND user_id = ?2 AND id = ?3");
+    Ok(connection.execute(delete.bind(key.app()).bind(key.user()).bind(key.id())).await? > 0)
+}
+
+/// Deletes the sessions and the state of a user.
+pub(crate) async fn delete_user<C: SqlConnection>(
+    connection: &mut C,
+    app: &str,
+    user: &str,
+) -> Result<u64, SessionError> {
+    let sessions = Statement::new("DELETE FROM sessions WHERE app = ?1 AND user_id = ?2");
+    let count = connection.execute(sessions.bind(app).bind(user)).await?;
+    let state = Statement::new("DELETE FROM shared_state WHERE app = ?1 AND scope = 'user' AND user_id = ?2");
+    connection.execute(state.bind(app).bind(user)).await?;
+    Ok(count)
+}
+
+/// Deletes the sessions that a retention does not keep.
+///
+/// A session that a run takes or changes meanwhile stays: its row is compared again after its lock.
+pub(crate) async fn prune_sessions<C: SqlConnection>(
+    connection: &mut C,
+    retention: &Retention,
+    now: SystemTime,
+) -> Result<u64, SessionError> {
+    let oldest = retention.max_age.and_then(|age| now.checked_sub(age)).map_or(i64::MIN, millis::of);
+    let max_sessions = retention.max_sessions.map_or(i64::MAX, i64::from);
+    let delete = "DELETE FROM sessions WHERE (row_id, updated_at) IN ( \
+                  SELECT row_id, updated_at FROM ( \
+                  SELECT row_id, updated_at, \
+                  row_number() OVER (PARTITION BY user_id ORDER BY updated_at DESC, id DESC) AS user_rank \
+                  FROM sessions WHERE app = ?1) AS ranked \
+                  WHERE user_rank > ?2 OR updated_at < ?3) \
+                  AND NOT (coalesce(lease_released, 1) = 0 AND lease_expires_at > ?4)";
+    let delete = Statement::new(delete).bind(&*retention.app).bind(max_sessions);
+    connection.execute(delete.bind(oldest).bind(millis::of(now))).await
+}
+
+/// Adds exported sessions.
+pub(crate) async fn import_sessions<C: SqlConnection>(
+    connection: &mut C,
+    exports: &[SessionExport],
+) -> Result<(), SessionError> {
+    // In one order, so that two imports do not wait for each other.
+    let mut exports: Vec<_> = exports.iter().collect();
+    exports.sort_unstable_by(|one, other| one.session.key.cmp(&other.session.key));
+    for SessionExport { session, state, entries } in exports {
+        let row_id = insert_session(connection, session, state).await?;
+        let row_id = row_id.ok_or_else(|| already_exists(&session.key))?;
+        insert_entries(connection, row_id, 0, entries.iter().map(|entry| &entry.content)).await?;
+    }
+    Ok(())
+}
+
+/// Finds the session of `lease`, and its last lease, which no other transaction changes.
+async fn lock_lease<C: SqlConnection>(
+    connection: &mut C,
+    lease: &Lease,
+) -> Result<(SessionRow, StoredLease), SessionError> {
+    let mut row = lock_session(connection, &lease.key).await?.ok_or_else(|| not_found(&lease.key))?;
+    let stored = row.lease.take().ok_or_else(|| not_found(&lease.key))?;
+    Ok((row, stored))
+}
+
+async fn store_lease<C: SqlConnection>(
+    connection: &mut C,
+    row_id: i64,
+    lease: &StoredLease,
+) -> Result<(), SessionError> {
+    let update = "UPDATE sessions SET lease_run = ?2, lease_holder = ?3, lease_epoch = ?4, lease_expires_at = ?5, \
+                  lease_duration = ?6, lease_released = ?7, lease_usage = ?8 WHERE row_id = ?1";
+    let update = Statement::new(update).bind(row_id).bind(lease.run.to_string()).bind(&*lease.holder);
+    let update = update.bind(lease.epoch).bind(millis::of(lease.expires_at));
+    let update = update.bind(millis::length(lease.duration)).bind(i64::from(lease.is_released));
+    connection.execute(update.bind(lease.usage.as_ref().map(JsonText::as_str))).await.map(drop)
+}
+
+/// Adds the row of a session; `None` if there is a session of its key.
+async fn insert_session<C: SqlConnection>(
+    connection: &mut C,
+    session: &Session,
+    state: &Map<String, Value>,
+) -> Result<Option<i64>, SessionError> {
+    let insert = "INSERT INTO sessions (app, user_id, id, revision, entries, title, created_at, updated_at, origin_id, \
+                  origin_entry, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
+                  ON CONFLICT (app, user_id, id) DO NOTHING RETURNING row_id";
+    let Session { key, revision, entries, title, created_at, updated_at, origin } = session;
+    let insert = Statement::new(insert).bind(key.app()).bind(key.user()).bind(key.id());
+    let insert = insert.bind(*revision).bind(*entries).bind(title.as_deref());
+    let insert = insert.bind(millis::of(*created_at)).bind(millis::of(*updated_at));
+    let insert = insert.bind(origin.as_ref().map(|origin| &*origin.id));
+    let insert = insert.bind(origin.as_ref().map(|origin| super::sql_integer(origin.entry)));
+    connection.fetch_optional(insert.bind(state_text(state)?), |row| row.integer(0)).await
+}
+
+/// Adds entries behind the first `count` ones.
+async fn insert_entries<'a, C: SqlConnection>(
+    connection: &mut C,
+    row_id: i64,
+    count: u64,
+    contents: impl IntoIterator<Item = &'a EntryContent>,
+) -> Result<(), SessionError> {
+    let contents: Vec<_> = (count + 1..).zip(contents).collect();
+    for rows in contents.chunks(MAX_STATEMENT_ROWS) {
+        let mut insert =
+            Statement::new(concat!("INSERT INTO entries (session, ", entry_columns!(), ") VALUES "));
+        for (index, (number, content)) in rows.iter().enumerate() {
+            insert.push(if index == 0 { "" } else { ", " });
+            insert.push_row(entry_values(row_id, *number, content)?);
+        }
+        connection.execute(insert).await?;
+    }
+    Ok(())
+}
+
+/// Returns the values of the row of an entry.
+fn entry_values(
+    row_id: i64,
+    number: u64,
+    content: &EntryContent,
+) -> Result<[SqlValue<'_>; 11], SessionError> {
+    let outer_call = content.outer_call.as_ref().map(JsonText::of).transpose()?;
+    Ok([
+        row_id.into(),
+        number.into(),
+        millis::of(content.time).into(),
+        content.run.to_string().into(),
+        content.parent_run.as_ref().map(ToString::to_string).into(),
+        content.agent.as_deref().into(),
+        content.branch.as_deref().into(),
+        content.view.as_deref().into(),
+        outer_call.map(|text| text.as_str().to_owned()).into(),
+        (&*content.kind).into(),
+        content.body.as_str().into(),
+    ])
+}
+
+/// Reads the contents of the last `count` entries, in order.
+async fn last_contents<C: SqlConnection>(
+    connection: &mut C,
+    row_id: i64,
+    count: usize,
+) -> Result<Vec<EntryContent>, SessionError> {
+    let query = concat!(
+        "SELECT ",
+        entry_columns!(),
+        " FROM entries WHERE session = ?1 ORDER BY number DESC LIMIT ?2"
+    );
+    let query = Statement::new(query).bind(row_id).bind(sql_limit(count));
+    let mut contents = connection.fetch_all(query, |row| entry_of(row).map(|entry| entry.content)).await?;
+    contents.reverse();
+    Ok(contents)
+}
+
+async fn change_shared_state<C: SqlConnection>(
+    connection: &mut C,
+    key: &SessionKey,
+    changes: &ScopedState,
+) -> Result<(), SessionError> {
+    for (scope, user, changes) in [("user", key.user(), &changes.user), ("app", "", &changes.app)] {
+        if changes.is_empty() {
+            continue;
+        }
+        // Makes the row or locks it, and returns what it has.
+        let lock = "INSERT INTO shared_state (app, scope, user_id, state) VALUES (?1, ?2, ?3, '{}') \
+                    ON CONFLICT (app, scope, user_id) DO UPDATE SET app = excluded.app RETURNING state";
+        let lock = Statement::new(lock).bind(key.app()).bind(scope).bind(user);
+        let text = connection.fetch_optional(lock, |row| row.text(0)).await?;
+        let mut values = state_of(text.as_deref().unwrap_or("{}"))?;
+        apply_changes(&mut values, changes);
+        let update = "UPDATE shared_state SET state = ?4 WHERE app = ?1 AND scope = ?2 AND user_id = ?3";
+        let update = Statement::new(update).bind(key.app()).bind(scope).bind(user);
+        connection.execute(update.bind(state_text(&values)?)).await?;
+    }
+    Ok(())
+}
+
+fn state_text(state: &Map<String, Value>) -> Result<String, SessionError> {
+    JsonText::of(state).map(|text| text.as_str().to_owned())
+}
