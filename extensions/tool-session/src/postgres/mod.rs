@@ -5,6 +5,7 @@
 mod connection;
 mod error;
 mod migration;
+mod open_calls;
 mod options;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -19,7 +20,8 @@ use crate::{
     UnfinishedRun, millis, sql,
 };
 
-/// A store in a database of Postgres 14 or later, whose encoding is `UTF8`; clones share it.
+/// A store in a database of Postgres 14 or later, whose encoding is `UTF8`; clones share it. It is a store of sessions and of open calls
+/// ([`OpenCallStore`](tool_runtime::open_calls::OpenCallStore)).
 ///
 /// Its tables are in a schema of their own, which is made when the store is opened. Operations use no state of a connection beyond
 /// their transaction, so that connections may go through a pooler in transaction mode. Writes survive a power cut unless the server has

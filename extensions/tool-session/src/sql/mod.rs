@@ -4,6 +4,7 @@
 //! operation runs in a transaction that its store began.
 
 mod connection;
+mod open_calls;
 mod read;
 mod rows;
 mod statement;
@@ -11,6 +12,7 @@ mod write;
 
 pub(crate) use self::{
     connection::{SqlConnection, SqlRow, bind_values, sqlx_connection},
+    open_calls::{consume_record, open_store_error, put_record, put_result, read_record, read_records},
     read::{read_page, read_sessions, read_snapshot, read_unfinished_runs},
     statement::{SqlValue, Statement},
     write::{

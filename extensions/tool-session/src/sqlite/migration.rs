@@ -8,15 +8,16 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use super::error::store_error;
 use crate::SessionError;
 
-/// The steps: the first one makes version 1.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/1_sessions.sql")];
+/// The steps, by the version that they make. The numbers are those of the store in Postgres.
+const MIGRATIONS: [(i64, &str); 2] =
+    [(1, include_str!("migrations/1_sessions.sql")), (3, include_str!("migrations/3_open_calls.sql"))];
 
 /// `tses` as a number.
 const APPLICATION_ID: i64 = 0x7473_6573;
 
 /// Returns the version that this crate makes.
 fn supported_version() -> i64 {
-    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+    MIGRATIONS.last().map_or(0, |(version, _)| *version)
 }
 
 /// Brings the database to the present version.
@@ -49,8 +50,8 @@ pub(super) async fn check_version(connection: &mut SqliteConnection) -> Result<(
 
 async fn apply_steps(connection: &mut SqliteConnection) -> Result<(), SessionError> {
     // Read again: another process may have migrated meanwhile.
-    let version = usize::try_from(read_version(connection).await?).unwrap_or_default();
-    for step in MIGRATIONS.into_iter().skip(version) {
+    let version = read_version(connection).await?;
+    for (_, step) in MIGRATIONS.into_iter().filter(|(number, _)| *number > version) {
         sqlx::raw_sql(step).execute(&mut *connection).await.map_err(store_error)?;
     }
     // Both are numbers of this file.

@@ -7,6 +7,7 @@
 mod error;
 mod file;
 mod migration;
+mod open_calls;
 mod options;
 mod writer;
 
@@ -27,7 +28,8 @@ use crate::{
     UnfinishedRun, millis, sql,
 };
 
-/// A store in an SQLite file, which several processes can use at once; clones share it.
+/// A store in an SQLite file, which several processes can use at once; clones share it. It is a store of sessions and of open calls
+/// ([`OpenCallStore`](tool_runtime::open_calls::OpenCallStore)).
 ///
 /// A file that is removed or replaced under the store is an error of each write; reads go on with the file that was opened. A new file has the
 /// mode 0600, and a new folder 0700. Any process that can write to the file controls what a model reads of its sessions.

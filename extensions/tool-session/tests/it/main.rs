@@ -8,6 +8,8 @@
 )]
 
 mod contract;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod engines;
 mod exports;
 mod in_memory;
 #[cfg(all(feature = "postgres", unix))]

@@ -145,6 +145,27 @@ async fn a_locked_session_is_unavailable_and_read_all_the_same() {
     assert_eq!((entries_of(&sessions, "s").await, entries_of(&sessions, "other").await), (2, 2));
 }
 
+/// The settings that free the locks of a process that is stopped in a transaction; and what a pooler in transaction mode would lose.
+#[tokio::test]
+async fn a_transaction_has_its_own_limits_and_leaves_nothing_to_its_connection() {
+    let Some(mut schema) = Schema::new().await else { return };
+    let options = schema.options("").operation_timeout(Duration::from_secs(7)).max_connections(1);
+    let sessions = SharedSessionStore::new(options.open().await.unwrap());
+    let observe = "CREATE TABLE seen (idle TEXT, locks TEXT, prepared BIGINT, advisory BIGINT); \
+                   CREATE FUNCTION observe() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                   INSERT INTO seen SELECT current_setting('idle_in_transaction_session_timeout'), \
+                   current_setting('lock_timeout'), (SELECT count(*) FROM pg_prepared_statements WHERE name <> ''), \
+                   (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()); RETURN NEW; END $$; \
+                   CREATE TRIGGER observer AFTER INSERT ON entries FOR EACH ROW EXECUTE FUNCTION observe()";
+    schema.execute(observe).await;
+    for _ in 0..3 {
+        write_run(&sessions, "s", "x").await.unwrap();
+    }
+    let seen = sqlx::query_as("SELECT DISTINCT idle, locks, prepared, advisory FROM seen");
+    let seen: Vec<(String, String, i64, i64)> = seen.fetch_all(&mut schema.connection).await.unwrap();
+    assert_eq!(seen, [("7s".to_owned(), "7s".to_owned(), 0, 0)]);
+}
+
 #[tokio::test]
 async fn a_full_database_refuses_a_write_whole_and_goes_on_later() {
     let Some(mut schema) = Schema::new().await else { return };

@@ -7,7 +7,7 @@ use std::any::Any;
 
 use tool_session::{Clock, PostgresOptions, SharedSessionStore};
 
-use self::server::{new_schema, shared_url};
+pub(crate) use self::server::{new_schema, shared_url};
 use crate::contract::{contract_of, world::StoreFactory};
 
 /// Returns the settings of a new schema of the shared server.

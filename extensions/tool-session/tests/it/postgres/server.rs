@@ -68,7 +68,7 @@ impl Drop for Server {
 }
 
 /// The URL of the server that most tests share; `None` if the machine has none, which each test reports.
-pub(super) fn shared_url() -> Option<String> {
+pub(crate) fn shared_url() -> Option<String> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     reported(SERVER.get_or_init(Server::start).as_ref()).map(Server::url)
 }
@@ -84,7 +84,7 @@ pub(super) fn reported<T>(server: Option<T>) -> Option<T> {
 }
 
 /// Returns the name of a schema that no other test has.
-pub(super) fn new_schema() -> String {
+pub(crate) fn new_schema() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }

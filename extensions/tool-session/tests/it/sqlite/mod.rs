@@ -1,7 +1,5 @@
 //! The store in a file.
 
-mod processes;
-
 use std::{
     any::Any,
     path::{Path, PathBuf},
@@ -241,8 +239,8 @@ async fn a_database_of_a_newer_version_is_refused_with_both_versions() {
     connection.close().await.unwrap();
     for options in [SqliteOptions::new(folder.file()), SqliteOptions::new(folder.file()).read_only()] {
         let error = options.open().await.unwrap_err();
-        assert_eq!(error, SessionError::NewerVersion { found: 7, supported: 1 });
-        assert!(error.to_string().contains("version 7") && error.to_string().contains("up to 1"), "{error}");
+        assert_eq!(error, SessionError::NewerVersion { found: 7, supported: 3 });
+        assert!(error.to_string().contains("version 7") && error.to_string().contains("up to 3"), "{error}");
     }
 }
 

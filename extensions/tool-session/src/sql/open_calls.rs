@@ -1,0 +1,113 @@
+//! Open calls of `tool-runtime`: opaque records, and hashes of what a filter selects by.
+//!
+//! Ids of calls have any length and any characters, so that columns hold their hashes. A consumed record stays, marked, for the time in which
+//! a run may ask whether its call has started; it is never returned.
+
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+use tool_runtime::{
+    call::CallAddress,
+    definition::ContentHash,
+    open_calls::{OpenFilter, OpenRecord, OpenStoreError},
+};
+
+use super::{SqlConnection, SqlRow, Statement};
+use crate::{SessionError, millis};
+
+/// The time for which consumed and expired records are kept: 30 days.
+const RETENTION: Duration = Duration::from_secs(30 * 86_400);
+
+/// The first characters of the query of records.
+const RECORDS: &str = "SELECT record FROM open_calls WHERE consumed_at IS NULL";
+
+/// Stores a record; returns `false` if there is an open one of its address. Removes records that ended long ago.
+pub(crate) async fn put_record<C: SqlConnection>(
+    connection: &mut C,
+    record: &OpenRecord,
+    now: SystemTime,
+) -> Result<bool, SessionError> {
+    let oldest = millis::of(now.checked_sub(RETENTION).unwrap_or(SystemTime::UNIX_EPOCH));
+    for delete in
+        ["DELETE FROM open_calls WHERE consumed_at < ?1", "DELETE FROM open_calls WHERE expires_at < ?1"]
+    {
+        connection.execute(Statement::new(delete).bind(oldest)).await?;
+    }
+    // A consumed record of the address was another question about the call.
+    let insert = "INSERT INTO open_calls (address_hash, run_hash, call_hash, tag, expires_at, consumed_at, record) \
+                  VALUES (?1, ?2, ?3, ?4, ?5, NULL, ?6) \
+                  ON CONFLICT (address_hash) DO UPDATE SET tag = excluded.tag, expires_at = excluded.expires_at, \
+                  consumed_at = NULL, record = excluded.record WHERE open_calls.consumed_at IS NOT NULL";
+    let address = &record.address;
+    let insert = Statement::new(insert).bind(hash_of(address)).bind(address.run.as_ref().map(hash_of));
+    let insert = insert.bind(hash_of(&address.call_id)).bind(record.tag.to_string());
+    let insert = insert.bind(record.expires_at.map(millis::of));
+    let text = serde_json::to_string(record)
+        .map_err(|error| SessionError::Invalid(format!("the open call is not JSON: {error}")))?;
+    Ok(connection.execute(insert.bind(text)).await? > 0)
+}
+
+/// Reads the open record of an address.
+pub(crate) async fn read_record<C: SqlConnection>(
+    connection: &mut C,
+    address: &CallAddress,
+) -> Result<Option<OpenRecord>, SessionError> {
+    let mut query = Statement::new(RECORDS);
+    query.push(" AND address_hash = ").push_value(hash_of(address));
+    let text = connection.fetch_optional(query, |row| row.text(0)).await?;
+    text.as_deref().map(record_of).transpose()
+}
+
+/// Reads the open records that a filter admits. A record that was altered beyond JSON is left out, with a warning.
+pub(crate) async fn read_records<C: SqlConnection>(
+    connection: &mut C,
+    filter: &OpenFilter,
+) -> Result<Vec<OpenRecord>, SessionError> {
+    let mut query = Statement::new(RECORDS);
+    if let Some(run) = &filter.run {
+        query.push(" AND run_hash = ").push_value(hash_of(run));
+    }
+    if let Some(id) = &filter.call_id {
+        query.push(" AND call_hash = ").push_value(hash_of(id));
+    }
+    let records = connection.fetch_all(query, |row| row.text(0).map(|text| record_of(&text))).await?;
+    let records = records.into_iter().filter_map(|record| {
+        record.inspect_err(|error| tracing::warn!(%error, "an open call is not listed")).ok()
+    });
+    Ok(records.filter(|record| filter.admits(&record.address)).collect())
+}
+
+/// Marks a record as consumed; returns `true` if it was open.
+pub(crate) async fn consume_record<C: SqlConnection>(
+    connection: &mut C,
+    record: &OpenRecord,
+    now: SystemTime,
+) -> Result<bool, SessionError> {
+    let update =
+        "UPDATE open_calls SET consumed_at = ?3 WHERE address_hash = ?1 AND tag = ?2 AND consumed_at IS NULL";
+    let update = Statement::new(update).bind(hash_of(&record.address)).bind(record.tag.to_string());
+    Ok(connection.execute(update.bind(millis::of(now))).await? > 0)
+}
+
+fn hash_of(value: &impl Serialize) -> String {
+    ContentHash::of(value).to_string()
+}
+
+fn record_of(text: &str) -> Result<OpenRecord, SessionError> {
+    serde_json::from_str(text)
+        .map_err(|error| SessionError::Failed(format!("the stored open call is not valid: {error}")))
+}
+
+/// Converts an error for executors.
+pub(crate) fn open_store_error(error: SessionError) -> OpenStoreError {
+    OpenStoreError::Failed(error.to_string())
+}
+
+/// Returns the result of [`put_record`] for executors.
+pub(crate) fn put_result(result: Result<bool, SessionError>) -> Result<(), OpenStoreError> {
+    match result {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(OpenStoreError::Exists),
+        Err(error) => Err(open_store_error(error)),
+    }
+}
