@@ -1,6 +1,7 @@
 //! The store in Postgres.
 
 mod faults;
+mod pooler;
 mod server;
 
 use std::any::Any;

@@ -1,10 +1,12 @@
 //! A server of Postgres on a socket in a temporary folder, as a user other than root.
 //!
 //! The programs are those in the folder that `SESSION_POSTGRES` names, or else in the usual folders of the system. Without the variable and without a
-//! server, the tests are skipped; see `.ci/session/install`.
+//! server, the tests are skipped; see `.ci/session/install`. `SESSION_POOLER` names a folder with the pooler `pgbouncer`.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -28,10 +30,14 @@ pub(super) struct Server {
 impl Server {
     /// Starts a server of its own; `None` if the machine has none.
     pub(super) fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    fn start_with(pooler: Option<OsString>) -> Option<Self> {
         let programs = programs()?;
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/postgres/server.sh");
         let mut command = Command::new("sh");
-        command.arg(script).arg(programs).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg(script).arg(programs).args(pooler).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut script = command.spawn().unwrap();
         let (input, output) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
         let (input, output) = (Some(input), BufReader::new(output));
@@ -70,7 +76,20 @@ impl Drop for Server {
 /// The URL of the server that most tests share; `None` if the machine has none, which each test reports.
 pub(crate) fn shared_url() -> Option<String> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
-    reported(SERVER.get_or_init(Server::start).as_ref()).map(Server::url)
+    let server = SERVER.get_or_init(|| Server::start_with(env::var_os(POOLER_VARIABLE)));
+    reported(server.as_ref()).map(Server::url)
+}
+
+const POOLER_VARIABLE: &str = "SESSION_POOLER";
+
+/// The URL of the pooler of the server; `None` if the machine has none, which each test reports.
+pub(super) fn pooler_url() -> Option<String> {
+    let url = shared_url()?;
+    if env::var_os(POOLER_VARIABLE).is_none() {
+        skipped::report("there is no pooler; run `.ci/session/install` and source its file `environment`");
+        return None;
+    }
+    Some(format!("{url}&port=6432"))
 }
 
 /// Reports that the running test is skipped if there is no server.

@@ -1,5 +1,6 @@
 # Makes and runs a server of Postgres in a new temporary folder until its standard input ends, whatever ends the program at the other end; then
-# stops it and removes the folder. `server.sh FOLDER_OF_PROGRAMS`; the lines `stop` and `start` do that. Prints the folder, then each state.
+# stops it and removes the folder. `server.sh FOLDER_OF_PROGRAMS [FOLDER_OF_POOLER]`; the lines `stop` and `start` do that. Prints the folder, then
+# each state. The pooler has the port 6432, and gives each transaction one of three connections.
 set -eu
 trap '' INT TERM HUP
 programs="$1"
@@ -24,6 +25,30 @@ start() {
 $as "$programs/initdb" -D "$folder/data" -U tester --auth=trust --encoding=UTF8 --locale=C --no-sync </dev/null >"$folder/initdb.log" 2>&1 ||
     { cat "$folder/initdb.log" >&2; exit 1; }
 start || { cat "$folder/log" >&2; exit 1; }
+pooler=""
+if [ -n "${2:-}" ]; then
+    cp -r "$2" "$folder/pooler"
+    cat >"$folder/pooler.ini" <<END
+[databases]
+postgres = host=$folder dbname=postgres
+[pgbouncer]
+unix_socket_dir = $folder
+listen_port = 6432
+auth_type = trust
+auth_file = $folder/users
+pool_mode = transaction
+default_pool_size = 3
+max_client_conn = 1000
+END
+    echo '"tester" ""' >"$folder/users"
+    chmod -R a+rX "$folder/pooler" "$folder/pooler.ini" "$folder/users"
+    LD_LIBRARY_PATH="$folder/pooler" $as "$folder/pooler/pgbouncer" -q "$folder/pooler.ini" </dev/null >"$folder/pooler.log" 2>&1 &
+    pooler=$!
+    until "$programs/pg_isready" -q -h "$folder" -p 6432; do
+        kill -0 "$pooler" 2>/dev/null || { cat "$folder/pooler.log" >&2; exit 1; }
+        sleep 0.02
+    done
+fi
 echo "$folder"
 while read -r line; do
     case "$line" in
@@ -32,4 +57,5 @@ while read -r line; do
     esac
     echo "$line"
 done
+[ -z "$pooler" ] || kill "$pooler" || true
 control -m immediate stop || true
