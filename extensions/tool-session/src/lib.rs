@@ -57,9 +57,17 @@
 //! an entry has at most [16 MiB](JsonText::MAX_BYTES), and a write at most [64 MiB](SessionWrite::MAX_BYTES). Values of the
 //! state are nested at most [100 levels](ScopedState::MAX_DEPTH) deep.
 //!
+//! # Open calls
+//!
+//! `SqliteStore` and `PostgresStore` are stores of open calls, too (`tool_runtime::open_calls::OpenCallStore`):
+//! one database has the sessions and the calls that wait for an answer. `Executor::builder(tools).open_calls(store.clone())` sets the store of an executor.
+//!
 //! # Trust
 //!
-//! Any process that can write to a database controls what a model reads of its sessions. Names are never part of a path or of SQL text.
+//! Any process that can write to a database controls what a model reads of its sessions, and can remove them. Open calls, and with them
+//! approvals, are authenticated by the key of the program: a record that was altered, or copied to another call, is refused. A
+//! database that was restored from a backup is older as a whole, and not refused: calls that were answered since are open again. Names
+//! are never part of a path or of SQL text.
 //!
 //! # Features
 //!

@@ -89,7 +89,8 @@ impl PostgresOptions {
     }
 
     /// Sets the time after which an operation that waits for a connection, a lock or an answer is
-    /// [`Unavailable`](SessionError::Unavailable); at least 1 ms. Default: 10 seconds.
+    /// [`Unavailable`](SessionError::Unavailable); at least 1 ms. An import or a deletion of many sessions is one operation, too.
+    /// Default: 10 seconds.
     #[must_use]
     pub fn operation_timeout(mut self, timeout: Duration) -> Self {
         self.operation_timeout = timeout.max(Duration::from_millis(1));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tool_runtime::serde_json::json;
-use tool_session::{Retention, SessionError, SessionFilter, SessionKey, SessionWrite};
+use tool_session::{LeaseRequest, Retention, SessionError, SessionFilter, SessionKey, SessionWrite};
 
 use super::world::{StoreFactory, World, key, map, message};
 
@@ -90,4 +90,46 @@ pub(crate) async fn retention_keeps_a_session_whose_run_is_alive<F: StoreFactory
     assert!(world.sessions.load(&key("alive")).await.unwrap().is_some());
     world.time.pass(31);
     assert_eq!(world.sessions.prune(&none).await.unwrap(), 1);
+}
+
+/// Each operation is refused for its reason, or takes effect: none fails since it waits for another one.
+pub(crate) async fn a_user_is_deleted_while_runs_write<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let writers = (0..12).map(|number| {
+        let sessions = world.sessions.clone();
+        tokio::spawn(async move {
+            let (key, name) = (key(&format!("s-{}", number % 6)), format!("run {number}"));
+            for _ in 0..10 {
+                let grant = match sessions.acquire(&key, &LeaseRequest::new(&*name, &*name)).await {
+                    Ok(grant) => grant,
+                    Err(SessionError::Busy { .. }) => continue,
+                    Err(error) => panic!("{error}"),
+                };
+                let changes = map(json!({ "user:a": { &*name: 1 }, "app:a": { &*name: 1 } }));
+                let write =
+                    SessionWrite::new(grant.session.revision).entry(message(&name, "x")).changes(changes);
+                match sessions.write(&grant.lease, &write.end_of_run()).await {
+                    Ok(_) | Err(SessionError::NotFound(_) | SessionError::Superseded { .. }) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        })
+    });
+    let deletions = (0..4).map(|number| {
+        let sessions = world.sessions.clone();
+        tokio::spawn(async move {
+            for _ in 0..10 {
+                if number % 2 == 0 {
+                    sessions.delete_user("shop", "u-7").await.unwrap();
+                } else {
+                    sessions.prune(&Retention::new("shop").max_sessions(1)).await.unwrap();
+                }
+            }
+        })
+    });
+    for task in writers.chain(deletions).collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    world.sessions.delete_user("shop", "u-7").await.unwrap();
+    assert_eq!(world.sessions.list(&SessionFilter::new("shop")).await.unwrap(), []);
 }

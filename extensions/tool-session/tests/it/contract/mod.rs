@@ -17,7 +17,7 @@ macro_rules! contract_of {
         crate::contract::contract_tests! { $factory;
             deletion: a_deleted_session_is_gone_and_its_run_writes_nothing, a_deleted_user_leaves_nothing,
                 a_session_made_again_is_not_the_one_before, retention_keeps_young_and_last_changed_sessions,
-                retention_keeps_a_session_whose_run_is_alive;
+                retention_keeps_a_session_whose_run_is_alive, a_user_is_deleted_while_runs_write;
             entries: pages_go_forward_and_backward_without_gaps, a_page_ends_at_its_bytes, a_large_entry_is_a_page_of_its_own,
                 filters_select_by_kind_run_branch_and_view, the_last_compaction_is_found_without_the_rest,
                 bodies_are_kept_byte_for_byte, all_columns_are_kept, entries_of_a_missing_session_are_none;
@@ -45,7 +45,7 @@ macro_rules! contract_tests {
     ($factory:ident; $($module:ident: $($test:ident),+;)+) => { $(
         mod $module {
             $(
-                #[tokio::test]
+                #[tokio::test(flavor = "multi_thread")]
                 async fn $test() {
                     if <super::$factory as crate::contract::world::StoreFactory>::is_available() {
                         crate::contract::$module::$test::<super::$factory>().await;

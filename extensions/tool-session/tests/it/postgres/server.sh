@@ -20,7 +20,7 @@ control() {
     $as "$programs/pg_ctl" -D "$folder/data" -l "$folder/log" -w -t 60 "$@" </dev/null >/dev/null 2>&1
 }
 start() {
-    control -o "-c listen_addresses='' -c unix_socket_directories='$folder' -c fsync=off -c max_connections=300 -c deadlock_timeout=200ms" start
+    control -o "-c listen_addresses='' -c unix_socket_directories='$folder' -c fsync=${SESSION_FSYNC:-off} -c max_connections=300 -c deadlock_timeout=200ms" start
 }
 $as "$programs/initdb" -D "$folder/data" -U tester --auth=trust --encoding=UTF8 --locale=C --no-sync </dev/null >"$folder/initdb.log" 2>&1 ||
     { cat "$folder/initdb.log" >&2; exit 1; }
