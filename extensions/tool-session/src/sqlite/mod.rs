@@ -31,6 +31,9 @@ use crate::{
 /// A store in an SQLite file, which several processes can use at once; clones share it. It is a store of sessions and of open calls
 /// ([`OpenCallStore`](tool_runtime::open_calls::OpenCallStore)).
 ///
+/// A process that is stopped in the middle of a write keeps the lock of the file until it goes on or ends: the writes of others are
+/// [`Unavailable`](SessionError::Unavailable) for this time.
+///
 /// A file that is removed or replaced under the store is an error of each write; reads go on with the file that was opened. A new file has the
 /// mode 0600, and a new folder 0700. Any process that can write to the file controls what a model reads of its sessions.
 ///

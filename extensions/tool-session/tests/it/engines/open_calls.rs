@@ -8,6 +8,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use proptest::{
+    prelude::{ProptestConfig, Strategy},
+    strategy::ValueTree,
+    test_runner::TestRunner,
+};
 use tool_runtime::{
     Executor, RunContext, ToolCall,
     call::CallAddress,
@@ -24,6 +29,7 @@ use super::{Engine, for_each_engine};
 for_each_engine![
     a_record_is_listed_by_run_and_id_and_consumed_once,
     hostile_ids_and_bodies_are_kept_exactly,
+    any_id_and_body_is_kept_exactly,
     of_many_consumers_in_two_stores_one_succeeds,
     a_second_question_takes_the_place_of_a_consumed_one,
     records_that_ended_long_ago_are_removed,
@@ -110,6 +116,24 @@ async fn hostile_ids_and_bodies_are_kept_exactly<E: Engine>() {
         assert!(store.consume(&record).await.unwrap());
     }
     assert_eq!(serials(&store, None, None).await, [0; 0]);
+}
+
+async fn any_id_and_body_is_kept_exactly<E: Engine>() {
+    let Some(engine) = E::new().await else { return };
+    let store = engine.open(Clock::default()).await;
+    let mut runner =
+        TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() });
+    for serial in 0..40 {
+        let mut text = || "(?s).{0,60}".new_tree(&mut runner).unwrap().current();
+        let (run, call_id) = (text(), text());
+        let address =
+            CallAddress { run: Some(run.as_str().into()), call_id: call_id.as_str().into(), serial };
+        let record = record_with(&address, &text(), None);
+        store.put(record.clone()).await.unwrap();
+        assert_eq!(store.get(&address).await.unwrap().as_ref(), Some(&record));
+        assert!(serials(&store, Some(&run), Some(&call_id)).await.contains(&serial));
+        assert!(store.consume(&record).await.unwrap());
+    }
 }
 
 // I20

@@ -11,7 +11,8 @@ use std::{
 
 use tool_runtime::serde_json::json;
 use tool_session::{
-    Clock, EntryQuery, LeaseRequest, SessionError, SessionKey, SessionStore, SessionWrite, SharedSessionStore,
+    Clock, Entry, EntryQuery, LeaseRequest, Session, SessionError, SessionExport, SessionFilter, SessionKey,
+    SessionStore, SessionWrite, SharedSessionStore,
 };
 
 use super::{Engine, for_each_engine};
@@ -24,6 +25,7 @@ for_each_engine![
     ten_processes_on_one_session_lose_no_update,
     four_processes_on_a_hundred_sessions_lose_no_update,
     a_call_is_consumed_by_one_of_several_processes,
+    an_import_of_a_killed_process_is_whole_or_absent,
 ];
 
 const ADDRESS_VARIABLE: &str = "SESSION_TEST_ADDRESS";
@@ -115,6 +117,7 @@ async fn play_part<E: Engine>() {
         ["share", name, count] => write_in_turn(&store.into(), name, count.parse().unwrap()).await,
         ["many", name, rounds] => write_many(&store.into(), name, rounds.parse().unwrap()).await,
         ["consume"] => consume_all(&store).await,
+        ["import"] => import_all(&store.into()).await,
         _ => panic!("unknown part {part}"),
     }
 }
@@ -329,4 +332,35 @@ async fn a_call_is_consumed_by_one_of_several_processes<E: Engine>() {
     let consumed = processes.iter_mut().map(|it| it.next_line().unwrap().parse::<usize>().unwrap());
     assert_eq!(consumed.sum::<usize>(), RECORDS);
     assert_eq!(OpenCallStore::list(&store, &Default::default()).await.unwrap(), []);
+}
+
+/// The numbers of sessions of an import, and of entries of each.
+const IMPORT: (usize, u64) = (20, 300);
+
+async fn import_all(sessions: &SharedSessionStore) {
+    let exports = (0..IMPORT.0).map(|number| {
+        let mut session = Session::new(key(&format!("s-{number}")), SystemTime::UNIX_EPOCH);
+        (session.revision, session.entries) = (1, IMPORT.1);
+        let entries = (1..=IMPORT.1).map(|number| Entry { number, content: message("run", "x") });
+        SessionExport { session, state: map(json!({ "a": 1 })), entries: entries.collect() }
+    });
+    let exports: Vec<_> = exports.collect();
+    say("importing");
+    sessions.import(&exports).await.unwrap();
+    say("imported");
+}
+
+async fn an_import_of_a_killed_process_is_whole_or_absent<E: Engine>() {
+    for _ in 0..3 {
+        let Some(engine) = E::new().await else { return };
+        let sessions: SharedSessionStore = engine.open(Clock::default()).await.into();
+        let mut process = OtherProcess::start(&engine, "import");
+        assert_eq!(process.next_line().as_deref(), Some("importing"));
+        process.kill();
+        let found = sessions.list(&SessionFilter::new("shop")).await.unwrap();
+        assert!(found.is_empty() || found.len() == IMPORT.0, "{}", found.len());
+        for session in found {
+            assert_eq!(sessions.export(&session.key).await.unwrap().entries.len() as u64, IMPORT.1);
+        }
+    }
 }

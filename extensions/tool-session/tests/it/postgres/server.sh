@@ -13,6 +13,8 @@ if [ "$(id -u)" = 0 ]; then
     id "$user" >/dev/null 2>&1 || user=nobody
     chown "$user" "$folder"
     as="setpriv --reuid=$user --regid=$(id -g "$user") --clear-groups"
+    $as test -x "$programs/initdb" ||
+        { echo "the user $user cannot run $programs/initdb; use a target folder that all users can read" >&2; exit 1; }
 fi
 cd "$folder"
 control() {
