@@ -21,6 +21,9 @@ pub(crate) use self::{
     },
 };
 
+/// The maximum number of rows of one statement: SQLite takes 32,766 values, and Postgres 65,535.
+const MAX_STATEMENT_ROWS: usize = 1000;
+
 /// Returns a number as a database stores it.
 pub(crate) fn sql_integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)

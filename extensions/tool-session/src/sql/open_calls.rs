@@ -12,7 +12,7 @@ use tool_runtime::{
     open_calls::{OpenFilter, OpenRecord, OpenStoreError},
 };
 
-use super::{SqlConnection, SqlRow, Statement};
+use super::{MAX_STATEMENT_ROWS, SqlConnection, SqlRow, Statement};
 use crate::{SessionError, millis};
 
 /// The time for which consumed and expired records are kept: 30 days.
@@ -34,13 +34,16 @@ pub(crate) async fn put_record<C: SqlConnection>(
         connection.execute(Statement::new(delete).bind(oldest)).await?;
     }
     // A consumed record of the address was another question about the call.
-    let insert = "INSERT INTO open_calls (address_hash, run_hash, call_hash, tag, expires_at, consumed_at, record) \
-                  VALUES (?1, ?2, ?3, ?4, ?5, NULL, ?6) \
-                  ON CONFLICT (address_hash) DO UPDATE SET tag = excluded.tag, expires_at = excluded.expires_at, \
+    let insert = "INSERT INTO open_calls (address_hash, run_hash, call_hash, app_hash, user_hash, session_hash, tag, \
+                  expires_at, consumed_at, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL, ?9) \
+                  ON CONFLICT (address_hash) DO UPDATE SET app_hash = excluded.app_hash, user_hash = excluded.user_hash, \
+                  session_hash = excluded.session_hash, tag = excluded.tag, expires_at = excluded.expires_at, \
                   consumed_at = NULL, record = excluded.record WHERE open_calls.consumed_at IS NOT NULL";
     let address = &record.address;
     let insert = Statement::new(insert).bind(hash_of(address)).bind(address.run.as_ref().map(hash_of));
-    let insert = insert.bind(hash_of(&address.call_id)).bind(record.tag.to_string());
+    let insert = insert.bind(hash_of(&address.call_id)).bind(name_hash(record.app.as_deref()));
+    let insert = insert.bind(name_hash(record.user.as_deref())).bind(record.session.as_ref().map(hash_of));
+    let insert = insert.bind(record.tag.to_string());
     let insert = insert.bind(record.expires_at.map(millis::of));
     let text = serde_json::to_string(record)
         .map_err(|error| SessionError::Invalid(format!("the open call is not JSON: {error}")))?;
@@ -70,11 +73,21 @@ pub(crate) async fn read_records<C: SqlConnection>(
     if let Some(id) = &filter.call_id {
         query.push(" AND call_hash = ").push_value(hash_of(id));
     }
+    let names = [
+        (" AND app_hash = ", &filter.app),
+        (" AND user_hash = ", &filter.user),
+        (" AND session_hash = ", &filter.session),
+    ];
+    for (condition, name) in names {
+        if let Some(name) = name {
+            query.push(condition).push_value(hash_of(name));
+        }
+    }
     let records = connection.fetch_all(query, |row| row.text(0).map(|text| record_of(&text))).await?;
     let records = records.into_iter().filter_map(|record| {
         record.inspect_err(|error| tracing::warn!(%error, "an open call is not listed")).ok()
     });
-    Ok(records.filter(|record| filter.admits(&record.address)).collect())
+    Ok(records.filter(|record| filter.admits(record)).collect())
 }
 
 /// Marks a record as consumed; returns `true` if it was open.
@@ -89,7 +102,41 @@ pub(crate) async fn consume_record<C: SqlConnection>(
     Ok(connection.execute(update.bind(millis::of(now))).await? > 0)
 }
 
-fn hash_of(value: &impl Serialize) -> String {
+/// Deletes the records of sessions, given by user and id.
+pub(super) async fn delete_records_of_sessions<C: SqlConnection>(
+    connection: &mut C,
+    app: &str,
+    sessions: &[(String, String)],
+) -> Result<(), SessionError> {
+    for sessions in sessions.chunks(MAX_STATEMENT_ROWS) {
+        let delete = "DELETE FROM open_calls WHERE app_hash = ?1 AND (user_hash, session_hash) IN (VALUES ";
+        let mut delete = Statement::new(delete).bind(name_hash(Some(app)));
+        for (index, (user, id)) in sessions.iter().enumerate() {
+            delete.push(if index == 0 { "" } else { ", " });
+            delete.push_row([hash_of(user).into(), hash_of(id).into()]);
+        }
+        delete.push(")");
+        connection.execute(delete).await?;
+    }
+    Ok(())
+}
+
+/// Deletes the records of a user, in and outside of sessions.
+pub(super) async fn delete_records_of_user<C: SqlConnection>(
+    connection: &mut C,
+    app: &str,
+    user: &str,
+) -> Result<(), SessionError> {
+    let delete = Statement::new("DELETE FROM open_calls WHERE app_hash = ?1 AND user_hash = ?2");
+    connection.execute(delete.bind(name_hash(Some(app))).bind(name_hash(Some(user)))).await.map(drop)
+}
+
+/// Returns the hash of an app or a user; an absent one counts as an empty one.
+fn name_hash(name: Option<&str>) -> String {
+    hash_of(name.unwrap_or_default())
+}
+
+fn hash_of(value: &(impl Serialize + ?Sized)) -> String {
     ContentHash::of(value).to_string()
 }
 

@@ -1,13 +1,15 @@
 //! Writes, each in a transaction that its store began.
 //!
-//! Rows are locked in one order, so that no two writes wait for each other: sessions, then the state of users, then the state of apps.
+//! Rows are locked in one order, so that no two writes wait for each other: sessions, then the state of users, then the state of apps, then
+//! open calls.
 
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
 use super::{
-    SqlConnection, SqlRow, SqlValue, Statement,
+    MAX_STATEMENT_ROWS, SqlConnection, SqlRow, SqlValue, Statement,
+    open_calls::{delete_records_of_sessions, delete_records_of_user},
     rows::{SessionRow, entry_columns, entry_of, load_state, lock_session, state_of},
     sql_limit,
 };
@@ -20,9 +22,6 @@ use crate::{
     store::{already_exists, check_fork, not_found},
     write::has_effect_of,
 };
-
-/// The maximum number of rows of one statement: SQLite takes 32,766 values, and Postgres 65,535.
-const MAX_STATEMENT_ROWS: usize = 1000;
 
 /// Grants a lease.
 pub(crate) async fn acquire_lease<C: SqlConnection>(
@@ -165,16 +164,19 @@ pub(crate) async fn fork_session<C: SqlConnection>(
     Ok(session)
 }
 
-/// Deletes a session; its entries go with it.
+/// Deletes a session; its entries and its open calls go with it.
 pub(crate) async fn delete_session<C: SqlConnection>(
     connection: &mut C,
     key: &SessionKey,
 ) -> Result<bool, SessionError> {
     let delete = Statement::new("DELETE FROM sessions WHERE app = ?1 AND user_id = ?2 AND id = ?3");
-    Ok(connection.execute(delete.bind(key.app()).bind(key.user()).bind(key.id())).await? > 0)
+    let count = connection.execute(delete.bind(key.app()).bind(key.user()).bind(key.id())).await?;
+    let session = (key.user().to_owned(), key.id().to_owned());
+    delete_records_of_sessions(connection, key.app(), &[session]).await?;
+    Ok(count > 0)
 }
 
-/// Deletes the sessions and the state of a user.
+/// Deletes the sessions, the state and the open calls of a user.
 pub(crate) async fn delete_user<C: SqlConnection>(
     connection: &mut C,
     app: &str,
@@ -184,6 +186,7 @@ pub(crate) async fn delete_user<C: SqlConnection>(
     let count = connection.execute(sessions.bind(app).bind(user)).await?;
     let state = Statement::new("DELETE FROM shared_state WHERE app = ?1 AND scope = 'user' AND user_id = ?2");
     connection.execute(state.bind(app).bind(user)).await?;
+    delete_records_of_user(connection, app, user).await?;
     Ok(count)
 }
 
@@ -203,9 +206,13 @@ pub(crate) async fn prune_sessions<C: SqlConnection>(
                   row_number() OVER (PARTITION BY user_id ORDER BY updated_at DESC, id DESC) AS user_rank \
                   FROM sessions WHERE app = ?1) AS ranked \
                   WHERE user_rank > ?2 OR updated_at < ?3) \
-                  AND NOT (coalesce(lease_released, 1) = 0 AND lease_expires_at > ?4)";
+                  AND NOT (coalesce(lease_released, 1) = 0 AND lease_expires_at > ?4) \
+                  RETURNING user_id, id";
     let delete = Statement::new(delete).bind(&*retention.app).bind(max_sessions);
-    connection.execute(delete.bind(oldest).bind(millis::of(now))).await
+    let delete = delete.bind(oldest).bind(millis::of(now));
+    let deleted = connection.fetch_all(delete, |row| Ok((row.text(0)?, row.text(1)?))).await?;
+    delete_records_of_sessions(connection, &retention.app, &deleted).await?;
+    Ok(u64::try_from(deleted.len()).unwrap_or(u64::MAX))
 }
 
 /// Adds exported sessions.

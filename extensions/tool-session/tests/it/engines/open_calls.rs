@@ -22,13 +22,15 @@ use tool_runtime::{
     prelude::*,
     serde_json,
 };
-use tool_session::Clock;
+use tool_session::{Clock, LeaseRequest, Retention, SharedSessionStore};
 
 use super::{Engine, for_each_engine};
+use crate::contract::world::key;
 
 for_each_engine![
     a_record_is_listed_by_run_and_id_and_consumed_once,
     hostile_ids_and_bodies_are_kept_exactly,
+    records_are_listed_by_app_user_and_session_and_deleted_with_them,
     any_id_and_body_is_kept_exactly,
     of_many_consumers_in_two_stores_one_succeeds,
     a_second_question_takes_the_place_of_a_consumed_one,
@@ -116,6 +118,55 @@ async fn hostile_ids_and_bodies_are_kept_exactly<E: Engine>() {
         assert!(store.consume(&record).await.unwrap());
     }
     assert_eq!(serials(&store, None, None).await, [0; 0]);
+}
+
+// X05
+async fn records_are_listed_by_app_user_and_session_and_deleted_with_them<E: Engine>() {
+    let Some(engine) = E::new().await else { return };
+    let (store, runs) = (engine.open(Clock::default()).await, Runs::default());
+    let sessions = SharedSessionStore::new(store.clone());
+    let executor = executor(store.clone(), &runs);
+    let runs_of = [
+        RunContext::new().with_app("shop").with_user("u-7").with_session("s"),
+        RunContext::new().with_app("shop").with_user("u-7").with_session("t"),
+        RunContext::new().with_app("shop").with_user("u-7"),
+        RunContext::new().with_app("shop").with_user("u-8").with_session("s"),
+        RunContext::new().with_app("other").with_user("u-7").with_session("s"),
+        RunContext::new(),
+    ];
+    for (number, run) in runs_of.into_iter().enumerate() {
+        let call = ToolCall::new("pay", r#"{"amount":5}"#).with_id(number.to_string());
+        executor.batch(vec![call]).with_run(run).run().await;
+    }
+    let ids = async |app: Option<&str>, user: Option<&str>, session: Option<&str>| {
+        let mut filter = OpenFilter::default();
+        (filter.app, filter.user, filter.session) =
+            (app.map(Into::into), user.map(Into::into), session.map(Into::into));
+        let records = OpenCallStore::list(&store, &filter).await.unwrap();
+        let mut ids: Vec<_> = records.iter().map(|it| it.address.call_id.to_string()).collect();
+        ids.sort_unstable();
+        ids.concat()
+    };
+    assert_eq!(ids(None, None, None).await, "012345");
+    assert_eq!(ids(Some("shop"), Some("u-7"), None).await, "012");
+    assert_eq!(ids(Some("shop"), Some("u-7"), Some("s")).await, "0");
+    assert_eq!(ids(None, Some("u-7"), None).await, "0124");
+    assert_eq!(ids(None, None, Some("s")).await, "034");
+    assert_eq!(ids(Some(""), None, None).await, "");
+
+    sessions.acquire(&key("s"), &LeaseRequest::new("run", "holder")).await.unwrap();
+    assert!(sessions.delete(&key("s")).await.unwrap());
+    assert_eq!(ids(None, None, None).await, "12345");
+    // A pruned session, too.
+    let lease = sessions.acquire(&key("t"), &LeaseRequest::new("run", "holder")).await.unwrap().lease;
+    sessions.release(&lease).await.unwrap();
+    assert_eq!(sessions.prune(&Retention::new("shop").max_sessions(0)).await.unwrap(), 1);
+    assert_eq!(ids(None, None, None).await, "2345");
+    sessions.delete_user("shop", "u-7").await.unwrap();
+    assert_eq!(ids(None, None, None).await, "345");
+    sessions.delete_user("", "").await.unwrap();
+    assert_eq!(ids(None, None, None).await, "34");
+    assert_eq!(runs.0.load(Ordering::SeqCst), 0);
 }
 
 async fn any_id_and_body_is_kept_exactly<E: Engine>() {
@@ -207,7 +258,8 @@ fn executor(store: impl OpenCallStore + 'static, runs: &Runs) -> Executor {
 
 async fn pending_call(executor: &Executor, id: &str) -> CallAddress {
     let call = ToolCall::new("pay", r#"{"amount":5}"#).with_id(id);
-    let outcomes = executor.batch(vec![call]).with_run(RunContext::new()).run().await;
+    let run = RunContext::new().with_app("shop").with_user("u-7").with_session("s");
+    let outcomes = executor.batch(vec![call]).with_run(run).run().await;
     outcomes[0].address().unwrap().clone()
 }
 
@@ -270,6 +322,11 @@ async fn a_record_that_was_altered_copied_or_made_up_is_refused<E: Engine>() {
     );
     engine.execute(&copy).await;
     refused(OpenCallError::NotOpen((&target).into())).await;
+    // Given to another user.
+    let other = original.replace(r#""user":"u-7""#, r#""user":"u-8""#);
+    assert_ne!(other, original);
+    set_record(&other).await;
+    refused(OpenCallError::Altered((&target).into())).await;
     // No record at all: it costs itself, and the other one is listed.
     set_record("'; not a record").await;
     assert!(matches!(executor.resume([(&target, YES)]).await.unwrap_err(), OpenCallError::Store(_)));
