@@ -177,12 +177,13 @@ impl Documents {
 
     /// The place of `pointer` within the closest schema around `from` that has an `$id`.
     fn place_in_enclosing_resource(&self, from: &Place, name: &str, pointer: &str) -> Option<Place> {
-        if !name.is_empty() || self.ids.is_empty() {
+        if !name.is_empty() {
             return None;
         }
         let mut around = from.clone();
         loop {
-            if self.get(&around).and_then(|it| it.get("$id")).is_some() {
+            // A property may have the name, too.
+            if self.get(&around).and_then(|it| it.get("$id")).is_some_and(Value::is_string) {
                 return self.existing_place(&around, pointer);
             }
             around.pointer.truncate(around.pointer.rfind('/')?);
