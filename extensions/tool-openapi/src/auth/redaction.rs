@@ -249,6 +249,28 @@ mod tests {
     }
 
     #[test]
+    fn a_blank_of_a_secret_may_be_a_plus() {
+        assert_eq!(redacted("correct horse", "a correct+horse b+c"), "a *** b+c"); // E10
+        assert_eq!(redacted("correct+horse", "correct horse, correct+horse"), "correct horse, ***");
+    }
+
+    #[test]
+    fn places_that_overlap_or_follow_each_other_are_separate_only_if_they_do_not_overlap() {
+        let joined = |all: &[std::ops::Range<usize>]| super::merged_ranges(all.to_vec());
+        assert_eq!(joined(&[4..6, 0..2]), [0..2, 4..6]);
+        assert_eq!(joined(&[0..2, 2..4]), [0..2, 2..4]);
+        assert_eq!(joined(&[0..5, 1..2, 4..6]), [0..6]);
+        assert_eq!(joined(&[0..5, 1..2, 5..6]), [0..5, 5..6]);
+    }
+
+    #[test]
+    fn a_secret_is_found_from_six_bytes_on() {
+        assert_eq!(redacted("abcdef", "abcdef abcdefabcdef"), "*** ******"); // E10
+        assert_eq!(redacted("abcde", "abcde a\\u0062cde"), "abcde ***");
+        assert_eq!(redacted("aab", "aaab a\\u0061b"), "aaab ***");
+    }
+
+    #[test]
     fn a_secret_is_found_across_the_parts_of_a_long_text() {
         let secret = "hunter2-secret";
         for (name, encode) in ENCODINGS {
@@ -285,6 +307,7 @@ mod tests {
         for text in ["", "%", "%zz&#;&#x;\\u12\\", "\\ud83d", "hunter-2-secret", "%68unte", "&nothing;"] {
             assert_eq!(redacted("hunter2-secret", text), text);
         }
+        assert_eq!(redacted("correct horse", "a+b correct-horse"), "a+b correct-horse");
         // Too short to be told from a word.
         assert_eq!(redacted("ab", "ab %61%62"), "ab %61%62");
         assert_eq!(redacted("abcde", "abcde"), "abcde");

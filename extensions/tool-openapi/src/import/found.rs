@@ -115,6 +115,6 @@ fn shortened_path(path: &str) -> &str {
     if path.len() <= MAX_PATH_BYTES {
         return path;
     }
-    let end = (0..=BEGINNING).rev().find(|at| path.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=BEGINNING).rev().find(|at| path.is_char_boundary(*at)).unwrap_or_default();
     &path[..end]
 }

@@ -22,6 +22,7 @@ const MAX_VALUES: usize = 8_000_000;
 const SHARED_BYTES: usize = 4 << 10;
 
 /// The input schemas of a document, and the size of its definitions.
+#[derive(Default)]
 pub(super) struct Inputs {
     /// Schemas with their sizes, or the reasons why they cannot be used, by their text before components are added. Operations often
     /// have the same parameters.
@@ -47,7 +48,7 @@ pub(super) struct Input {
 
 impl Inputs {
     pub(super) fn new(limit: usize) -> Self {
-        Self { known: HashMap::new(), values: 0, limit, bytes: 0, pending_bytes: 0 }
+        Self { limit, ..Self::default() }
     }
 
     /// Begins the definition of an operation.

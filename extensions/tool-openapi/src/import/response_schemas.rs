@@ -43,3 +43,53 @@ impl ResponseSchemas {
         assemble_schema(root, get).unwrap_or(Value::Bool(true))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The schema that refers to `a` and `b`, with these components.
+    fn assembled(components: &[(&str, String)]) -> Value {
+        let schemas = ResponseSchemas::default();
+        schemas.set_components(
+            components.iter().map(|(name, text)| ((*name).into(), text.as_str().into())).collect(),
+        );
+        schemas.assemble_schema(r##"{"not":{"$ref":"#/$defs/a"},"items":{"$ref":"#/$defs/b"}}"##)
+    }
+
+    /// A component of this size.
+    fn component(bytes: usize) -> String {
+        let text = json!({ "title": "" }).to_string();
+        json!({ "title": "x".repeat(bytes - text.len()) }).to_string()
+    }
+
+    #[test]
+    fn components_are_shown_as_far_as_their_limit_reaches() {
+        for (a, b, shown) in [
+            (100, MAX_COMPONENTS_BYTES - 100, [true, true]),
+            (100, MAX_COMPONENTS_BYTES - 99, [true, false]),
+            (MAX_COMPONENTS_BYTES, 20, [true, false]),
+            // A smaller one may have room after a larger one.
+            (MAX_COMPONENTS_BYTES + 1, 20, [false, true]),
+        ] {
+            let schema = assembled(&[("a", component(a)), ("b", component(b))]);
+            for (key, is_shown) in ["not", "items"].into_iter().zip(shown) {
+                assert_eq!(schema[key].get("title").is_some(), is_shown, "{a} {b} {key}");
+                assert_eq!(
+                    schema[key].get("description") == Some(&json!(LEFT_OUT)),
+                    !is_shown,
+                    "{a} {b} {key}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_result_whose_component_is_missing() {
+        assert_eq!(assembled(&[("a", component(20))]), json!(true));
+        assert_eq!(
+            ResponseSchemas::default().assemble_schema(r#"{"type":"string"}"#),
+            json!({ "type": "string" })
+        );
+    }
+}

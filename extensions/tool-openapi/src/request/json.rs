@@ -5,9 +5,6 @@ use std::{borrow::Cow, collections::HashSet, fmt};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The number of members whose names are compared one by one.
-const MAX_COMPARED_MEMBERS: usize = 8;
-
 /// The members of an object, in their order, with their values as text.
 pub(crate) struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
 
@@ -38,16 +35,8 @@ impl<'t> Members<'t> {
 
     /// Returns a name that two members have.
     fn repeated_name(&self) -> Option<&str> {
-        let mut names = self.iter().map(|(name, _)| name);
-        if self.0.len() <= MAX_COMPARED_MEMBERS {
-            let before = |at: usize| self.iter().take(at).map(|(name, _)| name);
-            return names
-                .enumerate()
-                .find(|(at, name)| before(*at).any(|it| it == *name))
-                .map(|(_, name)| name);
-        }
         let mut seen = HashSet::with_capacity(self.0.len());
-        names.find(|name| !seen.insert(*name))
+        self.iter().map(|(name, _)| name).find(|name| !seen.insert(*name))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &'t RawValue)> {
@@ -67,7 +56,7 @@ impl<'de: 't, 't> Deserialize<'de> for Members<'t> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::with_capacity(map.size_hint().unwrap_or(0));
+                let mut members = Vec::with_capacity(map.size_hint().unwrap_or_default());
                 while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
                     members.push((key, value));
                 }
@@ -218,7 +207,6 @@ mod tests {
         format!("{{{}}}", members.join(", "))
     }
 
-    // Few names are compared one by one, and more in a set.
     #[test]
     fn a_name_that_two_members_have_is_found() {
         for count in [1, 2, 7, 8, 9, 20] {
@@ -243,6 +231,14 @@ mod tests {
         }
         let text = r#"{"a": {"b": 1}, "c": [{"b": 1}, {"b": "a"}, -1, 1.5, null, true]}"#;
         assert!(Members::of(text).unwrap().check_unique().is_ok());
+    }
+
+    #[test]
+    fn a_text_that_is_no_object_is_refused_with_what_is_expected() {
+        let error = Members::of("3").map(drop).unwrap_err().to_string();
+        assert_eq!(error, "invalid type: integer `3`, expected an object at line 1 column 1");
+        let error = Members::of("{3: 1}").map(drop).unwrap_err().to_string();
+        assert_eq!(error, "key must be a string at line 1 column 2");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) fn shorten_part(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_PART_BYTES {
         return Cow::Borrowed(text);
     }
-    let end = (0..=MAX_PART_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=MAX_PART_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     Cow::Owned(format!("{}… [{} more bytes]", &text[..end], text.len() - end))
 }
 
@@ -47,7 +47,7 @@ pub(super) fn limit_text(text: String, room: usize, is_json: bool, store: Option
         let text = format!("{}{}", &text[..cut.end], &text[cut.rest..]);
         return Limited { text, note: Some(note), is_json };
     }
-    let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
     let omitted = format!("{} of {} bytes", text.len() - end, text.len());
     let note = ResultStore::note(&omitted, kept(end));
     Limited { text: text[..end].to_owned(), note: Some(note), is_json: false }

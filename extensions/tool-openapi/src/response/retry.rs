@@ -22,11 +22,8 @@ pub(super) fn retry_pause(status: StatusCode, headers: &HeaderMap) -> Option<Dur
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     match text.parse::<f64>() {
-        Ok(seconds) => Some(Duration::try_from_secs_f64(seconds).unwrap_or(match seconds > 0.0 {
-            true => Duration::MAX,
-            // Negative, or not a number.
-            false => Duration::ZERO,
-        })),
+        // A number below zero, or none, is zero.
+        Ok(seconds) => Some(Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)),
         Err(_) => {
             let date = httpdate::parse_http_date(text).ok()?;
             Some(date.duration_since(SystemTime::now()).unwrap_or_default())

@@ -45,7 +45,7 @@ pub(crate) fn assemble_schema<'c>(
         visit_references(value, &mut |name| {
             let used = uses.entry(name.to_owned()).or_insert_with(|| {
                 waiting.push_back(name.to_owned());
-                (0, Value::Bool(true))
+                (0, Value::Null)
             });
             used.0 += 1;
         });
@@ -171,5 +171,111 @@ pub(super) fn visit_references(schema: &Value, each: &mut impl FnMut(&str)) {
         }
         Value::Array(items) => items.iter().for_each(|it| visit_references(it, each)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    /// The assembled schema of `root`, with these components.
+    fn assembled(root: Value, components: &Value) -> Result<Value, String> {
+        assemble_schema(root, |name| components.get(name).map(Cow::Borrowed))
+    }
+
+    fn reference(name: &str) -> Value {
+        json!({ "$ref": format!("{PREFIX}{name}") })
+    }
+
+    #[test]
+    fn values_are_counted_with_the_length_of_their_texts() {
+        for (value, count) in [
+            (json!(null), 1),
+            (json!(7), 1),
+            (json!([]), 1),
+            (json!([1, [2]]), 4),
+            (json!({ "a": 1, "b": {} }), 3),
+            (json!("x".repeat(31)), 1),
+            (json!("x".repeat(32)), 2),
+            (json!("x".repeat(64)), 3),
+            (json!({ "x".repeat(31): 1 }), 2),
+            (json!({ "x".repeat(64): "x".repeat(32) }), 5),
+        ] {
+            assert_eq!(value_count(&value), count, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_component_with_one_use_is_inlined_beside_what_describes_it() {
+        let components = json!({ "A": { "type": "string", "title": "A" }, "T": true, "F": false });
+        for (siblings, expected) in [
+            (json!({}), json!({ "type": "string", "title": "A" })),
+            (
+                json!({ "title": "Own", "description": "D" }),
+                json!({ "title": "Own", "description": "D", "type": "string" }),
+            ),
+            (
+                json!({ "maxLength": 3 }),
+                json!({ "maxLength": 3, "allOf": [{ "type": "string", "title": "A" }] }),
+            ),
+            (json!({ "allOf": [true] }), json!({ "allOf": [true, { "type": "string", "title": "A" }] })),
+        ] {
+            let mut root = reference("A");
+            root.as_object_mut().unwrap().extend(siblings.as_object().unwrap().clone());
+            assert_eq!(assembled(root, &components), Ok(expected), "{siblings}");
+        }
+        assert_eq!(assembled(json!({ "not": reference("T") }), &components), Ok(json!({ "not": {} })));
+        assert_eq!(
+            assembled(json!({ "not": reference("F") }), &components),
+            Ok(json!({ "not": { "allOf": [false] } }))
+        );
+        // In a value, it is none.
+        let value = json!({ "const": reference("A"), "default": reference("None") });
+        assert_eq!(assembled(value.clone(), &components), Ok(value));
+    }
+
+    #[test]
+    fn a_component_with_several_uses_is_a_definition() {
+        let twice = json!({ "properties": { "a": reference("A"), "b": reference("A") } });
+        let components = json!({ "A": { "items": reference("B") }, "B": { "type": "string" } });
+        let mut expected = twice.clone();
+        expected["$defs"] = json!({ "A": { "items": { "type": "string" } } });
+        assert_eq!(assembled(twice, &components), Ok(expected));
+        let itself = json!({ "A": { "items": reference("A") } });
+        let mut expected = reference("A");
+        expected["$defs"] = itself.clone();
+        assert_eq!(assembled(reference("A"), &itself), Ok(expected));
+    }
+
+    #[test]
+    fn a_component_is_inlined_down_to_a_depth() {
+        let components = json!({ "A": { "type": "string" }, "D": { "type": "object" } });
+        let nested =
+            |levels: usize, key: &str, inner: Value| (0..levels).fold(inner, |it, _| json!({ key: it }));
+        let listed = |levels: usize, inner: Value| (0..levels).fold(inner, |it, _| json!({ "allOf": [it] }));
+        let named =
+            |levels: usize| (0..levels).fold(reference("A"), |it, _| json!({ "properties": { "a": it } }));
+        let is_inlined = |root: Value| assembled(root, &components).unwrap().get("$defs").is_none();
+        assert!(
+            is_inlined(nested(23, "not", reference("A"))) && !is_inlined(nested(24, "not", reference("A")))
+        );
+        assert!(is_inlined(listed(11, reference("A"))) && !is_inlined(listed(12, reference("A"))));
+        assert!(is_inlined(named(23)) && !is_inlined(named(24)));
+        // A component within another one, and within a definition, which begins one level below the root.
+        let chain =
+            |levels: usize| json!({ "A": nested(levels, "not", reference("B")), "B": { "type": "string" } });
+        let has_rest =
+            |root: Value, levels: usize| assembled(root, &chain(levels)).unwrap()["$defs"].get("B").is_some();
+        assert!(!has_rest(reference("A"), 22) && has_rest(reference("A"), 23));
+        let twice = json!({ "properties": { "a": reference("A"), "b": reference("A") } });
+        assert!(!has_rest(twice.clone(), 22) && has_rest(twice, 23));
+    }
+
+    #[test]
+    fn a_component_that_is_missing_or_broken_is_an_error() {
+        let components = json!({ "B": { BROKEN: "it is broken" }, "A": { "items": reference("B") } });
+        assert_eq!(assembled(reference("None"), &components), Err("the schema `None` is missing".to_owned()));
+        assert_eq!(assembled(reference("A"), &components), Err("it is broken".to_owned()));
     }
 }

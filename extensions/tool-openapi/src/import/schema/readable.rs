@@ -242,7 +242,7 @@ fn keyword_outline(members: &Map<String, Value>) -> Option<Value> {
                 ("title" | "description" | "default" | "examples" | "deprecated" | "const", _) => continue,
                 ("format" | "pattern" | "contentEncoding" | "contentMediaType", _) => continue,
                 ("type", Value::String(name)) if TYPES.contains(&&**name) => continue,
-                ("enum", Value::Array(values)) if !values.is_empty() => continue,
+                ("enum", Value::Array(_)) => continue,
                 (_, value) => value.clone(),
             },
         };
