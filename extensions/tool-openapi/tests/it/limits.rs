@@ -217,6 +217,15 @@ fn a_path_and_the_url_of_a_server_have_a_length_limit() {
             assert_eq!(skipped.reason, "the path has 1025 bytes; at most 1024 are carried");
         }
     }
+    // The name of a path that is skipped is cut only if it is too long, and between characters.
+    let skipped = |path: &str| {
+        let set = document(json!({ path: 7, "/other": { "get": {} } }), json!({}));
+        built(OpenApiToolSet::builder(set).base_url("http://h")).skipped()[0].operation.clone()
+    };
+    let longest = format!("/{}", "a".repeat(1023));
+    assert_eq!(skipped(&longest), longest);
+    let wide = format!("/{}", "é".repeat(512));
+    assert_eq!((wide.len(), skipped(&wide)), (1025, format!("/{}", "é".repeat(99))));
     for (length, is_read) in [(4096, true), (4097, false)] {
         let url = format!("https://a.example/{}", "a".repeat(length - "https://a.example/".len()));
         let paths = json!({ "/a": { "get": {} } });

@@ -357,6 +357,15 @@ async fn a_view_shows_some_members_and_no_number_changes() {
     let set = api("get", None).view("op", ["/total"]).read_limit(40);
     let output = answered(set, Answer::json(text)).await;
     assert!(!output.text().contains("pets") && output.text().contains("too long"), "{}", output.text());
+    let remark = |why: &str| format!("[the response is {why}, so that none of its members can be shown]");
+    assert!(output.text().contains(&remark("too long")), "{}", output.text());
+    let output =
+        answered(api("get", None).view("op", ["/total"]), Answer::of(200, "text/plain", "pets")).await;
+    assert!(
+        !output.text().contains("pets") && output.text().ends_with(&remark("not JSON")),
+        "{}",
+        output.text()
+    );
     let set =
         built(api("get", Some(json!({}))).view("op", ["/a"]).view("other", ["/a"]).base_url("http://h"));
     assert!(set.tools()[0].definition().output_schema().is_none());

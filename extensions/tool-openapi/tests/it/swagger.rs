@@ -84,6 +84,37 @@ async fn a_body_and_the_fields_of_a_form_become_the_request_body() {
 }
 
 #[test]
+fn the_fields_of_a_form_keep_their_descriptions_and_places() {
+    let field = |name: &str, others: Value| {
+        let mut field = json!({ "name": name, "in": "formData", "type": "string" });
+        field.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+        field
+    };
+    let forms = ["multipart/form-data", "application/x-www-form-urlencoded"];
+    for (consumes, required) in
+        [(json!([]), true), (json!([forms[1]]), false), (json!(["text/plain", forms[0]]), true)]
+    {
+        let fields = json!([
+            field("a/b", json!({ "description": "The a.", "minLength": -1 })),
+            field("c", json!({ "required": required }))
+        ]);
+        let paths = json!({ "/pets": { "post": { "operationId": "add", "parameters": fields, "consumes": consumes } } });
+        let set = built(OpenApiToolSet::builder(document(paths, json!({}))).base_url("http://h"));
+        let schema = input(&set, 0);
+        let body = &schema["properties"]["body"];
+        assert_eq!(
+            body["properties"],
+            json!({ "a/b": { "type": "string", "description": "The a." }, "c": { "type": "string" } }),
+            "{consumes}"
+        );
+        assert_eq!(body.get("required").is_some_and(|it| *it == json!(["c"])), required, "{body}");
+        assert_eq!(schema.get("required").is_some(), required, "{schema}");
+        let pointers: Vec<_> = set.diagnostics().iter().map(|it| it.location.pointer.as_str()).collect();
+        assert_eq!(pointers, ["/paths/~1pets/post/parameters/0/minLength"], "{consumes}"); // P01
+    }
+}
+
+#[test]
 fn responses_shared_by_reference_become_output_schemas() {
     let paths = json!({ "/pets": { "get": { "operationId": "list", "responses": { "200": { "$ref": "#/responses/Pets" } } } } });
     let pets = json!({ "description": "All", "schema": { "type": "array", "items": { "$ref": "#/definitions/Pet" } } });
