@@ -127,3 +127,6 @@ pub(crate) fn check_name(role: &str, name: &str) -> Result<(), SessionError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -213,3 +213,6 @@ fn expiry_time(now: SystemTime, duration: Duration) -> SystemTime {
     const MAX_DURATION: Duration = Duration::from_secs(100 * 365 * 86_400);
     crate::millis::rounded(now.checked_add(duration.min(MAX_DURATION)).unwrap_or(now))
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,3 +44,6 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         Err(D::Error::custom(format!("{millis} ms is not a valid time")))
     }
 }
+
+#[cfg(test)]
+mod tests;

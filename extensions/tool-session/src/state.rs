@@ -113,3 +113,51 @@ pub(crate) fn apply_changes(values: &mut Map<String, Value>, changes: &Map<Strin
     drop(run);
     *values = std::sync::Arc::unwrap_or_clone(changed);
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_has_levels_of_lists_and_objects_up_to_a_limit() {
+        let nested = |levels: usize, inner: Value| {
+            (0..levels).fold(inner, |inner, level| {
+                if level % 2 == 0 { json!([1, inner]) } else { json!({ "a": inner, "b": 1 }) }
+            })
+        };
+        for (value, is_kept) in [
+            (json!("text"), true),
+            (nested(ScopedState::MAX_DEPTH, json!(1)), true),
+            (nested(ScopedState::MAX_DEPTH - 1, json!([])), true),
+            (nested(ScopedState::MAX_DEPTH, json!([])), false),
+            (nested(ScopedState::MAX_DEPTH, json!({})), false),
+            (nested(ScopedState::MAX_DEPTH + 1, json!(1)), false),
+        ] {
+            let values = Map::from_iter([("a".to_owned(), json!(1)), ("b".to_owned(), value)]);
+            assert_eq!(check_depth(&values).is_ok(), is_kept);
+            for scoped in [
+                ScopedState { session: values.clone(), ..ScopedState::default() },
+                ScopedState { user: values.clone(), ..ScopedState::default() },
+                ScopedState { app: values, ..ScopedState::default() },
+            ] {
+                assert_eq!(scoped.check().is_ok(), is_kept);
+            }
+        }
+    }
+
+    #[test]
+    fn a_state_is_empty_without_a_value_in_any_scope() {
+        let values = || Map::from_iter([("a".to_owned(), json!(1))]);
+        assert!(ScopedState::default().is_empty());
+        for scoped in [
+            ScopedState { session: values(), ..ScopedState::default() },
+            ScopedState { user: values(), ..ScopedState::default() },
+            ScopedState { app: values(), ..ScopedState::default() },
+        ] {
+            assert!(!scoped.is_empty());
+            assert_eq!(scoped.merged(), values());
+        }
+    }
+}

@@ -154,3 +154,19 @@ impl SqliteOptions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_the_last_one_that_was_made() {
+        let options = SqliteOptions::new("a.db");
+        assert_eq!((options.busy_timeout, options.max_bytes), (Duration::from_secs(5), None));
+        assert_eq!((options.max_readers, options.is_read_only), (4, false));
+        let options = options.busy_timeout(Duration::from_secs(7)).max_bytes(9).max_readers(2).read_only();
+        assert_eq!((options.busy_timeout, options.max_bytes), (Duration::from_secs(7), Some(9)));
+        assert_eq!((options.max_readers, options.is_read_only), (2, true));
+        assert_eq!(options.max_readers(0).max_readers, 1);
+    }
+}

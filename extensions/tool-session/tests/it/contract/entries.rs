@@ -43,6 +43,12 @@ pub(crate) async fn a_page_ends_at_its_bytes<F: StoreFactory>() {
     let query = EntryQuery::backward().limit_bytes(350);
     let page = world.sessions.entries(&key("s"), &query).await.unwrap();
     assert_eq!((numbers(&page.entries), page.has_more), (vec![10, 9, 8], true));
+    // Each body is a text of 100 bytes with its quotes.
+    for (bytes, count) in [(299, 2), (300, 3), (301, 3), (399, 3), (400, 4), (999, 9), (1000, 10)] {
+        let query = EntryQuery::forward().limit_bytes(bytes);
+        let page = world.sessions.entries(&key("s"), &query).await.unwrap();
+        assert_eq!((page.entries.len(), page.has_more), (count, count < 10), "{bytes}");
+    }
     assert_eq!(world.entries(&key("s"), query).await.len(), 10);
 }
 
