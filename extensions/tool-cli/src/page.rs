@@ -191,9 +191,10 @@ impl Page {
         };
         table.style_text_only();
         table.set_header(header.map(|name| TextStyle::Heading.cell(name)));
-        let mut widest = header.first().map_or(0, |name| name.len());
+        let mut widest = header.first().map(|name| name.len()).unwrap_or_default();
         for row in rows {
-            widest = row.first().map_or(0, |(_, text)| Escape::LINE.text(text).chars().count()).max(widest);
+            let first = row.first().map(|(_, text)| Escape::LINE.text(text).chars().count());
+            widest = first.unwrap_or_default().max(widest);
             table.add_row(row.map(|(look, text)| look.cell(&text)));
         }
         for column in table.column_iter_mut() {

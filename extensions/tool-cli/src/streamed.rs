@@ -51,7 +51,9 @@ impl<'t> StreamedOutput<'t> {
         }
         // A bar or a question is drawn at the start of a line.
         if is_read && !self.terminal.stderr().is_asking() {
-            self.write_text(self.text.rfind('\n').map_or(0, |at| at + 1));
+            if let Some(at) = self.text.rfind('\n') {
+                self.write_text(at + 1);
+            }
             self.write_items();
         }
         true

@@ -167,7 +167,7 @@ impl HttpClientBuilder {
         let builder = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             // A program repeats its requests by itself.
-            .retry(reqwest::retry::never().max_retries_per_request(0))
+            .retry(reqwest::retry::never())
             .dns_resolver(resolver);
         let builder = if self.has_environment_proxy { builder } else { builder.no_proxy() };
         let client = builder.build().map_err(|error| {

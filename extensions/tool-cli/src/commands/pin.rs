@@ -112,3 +112,14 @@ fn file_path(matches: &ArgMatches) -> &str {
 fn tool_count(count: usize, one: &str, many: &str) -> String {
     if count == 1 { format!("1 tool {one}") } else { format!("{count} tools {many}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::tool_count;
+
+    #[test]
+    fn one_tool_has_the_singular() {
+        let counts = [0, 1, 2].map(|count| tool_count(count, "is pinned", "are pinned"));
+        assert_eq!(counts, ["0 tools are pinned", "1 tool is pinned", "2 tools are pinned"]);
+    }
+}

@@ -147,6 +147,7 @@ fn help_has_styles_for_headings_and_flags_only() {
         (" -x", " -x\n"),
         ("  word  Does", "  word  Does\n"),
         ("a  \n   \n\n\nb\n\n", "a\n\nb\n"),
+        ("\n\na", "\na\n"),
     ] {
         assert_eq!(
             styled(|page| {

@@ -140,7 +140,11 @@ fn a_file_that_cannot_be_written_is_reported() {
     let destination = to(&gone.join("a.png"), false).unwrap();
     fs::remove_dir(&gone).unwrap();
     for count in [1, 2] {
-        assert!(destination.save_and_describe(&attachment, "draw", 1, count).is_err(), "{count}");
+        let failure = destination.save_and_describe(&attachment, "draw", 1, count).unwrap_err();
+        assert!(
+            failure.message.ends_with(&io::Error::from_raw_os_error(2).to_string()),
+            "{count}: {failure}"
+        );
     }
     fs::remove_dir_all(folder).unwrap();
 }

@@ -34,7 +34,9 @@ fn a_request_waits_for_another_holder_and_an_unchanged_revision() {
         request.revision = expected;
         match lease.check_request(&request, 5, at(now)) {
             Ok(()) => "granted",
-            Err(SessionError::Busy { run, expires_at }) if run == "one".into() && expires_at == at(3_000) => "busy",
+            Err(SessionError::Busy { run, expires_at }) if run == "one".into() && expires_at == at(3_000) => {
+                "busy"
+            }
             Err(SessionError::Superseded { run }) if run == "one".into() => "superseded",
             Err(error) => panic!("{error}"),
         }
@@ -63,7 +65,9 @@ fn a_holder_has_the_last_epoch_and_a_run_that_goes_on() {
     assert_eq!(released().check_epoch(&lease), Ok(()));
     let ended = released().check_holder(&lease).unwrap_err().to_string();
     assert!(ended.contains(r#"the run "one" has ended; acquire the lease again"#), "{ended}");
-    for error in [stored().check_holder(&older), stored().check_epoch(&older), released().check_holder(&older)] {
+    for error in
+        [stored().check_holder(&older), stored().check_epoch(&older), released().check_holder(&older)]
+    {
         assert_eq!(error, Err(SessionError::Superseded { run: "one".into() }));
     }
 }
@@ -79,7 +83,10 @@ fn a_lease_ends_after_its_duration_in_whole_milliseconds() {
     // A clock cannot add every duration.
     let century = Duration::from_secs(100 * 365 * 86_400);
     assert_eq!(expiry_time(at(0), Duration::MAX), at(0) + century);
-    assert_eq!(expiry_time(at(0), century - Duration::from_secs(1)), at(0) + century - Duration::from_secs(1));
+    assert_eq!(
+        expiry_time(at(0), century - Duration::from_secs(1)),
+        at(0) + century - Duration::from_secs(1)
+    );
 }
 
 #[test]
@@ -91,12 +98,9 @@ fn a_grant_names_the_run_that_was_interrupted() {
     };
     let other = StoredLease { run: "two".into(), ..stored() };
     let ended = StoredLease { is_released: true, ..other.clone() };
-    for (previous, interrupted) in [
-        (None, None),
-        (Some(stored()), None),
-        (Some(other.clone()), Some("two".into())),
-        (Some(ended), None),
-    ] {
+    for (previous, interrupted) in
+        [(None, None), (Some(stored()), None), (Some(other.clone()), Some("two".into())), (Some(ended), None)]
+    {
         let grant = stored().grant(snapshot(), previous.as_ref());
         assert_eq!(grant.interrupted, interrupted);
         assert_eq!((grant.lease.epoch, grant.usage.as_ref().map(JsonText::as_str)), (7, Some("1")));

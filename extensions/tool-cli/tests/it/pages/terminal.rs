@@ -116,6 +116,16 @@ fn a_stream_on_a_terminal_is_written_line_by_line_once() {
     hold("terminal_parts", &format!("{seen}\n{values}"));
 }
 
+// K10
+#[test]
+fn a_stream_on_a_terminal_with_bars_is_written_once() {
+    for text in ["one/two", "one/|two/", "one|!"] {
+        let seen = Line::new(&["call", "parts", "--text", text]).screen(&[], &[]);
+        // The first one is the command.
+        assert_eq!(seen.matches("one").count(), 2, "{seen}");
+    }
+}
+
 // I03
 #[test]
 fn a_question_shows_the_call_and_waits_for_the_answer() {
