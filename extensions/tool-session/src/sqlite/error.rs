@@ -31,3 +31,6 @@ pub(super) fn store_error(error: sqlx::Error) -> SessionError {
 pub(super) fn is_of_database(error: &SessionError) -> bool {
     matches!(error, SessionError::Unavailable(_) | SessionError::Failed(_) | SessionError::Closed)
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use crate::contract::{
     world::{StoreFactory, key},
 };
 
-struct InMemory;
+pub(crate) struct InMemory;
 
 impl StoreFactory for InMemory {
     async fn open(clock: Clock) -> (SharedSessionStore, Box<dyn Any>) {

@@ -10,12 +10,18 @@
 mod contract;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod engines;
+mod exact_limits;
 mod exports;
 mod in_memory;
+mod line_limits;
 #[cfg(all(feature = "postgres", unix))]
 mod postgres;
 mod shared;
+mod shared_exports;
 #[cfg(all(feature = "postgres", unix))]
 mod skipped;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "sqlite")]
+mod sqlite_versions;
+mod values;

@@ -20,7 +20,7 @@ use crate::contract::{
 };
 
 /// A folder of one test, which is removed with it.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new() -> Self {
@@ -37,7 +37,7 @@ impl Folder {
     }
 
     /// A connection that the store does not know.
-    async fn connection(&self) -> SqliteConnection {
+    pub(crate) async fn connection(&self) -> SqliteConnection {
         SqliteConnectOptions::new().filename(self.file()).create_if_missing(true).connect().await.unwrap()
     }
 }
@@ -48,11 +48,11 @@ impl Drop for Folder {
     }
 }
 
-async fn execute(connection: &mut SqliteConnection, sql: &'static str) {
+pub(crate) async fn execute(connection: &mut SqliteConnection, sql: &'static str) {
     sqlx::raw_sql(sql).execute(connection).await.unwrap();
 }
 
-struct Sqlite;
+pub(crate) struct Sqlite;
 
 impl StoreFactory for Sqlite {
     async fn open(clock: Clock) -> (SharedSessionStore, Box<dyn Any>) {
