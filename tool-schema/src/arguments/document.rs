@@ -168,3 +168,31 @@ impl<'t> DocumentReader<'_, 't> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pointers_of_literals_take_at_most_32_bytes_for_each_byte_of_the_text() {
+        let text = format!("{{\"{}\":[{}0.5]}}", "a".repeat(1_000), "0.5,".repeat(999));
+        let document = Document::read(&text).unwrap();
+        assert_eq!(document.literals.len(), 1_000);
+        let (with, without) = document
+            .literals
+            .split_at(document.literals.iter().position(|literal| literal.pointer.is_none()).unwrap());
+        assert!(without.iter().all(|literal| literal.pointer.is_none()));
+        let sizes: Vec<_> = with.iter().map(|literal| literal.pointer.as_ref().unwrap().len() + 1).collect();
+        let (total, last) = (sizes.iter().sum::<usize>(), *sizes.last().unwrap());
+        let room = 32 * text.len();
+        assert!(total >= room && total - last < room, "{total} {last} {room}");
+        // A short text has all of them.
+        let document = Document::read(r#"{"a":[0.5,1,1e2,1.0,9007199254740993.0]}"#).unwrap();
+        let literals: Vec<_> =
+            document.literals.iter().map(|it| (it.text, it.pointer.as_deref().unwrap())).collect();
+        let expected = [("0.5", "/a/0"), ("1e2", "/a/2"), ("1.0", "/a/3"), ("9007199254740993.0", "/a/4")];
+        assert_eq!(literals, expected);
+        assert!(document.is_rewritten && document.moved.is_empty() && !document.is_odd());
+    }
+}

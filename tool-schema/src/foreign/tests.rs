@@ -87,6 +87,13 @@ fn the_first_twenty_of_many_violations_are_listed_and_all_are_counted() {
         let violations = foreign.violations(&json!(vec!["a"; count]));
         assert_eq!((violations.len(), violations.total()), (count.min(20), count));
     }
+    // Two parts of a schema report the same violations. Those beyond the list are counted without a comparison.
+    let integers = json!({ "items": { "type": "integer" } });
+    let twice = super::Foreign::instead_of(&[], &json!({ "allOf": [integers, integers] })).unwrap();
+    for (count, total) in [(19, 19), (20, 40), (21, 42)] {
+        let violations = twice.violations(&json!(vec!["a"; count]));
+        assert_eq!((violations.len(), violations.total()), (count.min(20), total));
+    }
 }
 
 /// A schema that no plan covers, with `levels` lists and objects.

@@ -148,11 +148,12 @@ fn code_point(text: &str) -> Result<(char, usize), Fault> {
     if let Some(character) = char::from_u32(first) {
         return Ok((character, 6));
     }
-    let is_pair = first < 0xDC00 && text.as_bytes().get(6..8) == Some(br"\u");
+    let is_pair = text.as_bytes().get(6..8) == Some(br"\u");
     let second = if is_pair { read_hex(text, 8)? } else { 0 };
     if !(0xDC00..0xE000).contains(&second) {
         return Err(Fault::Syntax);
     }
+    // A first half that is a second one makes a code beyond the last character.
     let code = 0x1_0000 + ((first - 0xD800) << 10) + (second - 0xDC00);
     char::from_u32(code).map(|character| (character, 12)).ok_or(Fault::Syntax)
 }
@@ -244,6 +245,11 @@ mod tests {
             r#""\u+041""#,
             r#""\udc00""#,
             r#""\udfff\ud800""#,
+            r#""\udc00\udc00""#,
+            r#""\udc01\udc00""#,
+            r#""\udfff\udfff""#,
+            r#""\ud800\ud800""#,
+            r#""\ud800\ue000""#,
             r#""\ud800""#,
             r#""\ud800a""#,
             r#""\ud800\n""#,

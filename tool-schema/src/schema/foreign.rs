@@ -324,6 +324,10 @@ mod tests {
             (json!({ "enum": "a" }), json!({})),
             (json!({ "anyOf": [] }), json!({})),
             (json!({ "items": [{ "type": "string" }] }), json!({ "prefixItems": [{ "type": "string" }] })),
+            (
+                json!({ "items": [{ "type": "string" }], "prefixItems": [{ "type": "integer" }] }),
+                json!({ "prefixItems": [{ "type": "integer" }] }),
+            ),
             (json!({ "properties": [] }), json!({})),
             (json!({ "required": ["a", 1, "a"] }), json!({ "required": ["a"] })),
             (json!({ "pattern": "(" }), json!({})),
@@ -347,6 +351,15 @@ mod tests {
             let (read, _) = InputSchema::from_foreign(schema.clone()).unwrap();
             assert_eq!(*read.as_value(), expected, "{schema}");
         }
+        let (_, problems) = InputSchema::from_foreign(json!({ "type": ["object", 7] })).unwrap();
+        let problem = SchemaProblem {
+            pointer: String::new(),
+            keyword: Some("type".into()),
+            message: "`type` must be a type of JSON or a list of them, not [\"object\",7]; it is ignored"
+                .to_owned(),
+            uncovered: false,
+        };
+        assert_eq!(problems, [problem]);
         assert!(InputSchema::from_foreign(json!({ "type": "string" })).is_err());
         let (schema, problems) = InputSchema::from_foreign(
             json!({ "type": "object", "properties": { "a/b": { "type": "any" } } }),

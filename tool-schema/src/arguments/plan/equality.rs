@@ -86,3 +86,85 @@ fn hash(value: &Value, state: &RandomState) -> u64 {
     }
     hasher.finish()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Values of which no two are equal.
+    fn distinct() -> Vec<Value> {
+        let texts = [
+            "null",
+            "true",
+            "false",
+            "0",
+            "1",
+            "-1",
+            "0.5",
+            "-0.5",
+            "18446744073709551615",
+            "1e300",
+            "\"\"",
+            "\"1\"",
+            "\"null\"",
+            "[]",
+            "[1]",
+            "[2]",
+            "[1,2]",
+            "[2,1]",
+            "[[1],2]",
+            "[1,[2]]",
+            "[[]]",
+            "{}",
+            "{\"a\":1}",
+            "{\"a\":2}",
+            "{\"b\":1}",
+            "{\"a\":1,\"b\":2}",
+            "{\"a\":2,\"b\":1}",
+            "{\"a\":[1]}",
+        ];
+        texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    }
+
+    // F11
+    #[test]
+    fn equal_values_have_equal_hashes_and_others_have_not() {
+        let state = RandomState::new();
+        let values = distinct();
+        for (at, left) in values.iter().enumerate() {
+            for (other, right) in values.iter().enumerate() {
+                assert_eq!(json_equal(left, right), at == other, "{left} {right}");
+                assert_eq!(hash(left, &state) == hash(right, &state), at == other, "{left} {right}");
+            }
+        }
+        for (left, right) in [
+            (json!(1), json!(1.0)),
+            (json!([2, 0]), json!([2.0, -0.0])),
+            (json!({ "a": 1, "b": [3] }), json!({ "b": [3.0], "a": 1 })),
+        ] {
+            assert!(json_equal(&left, &right), "{left} {right}");
+            assert_eq!(hash(&left, &state), hash(&right, &state), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn each_repeated_item_is_listed_with_the_first_one_that_equals_it() {
+        // Compared in pairs, in the order of the items.
+        let twice: Vec<_> = (0..16).map(|at| json!(at % 8)).collect();
+        let expected: Vec<_> = (0..8).map(|at| (at, at + 8)).collect();
+        assert_eq!(repeated_items(&twice), expected);
+        // By their hashes, in any order.
+        for count in [17, 28, 100] {
+            let items: Vec<_> = distinct().into_iter().cycle().take(count).collect();
+            let mut found = repeated_items(&items);
+            found.sort_by_key(|(_, at)| *at);
+            let expected: Vec<_> = (28..count).map(|at| (at % 28, at)).collect();
+            assert_eq!(found, expected, "{count}");
+        }
+        assert_eq!(repeated_items(&vec![json!(1); 20]), (1..20).map(|at| (0, at)).collect::<Vec<_>>());
+        assert_eq!(repeated_items(&[]), []);
+    }
+}

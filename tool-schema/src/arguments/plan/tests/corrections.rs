@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
     Plan, correct,
-    drawn::{config, root, value},
+    drawn::{config, nested, root, value},
 };
 use crate::arguments::plan::{coerce::is_one_item, equality::json_equal};
 
@@ -90,9 +90,9 @@ enum Spot {
     Item,
 }
 
-fn shape() -> impl Strategy<Value = Shape> {
+fn shape() -> BoxedStrategy<Shape> {
     let leaf = select(vec![Integer, Number, Boolean, Text, Word, Anything]).boxed();
-    leaf.prop_recursive(4, 20, 4, |inner| {
+    nested(leaf, 4, 20, 4, |inner| {
         let fields = vec(inner.clone(), 0..4).prop_map(|shapes| {
             ["a", "b", "ab", "é"].into_iter().map(str::to_owned).zip(shapes).collect::<Vec<_>>()
         });
@@ -104,6 +104,7 @@ fn shape() -> impl Strategy<Value = Shape> {
             fields.clone().prop_map(Struct),
             [fields.clone(), fields].prop_map(Tagged),
         ]
+        .boxed()
     })
 }
 

@@ -102,3 +102,25 @@ fn keywords_of_earlier_drafts_are_not_covered_in_this_one() {
         check_uncovered(json!({"items": {keyword: "#"}}), &format!("at /items: `{keyword}`"));
     }
 }
+
+#[test]
+fn a_schema_within_a_schema_may_repeat_its_draft() {
+    let (now, nine) =
+        ("https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema");
+    for schema in [
+        json!({"items": {"$schema": now, "type": "integer"}}),
+        json!({"$schema": SEVEN, "items": {"$schema": SEVEN, "type": "integer"}}),
+        json!({"$schema": SEVEN, "items": {"$schema": nine, "type": "integer"}}),
+    ] {
+        check(schema, [json!([1])], [json!(["a"])]);
+    }
+    check_uncovered(
+        json!({"$schema": SEVEN, "items": {"$schema": now, "type": "integer"}}),
+        "at /items: `$schema` within a schema of another draft",
+    );
+    // What is said about an unknown one is all.
+    assert_eq!(
+        problems(&json!({"items": {"$schema": "https://example.com/mine"}})),
+        [r#"at /items: `$schema` "https://example.com/mine" names no draft that is known"#]
+    );
+}

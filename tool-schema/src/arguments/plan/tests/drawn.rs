@@ -4,14 +4,32 @@ use proptest::{
     collection::vec,
     prelude::*,
     sample::{select, subsequence},
-    test_runner::Config,
+    strategy::float_to_weight,
+    test_runner::{Config, RngAlgorithm},
 };
 use serde_json::{Map, Value, json};
 
 /// The default number of cases; `PROPTEST_CASES` overrides it.
 pub(super) fn config(few: u32) -> Config {
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { Config::default().cases } else { few };
-    Config { cases, failure_persistence: None, ..Config::default() }
+    // Each choice of a strategy starts a generator for the alternatives, which costs more than the choice itself.
+    Config { cases, failure_persistence: None, rng_algorithm: RngAlgorithm::XorShift, ..Config::default() }
+}
+
+/// Returns the strategy of [`prop_recursive`](Strategy::prop_recursive) with the same probabilities, which builds its
+/// levels anew for each value that it generates; here they are built once.
+pub(super) fn nested<T: std::fmt::Debug + 'static>(
+    leaf: BoxedStrategy<T>,
+    depth: i32,
+    desired_size: u32,
+    branch_size: u32,
+    branch: impl Fn(BoxedStrategy<T>) -> BoxedStrategy<T>,
+) -> BoxedStrategy<T> {
+    (1..=depth).rev().fold(leaf, |inner, level| {
+        let share = f64::from(desired_size) / f64::from(2 * branch_size).powi(level);
+        let (branches, leaves) = float_to_weight(share.min(0.9));
+        prop_oneof![leaves => inner.clone(), branches => branch(inner)].boxed()
+    })
 }
 
 const NAMES: [&str; 4] = ["a", "b", "ab", "é"];
@@ -52,15 +70,14 @@ fn scalar() -> impl Strategy<Value = Value> {
 }
 
 pub(super) fn value() -> BoxedStrategy<Value> {
-    let leaf = scalar().boxed();
-    leaf.prop_recursive(3, 12, 4, |inner| {
+    nested(scalar().boxed(), 3, 12, 4, |inner| {
         prop_oneof![
             1 => scalar(),
             1 => vec(inner.clone(), 0..4).prop_map(Value::Array),
             2 => vec((name(), inner), 0..4).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
         ]
+        .boxed()
     })
-    .boxed()
 }
 
 type Keywords = Vec<(&'static str, Value)>;
@@ -188,30 +205,29 @@ fn speaking() -> BoxedStrategy<Keywords> {
         1 => own().prop_map(|it| vec![("items", it)]),
         1 => select(vec!["unevaluatedProperties", "unevaluatedItems"]).prop_map(|key| vec![(key, json!(true))]),
     ];
-    leaf.boxed()
-        .prop_recursive(2, 6, 2, |inner| {
-            let one = vec(inner, 1..3).prop_map(object).boxed();
-            let many = |key: &'static str| vec(one.clone(), 1..3).prop_map(move |it| vec![(key, it.into())]);
-            let condition = (one.clone(), one.clone(), one.clone(), 0..4_u8);
-            prop_oneof![
-                many("allOf"),
-                many("anyOf"),
-                many("oneOf"),
-                one.clone().prop_map(|it| vec![("not", json!({"not": it}))]),
-                (name(), one.clone()).prop_map(|(name, it)| vec![("dependentSchemas", json!({name: it}))]),
-                condition.prop_map(|(test, then, otherwise, which)| {
-                    let mut keywords = vec![("if", test)];
-                    if which & 1 == 0 {
-                        keywords.push(("then", then))
-                    }
-                    if which & 2 == 0 {
-                        keywords.push(("else", otherwise))
-                    }
-                    keywords
-                }),
-            ]
-        })
+    nested(leaf.boxed(), 2, 6, 2, |inner| {
+        let one = vec(inner, 1..3).prop_map(object).boxed();
+        let many = |key: &'static str| vec(one.clone(), 1..3).prop_map(move |it| vec![(key, it.into())]);
+        let condition = (one.clone(), one.clone(), one.clone(), 0..4_u8);
+        prop_oneof![
+            many("allOf"),
+            many("anyOf"),
+            many("oneOf"),
+            one.clone().prop_map(|it| vec![("not", json!({"not": it}))]),
+            (name(), one.clone()).prop_map(|(name, it)| vec![("dependentSchemas", json!({name: it}))]),
+            condition.prop_map(|(test, then, otherwise, which)| {
+                let mut keywords = vec![("if", test)];
+                if which & 1 == 0 {
+                    keywords.push(("then", then))
+                }
+                if which & 2 == 0 {
+                    keywords.push(("else", otherwise))
+                }
+                keywords
+            }),
+        ]
         .boxed()
+    })
 }
 
 fn object(parts: Vec<Keywords>) -> Value {
@@ -223,17 +239,17 @@ fn schema() -> BoxedStrategy<Value> {
         1 => proptest::bool::ANY.prop_map(Value::from),
         8 => vec(simple(), 0..3).prop_map(object),
     ];
-    leaf.boxed()
-        .prop_recursive(3, 16, 3, |inner| {
-            (vec(simple(), 0..2), vec(compound(inner.boxed()), 1..3))
-                .prop_map(|(simple, compound)| object([simple, compound].concat()))
-        })
-        .boxed()
+    nested(leaf.boxed(), 3, 16, 3, |inner| {
+        (vec(simple(), 0..2), vec(compound(inner), 1..3))
+            .prop_map(|(simple, compound)| object([simple, compound].concat()))
+            .boxed()
+    })
 }
 
 /// A schema with definitions that it may reference.
 pub(super) fn root() -> impl Strategy<Value = Value> {
-    (schema(), schema(), schema()).prop_map(|(root, first, second)| {
+    let schema = schema();
+    (schema.clone(), schema.clone(), schema).prop_map(|(root, first, second)| {
         let mut root = match root {
             Value::Object(root) => root,
             other => Map::from_iter([("not".to_owned(), json!({ "not": other }))]),

@@ -180,3 +180,33 @@ fn numbers_have_one_verdict_alone_and_under_a_choice() {
     }
     assert!(read > 500 && refused > 500, "{read} {refused}");
 }
+
+#[test]
+fn a_number_that_is_read_is_judged_by_its_range_alone_if_the_schema_has_no_other_rule() {
+    let plans = |schema: Value| Plan::compile(&schema).unwrap();
+    let integer = |schema: &Value, negative, magnitude| {
+        plans(schema.clone()).root_node().admits_integer(negative, magnitude)
+    };
+    let float = |schema: &Value, number| plans(schema.clone()).root_node().admits_float(number);
+    for schema in [json!({}), json!({"type": "integer"}), json!({"type": ["string", "integer"]})] {
+        assert_eq!(
+            (integer(&schema, false, 5), integer(&schema, true, 5)),
+            (Some(true), Some(true)),
+            "{schema}"
+        );
+    }
+    let range = json!({"type": ["integer", "number"], "minimum": -2, "maximum": 3});
+    for (negative, magnitude, is_in) in
+        [(true, 3, false), (true, 2, true), (false, 0, true), (false, 3, true), (false, 4, false)]
+    {
+        assert_eq!(integer(&range, negative, magnitude), Some(is_in), "{negative} {magnitude}");
+    }
+    for (number, is_in) in [(-2.5, false), (-2.0, true), (3.0, true), (3.5, false)] {
+        assert_eq!(float(&range, number), Some(is_in), "{number}");
+    }
+    for other in [json!({"enum": [5]}), json!({"type": "string"}), json!({"multipleOf": 7})] {
+        assert_eq!((integer(&other, false, 5), float(&other, 5.5)), (None, None), "{other}");
+    }
+    assert_eq!(float(&json!({"type": "integer"}), 5.5), None);
+    assert_eq!(float(&json!({"type": "number"}), 5.5), Some(true));
+}

@@ -4,7 +4,7 @@ use jsonschema::PatternOptions;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 
-use super::{agreement::compare, plan};
+use super::{agreement::compare, drawn::nested, plan};
 
 #[test]
 fn plan_and_jsonschema_agree_on_patterns() {
@@ -79,7 +79,7 @@ fn repeated(what: impl Strategy<Value = String>) -> impl Strategy<Value = String
 /// Mostly a sequence of classes.
 fn pattern() -> impl Strategy<Value = String> {
     let row = |what: BoxedStrategy<String>| vec(repeated(what), 1..4).prop_map(|it| it.concat()).boxed();
-    let nested = row(one().boxed()).prop_recursive(2, 8, 3, move |inner| {
+    let nested = nested(row(one().boxed()), 2, 8, 3, move |inner| {
         let group = (select(&["(", "(?:", "(?<name>"][..]), inner.clone()).prop_map(|(open, it)| {
             if it.contains("?<") { format!("({it})") } else { format!("{open}{it})") }
         });
@@ -89,6 +89,7 @@ fn pattern() -> impl Strategy<Value = String> {
             4 => row(prop_oneof![one(), group, either].boxed()),
             1 => boundary,
         ]
+        .boxed()
     });
     let anchored = (any::<bool>(), prop_oneof![row(one().boxed()), nested], any::<bool>());
     anchored.prop_map(|(start, it, end)| {

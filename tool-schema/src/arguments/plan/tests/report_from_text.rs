@@ -203,3 +203,40 @@ fn the_number_of_parts_that_are_read_as_values_is_bounded() {
         agree(&plan, &text(count));
     }
 }
+
+#[test]
+fn each_property_of_a_text_counts_once() {
+    let numbered = |additional: Value| {
+        plan(&json!({
+            "properties": {"n": {"type": "integer"}},
+            "minProperties": 2, "maxProperties": 2, "additionalProperties": additional,
+        }))
+    };
+    for additional in [json!(true), json!({"type": "integer"})] {
+        let plan = numbered(additional);
+        for (text, is_counted) in [
+            (r#"{"n":"x"}"#, false),
+            (r#"{"n":"x","a":1}"#, true),
+            (r#"{"a":1,"n":"x"}"#, true),
+            (r#"{"n":"x","a":1,"b":2}"#, false),
+        ] {
+            assert_eq!(plan.report_from_text(text, false).is_some(), is_counted, "{text}");
+            assert_eq!(agree(&plan, text), is_counted, "{text}");
+        }
+    }
+    // Properties that are not permitted count, too, and up to twenty of them are kept.
+    let plan = numbered(json!(false));
+    for (text, is_counted) in
+        [(r#"{"a":1}"#, false), (r#"{"a":1,"b":2}"#, true), (r#"{"a":1,"b":2,"c":3}"#, false)]
+    {
+        assert_eq!(plan.report_from_text(text, false).is_some(), is_counted, "{text}");
+        agree(&plan, text);
+    }
+    let closed = super::plan(&json!({"additionalProperties": false}));
+    for (count, is_kept) in [(1, true), (19, true), (20, false)] {
+        let members: Vec<_> = (0..count).map(|at| format!("\"p{at}\":{at}")).collect();
+        let text = format!("{{{}}}", members.join(","));
+        assert_eq!(closed.report_from_text(&text, false).is_some(), is_kept, "{count}");
+        agree(&closed, &text);
+    }
+}
