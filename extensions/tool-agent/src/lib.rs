@@ -93,6 +93,7 @@ mod agent;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod event_stream;
+mod format_version;
 /// The examples of the guide about agents.
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/agents.md")]

@@ -9,6 +9,21 @@ use tool_runtime::{CallOutcome, ToolCall, call::CallId, dialect::Usage, event::T
 use crate::{Limit, Message, model::ModelErrorKind, output::Submission};
 
 /// An event of a run: the fields that all events have, and its [kind](Self::kind).
+///
+/// An event is read from its JSON again, also from one with the version `"v": 1`.
+///
+/// # Examples
+///
+/// ```
+/// use tool_agent::{AgentEvent, AgentEventKind};
+///
+/// let line = r#"{"time":0,"run":"run-1","agent":"clerk","type":"text","delta":"Hello."}"#;
+/// let event: AgentEvent = serde_json::from_str(line)?;
+/// assert!(matches!(&event.kind, AgentEventKind::Text { delta } if delta == "Hello."));
+/// assert_eq!(serde_json::to_string(&event)?, line);
+/// # use tool_runtime::serde_json;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -102,7 +117,7 @@ pub struct End {
     pub usage: RunUsage,
     /// The calls that wait for an answer: [`Runner::resume`](crate::Runner::resume). If the run ended with its output, the
     /// calls that had no result; they are closed in the session.
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "serialize_addresses")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<CallOutcome>,
     /// A virtual call for each call in [`open`](Self::open) that waits for an approval, in the same order: its name is
     /// configurable, its id is derived from the question, and its arguments contain the call, the hint and the payload.
@@ -127,7 +142,7 @@ pub struct End {
 /// | the same calls again and again | [`Limit`](Self::Limit), by [`Limits::repeated_calls`](crate::Limits) |
 /// | new calls without an end | [`Limit`](Self::Limit), by [`Limits::rounds`](crate::Limits) and the others |
 /// | a refusal of the provider | [`ModelFailed`](Self::ModelFailed) of kind [`Refused`](ModelErrorKind::Refused) |
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum EndReason {
@@ -307,10 +322,6 @@ fn is_zero(usage: &Usage) -> bool {
 fn serialize_millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     serializer.serialize_u64(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn serialize_addresses<S: Serializer>(open: &[CallOutcome], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(open.iter().filter_map(CallOutcome::address))
 }
 
 /// States the reason in one sentence without a period; names open calls, and the method that answers them.

@@ -8,6 +8,7 @@ mod calls;
 mod compact;
 mod conversation;
 mod event;
+mod event_wire;
 mod flow;
 mod handle;
 mod hooks;

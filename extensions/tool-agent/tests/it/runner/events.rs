@@ -1,7 +1,7 @@
 //! The events of a run, and their documented form.
 
 use tool_agent::{
-    Agent, AgentEventKind, Answers, Part, Runner, ScriptedModel,
+    Agent, AgentEvent, AgentEventKind, Answers, Part, Runner, ScriptedModel,
     model::{ModelErrorKind, Reply},
 };
 use tool_runtime::{
@@ -99,9 +99,31 @@ async fn each_event_has_a_documented_form() {
             format!("{event}\n")
         })
         .collect();
+    for event in &lines {
+        let json = serde_json::to_string(event).unwrap();
+        let read: AgentEvent = serde_json::from_str(&json).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), json);
+        let kind: AgentEventKind = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            serde_json::to_value(&kind).unwrap()["type"],
+            serde_json::to_value(event).unwrap()["type"]
+        );
+    }
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/runner/events.jsonl");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(golden, &written).unwrap();
     }
     assert_eq!(written, std::fs::read_to_string(golden).unwrap());
+}
+
+#[test]
+fn an_event_of_a_newer_version_or_without_its_members_is_not_read() {
+    let read = |json: &str| serde_json::from_str::<AgentEvent>(json);
+    let versioned = |version: u32| {
+        format!(r#"{{"v":{version},"time":0,"run":"r","agent":"a","type":"notice","text":"t"}}"#)
+    };
+    assert!(read(&versioned(1)).is_ok());
+    assert!(read(&versioned(2)).unwrap_err().to_string().contains("version 2 of the format"));
+    let error = read(r#"{"time":0,"run":"r","agent":"a","type":"notice"}"#).unwrap_err();
+    assert!(error.to_string().contains("missing field `text`"), "{error}");
 }
