@@ -47,6 +47,7 @@ pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow 
     if let Err(problem) = apply_answers(scope, &mut conversation.session, answers).await {
         return end_as_failed(problem);
     }
+    conversation.check_stored()?;
     let Some(calls) = conversation.session.messages.last().cloned() else { return ControlFlow::Continue(()) };
     let number = limits.usage.rounds;
     finish_batch(run, number, &Response::new(calls)).await

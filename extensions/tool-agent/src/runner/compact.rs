@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Conversation, Message, Part, Role};
 
-const OMISSION_NOTE: &str = "[Earlier messages of this conversation were left out here.]";
+pub(super) const OMISSION_NOTE: &str = "[Earlier messages of this conversation were left out here.]";
 
 /// Compacts the conversation if it fills the share of the context window.
 pub(super) async fn compact_if_full(scope: &RunScope, conversation: &mut RunConversation) -> Flow {
@@ -51,7 +51,7 @@ pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation
     };
     let Some(messages) = shorter else { return ControlFlow::Continue(false) };
     let (before, after) = (conversation.model_messages.len(), messages.len());
-    conversation.model_messages = messages;
+    conversation.replace_for_model(messages).await;
     conversation.counted = None;
     let text = format!("the conversation was compacted from {before} to {after} messages for the model");
     scope.emit_notice(text).await;
@@ -65,14 +65,14 @@ pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation
     clippy::cast_sign_loss,
     reason = "a share of a context window"
 )]
-fn max_tokens(scope: &RunScope) -> Option<u64> {
+pub(super) fn max_tokens(scope: &RunScope) -> Option<u64> {
     let agent = &scope.agent.0;
     let window = agent.context_window.or_else(|| catch(|| agent.model.context_window()).ok()?)?;
     Some((window as f64 * agent.compaction.share) as u64)
 }
 
 /// Estimates the tokens of messages.
-fn estimated_tokens(messages: &[Message]) -> u64 {
+pub(super) fn estimated_tokens(messages: &[Message]) -> u64 {
     let part_bytes = |part: &Part| match part {
         Part::Text(text) | Part::Reasoning(text) => text.len(),
         // An image or a page.

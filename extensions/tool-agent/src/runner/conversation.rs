@@ -1,7 +1,20 @@
 //! The conversation of a run.
 
+use std::ops::ControlFlow;
+
+use tool_runtime::Registry;
+use tool_session::{EntryContent, SessionError};
+
 use super::{
-    AgentEventKind, handle::Inbox, open_batch::unexecuted_result, scope::RunScope, session::SessionTurn,
+    AgentEventKind, EndReason, RunUsage,
+    entry::{CompactionBody, MessageBody},
+    flow::{Flow, end_with},
+    handle::Inbox,
+    open_batch::unexecuted_result,
+    scope::RunScope,
+    session::SessionTurn,
+    session_writer::{SessionWriter, UnstoredMessage},
+    stored_conversation::StoredConversation,
 };
 use crate::{Message, QueueMode, Role};
 
@@ -12,6 +25,10 @@ pub(super) struct RunConversation {
     /// The messages for the model: shorter after a compaction, and with messages that are not stored.
     pub(super) model_messages: Vec<Message>,
     pub(super) counted: Option<CountedTokens>,
+    /// The usage that is stored with the next message.
+    pub(super) usage: RunUsage,
+    /// `true` if a message has secret arguments.
+    has_secrets: bool,
 }
 
 /// The tokens of the first messages of a conversation, as a provider counted them.
@@ -22,11 +39,19 @@ pub(super) struct CountedTokens {
 }
 
 impl RunConversation {
-    /// Continues the conversation of a session.
+    /// Continues the conversation of a session in memory.
     pub(super) fn new(mut session: SessionTurn) -> Self {
         session.forget_unchecked();
         let model_messages = session.messages.clone();
-        Self { session, model_messages, counted: None }
+        let usage = RunUsage::default();
+        Self { session, model_messages, counted: None, usage, has_secrets: false }
+    }
+
+    /// Continues the conversation of a session in a store.
+    pub(super) fn of_store(mut session: SessionTurn, stored: StoredConversation) -> Self {
+        let StoredConversation { messages, model_messages, has_secrets, .. } = stored;
+        session.messages = messages;
+        Self { session, model_messages, counted: None, usage: RunUsage::default(), has_secrets }
     }
 
     /// Stores a message.
@@ -34,14 +59,89 @@ impl RunConversation {
         self.add_all(scope, [message]).await;
     }
 
+    /// Stores the response of the model, whose calls may have secret arguments.
+    pub(super) async fn add_response(&mut self, scope: &RunScope, message: Message, tools: &Registry) {
+        let has_secret = self.session.writer.is_some()
+            && message.calls().any(|call| {
+                tools.get(&call.name).is_some_and(|tool| !tool.definition().metadata().secrets.is_empty())
+            });
+        self.add_messages(scope, vec![message], has_secret).await;
+    }
+
     /// Stores messages: all of them before the first event, so that a dropped run stores all or none.
     pub(super) async fn add_all(&mut self, scope: &RunScope, messages: impl IntoIterator<Item = Message>) {
-        let messages: Vec<_> = messages.into_iter().collect();
+        self.add_messages(scope, messages.into_iter().collect(), false).await;
+    }
+
+    /// Stores messages; if the store fails, the run ends at its next [check](Self::check_stored).
+    async fn add_messages(&mut self, scope: &RunScope, messages: Vec<Message>, has_secret: bool) {
+        if !self.write_messages(&messages, has_secret).await {
+            return;
+        }
         self.session.messages.extend(messages.iter().cloned());
         self.model_messages.extend(messages.iter().cloned());
         for message in messages {
             scope.emit(AgentEventKind::Message { message }).await;
         }
+    }
+
+    /// Writes messages to the store, if there is one; returns `false` if that failed.
+    async fn write_messages(&mut self, messages: &[Message], has_secret: bool) -> bool {
+        let Some(writer) = self.session.writer.clone() else { return true };
+        self.has_secrets |= has_secret;
+        let unstored =
+            messages.iter().map(|message| UnstoredMessage { message: message.clone(), has_secret });
+        self.session.unstored.extend(unstored);
+        if self.session.is_unchecked {
+            return writer.failure().is_none();
+        }
+        let is_stored = writer.write(self.unstored_entries(&writer), self.usage).await;
+        self.session.unstored.clear();
+        is_stored
+    }
+
+    /// Returns the entries of the messages that the store does not have.
+    fn unstored_entries(&self, writer: &SessionWriter) -> Result<Vec<EntryContent>, SessionError> {
+        let entry = |it: &UnstoredMessage| {
+            writer.entry(EntryContent::MESSAGE, &MessageBody::new(it.message.clone()), it.has_secret)
+        };
+        self.session.unstored.iter().map(entry).collect()
+    }
+
+    /// Ends the run if a step is not stored: no request and no call follows it.
+    pub(super) fn check_stored(&self) -> Flow {
+        match self.session.writer.as_ref().and_then(|writer| writer.failure()) {
+            Some(reason) => end_with(reason.clone()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Replaces the messages for the model after a compaction, which is stored.
+    pub(super) async fn replace_for_model(&mut self, messages: Vec<Message>) {
+        self.model_messages = messages;
+        let Some(writer) = self.session.writer.clone() else { return };
+        // A message that is not stored yet follows the compaction.
+        let is_unstored =
+            |message: &Message| self.session.unstored.iter().any(|it| it.message.is_same(message));
+        let compacted: Vec<_> = self.model_messages.iter().filter(|it| !is_unstored(it)).cloned().collect();
+        let stored = &self.session.messages;
+        let is_added = |message: &Message| !stored.iter().any(|it| it.is_same(message));
+        let added = compacted.iter().enumerate().filter(|(_, it)| is_added(it)).map(|(index, _)| index);
+        let added = added.collect();
+        let body = CompactionBody::new(compacted, added);
+        let entry = writer.entry(EntryContent::COMPACTION, &body, self.has_secrets);
+        writer.write(entry.map(|entry| vec![entry]), self.usage).await;
+    }
+
+    /// Stores the end of the run; returns the reason of another end if that fails.
+    pub(super) async fn store_end(&mut self, reason: &EndReason) -> Option<EndReason> {
+        let writer = self.session.writer.clone()?;
+        if self.session.is_unchecked {
+            self.session.unstored.clear();
+        }
+        writer.write_end(self.unstored_entries(&writer), reason, self.usage).await;
+        self.session.unstored.clear();
+        writer.failure().cloned()
     }
 
     /// Adds a message for the model that is not stored.

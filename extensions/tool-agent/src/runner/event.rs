@@ -197,6 +197,22 @@ pub enum EndReason {
         /// The error.
         message: String,
     },
+    /// Another run of the session did not end within [the time](crate::Runner::when_busy) that this run waited for it.
+    Busy {
+        /// The other run.
+        run: CallId,
+    },
+    /// Another run has taken over the session, since this one did not renew its lease in time: nothing that this run did since
+    /// its last message is stored.
+    Superseded {
+        /// The other run.
+        run: CallId,
+    },
+    /// The [store](crate::Runner::with_store) of the session failed. Nothing that the run did since its last message is stored.
+    StoreFailed {
+        /// The error.
+        message: String,
+    },
     /// A part of the program failed: the instruction, a hook, or the listing of tools.
     Failed {
         /// The error.
@@ -222,6 +238,9 @@ impl EndReason {
             Self::Empty => "empty",
             Self::Truncated { .. } => "truncated",
             Self::ModelFailed { .. } => "model_failed",
+            Self::Busy { .. } => "busy",
+            Self::Superseded { .. } => "superseded",
+            Self::StoreFailed { .. } => "store_failed",
             Self::Failed { .. } => "failed",
         }
     }
@@ -255,6 +274,11 @@ impl fmt::Display for EndReason {
             }
             Self::Truncated { stop_reason: None } => f.write_str("the response of the model was cut off"),
             Self::ModelFailed { message, .. } => write!(f, "the model failed: {message}"),
+            Self::Busy { run } => {
+                write!(f, "the run `{run}` of the session did not end; wait longer by `Runner::when_busy`")
+            }
+            Self::Superseded { run } => write!(f, "the run `{run}` has taken over the session"),
+            Self::StoreFailed { message } => write!(f, "the store of the session failed: {message}"),
         }
     }
 }

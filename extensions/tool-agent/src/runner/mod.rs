@@ -7,6 +7,7 @@ mod batch_end;
 mod calls;
 mod compact;
 mod conversation;
+mod entry;
 mod event;
 mod event_wire;
 mod flow;
@@ -16,16 +17,26 @@ mod input_check;
 mod limits;
 mod open_batch;
 mod open_calls;
+mod open_session;
 mod output;
 mod round;
 mod run;
 mod scope;
 mod session;
+mod session_map;
+mod session_writer;
 mod span;
+mod state_changes;
+mod store_settings;
+mod stored_conversation;
 mod stream;
 mod tools;
 
-use std::{fmt, sync::Arc, time::Instant};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde::de::DeserializeOwned;
 use tool_runtime::{RunContext, schemars::JsonSchema};
@@ -38,16 +49,15 @@ pub use self::{
     stream::{AgentStream, RunError},
 };
 use self::{
-    answers::Input,
-    run::run_to_end,
-    session::{SessionKey, Sessions},
-    span::RunSpan,
+    answers::Input, run::run_to_end, session::Sessions, session_map::SessionKey, span::RunSpan,
+    store_settings::StoreSettings,
 };
 use crate::{
     Agent, AgentHook, Message, event_stream::EventStream, hook::SharedAgentHook, output::OutputType,
 };
 
-/// Runs an agent, and keeps the conversations of its sessions in memory. Cheap to clone; clones share the sessions.
+/// Runs an agent, and keeps the conversations of its sessions in memory, or in a [store](Self::with_store). Cheap to clone; clones
+/// share the sessions.
 ///
 /// # Examples
 ///
@@ -75,6 +85,9 @@ struct RunnerSettings {
     app: Option<String>,
     hooks: Vec<SharedAgentHook>,
     sessions: Sessions,
+    store: StoreSettings,
+    /// The time that a run waits for another run of its session.
+    max_wait: Duration,
     /// The type of the output, if it is not the agent's.
     output: Option<OutputType>,
 }
@@ -82,8 +95,15 @@ struct RunnerSettings {
 impl Runner {
     /// Creates a runner of `agent`.
     pub fn new(agent: Agent) -> Self {
-        let sessions = Sessions::default();
-        Self(Arc::new(RunnerSettings { agent, app: None, hooks: Vec::new(), sessions, output: None }))
+        Self(Arc::new(RunnerSettings {
+            agent,
+            app: None,
+            hooks: Vec::new(),
+            sessions: Sessions::default(),
+            store: StoreSettings::default(),
+            max_wait: store_settings::DEFAULT_MAX_WAIT,
+            output: None,
+        }))
     }
 
     /// Sets the program that the runs belong to, where a run has none.
@@ -92,7 +112,8 @@ impl Runner {
         self.with(|inner| inner.app = Some(app.into()))
     }
 
-    /// Sets the maximum number of sessions in memory, which all clones share. Default: 10,000.
+    /// Sets the maximum number of sessions in memory, which all clones share. Default: 10,000. A [store](Self::with_store) has
+    /// limits of its own.
     ///
     /// A new session beyond it removes the session without a run that was not used for the longest time, with its
     /// conversation and its open calls; the log has a warning. If all sessions have a run, the number is exceeded, so that
@@ -249,15 +270,19 @@ impl Runner {
     }
 
     /// Returns the conversation of the session of `run`; empty if there is none. Waits for a run of the session.
+    ///
+    /// With a [store](Self::with_store), all messages are read, and if that fails, there are none and the log has a warning; a program
+    /// that shows long sessions reads pages of the [entries](tool_session::SharedSessionStore::entries).
     pub async fn history(&self, run: &RunContext) -> Vec<Message> {
-        match self.session_key(run) {
-            Some(key) => self.0.sessions.messages(&key).await,
-            None => Vec::new(),
+        match (self.session_key(run), &self.0.store.store) {
+            (None, _) => Vec::new(),
+            (Some(key), None) => self.0.sessions.messages(&key).await,
+            (Some(key), Some(_)) => self.stored_history(run, &key).await,
         }
     }
 
     /// Removes the session of `run` with its conversation; open calls can no longer be answered. Returns `false` if there
-    /// is none. Waits for a run of the session.
+    /// is none. Waits for a run of the session. If a [store](Self::with_store) fails, the result is `false`, and the log has a warning.
     ///
     /// # Examples
     ///
@@ -276,13 +301,15 @@ impl Runner {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub async fn remove_session(&self, run: &RunContext) -> bool {
-        match self.session_key(run) {
-            Some(key) => self.0.sessions.remove(&key).await,
-            None => false,
+        let Some(key) = self.session_key(run) else { return false };
+        let was_in_memory = self.0.sessions.remove(&key).await;
+        match &self.0.store.store {
+            Some(store) => self.delete_stored(store, run).await,
+            None => was_in_memory,
         }
     }
 
-    /// Returns the number of sessions in memory.
+    /// Returns the number of sessions in memory; with a [store](Self::with_store), of those with a run since the program began.
     #[must_use]
     pub fn session_count(&self) -> usize {
         self.0.sessions.len()

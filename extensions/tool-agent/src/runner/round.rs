@@ -31,6 +31,7 @@ use crate::{
 /// Takes one round; returns the end of the run if it is the last.
 pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
     let ActiveRun { scope, hooks, conversation, limits, .. } = run;
+    conversation.check_stored()?;
     limits.count_hook_requests(scope, &hooks.requests).await;
     limits.start_round(scope)?;
     compact_if_full(scope, conversation).await?;
@@ -51,8 +52,10 @@ pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
         return retry_empty(scope, limits).await;
     }
     limits.retries.reset();
+    conversation.usage = limits.usage;
     if !is_empty {
-        conversation.add(scope, response.message.clone()).await;
+        conversation.add_response(scope, response.message.clone(), executor.tools()).await;
+        conversation.check_stored()?;
     }
     match calls.is_empty() {
         true => end_answer(run, &step, &response).await,
@@ -174,6 +177,7 @@ async fn run_calls(
         refuse_calls(scope, conversation, &calls, &end.reason).await;
         return ControlFlow::Break(end);
     }
+    conversation.usage = limits.usage;
     ignore_early_answers(scope).await;
     let (outcomes, after) = run_batch(scope, executor.batch(calls)).await;
     conversation.session.open = Some(OpenBatch { executor, outcomes, after });

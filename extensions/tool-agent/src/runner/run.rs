@@ -1,14 +1,15 @@
 //! A run from its start to its end.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::{ops::ControlFlow, pin::pin, sync::Arc};
 
+use futures_util::future::{Either, select};
 use tool_runtime::RunContext;
 
 use super::{
-    AgentEvent, AgentEventKind, End, EndReason, Runner, active_run::ActiveRun, answers::Input,
-    batch_end::resume_batch, conversation::RunConversation, flow::Flow, handle::Inbox, hooks::HookChain,
-    input_check::start_check, limits::RunLimits, open_calls::close_open_calls, output::ExpectedOutput,
-    round::run_round, scope::RunScope, span::RunSpan, tools::RunTools,
+    AgentEvent, AgentEventKind, End, Runner, active_run::ActiveRun, answers::Input, batch_end::resume_batch,
+    flow::Flow, handle::Inbox, hooks::HookChain, input_check::start_check, limits::RunLimits,
+    open_calls::close_open_calls, open_session::open_session, output::ExpectedOutput, round::run_round,
+    scope::RunScope, session_writer::SessionWriter, span::RunSpan, tools::RunTools,
 };
 use crate::{Message, OutputType, event_stream::Emitter};
 
@@ -22,15 +23,17 @@ pub(super) async fn run_to_end(
     mut span: RunSpan,
 ) {
     let scope = RunScope { agent: runner.0.agent.clone(), run, inbox, emitter };
-    let session = scope.run.cancellation().run_until_cancelled(runner.0.sessions.turn(&scope.run)).await;
-    let Some(session) = session else {
-        let end = End::new(EndReason::Cancelled);
-        span.record_end(&end);
-        return scope.emit(AgentEventKind::Ended { end }).await;
+    let conversation = match open_session(&runner.0, &scope).await {
+        ControlFlow::Continue(conversation) => conversation,
+        ControlFlow::Break(end) => {
+            span.record_end(&end);
+            return scope.emit(AgentEventKind::Ended { end }).await;
+        }
     };
+    let writer = conversation.session.writer.clone();
     let mut run = ActiveRun {
         hooks: HookChain::new(&runner.0.hooks, &scope.agent),
-        conversation: RunConversation::new(session),
+        conversation,
         limits: RunLimits::default(),
         tools: RunTools::default(),
         output: None,
@@ -39,21 +42,45 @@ pub(super) async fn run_to_end(
         text: String::new(),
         scope,
     };
-    let mut flow = start(&mut run, runner.0.output.as_ref(), input).await;
+    let rounds = run_rounds(&mut run, runner.0.output.as_ref(), input);
+    let end = match writer {
+        None => rounds.await,
+        Some(writer) => run_with_lease(rounds, &writer).await,
+    };
+    span.record_end(&end);
+    run.scope.emit(AgentEventKind::Ended { end }).await;
+}
+
+/// Runs until the end, and renews the lease of the session meanwhile.
+async fn run_with_lease(rounds: impl Future<Output = End>, writer: &SessionWriter) -> End {
+    let rounds = pin!(rounds);
+    let lease = pin!(writer.keep_lease());
+    match select(rounds, lease).await {
+        Either::Left((end, _)) => end,
+        // The lease is lost, and the run is cancelled.
+        Either::Right(((), rounds)) => rounds.await,
+    }
+}
+
+/// Takes all rounds, and stores the end.
+async fn run_rounds(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -> End {
+    let mut flow = start(run, output, input).await;
     let mut end = loop {
         match flow {
             ControlFlow::Break(end) => break end,
-            ControlFlow::Continue(()) => flow = run_round(&mut run).await,
+            ControlFlow::Continue(()) => flow = run_round(run).await,
         }
     };
-    let ActiveRun { scope, hooks, limits, text, .. } = &mut run;
+    let ActiveRun { scope, hooks, limits, text, conversation, .. } = run;
     limits.count_hook_requests(scope, &hooks.requests).await;
-    end.usage = limits.usage;
+    (end.usage, conversation.usage) = (limits.usage, limits.usage);
     if end.text.is_empty() {
         end.text = std::mem::take(text);
     }
-    span.record_end(&end);
-    scope.emit(AgentEventKind::Ended { end }).await;
+    if let Some(failure) = conversation.store_end(&end.reason).await {
+        end.reason = failure;
+    }
+    end
 }
 
 /// Starts the run with a message, or with answers to the open calls of its session.

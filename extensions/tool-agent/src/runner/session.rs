@@ -1,47 +1,28 @@
-//! Conversations of sessions, in memory.
+//! The sessions of a process: the turn of each run, and the conversations of sessions without a store.
 
 use std::{
-    collections::{BTreeMap, HashMap},
     ops::{Deref, DerefMut},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use tokio::sync::OwnedMutexGuard;
-use tool_runtime::RunContext;
+use tool_runtime::{RunContext, call::CallId};
+use tool_session::Lease as StoreLease;
 
-use super::open_batch::OpenBatch;
+use super::{
+    open_batch::OpenBatch,
+    session_map::{CurrentRun, SessionKey, SessionMap, SharedSession},
+    session_writer::{SessionWriter, UnstoredMessage},
+};
 use crate::Message;
 
-/// The default maximum number of sessions in memory.
-const MAX_SESSIONS: usize = 10_000;
-
 /// The conversations of all sessions of a runner.
-#[derive(Clone, Default)]
-pub(super) struct Sessions(Arc<Mutex<Stored>>);
-
-/// The conversation of a session, which one run at a time changes.
-type SharedSession = Arc<tokio::sync::Mutex<Session>>;
-
-/// Program, user and session.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct SessionKey {
-    app: Option<String>,
-    user: Option<String>,
-    session: String,
-}
-
-/// Sessions by their keys, and the keys of those without a lease by the time of their last use.
-struct Stored {
-    sessions: HashMap<SessionKey, StoredSession>,
-    idle: BTreeMap<u64, SessionKey>,
-    uses: u64,
-    max_sessions: usize,
-}
-
-struct StoredSession {
-    session: SharedSession,
-    last_use: u64,
-    leases: usize,
+#[derive(Clone)]
+pub(super) struct Sessions {
+    stored: Arc<Mutex<SessionMap>>,
+    /// The holder of leases in a store, which no other process or runner is.
+    holder: Arc<str>,
 }
 
 /// A use of a session, which no other session displaces as long as the lease exists.
@@ -49,9 +30,10 @@ struct Lease {
     sessions: Sessions,
     key: SessionKey,
     session: SharedSession,
+    current_run: CurrentRun,
 }
 
-/// The conversation of one session.
+/// The conversation of one session. With a store, it is read at each turn, except the open batch.
 #[derive(Default)]
 pub(super) struct Session {
     pub(super) messages: Vec<Message>,
@@ -59,6 +41,10 @@ pub(super) struct Session {
     pub(super) open: Option<OpenBatch>,
     /// Set while the input check has not accepted the last message: the next run removes it.
     pub(super) is_unchecked: bool,
+    /// The messages that the store does not have, since the input check has not accepted one of them.
+    pub(super) unstored: Vec<UnstoredMessage>,
+    /// The revision of the stored session after the turn that left the open batch.
+    last_revision: Option<u64>,
 }
 
 impl Session {
@@ -81,8 +67,10 @@ impl Session {
 /// The turn of a run in its session: other runs of the session wait for its end.
 pub(super) struct SessionTurn {
     session: OwnedMutexGuard<Session>,
+    /// Writes to the store of the session; `None` without a store.
+    pub(super) writer: Option<Arc<SessionWriter>>,
     /// `None` for a run without a session. Dropped after the guard.
-    _lease: Option<Lease>,
+    lease: Option<Lease>,
 }
 
 impl Deref for SessionTurn {
@@ -99,33 +87,81 @@ impl DerefMut for SessionTurn {
     }
 }
 
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.sessions.lock().release(self);
+impl SessionTurn {
+    /// Returns the leases of dropped runs.
+    pub(super) fn take_abandoned_leases(&self) -> Vec<StoreLease> {
+        match &self.lease {
+            Some(lease) => std::mem::take(&mut lease.sessions.lock().abandoned),
+            None => Vec::new(),
+        }
+    }
+
+    /// Discards an open batch that is not the end of the session of this revision, since another process has written.
+    pub(super) async fn discard_foreign_calls(&mut self, revision: u64) {
+        if self.session.last_revision != Some(revision) {
+            self.session.discard_open_calls().await;
+        }
     }
 }
 
-impl SessionKey {
-    /// Returns the key of the session of `run`; `None` for a run without a session.
-    pub(super) fn of(app: Option<String>, run: &RunContext) -> Option<Self> {
-        Some(Self { app, user: run.user().map(str::to_owned), session: run.session()?.to_owned() })
+/// Forgets what the store has; the lease of a run that did not end is released by the next run.
+impl Drop for SessionTurn {
+    fn drop(&mut self) {
+        let Some(lease) = &self.lease else { return };
+        *lease.current_run.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let Some(writer) = &self.writer else { return };
+        let (abandoned, revision) = writer.current().unzip();
+        self.session.messages = Vec::new();
+        (self.session.is_unchecked, self.session.last_revision) = (false, revision);
+        self.session.unstored = Vec::new();
+        lease.sessions.lock().abandoned.extend(abandoned.flatten());
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.sessions.lock().release(&self.key, &self.session);
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self { stored: Arc::default(), holder: CallId::generate().to_string().into() }
     }
 }
 
 impl Sessions {
+    /// Returns the holder of leases in a store.
+    pub(super) fn holder(&self) -> Arc<str> {
+        Arc::clone(&self.holder)
+    }
+
+    /// Returns the maximum number of sessions.
+    pub(super) fn max(&self) -> usize {
+        self.lock().max_sessions
+    }
+
+    /// Waits for the end of a run of a session.
+    pub(super) async fn wait_for_turn(&self, key: &SessionKey) {
+        if let Some(lease) = self.lease(key) {
+            drop(lease.turn().await);
+        }
+    }
+
     /// Sets the maximum number of sessions.
     pub(super) fn set_max(&self, max_sessions: usize) {
         self.lock().max_sessions = max_sessions;
     }
 
-    /// Waits for the turn of `run` in its session; a run without a session has a conversation of its own.
-    pub(super) async fn turn(&self, run: &RunContext) -> SessionTurn {
+    /// Waits for the turn of `run` in its session, at most for `max_wait`; then the error is the run that has it. A run without a
+    /// session has a conversation of its own.
+    pub(super) async fn turn(&self, run: &RunContext, max_wait: Duration) -> Result<SessionTurn, CallId> {
         let Some(key) = SessionKey::of(run.app().map(str::to_owned), run) else {
             let session = SharedSession::default().lock_owned().await;
-            return SessionTurn { session, _lease: None };
+            return Ok(SessionTurn { session, writer: None, lease: None });
         };
-        let (session, displaced) = self.lock().lease_for_run(&key);
-        let lease = Lease { sessions: self.clone(), key, session };
+        let ((session, current_run), displaced) = self.lock().lease_for_run(&key);
+        let lease = Lease { sessions: self.clone(), key, session, current_run };
         if !displaced.is_empty() {
             tracing::warn!(
                 sessions = displaced.len(),
@@ -135,7 +171,11 @@ impl Sessions {
         for session in displaced {
             session.lock().await.discard_open_calls().await;
         }
-        lease.turn().await
+        let turn = lease.turn_within(max_wait).await?;
+        if let Some(lease) = &turn.lease {
+            *lease.current_run.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.id().clone());
+        }
+        Ok(turn)
     }
 
     /// Returns the conversation of a session.
@@ -162,18 +202,18 @@ impl Sessions {
 
     /// Returns the number of sessions.
     pub(super) fn len(&self) -> usize {
-        self.lock().sessions.len()
+        self.lock().len()
     }
 
     /// Leases the session with `key`, which does not count as a use; `None` if there is none.
     fn lease(&self, key: &SessionKey) -> Option<Lease> {
-        let session = self.lock().lease(key)?;
-        Some(Lease { sessions: self.clone(), key: key.clone(), session })
+        let (session, current_run) = self.lock().lease(key)?;
+        Some(Lease { sessions: self.clone(), key: key.clone(), session, current_run })
     }
 
     /// No user code runs under the lock.
-    fn lock(&self) -> MutexGuard<'_, Stored> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, SessionMap> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -181,66 +221,19 @@ impl Lease {
     /// Waits for the turn in the session.
     async fn turn(self) -> SessionTurn {
         let session = Arc::clone(&self.session).lock_owned().await;
-        SessionTurn { session, _lease: Some(self) }
+        SessionTurn { session, writer: None, lease: Some(self) }
     }
-}
 
-impl Default for Stored {
-    fn default() -> Self {
-        Self { sessions: HashMap::new(), idle: BTreeMap::new(), uses: 0, max_sessions: MAX_SESSIONS }
-    }
-}
-
-impl Stored {
-    /// Leases the session with `key`, which is a new one if there is none; returns the sessions that it displaces, too.
-    fn lease_for_run(&mut self, key: &SessionKey) -> (SharedSession, Vec<SharedSession>) {
-        self.uses += 1;
-        let last_use = self.uses;
-        if let Some(session) = self.lease(key) {
-            if let Some(stored) = self.sessions.get_mut(key) {
-                stored.last_use = last_use;
-            }
-            return (session, Vec::new());
+    /// Waits for the turn in the session, at most for `max_wait`. The timer is needed only if there is another run.
+    async fn turn_within(self, max_wait: Duration) -> Result<SessionTurn, CallId> {
+        if let Ok(session) = Arc::clone(&self.session).try_lock_owned() {
+            return Ok(SessionTurn { session, writer: None, lease: Some(self) });
         }
-        let displaced = self.displace_idle();
-        let session = SharedSession::default();
-        let stored = StoredSession { session: Arc::clone(&session), last_use, leases: 1 };
-        self.sessions.insert(key.clone(), stored);
-        (session, displaced)
-    }
-
-    fn lease(&mut self, key: &SessionKey) -> Option<SharedSession> {
-        let stored = self.sessions.get_mut(key)?;
-        stored.leases += 1;
-        self.idle.remove(&stored.last_use);
-        Some(Arc::clone(&stored.session))
-    }
-
-    /// Ends a lease. The session is idle after the last one.
-    fn release(&mut self, lease: &Lease) {
-        let stored = self.sessions.get_mut(&lease.key);
-        // The session may be removed, or have made way for a new one with this key.
-        let Some(stored) = stored.filter(|stored| Arc::ptr_eq(&stored.session, &lease.session)) else {
-            return;
-        };
-        stored.leases -= 1;
-        if stored.leases == 0 {
-            self.idle.insert(stored.last_use, lease.key.clone());
-        }
-    }
-
-    /// Removes the idle sessions that were not used for the longest time until there is room for one more.
-    fn displace_idle(&mut self) -> Vec<SharedSession> {
-        let excess = (self.sessions.len() + 1).saturating_sub(self.max_sessions);
-        let oldest = std::iter::from_fn(|| self.idle.pop_first()).take(excess);
-        oldest.filter_map(|(_, key)| self.sessions.remove(&key)).map(|stored| stored.session).collect()
-    }
-
-    /// Removes the session with `key`, unless another caller leases it, too.
-    fn remove_unless_shared(&mut self, key: &SessionKey) {
-        if self.sessions.get(key).is_some_and(|stored| stored.leases == 1) {
-            self.sessions.remove(key);
-        }
+        let current_run = Arc::clone(&self.current_run);
+        tokio::time::timeout(max_wait, self.turn()).await.map_err(|_| {
+            let run = current_run.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            run.unwrap_or_else(|| CallId::from(""))
+        })
     }
 }
 
@@ -250,6 +243,12 @@ mod tests {
     use std::pin::pin;
 
     use super::*;
+
+    impl Sessions {
+        async fn ready_turn(&self, run: &RunContext) -> SessionTurn {
+            self.turn(run, Duration::MAX).await.unwrap()
+        }
+    }
 
     fn run(session: &str) -> RunContext {
         RunContext::new().with_session(session)
@@ -272,21 +271,21 @@ mod tests {
     async fn a_session_is_removed_once_and_not_while_a_run_waits_for_it() {
         let sessions = Sessions::default();
         assert!(!sessions.remove(&key("a")).await);
-        let mut turn = sessions.turn(&run("a")).await;
+        let mut turn = sessions.ready_turn(&run("a")).await;
         turn.messages.push(Message::user("Hi."));
         drop(turn);
-        drop(sessions.turn(&run("b")).await);
+        drop(sessions.ready_turn(&run("b")).await);
         assert_eq!((sessions.len(), sessions.messages(&key("a")).await.len()), (2, 1));
         assert!(sessions.remove(&key("a")).await);
         assert_eq!((sessions.len(), sessions.messages(&key("a")).await.len()), (1, 0));
         assert!(!sessions.remove(&key("a")).await);
 
-        let mut turn = sessions.turn(&run("b")).await;
+        let mut turn = sessions.ready_turn(&run("b")).await;
         turn.messages.push(Message::user("Hi."));
         let (b, run) = (key("b"), run("b"));
         let mut removing = pin!(sessions.remove(&b));
         assert!(futures_util::poll!(&mut removing).is_pending(), "a run has its turn");
-        let mut waiting = pin!(sessions.turn(&run));
+        let mut waiting = pin!(sessions.ready_turn(&run));
         assert!(futures_util::poll!(&mut waiting).is_pending());
         drop(turn);
         assert!(removing.await);
@@ -303,20 +302,20 @@ mod tests {
         let sessions = Sessions::default();
         sessions.set_max(2);
         for name in ["a", "b", "a", "c"] {
-            drop(sessions.turn(&run(name)).await);
+            drop(sessions.ready_turn(&run(name)).await);
         }
         let has = |name: &str| sessions.lock().sessions.contains_key(&key(name));
         assert_eq!(["a", "b", "c"].map(has), [true, false, true]);
         // To look at a session is no use of it, and one that is in use stays.
         sessions.messages(&key("a")).await;
-        let turn = sessions.turn(&run("c")).await;
-        drop(sessions.turn(&run("d")).await);
+        let turn = sessions.ready_turn(&run("c")).await;
+        drop(sessions.ready_turn(&run("d")).await);
         assert_eq!(["a", "b", "c", "d"].map(has), [false, false, true, true]);
-        let other = sessions.turn(&run("d")).await;
-        drop(sessions.turn(&run("e")).await);
+        let other = sessions.ready_turn(&run("d")).await;
+        drop(sessions.ready_turn(&run("e")).await);
         assert_eq!((["c", "d", "e"].map(has), sessions.len()), ([true; 3], 3));
         drop((turn, other));
-        drop(sessions.turn(&run("f")).await);
+        drop(sessions.ready_turn(&run("f")).await);
         assert_eq!((has("f"), sessions.len()), (true, 2));
         assert_eq!(sessions.lock().idle.len(), 2);
     }

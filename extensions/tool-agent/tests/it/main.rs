@@ -17,5 +17,6 @@ mod output;
 mod recording;
 mod runner;
 mod scripted;
+mod sessions;
 mod strict;
 mod telemetry;

@@ -1,0 +1,150 @@
+//! The entries that a run writes to the store of its session.
+//!
+//! | kind | body | written |
+//! | --- | --- | --- |
+//! | `message` | `{"v":1,"message":{"role":"user","parts":[{"text":"Hello."}]}}` | with each message of the conversation, before it is an event and before a call of it runs |
+//! | `compaction` | `{"v":1,"messages":[..],"added":[1]}` | after a compaction: the conversation as the model receives it; `added` has the positions of messages that no entry has, such as a note about omitted ones |
+//! | `end` | `{"v":1,"reason":{"reason":"answered"},"usage":{..}}` | with the end of the run, in the transaction that releases its lease |
+//!
+//! A body without `v` has version 1; a newer version is an error, since a conversation with a hole is worse than none.
+//!
+//! A run reads its session backwards until a compaction, or until the context window is full. Only messages and compactions are read.
+//! The messages of a user whose check has not accepted them are written with the next message after it did.
+//!
+//! **Secrets.** A message with a call of a tool with [secrets](tool_runtime::definition::Metadata::secrets), and each compaction of a
+//! conversation with such a message, is written as `{"v":1,"sealed":".."}`: the body, encrypted under the key of the program for
+//! the app, the user and the run. Without a key, a store that outlives the process does not receive it.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use tool_runtime::{RunContext, open_calls::ProgramKey};
+use tool_session::{EntryContent, JsonText, SessionError, SessionKey};
+
+use super::{EndReason, RunUsage};
+use crate::{Message, format_version::FormatVersion};
+
+/// The body of an entry of the kind `message`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MessageBody {
+    #[serde(default, rename = "v")]
+    version: FormatVersion,
+    pub(super) message: Message,
+}
+
+/// The body of an entry of the kind `compaction`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CompactionBody {
+    #[serde(default, rename = "v")]
+    version: FormatVersion,
+    pub(super) messages: Vec<Message>,
+    /// The positions of messages that are not entries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) added: Vec<usize>,
+}
+
+/// The body of an entry of the kind `end`.
+#[derive(Debug, Serialize)]
+struct EndBody<'a> {
+    #[serde(rename = "v")]
+    version: FormatVersion,
+    reason: &'a EndReason,
+    usage: RunUsage,
+}
+
+/// A body that is encrypted, or any other one.
+#[derive(Debug, Serialize, Deserialize)]
+struct SealedBody {
+    #[serde(default, rename = "v")]
+    version: FormatVersion,
+    #[serde(default)]
+    sealed: Option<String>,
+}
+
+impl MessageBody {
+    pub(super) fn new(message: Message) -> Self {
+        Self { version: FormatVersion, message }
+    }
+}
+
+impl CompactionBody {
+    pub(super) fn new(messages: Vec<Message>, added: Vec<usize>) -> Self {
+        Self { version: FormatVersion, messages, added }
+    }
+}
+
+/// Returns the entry of the end of a run.
+pub(super) fn end_entry(
+    run: &RunContext,
+    reason: &EndReason,
+    usage: RunUsage,
+) -> Result<EntryContent, SessionError> {
+    let body = JsonText::of(&EndBody { version: FormatVersion, reason, usage })?;
+    Ok(EntryContent::of_run(run, EntryContent::END, body))
+}
+
+/// Writes and reads the bodies of one session, some of which are sealed.
+#[derive(Debug, Clone)]
+pub(super) struct EntryCodec {
+    pub(super) session: SessionKey,
+    /// The key of the program, if it has one.
+    pub(super) key: Option<ProgramKey>,
+    /// `true` if the store receives secrets encrypted only.
+    pub(super) seals_secrets: bool,
+}
+
+impl EntryCodec {
+    /// Returns an entry of `run`, which is sealed if it has a secret and the store outlives the process.
+    pub(super) fn entry(
+        &self,
+        run: &RunContext,
+        kind: &'static str,
+        body: &impl Serialize,
+        has_secret: bool,
+    ) -> Result<EntryContent, SessionError> {
+        let body = JsonText::of(body)?;
+        let body = match has_secret && self.seals_secrets {
+            true => self.sealed(&run.id().to_string(), &body)?,
+            false => body,
+        };
+        Ok(EntryContent::of_run(run, kind, body))
+    }
+
+    fn sealed(&self, run: &str, body: &JsonText) -> Result<JsonText, SessionError> {
+        let Some(key) = &self.key else {
+            return Err(SessionError::Invalid(
+                "a message has secret arguments, and the store outlives the process; set a key by \
+                 `Runner::with_program_key`"
+                    .to_owned(),
+            ));
+        };
+        let sealed = key.seal(body.as_str(), &self.context(run)).map_err(|problem| {
+            SessionError::Invalid(format!("a message with secret arguments was not encrypted: {problem}"))
+        })?;
+        JsonText::of(&SealedBody { version: FormatVersion, sealed: Some(sealed) })
+    }
+
+    /// Returns the body of an entry, and `true` if it was sealed.
+    pub(super) fn read<T: DeserializeOwned>(
+        &self,
+        content: &EntryContent,
+    ) -> Result<(T, bool), SessionError> {
+        let Some(sealed) = content.body.read::<SealedBody>()?.sealed else {
+            return Ok((content.body.read()?, false));
+        };
+        let problem = match &self.key {
+            None => {
+                "a message of the session is encrypted; set the key of the program by `Runner::with_program_key`"
+            }
+            Some(key) => match key.unseal(&sealed, &self.context(&content.run.to_string())) {
+                Some(body) => return Ok((JsonText::new(body)?.read()?, true)),
+                None => "a message of the session is encrypted under another key, or was altered",
+            },
+        };
+        Err(SessionError::Invalid(problem.to_owned()))
+    }
+
+    /// Returns the associated data of the encryption. It has no session, so that a fork of the session can be read.
+    fn context(&self, run: &str) -> Vec<u8> {
+        let fields = [self.session.app(), self.session.user(), run];
+        fields.iter().flat_map(|it| [&(it.len() as u64).to_le_bytes(), it.as_bytes()].concat()).collect()
+    }
+}

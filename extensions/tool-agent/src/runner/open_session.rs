@@ -1,0 +1,111 @@
+//! The begin of a run in its session: its turn, the lease, the state and the conversation.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use tokio::time::Instant;
+use tool_runtime::RunContext;
+use tool_session::{LeaseGrant, SessionError, SessionKey};
+
+use super::{
+    EndReason, RunnerSettings,
+    compact::max_tokens,
+    conversation::RunConversation,
+    entry::EntryCodec,
+    flow::{Flow, end_as_failed, end_with},
+    scope::RunScope,
+    session::SessionTurn,
+    session_writer::{RETRY_PAUSE, Retries, SessionWriter, StoreAccess, store_failure},
+    stored_conversation::read_conversation,
+};
+
+/// Waits for the turn of the run in its session, and reads the session.
+pub(super) async fn open_session(settings: &RunnerSettings, scope: &RunScope) -> Flow<RunConversation> {
+    let wait_end = Instant::now() + settings.max_wait;
+    let turn = match scope.wait_for(settings.sessions.turn(&scope.run, settings.max_wait)).await {
+        Ok(Ok(turn)) => turn,
+        Ok(Err(run)) => return end_with(EndReason::Busy { run }),
+        Err(interruption) => return interruption.end(),
+    };
+    let Some(access) = settings.store_access() else {
+        return ControlFlow::Continue(RunConversation::new(turn));
+    };
+    let key = match SessionKey::of_run(&scope.run) {
+        None => return ControlFlow::Continue(RunConversation::new(turn)),
+        Some(Ok(key)) => key,
+        Some(Err(error)) => return end_as_failed(error.to_string()),
+    };
+    let opening = open_stored_session(settings.codec(key, &access), access, scope, turn, wait_end);
+    match scope.wait_for(opening).await {
+        Ok(Ok(conversation)) => ControlFlow::Continue(conversation),
+        Ok(Err(reason)) => end_with(reason),
+        Err(interruption) => interruption.end(),
+    }
+}
+
+async fn open_stored_session(
+    codec: EntryCodec,
+    access: StoreAccess,
+    scope: &RunScope,
+    mut turn: SessionTurn,
+    wait_end: Instant,
+) -> Result<RunConversation, EndReason> {
+    for lease in turn.take_abandoned_leases() {
+        // Another run may have taken it over since.
+        drop(access.store.release(&lease).await);
+    }
+    let grant = acquire_lease(&access, &codec.session, scope, wait_end).await?;
+    let values = grant.state.merged();
+    apply_stored_state(&scope.run, &values);
+    let writer = SessionWriter::new(access.clone(), codec.clone(), &scope.run, &grant, values);
+    // Before the next wait, so that the lease of a dropped run is known.
+    turn.writer = Some(Arc::new(writer));
+    turn.discard_foreign_calls(grant.session.revision).await;
+    if let Some(run) = &grant.interrupted {
+        scope.emit_notice(format!("the run `{run}` of the session was interrupted before its end")).await;
+    }
+    let mut retries = Retries::new(&access, &scope.run);
+    let stored = loop {
+        let reading = read_conversation(&access.store, &codec, max_tokens(scope));
+        match retries.attempt(reading).await {
+            Ok(stored) => break stored,
+            Err(error) => retries.pause_after(error).await?,
+        }
+    };
+    if stored.is_shortened {
+        scope.emit_notice("earlier messages of the session are left out, since they are too long").await;
+    }
+    Ok(RunConversation::of_store(turn, stored))
+}
+
+/// Waits for the lease of the session until `wait_end`.
+async fn acquire_lease(
+    access: &StoreAccess,
+    key: &SessionKey,
+    scope: &RunScope,
+    wait_end: Instant,
+) -> Result<LeaseGrant, EndReason> {
+    let request = access.lease_request(scope.run.id());
+    let mut retries = Retries::new(access, &scope.run);
+    loop {
+        match retries.attempt(access.store.acquire(key, &request)).await {
+            Ok(grant) => return Ok(grant),
+            Err(SessionError::Busy { run, .. }) if Instant::now() >= wait_end => {
+                return Err(EndReason::Busy { run });
+            }
+            Err(SessionError::Busy { .. }) => {
+                tokio::time::sleep(RETRY_PAUSE).await;
+                // A store that answers has not failed.
+                retries = Retries::new(access, &scope.run);
+            }
+            Err(error @ SessionError::Unavailable(_)) => retries.pause_after(error).await?,
+            Err(error) => return Err(store_failure(&error)),
+        }
+    }
+}
+
+/// Gives the run the stored state, over which the state that its caller set is applied.
+fn apply_stored_state(run: &RunContext, values: &serde_json::Map<String, serde_json::Value>) {
+    let of_caller = run.state();
+    run.change_state(values);
+    run.change_state(&of_caller);
+}

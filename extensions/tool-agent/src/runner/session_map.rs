@@ -1,0 +1,125 @@
+//! The sessions of a process by their keys, and the order in which they make room for others.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex},
+};
+
+use tool_runtime::{RunContext, call::CallId};
+use tool_session::Lease as StoreLease;
+
+use super::session::Session;
+
+/// The default maximum number of sessions in memory.
+const MAX_SESSIONS: usize = 10_000;
+
+/// The conversation of a session, which one run at a time changes.
+pub(super) type SharedSession = Arc<tokio::sync::Mutex<Session>>;
+
+/// Program, user and session.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct SessionKey {
+    app: Option<String>,
+    user: Option<String>,
+    session: String,
+}
+
+/// Sessions by their keys, and the keys of those without a lease by the time of their last use.
+pub(super) struct SessionMap {
+    pub(super) sessions: HashMap<SessionKey, StoredSession>,
+    pub(super) idle: BTreeMap<u64, SessionKey>,
+    uses: u64,
+    pub(super) max_sessions: usize,
+    /// The leases of dropped runs, which the next run releases in the store.
+    pub(super) abandoned: Vec<StoreLease>,
+}
+
+/// The run that has its turn in a session.
+pub(super) type CurrentRun = Arc<Mutex<Option<CallId>>>;
+
+pub(super) struct StoredSession {
+    session: SharedSession,
+    current_run: CurrentRun,
+    last_use: u64,
+    leases: usize,
+}
+
+impl SessionKey {
+    /// Returns the key of the session of `run`; `None` for a run without a session.
+    pub(super) fn of(app: Option<String>, run: &RunContext) -> Option<Self> {
+        Some(Self { app, user: run.user().map(str::to_owned), session: run.session()?.to_owned() })
+    }
+}
+
+impl Default for SessionMap {
+    fn default() -> Self {
+        let (sessions, idle, abandoned) = (HashMap::new(), BTreeMap::new(), Vec::new());
+        Self { sessions, idle, uses: 0, max_sessions: MAX_SESSIONS, abandoned }
+    }
+}
+
+impl SessionMap {
+    /// Returns the number of sessions.
+    pub(super) fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Leases the session with `key`, which is a new one if there is none; returns the sessions that it displaces, too.
+    pub(super) fn lease_for_run(
+        &mut self,
+        key: &SessionKey,
+    ) -> ((SharedSession, CurrentRun), Vec<SharedSession>) {
+        self.uses += 1;
+        let last_use = self.uses;
+        if let Some(session) = self.lease(key) {
+            if let Some(stored) = self.sessions.get_mut(key) {
+                stored.last_use = last_use;
+            }
+            return (session, Vec::new());
+        }
+        let displaced = self.displace_idle();
+        let (session, current_run) = (SharedSession::default(), CurrentRun::default());
+        let stored = StoredSession {
+            session: Arc::clone(&session),
+            current_run: Arc::clone(&current_run),
+            last_use,
+            leases: 1,
+        };
+        self.sessions.insert(key.clone(), stored);
+        ((session, current_run), displaced)
+    }
+
+    pub(super) fn lease(&mut self, key: &SessionKey) -> Option<(SharedSession, CurrentRun)> {
+        let stored = self.sessions.get_mut(key)?;
+        stored.leases += 1;
+        self.idle.remove(&stored.last_use);
+        Some((Arc::clone(&stored.session), Arc::clone(&stored.current_run)))
+    }
+
+    /// Ends a lease of `session`, which is idle after the last one.
+    pub(super) fn release(&mut self, key: &SessionKey, session: &SharedSession) {
+        let stored = self.sessions.get_mut(key);
+        // The session may be removed, or have made way for a new one with this key.
+        let Some(stored) = stored.filter(|stored| Arc::ptr_eq(&stored.session, session)) else {
+            return;
+        };
+        stored.leases -= 1;
+        if stored.leases == 0 {
+            self.idle.insert(stored.last_use, key.clone());
+        }
+    }
+
+    /// Removes the idle sessions that were not used for the longest time until there is room for one more.
+    fn displace_idle(&mut self) -> Vec<SharedSession> {
+        let excess = (self.sessions.len() + 1).saturating_sub(self.max_sessions);
+        let oldest = std::iter::from_fn(|| self.idle.pop_first()).take(excess);
+        oldest.filter_map(|(_, key)| self.sessions.remove(&key)).map(|stored| stored.session).collect()
+    }
+
+    /// Removes the session with `key`, unless another caller leases it, too.
+    pub(super) fn remove_unless_shared(&mut self, key: &SessionKey) {
+        if self.sessions.get(key).is_some_and(|stored| stored.leases == 1) {
+            self.sessions.remove(key);
+        }
+    }
+}

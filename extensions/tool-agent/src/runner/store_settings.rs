@@ -1,0 +1,168 @@
+//! The store of a runner, and its settings.
+
+use std::time::Duration;
+
+use tool_runtime::{RunContext, open_calls::ProgramKey};
+use tool_session::{LeaseRequest, SharedSessionStore};
+
+use super::{
+    Runner, RunnerSettings, entry::EntryCodec, session::Sessions, session_map::SessionKey,
+    session_writer::StoreAccess, stored_conversation::read_messages,
+};
+use crate::Message;
+
+/// The default time that a run waits for another run of its session.
+pub(super) const DEFAULT_MAX_WAIT: Duration = Duration::from_secs(30);
+/// The default time for which a failed operation of a store is tried again.
+const DEFAULT_STORE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The store of a runner, and its settings.
+#[derive(Clone)]
+pub(super) struct StoreSettings {
+    /// `None` if sessions are in memory.
+    pub(super) store: Option<SharedSessionStore>,
+    lease_duration: Duration,
+    timeout: Duration,
+    key: Option<ProgramKey>,
+}
+
+impl Default for StoreSettings {
+    fn default() -> Self {
+        let (lease_duration, timeout) = (LeaseRequest::DEFAULT_DURATION, DEFAULT_STORE_TIMEOUT);
+        Self { store: None, lease_duration, timeout, key: None }
+    }
+}
+
+impl RunnerSettings {
+    /// Returns the store, if there is one, with the settings of its operations.
+    pub(super) fn store_access(&self) -> Option<StoreAccess> {
+        let StoreSettings { store, lease_duration, timeout, .. } = &self.store;
+        let (store, holder) = (store.clone()?, self.sessions.holder());
+        Some(StoreAccess { store, holder, lease_duration: *lease_duration, timeout: *timeout })
+    }
+
+    /// Returns the codec of the entries of a session.
+    pub(super) fn codec(&self, session: tool_session::SessionKey, access: &StoreAccess) -> EntryCodec {
+        EntryCodec { session, key: self.store.key.clone(), seals_secrets: access.store.outlives_process() }
+    }
+}
+
+/// Sessions in a store.
+impl Runner {
+    /// Keeps the sessions in `store`, so that another process continues them: conversation and state. Default: conversations are
+    /// kept in memory, and state ends with its run.
+    ///
+    /// A run takes the lease of its session, and renews it while its stream is polled. Each message is stored before it is an event, and
+    /// before a call of it runs; changes of state and the usage are stored with it. The state of the session, of its user and of
+    /// its app is the state of the run, over which [`RunContext::with_state`] is applied; `temp:` values are not stored.
+    ///
+    /// A run reads the last compaction and the messages after it, or as many messages as the context window holds. A run that was
+    /// dropped releases its lease for runs of this runner and its clones at once, and for others at the next run of this runner, or when
+    /// it expires.
+    ///
+    /// Open calls are kept in this process: another process answers them as interrupted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+    /// use tool_runtime::RunContext;
+    /// use tool_session::{InMemoryStore, SharedSessionStore};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// // In a program: `SqliteStore::open("sessions.sqlite").await?`.
+    /// let store = SharedSessionStore::new(InMemoryStore::new());
+    /// let runner = |answer: &str| -> anyhow::Result<Runner> {
+    ///     let model = ScriptedModel::new([Reply::text(answer)]);
+    ///     Ok(Runner::new(Agent::builder("greeter", model).build()?).with_store(store.clone()))
+    /// };
+    /// let run = || RunContext::new().with_user("u-7").with_session("s-1");
+    /// runner("Hello, Ada.")?.run_with(run(), "I am Ada.").answer().await?;
+    ///
+    /// // Another process.
+    /// let runner = runner("Ada.")?;
+    /// assert_eq!(runner.run_with(run(), "Who am I?").answer().await?, "Ada.");
+    /// assert_eq!(runner.history(&run()).await.len(), 4);
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_store(self, store: impl Into<SharedSessionStore>) -> Self {
+        let store = store.into();
+        self.with(|settings| {
+            settings.store.store = Some(store);
+            // The sessions in memory belong to no store, or to another one.
+            settings.sessions = settings.sessions.emptied();
+        })
+    }
+
+    /// Sets the key under which messages with secret arguments are encrypted in a store that outlives the process; without it, such a
+    /// message ends the run with [`StoreFailed`](crate::EndReason::StoreFailed). Encryption needs the feature `sealed-calls` of
+    /// `tool-runtime`. Default: none.
+    #[must_use]
+    pub fn with_program_key(self, key: ProgramKey) -> Self {
+        self.with(|settings| settings.store.key = Some(key))
+    }
+
+    /// Sets the time that a run waits while another run of its session takes place, in this process or another one; then it ends with
+    /// [`Busy`](crate::EndReason::Busy). Default: 30 seconds.
+    #[must_use]
+    pub fn when_busy(self, max_wait: Duration) -> Self {
+        self.with(|settings| settings.max_wait = max_wait)
+    }
+
+    /// Sets the duration of a lease in the store: the time after which another process continues the session of a process that
+    /// ended or stopped. A run renews its lease after each third of it. Default: 30 seconds.
+    #[must_use]
+    pub fn with_lease_duration(self, duration: Duration) -> Self {
+        self.with(|settings| settings.store.lease_duration = duration)
+    }
+
+    /// Sets the time for which an operation of the store that failed is tried again, within the deadline of the run; then the run
+    /// ends with [`StoreFailed`](crate::EndReason::StoreFailed). Default: 10 seconds.
+    #[must_use]
+    pub fn with_store_timeout(self, timeout: Duration) -> Self {
+        self.with(|settings| settings.store.timeout = timeout)
+    }
+
+    /// Reads the conversation of a session from the store, after a run of this process.
+    pub(super) async fn stored_history(&self, run: &RunContext, key: &SessionKey) -> Vec<Message> {
+        self.0.sessions.wait_for_turn(key).await;
+        let (Some(access), Some(Ok(key))) = (self.0.store_access(), self.stored_key(run)) else {
+            return Vec::new();
+        };
+        let codec = self.0.codec(key.clone(), &access);
+        read_messages(&access.store, &codec, &key).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the conversation of a session was not read");
+            Vec::new()
+        })
+    }
+
+    /// Deletes a session from the store.
+    pub(super) async fn delete_stored(&self, store: &SharedSessionStore, run: &RunContext) -> bool {
+        let Some(Ok(key)) = self.stored_key(run) else { return false };
+        store.delete(&key).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a session was not deleted");
+            false
+        })
+    }
+
+    /// Returns the key of the session of `run` in a store.
+    fn stored_key(
+        &self,
+        run: &RunContext,
+    ) -> Option<Result<tool_session::SessionKey, tool_session::SessionError>> {
+        let app = run.app().or(self.0.app.as_deref()).unwrap_or_default();
+        Some(tool_session::SessionKey::new(app, run.user().unwrap_or_default(), run.session()?))
+    }
+}
+
+impl Sessions {
+    /// Returns empty sessions with the same maximum number.
+    fn emptied(&self) -> Self {
+        let sessions = Self::default();
+        sessions.set_max(self.max());
+        sessions
+    }
+}

@@ -1,0 +1,198 @@
+//! Stores that fail.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use tool_agent::{EndReason, Limit, Runner, model::Reply};
+use tool_runtime::prelude::*;
+use tool_session::{
+    EntryPage, EntryQuery, InMemoryStore, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError,
+    SessionExport, SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite,
+    UnfinishedRun,
+};
+
+use super::world::{Gate, agent, run, start};
+
+/// A store whose writes fail as often as a test says.
+#[derive(Clone, Default)]
+struct Flaky {
+    store: InMemoryStore,
+    failures: Arc<AtomicU32>,
+    renewals: Arc<AtomicU32>,
+    /// `true` if a write that fails takes effect all the same.
+    has_effect: bool,
+}
+
+impl Flaky {
+    fn fails(&self) -> bool {
+        let less = |failures: u32| failures.checked_sub(1);
+        self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
+    }
+}
+
+impl SessionStore for Flaky {
+    async fn load(&self, key: &SessionKey) -> Result<Option<SessionSnapshot>, SessionError> {
+        self.store.load(key).await
+    }
+
+    async fn list(&self, filter: &SessionFilter) -> Result<Vec<Session>, SessionError> {
+        self.store.list(filter).await
+    }
+
+    async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
+        self.store.entries(key, query).await
+    }
+
+    async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
+        self.store.acquire(key, request).await
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
+        self.renewals.fetch_add(1, Ordering::SeqCst);
+        self.store.renew(lease).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<(), SessionError> {
+        self.store.release(lease).await
+    }
+
+    async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
+        if self.fails() {
+            if self.has_effect {
+                self.store.write(lease, write).await?;
+            }
+            return Err(SessionError::Unavailable("the database is locked".to_owned()));
+        }
+        self.store.write(lease, write).await
+    }
+
+    async fn fork(&self, key: &SessionKey, last: u64, fork: &SessionKey) -> Result<Session, SessionError> {
+        self.store.fork(key, last, fork).await
+    }
+
+    async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
+        self.store.delete(key).await
+    }
+
+    async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
+        self.store.delete_user(app, user).await
+    }
+
+    async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
+        self.store.prune(retention).await
+    }
+
+    async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
+        self.store.unfinished(app).await
+    }
+
+    async fn import(&self, exports: &[SessionExport]) -> Result<(), SessionError> {
+        self.store.import(exports).await
+    }
+}
+
+fn runner(store: &Flaky, replies: impl IntoIterator<Item = Reply>) -> Runner {
+    let store = tool_session::SharedSessionStore::new(store.clone());
+    Runner::new(agent(replies).0.build().unwrap()).with_store(store)
+}
+
+fn product() -> Reply {
+    Reply::call("multiply", json!({ "a": 25, "b": 4 }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_fails_for_a_while_is_stored_once() {
+    for has_effect in [false, true] {
+        let store = Flaky { has_effect, ..Flaky::default() };
+        let runner = runner(&store, [product(), Reply::text("100")]);
+        store.failures.store(3, Ordering::SeqCst);
+        runner.run_with(run("s"), "25 times 4?").answer().await.unwrap();
+        assert_eq!(store.failures.load(Ordering::SeqCst), 0);
+        assert_eq!(runner.history(&run("s")).await.len(), 4);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_for_too_long_ends_the_run_before_its_calls() {
+    let store = Flaky::default();
+    let gate = Gate::closed();
+    let runner = runner(&store, [product(), Reply::text("100")]).with_hook(gate.hook());
+    let mut events = runner.run_with(run("s"), "25 times 4?");
+    start(&mut events).await;
+    gate.open();
+    let begin = tokio::time::Instant::now();
+    store.failures.store(u32::MAX, Ordering::SeqCst);
+    let mut calls = 0;
+    let end = loop {
+        match events.next().await.unwrap().kind {
+            tool_agent::AgentEventKind::Ended { end } => break end,
+            tool_agent::AgentEventKind::Tool { .. } => calls += 1,
+            _ => {}
+        }
+    };
+    assert_eq!(
+        (calls, &end.reason),
+        (0, &EndReason::StoreFailed { message: "the database is locked".to_owned() })
+    );
+    // By the paused clock.
+    assert!((10..11).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
+    // The session is as it was, and a later run goes on.
+    store.failures.store(0, Ordering::SeqCst);
+    assert_eq!(runner.run_with(run("s"), "Again.").answer().await.unwrap(), "100");
+    assert_eq!(runner.history(&run("s")).await.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_is_not_tried_beyond_the_deadline_of_the_run() {
+    let store = Flaky::default();
+    store.failures.store(u32::MAX, Ordering::SeqCst);
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(2);
+    let begin = tokio::time::Instant::now();
+    let run = run("s").with_deadline(deadline.into_std());
+    let end = runner(&store, []).run_with(run, "Go.").end().await;
+    assert!(matches!(end.reason, EndReason::StoreFailed { .. }), "{}", end.reason);
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_renewed_while_the_run_waits() {
+    let store = Flaky::default();
+    let gate = Gate::closed();
+    let runner = runner(&store, [Reply::text("a")]).with_hook(gate.hook());
+    let mut events = runner.with_lease_duration(Duration::from_secs(3)).run_with(run("s"), "Go.");
+    start(&mut events).await;
+    tokio::select! {
+        _ = events.next() => panic!("the run waits"),
+        () = tokio::time::sleep(Duration::from_millis(10_500)) => {}
+    }
+    assert_eq!(store.renewals.load(Ordering::SeqCst), 10);
+    gate.open();
+    events.answer().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_waits_for_its_session_ends_at_its_time_or_as_busy() {
+    let store = Flaky::default();
+    let gate = Gate::closed();
+    let runner = runner(&store, [Reply::text("a")]).with_hook(gate.hook());
+    let mut events = runner.run_with(run("s").with_id("run-1"), "Go.");
+    start(&mut events).await;
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(2);
+    let waiting = async {
+        let late = runner.run_with(run("s").with_deadline(deadline.into_std()), "Go.").end().await.reason;
+        let begin = tokio::time::Instant::now();
+        let busy = runner.run_with(run("s"), "Go.").end().await.reason;
+        (late, busy, begin.elapsed().as_secs())
+    };
+    let (late, busy, seconds) = tokio::select! {
+        ends = waiting => ends,
+        _ = events.next() => panic!("the run waits"),
+    };
+    assert!(matches!(late, EndReason::Limit { limit: Limit::Time, .. }), "{late}");
+    assert_eq!((busy, seconds), (EndReason::Busy { run: "run-1".into() }, 30));
+}
