@@ -1,6 +1,6 @@
 //! Costs of stores: `cargo bench -p tool-session --features sqlite,postgres`. Prints, for each store, the time of the write of a step, of
-//! one session and of 64 at once, and the begin of a run on a session with 100,000 messages (40 MB): its time, and the memory that the process
-//! holds at most beyond that of the open store.
+//! one session and of 64 at once, and the begin of a run on a session with 100,000 messages (40 MB): its time, and the peak
+//! memory of the process, without the memory of the open store.
 //!
 //! Postgres is the server that the tests find, on a local socket, with `fsync`.
 

@@ -1,5 +1,6 @@
 //! Tests that run over each database: its stores, its text of SQL, and several processes with it.
 
+mod migration;
 mod open_calls;
 mod processes;
 
@@ -21,6 +22,9 @@ trait Engine: Sized {
 
     /// Opens a store of the database.
     async fn open(&self, clock: Clock) -> Self::Store;
+
+    /// Makes the tables as the first version of this crate did.
+    async fn make_first_version(&self);
 
     /// Runs statements beside all stores.
     async fn execute(&self, sql: &str);
@@ -82,10 +86,16 @@ impl Engine for SqliteEngine {
         options.busy_timeout(std::time::Duration::from_secs(60)).open().await.unwrap()
     }
 
+    async fn make_first_version(&self) {
+        let tables = include_str!("../../../src/sqlite/migrations/1_sessions.sql");
+        let header = "PRAGMA user_version = 1; PRAGMA application_id = 1953719667";
+        self.execute(&format!("BEGIN; {tables}; {header}; COMMIT")).await;
+    }
+
     async fn execute(&self, sql: &str) {
         use sqlx::{ConnectOptions, Connection};
 
-        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&self.path);
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&self.path).create_if_missing(true);
         let mut connection = options.connect().await.unwrap();
         sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
@@ -120,6 +130,13 @@ impl Engine for PostgresEngine {
         // Many processes wait for one row, on a slow machine, too.
         let options = options.max_connections(4).operation_timeout(std::time::Duration::from_secs(60));
         options.clock(clock).open().await.unwrap()
+    }
+
+    async fn make_first_version(&self) {
+        let tables = include_str!("../../../src/postgres/migrations/1_sessions.sql");
+        let schema = &self.schema;
+        self.execute(&format!("CREATE SCHEMA {schema}; {tables}; UPDATE store_version SET version = 1"))
+            .await;
     }
 
     async fn execute(&self, sql: &str) {

@@ -26,6 +26,7 @@ for_each_engine![
     four_processes_on_a_hundred_sessions_lose_no_update,
     a_call_is_consumed_by_one_of_several_processes,
     an_import_of_a_killed_process_is_whole_or_absent,
+    processes_that_open_a_new_database_at_once_migrate_it_once,
 ];
 
 const ADDRESS_VARIABLE: &str = "SESSION_TEST_ADDRESS";
@@ -362,5 +363,19 @@ async fn an_import_of_a_killed_process_is_whole_or_absent<E: Engine>() {
         for session in found {
             assert_eq!(sessions.export(&session.key).await.unwrap().entries.len() as u64, IMPORT.1);
         }
+    }
+}
+
+async fn processes_that_open_a_new_database_at_once_migrate_it_once<E: Engine>() {
+    const PROCESSES: usize = 4;
+    for _ in 0..2 {
+        let Some(engine) = E::new().await else { return };
+        let processes =
+            (0..PROCESSES).map(|number| OtherProcess::start(&engine, &format!("share {number} 1")));
+        for process in processes.collect::<Vec<_>>() {
+            assert!(process.wait());
+        }
+        let sessions: SharedSessionStore = engine.open(Clock::default()).await.into();
+        check_runs(&sessions, &key("s"), &names_of(PROCESSES, 1)).await;
     }
 }
