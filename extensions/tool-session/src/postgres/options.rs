@@ -47,11 +47,15 @@ impl PostgresOptions {
     /// Returns an error if `url` is not valid.
     pub fn new(url: &str) -> Result<Self, SessionError> {
         // The error of the driver may repeat a part of the URL, which may have a password.
-        let invalid = |_| {
+        let invalid = || {
             let problem = "the URL of the database is not valid; write it as `postgres://user@host/database`";
             SessionError::Invalid(problem.to_owned())
         };
-        let connection = PgConnectOptions::from_str(url).map_err(invalid)?;
+        // The driver reads URLs of any scheme.
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(invalid());
+        }
+        let connection = PgConnectOptions::from_str(url).map_err(|_| invalid())?;
         Ok(Self {
             // A pooler refuses to set it, and no float is read.
             connection: connection.extra_float_digits(None).application_name("tool-session"),

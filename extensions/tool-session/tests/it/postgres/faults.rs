@@ -167,6 +167,22 @@ async fn a_transaction_has_its_own_limits_and_leaves_nothing_to_its_connection()
 }
 
 #[tokio::test]
+async fn a_write_that_is_dropped_leaves_no_lock_and_no_part() {
+    let Some(mut schema) = Schema::new().await else { return };
+    // With one connection, which the next operation uses again.
+    let sessions = SharedSessionStore::new(schema.options("").max_connections(1).open().await.unwrap());
+    let lease = sessions.acquire(&key("s"), &LeaseRequest::new("one", "one")).await.unwrap().lease;
+    schema.execute("BEGIN; LOCK TABLE shared_state").await;
+    let write = SessionWrite::new(0).entry(message("one", "a")).changes(map(json!({ "user:a": 1 })));
+    // It has its lock and its entry, and cannot get further.
+    tokio::time::timeout(Duration::from_millis(200), sessions.write(&lease, &write)).await.unwrap_err();
+    schema.execute("ROLLBACK; SELECT * FROM sessions FOR UPDATE").await;
+    assert_eq!(entries_of(&sessions, "s").await, 0);
+    sessions.write(&lease, &write).await.unwrap();
+    assert_eq!(entries_of(&sessions, "s").await, 1);
+}
+
+#[tokio::test]
 async fn a_full_database_refuses_a_write_whole_and_goes_on_later() {
     let Some(mut schema) = Schema::new().await else { return };
     let sessions = schema.open().await;
@@ -230,8 +246,10 @@ fn settings_show_no_password_and_invalid_ones_are_refused() {
     let options = PostgresOptions::new("postgres://user:hunter2@host/database").unwrap();
     let text = format!("{options:?}");
     assert!(text.contains("host") && !text.contains("hunter2"), "{text}");
-    let error = PostgresOptions::new("postgres://user:hunter2@host:port/").unwrap_err().to_string();
-    assert!(error.contains("not valid") && !error.contains("hunter2"), "{error}");
+    for url in ["postgres://user:hunter2@host:port/", "sqlite://hunter2", "hunter2", ""] {
+        let error = PostgresOptions::new(url).unwrap_err().to_string();
+        assert!(error.contains("not valid") && !error.contains("hunter2"), "{error}");
+    }
     for schema in ["", "a; DROP TABLE b", "\"a\"", "1a", "A", "pg_catalog", "a.b", "é", &"a".repeat(64)] {
         let error = options.clone().schema(schema).unwrap_err();
         assert!(matches!(error, SessionError::Invalid(_)), "{error}");
