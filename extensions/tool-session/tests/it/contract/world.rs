@@ -108,6 +108,7 @@ pub(crate) fn key(id: &str) -> SessionKey {
 }
 
 /// Writes one message in a run of its own.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) async fn write_run(
     sessions: &SharedSessionStore,
     id: &str,
@@ -119,6 +120,7 @@ pub(crate) async fn write_run(
 }
 
 /// Returns the number of entries of a session.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) async fn entries_of(sessions: &SharedSessionStore, id: &str) -> u64 {
     sessions.load(&key(id)).await.unwrap().map_or(0, |it| it.session.entries)
 }
