@@ -40,7 +40,7 @@
 //! | [`model`] | [`Model`], its requests and responses; [`ScriptedModel`] for tests, `HttpModel` for providers |
 //! | [`Message`] | an entry of a conversation, independent of providers, which keeps the provider's JSON |
 //! | [`Agent`] | a model with an instruction, tools, hooks and limits |
-//! | [`Runner`], [`AgentStream`] | runs agents, with the conversations of sessions in memory; the events of one run |
+//! | [`Runner`], [`AgentStream`] | runs agents, with sessions in memory or in a [store](Runner::with_store); the events of one run |
 //! | [`RunHandle`] | steers a run: messages, approvals, cancellation |
 //! | [`AgentHook`], [`hook`] | observes and changes the rounds of a run; hooks from closures |
 //! | [`OutputType`], [`OutputTool`] | the type of an answer; the tool by which a model submits it |
@@ -67,7 +67,7 @@
 //! it.
 //!
 //! The run ends with an [`EndReason`]: a response without calls, a tool that asks to end, a limit, a stop, an error,
-//! cancellation, or open calls.
+//! cancellation, or open calls. Of a session in a store, also if another run does not end or has taken over, or the store fails.
 //!
 //! # Features
 //!

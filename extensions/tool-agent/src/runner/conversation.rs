@@ -139,7 +139,13 @@ impl RunConversation {
         if self.session.is_unchecked {
             self.session.unstored.clear();
         }
-        writer.write_end(self.unstored_entries(&writer), reason, self.usage).await;
+        let entries = self.unstored_entries(&writer).and_then(|mut entries| {
+            if let Some(open) = &self.session.open {
+                entries.push(writer.entry(EntryContent::OPEN_BATCH, &open.body(), self.has_secrets)?);
+            }
+            Ok(entries)
+        });
+        writer.write_end(entries, reason, self.usage).await;
         self.session.unstored.clear();
         writer.failure().cloned()
     }

@@ -4,19 +4,23 @@
 //! | --- | --- | --- |
 //! | `message` | `{"v":1,"message":{"role":"user","parts":[{"text":"Hello."}]}}` | with each message of the conversation, before it is an event and before a call of it runs |
 //! | `compaction` | `{"v":1,"messages":[..],"added":[1]}` | after a compaction: the conversation as the model receives it; `added` has the positions of messages that no entry has, such as a note about omitted ones |
+//! | `open-batch` | `{"v":1,"outcomes":[..],"definitions":["..",null],"after":[..]}` | before the end of a run with open calls: the outcomes of the last batch, the hashes of the definitions of its tools, and the messages that follow its results |
 //! | `end` | `{"v":1,"reason":{"reason":"answered"},"usage":{..}}` | with the end of the run, in the transaction that releases its lease |
 //!
 //! A body without `v` has version 1; a newer version is an error, since a conversation with a hole is worse than none.
 //!
-//! A run reads its session backwards until a compaction, or until the context window is full. Only messages and compactions are read.
+//! A run reads its session backwards until a compaction, or until the context window is full. An open batch counts
+//! if no message follows it: the executor of the agent continues it. A call whose tool is gone or has another definition is answered
+//! with an error, and does not run.
+//!
 //! The messages of a user whose check has not accepted them are written with the next message after it did.
 //!
-//! **Secrets.** A message with a call of a tool with [secrets](tool_runtime::definition::Metadata::secrets), and each compaction of a
-//! conversation with such a message, is written as `{"v":1,"sealed":".."}`: the body, encrypted under the key of the program for
+//! **Secrets.** A message with a call of a tool with [secrets](tool_runtime::definition::Metadata::secrets), and each compaction and
+//! open batch of a conversation with such a message, is written as `{"v":1,"sealed":".."}`: the body, encrypted under the key of the program for
 //! the app, the user and the run. Without a key, a store that outlives the process does not receive it.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tool_runtime::{RunContext, open_calls::ProgramKey};
+use tool_runtime::{CallOutcome, RunContext, definition::ContentHash, open_calls::ProgramKey};
 use tool_session::{EntryContent, JsonText, SessionError, SessionKey};
 
 use super::{EndReason, RunUsage};
@@ -41,6 +45,19 @@ pub(super) struct CompactionBody {
     pub(super) added: Vec<usize>,
 }
 
+/// The body of an entry of the kind `open-batch`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct OpenBatchBody {
+    #[serde(default, rename = "v")]
+    version: FormatVersion,
+    pub(super) outcomes: Vec<CallOutcome>,
+    /// The hash of the definition of the tool of each outcome; `None` if there is no tool.
+    pub(super) definitions: Vec<Option<ContentHash>>,
+    /// The messages that follow the results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) after: Vec<Message>,
+}
+
 /// The body of an entry of the kind `end`.
 #[derive(Debug, Serialize)]
 struct EndBody<'a> {
@@ -62,6 +79,16 @@ struct SealedBody {
 impl MessageBody {
     pub(super) fn new(message: Message) -> Self {
         Self { version: FormatVersion, message }
+    }
+}
+
+impl OpenBatchBody {
+    pub(super) fn new(
+        outcomes: Vec<CallOutcome>,
+        definitions: Vec<Option<ContentHash>>,
+        after: Vec<Message>,
+    ) -> Self {
+        Self { version: FormatVersion, outcomes, definitions, after }
     }
 }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use tool_runtime::{
     CallOutcome, Executor, ToolCall, ToolError, ToolResult,
     call::{CallId, Operation},
+    definition::{ContentHash, ToolDefinition},
     open_calls::CallRef,
     policy::ApprovalRequest,
 };
 
-use super::{End, EndReason};
+use super::{End, EndReason, entry::OpenBatchBody};
 use crate::Message;
 
 /// A batch whose results are not stored yet.
@@ -70,11 +71,51 @@ impl OpenBatch {
 
     /// Discards the open calls, so that their executor does not keep them.
     pub(super) async fn discard(&self) {
+        self.discard_except(None).await;
+    }
+
+    /// Discards the open calls that are not open in `other`.
+    pub(super) async fn discard_except(&self, other: Option<&Self>) {
+        let remain: Vec<_> =
+            other.into_iter().flat_map(|it| &it.outcomes).filter_map(CallOutcome::address).collect();
         for address in self.outcomes.iter().filter_map(CallOutcome::address) {
-            // A call that is not open any more needs nothing.
-            drop(self.executor.discard(address).await);
+            if !remain.contains(&address) {
+                // A call that is not open any more needs nothing.
+                drop(self.executor.discard(address).await);
+            }
         }
     }
+
+    /// Returns the stored form.
+    pub(super) fn body(&self) -> OpenBatchBody {
+        let definitions = self.outcomes.iter().map(|it| definition_hash(&self.executor, it.name()));
+        OpenBatchBody::new(self.outcomes.clone(), definitions.collect(), self.after.clone())
+    }
+
+    /// Returns the batch of a stored form. Open calls whose tools are gone or have changed are answered with an error.
+    pub(super) async fn restored(body: OpenBatchBody, executor: Executor) -> Self {
+        let OpenBatchBody { outcomes, definitions, after, .. } = body;
+        let mut batch = Self { executor, outcomes, after };
+        for index in 0..batch.outcomes.len() {
+            let outcome = &batch.outcomes[index];
+            let Some(address) = outcome.address() else { continue };
+            let definition = definition_hash(&batch.executor, outcome.name());
+            if definitions.get(index) == Some(&definition) {
+                continue;
+            }
+            drop(batch.executor.discard(address).await);
+            let change = if definition.is_none() { "was removed" } else { "has changed" };
+            let reason = format!("the tool {change} since the call was made; the call was not executed");
+            let result = unanswered_result(outcome, &reason);
+            batch.finish(index, result);
+        }
+        batch
+    }
+}
+
+/// Returns the hash of the definition of a tool; `None` if there is no such tool.
+fn definition_hash(executor: &Executor, name: &str) -> Option<ContentHash> {
+    executor.tools().get(name).map(|tool| ToolDefinition::content_hash(tool.definition()))
 }
 
 impl UnfinishedCalls {

@@ -12,6 +12,7 @@ use super::{
     conversation::RunConversation,
     entry::EntryCodec,
     flow::{Flow, end_as_failed, end_with},
+    open_batch::OpenBatch,
     scope::RunScope,
     session::SessionTurn,
     session_writer::{RETRY_PAUSE, Retries, SessionWriter, StoreAccess, store_failure},
@@ -59,12 +60,12 @@ async fn open_stored_session(
     let writer = SessionWriter::new(access.clone(), codec.clone(), &scope.run, &grant, values);
     // Before the next wait, so that the lease of a dropped run is known.
     turn.writer = Some(Arc::new(writer));
-    turn.discard_foreign_calls(grant.session.revision).await;
+    let stale_batch = turn.take_stale_batch(grant.session.revision);
     if let Some(run) = &grant.interrupted {
         scope.emit_notice(format!("the run `{run}` of the session was interrupted before its end")).await;
     }
     let mut retries = Retries::new(&access, &scope.run);
-    let stored = loop {
+    let mut stored = loop {
         let reading = read_conversation(&access.store, &codec, max_tokens(scope));
         match retries.attempt(reading).await {
             Ok(stored) => break stored,
@@ -73,6 +74,14 @@ async fn open_stored_session(
     };
     if stored.is_shortened {
         scope.emit_notice("earlier messages of the session are left out, since they are too long").await;
+    }
+    if let (None, Some(open)) = (&turn.open, stored.open.take()) {
+        let listed = scope.agent.0.tools.executor(&scope.run).await;
+        let (executor, _) = listed.map_err(|error| EndReason::Failed { message: error.to_string() })?;
+        turn.open = Some(OpenBatch::restored(open, executor).await);
+    }
+    if let Some(stale_batch) = stale_batch {
+        stale_batch.discard_except(turn.open.as_ref()).await;
     }
     Ok(RunConversation::of_store(turn, stored))
 }
@@ -89,7 +98,10 @@ async fn acquire_lease(
     loop {
         match retries.attempt(access.store.acquire(key, &request)).await {
             Ok(grant) => return Ok(grant),
-            Err(SessionError::Busy { run, .. }) if Instant::now() >= wait_end => {
+            // A run that its own child waits for cannot end.
+            Err(SessionError::Busy { run, .. })
+                if Instant::now() >= wait_end || scope.run.parent_id() == Some(&run) =>
+            {
                 return Err(EndReason::Busy { run });
             }
             Err(SessionError::Busy { .. }) => {

@@ -96,10 +96,11 @@ impl SessionTurn {
         }
     }
 
-    /// Discards an open batch that is not the end of the session of this revision, since another process has written.
-    pub(super) async fn discard_foreign_calls(&mut self, revision: u64) {
-        if self.session.last_revision != Some(revision) {
-            self.session.discard_open_calls().await;
+    /// Takes an open batch that is not the end of the session of this revision, since another process has written.
+    pub(super) fn take_stale_batch(&mut self, revision: u64) -> Option<OpenBatch> {
+        match self.session.last_revision == Some(revision) {
+            true => None,
+            false => self.session.open.take(),
         }
     }
 }
@@ -170,6 +171,11 @@ impl Sessions {
         }
         for session in displaced {
             session.lock().await.discard_open_calls().await;
+        }
+        // A run that its own child waits for cannot end.
+        let current_run = lease.current_run.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(parent) = current_run.filter(|current| run.parent_id() == Some(current)) {
+            return Err(parent);
         }
         let turn = lease.turn_within(max_wait).await?;
         if let Some(lease) = &turn.lease {

@@ -60,7 +60,10 @@ impl Runner {
     /// dropped releases its lease for runs of this runner and its clones at once, and for others at the next run of this runner, or when
     /// it expires.
     ///
-    /// Open calls are kept in this process: another process answers them as interrupted.
+    /// Open calls are stored as the batch that they belong to. [`Runner::resume`] continues it in another process if the executor of
+    /// the agent has a [store of open calls](tool_runtime::executor::ExecutorBuilder::open_calls) that outlives the process; else
+    /// its calls are answered as interrupted. A tool that is gone or has another definition answers its call with an error, and
+    /// does not run.
     ///
     /// # Examples
     ///
@@ -106,7 +109,8 @@ impl Runner {
     }
 
     /// Sets the time that a run waits while another run of its session takes place, in this process or another one; then it ends with
-    /// [`Busy`](crate::EndReason::Busy). Default: 30 seconds.
+    /// [`Busy`](crate::EndReason::Busy). A child run of the run that has the session does not wait; give it another session. Default: 30
+    /// seconds.
     #[must_use]
     pub fn when_busy(self, max_wait: Duration) -> Self {
         self.with(|settings| settings.max_wait = max_wait)

@@ -6,7 +6,7 @@ use tool_session::{Entry, EntryContent, EntryQuery, SessionError, SessionKey, Sh
 
 use super::{
     compact::{OMISSION_NOTE, estimated_tokens},
-    entry::{CompactionBody, EntryCodec, MessageBody},
+    entry::{CompactionBody, EntryCodec, MessageBody, OpenBatchBody},
 };
 use crate::{Message, Role};
 
@@ -24,6 +24,8 @@ pub(super) struct StoredConversation {
     pub(super) model_messages: Vec<Message>,
     /// `true` if one of the messages has secret arguments.
     pub(super) has_secrets: bool,
+    /// The batch with open calls, if it is the end of the conversation.
+    pub(super) open: Option<OpenBatchBody>,
     /// `true` if earlier messages are left out since they are too long.
     pub(super) is_shortened: bool,
 }
@@ -81,6 +83,7 @@ struct ConversationReader {
     tokens: u64,
     max_tokens: Option<u64>,
     has_secrets: bool,
+    open: Option<OpenBatchBody>,
     is_shortened: bool,
 }
 
@@ -92,8 +95,15 @@ impl ConversationReader {
     }
 
     fn add(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
-        if &*entry.content.kind != EntryContent::MESSAGE {
-            return Ok(());
+        match &*entry.content.kind {
+            EntryContent::MESSAGE => {}
+            EntryContent::OPEN_BATCH if self.messages.is_empty() && self.open.is_none() => {
+                let (open, is_sealed) = read_body(codec, entry)?;
+                self.has_secrets |= is_sealed;
+                self.open = Some(open);
+                return Ok(());
+            }
+            _ => return Ok(()),
         }
         let (MessageBody { message, .. }, is_sealed) = read_body(codec, entry)?;
         self.has_secrets |= is_sealed;
@@ -116,7 +126,7 @@ impl ConversationReader {
         }
         messages.extend(later.iter().cloned());
         model_messages.extend(later);
-        StoredConversation { messages, model_messages, has_secrets, is_shortened }
+        StoredConversation { messages, model_messages, has_secrets, open: self.open, is_shortened }
     }
 }
 

@@ -9,7 +9,7 @@ mod events;
 mod hook_requests;
 mod hooks;
 mod notices;
-mod open;
+pub(crate) mod open;
 mod sessions;
 mod tools;
 mod waits;

@@ -87,7 +87,7 @@ fn results(model: &ScriptedModel) -> Vec<String> {
 }
 
 /// Asserts that a provider accepts the messages: each call has one result, in the message after it.
-pub(super) fn assert_valid(messages: &[Message]) {
+pub(crate) fn assert_valid(messages: &[Message]) {
     for (index, message) in messages.iter().enumerate() {
         let calls: Vec<_> = message.calls().map(|call| call.id.clone()).collect();
         let next = messages.get(index + 1).filter(|_| !calls.is_empty());

@@ -166,6 +166,11 @@ pub(super) async fn a_session_with_a_run_of_another_process_is_busy<F: StoreFact
     assert_eq!(end.reason, busy);
     assert_eq!(first.run_with(run("s"), "Go.").end().await.reason, busy);
     assert_eq!(world.kinds("s").await, ["message"]);
+    // A child of the run does not wait for it.
+    for runner in [first.clone(), other.clone()].map(|it| it.when_busy(Duration::from_secs(600))) {
+        let child = events.run().child("researcher"); // C09
+        assert_eq!(runner.run_with(child, "Go.").end().await.reason, busy);
+    }
     // A run that waits gets its turn.
     let waiting = other.run_with(run("s"), "Then.").answer();
     let opening = async {
@@ -361,7 +366,7 @@ pub(super) async fn open_calls_are_answered_in_the_session<F: StoreFactory>() {
         model.requests()[1].messages[2].tool_results().map(|it| it.text().into_owned()).collect();
     assert_eq!(results, ["a.txt is removed"]);
     let kinds = world.kinds("s").await;
-    assert_eq!(kinds, ["message", "message", "end", "message", "message", "end"]);
+    assert_eq!(kinds, ["message", "message", "open-batch", "end", "message", "message", "end"]);
 }
 
 pub(super) async fn a_call_whose_process_ended_is_answered_as_interrupted<F: StoreFactory>() {

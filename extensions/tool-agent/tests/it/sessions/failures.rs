@@ -8,15 +8,16 @@ use std::{
     time::Duration,
 };
 
-use tool_agent::{EndReason, Limit, Runner, model::Reply};
+use tool_agent::{AgentStream, EndReason, Limit, Message, Role, Runner, model::Reply};
 use tool_runtime::prelude::*;
 use tool_session::{
-    EntryPage, EntryQuery, InMemoryStore, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError,
-    SessionExport, SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite,
-    UnfinishedRun,
+    EntryContent, EntryPage, EntryQuery, InMemoryStore, JsonText, Lease, LeaseGrant, LeaseRequest, Retention,
+    Session, SessionError, SessionExport, SessionFilter, SessionKey, SessionSnapshot, SessionStore,
+    SessionVersion, SessionWrite, UnfinishedRun,
 };
 
 use super::world::{Gate, agent, run, start};
+use crate::runner::open::assert_valid;
 
 /// A store whose writes fail as often as a test says.
 #[derive(Clone, Default)]
@@ -24,11 +25,20 @@ struct Flaky {
     store: InMemoryStore,
     failures: Arc<AtomicU32>,
     renewals: Arc<AtomicU32>,
+    pages: Arc<AtomicU32>,
+    /// `true` if each operation waits before and after its effect.
+    is_slow: bool,
     /// `true` if a write that fails takes effect all the same.
     has_effect: bool,
 }
 
 impl Flaky {
+    async fn wait(&self) {
+        if self.is_slow {
+            tokio::task::yield_now().await;
+        }
+    }
+
     fn fails(&self) -> bool {
         let less = |failures: u32| failures.checked_sub(1);
         self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
@@ -45,11 +55,15 @@ impl SessionStore for Flaky {
     }
 
     async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
+        self.pages.fetch_add(1, Ordering::SeqCst);
         self.store.entries(key, query).await
     }
 
     async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
-        self.store.acquire(key, request).await
+        self.wait().await;
+        let granted = self.store.acquire(key, request).await;
+        self.wait().await;
+        granted
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
@@ -68,7 +82,10 @@ impl SessionStore for Flaky {
             }
             return Err(SessionError::Unavailable("the database is locked".to_owned()));
         }
-        self.store.write(lease, write).await
+        self.wait().await;
+        let written = self.store.write(lease, write).await;
+        self.wait().await;
+        written
     }
 
     async fn fork(&self, key: &SessionKey, last: u64, fork: &SessionKey) -> Result<Session, SessionError> {
@@ -157,6 +174,67 @@ async fn a_store_is_not_tried_beyond_the_deadline_of_the_run() {
     let end = runner(&store, []).run_with(run, "Go.").end().await;
     assert!(matches!(end.reason, EndReason::StoreFailed { .. }), "{}", end.reason);
     assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn a_run_reads_the_last_pages_of_a_long_session_only() {
+    let store = Flaky::default();
+    let key = SessionKey::new("", "u-7", "s").unwrap();
+    let grant = store.store.acquire(&key, &LeaseRequest::new("run-1", "maker")).await.unwrap();
+    let body = |at: u32| json!({ "message": Message::user(format!("{at} {}", "word ".repeat(20))) });
+    let entries = (0..5_000)
+        .map(|at| EntryContent::new("run-1", EntryContent::MESSAGE, JsonText::of(&body(at)).unwrap()));
+    let write = SessionWrite::new(0).entries(entries).end_of_run();
+    store.store.write(&grant.lease, &write).await.unwrap();
+    let (builder, model) = agent([Reply::text("Done.")]);
+    let shared = tool_session::SharedSessionStore::new(store.clone());
+    let runner = Runner::new(builder.context_window(4_000).build().unwrap()).with_store(shared);
+    runner.run_with(run("s"), "Then?").answer().await.unwrap();
+    assert_eq!(store.pages.load(Ordering::SeqCst), 2);
+    let messages = &model.requests()[0].messages;
+    // The conversation fills its share of the window, so that it is compacted, too.
+    assert!((10..130).contains(&messages.len()), "{}", messages.len());
+    assert!(messages[messages.len() - 2].text().starts_with("4999 "));
+}
+
+/// Polls `events` at most `polls` times; returns `true` if the run ended.
+async fn polled(events: &mut AgentStream, polls: usize) -> bool {
+    for _ in 0..polls {
+        match futures_util::future::poll_immediate(futures_util::StreamExt::next(events)).await {
+            Some(None) => return true,
+            _ => tokio::task::yield_now().await,
+        }
+    }
+    false
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_at_any_await_leaves_a_valid_session_that_others_continue() {
+    let mut is_over = false;
+    let mut polls = 0;
+    while !is_over {
+        let store = Flaky { is_slow: true, ..Flaky::default() };
+        let first = runner(&store, [product(), Reply::text("100"), Reply::text("Here.")]);
+        let mut events = first.run_with(run("s"), "25 times 4?");
+        is_over = polled(&mut events, polls).await;
+        drop(events);
+        let busy = first.when_busy(Duration::ZERO);
+        busy.run_with(run("s"), "Again.").end().await;
+        let others = runner(&store, [Reply::text("Done.")]).when_busy(Duration::ZERO);
+        assert_eq!(
+            others.run_with(run("s"), "And now?").answer().await.unwrap(),
+            "Done.",
+            "after {polls} polls"
+        );
+        let history = others.history(&run("s")).await;
+        assert_valid(&history);
+        let questions = history.iter().filter(|message| message.role() == Role::User);
+        let questions: Vec<_> = questions.map(Message::text).collect();
+        assert!(questions.ends_with(&["Again.".to_owned(), "And now?".to_owned()]), "{questions:?}");
+        assert!(questions.len() <= 3, "{questions:?}");
+        polls += 1;
+    }
+    assert!(polls > 10, "{polls}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,6 +2,7 @@
 
 mod contract;
 mod failures;
+mod open_calls;
 mod processes;
 mod world;
 

@@ -12,6 +12,7 @@ use tool_runtime::{State, prelude::*};
 use tool_session::{Clock, EntryQuery, SharedSessionStore, SqliteOptions, SqliteStore};
 
 use super::world::{Folder, agent, key, run};
+use crate::runner::open::assert_valid;
 
 const PATH_VARIABLE: &str = "TOOL_AGENT_TEST_FOLDER";
 const ROLE_VARIABLE: &str = "TOOL_AGENT_TEST_ROLE";
@@ -75,6 +76,7 @@ async fn other_process() {
             print_conversation(folder, [product, Reply::text("Twice that is 200.")], "and twice that?").await;
         }
         "killed" => charge_until_killed(folder).await,
+        "charging" => charge_in_a_loop(folder).await,
         "stopped" => answer_after_a_stop(folder).await,
         _ => count(folder).await,
     }
@@ -179,6 +181,66 @@ async fn a_call_of_a_killed_process_is_answered_as_interrupted_and_does_not_run_
     assert!(result.contains("may have taken effect"), "{result}");
     assert_eq!(std::fs::read_to_string(folder.path("charges")).unwrap(), "5\n");
     assert!(store.unfinished("shop").await.unwrap().is_empty());
+}
+
+/// Writes to a file of its own, between two waits.
+#[tool(register = false, name = "charge")]
+async fn charge_once(file: &std::path::PathBuf, number: usize) -> String {
+    tokio::task::yield_now().await;
+    let mut file = std::fs::File::options().append(true).create(true).open(file).unwrap();
+    writeln!(file, "{number}").unwrap();
+    println!("> charged");
+    tokio::task::yield_now().await;
+    "charged".to_owned()
+}
+
+async fn charge_in_a_loop(folder: &Path) {
+    let store = open(folder).await;
+    let reader = Runner::new(agent([]).0.build().unwrap()).with_app("shop").with_store(store.clone());
+    loop {
+        let number = reader.history(&run("s")).await.len();
+        let call = Reply::call("charge", json!({ "number": number }));
+        let model = ScriptedModel::new([call, Reply::text("Done.")]);
+        let tools =
+            Registry::builder().tool::<charge_once>().provide(folder.join("charges")).build().unwrap();
+        let agent = Agent::builder("cashier", model).tools(tools).build().unwrap();
+        let runner = Runner::new(agent).with_app("shop").with_store(store.clone());
+        let runner = runner.with_lease_duration(Duration::from_millis(200));
+        runner.run_with(run("s"), format!("Charge {number}.")).answer().await.unwrap();
+        println!("> answered");
+    }
+}
+
+#[tokio::test]
+async fn processes_that_are_killed_at_any_point_lose_no_entry_and_charge_once() {
+    let folder = Folder::new();
+    for kill in 0..10 {
+        let mut process = Process::start(&folder, "charging");
+        for _ in 0..=kill % 4 {
+            assert!(process.next_line().is_some(), "the process writes");
+        }
+        process.kill();
+    }
+    let runner = Runner::new(agent([Reply::text("Bye.")]).0.build().unwrap());
+    let runner = runner.with_app("shop").with_store(open_later(&folder).await);
+    runner.run_with(run("s"), "Stop.").answer().await.unwrap();
+    let history = runner.history(&run("s")).await;
+    assert_valid(&history);
+    let charges = std::fs::read_to_string(folder.path("charges")).unwrap();
+    let mut numbers: Vec<&str> = charges.lines().collect();
+    let count = numbers.len();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), count, "each call runs at most once");
+    // Each charge has its call and one result, which is that it was made, or that it may have been.
+    for number in numbers {
+        let call = |message: &Message| {
+            message.calls().any(|it| it.arguments.as_str().contains(&format!(":{number}}}")))
+        };
+        let index = history.iter().position(call).unwrap();
+        let result = history[index + 1].tool_results().next().unwrap().text().into_owned();
+        assert!(result == "charged" || result.contains("may have taken effect"), "{number}: {result}");
+    }
 }
 
 /// Waits for a line of the other process before each request to the model.

@@ -142,7 +142,7 @@ impl Gate {
     }
 }
 
-/// Polls a run until its message is stored: the next wait is that of a gate.
+/// Polls a run until its message is stored; a run with a gate waits then.
 pub(super) async fn start(events: &mut AgentStream) {
     let event = events.next().await.unwrap();
     assert!(matches!(event.kind, tool_agent::AgentEventKind::Message { .. }), "{event:?}");

@@ -1,0 +1,218 @@
+//! Open calls that another process answers: the executors share a store of open calls.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use tool_agent::{Agent, Answers, EndReason, Runner, ScriptedModel, model::Reply};
+use tool_runtime::{
+    Executor, ToolCall,
+    open_calls::{MemoryOpenCalls, SharedOpenCallStore},
+    prelude::*,
+};
+use tool_session::EntryContent;
+
+use super::{
+    InMemory, Sqlite,
+    world::{StoreFactory, World, run},
+};
+
+/// The number of files that were removed.
+type Removed = Arc<AtomicU32>;
+
+/// Removes a file.
+#[tool(register = false, destructive, confirm)]
+fn remove(removed: &AtomicU32, path: String) -> String {
+    removed.fetch_add(1, Ordering::SeqCst);
+    format!("{path} is removed")
+}
+
+/// Returns the length of a text.
+#[tool(register = false, read_only)]
+fn length(text: String) -> usize {
+    text.len()
+}
+
+/// Delivers a parcel, by the program.
+#[tool(register = false)]
+fn deliver() {}
+
+/// Removes a folder.
+#[tool(register = false, name = "remove", confirm)]
+fn remove_folder(path: String) -> String {
+    path
+}
+
+/// Orders a parcel, which takes days.
+#[tool(register = false, long_running)]
+fn order() -> ToolOutput {
+    ToolOutput::from("ordered").with_operation_id("order-7")
+}
+
+/// A program of several processes, each with a runner of its own.
+struct Program {
+    world: World,
+    open_calls: SharedOpenCallStore,
+    removed: Removed,
+}
+
+impl Program {
+    async fn new<F: StoreFactory>() -> Self {
+        let open_calls = SharedOpenCallStore::new(MemoryOpenCalls::new());
+        Self { world: World::new::<F>().await, open_calls, removed: Removed::default() }
+    }
+
+    /// Returns the runner of another process.
+    fn runner(&self, replies: impl IntoIterator<Item = Reply>) -> (Runner, ScriptedModel) {
+        let tools = Registry::builder().tool::<remove>().tool::<length>().tool::<order>().tool::<deliver>();
+        self.runner_of(tools.provide_shared(Arc::clone(&self.removed)).build().unwrap(), replies)
+    }
+
+    fn runner_of(
+        &self,
+        tools: Registry,
+        replies: impl IntoIterator<Item = Reply>,
+    ) -> (Runner, ScriptedModel) {
+        let executor = Executor::builder(tools).open_calls(self.open_calls.clone());
+        let executor = executor.external(|call| call.tool() == "deliver").build().unwrap();
+        let model = ScriptedModel::new(replies);
+        (self.world.runner_of(Agent::builder("clerk", model.clone()).tools(executor)), model)
+    }
+
+    fn removed(&self) -> u32 {
+        self.removed.load(Ordering::SeqCst)
+    }
+}
+
+fn call(tool: &'static str, arguments: Value, id: &'static str) -> ToolCall {
+    ToolCall::new(tool, arguments).with_id(id)
+}
+
+fn removal(id: &'static str) -> ToolCall {
+    call("remove", json!({ "path": id }), id)
+}
+
+/// Returns the texts of the results that the model received last.
+fn results(model: &ScriptedModel) -> Vec<String> {
+    let requests = model.requests();
+    let messages = &requests.last().unwrap().messages;
+    let results = messages.iter().flat_map(tool_agent::Message::tool_results);
+    results.map(|result| result.text().into_owned()).collect()
+}
+
+async fn another_process_answers_the_calls_of_a_batch_once<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let length = call("length", json!({ "text": "abc" }), "l");
+    let (first, _) = program.runner([Reply::calls([removal("a"), length, removal("b")])]);
+    let end = first.run_with(run("s"), "Remove them.").end().await;
+    assert_eq!((&end.reason, end.open.len(), program.removed()), (&EndReason::OpenCalls, 2, 0)); // I15 I16
+    let (second, _) = program.runner([]);
+    // An answer that names no open call changes nothing.
+    let reason = second.resume(run("s"), Answers::new().approve("other")).end().await.reason;
+    assert!(matches!(reason, EndReason::Failed { .. }), "{reason}"); // I20
+    let address = |index: usize| end.open[index].address().unwrap();
+    let partly = second.resume(run("s"), Answers::new().approve(address(0))).end().await;
+    assert_eq!((&partly.reason, partly.open.len(), program.removed()), (&EndReason::OpenCalls, 1, 1)); // I17 I19
+    let (third, model) = program.runner([Reply::text("Done.")]);
+    let answers = Answers::new().reject(address(1), "no");
+    assert_eq!(third.resume(run("s"), answers).answer().await.unwrap(), "Done.");
+    let texts = results(&model);
+    assert_eq!((texts[0].as_str(), texts[1].as_str()), ("a is removed", "3")); // I19
+    assert!(texts[2].contains("call is rejected"), "{texts:?}"); // I17
+    // The first process has nothing left to answer.
+    let reason = first.resume(run("s"), Answers::new().approve(address(0))).end().await.reason;
+    assert!(matches!(reason, EndReason::Failed { .. }), "{reason}");
+    assert_eq!(program.removed(), 1); // I19
+}
+
+async fn another_process_submits_the_result_of_an_external_call<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let calls = [call("deliver", json!({}), "d"), call("length", json!({ "text": "abc" }), "l")];
+    let (first, _) = program.runner([Reply::calls(calls)]);
+    let end = first.run_with(run("s"), "Deliver it.").end().await;
+    assert_eq!((&end.reason, end.open.len()), (&EndReason::OpenCalls, 1)); // X06
+    let (second, model) = program.runner([Reply::text("Done.")]);
+    let answers = Answers::new().result(end.open[0].address().unwrap(), Ok("delivered".into()));
+    assert_eq!(second.resume(run("s"), answers).answer().await.unwrap(), "Done.");
+    assert_eq!(results(&model), ["delivered", "3"]); // X05 X06
+    assert_eq!(model.requests()[0].messages.len(), 3);
+}
+
+async fn another_process_submits_the_final_result_of_a_long_running_call<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let (first, _) = program.runner([Reply::calls([call("order", json!({}), "o")])]);
+    let end = first.run_with(run("s"), "Order it.").end().await;
+    assert_eq!(end.open[0].result().unwrap().text(), "ordered"); // X10
+    let (second, model) = program.runner([Reply::text("Done.")]);
+    let answers = Answers::new().result("o", Ok("arrived".into()));
+    assert_eq!(second.resume(run("s"), answers).answer().await.unwrap(), "Done.");
+    assert_eq!(results(&model), ["arrived"]); // X11
+}
+
+async fn a_message_to_another_process_closes_the_open_calls<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let (first, _) = program.runner([Reply::calls([removal("a")])]);
+    let end = first.run_with(run("s"), "Remove it.").end().await;
+    let (second, model) = program.runner([Reply::text("Fine.")]);
+    second.run_with(run("s"), "Never mind.").answer().await.unwrap();
+    assert!(results(&model)[0].contains("the user sent another message"), "{:?}", results(&model));
+    let approval = Answers::new().approve(end.open[0].address().unwrap());
+    let reason = first.resume(run("s"), approval).end().await.reason;
+    assert!(matches!(reason, EndReason::Failed { .. }), "{reason}");
+    assert_eq!(program.removed(), 0);
+}
+
+async fn a_tool_that_is_gone_or_has_changed_answers_its_call_and_does_not_run<F: StoreFactory>() {
+    let without = Registry::builder().tool::<length>().build().unwrap();
+    let changed = Registry::builder().tool::<remove_folder>().build().unwrap();
+    for (tools, expected) in [(without, "was removed"), (changed, "has changed")] {
+        let program = Program::new::<F>().await;
+        let (first, _) = program.runner([Reply::calls([removal("a")])]);
+        let end = first.run_with(run("s"), "Remove it.").end().await;
+        let (second, model) = program.runner_of(tools, [Reply::text("It is not removed.")]);
+        let answers = Answers::new().approve(end.open[0].address().unwrap());
+        second.resume(run("s"), answers).end().await;
+        let texts = results(&model);
+        assert!(texts[0].contains(expected) && texts[0].contains("was not executed"), "{texts:?}");
+        assert_eq!(program.removed(), 0);
+    }
+}
+
+async fn an_open_batch_is_an_entry_with_whole_outcomes<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let (first, _) = program.runner([Reply::calls([removal("a")])]);
+    first.run_with(run("s"), "Remove it.").end().await;
+    let entries = program.world.entries("s").await;
+    let kinds: Vec<_> = entries.iter().map(|entry| &*entry.content.kind).collect();
+    assert_eq!(kinds, ["message", "message", EntryContent::OPEN_BATCH, EntryContent::END]);
+    let body: Value = entries[2].content.body.read().unwrap();
+    assert_eq!((&body["v"], &body["outcomes"][0]["status"]), (&json!(1), &json!("pending")));
+    assert!(body["definitions"][0].is_string(), "{body}");
+}
+
+macro_rules! tests {
+    ($($test:ident),+,) => {
+        mod in_memory { $(
+            #[tokio::test]
+            async fn $test() {
+                super::$test::<super::InMemory>().await;
+            }
+        )+ }
+
+        mod sqlite { $(
+            #[tokio::test]
+            async fn $test() {
+                super::$test::<super::Sqlite>().await;
+            }
+        )+ }
+    };
+}
+
+tests! {
+    another_process_answers_the_calls_of_a_batch_once, another_process_submits_the_result_of_an_external_call,
+    another_process_submits_the_final_result_of_a_long_running_call,
+    a_message_to_another_process_closes_the_open_calls,
+    a_tool_that_is_gone_or_has_changed_answers_its_call_and_does_not_run,
+    an_open_batch_is_an_entry_with_whole_outcomes,
+}
