@@ -166,10 +166,12 @@ impl SessionWriter {
         loop {
             let error = match retries.attempt(self.access.store.write(&state.lease, write)).await {
                 Ok(version) => return Ok(version),
-                Err(SessionError::Superseded { .. }) => match self.take_lease_again(state).await {
-                    Ok(()) => continue,
-                    Err(error) => error,
-                },
+                Err(SessionError::Superseded { .. }) => {
+                    match retries.attempt(self.take_lease_again(state)).await {
+                        Ok(()) => continue,
+                        Err(error) => error,
+                    }
+                }
                 Err(error) => error,
             };
             retries.pause_after(error).await?;
@@ -197,21 +199,25 @@ impl SessionWriter {
             if self.failure.get().is_some() || self.is_ended.load(Ordering::Relaxed) {
                 return;
             }
-            let renewed = self.access.store.renew(&state.lease).await;
-            let result = match renewed {
-                Ok(lease) => {
-                    state.lease = lease;
-                    Ok(())
-                }
-                Err(SessionError::Superseded { .. }) => self.take_lease_again(&mut state).await,
-                Err(error) => Err(error),
-            };
-            match result {
+            // A store that does not answer delays the next write only so long.
+            let attempts = Retries::new(&self.access, &self.run);
+            match attempts.attempt(self.renew_lease(&mut state)).await {
                 Err(SessionError::Superseded { run }) => return self.fail(EndReason::Superseded { run }),
                 // The next write decides.
                 Err(error) => tracing::warn!(%error, "the lease of a session was not renewed"),
                 Ok(()) => {}
             }
+        }
+    }
+
+    async fn renew_lease(&self, state: &mut WriterState) -> Result<(), SessionError> {
+        match self.access.store.renew(&state.lease).await {
+            Ok(lease) => {
+                state.lease = lease;
+                Ok(())
+            }
+            Err(SessionError::Superseded { .. }) => self.take_lease_again(state).await,
+            Err(error) => Err(error),
         }
     }
 

@@ -26,6 +26,7 @@ struct Flaky {
     failures: Arc<AtomicU32>,
     renewals: Arc<AtomicU32>,
     pages: Arc<AtomicU32>,
+    has_stuck_renewals: bool,
     /// `true` if each operation waits before and after its effect.
     is_slow: bool,
     /// `true` if a write that fails takes effect all the same.
@@ -68,6 +69,9 @@ impl SessionStore for Flaky {
 
     async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
         self.renewals.fetch_add(1, Ordering::SeqCst);
+        if self.has_stuck_renewals {
+            std::future::pending::<()>().await;
+        }
         self.store.renew(lease).await
     }
 
@@ -251,6 +255,22 @@ async fn a_lease_is_renewed_while_the_run_waits() {
     assert_eq!(store.renewals.load(Ordering::SeqCst), 10);
     gate.open();
     events.answer().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_without_an_answer_delays_the_next_write_and_no_more() {
+    let store = Flaky { has_stuck_renewals: true, ..Flaky::default() };
+    let gate = Gate::closed();
+    let runner = runner(&store, [Reply::text("a")]).with_hook(gate.hook());
+    let mut events = runner.with_lease_duration(Duration::from_secs(3)).run_with(run("s"), "Go.");
+    start(&mut events).await;
+    tokio::select! {
+        _ = events.next() => panic!("the run waits"),
+        () = tokio::time::sleep(Duration::from_millis(1_500)) => {}
+    }
+    gate.open();
+    assert_eq!(events.answer().await.unwrap(), "a");
+    assert_eq!(store.renewals.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]
