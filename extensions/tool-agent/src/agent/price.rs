@@ -34,7 +34,7 @@ impl Price {
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn cost(&self, usage: &Usage) -> f64 {
         let [input, cached, written, output] =
-            [usage.input, usage.cached, usage.cache_written, usage.output].map(|it| it.unwrap_or(0));
+            [usage.input, usage.cached, usage.cache_written, usage.output].map(Option::unwrap_or_default);
         let full = input.saturating_sub(cached).saturating_sub(written);
         let cost = full as f64 * self.input
             + cached as f64 * self.cached_input

@@ -250,6 +250,27 @@ async fn a_file_that_cannot_be_written_is_reported_and_the_run_continues() {
     assert_eq!(model.failure().as_deref(), Some(&*notices[0]));
 }
 
+#[tokio::test]
+async fn a_response_follows_the_one_notice_that_its_recording_ended() {
+    use tool_agent::model::ModelEvent;
+    let path = path();
+    fs::write(&path, "").unwrap();
+    let replies = [Reply::text("1"), Reply::text("2")];
+    let model = RecordingModel::to_file(ScriptedModel::new(replies), fs::File::open(path).unwrap());
+    for (text, notices) in [("1", 1), ("2", 0)] {
+        let mut stream = model.respond(Request::new([]));
+        let (mut reported, mut responses) = (0, Vec::new());
+        while let Some(event) = stream.next().await {
+            match event.unwrap() {
+                ModelEvent::Notice(_) => reported += 1,
+                ModelEvent::Finished(response) => responses.push(response.message.text()),
+                _ => {}
+            }
+        }
+        assert_eq!((reported, responses), (notices, vec![text.into()]));
+    }
+}
+
 #[test]
 fn an_existing_file_is_not_replaced() {
     let path = path();

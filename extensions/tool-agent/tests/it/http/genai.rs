@@ -198,6 +198,20 @@ async fn a_response_that_was_cut_off_is_truncated() {
 }
 
 #[tokio::test]
+async fn a_text_that_is_empty_is_no_part_of_a_response() {
+    for (text, parts) in [("", 1), ("One.", 2)] {
+        let call =
+            json!({ "id": "c1", "type": "function", "function": { "name": "multiply", "arguments": "{}" } });
+        let message = json!({ "role": "assistant", "content": text, "tool_calls": [call] });
+        let whole = json!({ "id": "r", "model": "m", "choices": [{ "index": 0, "finish_reason": "tool_calls", "message": message }] });
+        let server = Recorder::scripted([Answer::json(&whole)]).await;
+        let model = model("openai", &server.url).with_streaming(false);
+        let response = model.respond(question().with_tools(tools())).response().await.unwrap();
+        assert_eq!(response.message.parts().len(), parts, "{text:?}");
+    }
+}
+
+#[tokio::test]
 async fn reasoning_goes_back_to_its_provider_only() {
     let thinking = json!({ "id": "r1", "model": "m1", "type": "message", "role": "assistant", "stop_reason": "tool_use",
         "content": [

@@ -171,6 +171,45 @@ async fn keep_alives_between_events_are_skipped() {
     }
 }
 
+#[tokio::test]
+async fn an_event_without_a_name_or_with_json_is_no_keep_alive() {
+    // Without a name, a text that is no JSON is a part of a response that cannot be read.
+    let broken = Answer::untyped("data: pong\n\n").with_header("content-type", "text/event-stream");
+    assert_eq!(error("openai", broken).await.kind(), ModelErrorKind::Malformed);
+    // JSON belongs to the response, whatever the name of its event is.
+    let mut body = String::new();
+    for event in streaming("openai", "100") {
+        body.push_str(&format!("event: pong\n{}", Answer::event_text(std::slice::from_ref(&event))));
+    }
+    let answer = Answer::untyped(body).with_header("content-type", "text/event-stream");
+    let server = Recorder::scripted([answer]).await;
+    let response = ask(&model("openai", &server.url).with_retries(0), question()).await;
+    assert_eq!(response.message.text(), "100");
+}
+
+#[tokio::test]
+async fn a_part_of_a_response_without_text_is_no_event() {
+    for wire in WIRES {
+        for answer in [Answer::json(&saying(wire, "100")), Answer::events(&streaming(wire, "100"))] {
+            let server = Recorder::scripted([answer]).await;
+            let events = events(model(wire, &server.url).respond(question())).await;
+            let texts = events.iter().filter_map(|event| match event {
+                Ok(ModelEvent::Text(text)) => Some(format!("text {text}")),
+                Ok(ModelEvent::Reasoning(text)) => Some(format!("reasoning {text}")),
+                _ => None,
+            });
+            assert_eq!(texts.collect::<Vec<_>>(), ["text 100"], "{wire}");
+        }
+    }
+    // A response with a call alone.
+    let call = json!({ "id": "c1", "type": "function", "function": { "name": "f", "arguments": "{}" } });
+    let message = json!({ "role": "assistant", "content": "", "tool_calls": [call] });
+    let whole = json!({ "choices": [{ "index": 0, "finish_reason": "tool_calls", "message": message }] });
+    let server = Recorder::scripted([Answer::json(&whole)]).await;
+    let events = events(model("openai", &server.url).respond(question())).await;
+    assert!(!events.iter().any(|event| matches!(event, Ok(ModelEvent::Text(_) | ModelEvent::Reasoning(_)))));
+}
+
 #[test]
 fn keep_alives_are_no_events_of_an_assembler() {
     for dialect in Dialect::all().into_iter().filter(|it| it.name() != "mcp") {
