@@ -82,8 +82,8 @@ pub(super) fn all_operations<'d>(documents: &'d Documents, report: &mut Report) 
         for (method, value) in others.into_iter().flatten().take(MAX_OTHER_METHODS) {
             add(method, place.at(method), value);
         }
-        if let Some(more) = others.map_or(0, Map::len).checked_sub(MAX_OTHER_METHODS).filter(|more| *more > 0)
-        {
+        let more = others.map(Map::len).unwrap_or_default().saturating_sub(MAX_OTHER_METHODS);
+        if more > 0 {
             let reason = format!("{more} more methods of the path; at most {MAX_OTHER_METHODS} are carried");
             report.skip_value(path, &place, reason);
         }

@@ -160,7 +160,32 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Expression, SegmentForm, fits_pattern};
+    use super::{Expression, Operator, SegmentForm, fits_pattern};
+
+    #[test]
+    fn an_operator_is_the_first_of_several_characters() {
+        for (text, expected) in [
+            ("?a,b*, c ", "query a b c"),
+            ("&a", "query a"),
+            ("?,", "query"),
+            ("#a", "fragment"),
+            ("/a", "prefix / a"),
+            (" .a ", "prefix . a"),
+            ("?", "none"),
+            ("#", "none"),
+            ("/", "none"),
+            ("a?", "none"),
+            ("", "none"),
+        ] {
+            let seen = match Operator::of(text) {
+                Operator::Query(names) => format!("query {}", names.join(" ")).trim_end().to_owned(),
+                Operator::Fragment => "fragment".to_owned(),
+                Operator::Prefix(prefix, rest) => format!("prefix {prefix} {rest}"),
+                Operator::None => "none".to_owned(),
+            };
+            assert_eq!(seen, expected, "{text}");
+        }
+    }
 
     #[test]
     fn the_name_is_found_within_an_expression() {
@@ -183,6 +208,20 @@ mod tests {
             ("name=**", "name", SegmentForm::Segments),
             ("name=*", "name", SegmentForm::Segment),
             ("name=", "name", SegmentForm::Segment),
+            ("+name=a/*", "name", pattern("a/*")),
+            ("+id:int", "id", SegmentForm::Segments),
+            ("path:.+", "path", SegmentForm::Segments),
+            ("path: * ", "path", SegmentForm::Segments),
+            ("path:**", "path", SegmentForm::Segments),
+            ("path:..", "path", SegmentForm::Segment),
+            ("path**", "path", SegmentForm::Segments),
+            ("{id}", "id", SegmentForm::Segment),
+            ("{ id }", "id", SegmentForm::Segment),
+            ("{id", "{id", SegmentForm::Segment),
+            ("id?", "id", SegmentForm::Segment),
+            ("path*?", "path", SegmentForm::Segments),
+            ("path:.*?", "path", SegmentForm::Segment),
+            ("?", "?", SegmentForm::Segment),
             ("", "", SegmentForm::Segment),
         ] {
             let read = Expression::read(text);

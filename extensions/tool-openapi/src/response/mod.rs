@@ -111,7 +111,7 @@ pub(crate) fn make_output(
         _ => None,
     };
     let mismatch = call.schema_mismatch(&head, &shown, json.as_ref(), is_cut);
-    let body = shown.as_ref().map_or(0, String::len).min(call.settings.response_limit);
+    let body = shown.as_ref().map(String::len).unwrap_or_default().min(call.settings.response_limit);
     let opening = head.opening_text(&call.plan.method, note, joined_length(0, body, &tail));
     let output = match shown {
         Ok(text) => call.text_output(&head, opening, Text { text, json, is_cut }, tail)?,
