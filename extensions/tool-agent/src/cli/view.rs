@@ -238,6 +238,23 @@ mod tests {
     }
 
     #[test]
+    fn a_result_is_its_text_and_the_number_of_its_files() {
+        use tool_runtime::{Content, ToolOutput};
+
+        let image = || Content::image(vec![1], "image/png");
+        for (contents, expected) in [
+            (vec![], "no output"),
+            (vec![Content::text(" \n")], "no output"),
+            (vec![Content::text("a")], "a"),
+            (vec![image()], "[1 images or files]"),
+            (vec![Content::text("a"), image(), image()], "a\n[2 images or files]"),
+        ] {
+            let result = ToolResult::new("c1".to_owned().into(), "t", Ok(ToolOutput::new(contents)));
+            assert_eq!(result_text(&result), expected);
+        }
+    }
+
+    #[test]
     fn a_text_is_shown_in_few_lines() {
         assert_eq!(with_line_end("a".to_owned()), "a\n");
         assert_eq!(with_line_end("a\n".to_owned()), "a\n");

@@ -13,7 +13,9 @@ mod fallback;
 #[cfg(feature = "http")]
 mod http;
 mod in_runs;
+mod models;
 mod output;
+mod recorded_lines;
 mod recording;
 mod runner;
 mod scripted;

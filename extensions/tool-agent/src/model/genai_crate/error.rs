@@ -79,3 +79,6 @@ fn kind(error: &Error) -> ModelErrorKind {
         _ => ModelErrorKind::InvalidRequest,
     }
 }
+
+#[cfg(test)]
+mod tests;

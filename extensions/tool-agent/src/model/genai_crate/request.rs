@@ -226,3 +226,6 @@ fn binary(content: &Content) -> Option<Binary> {
     let data = ["/data", "/resource/blob"].iter().find_map(|path| json.pointer(path)?.as_str())?;
     Some(Binary::from_base64(mime_type, data, name))
 }
+
+#[cfg(test)]
+mod tests;

@@ -118,3 +118,6 @@ fn usage(counts: genai::chat::Usage) -> Option<Usage> {
     }
     (usage != Usage::default()).then_some(usage)
 }
+
+#[cfg(test)]
+mod tests;

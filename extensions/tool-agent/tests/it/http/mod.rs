@@ -1,7 +1,9 @@
 //! Models over HTTP, against local servers.
 
 mod bounds;
+mod cache_points;
 mod convert;
+mod deltas;
 mod environment;
 #[cfg(feature = "genai")]
 mod genai;

@@ -159,6 +159,9 @@ fn a_text_has_no_secret_and_an_end() {
         ("http://user:pass@a/v1", "http://a/v1", &["user:pass", "pass"]),
         ("http://user@a", "http://a", &["user"]),
         ("http://a/b@c", "http://a/b@c", &[]),
+        // What looks like the credentials may be a part of the path.
+        ("http://user@a/user@b", "http://a/user@b", &["user"]),
+        ("http://a@b@c/v1", "http://c/v1", &["a@b"]),
         ("http://a?b@c", "http://a", &[]),
         ("a", "a", &[]),
         ("http://u@h/u@x", "http://h/u@x", &["u"]),

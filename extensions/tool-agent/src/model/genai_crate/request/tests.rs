@@ -1,0 +1,120 @@
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use serde_json::json;
+use tool_runtime::prelude::*;
+
+use super::*;
+
+/// Adds.
+#[tool(read_only, register = false)]
+fn add(a: f64) -> f64 {
+    a
+}
+
+fn request() -> Request {
+    let tools = Registry::builder().tool::<add>().build().unwrap();
+    Request::new([Message::user("one"), Message::user("two")]).with_tools(tools)
+}
+
+fn sent(request: &Request, options: ChatOptions) -> Prepared {
+    prepared(request, AdapterKind::Anthropic, options)
+}
+
+#[test]
+fn known_parameters_are_options_and_all_others_a_part_of_the_body() {
+    let parameters = json!({
+        "temperature": 0.5, "top_p": 1, "max_tokens": 7, "seed": 3, "user": "u-7",
+    });
+    let mut options = ChatOptions::default();
+    parameterize(&mut options, parameters.as_object().unwrap());
+    assert_eq!((options.temperature, options.top_p, options.max_tokens), (Some(0.5), Some(1.0), Some(7)));
+    assert_eq!(options.extra_body, Some(json!({ "seed": 3, "user": "u-7" })));
+    // A value that the option cannot have goes to the body; so do those of the model, which requests override.
+    let mut options = ChatOptions::default().with_extra_body(json!({ "top_k": 3, "user": "u-1" }));
+    let parameters = json!({ "temperature": "hot", "top_p": null, "max_tokens": -1, "user": "u-7" });
+    parameterize(&mut options, parameters.as_object().unwrap());
+    assert_eq!((options.temperature, options.top_p, options.max_tokens), (None, None, None));
+    let expected =
+        json!({ "top_k": 3, "user": "u-7", "temperature": "hot", "top_p": null, "max_tokens": -1 });
+    assert_eq!(options.extra_body, Some(expected));
+    let mut options = ChatOptions::default();
+    parameterize(&mut options, &Map::new());
+    assert_eq!(options.extra_body, None);
+}
+
+#[test]
+fn the_choice_of_a_tool_is_sent_if_there_are_tools() {
+    let own = || ChatOptions { tool_choice: Some(Choice::Required), ..ChatOptions::default() };
+    for (choice, expected) in [
+        (ToolChoice::Auto, Choice::Required),
+        (ToolChoice::None, Choice::None),
+        (ToolChoice::Required, Choice::Required),
+        (ToolChoice::Tool("add".into()), Choice::tool("add")),
+    ] {
+        let with_tools = sent(&request().with_tool_choice(choice.clone()), own());
+        assert_eq!(with_tools.options.tool_choice, Some(expected), "{choice:?}");
+        assert_eq!(with_tools.request.tools.unwrap().len(), 1);
+        assert_eq!(with_tools.names.get("add").map(String::as_str), Some("add"));
+        let without = Request::new([Message::user("?")]).with_tool_choice(choice.clone());
+        let without = sent(&without, ChatOptions::default());
+        assert!(without.request.tools.is_none() && without.options.tool_choice.is_none(), "{choice:?}");
+    }
+    let options = sent(&request(), ChatOptions::default()).options;
+    let captures = [
+        options.capture_usage,
+        options.capture_content,
+        options.capture_reasoning_content,
+        options.capture_tool_calls,
+    ];
+    assert_eq!(captures, [Some(true); 4]);
+}
+
+#[test]
+fn an_instruction_is_the_system_prompt_or_a_message_that_is_cached() {
+    let blank = sent(&request().with_instruction(" \n"), ChatOptions::default()).request;
+    assert_eq!((blank.system, blank.messages.len()), (None, 2));
+    let plain = sent(&request().with_instruction("Be brief."), ChatOptions::default()).request;
+    assert_eq!((plain.system.as_deref(), plain.messages.len()), (Some("Be brief."), 2));
+    let mut cached = request().with_instruction("Be brief.");
+    cached.cache = vec![CachePoint::Instruction];
+    let cached = sent(&cached, ChatOptions::default()).request;
+    assert_eq!((cached.system.is_none(), cached.messages.len()), (true, 3));
+    assert!(cached.messages[0].options.is_some() && cached.tools.unwrap()[0].cache_control.is_none());
+}
+
+#[test]
+fn cache_points_are_those_of_the_request_and_at_most_the_last_message() {
+    for (points, expected) in [
+        (&[][..], [false, false]),
+        (&[CachePoint::Message(0)], [true, false]),
+        (&[CachePoint::Message(1)], [false, true]),
+        (&[CachePoint::Message(9)], [false, true]),
+        (&[CachePoint::Tools], [false, false]),
+    ] {
+        let mut request = request();
+        request.cache = points.to_vec();
+        let sent = sent(&request, ChatOptions::default()).request;
+        assert_eq!([0, 1].map(|at| sent.messages[at].options.is_some()), expected, "{points:?}");
+        let is_cached = sent.tools.unwrap()[0].cache_control.is_some();
+        assert_eq!(is_cached, points.contains(&CachePoint::Tools), "{points:?}");
+    }
+}
+
+#[test]
+fn empty_texts_of_a_message_are_left_out() {
+    let parts = |parts: Vec<Part>| {
+        let request = Request::new([Message::user("?"), Message::assistant(parts)]);
+        let Prepared { request, unsupported, .. } = sent(&request, ChatOptions::default());
+        (request.messages.get(1).map(|it| it.content.parts().len()), unsupported)
+    };
+    let left_out = || vec!["the reasoning of another model is left out".to_owned()];
+    let (text, reasoning) = (|text: &str| Part::Text(text.to_owned()), || Part::Reasoning("Hm.".to_owned()));
+    assert_eq!(parts(vec![text("a"), text("")]), (Some(1), Vec::new()));
+    assert_eq!(parts(vec![text("")]), (None, Vec::new()));
+    assert_eq!(parts(vec![reasoning(), reasoning(), text("a")]), (Some(1), left_out()));
+    let image = Part::Content(Content::image(vec![1], "image/png"));
+    let (count, remarks) = parts(vec![image]);
+    let remark =
+        "`genai` does not accept this content here; it is replaced by `[an image of type image/png]`";
+    assert_eq!((count, remarks), (Some(1), vec![remark.to_owned()]));
+}
