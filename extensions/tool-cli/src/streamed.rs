@@ -121,3 +121,55 @@ impl<'t> StreamedOutput<'t> {
 fn is_all(text: &str, value: &Value) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|read| read == *value)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn part(text: &str, value: Value) -> ToolOutput {
+        ToolOutput::empty().with_text(text).with_structured(value)
+    }
+
+    #[test]
+    fn an_update_is_a_part_if_its_text_says_all_of_its_value() {
+        let terminal = Terminal::new();
+        let pushed = |parts: &[(&str, Value)]| {
+            let mut streamed = StreamedOutput::new(&terminal, "it");
+            let mut push = |(text, value): &(&str, Value)| streamed.push(1, &part(text, value.clone()));
+            let taken: Vec<_> = parts.iter().map(&mut push).collect();
+            (taken, streamed.text, streamed.items)
+        };
+        let text = |text: &str| (text.to_owned(), Vec::<Value>::new());
+        let items = |items: &[Value]| (String::new(), items.to_vec());
+        for (parts, taken, (text, items)) in [
+            (&[("one", json!("one")), ("two", json!("two"))][..], &[true, true][..], text("onetwo")),
+            (&[("One.", json!("one"))], &[false], text("")),
+            (&[("1", json!(1)), ("[2]", json!([2]))], &[true, true], items(&[json!(1), json!([2])])),
+            (&[("one", json!(1))], &[false], items(&[])),
+            (&[("2", json!(1))], &[false], items(&[])),
+            // Parts of one kind only: after texts no value, and after values no text.
+            (&[("one", json!("one")), ("1", json!(1))], &[true, false], text("one")),
+            (&[("1", json!(1)), ("one", json!("one"))], &[true, false], items(&[json!(1)])),
+            (&[("1", json!(1)), ("\"one\"", json!("one"))], &[true, true], items(&[json!(1), json!("one")])),
+        ] {
+            assert_eq!(pushed(parts), (taken.to_vec(), text, items), "{parts:?}");
+        }
+        let mut streamed = StreamedOutput::new(&terminal, "it");
+        let image = ToolOutput::new([tool_runtime::Content::image([1], "image/png")]);
+        assert!(!streamed.push(1, &image), "a file without a value");
+    }
+
+    #[test]
+    fn another_attempt_begins_with_nothing() {
+        let terminal = Terminal::new();
+        let mut streamed = StreamedOutput::new(&terminal, "it");
+        assert!(streamed.push(1, &part("one", json!("one"))));
+        assert!(streamed.push(2, &part("two", json!("two"))) && streamed.push(2, &part("!", json!("!"))));
+        assert_eq!((streamed.text.as_str(), streamed.attempt), ("two!", 2));
+        streamed.end_parts();
+        assert!(streamed.push(2, &part("1", json!(1))) && streamed.push(3, &part("2", json!(2))));
+        assert_eq!((streamed.text.as_str(), streamed.items), ("", vec![json!(2)]));
+    }
+}

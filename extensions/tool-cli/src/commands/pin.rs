@@ -118,7 +118,7 @@ mod tests {
     use super::tool_count;
 
     #[test]
-    fn one_tool_has_the_singular() {
+    fn one_tool_is_counted_in_the_singular() {
         let counts = [0, 1, 2].map(|count| tool_count(count, "is pinned", "are pinned"));
         assert_eq!(counts, ["0 tools are pinned", "1 tool is pinned", "2 tools are pinned"]);
     }

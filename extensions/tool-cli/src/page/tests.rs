@@ -147,7 +147,9 @@ fn help_has_styles_for_headings_and_flags_only() {
         (" -x", " -x\n"),
         ("  word  Does", "  word  Does\n"),
         ("a  \n   \n\n\nb\n\n", "a\n\nb\n"),
-        ("\n\na", "\na\n"),
+        // Blank lines at the start are one.
+        ("\na", "\na\n"),
+        ("\n \n\na", "\na\n"),
     ] {
         assert_eq!(
             styled(|page| {

@@ -149,6 +149,20 @@ fn a_file_that_cannot_be_written_is_reported() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+// Only a file that exists is a reason to try the next number.
+#[cfg(unix)]
+#[test]
+fn a_name_that_the_system_refuses_is_reported_with_its_reason() {
+    let folder = folder("long");
+    let image = Content::image(*b"x", "image/png");
+    let attachment = Attachment::of(&image).unwrap();
+    // A name has at most 255 bytes; the number is the last of them.
+    let destination = to(&folder.join(format!("{}.png", "x".repeat(250))), false).unwrap();
+    let failure = destination.save(&attachment, "draw", 1, 2).unwrap_err();
+    assert!(failure.message.contains("too long") && !failure.message.contains("exists"), "{failure}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn the_extension_follows_from_the_media_type() {
     for (media_type, extension) in

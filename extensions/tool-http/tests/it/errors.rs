@@ -119,3 +119,32 @@ async fn a_proxy_of_the_environment_is_used_only_if_the_program_allows_it() {
         assert!(requests[0].starts_with("GET http://public.invalid/x "), "{}", requests[0]);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_is_at_most_30_years_away() {
+    use tokio::time::Instant;
+
+    let longest = Duration::from_secs(30 * 365 * 24 * 3600);
+    for (timeout, expected) in [
+        (Duration::ZERO, Duration::ZERO),
+        (Duration::from_secs(7), Duration::from_secs(7)),
+        (longest, longest),
+        (longest + Duration::from_secs(1), longest),
+        (Duration::MAX, longest),
+    ] {
+        assert_eq!(tool_http::deadline_after(timeout), Instant::now() + expected);
+    }
+}
+
+#[test]
+fn a_client_shows_its_settings() {
+    let client = HttpClient::builder().only_origin("https://a.example").body_limit(9).build().unwrap();
+    let shown = format!("{client:?}");
+    for part in
+        ["HttpClient {", "https", "a.example", "redirects: SameOrigin", "body_limit: 9", "timeout: 30s"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let shown = format!("{:?}", HttpClient::new().unwrap());
+    assert!(shown.contains("origins: []") && shown.contains("body_limit: 8388608"), "{shown}");
+}
