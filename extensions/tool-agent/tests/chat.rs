@@ -15,6 +15,9 @@ use tool_runtime::prelude::*;
 /// The variable with the command line, as a JSON list.
 const ARGUMENTS: &str = "TOOL_AGENT_TEST_ARGUMENTS";
 
+/// The variable with the model of a configured command.
+const MODEL: &str = "TOOL_AGENT_TEST_MODEL";
+
 /// Adds two numbers.
 #[tool(read_only)]
 fn sum(a: i64, b: i64) -> i64 {
@@ -33,7 +36,11 @@ fn cancel_order(order: u32) -> String {
 fn runs() {
     let arguments = std::env::var(ARGUMENTS).unwrap();
     let arguments: Vec<String> = serde_json::from_str(&arguments).unwrap();
-    let cli = Cli::new().command(Chat::new());
+    let chat = match std::env::var(MODEL) {
+        Ok(model) => Chat::new().model(model).configure(|agent| agent.instruction("You are configured.")),
+        Err(_) => Chat::new(),
+    };
+    let cli = Cli::new().command(chat);
     let exit = cli.run(["program".to_owned(), "chat".to_owned()].into_iter().chain(arguments));
     std::process::exit(exit.code().into());
 }
@@ -47,7 +54,10 @@ struct Ran {
 
 /// Starts the program with its standard streams piped.
 fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    start_by(Command::new(std::env::current_exe().unwrap()), arguments, variables)
+}
+
+fn start_by(mut command: Command, arguments: &[&str], variables: &[(&str, &str)]) -> Child {
     for provider in ["OPENAI", "ANTHROPIC", "GEMINI"] {
         command.env_remove(format!("{provider}_API_KEY")).env_remove(format!("{provider}_BASE_URL"));
     }
@@ -230,4 +240,104 @@ fn an_interrupt_cancels_the_turn_of_a_prompt() {
     let ran = ran(child);
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(130)));
     assert!(ran.err.contains("error: the turn was cancelled"), "{}", ran.err);
+}
+
+#[cfg(unix)]
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_of_a_turn_ends_a_conversation_without_a_terminal() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let mut child = start(&["--model", "openai:a", "--base-url", &url], &[]);
+    child.stdin.take().unwrap().write_all(b"Hi.\nAgain.\n").unwrap();
+    let _asked = listener.accept().unwrap();
+    interrupt(&child);
+    let ran = ran(child);
+    assert_eq!(
+        (ran.out.as_str(), ran.err.as_str(), ran.code),
+        ("", "note: the turn was cancelled", Some(130))
+    );
+    // The second message was not sent.
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_between_turns_ends_the_program() {
+    use std::io::{BufRead as _, BufReader};
+
+    let mut child = start(&["--script", &script("prompted", &[HELLO])], &[]);
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"/help\n").unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(told.any(|line| line.unwrap().contains("commands:")));
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(input);
+}
+
+#[test]
+fn a_new_conversation_has_none_of_the_messages_before() {
+    let line = |messages: &str| {
+        format!(r#"{{"request":{{"messages":[{messages}]}},"response":{{"parts":[{{"text":"Hello."}}]}}}}"#)
+    };
+    let (first, second) =
+        (line(r#"{"role":"user"}"#), line(r#"{"role":"user"},{"role":"assistant"},{"role":"user"}"#));
+    let path = script("new", &[&first, &second, &first, &first]);
+    let ran = run(&["--script", &path], "Hi.\nHi.\n/new\nHi.\n/new\nHi.\n");
+    assert_eq!((ran.out.as_str(), ran.code), ("Hello.\nHello.\nHello.\nHello.\n", Some(0)), "{}", ran.err);
+}
+
+#[test]
+fn a_command_has_the_model_and_the_instruction_of_its_program() {
+    let variables = [(MODEL, "gemini:g")];
+    let missing = run_with(&[], "", &variables);
+    assert!(
+        missing.code == Some(2) && missing.err.contains("`g`; set the environment variable `GEMINI_API_KEY`"),
+        "{}",
+        missing.err
+    );
+    let other = run_with(&["--model", "openai:a"], "", &variables);
+    assert!(other.err.contains("there is no key for openai `a`"), "{}", other.err);
+    for (arguments, instruction) in
+        [(&[][..], "You are configured."), (&["--instruction", "Be brief."], "Be brief.")]
+    {
+        let line = format!(
+            r#"{{"request":{{"instruction":"{instruction}"}},"response":{{"parts":[{{"text":"Hello."}}]}}}}"#
+        );
+        let path = script("instruction", &[&line]);
+        let ran = run_with(&[&["--script", &path, "--prompt", "Hi."], arguments].concat(), "", &variables);
+        assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(0)), "{instruction}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_question_without_a_terminal_is_remarked_at_the_end() {
+    let path = script("question", &[CANCEL, HELLO]);
+    let ran = run(&["--script", &path, "--prompt", "Cancel it."], "");
+    assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(3)));
+    let remark = "note: stdin is not a terminal, so that no question can be asked; `--approve always` approves the call";
+    assert!(ran.err.ends_with(remark), "{}", ran.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_recording_that_fails_is_an_exit_code_of_its_own() {
+    // No file may become longer than nothing.
+    let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@""#;
+    for (replies, code) in [(&[HELLO][..], 1), (&[CANCEL, HELLO], 3)] {
+        let (path, source) = (file("limited"), script("limited-source", replies));
+        let mut command = Command::new("sh");
+        command.args(["-c", limited]).arg(std::env::current_exe().unwrap());
+        let arguments = ["--script", &source, "--record", &path, "--prompt", "Hi.", "--approve", "never"];
+        let ran = ran(start_by(command, &arguments, &[]));
+        assert_eq!((ran.out.as_str(), ran.code), ("Hello.\n", Some(code)), "{}", ran.err);
+        assert!(ran.err.contains("note: the recording ended: "), "{}", ran.err);
+    }
 }

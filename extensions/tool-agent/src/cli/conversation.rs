@@ -116,7 +116,7 @@ impl<'p> ChatConversation<'p> {
                     if exit == Exit::Cancelled {
                         self.program.note("the turn was cancelled");
                     }
-                    worst = if exit_rank(exit) > exit_rank(worst) { exit } else { worst };
+                    worst = [worst, exit].into_iter().max_by_key(|exit| exit_rank(*exit)).unwrap_or(exit);
                     if exit == Exit::Cancelled && !is_asked {
                         break;
                     }

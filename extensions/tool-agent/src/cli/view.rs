@@ -266,3 +266,7 @@ mod tests {
         assert!(shortened(&"a".repeat(2 * MAX_RESULT_CHARS)).chars().count() < 2 * MAX_RESULT_CHARS);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may")]
+mod transcripts;

@@ -3,13 +3,13 @@
 use std::{error::Error as _, time::Duration};
 
 use tool_agent::{
-    Message, Model, Part, ScriptedModel,
+    Limits, Message, Model, Part, Price, ScriptedModel,
     model::{
         Fallback, ModelError, ModelErrorKind, ModelEvent, OutputFormat, Reply, Request, Response,
         ResponseStream, SharedModel, ToolChoice,
     },
 };
-use tool_runtime::{prelude::*, request::request_fn};
+use tool_runtime::{dialect::Usage, prelude::*, request::request_fn};
 
 /// A model with no more than a trait requires, which answers with its instruction.
 struct Plain;
@@ -163,4 +163,39 @@ async fn clones_of_a_scripted_model_share_its_script_and_its_requests() {
     assert_eq!(asked, ["a", "b"]);
     assert!(named.finished().is_ok());
     assert_eq!(format!("{named:?}"), "ScriptedModel { name: \"named\", .. }");
+}
+
+#[test]
+fn a_cost_is_the_sum_of_the_counts_by_their_prices() {
+    let price = Price { input: 1.0, cached_input: 10.0, cache_write: 100.0, output: 1000.0 };
+    let cost = |input, cached, written, output| {
+        let mut usage = Usage::default();
+        (usage.input, usage.cached, usage.cache_written, usage.output) = (input, cached, written, output);
+        price.cost(&usage) * 1e6
+    };
+    for (counts, expected) in [
+        ((None, None, None, None), 0.0),
+        ((Some(7), None, None, None), 7.0),
+        // Counts of the cache are a part of the input.
+        ((Some(9), Some(2), None, None), 27.0),
+        ((Some(9), Some(2), Some(3), Some(4)), 4324.0),
+        ((Some(1), Some(2), Some(3), None), 320.0),
+    ] {
+        let (input, cached, written, output) = counts;
+        assert!((cost(input, cached, written, output) - expected).abs() < 1e-6, "{counts:?}");
+    }
+}
+
+#[test]
+fn limits_have_their_documented_defaults() {
+    let expected = Limits {
+        rounds: Some(50),
+        calls: None,
+        calls_per_response: Some(128),
+        tokens: None,
+        cost: None,
+        time: None,
+        repeated_calls: Some(5),
+    };
+    assert_eq!(Limits::default(), expected);
 }

@@ -1,4 +1,4 @@
-//! The lines of scripts: what a recording writes, and which line answers a request.
+//! The lines of scripts: their form in a recording, and the requests that they answer.
 
 use std::{
     fs::{self, File},

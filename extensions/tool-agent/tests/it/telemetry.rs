@@ -7,7 +7,7 @@ use std::{
 };
 
 use tool_agent::{
-    Agent, AgentBuilder, EndReason, Limits, Message, Model, Part, Runner, ScriptedModel,
+    Agent, AgentBuilder, EndReason, Limits, Message, Model, OutputType, Part, Runner, ScriptedModel,
     model::{ModelErrorKind, Reply, Request, Response, ResponseStream},
 };
 use tool_runtime::{ToolCall, dialect::Usage, prelude::*};
@@ -241,6 +241,37 @@ fn an_error_of_the_model_marks_the_request_and_the_run() {
         let status = (&*span.fields["otel.status_code"], &*span.fields["error.type"]);
         assert_eq!(status, ("ERROR", "refused")); // W03
         assert!(!span.fields.contains_key("otel.status_description"));
+    }
+}
+
+#[test]
+fn an_error_is_described_where_content_is_recorded() {
+    let reason = "Opening doors is not safe.";
+    let spans = run(agent([Reply::error(ModelErrorKind::Refused, reason)]).trace_content(true));
+    assert_eq!(of(&spans, "chat")[0].fields["otel.status_description"], reason);
+}
+
+#[test]
+fn a_request_has_its_numbers_and_its_form_and_no_empty_content() {
+    let mut response = answer();
+    let mut counts = usage(30, 4);
+    (counts.cache_written, counts.reasoning) = (Some(5), Some(3));
+    response.usage = Some(counts);
+    let agent = Agent::builder("porter", ScriptedModel::new([response.into()]).with_strict_output(true));
+    let agent = agent.parameter("max_tokens", 7).parameter("top_p", 0.5).parameter("temperature", "hot");
+    let spans = run(agent.output_type(OutputType::any()).trace_content(true));
+    let fields = &of(&spans, "chat")[0].fields;
+    for (name, expected) in [
+        ("gen_ai.output.type", Some("json")),
+        ("gen_ai.request.max_tokens", Some("7")),
+        ("gen_ai.request.top_p", Some("0.5")),
+        ("gen_ai.request.temperature", None),
+        ("gen_ai.usage.cache_creation.input_tokens", Some("5")),
+        ("gen_ai.usage.reasoning.output_tokens", Some("3")),
+        ("gen_ai.system_instructions", None),
+        ("gen_ai.tool.definitions", None),
+    ] {
+        assert_eq!(fields.get(name).map(String::as_str), expected, "{name}");
     }
 }
 

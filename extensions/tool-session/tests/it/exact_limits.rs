@@ -1,4 +1,4 @@
-//! Limits of every store: what lies exactly at them, and what lies one above.
+//! Limits of every store, exactly at them and one above.
 
 use std::time::Duration;
 
@@ -115,9 +115,9 @@ fn export(key: &SessionKey) -> SessionExport {
 }
 
 async fn a_value_has_at_most_100_levels<F: StoreFactory>() {
-    let nested = |levels: usize, wrap: fn(Value) -> Value| (0..levels).fold(json!(1), |it, _| wrap(it));
-    let (list, object): (fn(Value) -> Value, fn(Value) -> Value) =
-        (|it| json!([it]), |it| json!({ "a": it }));
+    type Wrap = fn(Value) -> Value;
+    let nested = |levels: usize, wrap: Wrap| (0..levels).fold(json!(1), |it, _| wrap(it));
+    let (list, object): (Wrap, Wrap) = (|it| json!([it]), |it| json!({ "a": it }));
     let world = World::new::<F>().await;
     let lease = world.acquire(&key("s"), "run").await.unwrap();
     let mut revision = 0;

@@ -1,4 +1,4 @@
-//! What the lines of an export may contain.
+//! Limits of the lines of an export.
 
 use tool_session::{EntryContent, SessionKey, jsonl};
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use tool_runtime::serde_json::Map;
 use tool_session::{
-    Entry, EntryOrder, EntryPage, EntryQuery, InMemoryStore, Lease, LeaseGrant, LeaseRequest, Retention,
-    ScopedState, Session, SessionError, SessionExport, SessionFilter, SessionKey, SessionSnapshot,
+    Entry, EntryOrder, EntryPage, EntryQuery, InMemoryStore, JsonText, Lease, LeaseGrant, LeaseRequest,
+    Retention, ScopedState, Session, SessionError, SessionExport, SessionFilter, SessionKey, SessionSnapshot,
     SessionStore, SessionVersion, SessionWrite, SharedSessionStore, UnfinishedRun,
 };
 
@@ -105,7 +105,7 @@ async fn an_export_is_of_one_moment_or_an_error() {
 }
 
 #[tokio::test]
-async fn the_handle_checks_names_and_says_whether_sessions_outlive_the_process() {
+async fn the_handle_checks_names_and_tells_the_lifetime_of_sessions() {
     let memory = SharedSessionStore::from(InMemoryStore::new());
     let other = SharedSessionStore::new(Changing { entries: 0, found: 0, queries: Arc::default() });
     assert_eq!((memory.outlives_process(), other.outlives_process()), (false, true));
@@ -119,6 +119,12 @@ async fn the_handle_checks_names_and_says_whether_sessions_outlive_the_process()
     assert_eq!(other.delete_user("shop", "u-7").await, Err(SessionError::Closed));
     assert_eq!(other.fork(&key("s"), 0, "t").await, Err(SessionError::Closed));
     assert_eq!(other.write(&lease(), &SessionWrite::new(0)).await, Err(SessionError::Closed));
+    // Four of the largest bodies are exactly as much as a write may have.
+    let largest = message("one", &"x".repeat(JsonText::MAX_BYTES - 2));
+    let write = SessionWrite::new(0).entries((0..4).map(|_| largest.clone()));
+    assert_eq!(other.write(&lease(), &write).await, Err(SessionError::Closed));
+    let error = other.write(&lease(), &write.entry(message("one", ""))).await.unwrap_err().to_string();
+    assert!(error.starts_with("the entries of the write have 67108866 bytes; at most 67108864"), "{error}");
     let error = memory.export(&key("s")).await.unwrap_err();
     assert_eq!(error, SessionError::NotFound(Box::new(key("s"))));
 }

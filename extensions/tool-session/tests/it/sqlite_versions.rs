@@ -82,3 +82,14 @@ async fn a_file_that_another_program_locks_is_unavailable_when_the_time_is_over(
     other.close().await.unwrap();
     open().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_file_that_cannot_be_made_is_an_error_with_its_reason() {
+    let folder = Folder::new();
+    let file = folder.0.join("file");
+    std::fs::write(&file, "").unwrap();
+    let path = file.join("s.sqlite");
+    let error = SqliteStore::open(&path).await.unwrap_err();
+    let expected = format!("the database {} cannot be made: ", path.display());
+    assert!(matches!(&error, SessionError::Failed(text) if text.starts_with(&expected)), "{error}");
+}

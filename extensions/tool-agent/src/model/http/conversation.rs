@@ -55,7 +55,7 @@ impl<'s> Conversation<'s> {
                 .any(|it| bound.wire_name(it.name().as_str()) != it.name().as_str()),
             ids,
             replaced: Vec::new(),
-            messages: Vec::with_capacity(messages.len() + 1),
+            messages: Vec::with_capacity(messages.len()),
             ends: Vec::with_capacity(messages.len()),
             unsupported: Vec::new(),
         };

@@ -1,4 +1,4 @@
-//! What a response shows while it arrives, and what it leaves out.
+//! The events and deltas of a response while it arrives.
 
 use std::time::Duration;
 
@@ -100,6 +100,10 @@ async fn a_request_is_repeated_as_often_as_the_model_says() {
         assert_eq!(shown(&model).await, expected);
         assert_eq!(server.received().len(), sent);
     }
+    // Twice by default.
+    let server = Recorder::scripted([busy(), busy(), busy(), busy()]).await;
+    let default = model("openai", &server.url).with_longest_pause(Duration::from_millis(1));
+    assert_eq!((shown(&default).await.len(), server.received().len()), (3, 3));
     let server = Recorder::scripted([Answer::text(400, r#"{"error":{"message":"bad"}}"#)]).await;
     assert_eq!(shown(&model("openai", &server.url)).await, ["InvalidRequest: the server answered 400: bad"]);
 }
@@ -130,6 +134,26 @@ async fn a_response_may_have_exactly_as_many_bytes_as_the_longest() {
         let shown = shown(&model).await;
         assert!(shown[0].starts_with(expected), "{shown:?}");
     }
+}
+
+#[tokio::test]
+async fn a_response_has_at_most_64_mebibytes_by_default() {
+    let shown = shown_of("openai", Answer::text(200, vec![b'0'; (64 << 20) + 1])).await;
+    let expected =
+        "Other: the response is longer than 67108864 bytes; see `HttpModel::with_longest_response`";
+    assert_eq!(shown, [expected]);
+}
+
+#[tokio::test]
+async fn a_model_that_was_asked_can_be_given_another_server() {
+    let (one, other) = (
+        Recorder::scripted([Answer::json(&saying("openai", "1"))]).await,
+        Recorder::scripted([Answer::json(&saying("openai", "2"))]).await,
+    );
+    let first = model("openai", &one.url);
+    assert_eq!(shown(&first).await[0], "text 1");
+    assert_eq!(shown(&first.with_base_url(format!("{}/v1///", other.url))).await[0], "text 2");
+    assert_eq!(other.received()[0].target, "/v1/chat/completions");
 }
 
 #[tokio::test]

@@ -164,6 +164,19 @@ async fn a_slow_server_times_out() {
 }
 
 #[tokio::test]
+async fn a_server_has_two_minutes_by_default() {
+    let server = Recorder::scripted([] as [Answer; 0]).await;
+    let mut events = model("openai", &server.url).with_retries(0).respond(question());
+    while server.received().is_empty() {
+        assert!(poll!(Box::pin(events.next())).is_pending());
+        tokio::task::yield_now().await;
+    }
+    passes(&mut events, Duration::from_secs(120)).await;
+    let error = events.response().await.unwrap_err().to_string();
+    assert!(error.contains("did not answer within 120s"), "{error}");
+}
+
+#[tokio::test]
 async fn a_complete_response_needs_no_end_of_its_connection() {
     for wire in ["openai", "openai-responses", "anthropic"] {
         let server = Recorder::scripted([Answer::open(&streaming(wire, "100"))]).await;

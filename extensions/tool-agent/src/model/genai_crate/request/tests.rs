@@ -118,3 +118,46 @@ fn empty_texts_of_a_message_are_left_out() {
         "`genai` does not accept this content here; it is replaced by `[an image of type image/png]`";
     assert_eq!((count, remarks), (Some(1), vec![remark.to_owned()]));
 }
+
+#[test]
+fn content_without_a_place_is_a_note_that_names_it() {
+    use tool_runtime::output::{Blob, Resource, ResourceBody};
+
+    let file = |body| {
+        let resource = Resource { uri: "file:///a".into(), mime_type: "text/plain".into(), body };
+        Content::Resource { resource }
+    };
+    let text = || file(ResourceBody::Text("a text".into()));
+    let link =
+        || Content::ResourceLink { uri: "https://a.example".into(), name: "a".into(), mime_type: None };
+    for (content, expected) in [
+        (Content::image(vec![1], "image/png"), "[an image of type image/png]"),
+        (Content::audio(vec![1], "audio/wav"), "[audio of type audio/wav]"),
+        (text(), "[a file of type text/plain: file:///a]"),
+        (link(), "[a link: https://a.example]"),
+        (Content::text("a"), "[content]"),
+    ] {
+        let tools = Registry::default();
+        let bound = Dialect::openai_chat().bind_tools(&tools);
+        let mut conversation = Conversation { dialect: "d".into(), bound: &bound, unsupported: Vec::new() };
+        assert_eq!(conversation.note(&content), expected);
+        assert_eq!(conversation.unsupported.len(), 1, "{expected}");
+    }
+    // A user's files are sent; a link is not.
+    let sent_parts = |content: Content| {
+        let Prepared { request, unsupported, .. } =
+            sent(&Request::new([Message::user_content([content])]), ChatOptions::default());
+        let part = &request.messages[0].content.parts()[0];
+        (matches!(part, ContentPart::Binary(_)), unsupported.len())
+    };
+    for (content, is_binary) in [
+        (Content::image(vec![1], "image/png"), true),
+        (Content::audio(vec![1], "audio/wav"), true),
+        (file(ResourceBody::Blob(Blob(vec![1]))), true),
+        (link(), false),
+        (Content::text("a"), false),
+    ] {
+        let remarks = usize::from(matches!(content, Content::ResourceLink { .. }));
+        assert_eq!(sent_parts(content), (is_binary, remarks));
+    }
+}

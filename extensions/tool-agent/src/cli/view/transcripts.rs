@@ -1,0 +1,140 @@
+//! Transcripts of turns: the test runs itself as the program, whose output is read.
+
+use std::{env, process};
+
+use tool_cli::{Cli, Command, clap};
+use tool_runtime::{
+    Executor, Registry, ToolBuilder,
+    context::{LogLevel, LogLine, Progress},
+    prelude::*,
+};
+
+use super::*;
+use crate::{
+    Agent, AgentBuilder, Limits, OutputType, Part, Runner, ScriptedModel,
+    model::{Fallback, ModelErrorKind, Reply, SharedModel},
+};
+
+/// The variable with the case that the program shows, and with the form of its output.
+const CASE: &str = "TOOL_AGENT_TURN_VIEW";
+
+#[tool_args]
+struct Nothing {}
+
+fn tools() -> Executor {
+    let chatty = ToolBuilder::new("chatty").description("Says what it does.");
+    let chatty = chatty.expect_handler(|_: Nothing, cx| async move {
+        let _ = cx.progress(Progress::new(1.0));
+        let _ = cx.progress(Progress::new(2.0).of(4.0).message("half"));
+        let _ = cx.log(LogLine::new(LogLevel::Info, "a log line"));
+        cx.update("an update").await;
+        Ok::<_, ToolError>("done")
+    });
+    let deliver = ToolBuilder::new("deliver").description("Delivers.").input_schema(
+        tool_runtime::schema::InputSchema::new(tool_runtime::serde_json::json!({ "type": "object" }))
+            .unwrap(),
+    );
+    let deliver: tool_runtime::builder::ExternalTool = deliver.external().unwrap();
+    let tools = Registry::builder().add(chatty).add(deliver).build().unwrap();
+    Executor::builder(tools).external(|call| call.tool() == "deliver").build().unwrap()
+}
+
+fn says_and_calls(tool: &str) -> Reply {
+    let call = tool_runtime::ToolCall::new(tool, "{}").with_id("1");
+    Reply::parts([Part::Text("Let me see".to_owned()), Part::Call(call)])
+}
+
+/// The agent of a case.
+fn agent(case: &str) -> AgentBuilder {
+    let limits = Limits { rounds: Some(1), ..Limits::default() };
+    let model: SharedModel = match case {
+        "chatty" | "limit" => ScriptedModel::new([says_and_calls("chatty"), Reply::text("Done.")]).into(),
+        "external" => ScriptedModel::new([says_and_calls("deliver")]).into(),
+        "line" => ScriptedModel::new([Reply::text("Done.\n")]).into(),
+        "failed" => ScriptedModel::new([Reply::error(ModelErrorKind::Refused, "no")]).into(),
+        "submitted" => ScriptedModel::new([Reply::call("submit_output", r#"{"a":1}"#)]).into(),
+        _ => {
+            let broken = Reply::error(ModelErrorKind::Connection, "it broke").with_stream(["It is "]);
+            Fallback::new(ScriptedModel::new([broken])).or(ScriptedModel::new([Reply::text("5")])).into()
+        }
+    };
+    let agent = Agent::builder("a", model).tools(tools());
+    match case {
+        "limit" => agent.limits(limits),
+        "submitted" => agent.output_type(OutputType::any()),
+        _ => agent,
+    }
+}
+
+struct Show;
+
+impl Command for Show {
+    fn grammar(&self) -> clap::Command {
+        clap::Command::new("show-turn")
+    }
+
+    fn run(&self, program: &Program, _: &clap::ArgMatches) -> Result<Exit, Failure> {
+        let case = env::var(CASE).unwrap();
+        let (form, case) = case.split_once(' ').unwrap();
+        let mut view = TurnView::new(program, form == "json");
+        view.streams = form == "streams";
+        let mut events = Runner::new(agent(case).build().unwrap()).run("Hi.");
+        program.print("\u{2}")?;
+        program.block_on(async {
+            while let Some(event) = events.next().await {
+                view.show_event(&event)?;
+            }
+            Ok(view.exit())
+        })?
+    }
+}
+
+/// What the program writes for a case: the output, the messages, and the exit code.
+fn transcript(form: &str, case: &str) -> (String, String, Option<i32>) {
+    let this = "cli::view::transcripts::a_turn_is_written_as_its_form_says";
+    let mut program = process::Command::new(env::current_exe().unwrap());
+    program.args(["--exact", this, "--nocapture"]).env(CASE, format!("{form} {case}")).env("COLUMNS", "200");
+    let output = program.output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    let out = out.split_once('\u{2}').unwrap().1.to_owned();
+    (out, String::from_utf8(output.stderr).unwrap(), output.status.code())
+}
+
+#[test]
+fn a_turn_is_written_as_its_form_says() {
+    if env::var_os(CASE).is_some() {
+        process::exit(Cli::new().command(Show).run(["program", "show-turn"]).code().into());
+    }
+    let chatty = "about to call chatty: {}\nchatty: 1\nchatty: 2 of 4 half\nchatty: a log line\nchatty: an update\nchatty: done\n";
+    let withdrawn = "`scripted:scripted` failed (it broke); `scripted:scripted` is asked\n";
+    let before = "the text before the end: Let me see\n";
+    let external = "note: deliver: the call must be executed by the caller\n";
+    for (form, case, out, err, code) in [
+        ("streams", "chatty", "Let me see\nDone.\n", chatty.to_owned(), 0),
+        ("whole", "chatty", "Done.\n", chatty.to_owned(), 0),
+        ("streams", "line", "Done.\n", String::new(), 0),
+        ("whole", "line", "Done.\n", String::new(), 0),
+        ("streams", "withdrawn", "It is \n5\n", format!("note: the text above is withdrawn: {withdrawn}"), 0),
+        ("whole", "withdrawn", "5\n", format!("note: {withdrawn}"), 0),
+        ("streams", "limit", "Let me see\n", chatty.to_owned(), 1),
+        ("whole", "limit", "", format!("{chatty}{before}"), 1),
+        ("streams", "failed", "", String::new(), 1),
+        ("streams", "submitted", "{\"a\":1}\n", String::new(), 0),
+        ("whole", "submitted", "{\"a\":1}\n", String::new(), 0),
+        ("streams", "external", "Let me see\n", external.to_owned(), 1),
+    ] {
+        let (seen, told, exit) = transcript(form, case);
+        assert_eq!((seen.as_str(), exit), (out, Some(code)), "{form} {case}: {told}");
+        // Calls of the output's tool are those of any tool; the reason of an end is one line.
+        let is_shown = |line: &&str| !line.contains("submit_output");
+        let told: String = told.lines().filter(is_shown).map(|line| format!("{line}\n")).collect();
+        let (before_error, error) = told.split_at(told.find("error: ").unwrap_or(told.len()));
+        assert_eq!((before_error, error.lines().count()), (&*err, usize::from(code == 1)), "{form} {case}");
+    }
+    let (out, err, code) = transcript("json", "chatty");
+    let types: Vec<_> =
+        out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()).collect();
+    assert_eq!((types.last().unwrap()["type"].as_str(), err.as_str(), code), (Some("ended"), "", Some(0)));
+    let (_, err, code) = transcript("json", "limit");
+    assert!(err.starts_with("error: ") && code == Some(1), "{err}");
+}
