@@ -10,7 +10,8 @@ use tool_core::ContentHash;
 
 /// The secret key of a program, under which open calls are authenticated and secret arguments are encrypted.
 ///
-/// All processes that answer each other's calls need the same key: 32 random bytes from their secret store. A separate
+/// All processes that answer each other's calls need the same key: 32 random bytes from their secret store, or from a file
+/// that `ProgramKey::load_or_create` makes (feature `sealed-calls`). A separate
 /// key is derived for each purpose. After a rotation, the [previous key](Self::with_previous) remains valid for calls
 /// that were opened under it.
 ///

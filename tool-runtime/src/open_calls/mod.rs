@@ -8,7 +8,8 @@
 //! - [`MemoryOpenCalls`] keeps calls in memory, and is the default of an executor.
 //! - [`OpenRecord`] is the stored form of a call, and [`OpenKind`] the kind of answer that it waits for; [`OpenFilter`]
 //!   selects records by run, id, app, user and session, and [`OpenStoreError`] is the error of a store.
-//! - [`ProgramKey`] is the secret key under which records are authenticated and secret arguments are encrypted.
+//! - [`ProgramKey`] is the secret key under which records are authenticated and secret arguments are encrypted; with the
+//!   feature `sealed-calls`, it can be kept in a file, whose error is `KeyFileError`.
 //! - [`OpenCall`] is an open call as an executor lists it; [`CallRef`] refers to one by its address or id, and
 //!   [`OpenCallError`] reports why an open call cannot be answered.
 //!
@@ -19,6 +20,8 @@
 mod call_ref;
 mod error;
 mod key;
+#[cfg(feature = "sealed-calls")]
+mod key_file;
 mod memory;
 mod record;
 mod seal;
@@ -28,6 +31,8 @@ use std::{fmt, future::Future};
 
 use tool_core::{CallAddress, CallId};
 
+#[cfg(feature = "sealed-calls")]
+pub use self::key_file::KeyFileError;
 pub use self::{
     call_ref::{CallRef, OpenCall},
     error::OpenCallError,
