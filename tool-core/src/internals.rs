@@ -11,5 +11,4 @@ pub use crate::{
     context::{Attributes, current_grace, within_call, within_grace},
     name::rewritten,
     registration::DeclaredToolset,
-    state::patch::apply as apply_patch,
 };

@@ -57,6 +57,6 @@ pub use self::{
     request::{
         AddedMessage, ModelRequest, RequestAdditions, RequestFn, RequestHook, SharedRequestHook, request_fn,
     },
-    state::{State, StateScope},
+    state::{State, StateScope, patch::merge_patch},
     tool::{BoxFuture, Checks, OnRequest, PrepareArguments, Prepared, Run, StaticToolSet, Tool},
 };

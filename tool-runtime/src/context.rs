@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | [`ToolContext`] | one call, as its tool sees it |
 //! | [`RunContext`], [`ReadonlyContext`] | the run that calls belong to; a read-only view of it |
-//! | [`State`], [`StateScope`] | session data that a tool reads and changes |
+//! | [`State`], [`StateScope`], [`merge_patch`] | session data that a tool reads and changes; the rule of its changes |
 //! | [`ProvidedValues`], [`Dependency`] | values that the program injects into tools |
 //! | [`Budget`], [`BudgetUsage`] | limits of a run with its child runs, and their usage |
 //! | [`CallSink`], [`Progress`], [`LogLine`], [`LogLevel`] | the receiver of a call's reports, and their types |
@@ -17,4 +17,5 @@
 pub use tool_core::{
     Budget, BudgetUsage, CallSink, ClientInfo, ConfirmationAnswer, Dependency, LogLevel, LogLine, Progress,
     ProvidedValues, ReadonlyContext, RunContext, State, StateScope, ToolContext, Trigger, WithCallId,
+    merge_patch,
 };

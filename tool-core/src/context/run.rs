@@ -311,7 +311,7 @@ impl RunContext {
     pub fn change_state(&self, changes: &Map<String, Value>) {
         if !changes.is_empty() {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-            patch::apply(Arc::make_mut(&mut state), changes);
+            patch::merge_patch(Arc::make_mut(&mut state), changes);
         }
     }
 

@@ -3,15 +3,37 @@
 
 use serde_json::{Map, Value, map::Entry};
 
-/// Applies `patch` to `target`.
-pub fn apply(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
+/// Applies `patch`, a JSON Merge Patch ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)), to `target`: objects are
+/// merged member by member, `null` removes a member, and any other value replaces the previous one.
+///
+/// This is the rule by which [`RunContext::change_state`](crate::RunContext::change_state) changes the state of a run. A
+/// session store applies the changes of a run to stored state by the same rule.
+///
+/// Nested objects are merged recursively; values that were read from JSON by `serde_json` nest at most 128 levels.
+///
+/// # Examples
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::{RunContext, context::merge_patch};
+///
+/// let mut stored = json!({ "plan": { "tier": "pro", "seats": 3 }, "draft": "..." }).as_object().cloned().unwrap();
+/// let run = RunContext::new().with_state(stored.clone());
+/// let changes = json!({ "plan": { "seats": 4 }, "draft": null }).as_object().cloned().unwrap();
+///
+/// run.change_state(&changes);
+/// merge_patch(&mut stored, &changes);
+/// assert_eq!(json!(stored), json!({ "plan": { "tier": "pro", "seats": 4 } }));
+/// assert_eq!(*run.state(), stored);
+/// ```
+pub fn merge_patch(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
     // Removing one member at a time would move all members behind it.
     if patch.values().any(Value::is_null) {
         target.retain(|name, _| !patch.get(name).is_some_and(Value::is_null));
     }
     for (name, change) in patch.iter().filter(|(_, change)| !change.is_null()) {
         match (change, target.get_mut(name)) {
-            (Value::Object(change), Some(Value::Object(value))) => apply(value, change),
+            (Value::Object(change), Some(Value::Object(value))) => merge_patch(value, change),
             (change, Some(value)) => *value = without_nulls(change),
             (change, None) => {
                 target.insert(name.clone(), without_nulls(change));

@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     StateScope,
-    patch::{apply, difference, extend_patch, without_nulls},
+    patch::{difference, extend_patch, merge_patch, without_nulls},
 };
 
 /// Objects with few distinct names, so that two of them overlap.
@@ -41,7 +41,7 @@ proptest! {
         let patch = difference(Some(&Value::Object(before.clone())), &Value::Object(after.clone()));
         prop_assert_eq!(patch.is_none(), before == after);
         if let Some(Value::Object(patch)) = patch {
-            apply(&mut before, &patch);
+            merge_patch(&mut before, &patch);
         }
         prop_assert_eq!(before, after);
     }
@@ -51,11 +51,11 @@ proptest! {
         prop_assume!(!makes_an_object_again(&first, &later));
         let mut one_by_one = plain(state);
         let mut at_once = one_by_one.clone();
-        apply(&mut one_by_one, &first);
-        apply(&mut one_by_one, &later);
+        merge_patch(&mut one_by_one, &first);
+        merge_patch(&mut one_by_one, &later);
         let mut both = first;
         extend_patch(&mut both, later);
-        apply(&mut at_once, &both);
+        merge_patch(&mut at_once, &both);
         prop_assert_eq!(at_once, one_by_one);
     }
 }
@@ -76,7 +76,7 @@ fn patches_do_what_the_standard_says() {
         (json!({}), json!({"a":{"bb":{"ccc":null}}}), json!({"a":{"bb":{}}})),
     ] {
         let (Value::Object(mut state), Value::Object(patch)) = (before, patch) else { panic!("not objects") };
-        apply(&mut state, &patch);
+        merge_patch(&mut state, &patch);
         assert_eq!(Value::Object(state), after, "{patch:?}");
     }
 }

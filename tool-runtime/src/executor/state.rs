@@ -17,7 +17,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tool_core::{
     Arguments, CallAddress, CallSink, RunContext, ToolContext, ToolDefinition, ToolError,
-    internals::{apply_patch, current_grace},
+    internals::current_grace, merge_patch,
 };
 
 use super::{
@@ -237,7 +237,7 @@ impl BatchState {
                     *self.lock_session_state() = Arc::default();
                     run.change_state(&actions.state);
                 }
-                None => apply_patch(Arc::make_mut(&mut self.lock_session_state()), &actions.state),
+                None => merge_patch(Arc::make_mut(&mut self.lock_session_state()), &actions.state),
             }
         }
     }
