@@ -15,19 +15,20 @@ use super::{
     open_batch::OpenBatch,
     scope::RunScope,
     session::SessionTurn,
-    session_writer::{RETRY_PAUSE, Retries, SessionWriter, StoreAccess, store_failure},
+    session_writer::{RETRY_PAUSE, Retries, SessionWriter, StoreAccess, instant_after, store_failure},
     stored_conversation::read_conversation,
 };
 
 /// Waits for the turn of the run in its session, and reads the session.
 pub(super) async fn open_session(settings: &RunnerSettings, scope: &RunScope) -> Flow<RunConversation> {
-    let wait_end = Instant::now() + settings.max_wait;
+    let access = settings.store_access();
+    let wait_end = access.as_ref().map(|_| instant_after(settings.max_wait));
     let turn = match scope.wait_for(settings.sessions.turn(&scope.run, settings.max_wait)).await {
         Ok(Ok(turn)) => turn,
         Ok(Err(run)) => return end_with(EndReason::Busy { run }),
         Err(interruption) => return interruption.end(),
     };
-    let Some(access) = settings.store_access() else {
+    let (Some(access), Some(wait_end)) = (access, wait_end) else {
         return ControlFlow::Continue(RunConversation::new(turn));
     };
     let key = match SessionKey::of_run(&scope.run) {
@@ -50,9 +51,10 @@ async fn open_stored_session(
     mut turn: SessionTurn,
     wait_end: Instant,
 ) -> Result<RunConversation, EndReason> {
+    let releases = Retries::new(&access, &scope.run);
     for lease in turn.take_abandoned_leases() {
-        // Another run may have taken it over since.
-        drop(access.store.release(&lease).await);
+        // Another run may have taken it over since; a lease that is not released expires.
+        drop(releases.attempt(access.store.release(&lease)).await);
     }
     let grant = acquire_lease(&access, &codec.session, scope, wait_end).await?;
     let values = grant.state.merged();

@@ -86,8 +86,8 @@ impl SessionWriter {
     /// Returns the lease and the revision, if no operation uses them; no lease after the end was written.
     pub(super) fn current(&self) -> Option<(Option<Lease>, u64)> {
         let state = self.state.try_lock().ok()?;
-        let is_over = self.is_ended.load(Ordering::Relaxed) || self.failure.get().is_some();
-        Some(((!is_over).then(|| state.lease.clone()), state.revision))
+        let is_ended = self.is_ended.load(Ordering::Relaxed);
+        Some(((!is_ended).then(|| state.lease.clone()), state.revision))
     }
 
     /// Returns the entry of a body.
@@ -245,7 +245,7 @@ pub(super) struct Retries {
 impl Retries {
     pub(super) fn new(access: &StoreAccess, run: &RunContext) -> Self {
         let deadline = run.deadline().map(Instant::from_std);
-        Self { timeout: access.timeout, end: Instant::now() + access.timeout, deadline }
+        Self { timeout: access.timeout, end: instant_after(access.timeout), deadline }
     }
 
     /// Makes an attempt, which ends with the time of the operation. The first one does not depend on the deadline of the run, so
@@ -272,6 +272,13 @@ impl Retries {
             error => Err(store_failure(&error)),
         }
     }
+}
+
+/// Returns the instant after `duration`; one that the clock cannot represent is in a hundred years.
+pub(super) fn instant_after(duration: Duration) -> Instant {
+    const MAX_DURATION: Duration = Duration::from_secs(100 * 365 * 86_400);
+    let now = Instant::now();
+    now.checked_add(duration.min(MAX_DURATION)).unwrap_or(now)
 }
 
 /// Returns the end of a run whose store failed.

@@ -15,6 +15,8 @@ use crate::Message;
 pub(super) const DEFAULT_MAX_WAIT: Duration = Duration::from_secs(30);
 /// The default time for which a failed operation of a store is tried again.
 const DEFAULT_STORE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The minimum duration of a lease, which is renewed after a third of it.
+const MIN_LEASE_DURATION: Duration = Duration::from_millis(10);
 
 /// The store of a runner, and its settings.
 #[derive(Clone)]
@@ -117,10 +119,10 @@ impl Runner {
     }
 
     /// Sets the duration of a lease in the store: the time after which another process continues the session of a process that
-    /// ended or stopped. A run renews its lease after each third of it. Default: 30 seconds.
+    /// ended or stopped. A run renews its lease after each third of it. At least 10 milliseconds. Default: 30 seconds.
     #[must_use]
     pub fn with_lease_duration(self, duration: Duration) -> Self {
-        self.with(|settings| settings.store.lease_duration = duration)
+        self.with(|settings| settings.store.lease_duration = duration.max(MIN_LEASE_DURATION))
     }
 
     /// Sets the time for which an operation of the store that failed is tried again, within the deadline of the run; then the run

@@ -162,7 +162,7 @@ async fn a_store_that_fails_for_too_long_ends_the_run_before_its_calls() {
     );
     // By the paused clock.
     assert!((10..11).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
-    // The session is as it was, and a later run goes on.
+    // The session is as it was, and a later run goes on. Another process waits no longer than for the next run of this one.
     store.failures.store(0, Ordering::SeqCst);
     assert_eq!(runner.run_with(run("s"), "Again.").answer().await.unwrap(), "100");
     assert_eq!(runner.history(&run("s")).await.len(), 3);
@@ -255,6 +255,15 @@ async fn a_lease_is_renewed_while_the_run_waits() {
     assert_eq!(store.renewals.load(Ordering::SeqCst), 10);
     gate.open();
     events.answer().await.unwrap();
+}
+
+#[tokio::test]
+async fn durations_without_a_limit_and_of_zero_are_accepted() {
+    for duration in [Duration::ZERO, Duration::MAX] {
+        let runner = runner(&Flaky::default(), [product(), Reply::text("100")]).with_lease_duration(duration);
+        let runner = runner.when_busy(duration).with_store_timeout(duration);
+        assert_eq!(runner.run_with(run("s"), "25 times 4?").answer().await.unwrap(), "100");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use std::sync::{
 use tool_agent::{Agent, Answers, EndReason, Runner, ScriptedModel, model::Reply};
 use tool_runtime::{
     Executor, ToolCall,
-    open_calls::{MemoryOpenCalls, SharedOpenCallStore},
+    open_calls::{MemoryOpenCalls, ProgramKey, SharedOpenCallStore},
     prelude::*,
 };
 use tool_session::EntryContent;
@@ -191,6 +191,20 @@ async fn an_open_batch_is_an_entry_with_whole_outcomes<F: StoreFactory>() {
     assert!(body["definitions"][0].is_string(), "{body}");
 }
 
+async fn the_secret_arguments_of_an_open_batch_are_encrypted<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let call = Reply::call("change_password", json!({ "password": "hunter2" }));
+    let (runner, _) = world.runner([call, Reply::text("Done.")]);
+    let runner = runner.with_program_key(ProgramKey::new([1; 32]));
+    let end = runner.run_with(run("s"), "Change it.").end().await;
+    assert_eq!(end.reason, EndReason::OpenCalls);
+    let bodies: Vec<_> = world.entries("s").await.iter().map(|it| it.content.body.to_string()).collect();
+    assert_eq!(bodies.iter().any(|body| body.contains("hunter2")), !world.store.outlives_process());
+    assert_eq!(bodies[2].contains("sealed"), world.store.outlives_process());
+    let approval = Answers::new().approve(end.open[0].address().unwrap());
+    assert_eq!(runner.resume(run("s"), approval).answer().await.unwrap(), "Done.");
+}
+
 macro_rules! tests {
     ($($test:ident),+,) => {
         mod in_memory { $(
@@ -214,5 +228,5 @@ tests! {
     another_process_submits_the_final_result_of_a_long_running_call,
     a_message_to_another_process_closes_the_open_calls,
     a_tool_that_is_gone_or_has_changed_answers_its_call_and_does_not_run,
-    an_open_batch_is_an_entry_with_whole_outcomes,
+    an_open_batch_is_an_entry_with_whole_outcomes, the_secret_arguments_of_an_open_batch_are_encrypted,
 }

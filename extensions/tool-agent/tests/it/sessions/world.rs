@@ -102,6 +102,12 @@ fn sign_in(user: String, #[arg(secret)] password: String) -> String {
     format!("{user} has a password of {} bytes", password.len())
 }
 
+/// Changes a password.
+#[tool(register = false, confirm)]
+fn change_password(#[arg(secret)] password: String) -> usize {
+    password.len()
+}
+
 /// Removes a file.
 #[tool(register = false, destructive, confirm)]
 fn remove(path: String) -> String {
@@ -110,7 +116,7 @@ fn remove(path: String) -> String {
 
 pub(super) fn tools() -> Registry {
     let tools = Registry::builder().tool::<multiply>().tool::<remember>().tool::<forget>();
-    tools.tool::<sign_in>().tool::<remove>().build().unwrap()
+    tools.tool::<sign_in>().tool::<change_password>().tool::<remove>().build().unwrap()
 }
 
 pub(super) fn agent(replies: impl IntoIterator<Item = Reply>) -> (AgentBuilder, ScriptedModel) {
