@@ -48,8 +48,8 @@ impl<T> Default for Collection<T> {
 impl<T> Collection<T> {
     /// Creates a collection whose changes are announced by `changes`.
     pub(super) fn with_changes(changes: ChangeSignal) -> Self {
-        let kept = Entries { entries: BTreeMap::new(), last: None, added: 0 };
-        Self { kept: Arc::new(Mutex::new(kept)), changes }
+        let (entries, last, added) = Default::default();
+        Self { kept: Arc::new(Mutex::new(Entries { entries, last, added })), changes }
     }
 
     fn lock_entries(&self) -> MutexGuard<'_, Entries<T>> {
@@ -72,12 +72,13 @@ impl<T> Collection<T> {
         &self,
         complete: impl Fn(&RunContext, Completing<'_>) -> Vec<String> + Send + Sync + 'static,
     ) {
+        let complete: Arc<Complete> = Arc::new(complete);
         let mut kept = self.lock_entries();
         let last = kept.last.clone();
         let entry = last.and_then(|last| kept.entries.get_mut(&last));
-        let before = entry.and_then(|entry| entry.complete.replace(Arc::new(complete)));
+        let _before = entry.and_then(|entry| entry.complete.replace(Arc::clone(&complete)));
+        // Before what is replaced, which is code of the program.
         drop(kept);
-        drop(before);
     }
 
     /// Removes an item, and announces it. Returns `false` if there is none.
@@ -198,5 +199,46 @@ mod tests {
         assert_eq!(candidates(&collection, "a"), Some(vec!["value".to_owned()]));
         assert_eq!(candidates(&collection, "b"), Some(Vec::new()));
         assert_eq!(candidates(&collection, "c"), None);
+    }
+
+    /// Looks for an item when it is dropped.
+    struct LooksAtEnd(Collection<u32>, std::sync::mpsc::Sender<bool>);
+
+    impl Drop for LooksAtEnd {
+        fn drop(&mut self) {
+            let is_locked = self.0.kept.try_lock().is_err();
+            self.1.send(is_locked).ok();
+        }
+    }
+
+    #[test]
+    fn code_of_the_program_is_dropped_outside_of_the_lock() {
+        let collection = Collection::default();
+        collection.insert("a".to_owned(), 1);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for _ in 0..2 {
+            let looks = LooksAtEnd(collection.clone(), sender.clone());
+            collection.complete_last(move |_, _| {
+                let _ = &looks;
+                Vec::new()
+            });
+        }
+        assert_eq!(receiver.try_recv(), Ok(false));
+        collection.insert("a".to_owned(), 2);
+        assert_eq!(receiver.try_recv(), Ok(false));
+        let looks = LooksAtEnd(collection.clone(), sender.clone());
+        collection.complete_last(move |_, _| {
+            let _ = &looks;
+            Vec::new()
+        });
+        assert!(receiver.try_recv().is_err());
+        let looks = LooksAtEnd(collection.clone(), sender);
+        // The last one is kept, and the one that has no item is dropped.
+        collection.remove("a");
+        collection.complete_last(move |_, _| {
+            let _ = &looks;
+            Vec::new()
+        });
+        assert_eq!((receiver.try_recv(), receiver.try_recv()), (Ok(false), Ok(false)));
     }
 }
