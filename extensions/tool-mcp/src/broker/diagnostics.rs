@@ -14,9 +14,11 @@ pub(super) struct ListingDiagnostics(Mutex<BTreeMap<String, Vec<Diagnostic>>>);
 impl ListingDiagnostics {
     /// Sets the diagnostics of a server, and logs those that are new.
     pub(super) fn replace(&self, server: &str, diagnostics: Vec<Diagnostic>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = all.insert(server.to_owned(), diagnostics.clone()).unwrap_or_default();
-        drop(all);
+        let all = self.0.lock();
+        let before = all
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(server.to_owned(), diagnostics.clone())
+            .unwrap_or_default();
         for diagnostic in diagnostics.iter().filter(|diagnostic| !before.contains(diagnostic)) {
             tracing::warn!(server, code = diagnostic.code, "{diagnostic}");
         }

@@ -273,6 +273,17 @@ mod tests {
         Mcp.grammar().debug_assert();
     }
 
+    #[tokio::test]
+    async fn a_connection_is_closed_after_its_operation() {
+        let set = McpToolSet::lazy(crate::client::ServerConfig::new(
+            "s",
+            crate::client::Endpoint::new("http://127.0.0.1:9"),
+        ));
+        assert_eq!(with_close(&set, async { 7 }).await, 7);
+        let error = set.list().await.map(drop).map_err(|error| error.kind());
+        assert_eq!(error, Err(ClientErrorKind::Closed));
+    }
+
     #[test]
     fn a_command_line_has_a_server_and_a_call_a_tool_too() {
         let kind = |arguments: &[&str]| {

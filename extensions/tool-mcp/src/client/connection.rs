@@ -130,9 +130,8 @@ impl Connection {
             Err(error) => return Err(self.request_error(error).await),
         };
         let handler = Arc::clone(&self.handler);
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        let task = tasks.spawn(async move { pass_on(subscription, &handler).await });
-        drop(tasks);
+        let passing = async move { pass_on(subscription, &handler).await };
+        let task = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).spawn(passing);
         let mut subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = subscriptions.insert(uri.to_owned(), task) {
             before.abort();

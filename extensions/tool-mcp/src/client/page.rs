@@ -150,7 +150,7 @@ impl<T: ListedItem> Page<T> {
             return Self::read_raw_page(value.0);
         }
         let (items, next) = T::of_page(answer)?;
-        let bytes = json_bytes(&items).saturating_add(next.as_deref().map_or(0, str::len));
+        let bytes = json_bytes(&items).saturating_add(next.as_deref().map(str::len).unwrap_or_default());
         Some(Self { items, next, bytes, problems: Vec::new() })
     }
 

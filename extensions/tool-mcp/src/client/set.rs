@@ -255,7 +255,8 @@ impl ToolSetState {
             tracing::warn!(server = requests.name(), "{diagnostic}");
         }
         let list = Arc::new(list);
-        let before = {
+        // Dropped outside the lock.
+        let _before = {
             let mut current = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
             // A listing that another one overtook is older.
             match current.version > version {
@@ -263,7 +264,6 @@ impl ToolSetState {
                 false => std::mem::replace(&mut *current, Arc::clone(&list)),
             }
         };
-        drop(before);
         Ok(list)
     }
 }

@@ -92,11 +92,11 @@ impl SharedConnection {
     }
 
     fn discard_if(&self, is_discarded: impl FnOnce(&Arc<ConnectionCell>) -> bool) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = is_discarded(&current).then(|| std::mem::take(&mut *current));
-        drop(current);
-        // A connection may end here, outside of the lock.
-        drop(before);
+        // A connection may end with it, outside of the lock.
+        let _before = {
+            let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            is_discarded(&current).then(|| std::mem::take(&mut *current))
+        };
     }
 
     /// Returns the connection, if there is one.

@@ -111,6 +111,7 @@ impl DiagnosticLog {
 
 #[cfg(test)]
 mod tests {
+    use test_support::collectors::EventLog;
     use tool_runtime::toolbox::RunDiagnostic;
 
     use super::*;
@@ -171,6 +172,23 @@ mod tests {
         tokio::time::advance(RECENT_TIME * 2).await;
         assert!(is_new("one more"));
         assert_eq!(log.lock_recent().len(), 1);
+    }
+
+    #[test]
+    fn a_diagnostic_is_a_line_of_the_log_with_its_severity() {
+        for (severity, line) in [
+            (
+                Severity::Error,
+                "ERROR tool_mcp::server::diagnostics: the server lacks a tool: m {code: \"c\"}",
+            ),
+            (Severity::Warning, "WARN tool_mcp::server::diagnostics: a tool of the server: m {code: \"c\"}"),
+            (Severity::Note, "INFO tool_mcp::server::diagnostics: a tool of the server: m {code: \"c\"}"),
+        ] {
+            let mut diagnostic = Diagnostic::from(&diagnostic("a"));
+            (diagnostic.severity, diagnostic.code, diagnostic.message) = (severity, "c", "m".to_owned());
+            let events = EventLog::events_of(|| DiagnosticLog::default().pass_on(&diagnostic));
+            assert_eq!(events, [line]);
+        }
     }
 
     #[test]

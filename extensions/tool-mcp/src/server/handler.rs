@@ -328,12 +328,13 @@ impl ServerHandler for RequestHandler {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        if accepted.len() == MAX_ACCEPTED {
-            accepted.pop_front();
+        {
+            let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+            if accepted.len() == MAX_ACCEPTED {
+                accepted.pop_front();
+            }
+            accepted.push_back(Signals::from_now(&self.shared));
         }
-        accepted.push_back(Signals::from_now(&self.shared));
-        drop(accepted);
         Some(requested.supported_by(&self.get_info().capabilities))
     }
 

@@ -60,7 +60,6 @@ impl ReportSink {
             return;
         }
         waiting.reports.push_back(report);
-        drop(waiting);
         self.changed.notify_one();
     }
 

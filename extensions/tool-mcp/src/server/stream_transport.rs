@@ -203,11 +203,7 @@ impl<R: AsyncRead + Unpin> OtherLines<R> {
         if available.is_empty() {
             return Poll::Ready(Ok(None));
         }
-        // `contains` is much faster than `position`.
-        let end = match available.contains(&b'\n') {
-            true => available.iter().position(|byte| *byte == b'\n').map(|at| at + 1),
-            false => None,
-        };
+        let end = memchr::memchr(b'\n', available).map(|at| at + 1);
         let length = end.unwrap_or(available.len());
         self.line.extend_from_slice(&available[..length]);
         Pin::new(&mut self.read).consume(length);

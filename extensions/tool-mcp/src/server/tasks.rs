@@ -206,7 +206,7 @@ impl Tasks {
         F: Future<Output = Result<CallToolResult, TaskExit>> + Send + 'static,
     {
         let tasks = &shared.tasks;
-        // Dropped outside the lock, with code of the program.
+        // Dropped after the lock, with code of the program.
         let mut removed = Vec::new();
         let mut kept = tasks.lock_tasks();
         tasks.make_room(&mut kept, caller.as_deref(), &mut removed)?;
@@ -226,7 +226,6 @@ impl Tasks {
         });
         let kept_task = KeptTask { manager, owner: caller, start: Instant::now(), result_bytes: None };
         kept.insert(task.task_id.clone(), kept_task);
-        drop(kept);
         Ok(CreateTaskResult::new(task))
     }
 
@@ -272,8 +271,8 @@ impl Drop for TaskEnd {
     fn drop(&mut self) {
         let Some(shared) = self.shared.upgrade() else { return };
         let tasks = &shared.tasks;
-        let removed = tasks.lock_tasks().note_end(&self.id, self.bytes, tasks.limits.max_result_bytes);
-        drop(removed);
+        // Dropped outside the lock, with code of the program.
+        let _removed = tasks.lock_tasks().note_end(&self.id, self.bytes, tasks.limits.max_result_bytes);
     }
 }
 

@@ -111,3 +111,34 @@ impl ServedTools {
         Ok(executor)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use std::time::Duration;
+
+    use tool_runtime::policy::{Rule, Rules};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn diagnostics_of_fixed_tools_last_and_those_of_a_toolbox_are_of_a_run() {
+        let executor = || {
+            let executor = Executor::builder(Registry::default());
+            executor.rules(Rules::new([Rule::deny("bash")])).build().unwrap()
+        };
+        let fixed = ServedTools::from(executor());
+        fixed.report_fixed();
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        let messages: Vec<_> = fixed.diagnostics.list().into_iter().map(|it| it.message).collect();
+        assert_eq!(messages, ["the rule `deny bash` fits no tool"]);
+
+        let changing = ServedTools::from((Toolbox::new(), executor()));
+        changing.report_fixed();
+        assert!(changing.diagnostics.list().is_empty());
+        changing.executor_for(&RunContext::new()).await.unwrap();
+        assert_eq!(changing.diagnostics.list().len(), 1);
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        assert!(changing.diagnostics.list().is_empty());
+    }
+}

@@ -54,7 +54,7 @@ pub(super) fn token_answer(answer: &EndpointAnswer, is_refresh: bool) -> Endpoin
             let text = String::from_utf8_lossy(&answer.body);
             let problem = if is_success { "the answer has no `access_token`" } else { "no error is named" };
             let description = format!("{problem} (HTTP {}): {}", answer.status, text.trim());
-            refusal_answer("invalid_answer", &description, false)
+            refusal_answer("invalid_answer", &description, is_refresh)
         }
     }
 }

@@ -109,3 +109,6 @@ impl<'a> PostedRequest<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

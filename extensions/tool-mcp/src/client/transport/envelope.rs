@@ -120,3 +120,6 @@ pub(super) fn error_data(error: Option<Value>, mut message: Map<String, Value>) 
     }
     ErrorData::new(number.map_or(unknown, ErrorCode), text, error.remove("data"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,17 +35,20 @@ pub(in crate::client) fn http_transport(
     endpoint: &Endpoint,
     headers: Headers,
 ) -> HttpTransport {
+    StreamableHttpClientTransport::with_client(client, transport_config(endpoint, headers))
+}
+
+fn transport_config(endpoint: &Endpoint, headers: Headers) -> StreamableHttpClientTransportConfig {
     let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str());
     // The pauses are those of the client, which knows how long a stream was open.
     let mut at_once = FixedInterval::default();
     at_once.duration = Duration::ZERO;
     config.retry_config = Arc::new(at_once);
-    let config = config
+    config
         .custom_headers(headers)
         // A lost session is the decision of the toolset, which knows the tool.
         .reinit_on_expired_session(false)
-        .max_concurrent_requests(1_024);
-    StreamableHttpClientTransport::with_client(client, config)
+        .max_concurrent_requests(1_024)
 }
 
 /// Creates the client of a connection. Redirects are not followed: they would take credentials to another host.
@@ -226,8 +229,20 @@ impl StreamableHttpClient for Client {
 mod tests {
     use reqwest::dns::Resolve as _;
 
-    use super::{Resolver, http_client};
+    use super::{Duration, Endpoint, Headers, Resolver, http_client, transport_config};
     use crate::client::transport::http_error::loss_of;
+
+    #[test]
+    fn the_transport_leaves_pauses_and_lost_sessions_to_the_client() {
+        let headers = Headers::from_iter([(http::header::ACCEPT, http::HeaderValue::from_static("a/b"))]);
+        let config = transport_config(&Endpoint::new("http://h.example/mcp"), headers.clone());
+        assert_eq!((&*config.uri, &config.custom_headers), ("http://h.example/mcp", &headers));
+        for attempts in [0, 1, 1_000] {
+            assert_eq!(config.retry_config.retry(attempts), Some(Duration::ZERO));
+        }
+        assert!(!config.reinit_on_expired_session);
+        assert_eq!(config.max_concurrent_requests, 1_024);
+    }
 
     #[tokio::test]
     async fn only_a_host_with_an_address_is_worth_another_connection() -> Result<(), reqwest::Error> {

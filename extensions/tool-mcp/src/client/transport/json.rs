@@ -67,3 +67,6 @@ fn corrected_escape(text: &str, start: usize, characters: &mut Peekable<CharIndi
     while characters.next_if(|(at, _)| *at < end).is_some() {}
     replaced.map_or_else(|| text[start..end].to_owned(), str::to_owned)
 }
+
+#[cfg(test)]
+mod tests;

@@ -236,6 +236,25 @@ mod tests {
         }
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_transport_that_is_closed_reads_no_more() {
+        let (sender, messages) = mpsc::channel(1);
+        #[expect(clippy::disallowed_methods, reason = "the transport aborts it")]
+        let reader = tokio::spawn(std::future::pending());
+        let mut transport = SseTransport {
+            client: reqwest::Client::new(),
+            url: Url::parse("http://h.example").unwrap(),
+            headers: Arc::default(),
+            messages,
+            reception: Arc::new(Reception::new(Arc::new(Notices::new("s".into())))),
+            reader: AbortOnDropHandle::new(reader),
+        };
+        transport.close().await.unwrap();
+        assert!(transport.receive().await.is_none() && sender.is_closed());
+        let end = tokio::time::timeout(std::time::Duration::from_secs(60), &mut transport.reader).await;
+        assert!(end.unwrap().unwrap_err().is_cancelled());
+    }
+
     /// A response with this status.
     fn response(status: u16, body: String) -> reqwest::Response {
         ::http::Response::builder().status(status).body(body).unwrap().into()

@@ -185,6 +185,18 @@ mod tests {
         assert!(!lines[2].contains('\u{1b}'), "{}", lines[2]);
     }
 
+    #[tokio::test]
+    async fn a_line_is_read_up_to_a_number_of_bytes() {
+        let tail = StderrTail::default();
+        // Each character has four bytes; the beginning of the secret takes the place of the last one.
+        let whole = "\u{1f511}".repeat(MAX_LINE_CHARS);
+        let cut = format!("{}s3cret\n", "\u{1f511}".repeat(MAX_LINE_CHARS - 1));
+        let text = format!("{whole}\n{whole}beyond\n{cut}");
+        tail.drain_task("s".into(), vec!["s3cret".to_owned()], io::Cursor::new(text)).await;
+        let cut = "\u{1f511}".repeat(MAX_LINE_CHARS - 1);
+        assert_eq!(tail.last_lines(), [whole.clone(), whole, cut]); // M10
+    }
+
     #[test]
     fn a_secret_has_four_bytes_and_the_longest_is_the_first() {
         let secrets = ["abc".to_owned(), " abcd \nxy\nabcdef".to_owned(), String::new()];

@@ -238,3 +238,6 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Observed<T> {
         self.transport.close()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -336,7 +336,7 @@ mod tests {
         let error = body.frame().await.unwrap().unwrap_err();
         assert_eq!(error.to_string(), "it broke");
 
-        let (mut body, parts, _) = self::body();
+        let (mut body, parts, bodies) = self::body();
         for _ in 0..3 {
             parts.send(part(1)).unwrap();
             let waiting = tokio::time::timeout(Duration::from_secs(4), body.frame()).await;
@@ -345,6 +345,8 @@ mod tests {
         let error = tokio::time::timeout(Duration::from_secs(4), body.frame()).await.unwrap().unwrap();
         assert_eq!(error.unwrap_err().to_string(), "the request is refused");
         assert!(matches!(body.current.refusal(), Some(RequestRefusal::IdleBody(_))));
+        assert!(bodies.admit_body().is_some(), "it holds no place");
+        assert_eq!(body.received.capacity(), 0, "it holds no memory");
         assert!(body.frame().await.is_none());
     }
 }

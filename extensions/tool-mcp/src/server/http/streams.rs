@@ -185,6 +185,53 @@ mod tests {
 
     use super::*;
 
+    /// A stream that answers the request 1; its ids are sealed for `sealing`.
+    fn answering(sealing: Option<(Arc<ServerState>, SessionId)>) -> ActiveStream {
+        let answers = AnsweredRequest {
+            request: RequestId::Number(1),
+            stream: None,
+            sessions: Weak::new(),
+            session: "session".into(),
+            resume_time: Duration::ZERO,
+        };
+        ActiveStream {
+            stream: Box::pin(stream::pending()),
+            opened: Arc::new(Activity::default()).open_stream(),
+            answers: Some(answers),
+            _listening: None,
+            logs: None,
+            is_answered: false,
+            held: None,
+            sealing,
+        }
+    }
+
+    #[tokio::test]
+    async fn the_first_event_names_the_stream_unless_its_ids_are_those_of_a_store() {
+        let event = |id: Option<&str>| {
+            let message = ServerJsonRpcMessage::request(
+                rmcp::model::ServerRequest::PingRequest(Default::default()),
+                RequestId::Number(1),
+            );
+            let mut event = ServerSseMessage::from_message(message);
+            event.event_id = id.map(str::to_owned);
+            event
+        };
+        let name = |stream: &ActiveStream| stream.answers.as_ref().and_then(|it| it.stream.clone());
+        let mut own = answering(None);
+        for (id, expected) in
+            [(None, None), (Some("0"), None), (Some("0/7"), Some("7")), (Some("1/8"), Some("7"))]
+        {
+            own.note_event(&event(id));
+            assert_eq!(name(&own).as_deref(), expected, "{id:?}");
+        }
+        assert!(!own.is_answered);
+        let state = crate::server::McpServer::new(tool_runtime::Registry::default()).shared().unwrap();
+        let mut stored = answering(Some((state, "session".into())));
+        stored.note_event(&event(Some("0/7")));
+        assert_eq!(name(&stored), None);
+    }
+
     #[tokio::test]
     async fn a_stream_ends_with_the_answer_and_the_lines_before_it() {
         let answer = || {

@@ -164,14 +164,12 @@ impl SessionTable {
     /// Removes the session `id`.
     pub(super) fn remove(&self, id: &str) {
         // Dropped outside the lock, with code of the program.
-        let removed = self.lock_sessions().remove(id);
-        drop(removed);
+        let _removed = self.lock_sessions().remove(id);
     }
 
     /// Removes all sessions. Those that are ready end with their handlers.
     pub(super) fn remove_all(&self) {
-        let removed = std::mem::take(&mut *self.lock_sessions());
-        drop(removed);
+        let _removed = std::mem::take(&mut *self.lock_sessions());
     }
 
     /// Puts sessions to rest that are not used, beyond the number of those that need not.
@@ -234,7 +232,8 @@ pub(super) struct SessionEnd {
 impl Drop for SessionEnd {
     fn drop(&mut self) {
         let Some(table) = self.table.upgrade() else { return };
-        let removed = {
+        // Dropped outside the lock.
+        let _removed = {
             let mut sessions = table.lock_sessions();
             let incarnation = sessions.open.get(&self.id).and_then(|session| session.incarnation);
             match incarnation == Some(self.incarnation) {
@@ -242,7 +241,6 @@ impl Drop for SessionEnd {
                 false => return,
             }
         };
-        drop(removed);
         if let Ok(runtime) = Handle::try_current() {
             let id = Arc::clone(&self.id);
             let closing = Arc::clone(&table);

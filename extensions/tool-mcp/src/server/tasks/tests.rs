@@ -147,3 +147,18 @@ fn a_result_has_the_size_of_its_json() {
     let result = CallToolResult::success(vec![rmcp::model::ContentBlock::text("a text")]);
     assert_eq!(size_of_result(&result), serde_json::to_string(&result).unwrap().len());
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_body_of_a_task_ends_with_the_task() {
+    let (sender, ended) = tokio::sync::oneshot::channel::<()>();
+    let kept = task(None, Duration::ZERO);
+    kept.manager.spawn(TaskOptions::new(), |_| {
+        Box::pin(async move {
+            let _sender = sender;
+            std::future::pending().await
+        })
+    });
+    drop(kept);
+    let end = tokio::time::timeout(Duration::from_secs(60), ended).await;
+    assert!(end.is_ok_and(|end| end.is_err()), "the body goes on");
+}

@@ -9,7 +9,7 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
         ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-        ProgressNotificationParam,
+        ListRootsResult, ProgressNotificationParam, Root,
     },
     service::{NotificationContext, RequestContext},
 };
@@ -32,6 +32,14 @@ async fn greet(caller: Option<&Caller>, cx: &ToolContext) -> Result<String, Tool
         return Ok("declined".to_owned());
     };
     Ok(format!("Hello, {} {}", first["first"].as_str().unwrap_or("?"), last["last"].as_str().unwrap_or("?")))
+}
+
+/// Returns the folders of the client.
+#[tool(register = false)]
+async fn folders(caller: Option<&Caller>) -> Result<String, ToolError> {
+    let Some(roots) = caller.and_then(Caller::roots) else { return Ok("none".to_owned()) };
+    let all = roots.list("roots").await?;
+    Ok(all.iter().map(|root| root.uri.as_str()).collect::<Vec<_>>().join(" "))
 }
 
 /// Waits for its cancellation.
@@ -89,6 +97,41 @@ async fn questions_and_progress_pass_through_in_all_pairs_of_revisions() {
             // A client without a user.
             let it = connect(toolbox, (), outer.clone()).await;
             assert_eq!(text(&it.call("greet", json!({})).await), "declined");
+        }
+    }
+}
+
+/// A client with a folder.
+struct Workspace;
+
+impl ClientHandler for Workspace {
+    fn get_info(&self) -> ClientConfig {
+        config(ClientCapabilities::builder().enable_roots().build())
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Ok(ListRootsResult::new(vec![Root::new("file:///a"), Root::new("file:///b")]))
+    }
+}
+
+#[tokio::test]
+async fn the_folders_of_the_client_are_those_of_the_server_behind() {
+    for inner in BOTH {
+        for outer in BOTH {
+            let tools = Registry::builder().tool::<folders>().build().unwrap();
+            let set =
+                before(server(tools)).protocol(inner.clone()).forward_questions().connect().await.unwrap();
+            let toolbox = Toolbox::new();
+            toolbox.add_toolset(set).unwrap();
+            let it = connect(toolbox.clone(), Workspace, outer.clone()).await;
+            assert_eq!(
+                text(&it.call("folders", json!({})).await),
+                "file:///a file:///b",
+                "{inner:?} {outer:?}"
+            );
+            // A client without folders.
+            let it = connect(toolbox, (), outer.clone()).await;
+            assert_eq!(it.call("folders", json!({})).await.is_error, Some(true));
         }
     }
 }

@@ -117,6 +117,34 @@ async fn folders_are_asked_for_outside_of_calls_too() {
 }
 
 #[tokio::test]
+async fn the_questions_of_a_prompt_and_of_a_resource_are_answered_as_those_of_a_call() {
+    for (method, result) in
+        [("prompts/get", json!({ "messages": [] })), ("resources/read", json!({ "contents": [] }))]
+    {
+        let (set, mut fake) = started(answering).await;
+        let asking = tokio::spawn(async move {
+            match method {
+                "prompts/get" => set.get_prompt("p", Map::new()).await.map(drop),
+                _ => set.read_resource("a://b").await.map(drop),
+            }
+        });
+        let request = fake.expect(method).await;
+        for member in ["inputResponses", "requestState"] {
+            assert_eq!(request["params"].get(member), None);
+        }
+        let questions = json!({ "a": form() });
+        let round =
+            json!({ "resultType": "input_required", "inputRequests": questions, "requestState": "state" });
+        fake.answer(&request, round).await;
+        let request = fake.expect(method).await;
+        assert_eq!(request["params"]["requestState"], "state", "{method}");
+        assert_eq!(request["params"]["inputResponses"]["a"]["action"], "decline", "{method}");
+        fake.answer(&request, result).await;
+        asking.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn the_questions_of_a_round_are_answered_by_their_names() {
     let (set, mut fake) = started(answering).await;
     let call = tokio::spawn(async move { set.call_raw("one", Map::new()).await });

@@ -220,6 +220,9 @@ fn a_registration_that_is_no_success_stays_as_it_is() {
     }
     assert_eq!(read(200, "no JSON"), (200, "no JSON".to_owned()));
     assert_eq!(read(299, refused), (400, refused.to_owned()));
+    // The user cannot help, as with a refresh.
+    let rejected = r#"{"error":"invalid_client","error_description":"no"}"#;
+    assert_eq!(read(200, rejected), (400, rejected.to_owned()));
     let registered = r#"{"client_id":"c","redirect_uris":["u"]}"#;
     assert_eq!(read(201, r#"{"client_id":"c","client_name":""}"#), (201, registered.to_owned()));
 }
