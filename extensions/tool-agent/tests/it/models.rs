@@ -116,7 +116,7 @@ fn failing(kind: ModelErrorKind, message: &'static str) -> ScriptedModel {
 }
 
 #[tokio::test]
-async fn an_error_that_ends_a_fallback_is_that_of_its_model_alone() {
+async fn a_fallback_ends_with_the_error_of_one_model_that_no_other_may_follow() {
     use ModelErrorKind::{Refused, Unavailable};
     let last = ScriptedModel::new([Reply::text("5")]);
     let ask = async |fallback: Fallback| {

@@ -89,7 +89,7 @@ impl Command for Show {
     }
 }
 
-/// What the program writes for a case: the output, the messages, and the exit code.
+/// Returns the output of the program for a case, its messages, and its exit code.
 fn transcript(form: &str, case: &str) -> (String, String, Option<i32>) {
     let this = "cli::view::transcripts::a_turn_is_written_as_its_form_says";
     let mut program = process::Command::new(env::current_exe().unwrap());

@@ -19,7 +19,7 @@ fn add(a: f64) -> f64 {
     a
 }
 
-/// Whether tools and instruction are marked, the numbers of the messages that are, and the remarks.
+/// The marks of the tools and of the instruction, the numbers of the marked messages, and the remarks.
 type Marks = (bool, bool, Vec<usize>, Vec<String>);
 
 /// The marks of a request of `count` messages with `points`, whose model caches by itself if `caches`.
