@@ -9,7 +9,7 @@ use crate::{
         BoxInvocation, InvocationMode, Invoked, Parameters, RunInputs, SlotList, Spec, describe,
         describe_result,
     },
-    Arguments, BoxFuture, Checks, Dependency, ErrorKind, Metadata, ModelRequest, PrepareArguments, Prepared,
+    Arguments, BoxFuture, Checks, Dependency, ErrorKind, ModelRequest, PrepareArguments, Prepared,
     SchemaError, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
     registration::{InvokeFn, InvokeMethodFn},
 };
@@ -95,9 +95,8 @@ impl FunctionTool {
                 schema.with_readable_keys(|source, text| invocation.try_decode(&parameters, source, text))?;
         }
         let returned = describe_result(spec)?;
-        let metadata = Metadata { streaming: returned.is_stream, ..spec.metadata() };
         let mut definition = ToolDefinition::new(name, spec.description, description.input_schema)
-            .with_metadata(metadata)
+            .with_metadata(spec.metadata(returned.is_stream))
             .with_examples(spec.examples.iter().map(|example| example()).collect());
         if let Some(title) = spec.title {
             definition = definition.with_title(title);

@@ -167,7 +167,7 @@ impl Spec {
         }
     }
 
-    pub(crate) fn metadata(&self) -> Metadata {
+    pub(crate) fn metadata(&self, streaming: bool) -> Metadata {
         let Hints {
             read_only,
             destructive,
@@ -190,8 +190,7 @@ impl Spec {
             blocking: self.blocking,
             skip_summarization: self.skip_summarization,
             merge: self.merge,
-            // Set when the result is described.
-            streaming: false,
+            streaming,
             strict: self.strict,
             timeout: self.timeout_ms.map(Duration::from_millis),
             idle_timeout: self.idle_timeout_ms.map(Duration::from_millis),

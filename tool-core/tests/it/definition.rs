@@ -195,3 +195,31 @@ fn absent_hints_can_be_replaced_by_the_worst_case() {
     // Hints that are set are kept, and the definition itself does not change.
     assert_eq!((silent.destructive, worst.conservative()), (None, worst));
 }
+
+// A08
+#[test]
+fn each_hint_is_claimed_by_its_own_member_alone() {
+    type Hint = (fn(&Metadata) -> bool, fn(&mut Metadata) -> &mut Option<bool>);
+    let hints: [Hint; 7] = [
+        (Metadata::is_read_only, |it| &mut it.read_only),
+        (Metadata::is_destructive, |it| &mut it.destructive),
+        (Metadata::is_idempotent, |it| &mut it.idempotent),
+        (Metadata::is_open_world, |it| &mut it.open_world),
+        (Metadata::is_concurrency_safe, |it| &mut it.concurrency_safe),
+        (Metadata::is_search_or_read, |it| &mut it.search_or_read),
+        (Metadata::is_long_running, |it| &mut it.long_running),
+    ];
+    for (at, (_, member)) in hints.iter().enumerate() {
+        for value in [None, Some(false), Some(true)] {
+            let mut metadata = Metadata::default();
+            *member(&mut metadata) = value;
+            for (other, (is_claimed, _)) in hints.iter().enumerate() {
+                assert_eq!(
+                    is_claimed(&metadata),
+                    value == Some(true) && other == at,
+                    "{at} {other} {value:?}"
+                );
+            }
+        }
+    }
+}

@@ -39,6 +39,7 @@ fn existing_values_are_kept() {
 #[test]
 fn a_path_to_several_or_no_values_is_rejected() {
     let deep = format!("${}", ".a".repeat(129));
+    assert!(value_at_path(&mut ExactValue::Null, &deep[..1 + 2 * 128]).is_some());
     let cases = [
         "", "a", "$a", "$.", "$..a", "$[*]", "$[-1]", "$[1]", "$[+0]", "$['a", "$['a'", "$[]", "$[0",
         "$['\\x']", &deep,

@@ -93,9 +93,9 @@ impl Settings {
         !self.plugins.is_empty() || !self.hooks.is_empty()
     }
 
-    /// Returns `true` if a component inspects all calls, regardless of their tools.
+    /// Returns `true` if a component inspects all calls, also those of unknown tools.
     pub(super) fn inspects_all_calls(&self) -> bool {
-        self.external.is_some() || !self.rules.is_empty() || !self.policies.is_empty()
+        self.external.is_some() || !self.rules.is_empty()
     }
 
     /// Returns diagnostics about rules without effect on `tools`.

@@ -37,7 +37,7 @@ impl AttemptTimeouts {
 
     /// Returns the time at which an attempt in `cx` times out; `None` if it has no timeout.
     pub(super) fn deadline_in(self, cx: &ToolContext, reports: &CallReports) -> Option<Instant> {
-        if self.is_unlimited() || !has_timer() {
+        if !has_timer() {
             return None;
         }
         let total = self.total.and_then(|_| cx.deadline()).map(Instant::from_std);

@@ -6,7 +6,7 @@ use tool_runtime::{
     dialect::{AssembledResponse, Dialect},
 };
 
-use super::{assembled, assistant::message, assistant::read, bound, call, codes, told, whole};
+use super::{assembled, assistant::message, assistant::read, bound, call, codes, refused, told, whole};
 
 fn chat_message(message: Value) -> Value {
     json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "tool_calls" }] })
@@ -337,4 +337,56 @@ fn an_end_whose_items_cannot_be_read_keeps_what_the_stream_said() {
     let response = assembled(&Dialect::openai_responses(), &events);
     assert_eq!(whole(&response.calls), [call("c", "add", "{}")]);
     assert_eq!(codes(&response).len(), 1, "{:?}", response.diagnostics);
+}
+
+#[test]
+fn a_choice_with_an_error_is_refused() {
+    let error = json!({ "message": "Overloaded" });
+    let response =
+        json!({ "choices": [{ "error": error, "message": { "role": "assistant", "content": "Hi." } }] });
+    let why = "/choices/0/error: expected calls, got an error of the provider: Overloaded";
+    assert_eq!(refused(&Dialect::openai_chat(), &response), why);
+}
+
+#[test]
+fn a_legacy_call_is_sent_back_with_its_arguments_as_a_text() {
+    for (arguments, sent) in
+        [(json!({ "a": 1 }), "{\"a\":1}"), (json!(""), "{}"), (json!("{\"a\": 1}"), "{\"a\": 1}")]
+    {
+        let function = json!({ "name": "add", "arguments": arguments });
+        let done = read(
+            &Dialect::openai_chat(),
+            &chat_message(json!({ "role": "assistant", "function_call": function })),
+        );
+        assert_eq!(done.calls.len(), 1);
+        assert_eq!(
+            message(&done)["function_call"],
+            json!({ "name": "add", "arguments": sent }),
+            "{arguments}"
+        );
+    }
+}
+
+#[test]
+fn each_delta_of_anthropic_without_a_type_is_known_by_its_member() {
+    let delta =
+        |index: u64, delta: Value| json!({ "type": "content_block_delta", "index": index, "delta": delta });
+    let events = [
+        json!({ "type": "message_start", "message": { "role": "assistant" } }),
+        delta(0, json!({ "thinking": "Hm." })),
+        delta(0, json!({ "signature": "s" })),
+        delta(1, json!({ "text": "I add." })),
+        json!({ "type": "content_block_start", "index": 2, "content_block": { "type": "tool_use", "id": "c", "name": "add", "input": {} } }),
+        delta(2, json!({ "partial_json": "{\"a\":1}" })),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } }),
+        json!({ "type": "message_stop" }),
+    ];
+    let done = assembled(&Dialect::anthropic(), &events);
+    assert_eq!((&*done.text, &*done.reasoning, codes(&done)), ("I add.", "Hm.", vec![]));
+    let sent = json!([
+        { "type": "thinking", "thinking": "Hm.", "signature": "s" },
+        { "type": "text", "text": "I add." },
+        { "type": "tool_use", "id": "c", "name": "add", "input": { "a": 1 } },
+    ]);
+    assert_eq!(message(&done)["content"], sent);
 }

@@ -348,11 +348,13 @@ fn the_meta_of_a_call_reaches_the_tool() {
         mime_type: "text/plain".to_owned(),
         body: ResourceBody::Text("text".to_owned()),
     };
-    let meta = serde_json::from_value(json!({ "k": 1 })).unwrap();
-    let call = ToolCall::new("list", "{}").with_meta(meta).with_resources(vec![resource("a"), resource("b")]);
+    let meta = |call: ToolCall| call.with_meta(serde_json::from_value(json!({ "k": 1 })).unwrap());
+    let plain = || ToolCall::new("list", "{}");
+    let with_resources = || plain().with_resources(vec![resource("a"), resource("b")]);
     let executor = executor(Registry::builder().tool::<list>());
-    let outcomes = crate::run(executor.run(vec![call, ToolCall::new("list", "{}")]));
-    assert_eq!(texts(&outcomes), [r#"[["a","b"],{"k":1}]"#, "[[],null]"]);
+    let calls = vec![meta(with_resources()), with_resources(), meta(plain()), plain()];
+    let expected = [r#"[["a","b"],{"k":1}]"#, r#"[["a","b"],null]"#, r#"[[],{"k":1}]"#, "[[],null]"];
+    assert_eq!(texts(&crate::run(executor.run(calls))), expected);
 }
 
 // C17

@@ -2,7 +2,12 @@
 
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{Anthropic, Gemini, OpenAiChat, OpenAiResponses, Provider, ToolSelection, providers};
+use tool_core::internals::ExactValue;
+
+use super::{
+    Anthropic, Gemini, JsonLocation, OpenAiChat, OpenAiResponses, Provider, ToolSelection, providers,
+    refuse_failure,
+};
 
 const CHAT: OpenAiChat = OpenAiChat { strict: false };
 const RESPONSES: OpenAiResponses = OpenAiResponses { strict: false };
@@ -261,4 +266,23 @@ fn a_blocked_prompt_of_gemini_is_a_refusal() {
         assert_eq!(refusal(other), None, "{other}");
     }
     assert_eq!(CHAT.refusal(r#"{"promptFeedback":{"blockReason":"SAFETY"}}"#), None);
+}
+
+#[test]
+fn a_response_with_an_error_is_refused_whatever_the_error_is() {
+    for (message, is_refused) in [
+        ("{}", false),
+        (r#"{"error":null}"#, false),
+        (r#"{"error":false}"#, false),
+        (r#"{"error":""}"#, false),
+        (r#"{"error":{}}"#, false),
+        (r#"{"error":true}"#, true),
+        (r#"{"error":0}"#, true),
+        (r#"{"error":[]}"#, true),
+        (r#"{"error":"overloaded"}"#, true),
+        (r#"{"error":{"code":null}}"#, true),
+    ] {
+        let value = ExactValue::read(message).unwrap();
+        assert_eq!(refuse_failure(&JsonLocation::root(&value)).is_err(), is_refused, "{message}");
+    }
 }

@@ -313,6 +313,22 @@ mod tests {
                 json!({ "type": "integer" }),
             ),
             (json!({ "allOf": [{ "enum": ["a", "b"] }, { "enum": ["b", "c"] }] }), json!({ "enum": ["b"] })),
+            (
+                json!({ "allOf": [{ "additionalProperties": true }, { "additionalProperties": { "type": "string" } }] }),
+                json!({ "additionalProperties": { "type": "string" } }),
+            ),
+            (
+                json!({ "allOf": [{ "additionalProperties": { "type": "string" } }, { "additionalProperties": true }] }),
+                json!({ "additionalProperties": { "type": "string" } }),
+            ),
+            (
+                json!({ "allOf": [{ "required": ["a", "b"] }, { "required": ["b", "c"] }] }),
+                json!({ "required": ["a", "b", "c"] }),
+            ),
+            (
+                json!({ "description": "A.", "default": 1, "allOf": [{ "description": "B.", "default": 2, "minimum": 0 }] }),
+                json!({ "description": "A.\nB.", "default": 1, "minimum": 0 }),
+            ),
         ] {
             assert_eq!(in_property(property.clone()), expected, "{property}");
         }
@@ -323,6 +339,9 @@ mod tests {
         for property in [
             json!({ "allOf": [{ "minLength": 1 }, { "minLength": 2 }] }),
             json!({ "allOf": [{ "type": "string" }, { "type": "object" }] }),
+            json!({ "allOf": [
+                { "additionalProperties": { "type": "string" } }, { "additionalProperties": { "type": "integer" } },
+            ] }),
             json!({ "allOf": [{ "not": { "const": 1 } }, { "not": { "const": 2 } }] }),
             json!({ "items": { "minLength": 1 }, "allOf": [{ "prefixItems": [{ "maxLength": 2 }] }] }),
             json!({ "if": true, "then": true, "allOf": [{ "else": false }] }),

@@ -279,3 +279,34 @@ impl fmt::Display for Rule {
         write!(f, "{verdict} {}", self.calls)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::edits;
+
+    // I25
+    #[test]
+    fn edits_are_characters_to_insert_delete_replace_or_swap() {
+        for (left, right, count) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("ABC", "abc", 0),
+            ("é", "e", 1),
+            ("read", "rea", 1),
+            ("read", "ead", 1),
+            ("read", "reed", 1),
+            ("read", "raed", 1),
+            ("ab", "ba", 1),
+            ("aab", "aba", 1),
+            ("abcd", "badc", 2),
+            ("abc", "cab", 2),
+            ("ab", "bc", 2),
+            ("ab", "ca", 2),
+            ("abc", "ca", 3),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(edits(left, right), count, "{left} {right}");
+            assert_eq!(edits(right, left), count, "{right} {left}");
+        }
+    }
+}

@@ -242,3 +242,44 @@ impl<'v> CallPart<'v> {
 pub(super) fn is_unnamed(partial_call: &PartialCall) -> bool {
     partial_call.name.is_empty()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_beside_the_object_of_a_call_are_moved_into_it() {
+        for (call, nested) in [
+            (r#"{"function":"add"}"#, r#"{"function":{"name":"add"}}"#),
+            (
+                r#"{"id":"1","function":"add","arguments":"{}"}"#,
+                r#"{"id":"1","function":{"name":"add","arguments":"{}"}}"#,
+            ),
+            (
+                r#"{"name":"add","arguments":"{}","function":null}"#,
+                r#"{"function":{"name":"add","arguments":"{}"}}"#,
+            ),
+            (r#"{"name":"add","function":5}"#, r#"{"function":{"name":"add"}}"#),
+            (r#"{"name":"add","function":{"name":null,"x":1}}"#, r#"{"function":{"name":"add","x":1}}"#),
+            (
+                r#"{"name":"other","arguments":"{}","function":{"name":"add"}}"#,
+                r#"{"name":"other","function":{"name":"add","arguments":"{}"}}"#,
+            ),
+            (
+                r#"{"type":"custom","name":"run","input":"1"}"#,
+                r#"{"type":"custom","custom":{"name":"run","input":"1"}}"#,
+            ),
+            (r#"{"custom":{},"input":"1"}"#, r#"{"custom":{"input":"1"}}"#),
+            (r#"{"function":{"name":"add"},"name":null}"#, r#"{"function":{"name":"add"},"name":null}"#),
+            (r#"{"function":{}}"#, r#"{"function":{}}"#),
+            ("{}", "{}"),
+        ] {
+            let mut value = ExactValue::read(call).unwrap().into_owned();
+            nest_members(&mut value);
+            let [read, expected] = [value.to_string(), nested.to_owned()]
+                .map(|text| serde_json::from_str::<serde_json::Value>(&text).unwrap());
+            assert_eq!(read, expected, "{call}");
+        }
+    }
+}

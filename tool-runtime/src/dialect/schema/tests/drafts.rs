@@ -34,12 +34,16 @@ fn a_schema_of_the_current_draft_stays_unless_its_definitions_move() {
         "$schema": NOW,
         "definitions": { "a": { "$ref": "#/definitions/b", "maxLength": 1 } },
         "properties": { "p": { "$ref": "#/definitions/a" }, "q": { "$ref": "#/properties/p" } },
+        "items": [true], "additionalItems": false, "dependencies": { "a": ["b"] },
+        "id": "x", "minimum": 1, "exclusiveMinimum": true,
     }))
     .into_owned();
     let expected = json!({
         "$schema": NOW,
         "$defs": { "a": { "$ref": "#/$defs/b", "maxLength": 1 } },
         "properties": { "p": { "$ref": "#/$defs/a" }, "q": { "$ref": "#/properties/p" } },
+        "items": [true], "additionalItems": false, "dependencies": { "a": ["b"] },
+        "id": "x", "minimum": 1, "exclusiveMinimum": true,
     });
     assert_eq!(moved.to_string(), expected.to_string());
 }

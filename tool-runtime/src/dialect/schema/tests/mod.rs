@@ -7,6 +7,7 @@ mod joined;
 mod limits;
 mod lists;
 mod objects;
+mod references;
 mod sentences;
 mod types;
 

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod text;
 mod url;
 
 use proptest::prelude::*;
