@@ -93,3 +93,50 @@ impl Deref for Values {
         &self.list
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // F11
+    #[test]
+    fn a_long_list_admits_the_same_values_as_a_short_one() {
+        let texts = |count: usize| (0..count).map(|at| json!(format!("name{at}"))).collect::<Vec<_>>();
+        for count in [1, LISTED, LISTED + 1, 200] {
+            let only_texts = Values::new(texts(count));
+            let mixed = Values::new([texts(count), vec![json!(7), json!(null), json!([1.0])]].concat());
+            for values in [&only_texts, &mixed] {
+                for (text, is_in) in [
+                    ("name0", true),
+                    ("name", false),
+                    ("", false),
+                    ("7", false),
+                    ("zzz", false),
+                    ("Name0", false),
+                ] {
+                    assert_eq!(values.admit_text(text), is_in, "{count} {text}");
+                    assert_eq!(values.contain_value(&json!(text)), is_in, "{count} {text}");
+                }
+                let last = format!("name{}", count - 1);
+                assert!(values.admit_text(&last) && values.contain_value(&json!(last)), "{count}");
+                assert!(!values.admit_text(&format!("name{count}")), "{count}");
+                assert!(!values.contain_value(&json!(8)) && !values.contain_value(&json!([2])), "{count}");
+            }
+            for value in [json!(7.0), json!(null), json!([1])] {
+                assert!(mixed.contain_value(&value) && !only_texts.contain_value(&value), "{count} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_message_for_a_text_names_the_nearest_of_many() {
+        let colours: Vec<_> =
+            (0..50).map(|at| json!(format!("{at}{at}{at}{at}"))).chain([json!("turquoise")]).collect();
+        let message = Values::new(colours).expected_message(&json!("turqoise"));
+        assert!(message.contains("\"turquoise\""), "{message}");
+        let few = Values::new(vec![json!("a"), json!("b")]);
+        assert_eq!(few.expected_message(&json!("turqoise")), one_of(&few, Some(&json!("turqoise"))));
+    }
+}
