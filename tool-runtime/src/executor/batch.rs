@@ -12,9 +12,10 @@ use super::{
     build::ExecutionStrategy,
     event_sink::EventSink,
     finish::CallFinisher,
+    group::CallEnd,
     open::Confirmed,
     plan::{CallPlan, plan_group},
-    prepare::{AnswerSource, CallRequest},
+    prepare::{AnswerSource, CallRequest, EarlyAnswer},
     state::{BatchState, CallState},
     steering::{Steer, Steering},
     stop::StopReason,
@@ -198,7 +199,8 @@ impl BatchState {
             CallFinisher { executor, batch: self, request, call: request.call, definition, state: &state };
         self.report_started(request).await;
         let error = request.call.completed().err().unwrap_or_else(|| stop.error());
-        finisher.finish_answered(AnswerSource::Executor, Err(error)).await
+        let answer = EarlyAnswer { outcome: Err(error), answered_by: AnswerSource::Executor };
+        finisher.finish(CallEnd::Answered(answer)).await
     }
 }
 

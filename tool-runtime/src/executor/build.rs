@@ -5,7 +5,7 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use tool_core::{Permission, Retry, ToolError, ToolOutput};
 
-use super::{Executor, settings::Settings};
+use super::{Executor, journal::SharedCallJournal, settings::Settings};
 use crate::{
     Registry, ToolResult,
     diagnostic::Severity,
@@ -115,6 +115,12 @@ pub struct ExecutorBuilder {
 impl ExecutorBuilder {
     pub(super) fn new(tools: Registry) -> Self {
         Self { tools, settings: Settings::default(), limits: Limits::new() }
+    }
+
+    /// Sets the journal of calls: a [`SharedCallJournal`], or any [`CallJournal`](super::CallJournal). Default: none.
+    pub fn journal(mut self, journal: impl Into<SharedCallJournal>) -> Self {
+        self.settings.journal = Some(journal.into());
+        self
     }
 
     /// Sets the strategy for the calls of a batch. Default: [`Parallel`](ExecutionStrategy::Parallel).

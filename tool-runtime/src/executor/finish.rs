@@ -20,7 +20,7 @@ use crate::{
     call::{Operation, Pending},
     event::EventKind,
     hook::CallView,
-    open_calls::{CallOwner, OpenKind},
+    open_calls::OpenKind,
     panics::run_in_call,
     policy::ApprovalRequest,
 };
@@ -44,7 +44,7 @@ impl CallFinisher<'_> {
             Ok(output) => self.starts_operation(output),
             Err(error) => error.kind() == ErrorKind::ApprovalRequired,
         };
-        if !self.batch.is_unobserved || self.request.confirmed.is_some() {
+        if !self.batch.is_unobserved || self.request.confirmed.is_some() || self.is_recorded() {
             return Some(end);
         }
         let outcome = match end {
@@ -59,7 +59,7 @@ impl CallFinisher<'_> {
     }
 
     /// Finishes the call, whose end is `end`.
-    pub(super) async fn finish(&self, end: CallEnd) -> CallOutcome {
+    pub(super) async fn finish_end(&self, end: CallEnd) -> CallOutcome {
         match end {
             CallEnd::Done(outcome) => self.finish_answered(AnswerSource::Tool, outcome).await,
             CallEnd::Answered(EarlyAnswer { outcome, answered_by }) => {
@@ -111,11 +111,7 @@ impl CallFinisher<'_> {
         };
         let (call, definition) = (self.call, self.definition);
         let opened_at = self.request.confirmed.map(Confirmed::opened_at);
-        // A call that was open before stays with its user and session, whoever answers.
-        let owner = match self.request.confirmed {
-            Some(confirmed) => confirmed.owner(),
-            None => self.batch.run().map(|run| CallOwner::of_run(run)).unwrap_or_default(),
-        };
+        let owner = Confirmed::owner_of(self.request.confirmed, self.batch.run());
         let opening =
             Opening { kind, call, address, owner, definition, opened_at, request, answers, is_reported };
         let opening = Box::pin(self.executor.open.open(opening));

@@ -9,6 +9,8 @@
 //! - [`Batch`] is a set of calls to be run, with their [`RunContext`](crate::RunContext) and [`Steering`], which skips
 //!   the rest of a batch when a message of the user arrives.
 //! - [`CallStream`] runs a batch as a stream of [`StreamItem`]s: events, and finally the outcomes.
+//! - [`CallJournal`] records a [`CallIntent`] before a body with an effect runs, and the outcome of each call, for a
+//!   program that continues after a crash; [`SharedCallJournal`] is a handle to a journal of any type.
 //! - [`RunSettings`] override settings of an executor for one run.
 //! - [`stop_error`] returns the error by which a tool, hook or policy stopped the run.
 //!
@@ -32,6 +34,7 @@ mod build;
 mod event_sink;
 mod finish;
 mod group;
+mod journal;
 mod open;
 mod perform;
 mod plan;
@@ -58,6 +61,7 @@ use tokio::sync::broadcast;
 pub use self::{
     batch::Batch,
     build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},
+    journal::{CallIntent, CallJournal, SharedCallJournal},
     run_settings::RunSettings,
     steering::Steering,
     stop::stop_error,

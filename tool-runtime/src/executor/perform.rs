@@ -213,6 +213,12 @@ async fn run_attempts<'a>(
     if let Err(over) = batch.count_call() {
         return Some(Err(over));
     }
+    if let Some(journal) = running.intent_journal(entry) {
+        let intent = running.intent(entry, prepared.arguments());
+        if let Some(end) = Box::pin(running.store_intent(journal, intent)).await {
+            return end.into_call_result();
+        }
+    }
     let timeouts = AttemptTimeouts::new(&executor.settings, entry.definition().metadata());
     let reports = state.reports.as_deref();
     state.stats.start_attempt();

@@ -7,6 +7,7 @@ use tool_core::{Permission, RunContext, ToolError, ToolOutput};
 use super::{
     Executor, Inner,
     build::{ExecutionStrategy, ExecutorError, Finish, InvalidStrategy},
+    journal::SharedCallJournal,
     settings::{External, Settings},
 };
 use crate::{
@@ -55,6 +56,7 @@ pub struct RunSettings {
     policies: Vec<SharedPermissionPolicy>,
     external: Option<External>,
     approver: Option<SharedApprover>,
+    journal: Option<SharedCallJournal>,
     retry: Option<RetryPolicy>,
     confirmation_call: Option<String>,
     visibility: Option<Visibility>,
@@ -173,6 +175,12 @@ impl RunSettings {
         approver_fn: approver(Approves, ApprovalHandle) -> Approval
     }
 
+    /// Sets the journal of calls: see [`ExecutorBuilder::journal`](crate::executor::ExecutorBuilder::journal).
+    pub fn journal(mut self, journal: impl Into<SharedCallJournal>) -> Self {
+        self.journal = Some(journal.into());
+        self
+    }
+
     /// Sets which calls are left to the caller: see
     /// [`ExecutorBuilder::external`](crate::executor::ExecutorBuilder::external).
     pub fn external(mut self, external: impl Fn(&CallView<'_>) -> bool + Send + Sync + 'static) -> Self {
@@ -224,6 +232,7 @@ impl RunSettings {
         settings.policies.extend(self.policies);
         settings.external = self.external.or(settings.external);
         settings.approver = self.approver.or(settings.approver);
+        settings.journal = self.journal.or(settings.journal);
         settings.retry = self.retry.or(settings.retry);
         settings.confirmation_call = self.confirmation_call.unwrap_or(settings.confirmation_call);
         settings

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use tool_core::{Confirmation, ToolDefinition};
 
 use super::build::{ExecutionStrategy, Finish};
-use super::open::OpenCallSettings;
+use super::{journal::SharedCallJournal, open::OpenCallSettings};
 use crate::{
     Registry, ToolResult,
     hook::{CallView, SharedHook},
@@ -43,6 +43,7 @@ pub(super) struct Settings {
     pub(super) idle_timeout: Option<Duration>,
     pub(super) grace_period: Duration,
     pub(super) open: OpenCallSettings,
+    pub(super) journal: Option<SharedCallJournal>,
     pub(super) event_buffer: usize,
     pub(super) max_detached: usize,
     pub(super) traces: Traces,
@@ -77,6 +78,7 @@ impl Default for Settings {
             idle_timeout: None,
             grace_period: GRACE_PERIOD,
             open: OpenCallSettings::default(),
+            journal: None,
             event_buffer: 256,
             max_detached: 64,
             traces: Traces::default(),
@@ -95,7 +97,7 @@ impl Settings {
 
     /// Returns `true` if a component inspects all calls, also those of unknown tools.
     pub(super) fn inspects_all_calls(&self) -> bool {
-        self.external.is_some() || !self.rules.is_empty()
+        self.external.is_some() || !self.rules.is_empty() || self.journal.is_some()
     }
 
     /// Returns diagnostics about rules without effect on `tools`.
@@ -115,6 +117,8 @@ impl Settings {
             || metadata.confirmation != Confirmation::Never
             || RetryPolicy::of(self.retry.as_ref(), entry).is_some()
             || self.traces.arguments
+            // Its intents contain the hash of the canonical text.
+            || self.journal.is_some()
             // Each time perhaps in another way: a person reads, and a span hides, what the body received.
             || entry.prepares_arguments()
     }

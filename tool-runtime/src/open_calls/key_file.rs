@@ -12,15 +12,15 @@ use super::ProgramKey;
 /// The size of a key.
 const KEY_BYTES: usize = 32;
 
-/// The permissions of the file: its owner reads and writes it, nobody else.
+/// The permissions of the file: only its owner can read and write it.
 #[cfg(unix)]
 const KEY_FILE_MODE: u32 = 0o600;
 
 impl ProgramKey {
     /// Returns the key in the file at `path`; if there is none, creates it with a random key of 32 bytes.
     ///
-    /// The file has mode 0600. It appears with its whole content, so that of several processes that start at once, each
-    /// returns the same key. Keep it apart from backups of the store: whoever reads both can answer the open calls in it.
+    /// The file has mode 0600. It appears with its whole content: several processes that start at once return the same
+    /// key. Keep it apart from backups of the store: a reader of both can answer the open calls in the store.
     /// If it is lost, open calls that were stored under its key are refused as
     /// [altered](super::OpenCallError::Altered), and their secret arguments are lost.
     ///

@@ -44,7 +44,7 @@ pub(crate) use self::{
     escape::is_invisible,
     limits::{EnforcedLimits, Permits},
     permission::PermitsBy,
-    retry::{pause_after, pauses},
+    retry::{pause_after, pauses, repeats_safely},
     shared::{decider, shared_handle},
 };
 pub use self::{

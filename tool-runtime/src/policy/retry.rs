@@ -111,7 +111,8 @@ impl fmt::Debug for RetryPolicy {
     }
 }
 
-fn repeats_safely(metadata: &Metadata) -> bool {
+/// Returns `true` if repeating a call of the tool has no additional effect.
+pub(crate) fn repeats_safely(metadata: &Metadata) -> bool {
     metadata.is_read_only() || metadata.is_idempotent()
 }
 

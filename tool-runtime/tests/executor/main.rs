@@ -29,6 +29,7 @@ mod events;
 mod grace;
 mod hooks;
 mod incomplete;
+mod journal;
 mod limits;
 mod open_calls;
 mod overrides;

@@ -1,9 +1,9 @@
 //! Open calls whose last question was answered.
 
-use std::time::SystemTime;
+use std::{sync::Arc, time::SystemTime};
 
 use tokio::sync::OnceCell;
-use tool_core::{CallAddress, ToolError};
+use tool_core::{CallAddress, RunContext, ToolError};
 
 use super::OpenCalls;
 use crate::{
@@ -35,9 +35,15 @@ impl Confirmed {
         self.record.opened_at
     }
 
-    /// Returns the user and session that the call belongs to.
-    pub(in crate::executor) fn owner(&self) -> CallOwner {
-        CallOwner::of_record(&self.record)
+    /// Returns the user and session that a call belongs to. If it was open before, it stays with them, also if another user answers.
+    pub(in crate::executor) fn owner_of(
+        confirmed: Option<&Self>,
+        run: Option<&Arc<RunContext>>,
+    ) -> CallOwner {
+        match confirmed {
+            Some(confirmed) => CallOwner::of_record(&confirmed.record),
+            None => run.map(|run| CallOwner::of_run(run)).unwrap_or_default(),
+        }
     }
 
     /// Closes the call, so that it can no longer be answered elsewhere.
