@@ -1,4 +1,4 @@
-//! Sessions for [`tool-runtime`](tool_runtime): conversations and state that outlive a run, and with a database the process.
+//! Sessions for [`tool-runtime`](tool_runtime): conversations, state, notes and artifacts that outlive a run, and with a database the process.
 //!
 //! A session belongs to an app and a user. It has entries in order, whose bodies are JSON text that no store interprets, and a
 //! state. One run at a time writes it, under a lease.
@@ -37,11 +37,28 @@
 //! | [`LeaseRequest`], [`Lease`], [`LeaseGrant`] | the right of one run to write a session |
 //! | [`SessionWrite`], [`SessionVersion`] | one transaction, and the revision that it made |
 //! | [`SessionStore`], [`SharedSessionStore`] | the trait of a store, and a handle to a store of any type |
+//! | [`Memory`], [`SharedMemory`], [`SessionMemory`] | the notes of users: the trait, a handle, and the notes of the user of a run |
+//! | [`NoteContent`], [`Note`], [`NoteMatch`], [`UserKey`] | notes, and notes that were found; the user who has them |
+//! | `Artifacts`, `SharedArtifacts`, `SessionArtifacts`, `Artifact` | versioned objects of sessions and users (feature `artifacts`) |
 //! | [`InMemoryStore`] | the store in memory |
 //! | `SqliteStore` | the store in a file (feature `sqlite`) |
 //! | `PostgresStore` | the store in a database of a server (feature `postgres`) |
 //! | [`SessionExport`], [`jsonl`] | sessions as lines of JSON |
 //! | [`Clock`] | the clock of a store, for tests |
+//!
+//! # Memory
+//!
+//! Notes belong to a user, outlive a conversation, and are found by their words: see [`SharedMemory`]. They come from the entries of
+//! sessions ([`SharedMemory::add_session`]), from tools, and from the program. A tool receives them as [`&SessionMemory`](SessionMemory). A
+//! query is text without a syntax, and all stores find the same notes in the same order. A note that comes from a session is
+//! deleted with it, also by [retention](Retention); a note without a session is kept until it or its user is deleted.
+//!
+//! # Artifacts
+//!
+//! With the feature `artifacts`, sessions and users have objects by name and version: see `SharedArtifacts`. A name that begins with `user:`
+//! belongs to the user, any other name to the session, and is deleted with it. Names, versions and hashes are rows of the store; bodies are
+//! objects of `object_store`: in memory, in files, or, by the features of that crate, in the storage of a cloud provider. A deleted session
+//! leaves its bodies to `SharedArtifacts::sweep`. Forks, exports and imports have entries only: notes and artifacts stay where they are.
 //!
 //! # Leases
 //!
@@ -55,7 +72,7 @@
 //! [768 bytes](SessionKey::MAX_NAME_BYTES) and no NUL; everything else is stored exactly, in any script. An empty app or user is
 //! the one of runs without an app or user. The id of an outer call, which a model chose, is stored exactly, whatever it is. The body of
 //! an entry has at most [16 MiB](JsonText::MAX_BYTES), and a write at most [64 MiB](SessionWrite::MAX_BYTES). Values of the
-//! state are nested at most [100 levels](ScopedState::MAX_DEPTH) deep.
+//! state are nested at most [100 levels](ScopedState::MAX_DEPTH) deep. A note has at most [64 KiB](NoteContent::MAX_TEXT_BYTES).
 //!
 //! # Open calls
 //!
@@ -73,14 +90,18 @@
 //!
 //! | feature | adds |
 //! | --- | --- |
+//! | `artifacts` | `SharedArtifacts`, and with `tools` the tools on them |
 //! | `sqlite` | `SqliteStore`; needs Rust 1.94, and a C compiler for the bundled SQLite |
 //! | `postgres` | `PostgresStore`, for Postgres 14 or later; needs Rust 1.94 |
 //! | `postgres-tls` | connections of `PostgresStore` with TLS; needs Rust 1.94, and a C compiler |
+//! | `tools` | the module `tools`: tools and request hooks on notes and artifacts |
 //!
 //! Default: none, and no I/O.
 
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
 
+#[cfg(feature = "artifacts")]
+mod artifacts;
 mod clock;
 mod entry;
 mod error;
@@ -89,6 +110,7 @@ mod json_text;
 pub mod jsonl;
 mod key;
 mod lease;
+mod memory;
 mod millis;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -101,8 +123,19 @@ mod sql;
 mod sqlite;
 mod state;
 mod store;
+#[cfg(feature = "tools")]
+pub mod tools;
+mod user;
 mod write;
 
+#[cfg(feature = "artifacts")]
+pub use object_store;
+
+#[cfg(feature = "artifacts")]
+pub use self::artifacts::{
+    Artifact, ArtifactBody, ArtifactContent, ArtifactOwner, Artifacts, SessionArtifacts, SharedArtifacts,
+    StoredArtifact,
+};
 #[cfg(feature = "postgres")]
 pub use self::postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
@@ -116,11 +149,13 @@ pub use self::{
     jsonl::SessionExport,
     key::SessionKey,
     lease::{Lease, LeaseGrant, LeaseRequest, UnfinishedRun},
+    memory::{EntryNotes, Memory, Note, NoteContent, NoteMatch, SessionMemory, SharedMemory},
     query::{EntryOrder, EntryPage, EntryQuery, Retention, SessionFilter},
     session::{Session, SessionOrigin, SessionSnapshot},
     shared::SharedSessionStore,
     state::ScopedState,
     store::SessionStore,
+    user::UserKey,
     write::{SessionVersion, SessionWrite},
 };
 

@@ -1,5 +1,8 @@
 //! The store in memory.
 
+#[cfg(feature = "artifacts")]
+mod artifacts;
+mod notes;
 mod sessions;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +36,8 @@ pub struct InMemoryStore {
 impl InMemoryStore {
     /// The default maximum number of sessions.
     pub const MAX_SESSIONS: usize = 10_000;
+    /// The default maximum number of [notes](crate::Memory).
+    pub const MAX_NOTES: usize = 100_000;
 
     /// Creates an empty store.
     #[must_use]
@@ -44,6 +49,14 @@ impl InMemoryStore {
     #[must_use]
     pub fn with_max_sessions(self, sessions: usize) -> Self {
         self.lock_sessions().max_sessions = sessions;
+        self
+    }
+
+    /// Sets the maximum number of [notes](crate::Memory); a note beyond it displaces the oldest one, with a warning. Default:
+    /// [100,000](Self::MAX_NOTES).
+    #[must_use]
+    pub fn with_max_notes(self, notes: usize) -> Self {
+        self.lock_sessions().max_notes = notes;
         self
     }
 

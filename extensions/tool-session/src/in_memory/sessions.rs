@@ -7,10 +7,11 @@ use std::{
 
 use serde_json::{Map, Value};
 
+use super::notes::Notes;
 use crate::{
     Entry, EntryOrder, EntryPage, EntryQuery, InMemoryStore, Lease, LeaseGrant, LeaseRequest, Retention,
     ScopedState, Session, SessionError, SessionExport, SessionFilter, SessionKey, SessionOrigin,
-    SessionSnapshot, SessionVersion, SessionWrite, UnfinishedRun,
+    SessionSnapshot, SessionVersion, SessionWrite, UnfinishedRun, UserKey,
     lease::{StoredLease, continued_usage},
     millis,
     query::PageBuilder,
@@ -28,6 +29,10 @@ pub(super) struct Sessions {
     apps: HashMap<String, Map<String, Value>>,
     last_epoch: u64,
     pub(super) max_sessions: usize,
+    pub(super) notes: Notes,
+    pub(super) max_notes: usize,
+    #[cfg(feature = "artifacts")]
+    pub(super) artifacts: super::artifacts::ArtifactRows,
 }
 
 #[derive(Debug)]
@@ -43,7 +48,18 @@ struct StoredSession {
 impl Default for Sessions {
     fn default() -> Self {
         let (sessions, users, apps) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { sessions, users, apps, last_epoch: 0, max_sessions: InMemoryStore::MAX_SESSIONS }
+        let (max_sessions, max_notes) = (InMemoryStore::MAX_SESSIONS, InMemoryStore::MAX_NOTES);
+        Self {
+            sessions,
+            users,
+            apps,
+            last_epoch: 0,
+            max_sessions,
+            notes: Notes::default(),
+            max_notes,
+            #[cfg(feature = "artifacts")]
+            artifacts: Default::default(),
+        }
     }
 }
 
@@ -204,14 +220,38 @@ impl Sessions {
         Ok(session)
     }
 
+    pub(super) fn contains(&self, key: &SessionKey) -> bool {
+        self.sessions.contains_key(key)
+    }
+
+    /// Returns the time at which a session was made.
+    pub(super) fn created_at(&self, key: &SessionKey) -> Option<SystemTime> {
+        Some(self.sessions.get(key)?.session.created_at)
+    }
+
     pub(super) fn delete_session(&mut self, key: &SessionKey) -> bool {
-        self.sessions.remove(key).is_some()
+        let is_deleted = self.sessions.remove(key).is_some();
+        self.delete_data_of_sessions();
+        is_deleted
+    }
+
+    /// Deletes what came from sessions that do not exist any more.
+    fn delete_data_of_sessions(&mut self) {
+        self.notes.retain_sessions(|key| self.sessions.contains_key(key));
+        #[cfg(feature = "artifacts")]
+        self.artifacts.retain_sessions(|key| self.sessions.contains_key(key));
     }
 
     pub(super) fn delete_user(&mut self, app: &str, user: &str) -> u64 {
         let sessions = self.sessions.len();
         self.sessions.retain(|key, _| (key.app(), key.user()) != (app, user));
         self.users.remove(&(app.to_owned(), user.to_owned()));
+        if let Ok(user) = UserKey::new(app, user) {
+            self.notes.remove_user(&user);
+            #[cfg(feature = "artifacts")]
+            self.artifacts.remove_user(&user);
+        }
+        self.delete_data_of_sessions();
         as_count(sessions - self.sessions.len())
     }
 
@@ -231,6 +271,7 @@ impl Sessions {
         }
         let sessions = self.sessions.len();
         self.sessions.retain(|key, stored| !expired.contains(key) || stored.is_in_use(now));
+        self.delete_data_of_sessions();
         as_count(sessions - self.sessions.len())
     }
 
@@ -283,6 +324,7 @@ impl Sessions {
         for (_, key) in idle.iter().take(excess) {
             self.sessions.remove(key);
         }
+        self.delete_data_of_sessions();
         tracing::warn!(
             sessions = excess,
             "sessions that were not changed for the longest time are removed; see `InMemoryStore::with_max_sessions`"

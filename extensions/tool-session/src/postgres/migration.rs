@@ -9,8 +9,11 @@ use super::{connection::Transactions, error::store_error};
 use crate::SessionError;
 
 /// The steps, by the version that they make. The numbers are those of the SQLite store.
-const MIGRATIONS: [(i64, &str); 2] =
-    [(1, include_str!("migrations/1_sessions.sql")), (3, include_str!("migrations/3_open_calls.sql"))];
+const MIGRATIONS: [(i64, &str); 3] = [
+    (1, include_str!("migrations/1_sessions.sql")),
+    (2, include_str!("migrations/2_memory_artifacts.sql")),
+    (3, include_str!("migrations/3_open_calls.sql")),
+];
 
 /// The oldest server that is tested, as a number of the server.
 const MIN_SERVER_VERSION: u32 = 140_000;

@@ -2,8 +2,11 @@
 //!
 //! Each operation is one short transaction, which locks the row of its session. Bodies are `TEXT`, times are integers.
 
+#[cfg(feature = "artifacts")]
+mod artifacts;
 mod connection;
 mod error;
+mod memory;
 mod migration;
 mod open_calls;
 mod options;

@@ -3,15 +3,26 @@
 //! A statement has numbered parameters (`?1`) and returns rows of texts and integers; [`SqlConnection`] is what differs between engines. Each
 //! operation runs in a transaction that its store began.
 
+#[cfg(feature = "artifacts")]
+mod artifacts;
 mod connection;
+mod note_search;
+mod notes;
 mod open_calls;
 mod read;
 mod rows;
 mod statement;
 mod write;
 
+#[cfg(feature = "artifacts")]
+pub(crate) use self::artifacts::{
+    add_artifact, delete_artifacts, delete_upload, delete_versions, find_version, insert_upload,
+    last_versions, unused_bodies, versions_of,
+};
 pub(crate) use self::{
     connection::{SqlConnection, SqlRow, bind_values, sqlx_connection},
+    note_search::search_notes,
+    notes::{NoteIndex, add_entry_notes, add_note, delete_note, delete_notes, last_noted_entry},
     open_calls::{consume_record, open_store_error, put_record, put_result, read_record, read_records},
     read::{read_page, read_sessions, read_snapshot, read_unfinished_runs},
     statement::{SqlValue, Statement},

@@ -80,7 +80,7 @@ pub(super) fn state_of(text: &str) -> Result<Map<String, Value>, SessionError> {
     read_json("state", text)
 }
 
-fn read_json<T: serde::de::DeserializeOwned>(role: &str, text: &str) -> Result<T, SessionError> {
+pub(super) fn read_json<T: serde::de::DeserializeOwned>(role: &str, text: &str) -> Result<T, SessionError> {
     serde_json::from_str(text)
         .map_err(|error| SessionError::Failed(format!("the stored {role} is not valid: {error}")))
 }

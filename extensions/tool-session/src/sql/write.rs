@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{
     MAX_STATEMENT_ROWS, SqlConnection, SqlRow, SqlValue, Statement,
+    notes::delete_notes,
     open_calls::{delete_records_of_sessions, delete_records_of_user},
     rows::{SessionRow, entry_columns, entry_of, load_state, lock_session, state_of},
     sql_limit,
@@ -176,7 +177,7 @@ pub(crate) async fn delete_session<C: SqlConnection>(
     Ok(count > 0)
 }
 
-/// Deletes the sessions, the state and the open calls of a user.
+/// Deletes the sessions, the state, the open calls, the notes and the artifacts of a user.
 pub(crate) async fn delete_user<C: SqlConnection>(
     connection: &mut C,
     app: &str,
@@ -187,6 +188,9 @@ pub(crate) async fn delete_user<C: SqlConnection>(
     let state = Statement::new("DELETE FROM shared_state WHERE app = ?1 AND scope = 'user' AND user_id = ?2");
     connection.execute(state.bind(app).bind(user)).await?;
     delete_records_of_user(connection, app, user).await?;
+    delete_notes(connection, app, user).await?;
+    let artifacts = Statement::new("DELETE FROM artifacts WHERE app = ?1 AND user_id = ?2");
+    connection.execute(artifacts.bind(app).bind(user)).await?;
     Ok(count)
 }
 

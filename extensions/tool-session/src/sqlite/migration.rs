@@ -9,8 +9,11 @@ use super::error::store_error;
 use crate::SessionError;
 
 /// The steps, by the version that they make. The numbers are those of the store in Postgres.
-const MIGRATIONS: [(i64, &str); 2] =
-    [(1, include_str!("migrations/1_sessions.sql")), (3, include_str!("migrations/3_open_calls.sql"))];
+const MIGRATIONS: [(i64, &str); 3] = [
+    (1, include_str!("migrations/1_sessions.sql")),
+    (2, include_str!("migrations/2_memory_artifacts.sql")),
+    (3, include_str!("migrations/3_open_calls.sql")),
+];
 
 /// `tses` as a number.
 const APPLICATION_ID: i64 = 0x7473_6573;

@@ -4,8 +4,11 @@
 //! wait for no writer, and several processes can use it: each transaction of a writer begins with its lock (`BEGIN IMMEDIATE`). Bodies
 //! are `TEXT`, times are integers.
 
+#[cfg(feature = "artifacts")]
+mod artifacts;
 mod error;
 mod file;
+mod memory;
 mod migration;
 mod open_calls;
 mod options;

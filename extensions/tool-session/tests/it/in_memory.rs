@@ -4,12 +4,16 @@ use std::any::Any;
 
 use tool_runtime::RunContext;
 use tool_session::{
-    Clock, EntryContent, InMemoryStore, JsonText, LeaseRequest, SessionError, SessionKey, SharedSessionStore,
+    Clock, EntryContent, InMemoryStore, JsonText, LeaseRequest, NoteContent, SessionError, SessionKey,
+    SharedMemory, SharedSessionStore, UserKey,
 };
 
-use crate::contract::{
-    contract_of,
-    world::{StoreFactory, key},
+use crate::{
+    contract::{
+        contract_of,
+        world::{StoreFactory, key},
+    },
+    memory::{memory_contract_of, world::MemoryFactory},
 };
 
 pub(crate) struct InMemory;
@@ -21,6 +25,32 @@ impl StoreFactory for InMemory {
 }
 
 contract_of!(InMemory);
+
+impl MemoryFactory for InMemory {
+    async fn open_memory(clock: Clock) -> (SharedSessionStore, SharedMemory, Box<dyn Any>) {
+        let store = InMemoryStore::new().with_clock(clock);
+        (store.clone().into(), store.into(), Box::new(()))
+    }
+}
+
+memory_contract_of!(InMemory);
+
+#[cfg(feature = "artifacts")]
+impl crate::artifacts::world::ArtifactFactory for InMemory {
+    type Rows = InMemoryStore;
+
+    async fn open_artifacts(
+        clock: Clock,
+    ) -> (SharedSessionStore, InMemoryStore, std::sync::Arc<dyn object_store::ObjectStore>, Box<dyn Any>)
+    {
+        let store = InMemoryStore::new().with_clock(clock);
+        let bodies = std::sync::Arc::new(object_store::memory::InMemory::new());
+        (store.clone().into(), store, bodies, Box::new(()))
+    }
+}
+
+#[cfg(feature = "artifacts")]
+crate::artifacts::artifact_contract_of!(InMemory);
 
 #[tokio::test]
 async fn a_session_beyond_the_limit_displaces_the_oldest_idle_one() {
@@ -66,4 +96,30 @@ async fn a_clock_that_panics_costs_no_session() {
     let sessions = SharedSessionStore::new(store);
     sessions.acquire(&key("s"), &LeaseRequest::new("run", "holder")).await.unwrap();
     sessions.acquire(&key("s"), &LeaseRequest::new("other", "other")).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_note_beyond_the_limit_displaces_the_oldest_one() {
+    let memory = SharedMemory::new(InMemoryStore::new().with_max_notes(2));
+    let user = UserKey::new("shop", "u-7").unwrap();
+    for text in ["the red dog", "the blue dog", "the green dog"] {
+        memory.add(&user, &NoteContent::new(text)).await.unwrap();
+    }
+    let found = memory.search(&user, "dog red", 5).await.unwrap();
+    let texts: Vec<_> = found.iter().map(|it| it.note.content.text.as_ref()).collect();
+    assert_eq!(texts, ["the green dog", "the blue dog"]);
+}
+
+#[tokio::test]
+async fn a_displaced_session_takes_its_notes_along() {
+    let store = InMemoryStore::new().with_max_sessions(1);
+    let (sessions, memory) = (SharedSessionStore::new(store.clone()), SharedMemory::new(store));
+    for id in ["one", "two"] {
+        let lease = sessions.acquire(&key(id), &LeaseRequest::new("run", "holder")).await.unwrap().lease;
+        memory.for_session(&key(id)).add(format!("the dog of {id}")).await.unwrap();
+        sessions.release(&lease).await.unwrap();
+    }
+    let found = memory.search(&key("one").user_key(), "dog", 5).await.unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].note.content.session.as_deref(), Some("two"));
 }

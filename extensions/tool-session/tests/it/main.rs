@@ -7,6 +7,8 @@
     reason = "tests"
 )]
 
+#[cfg(feature = "artifacts")]
+mod artifacts;
 mod contract;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod engines;
@@ -14,6 +16,7 @@ mod exact_limits;
 mod exports;
 mod in_memory;
 mod line_limits;
+mod memory;
 #[cfg(all(feature = "postgres", unix))]
 mod postgres;
 mod shared;

@@ -12,7 +12,7 @@ use tool_session::{
 
 use super::world::{StoreFactory, World, key, message};
 
-const HOSTILE: [&str; 12] = [
+pub(crate) const HOSTILE: [&str; 12] = [
     "'; DROP TABLE sessions; --",
     "\"\"'`\\",
     "../../etc/passwd",

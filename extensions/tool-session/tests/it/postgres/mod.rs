@@ -6,10 +6,13 @@ mod server;
 
 use std::any::Any;
 
-use tool_session::{Clock, PostgresOptions, SharedSessionStore};
+use tool_session::{Clock, PostgresOptions, SharedMemory, SharedSessionStore};
 
 pub(crate) use self::server::{new_schema, shared_url};
-use crate::contract::{contract_of, world::StoreFactory};
+use crate::{
+    contract::{contract_of, world::StoreFactory},
+    memory::{memory_contract_of, world::MemoryFactory},
+};
 
 /// Returns the settings of a new schema of the shared server.
 fn options() -> Option<PostgresOptions> {
@@ -30,3 +33,36 @@ impl StoreFactory for Postgres {
 }
 
 contract_of!(Postgres);
+
+impl MemoryFactory for Postgres {
+    fn is_available() -> bool {
+        shared_url().is_some()
+    }
+
+    async fn open_memory(clock: Clock) -> (SharedSessionStore, SharedMemory, Box<dyn Any>) {
+        let store = options().unwrap().clock(clock).open().await.unwrap();
+        (store.clone().into(), store.into(), Box::new(()))
+    }
+}
+
+memory_contract_of!(Postgres);
+
+#[cfg(feature = "artifacts")]
+impl crate::artifacts::world::ArtifactFactory for Postgres {
+    type Rows = tool_session::PostgresStore;
+
+    fn is_available() -> bool {
+        shared_url().is_some()
+    }
+
+    async fn open_artifacts(
+        clock: Clock,
+    ) -> (SharedSessionStore, Self::Rows, std::sync::Arc<dyn object_store::ObjectStore>, Box<dyn Any>) {
+        let store = options().unwrap().clock(clock).open().await.unwrap();
+        let bodies = std::sync::Arc::new(object_store::memory::InMemory::new());
+        (store.clone().into(), store, bodies, Box::new(()))
+    }
+}
+
+#[cfg(feature = "artifacts")]
+crate::artifacts::artifact_contract_of!(Postgres);

@@ -10,19 +10,27 @@ use std::{
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tool_runtime::serde_json::json;
 use tool_session::{
-    Clock, LeaseRequest, SessionError, SessionFilter, SessionWrite, SharedSessionStore, SqliteOptions,
-    SqliteStore,
+    Clock, LeaseRequest, SessionError, SessionFilter, SessionWrite, SharedMemory, SharedSessionStore,
+    SqliteOptions, SqliteStore, Synchronous,
 };
 
-use crate::contract::{
-    contract_of,
-    world::{StoreFactory, entries_of, key, map, message, write_run},
+use crate::{
+    contract::{
+        contract_of,
+        world::{StoreFactory, entries_of, key, map, message, write_run},
+    },
+    memory::{memory_contract_of, world::MemoryFactory},
 };
 
 /// A folder of one test, which is removed with it.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
+    #[cfg(feature = "artifacts")]
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("sessions-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -63,6 +71,37 @@ impl StoreFactory for Sqlite {
 }
 
 contract_of!(Sqlite);
+
+impl MemoryFactory for Sqlite {
+    async fn open_memory(clock: Clock) -> (SharedSessionStore, SharedMemory, Box<dyn Any>) {
+        let folder = Folder::new();
+        let options = SqliteOptions::new(folder.file()).clock(clock).synchronous(Synchronous::Normal);
+        let store = options.open().await.unwrap();
+        (store.clone().into(), store.into(), Box::new(folder))
+    }
+}
+
+memory_contract_of!(Sqlite);
+
+#[cfg(feature = "artifacts")]
+impl crate::artifacts::world::ArtifactFactory for Sqlite {
+    type Rows = SqliteStore;
+
+    async fn open_artifacts(
+        clock: Clock,
+    ) -> (SharedSessionStore, SqliteStore, std::sync::Arc<dyn object_store::ObjectStore>, Box<dyn Any>) {
+        let folder = Folder::new();
+        let options = SqliteOptions::new(folder.file()).clock(clock).synchronous(Synchronous::Normal);
+        let store = options.open().await.unwrap();
+        let path = folder.0.join("bodies");
+        std::fs::create_dir(&path).unwrap();
+        let bodies = object_store::local::LocalFileSystem::new_with_prefix(path).unwrap();
+        (store.clone().into(), store, std::sync::Arc::new(bodies), Box::new(folder))
+    }
+}
+
+#[cfg(feature = "artifacts")]
+crate::artifacts::artifact_contract_of!(Sqlite);
 
 #[tokio::test]
 async fn a_store_opened_again_goes_on() {
@@ -313,4 +352,19 @@ async fn reads_of_a_long_session_use_an_index() {
         assert_eq!(steps.len(), 1, "{query}: {steps:?}");
         assert!(steps[0].3.contains(index), "{query}: {steps:?}");
     }
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_version_is_migrated() {
+    let folder = Folder::new();
+    let mut connection = folder.connection().await;
+    execute(&mut connection, include_str!("../../../src/sqlite/migrations/1_sessions.sql")).await;
+    execute(&mut connection, "PRAGMA user_version = 1; PRAGMA application_id = 0x74736573").await;
+    connection.close().await.unwrap();
+
+    let store = SqliteStore::open(folder.file()).await.unwrap();
+    let (sessions, memory) = (SharedSessionStore::new(store.clone()), SharedMemory::new(store));
+    write_run(&sessions, "s", "a").await.unwrap();
+    memory.for_session(&key("s")).add("the dog").await.unwrap();
+    assert_eq!(memory.search(&key("s").user_key(), "dog", 5).await.unwrap().len(), 1);
 }

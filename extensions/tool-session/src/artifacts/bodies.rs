@@ -1,0 +1,146 @@
+//! The objects that have the bodies of artifacts.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream::BoxStream};
+use hmac_sha256::Hash;
+use object_store::{ObjectStore, ObjectStoreExt, buffered::BufWriter, path::Path};
+use tokio::io::AsyncWriteExt;
+
+use crate::SessionError;
+
+/// The number of bytes of one part of an upload; a smaller body is written at once.
+const PART_BYTES: usize = 5 << 20;
+
+/// The objects below `uploads` and `bodies`.
+#[derive(Debug, Clone)]
+pub(super) struct Bodies(Arc<dyn ObjectStore>);
+
+/// A body that was written for an upload.
+pub(super) struct UploadedBody {
+    pub(super) bytes: u64,
+    /// The SHA-256, in hexadecimal digits.
+    pub(super) hash: String,
+    /// The name of the object.
+    pub(super) name: String,
+}
+
+impl Bodies {
+    pub(super) fn new(store: Arc<dyn ObjectStore>) -> Self {
+        Self(store)
+    }
+
+    /// Writes a body, chunk by chunk; fails if it has more than `max_bytes`.
+    pub(super) async fn write(
+        &self,
+        upload: &str,
+        mut chunks: BoxStream<'_, Result<Bytes, SessionError>>,
+        max_bytes: u64,
+    ) -> Result<UploadedBody, SessionError> {
+        let path = upload_path(upload);
+        let mut writer = BufWriter::with_capacity(Arc::clone(&self.0), path.clone(), PART_BYTES);
+        let mut digest = BodyDigest::default();
+        while let Some(chunk) = chunks.next().await {
+            let written = match chunk.and_then(|chunk| digest.add(chunk, max_bytes)) {
+                Ok(chunk) => writer.put(chunk).await.map_err(object_error),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = written {
+                // A part that is left is removed by a sweep.
+                drop(writer.abort().await);
+                return Err(error);
+            }
+        }
+        writer.shutdown().await.map_err(unavailable_bodies)?;
+        let (bytes, hash) = digest.finish();
+        let name = format!("{hash}-{upload}");
+        self.0.rename(&path, &body_path(&name)).await.map_err(object_error)?;
+        Ok(UploadedBody { bytes, hash, name })
+    }
+
+    /// Opens a body.
+    pub(super) async fn read(
+        &self,
+        name: &str,
+    ) -> Result<BoxStream<'static, Result<Bytes, SessionError>>, SessionError> {
+        let object = self.0.get(&body_path(name)).await.map_err(object_error)?;
+        Ok(object.into_stream().map_err(object_error).boxed())
+    }
+
+    /// Removes a body; a missing one is removed already.
+    pub(super) async fn remove(&self, name: &str) -> Result<(), SessionError> {
+        let path = if name.contains('-') { body_path(name) } else { upload_path(name) };
+        match self.0.delete(&path).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(object_error(error)),
+        }
+    }
+
+    /// Returns the names of all bodies, in groups.
+    pub(super) fn list(&self) -> BoxStream<'static, Result<Vec<String>, SessionError>> {
+        /// The number of names of one question to the store.
+        const GROUP_NAMES: usize = 500;
+        let folders = [Path::from(UPLOADS), Path::from(BODIES)];
+        let lists = folders.map(|folder| self.0.list(Some(&folder)));
+        let [uploads, bodies] = lists;
+        let names = uploads.chain(bodies).map_err(object_error);
+        let names = names.map_ok(|object| object.location.filename().unwrap_or_default().to_owned());
+        names.try_chunks(GROUP_NAMES).map_err(|error| error.1).boxed()
+    }
+}
+
+const UPLOADS: &str = "uploads";
+const BODIES: &str = "bodies";
+
+/// Returns the path of a body before its hash is known.
+fn upload_path(upload: &str) -> Path {
+    Path::from_iter([UPLOADS, upload])
+}
+
+fn body_path(name: &str) -> Path {
+    Path::from_iter([BODIES, name.get(..2).unwrap_or_default(), name])
+}
+
+fn object_error(error: object_store::Error) -> SessionError {
+    match error {
+        object_store::Error::NotFound { .. } => {
+            SessionError::Failed("the body of the artifact is missing; save it again".to_owned())
+        }
+        object_store::Error::Generic { .. } | object_store::Error::JoinError { .. } => {
+            unavailable_bodies(error)
+        }
+        _ => SessionError::Failed(format!("the bodies of artifacts failed: {error}")),
+    }
+}
+
+fn unavailable_bodies(error: impl fmt::Display) -> SessionError {
+    SessionError::Unavailable(format!("the bodies of artifacts failed: {error}"))
+}
+
+/// The size and the SHA-256 of a body, chunk by chunk.
+#[derive(Default)]
+pub(super) struct BodyDigest {
+    hash: Hash,
+    bytes: u64,
+}
+
+impl BodyDigest {
+    /// Adds a chunk, and returns it; fails beyond `max_bytes`.
+    pub(super) fn add(&mut self, chunk: Bytes, max_bytes: u64) -> Result<Bytes, SessionError> {
+        self.bytes = self.bytes.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
+        if self.bytes > max_bytes {
+            return Err(SessionError::Invalid(format!(
+                "the artifact has more than {max_bytes} bytes, and no more are stored; save a smaller one"
+            )));
+        }
+        self.hash.update(&chunk);
+        Ok(chunk)
+    }
+
+    /// Returns the number of bytes, and the hash in hexadecimal digits.
+    pub(super) fn finish(self) -> (u64, String) {
+        let digits = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        (self.bytes, digits)
+    }
+}

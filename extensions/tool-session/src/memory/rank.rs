@@ -1,0 +1,128 @@
+//! The choice and the order of matches.
+//!
+//! The words of a query are taken from the rarest to the most frequent one, each with its newest notes, until there are 1,000 candidates:
+//! a rare word finds its note among any number of notes with a frequent one. The candidates are ordered by BM25, from counts that all
+//! stores have: the notes of the user, their tokens, and the notes with each word. Equal scores are ordered by number, the newest first.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::tokens::for_each_token;
+
+/// The maximum number of notes that are compared with a query.
+pub(crate) const MAX_CANDIDATES: usize = 1000;
+
+/// The maximum number of matches of a search; a larger limit counts as this.
+pub(crate) const MAX_MATCHES: usize = 100;
+
+/// The parameters of BM25.
+const SATURATION: f64 = 1.2;
+const LENGTH_WEIGHT: f64 = 0.75;
+
+/// All notes of a user.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NoteCounts {
+    pub(crate) notes: u64,
+    /// The tokens of all notes.
+    pub(crate) tokens: u64,
+}
+
+/// A token of a query that occurs in notes of the user.
+#[derive(Debug)]
+pub(crate) struct QueryTerm {
+    pub(crate) token: String,
+    /// The number of notes with it.
+    pub(crate) notes: u64,
+}
+
+/// Removes terms without notes, and orders the others: the rarest first.
+pub(crate) fn order_terms(terms: &mut Vec<QueryTerm>) {
+    terms.retain(|term| term.notes > 0);
+    terms.sort_unstable_by(|one, other| (one.notes, &one.token).cmp(&(other.notes, &other.token)));
+}
+
+/// The numbers of the notes that are compared.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates(BTreeSet<u64>);
+
+impl Candidates {
+    /// Adds notes with one term, the newest first.
+    pub(crate) fn extend(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        for number in numbers {
+            if self.is_full() {
+                return;
+            }
+            self.0.insert(number);
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.len() >= MAX_CANDIDATES
+    }
+
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+/// Returns the numbers and scores of the best matches among `candidates`, each with its number and text.
+pub(crate) fn best_matches<T: AsRef<str>>(
+    counts: NoteCounts,
+    terms: &[QueryTerm],
+    candidates: impl IntoIterator<Item = (u64, T)>,
+    limit: usize,
+) -> Vec<(u64, f64)> {
+    let scorer = Scorer::new(counts, terms);
+    let mut frequencies = vec![0_u32; terms.len()];
+    let scores =
+        candidates.into_iter().map(|(number, text)| (number, scorer.score(text.as_ref(), &mut frequencies)));
+    let mut scores: Vec<_> = scores.collect();
+    scores.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(other.0.cmp(&one.0)));
+    scores.truncate(limit.min(MAX_MATCHES));
+    scores
+}
+
+struct Scorer<'a> {
+    /// The positions of tokens in `weights`.
+    positions: HashMap<&'a str, usize>,
+    /// The weights of terms: larger for rare ones.
+    weights: Vec<f64>,
+    average_tokens: f64,
+}
+
+impl<'a> Scorer<'a> {
+    fn new(counts: NoteCounts, terms: &'a [QueryTerm]) -> Self {
+        let notes = real(counts.notes);
+        let weight = |term: &QueryTerm| {
+            let with_term = real(term.notes.min(counts.notes));
+            (1.0 + (notes - with_term + 0.5) / (with_term + 0.5)).ln()
+        };
+        Self {
+            positions: terms.iter().enumerate().map(|(index, term)| (&*term.token, index)).collect(),
+            weights: terms.iter().map(weight).collect(),
+            average_tokens: (real(counts.tokens) / notes.max(1.0)).max(1.0),
+        }
+    }
+
+    /// Returns the score of a text; `frequencies` is a buffer with one number for each term.
+    fn score(&self, text: &str, frequencies: &mut [u32]) -> f64 {
+        frequencies.fill(0);
+        let mut tokens = 0_u64;
+        for_each_token(text, |token| {
+            tokens += 1;
+            if let Some(frequency) = self.positions.get(token).and_then(|index| frequencies.get_mut(*index)) {
+                *frequency = frequency.saturating_add(1);
+            }
+        });
+        let length = 1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * real(tokens) / self.average_tokens;
+        let scores = self.weights.iter().zip(frequencies).map(|(weight, frequency)| {
+            let frequency = f64::from(*frequency);
+            weight * frequency * (SATURATION + 1.0) / (frequency + SATURATION * length)
+        });
+        scores.sum()
+    }
+}
+
+/// Returns a count as a number with a fraction: counts are far below 2^53, from where on it would be rounded.
+fn real(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,215 @@
+//! Artifacts.
+
+use std::{collections::HashSet, sync::Arc, time::SystemTime};
+
+use super::{SqlConnection, SqlRow, Statement, notes::lock_note_user, rows::lock_session};
+use crate::{
+    Artifact, ArtifactContent, ArtifactOwner, SessionError, StoredArtifact, UserKey,
+    artifacts::{upload_expired, upload_of},
+    millis,
+    store::not_found,
+};
+
+/// The columns of [`artifact_of`].
+macro_rules! artifact_columns {
+    () => {
+        "name, version, media_type, bytes, hash, time, body"
+    };
+}
+
+/// Reads a version.
+fn artifact_of(row: &impl SqlRow) -> Result<StoredArtifact, SessionError> {
+    let artifact = Artifact {
+        name: row.text(0)?.into(),
+        version: row.number(1)?,
+        media_type: row.text(2)?.into(),
+        bytes: row.number(3)?,
+        hash: row.text(4)?.into(),
+        time: millis::time(row.integer(5)?),
+    };
+    Ok(StoredArtifact { artifact, body: row.text(6)?.into() })
+}
+
+/// Adds the condition that an artifact belongs to `owner`.
+fn push_owner(query: &mut Statement<'_>, owner: &ArtifactOwner) {
+    let user = owner.user_key();
+    match owner.session_key() {
+        Some(key) => {
+            query.push("session = (SELECT row_id FROM sessions WHERE app = ");
+            query.push_value(key.app().to_owned()).push(" AND user_id = ").push_value(key.user().to_owned());
+            query.push(" AND id = ").push_value(key.id().to_owned()).push(")");
+        }
+        None => {
+            query.push("session IS NULL AND app = ").push_value(user.app().to_owned());
+            query.push(" AND user_id = ").push_value(user.user().to_owned());
+        }
+    }
+}
+
+fn query_of(owner: &ArtifactOwner) -> Statement<'static> {
+    let mut query = Statement::new(concat!("SELECT ", artifact_columns!(), " FROM artifacts AS a WHERE "));
+    push_owner(&mut query, owner);
+    query
+}
+
+/// Registers an upload.
+pub(crate) async fn insert_upload<C: SqlConnection>(
+    connection: &mut C,
+    upload: &str,
+    expires_at: SystemTime,
+) -> Result<(), SessionError> {
+    let insert = Statement::new("INSERT INTO artifact_uploads (body, expires_at) VALUES (?1, ?2)");
+    connection.execute(insert.bind(upload).bind(millis::of(expires_at))).await.map(drop)
+}
+
+/// Removes an upload; returns `false` if there is none.
+pub(crate) async fn delete_upload<C: SqlConnection>(
+    connection: &mut C,
+    upload: &str,
+) -> Result<bool, SessionError> {
+    let delete = Statement::new("DELETE FROM artifact_uploads WHERE body = ?1").bind(upload);
+    Ok(connection.execute(delete).await? > 0)
+}
+
+/// Adds a version, and ends its upload.
+pub(crate) async fn add_artifact<C: SqlConnection>(
+    connection: &mut C,
+    owner: &ArtifactOwner,
+    upload: &str,
+    content: &ArtifactContent,
+    now: SystemTime,
+) -> Result<StoredArtifact, SessionError> {
+    let user = owner.user_key();
+    // The versions of a name are assigned one after another.
+    let session = match owner.session_key() {
+        Some(key) => Some(lock_session(connection, &key).await?.ok_or_else(|| not_found(&key))?.row_id),
+        None => {
+            lock_note_user(connection, user).await?;
+            None
+        }
+    };
+    if !delete_upload(connection, upload).await? {
+        return Err(upload_expired());
+    }
+    // The row is locked: its deletion, and the question for unused bodies behind it, wait for this transaction.
+    let mut same =
+        Statement::new("SELECT body FROM artifacts WHERE app = ?1 AND user_id = ?2 AND hash = ?3 LIMIT 1");
+    same.push(C::ROW_LOCK);
+    let same = same.bind(user.app()).bind(user.user()).bind(&*content.hash);
+    let same = connection.fetch_optional(same, |row| row.text(0)).await?;
+    let body = same.map_or_else(|| Arc::clone(&content.body), Into::into);
+    let last = find_version(connection, owner, &content.name, None).await?;
+    let version = last.map_or(1, |last| last.artifact.version + 1);
+    let stored = StoredArtifact::new(content, version, now, body);
+    let insert = "INSERT INTO artifacts (app, user_id, session, name, version, media_type, bytes, hash, body, time) \
+                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    let insert = Statement::new(insert).bind(user.app()).bind(user.user()).bind(session);
+    let insert = insert.bind(&*content.name).bind(version).bind(&*content.media_type).bind(content.bytes);
+    let insert = insert.bind(&*content.hash).bind(&*stored.body).bind(millis::of(now));
+    connection.execute(insert).await?;
+    Ok(stored)
+}
+
+/// Reads the last version of each name.
+pub(crate) async fn last_versions<C: SqlConnection>(
+    connection: &mut C,
+    owner: &ArtifactOwner,
+) -> Result<Vec<StoredArtifact>, SessionError> {
+    let mut query = query_of(owner);
+    query.push(
+        " AND NOT EXISTS (SELECT 1 FROM artifacts AS later WHERE later.app = a.app AND later.user_id = a.user_id \
+         AND later.name = a.name AND later.version > a.version \
+         AND (later.session = a.session OR (later.session IS NULL AND a.session IS NULL))) ORDER BY name",
+    );
+    connection.fetch_all(query, artifact_of).await
+}
+
+/// Reads all versions of a name.
+pub(crate) async fn versions_of<C: SqlConnection>(
+    connection: &mut C,
+    owner: &ArtifactOwner,
+    name: &str,
+) -> Result<Vec<StoredArtifact>, SessionError> {
+    let mut query = query_of(owner);
+    query.push(" AND name = ").push_value(name.to_owned()).push(" ORDER BY version");
+    connection.fetch_all(query, artifact_of).await
+}
+
+/// Reads a version of a name, or the last one.
+pub(crate) async fn find_version<C: SqlConnection>(
+    connection: &mut C,
+    owner: &ArtifactOwner,
+    name: &str,
+    version: Option<u64>,
+) -> Result<Option<StoredArtifact>, SessionError> {
+    let mut query = query_of(owner);
+    query.push(" AND name = ").push_value(name.to_owned());
+    if let Some(version) = version {
+        query.push(" AND version = ").push_value(version);
+    }
+    query.push(" ORDER BY version DESC LIMIT 1");
+    connection.fetch_optional(query, artifact_of).await
+}
+
+/// Deletes all versions of a name.
+pub(crate) async fn delete_versions<C: SqlConnection>(
+    connection: &mut C,
+    owner: &ArtifactOwner,
+    name: &str,
+) -> Result<Vec<StoredArtifact>, SessionError> {
+    let mut delete = Statement::new("DELETE FROM artifacts WHERE ");
+    push_owner(&mut delete, owner);
+    delete.push(" AND name = ").push_value(name.to_owned());
+    delete.push(concat!(" RETURNING ", artifact_columns!()));
+    connection.fetch_all(delete, artifact_of).await
+}
+
+/// Deletes all artifacts of a user and of the user's sessions.
+pub(crate) async fn delete_artifacts<C: SqlConnection>(
+    connection: &mut C,
+    user: &UserKey,
+) -> Result<Vec<StoredArtifact>, SessionError> {
+    let delete =
+        concat!("DELETE FROM artifacts WHERE app = ?1 AND user_id = ?2 RETURNING ", artifact_columns!());
+    let delete = Statement::new(delete).bind(user.app()).bind(user.user());
+    connection.fetch_all(delete, artifact_of).await
+}
+
+/// Returns the bodies that neither a version nor an upload has, and removes expired uploads. An upload that is removed here adds no
+/// version later: its body may be removed.
+pub(crate) async fn unused_bodies<C: SqlConnection>(
+    connection: &mut C,
+    bodies: &[String],
+    now: SystemTime,
+) -> Result<Vec<String>, SessionError> {
+    let expired = Statement::new("DELETE FROM artifact_uploads WHERE expires_at <= ?1").bind(millis::of(now));
+    connection.execute(expired).await?;
+    // Uploads first: one that ends between the two queries has a version, which the second one sees.
+    let uploads = bodies.iter().map(|body| upload_of(body));
+    let running =
+        names_among(connection, "SELECT body FROM artifact_uploads WHERE body IN ", uploads).await?;
+    let names = bodies.iter().map(String::as_str);
+    let used = names_among(connection, "SELECT body FROM artifacts WHERE body IN ", names).await?;
+    let is_unused = |body: &&String| !used.contains(*body) && !running.contains(upload_of(body));
+    Ok(bodies.iter().filter(is_unused).cloned().collect())
+}
+
+/// Returns the names that a query finds among `names`.
+async fn names_among<C: SqlConnection>(
+    connection: &mut C,
+    query: &'static str,
+    names: impl Iterator<Item = &str> + Send,
+) -> Result<HashSet<String>, SessionError> {
+    /// The maximum number of parameters of one statement.
+    const MAX_VALUES: usize = 1000;
+    let (names, mut found) = (names.collect::<Vec<_>>(), HashSet::new());
+    for names in names.chunks(MAX_VALUES) {
+        let mut query = Statement::new(query);
+        for (index, name) in names.iter().enumerate() {
+            query.push(if index == 0 { "(" } else { ", " }).push_value(*name);
+        }
+        query.push(")");
+        found.extend(connection.fetch_all(query, |row| row.text(0)).await?);
+    }
+    Ok(found)
+}
