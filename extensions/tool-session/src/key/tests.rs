@@ -26,7 +26,7 @@ fn a_name_has_a_length_limit_and_no_nul() {
 }
 
 #[test]
-fn a_key_is_that_of_the_session_of_a_run() {
+fn a_run_with_a_session_has_its_key() {
     assert_eq!(SessionKey::of_run(&RunContext::new()), None);
     let run = RunContext::new().with_session("s");
     assert_eq!(SessionKey::of_run(&run), Some(SessionKey::new("", "", "s")));
