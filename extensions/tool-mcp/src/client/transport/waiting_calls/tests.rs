@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use futures_util::FutureExt as _;
 use rmcp::model::{LoggingLevel, NumberOrString};
@@ -14,8 +14,7 @@ fn token(number: i64) -> ProgressToken {
 
 /// A call that may ask this many questions.
 fn slot(questions: u32) -> (CallSlot, mpsc::Receiver<CallReport>) {
-    let mut limits = ServerLimits::default();
-    limits.max_questions_per_call = questions;
+    let limits = ServerLimits { max_questions_per_call: questions, ..ServerLimits::default() };
     CallSlot::new(None, QuestionAllowance::new(&limits))
 }
 
@@ -36,7 +35,7 @@ fn a_log_line_goes_to_the_only_call_or_else_to_the_log_of_the_program() {
     let calls = WaitingCalls::default();
     let line = log_line(LoggingLevel::Error, json!("it broke"));
     let event = r#"ERROR tool_mcp::server_log: it broke {server: "s"}"#.to_owned();
-    assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), [event.clone()]);
+    assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), std::slice::from_ref(&event));
     let (first, mut of_first) = slot(0);
     calls.add(token(1), &first);
     assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), [""; 0]); // M14
@@ -44,7 +43,7 @@ fn a_log_line_goes_to_the_only_call_or_else_to_the_log_of_the_program() {
     // Of two calls, it may belong to either.
     let (second, mut of_second) = slot(0);
     calls.add(token(2), &second);
-    assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), [event.clone()]);
+    assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), std::slice::from_ref(&event));
     assert_eq!((delivered(&mut of_first), delivered(&mut of_second)), (None, None));
     calls.end_request(Some(&first), Some(&token(1)));
     assert_eq!(EventLog::events_of(|| calls.deliver_log("s", &line)), [""; 0]);
