@@ -58,6 +58,7 @@ async fn the_points_of_a_request_are_marked_as_far_as_the_provider_accepts_them(
         (&[at(0)], 2, (false, false, vec![0], none())),
         // In any order, and once each.
         (&[at(1), at(0), at(1)], 3, (false, false, vec![0, 1], none())),
+        (&[at(0), at(1), at(1), at(1), at(1)], 2, (false, false, vec![0, 1], none())),
         // Beyond the last message is the last one.
         (&[at(9), at(2)], 3, (false, false, vec![2], none())),
         (&[at(0), at(1), at(2), at(3)], 5, (false, false, vec![0, 1, 2, 3], none())),
