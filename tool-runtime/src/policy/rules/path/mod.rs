@@ -1,6 +1,6 @@
-//! Path patterns, compared lexically.
+//! Path patterns, compared name by name without the file system.
 
-mod lexical;
+mod normalize;
 #[cfg(test)]
 mod tests;
 
@@ -9,8 +9,8 @@ use std::{fmt, str::FromStr};
 use tool_core::internals::ExactValue;
 
 #[cfg(feature = "url-rules")]
-pub(super) use self::lexical::percent_decoded;
-use self::lexical::{Location, Root, Style, checked, drive, normalise, split};
+pub(super) use self::normalize::percent_decoded;
+use self::normalize::{Location, Root, Style, checked, drive, normalise, split};
 use super::{InvalidRule, Match, text};
 use crate::policy::escape::is_invisible;
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{
     Match, PathPattern,
-    lexical::{Location, Root, Style, normalise},
+    normalize::{Location, Root, Style, normalise},
 };
 
 fn pattern(text: &str) -> PathPattern {
