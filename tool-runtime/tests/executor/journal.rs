@@ -314,7 +314,7 @@ fn an_intent_holds_hashes_of_the_definition_and_of_the_canonical_arguments() {
 }
 
 #[test]
-fn the_journal_of_a_run_replaces_that_of_its_executor() {
+fn a_run_may_have_another_journal_than_its_executor() {
     each_way(async |way| {
         let (of_executor, of_run) = (Recorder::default(), Recorder::default());
         let executor = way.of(building(of_executor.tools()).journal(of_executor.clone()));
