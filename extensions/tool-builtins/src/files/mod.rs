@@ -1,0 +1,137 @@
+//! Files below one folder.
+//!
+//! Every file is opened through the handle of the folder (`cap_std`), also each file that a walk finds: a path is
+//! resolved step by step by the operating system or `cap_std`, so that nothing that is exchanged between a check
+//! and a use leads out. Therefore the walk is our own, and `ignore` only judges names.
+
+mod edit;
+mod grep;
+mod memory;
+mod read;
+mod root;
+mod text;
+mod walk;
+
+use std::{io, path::Path, sync::Arc};
+
+use tool_runtime::prelude::*;
+
+use self::{grep::GrepQuery, memory::ReadMemory, root::Root};
+
+/// Tools that read, edit and search the files below one folder: `read_file`, `edit_file` and `grep`.
+///
+/// A clone shares the folder, and what was read. Files that were read are remembered for each session of a run
+/// ([`RunContext::session`](tool_runtime::RunContext::session)); runs without one share one memory.
+///
+/// ```
+/// use tool_builtins::FileTools;
+/// use tool_runtime::Registry;
+///
+/// let folder = tempfile::tempdir()?;
+/// let tools = Registry::builder().toolset(FileTools::new(folder.path())?).build()?;
+/// assert_eq!(tools.definitions().len(), 3);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FileTools {
+    root: Arc<Root>,
+    memory: Arc<ReadMemory>,
+    permits_unread_edits: bool,
+}
+
+impl FileTools {
+    /// Tools for the files below `folder`.
+    ///
+    /// The folder is opened here: if another one takes its name later, the tools still use this one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `folder` cannot be opened as a folder.
+    pub fn new(folder: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Self {
+            root: Arc::new(Root::open(folder.as_ref())?),
+            memory: Arc::default(),
+            permits_unread_edits: false,
+        })
+    }
+
+    /// Permits edits of files that were never read. Default: refused.
+    ///
+    /// For a command line, whose process ends after each call. A file that was read, and changed since, is still refused.
+    #[must_use]
+    pub fn permit_unread_edits(mut self) -> Self {
+        self.permits_unread_edits = true;
+        self
+    }
+}
+
+#[toolset(name = "files")]
+impl FileTools {
+    /// Reads lines of a text file, with their numbers.
+    ///
+    /// Without `offset` and `limit`, files up to 1 MiB are read from their start. The result says which call continues.
+    #[tool(read_only, blocking)]
+    fn read_file(
+        &self,
+        /// Path of the file, relative to the folder, such as `src/main.rs`.
+        path: String,
+        /// Number of the first line, from 1.
+        #[schemars(range(min = 1))]
+        offset: Option<u64>,
+        /// Number of lines. Default: 2000.
+        #[schemars(range(min = 1))]
+        limit: Option<u64>,
+        cx: &ToolContext,
+    ) -> Result<String, ToolError> {
+        read::read_lines(self, &path, offset, limit, cx)
+    }
+
+    /// Replaces text in a file that was read before.
+    ///
+    /// `old_text` must occur exactly once, unless `replace_all` is set. Nothing is changed by an edit that fails.
+    #[tool(blocking, destructive)]
+    fn edit_file(
+        &self,
+        /// Path of the file, relative to the folder.
+        path: String,
+        /// Present text, without line numbers; with enough lines to be unique.
+        old_text: String,
+        /// Text that replaces it.
+        new_text: String,
+        /// Replaces all occurrences.
+        #[arg(default = false)]
+        replace_all: bool,
+        cx: &ToolContext,
+    ) -> Result<String, ToolError> {
+        edit::edit_file(self, &path, &edit::Replacement { old_text, new_text, replace_all }, cx)
+    }
+
+    /// Searches the lines of all files for a regular expression.
+    ///
+    /// Skips binary files, `.git`, `target`, `node_modules`, and what `.gitignore` names.
+    #[tool(read_only, blocking)]
+    #[allow(clippy::too_many_arguments, reason = "they are the properties that a model gives")]
+    fn grep(
+        &self,
+        /// Regular expression; case is ignored unless `case_sensitive` is set.
+        pattern: String,
+        /// Folder or file to search. Default: all files.
+        path: Option<String>,
+        /// Pattern of file names, such as `*.rs` or `src/**/*.rs`.
+        glob: Option<String>,
+        /// Distinguishes upper and lower case.
+        #[arg(default = false)]
+        case_sensitive: bool,
+        /// Maximum number of lines.
+        #[arg(default = 50)]
+        #[schemars(range(min = 1, max = 250))]
+        limit: u64,
+        /// Number of matching lines to skip, to continue a search.
+        #[arg(default = 0)]
+        offset: u64,
+        cx: &ToolContext,
+    ) -> Result<String, ToolError> {
+        let query = GrepQuery { pattern, path, glob, case_sensitive, limit, offset };
+        grep::search_files(&self.root, &query, cx)
+    }
+}

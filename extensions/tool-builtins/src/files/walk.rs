@@ -1,0 +1,139 @@
+//! A walk over the files of a folder, by handles.
+
+use std::{
+    io::{self, Read as _},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use cap_std::fs::Dir;
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
+use tool_runtime::prelude::*;
+
+use super::root::open_regular_file;
+
+/// Folders that no walk enters.
+const SKIPPED_FOLDERS: [&str; 6] = [".git", ".hg", ".svn", ".jj", "target", "node_modules"];
+
+/// Levels of folders below the start; deeper ones are reported as skipped.
+const MAX_DEPTH: usize = 64;
+
+/// Bytes of a `.gitignore` that are read.
+const MAX_IGNORE_BYTES: u64 = 1024 * 1024;
+
+/// A file that the walk found.
+pub(super) struct FoundFile<'a> {
+    pub(super) dir: &'a Dir,
+    pub(super) name: &'a Path,
+    /// The path relative to the folder of the tools.
+    pub(super) path: &'a Path,
+}
+
+/// A walk in the order of names, which follows no link.
+pub(super) struct Walk<'a> {
+    pub(super) cx: &'a ToolContext,
+    pub(super) ignored: Vec<Gitignore>,
+    /// Folders that could not be read.
+    pub(super) skipped: u64,
+}
+
+impl Walk<'_> {
+    /// Visits the files of `dir` and below, until `visit` breaks.
+    pub(super) fn visit_files<V>(
+        &mut self,
+        dir: &Dir,
+        path: &Path,
+        visit: &mut V,
+    ) -> Result<ControlFlow<()>, ToolError>
+    where
+        V: FnMut(FoundFile<'_>) -> Result<ControlFlow<()>, ToolError>,
+    {
+        let Ok(mut names) = folder_names(dir) else {
+            self.skipped += 1;
+            return Ok(ControlFlow::Continue(()));
+        };
+        names.sort_unstable();
+        let levels = self.ignored.len();
+        self.ignored.extend(read_gitignore(dir, path));
+        for (name, is_folder) in &names {
+            if self.cx.is_cancelled() {
+                return Err(ToolError::cancelled());
+            }
+            let child = path.join(name);
+            if self.is_ignored(&child, *is_folder) {
+                continue;
+            }
+            let flow = match is_folder {
+                true => self.visit_folder(dir, name, &child, visit)?,
+                false => visit(FoundFile { dir, name, path: &child })?,
+            };
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        self.ignored.truncate(levels);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn visit_folder<V>(
+        &mut self,
+        dir: &Dir,
+        name: &Path,
+        path: &Path,
+        visit: &mut V,
+    ) -> Result<ControlFlow<()>, ToolError>
+    where
+        V: FnMut(FoundFile<'_>) -> Result<ControlFlow<()>, ToolError>,
+    {
+        use cap_fs_ext::DirExt as _;
+        if SKIPPED_FOLDERS.iter().any(|skipped| Path::new(skipped) == name) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        match dir.open_dir_nofollow(name) {
+            Ok(folder) if path.components().count() <= MAX_DEPTH => self.visit_files(&folder, path, visit),
+            _ => {
+                self.skipped += 1;
+                Ok(ControlFlow::Continue(()))
+            }
+        }
+    }
+
+    fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
+        for rules in self.ignored.iter().rev() {
+            match rules.matched(path, is_folder) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None => {}
+            }
+        }
+        false
+    }
+}
+
+/// The names of a folder's files and folders. Links and devices are left out.
+fn folder_names(dir: &Dir) -> io::Result<Vec<(PathBuf, bool)>> {
+    let mut names = Vec::new();
+    for entry in dir.entries()? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() || kind.is_file() {
+            names.push((PathBuf::from(entry.file_name()), kind.is_dir()));
+        }
+    }
+    Ok(names)
+}
+
+/// The rules of a folder's `.gitignore`; a line that is not a valid pattern is no rule, as in git.
+fn read_gitignore(dir: &Dir, path: &Path) -> Option<Gitignore> {
+    let file = open_regular_file(dir, Path::new(".gitignore")).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_IGNORE_BYTES).read_to_end(&mut bytes).ok()?;
+    let mut rules = GitignoreBuilder::new(path);
+    for line in String::from_utf8_lossy(&bytes).lines() {
+        let _ = rules.add_line(None, line);
+    }
+    rules.build().ok()
+}

@@ -1,0 +1,33 @@
+//! The tools that most agents need, made safe once. Each group is a feature; none is on by default.
+//!
+//! | feature | tools |
+//! | --- | --- |
+//! | `files` | `FileTools`: reads, edits and searches files below one folder |
+#![cfg_attr(
+    feature = "files",
+    doc = r#"
+```
+use tool_builtins::FileTools;
+use tool_runtime::prelude::*;
+
+# #[tokio::main(flavor = "current_thread")]
+# async fn main() -> Result<(), Box<dyn std::error::Error>> {
+let folder = tempfile::tempdir()?;
+std::fs::write(folder.path().join("notes.txt"), "one\ntwo\n")?;
+
+let tools = Registry::builder().toolset(FileTools::new(folder.path())?).build()?;
+let result = tools.call("grep", json!({ "pattern": "TWO" })).await?;
+assert_eq!(result.text(), "notes.txt:2: two\n");
+assert!(tools.call("read_file", json!({ "path": "../secret" })).await.is_err());
+# Ok(())
+# }
+```
+"#
+)]
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
+
+#[cfg(feature = "files")]
+pub mod files;
+
+#[cfg(feature = "files")]
+pub use self::files::FileTools;

@@ -1,0 +1,110 @@
+use std::fs;
+
+use tool_runtime::prelude::*;
+
+use crate::{SECRET, World};
+
+/// Paths that lead to the secret in some program.
+const PAYLOADS: [&str; 18] = [
+    "../secret.txt",
+    "./../secret.txt",
+    "a/../../secret.txt",
+    "../root/../secret.txt",
+    "....//secret.txt",
+    "..//secret.txt",
+    "%2e%2e/secret.txt",
+    "..%2fsecret.txt",
+    "%252e%252e%252fsecret.txt",
+    "..%c0%afsecret.txt",
+    "..\\secret.txt",
+    "\u{ff0e}\u{ff0e}/secret.txt",
+    "\u{2025}/secret.txt",
+    "..\u{2215}secret.txt",
+    "/etc/passwd",
+    "//etc/passwd",
+    "/proc/self/root/etc/passwd",
+    "CON",
+];
+
+// R07, R14
+#[tokio::test]
+async fn no_spelling_of_a_path_leads_out() {
+    let world = World::new();
+    world.write("a/b", "inside\n");
+    let absolute = world.folder.path().join("secret.txt");
+    for path in PAYLOADS.into_iter().chain([absolute.to_str().unwrap(), "x\0y", ""]) {
+        assert!(world.read(path).await.is_err(), "{path}");
+        assert!(world.edit(path, "secret", "x").await.is_err(), "{path}");
+        let found = world.call("grep", json!({ "pattern": "secret|root:", "path": path })).await;
+        assert!(!found.unwrap_or_default().contains(SECRET), "{path}");
+    }
+    assert_eq!(fs::read_to_string(absolute).unwrap(), SECRET);
+    // An absolute path below the folder is one of its files.
+    assert!(world.read(world.path("a/b").to_str().unwrap()).await.unwrap().contains("inside"));
+}
+
+// R07
+#[cfg(unix)]
+#[tokio::test]
+async fn no_symbolic_link_leads_out_and_no_pipe_blocks() {
+    use std::os::unix::fs::symlink;
+    let world = World::new();
+    symlink("../secret.txt", world.path("file")).unwrap();
+    symlink("..", world.path("folder")).unwrap();
+    symlink("loop", world.path("loop")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(world.path("pipe")).status().unwrap();
+    assert!(made.success());
+    for path in ["file", "folder/secret.txt", "loop", "pipe"] {
+        let error = world.read(path).await.unwrap_err();
+        assert!(!error.contains(SECRET), "{error}");
+        assert!(world.edit(path, "secret", "x").await.is_err(), "{path}");
+    }
+    assert!(world.read("file").await.unwrap_err().contains("outside of the folder"));
+    assert_eq!(world.call("grep", json!({ "pattern": "secret" })).await.unwrap(), "no line matches\n");
+    assert!(world.call("grep", json!({ "pattern": "secret", "path": "folder" })).await.is_err());
+}
+
+// R07
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_that_is_exchanged_while_tools_run_leads_nowhere() {
+    use std::{
+        os::unix::fs::symlink,
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+    };
+    let world = World::new();
+    let outside = world.folder.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("f"), SECRET).unwrap();
+    world.write("real/f", "inside\n");
+    let (present, away) = (world.path("dir"), world.path("away"));
+    let is_over = AtomicBool::new(false);
+    let world = &world;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let _ = symlink(&outside, &present);
+                let _ = fs::remove_file(&present);
+                let _ = fs::rename(world.path("real"), &present);
+                let _ = fs::rename(&present, &away);
+                let _ = fs::rename(&away, world.path("real"));
+            }
+        });
+        tokio::task::block_in_place(|| {
+            tokio::runtime::Handle::current().block_on(async {
+                for _ in 0..300 {
+                    let read = world.read("dir/f").await.unwrap_or_default();
+                    assert!(!read.contains(SECRET));
+                    let _ = world.edit("dir/f", "inside", "inside!").await;
+                    let _ = world.edit("dir/f", "secret", "x").await;
+                    let found = world.call("grep", json!({ "pattern": "secret" })).await.unwrap_or_default();
+                    assert!(!found.contains(SECRET));
+                }
+            });
+            is_over.store(true, Ordering::Relaxed);
+        });
+    });
+    assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), SECRET);
+    assert_eq!(fs::read_dir(outside).unwrap().count(), 1);
+}
