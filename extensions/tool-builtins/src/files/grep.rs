@@ -15,7 +15,7 @@ use tool_runtime::prelude::*;
 
 use super::{
     root::{Root, open_regular_file, path_error},
-    walk::{FoundFile, Walk},
+    walk::{FoundFile, MAX_DEPTH, Walk},
 };
 
 /// Characters of a line that are shown.
@@ -39,7 +39,7 @@ pub(super) struct GrepQuery {
 
 pub(super) fn search_files(root: &Root, query: &GrepQuery, cx: &ToolContext) -> Result<String, ToolError> {
     let mut search = Search::new(query, cx)?;
-    let mut walk = Walk { cx, ignored: Vec::new(), skipped: 0 };
+    let mut walk = Walk { cx, ignored: Vec::new(), skipped: 0, max_depth: MAX_DEPTH };
     let start = query.path.as_deref().unwrap_or(".");
     let relative = root.relative_path(start)?;
     let mut real = PathBuf::new();
@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
             .line_number(true)
             .heap_limit(Some(MAX_LINE_BYTES))
             .build();
-        let glob = query.glob.as_deref().map(file_glob).transpose()?;
+        let glob = query.glob.as_deref().map(|pattern| file_glob("glob", pattern)).transpose()?;
         Ok(Self {
             query,
             cx,
@@ -187,14 +187,14 @@ fn push_match(text: &mut String, path: &Path, number: u64, line: &str) {
 }
 
 /// A pattern without a slash is for names in any folder.
-fn file_glob(pattern: &str) -> Result<GlobMatcher, ToolError> {
+pub(super) fn file_glob(argument: &str, pattern: &str) -> Result<GlobMatcher, ToolError> {
     let anywhere = match pattern.contains('/') {
         true => pattern.to_owned(),
         false => format!("**/{pattern}"),
     };
     let glob = GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(|error| {
         ToolError::failed(format!(
-            "`glob` is not a valid pattern: {error}; write it like `*.rs` or `src/**/*.rs`"
+            "`{argument}` is not a valid pattern: {error}; write it like `*.rs` or `src/**/*.rs`"
         ))
     })?;
     Ok(glob.compile_matcher())

@@ -6,6 +6,7 @@
 
 mod edit;
 mod grep;
+mod list;
 mod memory;
 mod read;
 mod root;
@@ -16,9 +17,10 @@ use std::{io, path::Path, sync::Arc};
 
 use tool_runtime::prelude::*;
 
-use self::{grep::GrepQuery, memory::ReadMemory, root::Root};
+use self::{grep::GrepQuery, list::FileQuery, memory::ReadMemory, root::Root};
 
-/// Tools that read, edit and search the files below one folder: `read_file`, `edit_file` and `grep`.
+/// Tools that read, edit and search the files below one folder: `read_file`, `edit_file`, `grep`,
+/// `list_files` and `glob`.
 ///
 /// A clone shares the folder, and what was read. Files that were read are remembered for each session of a run
 /// ([`RunContext::session`](tool_runtime::RunContext::session)); runs without one share one memory.
@@ -29,7 +31,7 @@ use self::{grep::GrepQuery, memory::ReadMemory, root::Root};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let tools = Registry::builder().toolset(FileTools::new(folder.path())?).build()?;
-/// assert_eq!(tools.definitions().len(), 3);
+/// assert_eq!(tools.definitions().len(), 5);
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -133,5 +135,38 @@ impl FileTools {
     ) -> Result<String, ToolError> {
         let query = GrepQuery { pattern, path, glob, case_sensitive, limit, offset };
         grep::search_files(&self.root, &query, cx)
+    }
+
+    /// Lists the files of a folder and the folders in it, sorted.
+    ///
+    /// Skips `.git`, `target`, `node_modules`, and what `.gitignore` names.
+    #[tool(read_only, blocking)]
+    fn list_files(
+        &self,
+        /// Folder to list. Default: all.
+        path: Option<String>,
+        /// Pattern of file names, such as `*.rs`.
+        pattern: Option<String>,
+        /// Levels of folders.
+        #[arg(default = 3)]
+        #[schemars(range(min = 1, max = 64))]
+        depth: u32,
+        cx: &ToolContext,
+    ) -> Result<String, ToolError> {
+        let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+        list::list_files(&self.root, &FileQuery::list(path, pattern, depth), cx)
+    }
+
+    /// Finds files by a pattern of their paths, sorted.
+    #[tool(read_only, blocking)]
+    fn glob(
+        &self,
+        /// Pattern, such as `**/*.rs`; one without a slash is for names in any folder.
+        pattern: String,
+        /// Folder to search. Default: all.
+        path: Option<String>,
+        cx: &ToolContext,
+    ) -> Result<String, ToolError> {
+        list::list_files(&self.root, &FileQuery::glob(path, pattern), cx)
     }
 }

@@ -19,7 +19,7 @@ use super::root::open_regular_file;
 const SKIPPED_FOLDERS: [&str; 6] = [".git", ".hg", ".svn", ".jj", "target", "node_modules"];
 
 /// Levels of folders below the start; deeper ones are reported as skipped.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// Bytes of a `.gitignore` that are read.
 const MAX_IGNORE_BYTES: u64 = 1024 * 1024;
@@ -36,8 +36,10 @@ pub(super) struct FoundFile<'a> {
 pub(super) struct Walk<'a> {
     pub(super) cx: &'a ToolContext,
     pub(super) ignored: Vec<Gitignore>,
-    /// Folders that could not be read.
+    /// Folders that are too deep, or could not be read.
     pub(super) skipped: u64,
+    /// Levels of folders below the start that are visited, at most [`MAX_DEPTH`]; 1 is the start alone.
+    pub(super) max_depth: usize,
 }
 
 impl Walk<'_> {
@@ -57,7 +59,8 @@ impl Walk<'_> {
         };
         names.sort_unstable();
         let levels = self.ignored.len();
-        self.ignored.extend(read_gitignore(dir, path));
+        // One for each level, so that their number is the depth.
+        self.ignored.push(read_gitignore(dir, path).unwrap_or_else(Gitignore::empty));
         for (name, is_folder) in &names {
             if self.cx.is_cancelled() {
                 return Err(ToolError::cancelled());
@@ -93,7 +96,9 @@ impl Walk<'_> {
             return Ok(ControlFlow::Continue(()));
         }
         match dir.open_dir_nofollow(name) {
-            Ok(folder) if path.components().count() <= MAX_DEPTH => self.visit_files(&folder, path, visit),
+            Ok(folder) if self.ignored.len() < self.max_depth.min(MAX_DEPTH) => {
+                self.visit_files(&folder, path, visit)
+            }
             _ => {
                 self.skipped += 1;
                 Ok(ControlFlow::Continue(()))

@@ -4,6 +4,7 @@
 mod command_line;
 mod edits;
 mod escapes;
+mod lists;
 mod reads;
 mod searches;
 
