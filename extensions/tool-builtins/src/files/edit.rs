@@ -53,12 +53,7 @@ pub(super) fn edit_file(
     let form = TextForm::detect(&bytes, true).ok_or_else(|| binary_error(path))?;
     let text = form.decode(&bytes).ok_or_else(|| binary_error(path))?;
     let (edited, count) = replace_text(path, &text, replacement)?;
-    let encoded = form.encode(&edited, &bytes).map_err(|letter| {
-        let encoding = form.encoding.name();
-        ToolError::failed(format!(
-            "`{path}` is encoded in {encoding}, which has no `{letter}`; write the text without it"
-        ))
-    })?;
+    let encoded = encode_text(path, form, &edited, &bytes)?;
     if cx.is_cancelled() {
         return Err(ToolError::cancelled());
     }
@@ -88,7 +83,22 @@ fn check_unchanged(
     }
 }
 
-fn read_content(open: &mut OpenFile, path: &str) -> Result<(Vec<u8>, FileStamp), ToolError> {
+/// The bytes of `text` in the form of the file.
+pub(super) fn encode_text(
+    path: &str,
+    form: TextForm,
+    text: &str,
+    original: &[u8],
+) -> Result<Vec<u8>, ToolError> {
+    form.encode(text, original).map_err(|letter| {
+        let encoding = form.encoding.name();
+        ToolError::failed(format!(
+            "`{path}` is encoded in {encoding}, which has no `{letter}`; write the text without it"
+        ))
+    })
+}
+
+pub(super) fn read_content(open: &mut OpenFile, path: &str) -> Result<(Vec<u8>, FileStamp), ToolError> {
     let mut present = FileStamp::of_file(&open.file).map_err(|error| path_error(path, &error))?;
     let mut bytes = Vec::new();
     let content = Read::by_ref(&mut open.file).take(MAX_EDIT_BYTES + 1).read_to_end(&mut bytes);
@@ -103,7 +113,7 @@ fn read_content(open: &mut OpenFile, path: &str) -> Result<(Vec<u8>, FileStamp),
 }
 
 /// Writes a new file, which takes the name at once. Another hard link keeps the content.
-fn replace_content(open: &OpenFile, present: &FileStamp, bytes: &[u8]) -> io::Result<FileStamp> {
+pub(super) fn replace_content(open: &OpenFile, present: &FileStamp, bytes: &[u8]) -> io::Result<FileStamp> {
     let permissions = open.file.metadata()?.permissions();
     if permissions.readonly() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
@@ -123,7 +133,7 @@ fn replace_content(open: &OpenFile, present: &FileStamp, bytes: &[u8]) -> io::Re
     Ok(stamp)
 }
 
-fn write_error(path: &str, error: &io::Error) -> ToolError {
+pub(super) fn write_error(path: &str, error: &io::Error) -> ToolError {
     ToolError::failed(format!(
         "`{path}` cannot be written: {error}; it is unchanged, check it and the rights of its folder"
     ))
@@ -135,8 +145,7 @@ fn replace_text(path: &str, text: &str, replacement: &Replacement) -> Result<(St
     if old_text.is_empty() {
         return Err(ToolError::failed("`old_text` is empty; give the present text that is to be replaced"));
     }
-    let is_crlf = text.contains("\r\n") && text.matches('\n').count() == text.matches("\r\n").count();
-    let (old_text, new_text) = match is_crlf {
+    let (old_text, new_text) = match is_crlf(text) {
         true => (with_crlf(old_text), with_crlf(new_text)),
         false => (Cow::from(old_text), Cow::from(new_text)),
     };
@@ -163,7 +172,12 @@ fn replace_text(path: &str, text: &str, replacement: &Replacement) -> Result<(St
     }
 }
 
-fn with_crlf(text: &str) -> Cow<'_, str> {
+/// Returns `true` if all lines of `text` end in CRLF.
+pub(super) fn is_crlf(text: &str) -> bool {
+    text.contains("\r\n") && text.matches('\n').count() == text.matches("\r\n").count()
+}
+
+pub(super) fn with_crlf(text: &str) -> Cow<'_, str> {
     match text.contains('\n') {
         true => text.replace("\r\n", "\n").replace('\n', "\r\n").into(),
         false => text.into(),

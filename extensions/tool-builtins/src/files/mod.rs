@@ -12,6 +12,7 @@ mod read;
 mod root;
 mod text;
 mod walk;
+mod write;
 
 use std::{io, path::Path, sync::Arc};
 
@@ -19,7 +20,7 @@ use tool_runtime::prelude::*;
 
 use self::{grep::GrepQuery, list::FileQuery, memory::ReadMemory, root::Root};
 
-/// Tools that read, edit and search the files below one folder: `read_file`, `edit_file`, `grep`,
+/// Tools that read, edit and search the files below one folder: `read_file`, `edit_file`, `write_file`, `grep`,
 /// `list_files` and `glob`.
 ///
 /// A clone shares the folder, and what was read. Files that were read are remembered for each session of a run
@@ -31,7 +32,7 @@ use self::{grep::GrepQuery, list::FileQuery, memory::ReadMemory, root::Root};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let tools = Registry::builder().toolset(FileTools::new(folder.path())?).build()?;
-/// assert_eq!(tools.definitions().len(), 5);
+/// assert_eq!(tools.definitions().len(), 6);
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -57,7 +58,7 @@ impl FileTools {
         })
     }
 
-    /// Permits edits of files that were never read. Default: refused.
+    /// Permits edits and writes of existing files that were never read. Default: refused.
     ///
     /// For a command line, whose process ends after each call. A file that was read, and changed since, is still refused.
     #[must_use]
@@ -168,5 +169,20 @@ impl FileTools {
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
         list::list_files(&self.root, &FileQuery::glob(path, pattern), cx)
+    }
+
+    /// Writes a file: a new one, with the folders that it needs, or all content of one that was read in full.
+    ///
+    /// To change a part of a file, use `edit_file`.
+    #[tool(blocking, destructive)]
+    fn write_file(
+        &self,
+        /// Path of the file, relative to the folder.
+        path: String,
+        /// All of its content.
+        content: String,
+        cx: &ToolContext,
+    ) -> Result<String, ToolError> {
+        write::write_file(self, &path, &content, cx)
     }
 }

@@ -7,6 +7,7 @@ mod escapes;
 mod lists;
 mod reads;
 mod searches;
+mod writes;
 
 use std::{fs, path::PathBuf};
 
@@ -55,5 +56,9 @@ impl World {
 
     async fn edit(&self, path: &str, old_text: &str, new_text: &str) -> Result<String, String> {
         self.call("edit_file", json!({ "path": path, "old_text": old_text, "new_text": new_text })).await
+    }
+
+    async fn write_file(&self, path: &str, content: &str) -> Result<String, String> {
+        self.call("write_file", json!({ "path": path, "content": content })).await
     }
 }
