@@ -54,6 +54,7 @@ pub(super) fn search_files(root: &Root, query: &GrepQuery, cx: &ToolContext) -> 
             false => root.dir.open_dir(&real),
         };
         let dir = dir.map_err(|error| path_error(start, &error))?;
+        search.start.clone_from(&real);
         // The end of the walk says nothing: `search` knows whether it was full.
         let _ = walk.visit_files(&dir, &real, &mut |found| search.search_found(&found))?;
     } else {
@@ -69,6 +70,8 @@ struct Search<'a> {
     matcher: RegexMatcher,
     searcher: Searcher,
     glob: Option<GlobMatcher>,
+    /// The folder that is searched.
+    start: PathBuf,
     found: u64,
     text: String,
     has_more: bool,
@@ -99,6 +102,7 @@ impl<'a> Search<'a> {
             matcher,
             searcher,
             glob,
+            start: PathBuf::new(),
             found: 0,
             text: String::new(),
             has_more: false,
@@ -107,7 +111,7 @@ impl<'a> Search<'a> {
     }
 
     fn search_found(&mut self, found: &FoundFile<'_>) -> Result<ControlFlow<()>, ToolError> {
-        if self.glob.as_ref().is_some_and(|glob| !glob.is_match(found.path)) {
+        if self.glob.as_ref().is_some_and(|glob| !is_path_match(glob, found.path, &self.start)) {
             return Ok(ControlFlow::Continue(()));
         }
         match open_regular_file(found.dir, found.name) {
@@ -198,4 +202,9 @@ pub(super) fn file_glob(argument: &str, pattern: &str) -> Result<GlobMatcher, To
         ))
     })?;
     Ok(glob.compile_matcher())
+}
+
+/// Returns `true` if the pattern names `path`, or its part below `start`: models write both.
+pub(super) fn is_path_match(glob: &GlobMatcher, path: &Path, start: &Path) -> bool {
+    glob.is_match(path) || path.strip_prefix(start).is_ok_and(|below| glob.is_match(below))
 }

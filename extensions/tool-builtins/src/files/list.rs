@@ -5,7 +5,7 @@ use std::{fmt::Write as _, ops::ControlFlow, path::PathBuf};
 use tool_runtime::prelude::*;
 
 use super::{
-    grep::file_glob,
+    grep::{file_glob, is_path_match},
     root::{Root, path_error},
     walk::Walk,
 };
@@ -54,7 +54,7 @@ pub(super) fn list_files(root: &Root, query: &FileQuery, cx: &ToolContext) -> Re
     let mut text = String::new();
     let mut count = 0;
     let flow = walk.visit_files(&dir, &real, &mut |found| {
-        if glob.as_ref().is_some_and(|glob| !glob.is_match(found.path)) {
+        if glob.as_ref().is_some_and(|glob| !is_path_match(glob, found.path, &real)) {
             return Ok(ControlFlow::Continue(()));
         }
         if count == query.max_files {

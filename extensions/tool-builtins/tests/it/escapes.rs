@@ -98,6 +98,8 @@ async fn a_link_that_is_exchanged_while_tools_run_leads_nowhere() {
                     assert!(!read.contains(SECRET));
                     let _ = world.edit("dir/f", "inside", "inside!").await;
                     let _ = world.edit("dir/f", "secret", "x").await;
+                    let _ = world.write_file("dir/f", "inside\n").await;
+                    let _ = world.write_file("dir/new", "x").await;
                     let found = world.call("grep", json!({ "pattern": "secret" })).await.unwrap_or_default();
                     assert!(!found.contains(SECRET));
                 }

@@ -29,12 +29,18 @@ async fn a_glob_finds_at_most_100_sorted_paths_inside() {
     for number in 0..150 {
         world.write(&format!("src/{number:03}.rs"), "");
     }
-    world.write("src/a/b.txt", "");
+    world.write("src/a/b.txt", "text\n");
     let rust = world.call("glob", json!({ "pattern": "**/*.rs" })).await.unwrap();
     assert!(
         rust.starts_with("src/000.rs\nsrc/001.rs\n") && rust.contains("src/099.rs\n[more than 100 files;")
     );
     assert_eq!(world.call("glob", json!({ "pattern": "*.txt" })).await.unwrap(), "src/a/b.txt\n");
+    for pattern in ["a/*.txt", "src/a/*.txt"] {
+        let below = world.call("glob", json!({ "pattern": pattern, "path": "src" })).await.unwrap();
+        assert_eq!(below, "src/a/b.txt\n", "{pattern}");
+        let query = json!({ "pattern": "^", "glob": pattern, "path": "src" });
+        assert_eq!(world.call("grep", query).await.unwrap(), "src/a/b.txt:1: text\n", "{pattern}");
+    }
     assert_eq!(world.call("glob", json!({ "pattern": "*.md" })).await.unwrap(), "no file is found\n");
     assert_eq!(world.call("glob", json!({ "pattern": "../*" })).await.unwrap(), "no file is found\n");
     assert!(

@@ -5,6 +5,7 @@ mod command_line;
 mod edits;
 mod escapes;
 mod lists;
+mod model;
 mod reads;
 mod searches;
 mod writes;
