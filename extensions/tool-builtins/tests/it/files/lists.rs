@@ -1,6 +1,6 @@
 use tool_runtime::prelude::*;
 
-use crate::World;
+use super::World;
 
 // R10
 #[tokio::test]

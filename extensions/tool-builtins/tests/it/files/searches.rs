@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use tool_runtime::prelude::*;
 
-use crate::World;
+use super::World;
 
 // R11
 #[tokio::test]

@@ -2,7 +2,7 @@ use std::fs;
 
 use tool_runtime::prelude::*;
 
-use crate::{SECRET, World};
+use super::{SECRET, World};
 
 // R08
 #[tokio::test]

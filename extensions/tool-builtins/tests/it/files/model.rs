@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 use proptest::prelude::*;
 use tokio::runtime::Runtime;
 
-use crate::World;
+use super::World;
 
 #[derive(Debug, Clone)]
 enum Step {

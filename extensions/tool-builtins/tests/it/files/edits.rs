@@ -2,7 +2,7 @@ use std::fs;
 
 use tool_runtime::prelude::*;
 
-use crate::World;
+use super::World;
 
 // R09
 #[tokio::test]

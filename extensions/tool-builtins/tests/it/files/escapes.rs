@@ -2,7 +2,7 @@ use std::fs;
 
 use tool_runtime::prelude::*;
 
-use crate::{SECRET, World};
+use super::{SECRET, World};
 
 /// Paths that lead to the secret in some program.
 const PAYLOADS: [&str; 18] = [

@@ -22,7 +22,7 @@ fn program() {
 
 fn mytool(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env::current_exe().unwrap())
-        .args(["--exact", "command_line::program", "--nocapture"])
+        .args(["--exact", "files::command_line::program", "--nocapture"])
         .env(ARGUMENTS, arguments.join("|"))
         .current_dir(folder)
         .output()
