@@ -158,7 +158,7 @@ fn a_name_that_the_system_refuses_is_reported_with_its_reason() {
     let attachment = Attachment::of(&image).unwrap();
     // A name has at most 255 bytes; the number is the last of them.
     let destination = to(&folder.join(format!("{}.png", "x".repeat(250))), false).unwrap();
-    let failure = destination.save(&attachment, "draw", 1, 2).unwrap_err();
+    let failure = destination.save_and_describe(&attachment, "draw", 1, 2).unwrap_err();
     assert!(failure.message.contains("too long") && !failure.message.contains("exists"), "{failure}");
     fs::remove_dir_all(folder).unwrap();
 }
