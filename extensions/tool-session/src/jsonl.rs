@@ -71,6 +71,9 @@ impl SessionExport {
         }
         check_depth(&self.state)?;
         self.entries.iter().try_for_each(|entry| entry.content.check())?;
+        if let Some(origin) = &self.session.origin {
+            crate::key::check_name("origin", &origin.id)?;
+        }
         let title = self.session.title.as_deref().unwrap_or_default();
         crate::key::check_name("title", title)
     }

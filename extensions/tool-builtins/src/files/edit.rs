@@ -13,7 +13,7 @@ use super::{
     FileTools,
     memory::FileStamp,
     read::binary_error,
-    root::{OpenFile, path_error},
+    root::{OpenFile, check_not_version_control, path_error},
     text::TextForm,
 };
 
@@ -42,6 +42,7 @@ pub(super) fn edit_file(
 ) -> Result<String, ToolError> {
     let _edit = tools.memory.lock_edits();
     let mut open = tools.root.open_file(path)?;
+    check_not_version_control(path, &open.real)?;
     if open.real.extension().is_some_and(|extension| extension == "ipynb") {
         return Err(ToolError::failed(format!(
             "`{path}` is a notebook; edit its cells with a tool for notebooks"
@@ -50,8 +51,7 @@ pub(super) fn edit_file(
     let (bytes, present) = read_content(&mut open, path)?;
     let remembered = tools.memory.remembered_stamp(cx, &open.real);
     check_unchanged(tools, path, remembered.as_ref(), &present)?;
-    let form = TextForm::detect(&bytes, true).ok_or_else(|| binary_error(path))?;
-    let text = form.decode(&bytes).ok_or_else(|| binary_error(path))?;
+    let (form, text) = decode_content(path, &bytes)?;
     let (edited, count) = replace_text(path, &text, replacement)?;
     let encoded = encode_text(path, form, &edited, &bytes)?;
     if cx.is_cancelled() {
@@ -81,6 +81,18 @@ fn check_unchanged(
             "`{path}` changed since it was read; read it again with `read_file`, then repeat the edit on its present text"
         ))),
     }
+}
+
+/// The form and the text of a whole file, judged by its start, as a read does.
+pub(super) fn decode_content(path: &str, bytes: &[u8]) -> Result<(TextForm, String), ToolError> {
+    let form = TextForm::of_content(bytes).ok_or_else(|| binary_error(path))?;
+    let text = form.decode(bytes).ok_or_else(|| {
+        let encoding = form.encoding.name();
+        ToolError::failed(format!(
+            "`{path}` has bytes that are not valid {encoding}; change it with another program, so that none is lost"
+        ))
+    })?;
+    Ok((form, text))
 }
 
 /// The bytes of `text` in the form of the file.
@@ -114,7 +126,7 @@ pub(super) fn read_content(open: &mut OpenFile, path: &str) -> Result<(Vec<u8>, 
 
 /// Writes a new file, which takes the name at once. Another hard link keeps the content.
 pub(super) fn replace_content(open: &OpenFile, present: &FileStamp, bytes: &[u8]) -> io::Result<FileStamp> {
-    let permissions = open.file.metadata()?.permissions();
+    let permissions = permissions_of_copy(&open.file)?;
     if permissions.readonly() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
@@ -131,6 +143,17 @@ pub(super) fn replace_content(open: &OpenFile, present: &FileStamp, bytes: &[u8]
     }
     new_file.replace(&open.name)?;
     Ok(stamp)
+}
+
+/// The permissions of a file, for a copy that may have another owner: without the bits by which a program runs as its owner.
+fn permissions_of_copy(file: &cap_std::fs::File) -> io::Result<cap_std::fs::Permissions> {
+    let permissions = file.metadata()?.permissions();
+    #[cfg(unix)]
+    let permissions = {
+        use cap_std::fs::PermissionsExt as _;
+        cap_std::fs::Permissions::from_mode(permissions.mode() & 0o777)
+    };
+    Ok(permissions)
 }
 
 pub(super) fn write_error(path: &str, error: &io::Error) -> ToolError {
@@ -162,7 +185,11 @@ fn replace_text(path: &str, text: &str, replacement: &Replacement) -> Result<(St
             )))
         }
         1 => Ok((text.replacen(&*old_text, &new_text, 1), 1)),
-        _ if *replace_all => Ok((text.replace(&*old_text, &new_text), text.matches(&*old_text).count())),
+        _ if *replace_all => {
+            let count = text.matches(&*old_text).count();
+            check_replaced_size(path, text.len() - count * old_text.len(), count, new_text.len())?;
+            Ok((text.replace(&*old_text, &new_text), count))
+        }
         count => {
             let at_least = if count == MAX_COUNTED { "at least " } else { "" };
             Err(ToolError::failed(format!(
@@ -170,6 +197,19 @@ fn replace_text(path: &str, text: &str, replacement: &Replacement) -> Result<(St
             )))
         }
     }
+}
+
+/// Refuses replacements that would make a file too large, before its text is made.
+fn check_replaced_size(path: &str, kept: usize, count: usize, new_bytes: usize) -> Result<(), ToolError> {
+    /// In UTF-8, a text of another encoding may be longer than its file.
+    const MAX_TEXT_BYTES: usize = 4 * MAX_EDIT_BYTES as usize;
+    let bytes = kept.saturating_add(count.saturating_mul(new_bytes));
+    if bytes <= MAX_TEXT_BYTES {
+        return Ok(());
+    }
+    Err(ToolError::failed(format!(
+        "{count} replacements would make `{path}` {bytes} bytes long, more than {MAX_TEXT_BYTES}; replace fewer, or with a shorter text"
+    )))
 }
 
 /// Returns `true` if all lines of `text` end in CRLF.

@@ -11,7 +11,7 @@ use cap_std::fs::File;
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Lossy};
-use tool_runtime::prelude::*;
+use tool_runtime::{policy::Escape, prelude::*};
 
 use super::{
     root::{Root, open_regular_file, path_error},
@@ -179,9 +179,14 @@ impl io::Read for Cancelled<'_> {
     }
 }
 
+/// A path for a model, in one line: a name cannot look like another line of the result.
+pub(super) fn shown_path(path: &Path) -> String {
+    Escape::LINE.text(&path.display().to_string())
+}
+
 fn push_match(text: &mut String, path: &Path, number: u64, line: &str) {
     let line = line.trim_end_matches(['\r', '\n']);
-    let _ = write!(text, "{}:{number}: ", path.display());
+    let _ = write!(text, "{}:{number}: ", shown_path(path));
     text.extend(line.chars().take(MAX_LINE_CHARS));
     let rest = line.chars().count().saturating_sub(MAX_LINE_CHARS);
     if rest > 0 {

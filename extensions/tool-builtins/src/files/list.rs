@@ -5,7 +5,7 @@ use std::{fmt::Write as _, ops::ControlFlow, path::PathBuf};
 use tool_runtime::prelude::*;
 
 use super::{
-    grep::{file_glob, is_path_match},
+    grep::{file_glob, is_path_match, shown_path},
     root::{Root, path_error},
     walk::Walk,
 };
@@ -61,7 +61,7 @@ pub(super) fn list_files(root: &Root, query: &FileQuery, cx: &ToolContext) -> Re
             return Ok(ControlFlow::Break(()));
         }
         count += 1;
-        let _ = writeln!(text, "{}", found.path.display());
+        let _ = writeln!(text, "{}", shown_path(found.path));
         Ok(ControlFlow::Continue(()))
     })?;
     if count == 0 {
@@ -71,7 +71,11 @@ pub(super) fn list_files(root: &Root, query: &FileQuery, cx: &ToolContext) -> Re
         let _ = writeln!(text, "[more than {count} files; give a `path` below, or a narrower `pattern`]");
     }
     if walk.skipped > 0 {
-        let _ = writeln!(text, "[{} folders are deeper or cannot be read; give one as `path`]", walk.skipped);
+        let _ = writeln!(
+            text,
+            "[{} folders are deeper or cannot be read; raise `depth`, or give one as `path`]",
+            walk.skipped
+        );
     }
     Ok(text)
 }

@@ -46,6 +46,10 @@ pub(super) fn read_lines(
     if page.first == 1 && page.cut_lines == 0 {
         stamp.hash = hash;
     }
+    // A read of a part does not forget that all of the same file was read.
+    let known = tools.memory.remembered_stamp(cx, &open.real);
+    let known = known.filter(|known| known.length == stamp.length && known.modified == stamp.modified);
+    stamp.hash = stamp.hash.or(known.and_then(|known| known.hash));
     tools.memory.remember_file(cx, &open.real, stamp);
     Ok(text)
 }

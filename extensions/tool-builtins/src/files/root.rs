@@ -12,6 +12,13 @@ use cap_std::{
 };
 use tool_runtime::prelude::*;
 
+/// The longest path, as on most systems, and its number of parts.
+const MAX_PATH_BYTES: usize = 4096;
+const MAX_PATH_PARTS: usize = 256;
+
+/// Folders of programs for version control, whose files make these programs run commands.
+const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
+
 /// A folder, by its handle.
 #[derive(Debug)]
 pub(super) struct Root {
@@ -30,6 +37,11 @@ impl Root {
     pub(super) fn relative_path(&self, path: &str) -> Result<PathBuf, ToolError> {
         if path.contains('\0') {
             return Err(ToolError::failed("`path` contains a NUL character; remove it"));
+        }
+        if path.len() > MAX_PATH_BYTES || Path::new(path).components().count() > MAX_PATH_PARTS {
+            return Err(ToolError::failed(format!(
+                "`path` is too long; give one of at most {MAX_PATH_BYTES} bytes and {MAX_PATH_PARTS} folders"
+            )));
         }
         let path = Path::new(path);
         let relative = path.strip_prefix(&self.path).unwrap_or(path);
@@ -79,6 +91,18 @@ pub(super) fn open_regular_file(dir: &Dir, name: &Path) -> io::Result<File> {
         return Ok(file);
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file; give the path of a file"))
+}
+
+/// Refuses to change a file of a program for version control.
+pub(super) fn check_not_version_control(path: &str, real: &Path) -> Result<(), ToolError> {
+    let is_one =
+        |part: Component<'_>| VERSION_CONTROL.iter().any(|name| part.as_os_str().eq_ignore_ascii_case(name));
+    match real.components().any(is_one) {
+        true => {
+            Err(ToolError::failed(format!("`{path}` belongs to version control; change it by its program")))
+        }
+        false => Ok(()),
+    }
 }
 
 fn outside_error(path: &Path) -> ToolError {

@@ -31,6 +31,11 @@ impl TextForm {
         Some(Self { encoding: if is_utf8 { UTF_8 } else { WINDOWS_1252 }, mark_bytes: 0 })
     }
 
+    /// The form of a whole file, by its start: as a read of the file finds it.
+    pub(super) fn of_content(bytes: &[u8]) -> Option<Self> {
+        Self::detect(bytes.get(..DETECTION_BYTES).unwrap_or(bytes), bytes.len() < DETECTION_BYTES)
+    }
+
     /// The text of a whole file, without its mark; `None` if it would not be written back as the same bytes.
     pub(super) fn decode(self, bytes: &[u8]) -> Option<String> {
         let text = self

@@ -21,8 +21,9 @@ const SKIPPED_FOLDERS: [&str; 6] = [".git", ".hg", ".svn", ".jj", "target", "nod
 /// Levels of folders below the start; deeper ones are reported as skipped.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// Bytes of a `.gitignore` that are read.
-const MAX_IGNORE_BYTES: u64 = 1024 * 1024;
+/// Bytes of a `.gitignore` that are read, and rules of all that hold at once: the files of a hostile folder cost time and memory.
+const MAX_IGNORE_BYTES: u64 = 64 * 1024;
+const MAX_IGNORE_RULES: usize = 4096;
 
 /// A file that the walk found.
 pub(super) struct FoundFile<'a> {
@@ -53,14 +54,16 @@ impl Walk<'_> {
     where
         V: FnMut(FoundFile<'_>) -> Result<ControlFlow<()>, ToolError>,
     {
-        let Ok(mut names) = folder_names(dir) else {
+        let Ok(mut names) = folder_names(dir, self.cx) else {
             self.skipped += 1;
             return Ok(ControlFlow::Continue(()));
         };
         names.sort_unstable();
         let levels = self.ignored.len();
         // One for each level, so that their number is the depth.
-        self.ignored.push(read_gitignore(dir, path).unwrap_or_else(Gitignore::empty));
+        let rules_before: usize = self.ignored.iter().map(Gitignore::len).sum();
+        let max_rules = MAX_IGNORE_RULES.saturating_sub(rules_before);
+        self.ignored.push(read_gitignore(dir, path, max_rules).unwrap_or_else(Gitignore::empty));
         for (name, is_folder) in &names {
             if self.cx.is_cancelled() {
                 return Err(ToolError::cancelled());
@@ -118,10 +121,13 @@ impl Walk<'_> {
     }
 }
 
-/// The names of a folder's files and folders. Links and devices are left out.
-fn folder_names(dir: &Dir) -> io::Result<Vec<(PathBuf, bool)>> {
+/// The names of a folder's files and folders, as far as the call is not cancelled. Links and devices are left out.
+fn folder_names(dir: &Dir, cx: &ToolContext) -> io::Result<Vec<(PathBuf, bool)>> {
     let mut names = Vec::new();
     for entry in dir.entries()? {
+        if names.len() % 1024 == 0 && cx.is_cancelled() {
+            break;
+        }
         let entry = entry?;
         let kind = entry.file_type()?;
         if kind.is_dir() || kind.is_file() {
@@ -132,12 +138,13 @@ fn folder_names(dir: &Dir) -> io::Result<Vec<(PathBuf, bool)>> {
 }
 
 /// The rules of a folder's `.gitignore`; a line that is not a valid pattern is no rule, as in git.
-fn read_gitignore(dir: &Dir, path: &Path) -> Option<Gitignore> {
+fn read_gitignore(dir: &Dir, path: &Path, max_rules: usize) -> Option<Gitignore> {
     let file = open_regular_file(dir, Path::new(".gitignore")).ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_IGNORE_BYTES).read_to_end(&mut bytes).ok()?;
     let mut rules = GitignoreBuilder::new(path);
-    for line in String::from_utf8_lossy(&bytes).lines() {
+    let text = String::from_utf8_lossy(&bytes);
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).take(max_rules) {
         let _ = rules.add_line(None, line);
     }
     rules.build().ok()

@@ -12,11 +12,9 @@ use tool_runtime::prelude::*;
 
 use super::{
     FileTools,
-    edit::{encode_text, is_crlf, read_content, replace_content, with_crlf, write_error},
+    edit::{decode_content, encode_text, is_crlf, read_content, replace_content, with_crlf, write_error},
     memory::FileStamp,
-    read::binary_error,
-    root::path_error,
-    text::TextForm,
+    root::{check_not_version_control, path_error},
 };
 
 pub(super) fn write_file(
@@ -45,7 +43,14 @@ fn create_file(
     let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
         return Err(ToolError::failed(format!("`{path}` has no file name; give the path of a file")));
     };
+    if cx.is_cancelled() {
+        return Err(ToolError::cancelled());
+    }
     let dir = &tools.root.dir;
+    check_not_version_control(path, relative)?;
+    // A link among the folders that exist may hide one of them.
+    let existing = parent.ancestors().find_map(|folder| dir.canonicalize(folder).ok());
+    check_not_version_control(path, &existing.unwrap_or_default())?;
     let created =
         open_parent(dir, parent).and_then(|parent| create_content(&parent, Path::new(name), content));
     let stamp = created.map_err(|error| path_error(path, &error))?;
@@ -82,9 +87,11 @@ fn create_content(parent: &Dir, name: &Path, content: &str) -> io::Result<FileSt
 
 fn replace_file(tools: &FileTools, path: &str, content: &str, cx: &ToolContext) -> Result<String, ToolError> {
     let mut open = tools.root.open_file(path)?;
+    check_not_version_control(path, &open.real)?;
     let (bytes, present) = read_content(&mut open, path)?;
     match tools.memory.remembered_stamp(cx, &open.real) {
         None if tools.permits_unread_edits => {}
+        Some(stamp) if tools.permits_unread_edits && stamp.matches_present(&present) => {}
         Some(stamp) if stamp.hash.is_some() && stamp.matches_present(&present) => {}
         Some(stamp) if stamp.hash.is_some() => {
             return Err(ToolError::failed(format!(
@@ -93,13 +100,12 @@ fn replace_file(tools: &FileTools, path: &str, content: &str, cx: &ToolContext) 
         }
         _ => {
             return Err(ToolError::failed(format!(
-                "`{path}` exists, and was not read in full; read all of it with `read_file`, then write it, or change \
-                 a part with `edit_file`"
+                "`{path}` exists, and was not read in full; read all of it in one call of `read_file`, then write it, or \
+                 change a part with `edit_file`"
             )));
         }
     }
-    let form = TextForm::detect(&bytes, true).ok_or_else(|| binary_error(path))?;
-    let text = form.decode(&bytes).ok_or_else(|| binary_error(path))?;
+    let (form, text) = decode_content(path, &bytes)?;
     let content = if is_crlf(&text) { with_crlf(content) } else { content.into() };
     let encoded = encode_text(path, form, &content, &bytes)?;
     if cx.is_cancelled() {

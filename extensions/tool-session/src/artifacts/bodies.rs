@@ -15,7 +15,11 @@ const PART_BYTES: usize = 5 << 20;
 
 /// The objects below `uploads` and `bodies`.
 #[derive(Debug, Clone)]
-pub(super) struct Bodies(Arc<dyn ObjectStore>);
+pub(super) struct Bodies {
+    store: Arc<dyn ObjectStore>,
+    /// The folder of the objects, if they are files.
+    folder: Option<Arc<std::path::Path>>,
+}
 
 /// A body that was written for an upload.
 pub(super) struct UploadedBody {
@@ -28,7 +32,11 @@ pub(super) struct UploadedBody {
 
 impl Bodies {
     pub(super) fn new(store: Arc<dyn ObjectStore>) -> Self {
-        Self(store)
+        Self { store, folder: None }
+    }
+
+    pub(super) fn in_folder(store: Arc<dyn ObjectStore>, folder: &std::path::Path) -> Self {
+        Self { store, folder: Some(folder.into()) }
     }
 
     /// Writes a body, chunk by chunk; fails if it has more than `max_bytes`.
@@ -39,7 +47,7 @@ impl Bodies {
         max_bytes: u64,
     ) -> Result<UploadedBody, SessionError> {
         let path = upload_path(upload);
-        let mut writer = BufWriter::with_capacity(Arc::clone(&self.0), path.clone(), PART_BYTES);
+        let mut writer = BufWriter::with_capacity(Arc::clone(&self.store), path.clone(), PART_BYTES);
         let mut digest = BodyDigest::default();
         while let Some(chunk) = chunks.next().await {
             let written = match chunk.and_then(|chunk| digest.add(chunk, max_bytes)) {
@@ -47,7 +55,7 @@ impl Bodies {
                 Err(error) => Err(error),
             };
             if let Err(error) = written {
-                // A part that is left is removed by a sweep.
+                // A part that is left is removed by a sweep, or by the rules of a store elsewhere.
                 drop(writer.abort().await);
                 return Err(error);
             }
@@ -55,7 +63,7 @@ impl Bodies {
         writer.shutdown().await.map_err(unavailable_bodies)?;
         let (bytes, hash) = digest.finish();
         let name = format!("{hash}-{upload}");
-        self.0.rename(&path, &body_path(&name)).await.map_err(object_error)?;
+        self.store.rename(&path, &body_path(&name)).await.map_err(object_error)?;
         Ok(UploadedBody { bytes, hash, name })
     }
 
@@ -64,14 +72,31 @@ impl Bodies {
         &self,
         name: &str,
     ) -> Result<BoxStream<'static, Result<Bytes, SessionError>>, SessionError> {
-        let object = self.0.get(&body_path(name)).await.map_err(object_error)?;
+        let object = self.store.get(&body_path(name)).await.map_err(object_error)?;
         Ok(object.into_stream().map_err(object_error).boxed())
+    }
+
+    /// Replaces the body `name`, which may be missing or damaged, by the body `with` of the same content.
+    pub(super) async fn replace(&self, name: &str, with: &str) -> Result<(), SessionError> {
+        self.store.rename(&body_path(with), &body_path(name)).await.map_err(object_error)
+    }
+
+    /// Returns the uploads whose unfinished files are in the folder, with the files. A list of the store leaves such files out.
+    pub(super) fn unfinished_files(&self) -> Vec<(String, std::path::PathBuf)> {
+        let Some(folder) = &self.folder else { return Vec::new() };
+        let Ok(entries) = std::fs::read_dir(folder.join(UPLOADS)) else { return Vec::new() };
+        let files = entries.filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let (upload, _) = path.file_name()?.to_str()?.split_once('#')?;
+            Some((upload.to_owned(), path))
+        });
+        files.collect()
     }
 
     /// Removes a body; a missing one is removed already.
     pub(super) async fn remove(&self, name: &str) -> Result<(), SessionError> {
         let path = if name.contains('-') { body_path(name) } else { upload_path(name) };
-        match self.0.delete(&path).await {
+        match self.store.delete(&path).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(object_error(error)),
         }
@@ -82,7 +107,7 @@ impl Bodies {
         /// The number of names of one question to the store.
         const GROUP_NAMES: usize = 500;
         let folders = [Path::from(UPLOADS), Path::from(BODIES)];
-        let lists = folders.map(|folder| self.0.list(Some(&folder)));
+        let lists = folders.map(|folder| self.store.list(Some(&folder)));
         let [uploads, bodies] = lists;
         let names = uploads.chain(bodies).map_err(object_error);
         let names = names.map_ok(|object| object.location.filename().unwrap_or_default().to_owned());
@@ -90,8 +115,8 @@ impl Bodies {
     }
 }
 
-const UPLOADS: &str = "uploads";
-const BODIES: &str = "bodies";
+pub(super) const UPLOADS: &str = "uploads";
+pub(super) const BODIES: &str = "bodies";
 
 /// Returns the path of a body before its hash is known.
 fn upload_path(upload: &str) -> Path {

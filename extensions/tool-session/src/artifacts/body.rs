@@ -37,7 +37,7 @@ impl ArtifactBody {
             let Some((mut digest, artifact)) = state else { return Ok(None) };
             match chunks.next().await {
                 Some(chunk) => {
-                    let chunk = digest.add(chunk?, u64::MAX)?;
+                    let chunk = digest.add(chunk?, artifact.bytes).map_err(|_| changed_body(&artifact))?;
                     Ok(Some((chunk, (chunks, Some((digest, artifact))))))
                 }
                 None if digest.finish() == (artifact.bytes, artifact.hash.to_string()) => Ok(None),

@@ -1,10 +1,10 @@
 //! A handle to artifacts of any type, with their bodies.
 
-use std::{fmt, future::Future, path::Path, sync::Arc, time::Duration};
+use std::{fmt, future::Future, io, path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt};
-use object_store::{ObjectStore, local::LocalFileSystem};
+use object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory};
 use tool_runtime::{
     BoxFuture, RunContext,
     call::CallId,
@@ -13,7 +13,8 @@ use tool_runtime::{
 
 use super::{
     Artifact, ArtifactBody, ArtifactContent, ArtifactOwner, Artifacts, SessionArtifacts, StoredArtifact,
-    bodies::Bodies, value::check_artifact_name,
+    bodies::{BODIES, Bodies, UPLOADS},
+    value::check_artifact_name,
 };
 use crate::{SessionError, SessionKey, UserKey, key::check_name};
 
@@ -83,9 +84,14 @@ impl SharedArtifacts {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(|error| failed(&error))?;
+        // A folder that exists keeps its mode; those below are made here, since the store would make them for all users.
+        for folder in [folder.to_owned(), folder.join(UPLOADS), folder.join(BODIES)] {
+            builder.create(folder).map_err(|error| failed(&error))?;
+        }
         let bodies = LocalFileSystem::new_with_prefix(folder).map_err(|error| failed(&error))?;
-        Ok(Self::new(rows, bodies.with_fsync(true)))
+        let mut artifacts = Self::new(rows, InMemory::new());
+        artifacts.bodies = Bodies::in_folder(Arc::new(bodies.with_fsync(true)), folder);
+        Ok(artifacts)
     }
 
     /// Sets the maximum number of bytes of a body. Default: [64 MiB](Self::MAX_BYTES).
@@ -144,12 +150,13 @@ impl SharedArtifacts {
     }
 
     /// Removes bodies without a row: those of deleted sessions and users, and of writers that were interrupted more than 24 hours ago. Returns their
-    /// number. A body whose writer is at work is kept. May run at any time, in any process, for example each night and after
+    /// number. A store that is neither in memory nor in a folder may keep unfinished uploads of killed writers, which it does not list: give it a rule
+    /// that removes them. A body whose writer is at work is kept. May run at any time, in any process, for example each night and after
     /// [`delete_user`](crate::SharedSessionStore::delete_user).
     ///
     /// # Errors
     ///
-    /// Returns the first error; the bodies that were removed before it stay removed.
+    /// Returns the first error, also of a body that cannot be removed; the others are removed.
     ///
     /// # Examples
     ///
@@ -173,14 +180,25 @@ impl SharedArtifacts {
         // Removes the uploads whose lifetime has ended, also if there is no body.
         self.run(|rows| rows.unused_bodies(&[])).await?;
         // Bodies are listed before their rows are read: the upload of each was registered before.
-        let (mut groups, mut count) = (self.bodies.list(), 0);
+        let (mut groups, mut count, mut failure) = (self.bodies.list(), 0, None);
         while let Some(names) = groups.try_next().await? {
             for name in self.run(|rows| rows.unused_bodies(&names)).await? {
-                self.bodies.remove(&name).await?;
-                count += 1;
+                match self.bodies.remove(&name).await {
+                    Ok(()) => count += 1,
+                    Err(error) => failure = failure.or(Some(error)),
+                }
             }
         }
-        Ok(count)
+        for (upload, file) in self.bodies.unfinished_files() {
+            if !self.run(|rows| rows.unused_bodies(std::slice::from_ref(&upload))).await?.is_empty() {
+                match std::fs::remove_file(&file) {
+                    Ok(()) => count += 1,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => failure = failure.or(Some(SessionError::Failed(error.to_string()))),
+                }
+            }
+        }
+        failure.map_or(Ok(count), Err)
     }
 
     /// Saves a version, chunk by chunk.
@@ -215,7 +233,11 @@ impl SharedArtifacts {
         match self.run(|rows| rows.add_artifact(owner, &upload, &content)).await {
             Ok(stored) => {
                 if stored.body != content.body {
-                    self.remove_body(&content.body).await;
+                    // The stored body may be missing or damaged; this one has the same content.
+                    let replaced = catch_async(|| self.bodies.replace(&stored.body, &content.body)).await;
+                    if !matches!(replaced, Ok(Ok(()))) {
+                        self.remove_body(&content.body).await;
+                    }
                 }
                 Ok(stored.artifact)
             }

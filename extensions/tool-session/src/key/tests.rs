@@ -10,9 +10,9 @@ fn a_name_has_a_length_limit_and_no_nul() {
         ([&*longest, &longest, &longest], None),
         (["", "", "s"], None),
         (["", "", ""], Some("the session id is empty; give each session an id")),
-        ([&long, "u", "s"], Some("the app has 1025 bytes; at most 1024 bytes are stored")),
-        (["a", &long, "s"], Some("the user has 1025 bytes; at most 1024 bytes are stored")),
-        (["a", "u", &long], Some("the session id has 1025 bytes; at most 1024 bytes are stored")),
+        ([&long, "u", "s"], Some("the app has 769 bytes; at most 768 bytes are stored")),
+        (["a", &long, "s"], Some("the user has 769 bytes; at most 768 bytes are stored")),
+        (["a", "u", &long], Some("the session id has 769 bytes; at most 768 bytes are stored")),
         (["a\0", "u", "s"], Some("the app contains a NUL; use an id without it")),
         (["a", "u", "\0s"], Some("the session id contains a NUL; use an id without it")),
     ] {

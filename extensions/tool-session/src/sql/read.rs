@@ -25,7 +25,7 @@ pub(crate) async fn read_sessions<C: SqlConnection>(
     connection: &mut C,
     filter: &SessionFilter,
 ) -> Result<Vec<Session>, SessionError> {
-    let query = concat!("SELECT ", session_columns!(), " FROM sessions WHERE app = ?1");
+    let query = concat!("SELECT ", session_columns!(listed), " FROM sessions WHERE app = ?1");
     let mut query = Statement::new(query).bind(&*filter.app);
     if let Some(user) = &filter.user {
         query.push(" AND user_id = ").push_value(&**user);
@@ -120,7 +120,7 @@ pub(crate) async fn read_unfinished_runs<C: SqlConnection>(
 ) -> Result<Vec<UnfinishedRun>, SessionError> {
     let query = concat!(
         "SELECT ",
-        session_columns!(),
+        session_columns!(listed),
         " FROM sessions WHERE app = ?1 AND lease_released = 0 AND lease_expires_at <= ?2",
         " ORDER BY lease_expires_at, user_id, id"
     );

@@ -11,11 +11,21 @@ use crate::{
     lease::StoredLease, millis,
 };
 
-/// The columns of [`session_of`].
+/// The columns of [`session_of`]; a list of sessions has neither their states nor their usages, which may be large.
 macro_rules! session_columns {
-    () => {
-        "row_id, app, user_id, id, revision, entries, title, created_at, updated_at, origin_id, origin_entry, state, \
-         lease_run, lease_holder, lease_epoch, lease_expires_at, lease_duration, lease_released, lease_usage"
+    (whole) => {
+        session_columns!("state", "lease_usage")
+    };
+    (listed) => {
+        session_columns!("'{}'", "CAST(NULL AS TEXT)")
+    };
+    ($state:literal, $usage:literal) => {
+        concat!(
+            "row_id, app, user_id, id, revision, entries, title, created_at, updated_at, origin_id, origin_entry, ",
+            $state,
+            ", lease_run, lease_holder, lease_epoch, lease_expires_at, lease_duration, lease_released, ",
+            $usage
+        )
     };
 }
 
@@ -104,8 +114,11 @@ pub(super) async fn lock_session<C: SqlConnection>(
 }
 
 fn session_query(key: &SessionKey) -> Statement<'_> {
-    let query =
-        concat!("SELECT ", session_columns!(), " FROM sessions WHERE app = ?1 AND user_id = ?2 AND id = ?3");
+    let query = concat!(
+        "SELECT ",
+        session_columns!(whole),
+        " FROM sessions WHERE app = ?1 AND user_id = ?2 AND id = ?3"
+    );
     Statement::new(query).bind(key.app()).bind(key.user()).bind(key.id())
 }
 

@@ -46,7 +46,7 @@ fn a_revision_is_at_most_2_to_the_53() {
 fn a_title_and_a_state_have_the_limits_of_a_write() {
     let title = |bytes: usize| export(1, 0, &"x".repeat(bytes), "{}", &[], &end(1, 0));
     assert_eq!(problem(&title(SessionKey::MAX_NAME_BYTES)), None);
-    let long = "the title has 1025 bytes; at most 1024 bytes are stored";
+    let long = "the title has 769 bytes; at most 768 bytes are stored";
     assert_eq!(problem(&title(SessionKey::MAX_NAME_BYTES + 1)).as_deref(), Some(long));
     let state = |levels: usize| {
         let state = format!(r#"{{\"a\":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));

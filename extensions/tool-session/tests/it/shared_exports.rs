@@ -113,7 +113,7 @@ async fn the_handle_checks_names_and_tells_the_lifetime_of_sessions() {
     let long = "x".repeat(SessionKey::MAX_NAME_BYTES + 1);
     for (app, user, role) in [(&*long, "u-7", "app"), ("shop", &long, "user")] {
         let error = memory.delete_user(app, user).await.unwrap_err().to_string();
-        assert_eq!(error, format!("the {role} has 1025 bytes; at most 1024 bytes are stored"));
+        assert_eq!(error, format!("the {role} has 769 bytes; at most 768 bytes are stored"));
     }
     // A checked name reaches the store.
     assert_eq!(other.delete_user("shop", "u-7").await, Err(SessionError::Closed));

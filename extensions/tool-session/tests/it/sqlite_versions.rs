@@ -41,7 +41,7 @@ async fn a_file_has_the_version_and_the_number_of_this_crate() {
     let mut connection = folder.connection().await;
     let version: i64 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut connection).await.unwrap();
     let program: i64 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut connection).await.unwrap();
-    assert_eq!((version, program), (1, 0x7473_6573));
+    assert_eq!((version, program), (3, 0x7473_6573));
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn an_empty_file_is_no_store_for_reading_and_becomes_one_for_writing() {
     let folder = Folder::new();
     std::fs::write(folder.file(), "").unwrap();
     let error = SqliteOptions::new(folder.file()).read_only().open().await.unwrap_err();
-    let expected = "the database has version 0, and 1 is read; open it once without `read_only`";
+    let expected = "the database has version 0, and 3 is read; open it once without `read_only`";
     assert_eq!(error, SessionError::Failed(expected.to_owned()));
     SqliteStore::open(folder.file()).await.unwrap().close().await;
     SqliteOptions::new(folder.file()).read_only().open().await.unwrap();

@@ -145,7 +145,7 @@ fn a_text_is_json_of_at_most_16_mebibytes() {
 }
 
 #[test]
-fn a_key_has_an_id_and_names_of_at_most_1024_bytes() {
+fn a_key_has_an_id_and_names_of_at_most_768_bytes() {
     let empty = "the session id is empty; give each session an id";
     assert_eq!(SessionKey::new("a", "u", "").unwrap_err().to_string(), empty);
     let nul = "the user contains a NUL; use an id without it";

@@ -17,7 +17,10 @@ async fn a_list_is_sorted_bounded_and_three_levels_deep() {
     assert!(all.contains("[more than 200 files;"), "{all}");
     assert_eq!(all.lines().filter(|line| !line.starts_with('[')).count(), 200);
     let below = world.call("list_files", json!({ "path": "b", "depth": 2 })).await.unwrap();
-    assert_eq!(below, "b/c\nb/d/e\n[1 folders are deeper or cannot be read; give one as `path`]\n");
+    assert_eq!(
+        below,
+        "b/c\nb/d/e\n[1 folders are deeper or cannot be read; raise `depth`, or give one as `path`]\n"
+    );
     let some = world.call("list_files", json!({ "pattern": "e", "depth": 64 })).await.unwrap();
     assert_eq!(some, "b/d/e\n");
 }

@@ -3,6 +3,7 @@
 mod command_line;
 mod edits;
 mod escapes;
+mod hostile;
 mod lists;
 mod model;
 mod reads;

@@ -35,7 +35,7 @@ CREATE TABLE note_index (
 
 CREATE INDEX note_terms ON note_index USING gin (terms);
 
-CREATE FUNCTION notes_deleted() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+CREATE FUNCTION notes_deleted() RETURNS TRIGGER LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     UPDATE note_users AS u SET notes = u.notes - d.notes, tokens = u.tokens - d.tokens
     FROM (

@@ -131,11 +131,22 @@ pub(crate) async fn a_changed_body_is_an_error<F: ArtifactFactory>() {
     world.bodies.put(&path, "altered!".into()).await.unwrap();
     let error = artifacts.load("a", None).await.unwrap().unwrap().bytes().await.unwrap_err();
     assert!(error.to_string().contains("version 1 of the artifact \"a\" was changed"), "{error}");
+    // A body that is larger is not read to its end.
+    world.bodies.put(&path, "original and more".into()).await.unwrap();
+    let mut chunks = Box::pin(artifacts.load("a", None).await.unwrap().unwrap().into_stream());
+    assert!(chunks.next().await.unwrap().unwrap_err().to_string().contains("was changed"));
     world.bodies.delete(&path).await.unwrap();
     let error = artifacts.load("a", None).await.unwrap_err();
     assert!(error.to_string().contains("is missing"), "{error}");
-    // It is stored again with the next version, if no other version has it.
-    assert!(artifacts.delete("a").await.unwrap());
-    artifacts.save("a", TEXT, "original").await.unwrap();
-    assert_eq!(read(&artifacts, "a", None).await, b"original");
+    // As the messages say, it is saved again, also for earlier versions of the same content.
+    for damage in ["altered!", ""] {
+        if !damage.is_empty() {
+            world.bodies.put(&path, damage.into()).await.unwrap();
+        }
+        artifacts.save("a", TEXT, "original").await.unwrap();
+        for version in [None, Some(1)] {
+            assert_eq!(read(&artifacts, "a", version).await, b"original");
+        }
+        assert_eq!(world.paths().await.len(), 1);
+    }
 }
