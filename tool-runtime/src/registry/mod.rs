@@ -299,7 +299,9 @@ impl Registry {
     }
 
     /// Returns `true` if some tool has a secret parameter, including tools that were filtered out.
-    pub(crate) fn has_secret(&self) -> bool {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_secret(&self) -> bool {
         self.inner.has_secret
     }
 

@@ -56,7 +56,7 @@ pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow 
 /// Waits for the results of open calls, stores all results, and continues or ends the run.
 async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
     let ActiveRun { scope, hooks, conversation, output, .. } = run;
-    settle_open_calls(scope, &mut conversation.session).await?;
+    settle_open_calls(scope, conversation).await?;
     let Some(StoredBatch { outcomes, results }) = store_results(scope, conversation).await else {
         return ControlFlow::Continue(());
     };

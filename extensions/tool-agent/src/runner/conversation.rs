@@ -63,7 +63,10 @@ impl RunConversation {
     pub(super) async fn add_response(&mut self, scope: &RunScope, message: Message, tools: &Registry) {
         let has_secret = self.session.writer.is_some()
             && message.calls().any(|call| {
-                tools.get(&call.name).is_some_and(|tool| !tool.definition().metadata().secrets.is_empty())
+                // The misspelt name of a tool may have its secrets.
+                let secrets =
+                    tools.get(&call.name).map(|tool| !tool.definition().metadata().secrets.is_empty());
+                secrets.unwrap_or_else(|| tools.has_secret())
             });
         self.add_messages(scope, vec![message], has_secret).await;
     }
@@ -73,11 +76,24 @@ impl RunConversation {
         self.add_messages(scope, messages.into_iter().collect(), false).await;
     }
 
+    /// Stores the results of the open batch, and what follows them. The batch remains until they are stored: a run that is dropped meanwhile, or
+    /// whose store fails, loses no result.
+    pub(super) async fn add_results(&mut self, scope: &RunScope, messages: Vec<Message>) {
+        if self.write_messages(&messages, false).await {
+            self.session.open = None;
+            self.show_messages(scope, messages).await;
+        }
+    }
+
     /// Stores messages; if the store fails, the run ends at its next [check](Self::check_stored).
     async fn add_messages(&mut self, scope: &RunScope, messages: Vec<Message>, has_secret: bool) {
-        if !self.write_messages(&messages, has_secret).await {
-            return;
+        if self.write_messages(&messages, has_secret).await {
+            self.show_messages(scope, messages).await;
         }
+    }
+
+    /// Adds messages that are stored to the conversation, and sends their events.
+    async fn show_messages(&mut self, scope: &RunScope, messages: Vec<Message>) {
         self.session.messages.extend(messages.iter().cloned());
         self.model_messages.extend(messages.iter().cloned());
         for message in messages {
@@ -131,6 +147,14 @@ impl RunConversation {
         let body = CompactionBody::new(compacted, added);
         let entry = writer.entry(EntryContent::COMPACTION, &body, self.has_secrets);
         writer.write(entry.map(|entry| vec![entry]), self.usage).await;
+    }
+
+    /// Stores the open batch while the run waits for answers.
+    pub(super) async fn store_open_batch(&self) {
+        if let (Some(writer), Some(open)) = (&self.session.writer, &self.session.open) {
+            let entry = writer.entry(EntryContent::OPEN_BATCH, &open.body(), self.has_secrets);
+            writer.write(entry.map(|entry| vec![entry]), self.usage).await;
+        }
     }
 
     /// Stores the end of the run; returns the reason of another end if that fails.

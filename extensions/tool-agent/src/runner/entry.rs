@@ -17,7 +17,8 @@
 //!
 //! **Secrets.** A message with a call of a tool with [secrets](tool_runtime::definition::Metadata::secrets), and each compaction and
 //! open batch of a conversation with such a message, is written as `{"v":1,"sealed":".."}`: the body, encrypted under the key of the program for
-//! the app, the user and the run. Without a key, a store that outlives the process does not receive it.
+//! the app, the user and the run. Without a key, a store that outlives the process does not receive it. An open batch is always encrypted if there is
+//! a key, for its session, too: what a person approves cannot be altered in the store.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tool_runtime::{CallOutcome, RunContext, definition::ContentHash, open_calls::ProgramKey};
@@ -128,14 +129,15 @@ impl EntryCodec {
         has_secret: bool,
     ) -> Result<EntryContent, SessionError> {
         let body = JsonText::of(body)?;
-        let body = match has_secret && self.seals_secrets {
-            true => self.sealed(&run.id().to_string(), &body)?,
+        let is_sealed = has_secret || (kind == EntryContent::OPEN_BATCH && self.key.is_some());
+        let body = match is_sealed && self.seals_secrets {
+            true => self.sealed(&self.context(kind, &run.id().to_string()), &body)?,
             false => body,
         };
         Ok(EntryContent::of_run(run, kind, body))
     }
 
-    fn sealed(&self, run: &str, body: &JsonText) -> Result<JsonText, SessionError> {
+    fn sealed(&self, context: &[u8], body: &JsonText) -> Result<JsonText, SessionError> {
         let Some(key) = &self.key else {
             return Err(SessionError::Invalid(
                 "a message has secret arguments, and the store outlives the process; set a key by \
@@ -143,7 +145,7 @@ impl EntryCodec {
                     .to_owned(),
             ));
         };
-        let sealed = key.seal(body.as_str(), &self.context(run)).map_err(|problem| {
+        let sealed = key.seal(body.as_str(), context).map_err(|problem| {
             SessionError::Invalid(format!("a message with secret arguments was not encrypted: {problem}"))
         })?;
         JsonText::of(&SealedBody { version: FormatVersion, sealed: Some(sealed) })
@@ -155,13 +157,17 @@ impl EntryCodec {
         content: &EntryContent,
     ) -> Result<(T, bool), SessionError> {
         let Some(sealed) = content.body.read::<SealedBody>()?.sealed else {
+            if &*content.kind == EntryContent::OPEN_BATCH && self.key.is_some() && self.seals_secrets {
+                let problem = "an open batch of the session is not authenticated by the key of the program";
+                return Err(SessionError::Invalid(problem.to_owned()));
+            }
             return Ok((content.body.read()?, false));
         };
         let problem = match &self.key {
             None => {
                 "a message of the session is encrypted; set the key of the program by `Runner::with_program_key`"
             }
-            Some(key) => match key.unseal(&sealed, &self.context(&content.run.to_string())) {
+            Some(key) => match key.unseal(&sealed, &self.context(&content.kind, &content.run.to_string())) {
                 Some(body) => return Ok((JsonText::new(body)?.read()?, true)),
                 None => "a message of the session is encrypted under another key, or was altered",
             },
@@ -169,9 +175,11 @@ impl EntryCodec {
         Err(SessionError::Invalid(problem.to_owned()))
     }
 
-    /// Returns the associated data of the encryption. It has no session, so that a fork of the session can be read.
-    fn context(&self, run: &str) -> Vec<u8> {
-        let fields = [self.session.app(), self.session.user(), run];
+    /// Returns the associated data of the encryption. A message has no session there, so that a fork of the session can be read; an open batch belongs
+    /// to one session.
+    fn context(&self, kind: &str, run: &str) -> Vec<u8> {
+        let session = if kind == EntryContent::OPEN_BATCH { self.session.id() } else { "" };
+        let fields = [self.session.app(), self.session.user(), run, kind, session];
         fields.iter().flat_map(|it| [&(it.len() as u64).to_le_bytes(), it.as_bytes()].concat()).collect()
     }
 }

@@ -42,15 +42,15 @@ pub(super) struct StoredBatch {
 }
 
 /// Returns once all calls of the open batch have a result; ends the run if it does not wait for them.
-pub(super) async fn settle_open_calls(scope: &RunScope, session: &mut Session) -> Flow {
+pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunConversation) -> Flow {
     let mut is_announced = false;
     loop {
         while let Some(answers) = scope.inbox.next_answers() {
-            if let Err(problem) = apply_answers(scope, session, answers).await {
+            if let Err(problem) = apply_answers(scope, &mut conversation.session, answers).await {
                 scope.emit_notice(problem).await;
             }
         }
-        let Some(unfinished) = session.open.as_ref().and_then(OpenBatch::unfinished) else {
+        let Some(unfinished) = conversation.session.open.as_ref().and_then(OpenBatch::unfinished) else {
             return ControlFlow::Continue(());
         };
         if !std::mem::replace(&mut is_announced, true) {
@@ -64,6 +64,9 @@ pub(super) async fn settle_open_calls(scope: &RunScope, session: &mut Session) -
         if !scope.agent.0.waits_for_answers {
             return ControlFlow::Break(unfinished.into_end(EndReason::OpenCalls));
         }
+        // The process may end while the run waits: another one can then answer.
+        conversation.store_open_batch().await;
+        conversation.check_stored()?;
         tokio::select! {
             () = scope.inbox.wait_for_answers() => {}
             () = scope.run.cancellation().cancelled() => {}
@@ -87,7 +90,7 @@ pub(super) async fn apply_answers(
         scope.emit_notice(format!("the call `{call}` has its result; the further answer is ignored")).await;
     }
     for (index, result) in results {
-        submit_result(open, index, result).await;
+        submit_result(open, index, result).await?;
     }
     apply_decisions(scope, open, decisions).await
 }
@@ -119,15 +122,21 @@ fn indexed_answers(open: &OpenBatch, answers: Answers) -> Result<IndexedAnswers,
     Ok(indexed)
 }
 
-/// Finishes an external or long-running call.
-async fn submit_result(open: &mut OpenBatch, index: usize, result: Result<ToolOutput, ToolError>) {
+/// Finishes an external or long-running call. If the store of open calls fails, it stays open.
+async fn submit_result(
+    open: &mut OpenBatch,
+    index: usize,
+    result: Result<ToolOutput, ToolError>,
+) -> Result<(), String> {
     let outcome = &open.outcomes[index];
-    let Some(address) = outcome.address() else { return };
+    let Some(address) = outcome.address() else { return Ok(()) };
     let result = match open.executor.submit_result(address, result).await {
         Ok(result) => result,
+        Err(error @ OpenCallError::Store(_)) => return Err(error.to_string()),
         Err(error) => interrupted_result(outcome, &error.to_string()),
     };
     open.finish(index, result);
+    Ok(())
 }
 
 /// Runs the approved calls, and answers the rejected ones.
@@ -173,7 +182,11 @@ async fn can_resume(
 ) -> bool {
     match executor.resume([answer]).await {
         Ok(_) => return true,
-        Err(error @ (OpenCallError::NeedsQuestion(_) | OpenCallError::RequestChanged(_))) => {
+        Err(
+            error @ (OpenCallError::NeedsQuestion(_)
+            | OpenCallError::RequestChanged(_)
+            | OpenCallError::Store(_)),
+        ) => {
             scope.emit_notice(error.to_string()).await;
         }
         Err(error) => {
@@ -200,7 +213,9 @@ pub(super) async fn close_open_calls(scope: &RunScope, conversation: &mut RunCon
         let outcome = &open.outcomes[index];
         let Some(address) = outcome.address() else { continue };
         let (result, effect) = match open.executor.discard(address).await {
-            Ok(()) => (unanswered_result(outcome, reason), format!("is closed: {reason}")),
+            Ok(()) | Err(OpenCallError::Store(_)) => {
+                (unanswered_result(outcome, reason), format!("is closed: {reason}"))
+            }
             // The call ran, or was about to: a batch with it was dropped.
             Err(error) => {
                 (interrupted_result(outcome, &error.to_string()), "is closed: it was interrupted".to_owned())
@@ -222,8 +237,9 @@ pub(super) async fn store_results(
     scope: &RunScope,
     conversation: &mut RunConversation,
 ) -> Option<StoredBatch> {
-    let OpenBatch { outcomes, after, .. } = conversation.session.open.take()?;
+    let OpenBatch { outcomes, after, .. } = conversation.session.open.as_ref()?;
+    let (outcomes, after) = (outcomes.clone(), after.clone());
     let results = Message::results(outcomes.iter().filter_map(CallOutcome::result).cloned());
-    conversation.add_all(scope, std::iter::once(results.clone()).chain(after)).await;
+    conversation.add_results(scope, std::iter::once(results.clone()).chain(after).collect()).await;
     Some(StoredBatch { outcomes, results })
 }

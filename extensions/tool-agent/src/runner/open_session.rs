@@ -66,9 +66,10 @@ async fn open_stored_session(
     if let Some(run) = &grant.interrupted {
         scope.emit_notice(format!("the run `{run}` of the session was interrupted before its end")).await;
     }
+    let inherited_entries = grant.session.origin.as_ref().map_or(0, |origin| origin.entry);
     let mut retries = Retries::new(&access, &scope.run);
     let mut stored = loop {
-        let reading = read_conversation(&access.store, &codec, max_tokens(scope));
+        let reading = read_conversation(&access.store, &codec, max_tokens(scope), inherited_entries);
         match retries.attempt(reading).await {
             Ok(stored) => break stored,
             Err(error) => retries.pause_after(error).await?,

@@ -170,7 +170,11 @@ impl Sessions {
             );
         }
         for session in displaced {
-            session.lock().await.discard_open_calls().await;
+            let mut session = session.lock().await;
+            // The open calls of a stored session stay open: any process may answer them.
+            if session.last_revision.is_none() {
+                session.discard_open_calls().await;
+            }
         }
         // A run that its own child waits for cannot end.
         let current_run = lease.current_run.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -47,7 +47,10 @@ pub(super) struct StoredSession {
 impl SessionKey {
     /// Returns the key of the session of `run`; `None` for a run without a session.
     pub(super) fn of(app: Option<String>, run: &RunContext) -> Option<Self> {
-        Some(Self { app, user: run.user().map(str::to_owned), session: run.session()?.to_owned() })
+        // As in a store, an empty name is none.
+        let app = app.filter(|app| !app.is_empty());
+        let user = run.user().filter(|user| !user.is_empty()).map(str::to_owned);
+        Some(Self { app, user, session: run.session()?.to_owned() })
     }
 }
 

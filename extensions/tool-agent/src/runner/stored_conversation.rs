@@ -30,13 +30,15 @@ pub(super) struct StoredConversation {
     pub(super) is_shortened: bool,
 }
 
-/// Reads backwards until a compaction, or until `max_tokens` are reached.
+/// Reads backwards until a compaction, or until `max_tokens` are reached. The first `inherited_entries` are those of the session from which this
+/// one was forked, which keeps its open calls.
 pub(super) async fn read_conversation(
     store: &SharedSessionStore,
     codec: &EntryCodec,
     max_tokens: Option<u64>,
+    inherited_entries: u64,
 ) -> Result<StoredConversation, SessionError> {
-    let mut reader = ConversationReader { max_tokens, ..ConversationReader::default() };
+    let mut reader = ConversationReader { max_tokens, inherited_entries, ..ConversationReader::default() };
     let mut query = Some(EntryQuery::backward().limit(PAGE_ENTRIES).limit_bytes(MAX_BYTES / 8));
     while let Some(page_query) = query {
         let page = store.entries(&codec.session, &page_query).await?;
@@ -82,6 +84,7 @@ struct ConversationReader {
     bytes: usize,
     tokens: u64,
     max_tokens: Option<u64>,
+    inherited_entries: u64,
     has_secrets: bool,
     open: Option<OpenBatchBody>,
     is_shortened: bool,
@@ -97,7 +100,11 @@ impl ConversationReader {
     fn add(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
         match &*entry.content.kind {
             EntryContent::MESSAGE => {}
-            EntryContent::OPEN_BATCH if self.messages.is_empty() && self.open.is_none() => {
+            EntryContent::OPEN_BATCH
+                if entry.number > self.inherited_entries
+                    && self.messages.is_empty()
+                    && self.open.is_none() =>
+            {
                 let (open, is_sealed) = read_body(codec, entry)?;
                 self.has_secrets |= is_sealed;
                 self.open = Some(open);

@@ -5,17 +5,17 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use tool_agent::{Agent, Answers, EndReason, Runner, ScriptedModel, model::Reply};
+use tool_agent::{Agent, AgentEventKind, Answers, EndReason, Runner, ScriptedModel, model::Reply};
 use tool_runtime::{
     Executor, ToolCall,
     open_calls::{MemoryOpenCalls, ProgramKey, SharedOpenCallStore},
     prelude::*,
 };
-use tool_session::EntryContent;
+use tool_session::{EntryContent, JsonText, LeaseRequest, SessionWrite};
 
 use super::{
     InMemory, Sqlite,
-    world::{StoreFactory, World, run},
+    world::{StoreFactory, World, key, run},
 };
 
 /// The number of files that were removed.
@@ -205,6 +205,100 @@ async fn the_secret_arguments_of_an_open_batch_are_encrypted<F: StoreFactory>() 
     assert_eq!(runner.resume(run("s"), approval).answer().await.unwrap(), "Done.");
 }
 
+async fn the_open_calls_of_a_session_are_not_those_of_its_fork<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let (first, _) = program.runner([Reply::calls([removal("a")]), Reply::text("Done.")]);
+    let end = first.run_with(run("s"), "Remove it.").end().await;
+    let entries = program.world.entries("s").await.len();
+    program.world.store.fork(&key("s"), entries as u64, "f").await.unwrap();
+    let approval = || Answers::new().approve(end.open[0].address().unwrap());
+    let (second, model) = program.runner([Reply::text("Fine.")]);
+    let reason = second.resume(run("f"), approval()).end().await.reason;
+    assert!(matches!(reason, EndReason::Failed { .. }), "{reason}");
+    second.run_with(run("f"), "Never mind.").answer().await.unwrap();
+    assert_eq!((results(&model).len(), program.removed()), (1, 0));
+    assert_eq!(first.resume(run("s"), approval()).answer().await.unwrap(), "Done.");
+    assert_eq!(program.removed(), 1);
+}
+
+async fn sessions_that_make_room_in_the_process_keep_their_open_calls<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let (runner, _) =
+        program.runner([Reply::calls([removal("a")]), Reply::text("Hi."), Reply::text("Done.")]);
+    let runner = runner.with_max_sessions(1);
+    let end = runner.run_with(run("s"), "Remove it.").end().await;
+    runner.run_with(run("t"), "Hello.").answer().await.unwrap();
+    let approval = Answers::new().approve(end.open[0].address().unwrap());
+    assert_eq!(runner.resume(run("s"), approval).answer().await.unwrap(), "Done.");
+    assert_eq!(program.removed(), 1);
+}
+
+async fn calls_of_a_run_that_waited_are_answered_after_its_process<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let tools = || Registry::builder().tool::<remove>().tool::<length>();
+    let tools = tools().provide_shared(Arc::clone(&program.removed)).build().unwrap();
+    let executor = Executor::builder(tools).open_calls(program.open_calls.clone()).build().unwrap();
+    let length = call("length", json!({ "text": "abc" }), "l");
+    let model = ScriptedModel::new([Reply::calls([removal("a"), length])]);
+    let agent = Agent::builder("clerk", model).tools(executor).wait_for_answers(true);
+    let mut stream = program.world.runner_of(agent).run_with(run("s"), "Remove it.");
+    loop {
+        let event = stream.next().await.unwrap();
+        if matches!(event.kind, AgentEventKind::Open { .. }) {
+            break;
+        }
+    }
+    // The batch is stored when the run waits.
+    assert!(futures_util::poll!(Box::pin(stream.next())).is_pending());
+    while !program.world.kinds("s").await.iter().any(|kind| kind == EntryContent::OPEN_BATCH) {
+        assert!(futures_util::poll!(Box::pin(stream.next())).is_pending());
+        tokio::task::yield_now().await;
+    }
+    drop(stream);
+    program.world.pass(31);
+    let (second, model) = program.runner([Reply::text("Done.")]);
+    assert_eq!(second.resume(run("s"), Answers::new().approve("a")).answer().await.unwrap(), "Done.");
+    assert_eq!((results(&model), program.removed()), (vec!["a is removed".to_owned(), "3".to_owned()], 1));
+}
+
+async fn an_open_batch_that_was_altered_or_copied_is_refused<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    if !program.world.store.outlives_process() {
+        return;
+    }
+    let with_key = |runner: Runner| runner.with_program_key(ProgramKey::new([1; 32]));
+    let (first, _) = program.runner([Reply::calls([removal("a")])]);
+    with_key(first).run_with(run("s"), "Remove it.").end().await;
+    let entries = program.world.entries("s").await;
+    let batch = entries.iter().find(|it| &*it.content.kind == EntryContent::OPEN_BATCH).unwrap();
+    assert!(batch.content.body.as_str().contains("sealed"));
+    let forged = JsonText::new(r#"{"v":1,"outcomes":[],"definitions":[],"after":[]}"#).unwrap();
+    let forged = EntryContent::of_run(&run("s"), EntryContent::OPEN_BATCH, forged);
+    for (session, content) in [("t", batch.content.clone()), ("u", forged)] {
+        let grant = program.world.store.acquire(&key(session), &LeaseRequest::new("r", "h")).await.unwrap();
+        let write = SessionWrite::new(grant.session.revision).entry(content).end_of_run();
+        program.world.store.write(&grant.lease, &write).await.unwrap();
+        let (runner, model) = program.runner([Reply::text("Done.")]);
+        let reason = with_key(runner).resume(run(session), Answers::new().approve("a")).end().await.reason;
+        assert!(matches!(reason, EndReason::StoreFailed { .. } | EndReason::Failed { .. }), "{reason}");
+        assert_eq!((model.requests().len(), program.removed()), (0, 0));
+    }
+}
+
+async fn the_arguments_of_a_misspelt_tool_are_secret_beside_a_tool_with_secrets<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let call = Reply::call("change_pasword", json!({ "password": "hunter2" }));
+    let (runner, _) = world.runner([call, Reply::text("Done.")]);
+    let runner = runner.with_program_key(ProgramKey::new([1; 32]));
+    runner.run_with(run("s"), "Change it.").end().await;
+    let bodies: Vec<_> = world.entries("s").await.iter().map(|it| it.content.body.to_string()).collect();
+    assert_eq!(
+        bodies.iter().any(|body| body.contains("hunter2")),
+        !world.store.outlives_process(),
+        "{bodies:?}"
+    );
+}
+
 macro_rules! tests {
     ($($test:ident),+,) => {
         mod in_memory { $(
@@ -229,4 +323,9 @@ tests! {
     a_message_to_another_process_closes_the_open_calls,
     a_tool_that_is_gone_or_has_changed_answers_its_call_and_does_not_run,
     an_open_batch_is_an_entry_with_whole_outcomes, the_secret_arguments_of_an_open_batch_are_encrypted,
+    the_open_calls_of_a_session_are_not_those_of_its_fork,
+    sessions_that_make_room_in_the_process_keep_their_open_calls,
+    calls_of_a_run_that_waited_are_answered_after_its_process,
+    an_open_batch_that_was_altered_or_copied_is_refused,
+    the_arguments_of_a_misspelt_tool_are_secret_beside_a_tool_with_secrets,
 }
