@@ -1,7 +1,7 @@
 //! State by its lifetime.
 
 use serde_json::{Map, Value};
-use tool_runtime::{RunContext, context::StateScope};
+use tool_runtime::context::{StateScope, merge_patch};
 
 use crate::SessionError;
 
@@ -52,11 +52,11 @@ impl ScopedState {
     }
 
     /// Applies `changes`, a JSON Merge Patch ([RFC 7396](https://www.rfc-editor.org/rfc/rfc7396)) of each scope, by the
-    /// rule of [`RunContext::change_state`].
+    /// rule of [`RunContext::change_state`](tool_runtime::RunContext::change_state).
     pub fn apply(&mut self, changes: &Self) {
-        apply_changes(&mut self.session, &changes.session);
-        apply_changes(&mut self.user, &changes.user);
-        apply_changes(&mut self.app, &changes.app);
+        merge_patch(&mut self.session, &changes.session);
+        merge_patch(&mut self.user, &changes.user);
+        merge_patch(&mut self.app, &changes.app);
     }
 
     /// Returns all values, for [`RunContext::with_state`]. No two scopes have a name in common.
@@ -100,18 +100,6 @@ fn is_deeper(value: &Value, max_depth: usize) -> bool {
         Value::Object(members) => members.values().any(|member| is_deeper(member, max_depth - 1)),
         _ => false,
     }
-}
-
-/// Applies a merge patch as a run does, so that a store and a run cannot differ.
-pub(crate) fn apply_changes(values: &mut Map<String, Value>, changes: &Map<String, Value>) {
-    if changes.is_empty() {
-        return;
-    }
-    let run = RunContext::new().with_state(std::mem::take(values));
-    run.change_state(changes);
-    let changed = run.state();
-    drop(run);
-    *values = std::sync::Arc::unwrap_or_clone(changed);
 }
 
 #[cfg(test)]

@@ -213,8 +213,11 @@ pub(super) async fn close_open_calls(scope: &RunScope, conversation: &mut RunCon
         let outcome = &open.outcomes[index];
         let Some(address) = outcome.address() else { continue };
         let (result, effect) = match open.executor.discard(address).await {
-            Ok(()) | Err(OpenCallError::Store(_)) => {
-                (unanswered_result(outcome, reason), format!("is closed: {reason}"))
+            Ok(()) => (unanswered_result(outcome, reason), format!("is closed: {reason}")),
+            // It did not run; its record remains until it expires.
+            Err(error @ OpenCallError::Store(_)) => {
+                let effect = format!("is closed: {reason}; its record was not removed: {error}");
+                (unanswered_result(outcome, reason), effect)
             }
             // The call ran, or was about to: a batch with it was dropped.
             Err(error) => {

@@ -4,7 +4,7 @@ use std::{fmt, future::Future, io, path::Path, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt};
-use object_store::{ObjectStore, local::LocalFileSystem, memory::InMemory};
+use object_store::{ObjectStore, local::LocalFileSystem};
 use tool_runtime::{
     BoxFuture, RunContext,
     call::CallId,
@@ -61,9 +61,13 @@ impl SharedArtifacts {
     /// and `bodies`. No other artifacts may have their bodies there: a [sweep](Self::sweep) would remove them.
     #[must_use]
     pub fn new(rows: impl Artifacts + 'static, bodies: impl ObjectStore) -> Self {
+        Self::with_bodies(rows, Bodies::new(Arc::new(bodies)))
+    }
+
+    fn with_bodies(rows: impl Artifacts + 'static, bodies: Bodies) -> Self {
         Self {
             rows: Arc::new(Guarded::new(Box::new(rows))),
-            bodies: Bodies::new(Arc::new(bodies)),
+            bodies,
             max_bytes: Self::MAX_BYTES,
             max_load_bytes: Self::MAX_LOAD_BYTES,
         }
@@ -89,9 +93,7 @@ impl SharedArtifacts {
             builder.create(folder).map_err(|error| failed(&error))?;
         }
         let bodies = LocalFileSystem::new_with_prefix(folder).map_err(|error| failed(&error))?;
-        let mut artifacts = Self::new(rows, InMemory::new());
-        artifacts.bodies = Bodies::in_folder(Arc::new(bodies.with_fsync(true)), folder);
-        Ok(artifacts)
+        Ok(Self::with_bodies(rows, Bodies::in_folder(Arc::new(bodies.with_fsync(true)), folder)))
     }
 
     /// Sets the maximum number of bytes of a body. Default: [64 MiB](Self::MAX_BYTES).

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::{Map, Value};
+use tool_runtime::context::merge_patch;
 
 use super::notes::Notes;
 use crate::{
@@ -15,7 +16,6 @@ use crate::{
     lease::{StoredLease, continued_usage},
     millis,
     query::PageBuilder,
-    state::apply_changes,
     store::{already_exists, check_fork, not_found},
     write::has_effect_of,
 };
@@ -184,17 +184,17 @@ impl Sessions {
         session.revision += 1;
         session.updated_at = millis::rounded(now);
         let version = version(session);
-        apply_changes(&mut stored.state, &write.state.session);
+        merge_patch(&mut stored.state, &write.state.session);
         self.change_shared_state(&lease.key, &write.state);
         Ok(version)
     }
 
     fn change_shared_state(&mut self, key: &SessionKey, changes: &ScopedState) {
         if !changes.user.is_empty() {
-            apply_changes(self.users.entry(user_of(key)).or_default(), &changes.user);
+            merge_patch(self.users.entry(user_of(key)).or_default(), &changes.user);
         }
         if !changes.app.is_empty() {
-            apply_changes(self.apps.entry(key.app().to_owned()).or_default(), &changes.app);
+            merge_patch(self.apps.entry(key.app().to_owned()).or_default(), &changes.app);
         }
     }
 

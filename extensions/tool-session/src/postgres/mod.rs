@@ -16,7 +16,10 @@ use std::{fmt, sync::Arc, time::Duration};
 use sqlx::{PgConnection, PgPool, postgres::PgPoolOptions};
 
 pub use self::options::PostgresOptions;
-use self::{connection::Transactions, error::store_error};
+use self::{
+    connection::Transactions,
+    error::{is_deadlock, store_error},
+};
 use crate::{
     Clock, EntryPage, EntryQuery, Lease, LeaseGrant, LeaseRequest, Retention, Session, SessionError,
     SessionExport, SessionFilter, SessionKey, SessionSnapshot, SessionStore, SessionVersion, SessionWrite,
@@ -118,6 +121,19 @@ impl PostgresStore {
     }
 }
 
+/// The attempts of a transaction that meets deletions of many rows, which lock them in any order.
+#[derive(Default)]
+struct DeadlockRetries(u32);
+
+impl DeadlockRetries {
+    /// Returns `true` if the server rolled the transaction back for another one, and it is run again.
+    fn repeats<T>(&mut self, result: &Result<T, SessionError>) -> bool {
+        const MAX_ATTEMPTS: u32 = 5;
+        self.0 += 1;
+        self.0 < MAX_ATTEMPTS && result.as_ref().is_err_and(is_deadlock)
+    }
+}
+
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresStore").field("connections", &self.0.pool.size()).finish_non_exhaustive()
@@ -139,7 +155,15 @@ impl SessionStore for PostgresStore {
 
     async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
         let now = self.0.clock.now();
-        self.transact(async |connection| sql::acquire_lease(connection, key, request, now).await).await
+        let mut retries = DeadlockRetries::default();
+        loop {
+            let result = self
+                .transact(async |connection| sql::acquire_lease(connection, key, request, now).await)
+                .await;
+            if !retries.repeats(&result) {
+                return result;
+            }
+        }
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
@@ -153,7 +177,14 @@ impl SessionStore for PostgresStore {
 
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
         let now = self.0.clock.now();
-        self.transact(async |connection| sql::apply_write(connection, lease, write, now).await).await
+        let mut retries = DeadlockRetries::default();
+        loop {
+            let result =
+                self.transact(async |connection| sql::apply_write(connection, lease, write, now).await).await;
+            if !retries.repeats(&result) {
+                return result;
+            }
+        }
     }
 
     async fn fork(
@@ -168,16 +199,36 @@ impl SessionStore for PostgresStore {
     }
 
     async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
-        self.transact(async |connection| sql::delete_session(connection, key).await).await
+        let mut retries = DeadlockRetries::default();
+        loop {
+            let result = self.transact(async |connection| sql::delete_session(connection, key).await).await;
+            if !retries.repeats(&result) {
+                return result;
+            }
+        }
     }
 
     async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
-        self.transact(async |connection| sql::delete_user(connection, app, user).await).await
+        let mut retries = DeadlockRetries::default();
+        loop {
+            let result =
+                self.transact(async |connection| sql::delete_user(connection, app, user).await).await;
+            if !retries.repeats(&result) {
+                return result;
+            }
+        }
     }
 
     async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
         let now = self.0.clock.now();
-        self.transact(async |connection| sql::prune_sessions(connection, retention, now).await).await
+        let mut retries = DeadlockRetries::default();
+        loop {
+            let result =
+                self.transact(async |connection| sql::prune_sessions(connection, retention, now).await).await;
+            if !retries.repeats(&result) {
+                return result;
+            }
+        }
     }
 
     async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {

@@ -6,6 +6,7 @@
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
+use tool_runtime::context::merge_patch;
 
 use super::{
     MAX_STATEMENT_ROWS, SqlConnection, SqlRow, SqlValue, Statement,
@@ -19,7 +20,6 @@ use crate::{
     SessionExport, SessionKey, SessionOrigin, SessionSnapshot, SessionVersion, SessionWrite,
     lease::{StoredLease, continued_usage},
     millis,
-    state::apply_changes,
     store::{already_exists, check_fork, not_found},
     write::has_effect_of,
 };
@@ -119,7 +119,7 @@ pub(crate) async fn apply_write<C: SqlConnection>(
         return Err(SessionError::RevisionChanged { expected, revision });
     }
     insert_entries(connection, row_id, session.entries, &write.entries).await?;
-    apply_changes(&mut state, &write.state.session);
+    merge_patch(&mut state, &write.state.session);
     stored.renew(now);
     stored.is_released = write.ends_run;
     if write.usage.is_some() {
@@ -350,7 +350,7 @@ async fn change_shared_state<C: SqlConnection>(
         let lock = Statement::new(lock).bind(key.app()).bind(scope).bind(user);
         let text = connection.fetch_optional(lock, |row| row.text(0)).await?;
         let mut values = state_of(text.as_deref().unwrap_or("{}"))?;
-        apply_changes(&mut values, changes);
+        merge_patch(&mut values, changes);
         let update = "UPDATE shared_state SET state = ?4 WHERE app = ?1 AND scope = ?2 AND user_id = ?3";
         let update = Statement::new(update).bind(key.app()).bind(scope).bind(user);
         connection.execute(update.bind(state_text(&values)?)).await?;

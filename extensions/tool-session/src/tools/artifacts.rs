@@ -114,6 +114,8 @@ struct LoadedContents {
     missing: Vec<String>,
     /// Names of artifacts that are no texts, if only texts are loaded.
     not_text: Vec<String>,
+    /// Names of artifacts whose bodies are missing or were changed.
+    unreadable: Vec<String>,
     /// Names and sizes of artifacts beyond the limit.
     too_large: Vec<(String, u64)>,
     max_bytes: u64,
@@ -128,6 +130,12 @@ impl LoadedContents {
         }
         if !self.not_text.is_empty() {
             sentences.push(format!("Left out, since they are no texts: {}.", json!(self.not_text)));
+        }
+        if !self.unreadable.is_empty() {
+            sentences.push(format!(
+                "Left out, since their contents are missing or were changed: {}. Save them again.",
+                json!(self.unreadable)
+            ));
         }
         if !self.too_large.is_empty() {
             let sizes = self.too_large.iter().map(|(name, bytes)| format!("{} ({bytes} bytes)", json!(name)));
@@ -165,13 +173,25 @@ async fn load_contents(
             loaded.too_large.push((name.clone(), artifact.bytes));
             continue;
         }
-        let body = artifacts.load(name, Some(artifact.version)).await.map_err(artifacts_error)?;
-        let Some(body) = body else {
-            loaded.missing.push(name.clone());
-            continue;
+        let body = match artifacts.load(name, Some(artifact.version)).await {
+            Ok(Some(body)) => body.bytes().await,
+            Ok(None) => {
+                loaded.missing.push(name.clone());
+                continue;
+            }
+            Err(error) => Err(error),
+        };
+        let body = match body {
+            Ok(body) => body,
+            // A store that cannot be reached fails the whole; a body that is lost costs itself.
+            Err(SessionError::Failed(problem)) => {
+                tracing::warn!(problem, "an artifact cannot be loaded");
+                loaded.unreadable.push(name.clone());
+                continue;
+            }
+            Err(error) => return Err(artifacts_error(error)),
         };
         bytes += artifact.bytes;
-        let body = body.bytes().await.map_err(artifacts_error)?;
         let content = content_of(&artifact, body);
         if texts_only && content.as_text().is_none() {
             loaded.not_text.push(name.clone());

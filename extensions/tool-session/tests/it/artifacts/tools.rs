@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use object_store::memory::InMemory;
+use futures_util::TryStreamExt;
+use object_store::{ObjectStore, ObjectStoreExt, memory::InMemory};
 use tool_runtime::{
     CallOutcome, RunContext,
     call::merged_actions,
@@ -102,6 +103,29 @@ async fn a_load_beyond_the_limit_names_what_it_leaves_out() {
     assert_eq!(text.lines().last(), Some(omissions)); // R24
     let (is_error, text) = call(&artifacts, "load_artifacts", json!({ "names": ["user:d"] })).await;
     assert!(is_error && text.contains("There are no artifacts of these names: [\"user:d\"]."), "{text}");
+}
+
+// R24: a content that is lost costs itself.
+#[tokio::test]
+async fn an_artifact_whose_content_is_lost_is_named_and_the_others_are_loaded() {
+    let bodies = Arc::new(InMemory::new());
+    let shared = SharedArtifacts::new(InMemoryStore::new(), Arc::clone(&bodies));
+    let artifacts = shared.for_run(&run()).unwrap();
+    let lost = artifacts.save("user:a", "text/plain", "lost").await.unwrap();
+    artifacts.save("user:b", "text/plain", "kept").await.unwrap();
+    let mut objects = bodies.list(None);
+    while let Some(object) = objects.try_next().await.unwrap() {
+        if object.location.to_string().contains(&*lost.hash) {
+            bodies.delete(&object.location).await.unwrap();
+        }
+    }
+    let (is_error, text) = call(&artifacts, "load_artifacts", json!({ "names": ["user:a", "user:b"] })).await;
+    assert!(!is_error && text.contains("kept"), "{text}");
+    let omissions =
+        "Left out, since their contents are missing or were changed: [\"user:a\"]. Save them again.";
+    assert_eq!(text.lines().last(), Some(omissions));
+    let (is_error, text) = call(&artifacts, "load_artifacts", json!({ "names": ["user:a"] })).await;
+    assert!(is_error && text.contains(omissions), "{text}");
 }
 
 #[tokio::test]
