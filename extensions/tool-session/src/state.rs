@@ -59,7 +59,7 @@ impl ScopedState {
         merge_patch(&mut self.app, &changes.app);
     }
 
-    /// Returns all values, for [`RunContext::with_state`]. No two scopes have a name in common.
+    /// Returns all values, for [`RunContext::with_state`](tool_runtime::RunContext::with_state). No two scopes have a name in common.
     #[must_use]
     pub fn merged(&self) -> Map<String, Value> {
         let mut values = self.session.clone();
