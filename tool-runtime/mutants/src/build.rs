@@ -23,7 +23,8 @@ const SELECTION: &[&str] = &[
     "--exclude=tool-core-doc-tests",
     "--features=tool-runtime/foreign-schemas,tool-runtime/sealed-calls,tool-runtime/opentelemetry,tool-runtime/testing,tool-runtime/url-rules",
     "--features=tool-agent/opentelemetry,tool-agent/genai,tool-agent/cli",
-    "--features=tool-mcp/opentelemetry,tool-mcp/auth,tool-mcp/cli,tool-openapi/cli,tool-session/sqlite",
+    "--features=tool-mcp/opentelemetry,tool-mcp/auth,tool-mcp/cli,tool-openapi/cli",
+    "--features=tool-session/sqlite,tool-session/postgres,tool-session/artifacts,tool-session/tools,tool-builtins/files",
 ];
 
 /// The lowest number of test programs that a complete build consists of.
