@@ -120,7 +120,8 @@ impl Finder<'_> {
         let open = block.brace_token.span.open().byte_range().end;
         if !block.stmts.is_empty() {
             // A function that only returns this value is no mutant.
-            let body = match block.stmts.as_slice() {
+            let statements: Vec<_> = block.stmts.iter().filter(|it| !marks_as_unused(it)).collect();
+            let body = match statements.as_slice() {
                 [Stmt::Expr(body, None)] => self.of(body).to_owned(),
                 _ => String::new(),
             };
@@ -328,6 +329,14 @@ fn is_effect(expr: &Expr) -> bool {
         Expr::Try(it) => is_effect(&it.expr),
         _ => false,
     }
+}
+
+/// Returns `true` for `let _ = parameter;`.
+fn marks_as_unused(statement: &Stmt) -> bool {
+    let Stmt::Local(local) = statement else { return false };
+    let has_no_effect =
+        local.init.as_ref().is_some_and(|init| matches!(*init.expr, Expr::Path(_) | Expr::Tuple(_)));
+    has_no_effect && matches!(local.pat, Pat::Wild(_))
 }
 
 /// Returns `true` if a condition binds names, or belongs to a chain with a condition that does.

@@ -104,3 +104,22 @@ fn nested_all_of_and_its_neighbours_are_sent_as_one_schema() {
         sent_in_every_dialect(&property, false, |_, _| {});
     }
 }
+
+#[test]
+fn references_of_all_of_are_written_out_within_a_budget() {
+    // 10,000 values, or four times those of the schema, are written out; the rest stays as a text.
+    let large: serde_json::Map<_, _> =
+        (0..1_000).map(|at| (format!("p{at}"), json!({ "type": "string" }))).collect();
+    let large = json!({ "type": "object", "properties": large });
+    let user = json!({ "allOf": [{ "$ref": "#/$defs/Large" }, { "type": "object", "properties": { "age": { "type": "integer" } } }] });
+    let properties: serde_json::Map<_, _> = (0..60).map(|at| (format!("u{at}"), user.clone())).collect();
+    let schema = json!({ "type": "object", "properties": properties, "$defs": { "Large": large } });
+    let schema = tool_runtime::schema::InputSchema::new(schema).unwrap();
+    let definition =
+        tool_runtime::ToolDefinition::new(tool_runtime::ToolName::new("t").unwrap(), "Takes users.", schema);
+    let registry = Registry::builder().add(ExternalTool::new(definition)).build().unwrap();
+    let bound = Dialect::openai_chat().bind_tools(&registry);
+    let written = bound.definitions_json().matches("\"p7\"").count();
+    // The definition itself counts 2,000 values and some; each reference another 2,000.
+    assert!((4..=8).contains(&written), "{written}");
+}

@@ -2,10 +2,11 @@
 
 use serde_json::json;
 use tool_runtime::{
-    Registry, RunContext, ToolDefinition, ToolError, ToolName,
+    Content, Registry, RunContext, ToolDefinition, ToolError, ToolName,
     builder::ExternalTool,
     diagnostic::Severity,
     dialect::{Dialect, RequestError},
+    output::{Blob, Resource, ResourceBody},
     schema::InputSchema,
 };
 
@@ -147,4 +148,18 @@ fn an_error_of_a_request_has_the_source_of_its_reason() {
     let error = refused(|| ToolError::from(std::io::Error::other("no disk")));
     assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("no disk"));
     assert!(refused(|| ToolError::failed("no disk")).source().is_none());
+}
+
+#[test]
+fn a_file_is_accepted_by_its_type_and_any_text_is() {
+    let file = |mime_type: &str, body: ResourceBody| {
+        let resource = Resource { uri: "file:///a".to_owned(), mime_type: mime_type.to_owned(), body };
+        Content::Resource { resource }
+    };
+    let anthropic = Dialect::anthropic().bind_tools(&Registry::builder().build().unwrap());
+    let blob = || ResourceBody::Blob(Blob(vec![0; 4]));
+    assert!(anthropic.accepts(&file("application/pdf", blob())));
+    assert!(!anthropic.accepts(&file("audio/wav", blob())));
+    assert!(anthropic.accepts(&file("audio/wav", ResourceBody::Text("a".to_owned()))));
+    assert!(anthropic.accepts(&Content::text("a")));
 }

@@ -170,6 +170,16 @@ fn arguments_go_back_as_the_object_that_the_provider_requires() {
 }
 
 #[test]
+fn arguments_that_a_provider_may_omit_are_not_added() {
+    let gemini = Dialect::gemini();
+    let sent = message(&read(&gemini, &response(&gemini, "now", None)));
+    assert!(sent["parts"][0]["functionCall"].get("args").is_none(), "{sent}");
+    let chat = Dialect::openai_chat();
+    let sent = message(&read(&chat, &response(&chat, "now", None)));
+    assert_eq!(sent["tool_calls"][0]["function"]["arguments"], "{}");
+}
+
+#[test]
 fn names_go_back_as_the_provider_accepts_them() {
     for dialect in dialects() {
         for name in ["functions.now:0", "", "null", "with space", "naïve", &"x".repeat(200), "<|call|>add"] {

@@ -290,6 +290,26 @@ fn a_delta_of_an_unknown_block_costs_itself() {
 }
 
 #[test]
+fn a_delta_without_an_index_belongs_to_the_last_block() {
+    let begins = |index: u64, id: &str| json!({ "type": "content_block_start", "index": index, "content_block": { "type": "tool_use", "id": id, "name": "add", "input": {} } });
+    let part = |text: &str| json!({ "type": "content_block_delta", "delta": { "type": "input_json_delta", "partial_json": text } });
+    let mut assembler = bound(&Dialect::anthropic()).assembler();
+    for event in
+        [begins(0, "a"), part(r#"{"a":1"#), part(r#","b":2}"#), begins(1, "b"), part(r#"{"a":3,"b":4}"#)]
+    {
+        assembler.push(&event).unwrap();
+    }
+    let calls = assembler.finish().calls;
+    let arguments: Vec<_> = calls.iter().map(|call| call.arguments.as_str()).collect();
+    assert_eq!(arguments, [r#"{"a":1,"b":2}"#, r#"{"a":3,"b":4}"#]);
+    // Before any block, it belongs to none.
+    let mut assembler = bound(&Dialect::anthropic()).assembler();
+    assembler.push(&part("{}")).unwrap();
+    let done = assembler.finish();
+    assert_eq!((done.calls.len(), done.diagnostics.len()), (0, 1));
+}
+
+#[test]
 fn duplicate_arguments_of_a_candidate_cost_its_call() {
     let part =
         |call: Value| json!({ "candidates": [{ "content": { "parts": [{ "functionCall": call }] } }] });

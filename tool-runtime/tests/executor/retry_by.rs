@@ -170,3 +170,25 @@ async fn updates_do_not_prevent_retries_and_have_the_number_of_the_attempt() {
     let expected = [1, 2, 3].map(|attempt| (attempt, format!("part of {attempt}")));
     assert_eq!(updates, expected);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_asynchronous_rule_sees_an_output_that_reports_a_failure() {
+    /// Reports a failure twice.
+    #[tool(register = false, read_only)]
+    fn serve(counter: &Counter) -> ToolOutput {
+        match counter.count() {
+            3 => ToolOutput::from("served"),
+            _ => ToolOutput::from("status 503").as_failure(),
+        }
+    }
+    let counter = Counter::default();
+    let tools = Registry::builder().tool::<serve>().provide(counter.clone());
+    let policy = RetryPolicy::new(Retry { attempts: 3, ..Retry::DEFAULT }).retry_if(async |attempt| {
+        assert_eq!(attempt.is_result_failure(), attempt.result().unwrap().text() == "status 503");
+        assert!(attempt.error().is_none());
+        Ok(attempt.is_result_failure())
+    });
+    let executor = building(tools).retry(policy).build().unwrap();
+    assert_eq!(texts(&executor.run(one("serve", "{}")).await), ["served"]);
+    assert_eq!(counter.get(), 3);
+}

@@ -259,7 +259,8 @@ fn with_closures(builder: ExecutorBuilder, spy: &Spy) -> ExecutorBuilder {
         async move {
             let attempt = saw.await;
             assert_eq!(attempt.error().unwrap().feedback(), "no 2");
-            Ok(attempt.is_transient() && !attempt.is_result_failure() && attempt.attempt() < 2)
+            assert!(attempt.result().is_none() && !attempt.is_result_failure());
+            Ok(attempt.is_transient() && attempt.attempt() < 2)
         }
     });
     builder

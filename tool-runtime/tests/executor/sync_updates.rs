@@ -26,7 +26,10 @@ use super::{
 
 fn event_texts(events: Vec<ToolEvent>) -> Vec<String> {
     let shown = |event: ToolEvent| match &event.kind {
-        EventKind::Updated { update, .. } => update.text().into_owned(),
+        EventKind::Updated { attempt, update } => {
+            assert_eq!(*attempt, 1);
+            update.text().into_owned()
+        }
         _ => short(&event),
     };
     events.into_iter().map(shown).collect()

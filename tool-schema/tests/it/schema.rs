@@ -372,6 +372,8 @@ fn the_example_of_a_schema_is_the_smallest_valid_object() {
         "kind": { "$ref": "#/$defs/leaf" },
         "given": { "type": "string", "pattern": "^x+$", "examples": ["xx"] },
     });
+    // A text without a name that it could have.
+    assert_eq!(smallest(json!({ "": { "type": "string" } }), json!([""])), Some(json!({ "": "" })));
     let all: Vec<_> = properties.as_object().unwrap().keys().cloned().collect();
     let fits = json!({
         "name": "namexx", "code": "co", "mail": "name@example.org", "unit": "km", "limit": 6, "share": -0.5,

@@ -108,6 +108,9 @@ fn an_integer_value_is_exact_within_128_bits() {
         ("0.000", Some(0)),
         ("0e99", Some(0)),
         ("0e-99", Some(0)),
+        // In few steps.
+        ("0e9000000000000000000", Some(0)),
+        ("0e-9000000000000000000", Some(0)),
         ("12", Some(12)),
         ("-12.50e1", Some(-125)),
         ("1.20E+2", Some(120)),

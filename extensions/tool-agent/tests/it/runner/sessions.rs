@@ -161,6 +161,10 @@ async fn the_error_of_a_run_with_open_calls_names_them_and_the_next_step() {
         "calls wait for an answer: `remove` (id `call_1`); answer them with `Runner::resume` in the same session, or give \
          the agent an approver"
     );
+    let two = open(2).await;
+    assert!(two.contains("answer: `remove` (id `call_1`), `remove` (id `call_2`); answer"), "{two}");
+    let five = open(5).await;
+    assert!(five.contains("`remove` (id `call_5`); answer"), "{five}");
     let many = open(7).await;
     assert!(many.contains("`remove` (id `call_5`) and 2 more; answer"), "{many}");
     assert!(!many.contains("call_6"), "{many}");
