@@ -392,3 +392,6 @@ impl End {
         Self::new(EndReason::Failed { message: "the run ended without a reason".to_owned() })
     }
 }
+
+#[cfg(test)]
+mod tests;
