@@ -31,6 +31,7 @@ pub fn model(script: impl IntoIterator<Item = Reply>) -> anyhow::Result<SharedMo
 /// Returns an error if the output cannot be written, or if the run ends without an answer.
 pub async fn show(mut events: AgentStream) -> anyhow::Result<End> {
     while let Some(event) = events.next().await {
+        show_child(&event.kind);
         match event.kind {
             AgentEventKind::Text { delta } => print!("{}", Escape::LINES.text(&delta)),
             AgentEventKind::Tool { event } => show_call(&event.kind),
@@ -47,6 +48,18 @@ pub async fn show(mut events: AgentStream) -> anyhow::Result<End> {
         io::stdout().flush()?;
     }
     anyhow::bail!("the run has no end")
+}
+
+/// Prints the calls of runs below a call, each with the agent that made it.
+fn show_child(event: &AgentEventKind) {
+    let AgentEventKind::Child { event, .. } = event else { return };
+    if let AgentEventKind::Tool { event: call } = &event.kind
+        && matches!(call.kind, EventKind::Started { .. } | EventKind::Finished { .. })
+    {
+        print!("{} > ", Escape::LINE.text(&event.agent));
+        show_call(&call.kind);
+    }
+    show_child(&event.kind);
 }
 
 /// Prints an event of a call. Text of tools and models reaches the terminal without control characters.

@@ -90,6 +90,7 @@
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
 
 mod agent;
+mod agent_tool;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod event_stream;
@@ -113,13 +114,14 @@ pub use self::{
         Agent, AgentBuilder, AgentError, AgentTools, Compaction, Conversation, InputDecision, Limit, Limits,
         Price, QueueMode,
     },
+    agent_tool::{AgentTool, ChildState, ResponseMode},
     hook::{AgentHook, SharedAgentHook, Step, StepEnd},
     message::{Message, Original, Part, Role},
     model::{Model, ScriptedModel},
     output::{OUTPUT_INSTRUCTION, OutputTool, OutputType},
     runner::{
-        AgentEvent, AgentEventKind, AgentStream, Answers, End, EndReason, RunError, RunHandle, RunUsage,
-        Runner,
+        AgentEvent, AgentEventKind, AgentStream, Answers, ChildUsage, End, EndReason, RunError, RunHandle,
+        RunUsage, Runner,
     },
 };
 

@@ -87,6 +87,14 @@ impl RunContext {
         self.lineage.above.as_ref()
     }
 
+    /// Removes the [sink above](Self::above): the program shows the events of the run by itself.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_above(mut self) -> Self {
+        self.lineage.above = None;
+        self
+    }
+
     /// Creates a child run of another agent.
     ///
     /// The child has a new id, this run's id as its parent id, its own [branch](Self::branch) and [key](Self::key),

@@ -55,6 +55,12 @@ async fn approval_asks_for_each_payment_and_denies_by_rule() {
     check(env!("CARGO_BIN_EXE_approval-agent"), &[], "y\nn\n").await;
 }
 
+// Z12
+#[tokio::test]
+async fn manager_shows_the_calls_of_the_researcher_below_its_own() {
+    check(env!("CARGO_BIN_EXE_manager"), &[], "").await;
+}
+
 // Y02
 #[tokio::test]
 async fn extract_prints_the_corrected_value() {

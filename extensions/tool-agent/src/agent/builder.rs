@@ -22,7 +22,7 @@ pub struct AgentBuilder {
     settings: AgentSettings,
 }
 
-/// A mistake in an [`AgentBuilder`].
+/// A mistake in an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -30,6 +30,11 @@ pub enum AgentError {
     MissingName,
     /// The type of the output has no valid schema.
     InvalidOutputType {
+        /// The reason.
+        message: String,
+    },
+    /// The agent cannot be a tool: see [`AgentTool::new`](crate::AgentTool::new).
+    InvalidTool {
         /// The reason.
         message: String,
     },
@@ -44,6 +49,7 @@ impl fmt::Display for AgentError {
             Self::InvalidOutputType { message } => {
                 write!(f, "the type of the output has no valid schema: {message}")
             }
+            Self::InvalidTool { message } => write!(f, "the agent cannot be a tool: {message}"),
         }
     }
 }

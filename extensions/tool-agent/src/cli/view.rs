@@ -86,10 +86,25 @@ impl<'p> TurnView<'p> {
                 self.end_line()?;
                 self.show_tool_event(event, "");
             }
+            AgentEventKind::Child { event, .. } => {
+                self.end_line()?;
+                self.show_child_event(event, "");
+            }
             AgentEventKind::Ended { end } => self.show_end(end)?,
             _ => {}
         }
         Ok(())
+    }
+
+    /// Shows an event of a run below a call; `above` are the names of the agents that it belongs to.
+    fn show_child_event(&mut self, event: &AgentEvent, above: &str) {
+        let above = format!("{above}{} > ", event.agent);
+        match &event.kind {
+            AgentEventKind::Child { event, .. } => self.show_child_event(event, &above),
+            AgentEventKind::Tool { event } => self.show_tool_event(event, &above),
+            AgentEventKind::Notice { text } => self.program.note(&format!("{above}{text}")),
+            _ => {}
+        }
     }
 
     fn end_line(&mut self) -> Result<(), Failure> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tool_runtime::{
     Registry, ToolDefinition, ToolError,
     guard::catch,
-    schema::{Arguments, InputSchema},
+    schema::{Arguments, InputSchema, OutputSchema},
     schemars::{self, JsonSchema},
 };
 
@@ -127,6 +127,12 @@ impl OutputType {
             repairs: MAX_REPAIRS,
             by_tool: false,
         }))
+    }
+
+    /// Returns the schema of the output as the result of a call; `None` if it is not an object.
+    pub(crate) fn result_schema(&self) -> Option<OutputSchema> {
+        let schema = self.0.schema.as_ref().ok().filter(|_| !self.0.wrapped)?;
+        OutputSchema::new(schema.as_value().clone()).ok()
     }
 
     /// Sets the maximum number of invalid outputs of a run that the model may correct; one more ends the run with

@@ -56,6 +56,9 @@ pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow 
 /// Waits for the results of open calls, stores all results, and continues or ends the run.
 async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
     let ActiveRun { scope, hooks, conversation, output, .. } = run;
+    if scope.ends_with_call {
+        close_open_calls(scope, conversation, "not answered: the run ends with the call of its parent").await;
+    }
     settle_open_calls(scope, conversation).await?;
     let Some(StoredBatch { outcomes, results }) = store_results(scope, conversation).await else {
         return ControlFlow::Continue(());

@@ -4,8 +4,14 @@ use std::{fmt, sync::Arc, time::SystemTime};
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use tool_runtime::{CallOutcome, ToolCall, call::CallId, dialect::Usage, event::ToolEvent};
+use tool_runtime::{
+    CallOutcome, ToolCall,
+    call::{CallAddress, CallId},
+    dialect::Usage,
+    event::ToolEvent,
+};
 
+use super::RunUsage;
 use crate::{Limit, Message, model::ModelErrorKind, output::Submission};
 
 /// An event of a run: the fields that all events have, and its [kind](Self::kind).
@@ -77,6 +83,14 @@ pub enum AgentEventKind {
     Tool {
         /// The event.
         event: Box<ToolEvent>,
+    },
+    /// An event of a run below a call, such as one of an [`AgentTool`](crate::AgentTool).
+    Child {
+        /// The address of the call.
+        call: CallAddress,
+        /// The event.
+        #[serde(rename = "child")]
+        event: Box<AgentEvent>,
     },
     /// A part of the request that the provider does not support, or a repair of the run.
     Notice {
@@ -283,66 +297,6 @@ impl fmt::Display for EndReason {
     }
 }
 
-/// The requests, calls and tokens of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct RunUsage {
-    /// The number of requests to models.
-    pub rounds: u64,
-    /// The number of calls that models made.
-    pub calls: u64,
-    /// The tokens of requests, including cached ones.
-    pub input: u64,
-    /// The tokens of responses.
-    pub output: u64,
-    /// The tokens of requests that were read from a cache.
-    pub cached: u64,
-    /// The tokens of requests that were written to a cache.
-    pub cache_written: u64,
-    /// The cost of the responses whose models have a [price](crate::AgentBuilder::price); `None` if there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<f64>,
-    /// The tokens of requests that [hooks made themselves](crate::Step::ask), which the other counts do not include.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub additional: Usage,
-}
-
-impl RunUsage {
-    /// Adds the counts of one response.
-    pub(crate) fn add(&mut self, usage: &Usage) {
-        let add = |total: &mut u64, count: Option<u64>| *total = total.saturating_add(count.unwrap_or(0));
-        add(&mut self.input, usage.input);
-        add(&mut self.output, usage.output);
-        add(&mut self.cached, usage.cached);
-        add(&mut self.cache_written, usage.cache_written);
-    }
-
-    /// Adds the counts of one response to a hook.
-    pub(crate) fn add_additional(&mut self, usage: &Usage) {
-        let add = |total: &mut Option<u64>, count: Option<u64>| {
-            if let Some(count) = count {
-                *total = Some(total.unwrap_or(0).saturating_add(count));
-            }
-        };
-        add(&mut self.additional.input, usage.input);
-        add(&mut self.additional.output, usage.output);
-        add(&mut self.additional.cached, usage.cached);
-        add(&mut self.additional.cache_written, usage.cache_written);
-        add(&mut self.additional.reasoning, usage.reasoning);
-    }
-
-    /// Returns the tokens of requests and responses, including [additional](Self::additional) ones.
-    #[must_use]
-    pub fn tokens(&self) -> u64 {
-        self.input.saturating_add(self.output).saturating_add(self.additional.total())
-    }
-}
-
-fn is_zero(usage: &Usage) -> bool {
-    *usage == Usage::default()
-}
-
 fn serialize_millis<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     serializer.serialize_u64(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
@@ -388,7 +342,7 @@ impl End {
     }
 
     /// The end of a run whose stream ended without one.
-    pub(super) fn without_reason() -> Self {
+    pub(crate) fn without_reason() -> Self {
         Self::new(EndReason::Failed { message: "the run ended without a reason".to_owned() })
     }
 }

@@ -7,7 +7,12 @@ use std::{
 
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
-use tool_runtime::{CallOutcome, ToolCall, call::CallId, dialect::Usage, event::ToolEvent};
+use tool_runtime::{
+    CallOutcome, ToolCall,
+    call::{CallAddress, CallId},
+    dialect::Usage,
+    event::ToolEvent,
+};
 
 use super::{AgentEvent, AgentEventKind, End, EndReason, RunUsage};
 use crate::{Message, format_version::FormatVersion};
@@ -40,6 +45,10 @@ struct EventWire {
     #[serde(default)]
     event: Option<Box<ToolEvent>>,
     #[serde(default)]
+    call: Option<CallAddress>,
+    #[serde(default)]
+    child: Option<Box<AgentEvent>>,
+    #[serde(default)]
     text: Option<String>,
     #[serde(default)]
     calls: Option<Vec<ToolCall>>,
@@ -58,6 +67,7 @@ enum Kind {
     Message,
     Usage,
     Tool,
+    Child,
     Notice,
     Open,
     Ended,
@@ -80,6 +90,10 @@ impl EventWire {
                 total: member(self.total, "total")?,
             },
             Kind::Tool => AgentEventKind::Tool { event: member(self.event, "event")? },
+            Kind::Child => AgentEventKind::Child {
+                call: member(self.call, "call")?,
+                event: member(self.child, "child")?,
+            },
             Kind::Notice => AgentEventKind::Notice { text: member(self.text, "text")? },
             Kind::Open => AgentEventKind::Open {
                 calls: member(self.calls, "calls")?,

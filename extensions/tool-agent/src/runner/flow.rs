@@ -1,6 +1,6 @@
 //! The continuation and the end of a run.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, pin::Pin};
 
 use tool_runtime::{ErrorKind, ToolError, guard::catch_async};
 
@@ -55,6 +55,12 @@ impl RoundFailure {
             Self::InputRefused(message) => end_with(EndReason::Refused { message }),
         }
     }
+}
+
+/// Boxes the future that `make` returns outside of the frame of the caller, which then holds a pointer alone: runs nest, and
+/// without optimisation a frame has room for each future that it awaits, several times.
+pub(super) fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+    Box::pin(make())
 }
 
 pub(super) fn end_with<T>(reason: EndReason) -> Flow<T> {

@@ -71,6 +71,7 @@ impl RunLimits {
         if let Some(stop) = scope.run.stopped() {
             return end_by_stop(stop);
         }
+        self.count_children(scope);
         let limits = &scope.agent.0.limits;
         let is_reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
         if is_reached(limits.rounds, self.usage.rounds) {
@@ -98,6 +99,11 @@ impl RunLimits {
         ControlFlow::Continue(())
     }
 
+    /// Counts the runs below the calls that ended so far.
+    pub(super) fn count_children(&mut self, scope: &RunScope) {
+        self.usage.children = scope.parent.usage();
+    }
+
     /// Returns the reason for which the limit of the cost ends the run.
     fn cost_problem(&self, scope: &RunScope) -> Option<String> {
         let agent = &scope.agent.0;
@@ -111,7 +117,13 @@ impl RunLimits {
                 "the cost of the run is limited, and the model `{model}` has no price; set it by `AgentBuilder::price`"
             ));
         }
-        let cost = self.usage.cost.unwrap_or(0.0);
+        let children = &self.usage.children;
+        if children.rounds > 0 && children.cost.is_none() {
+            return Some(
+                "the cost of the run is limited, and the cost of a run below a call is not known".to_owned(),
+            );
+        }
+        let cost = self.usage.cost.unwrap_or(0.0) + children.cost.unwrap_or(0.0);
         (cost >= max_cost).then(|| format!("the run cost {cost}, and may cost {max_cost}"))
     }
 

@@ -19,6 +19,7 @@ mod open_batch;
 mod open_calls;
 mod open_session;
 mod output;
+mod parent_run;
 mod round;
 mod run;
 mod scope;
@@ -31,6 +32,7 @@ mod store_settings;
 mod stored_conversation;
 mod stream;
 mod tools;
+mod usage;
 
 use std::{
     fmt,
@@ -44,14 +46,16 @@ use tracing::Instrument as _;
 
 pub use self::{
     answers::Answers,
-    event::{AgentEvent, AgentEventKind, End, EndReason, RunUsage},
+    event::{AgentEvent, AgentEventKind, End, EndReason},
     handle::RunHandle,
     stream::{AgentStream, RunError},
+    usage::{ChildUsage, RunUsage},
 };
 use self::{
     answers::Input, run::run_to_end, session::Sessions, session_map::SessionKey, span::RunSpan,
     store_settings::StoreSettings,
 };
+pub(crate) use self::{parent_run::ParentRun, state_changes::state_changes};
 use crate::{
     Agent, AgentHook, Message, event_stream::EventStream, hook::SharedAgentHook, output::OutputType,
 };
@@ -90,6 +94,8 @@ struct RunnerSettings {
     max_wait: Duration,
     /// The type of the output, if it is not the agent's.
     output: Option<OutputType>,
+    /// `true` if runs end with the call that started them: they have no session, and no one answers their open calls.
+    ends_with_call: bool,
 }
 
 impl Runner {
@@ -103,7 +109,13 @@ impl Runner {
             store: StoreSettings::default(),
             max_wait: store_settings::DEFAULT_MAX_WAIT,
             output: None,
+            ends_with_call: false,
         }))
+    }
+
+    /// Creates a runner of `agent` for runs below calls.
+    pub(crate) fn below_calls(agent: Agent) -> Self {
+        Self::new(agent).with(|inner| inner.ends_with_call = true)
     }
 
     /// Sets the program that the runs belong to, where a run has none.
@@ -317,6 +329,9 @@ impl Runner {
 
     /// Returns the key of the session of `run`, which has the program of the runner where it has none.
     fn session_key(&self, run: &RunContext) -> Option<SessionKey> {
+        if self.0.ends_with_call {
+            return None;
+        }
         let app = run.app().map(str::to_owned).or_else(|| self.0.app.clone());
         SessionKey::of(app, run)
     }

@@ -21,6 +21,9 @@ use super::{
 
 /// Waits for the turn of the run in its session, and reads the session.
 pub(super) async fn open_session(settings: &RunnerSettings, scope: &RunScope) -> Flow<RunConversation> {
+    if settings.ends_with_call {
+        return ControlFlow::Continue(RunConversation::new(SessionTurn::without_session().await));
+    }
     let access = settings.store_access();
     let wait_end = access.as_ref().map(|_| instant_after(settings.max_wait));
     let turn = match scope.wait_for(settings.sessions.turn(&scope.run, settings.max_wait)).await {

@@ -12,7 +12,7 @@ use super::{
     calls::run_batch,
     compact::{compact, compact_if_full},
     conversation::RunConversation,
-    flow::{Flow, RoundFailure, end_as_failed, end_with, run_callback},
+    flow::{Flow, RoundFailure, boxed, end_as_failed, end_with, run_callback},
     handle::Inbox,
     input_check::{respond_checked, withdraw_answer},
     limits::RunLimits,
@@ -34,11 +34,11 @@ pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
     conversation.check_stored()?;
     limits.count_hook_requests(scope, &hooks.requests).await;
     limits.start_round(scope)?;
-    compact_if_full(scope, conversation).await?;
-    let executor = run.tools.list(&run.scope).await?;
-    let instruction = instruction(&run.scope).await?;
+    boxed(|| compact_if_full(scope, conversation)).await?;
+    let executor = boxed(|| run.tools.list(&run.scope)).await?;
+    let instruction = boxed(|| instruction(&run.scope)).await?;
     let mut step = step_with(run, instruction, &executor);
-    let Some(response) = respond(run, &mut step).await? else { return ControlFlow::Continue(()) };
+    let Some(response) = boxed(|| respond(run, &mut step)).await? else { return ControlFlow::Continue(()) };
     let executor = executor_of_step(&step, executor)?;
     let ActiveRun { scope, conversation, limits, .. } = run;
     if let Some(usage) = response.usage {
@@ -54,12 +54,12 @@ pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
     limits.retries.reset();
     conversation.usage = limits.usage;
     if !is_empty {
-        conversation.add_response(scope, response.message.clone(), executor.tools()).await;
+        boxed(|| conversation.add_response(scope, response.message.clone(), executor.tools())).await;
         conversation.check_stored()?;
     }
     match calls.is_empty() {
-        true => end_answer(run, &step, &response).await,
-        false => run_calls(run, executor, calls, step.number, &response).await,
+        true => boxed(|| end_answer(run, &step, &response)).await,
+        false => boxed(|| run_calls(run, executor, calls, step.number, &response)).await,
     }
 }
 
@@ -174,17 +174,17 @@ async fn run_calls(
 ) -> Flow {
     let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
     if let ControlFlow::Break(end) = limits.admit_calls(scope, &calls) {
-        refuse_calls(scope, conversation, &calls, &end.reason).await;
+        boxed(|| refuse_calls(scope, conversation, &calls, &end.reason)).await;
         return ControlFlow::Break(end);
     }
     conversation.usage = limits.usage;
     ignore_early_answers(scope).await;
-    let (outcomes, after) = run_batch(scope, executor.batch(calls)).await;
+    let (outcomes, after) = boxed(|| run_batch(scope, executor.batch(calls))).await;
     conversation.session.open = Some(OpenBatch { executor, outcomes, after });
     if tool_choice.is_forced() {
         *tool_choice = ToolChoice::Auto;
     }
-    end_batch(run, number, response).await
+    boxed(|| end_batch(run, number, response)).await
 }
 
 /// Answers calls that a limit prevents.

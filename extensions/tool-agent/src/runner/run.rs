@@ -6,10 +6,24 @@ use futures_util::future::{Either, select};
 use tool_runtime::RunContext;
 
 use super::{
-    AgentEvent, AgentEventKind, End, Runner, active_run::ActiveRun, answers::Input, batch_end::resume_batch,
-    flow::Flow, handle::Inbox, hooks::HookChain, input_check::start_check, limits::RunLimits,
-    open_calls::close_open_calls, open_session::open_session, output::ExpectedOutput, round::run_round,
-    scope::RunScope, session_writer::SessionWriter, span::RunSpan, tools::RunTools,
+    AgentEvent, AgentEventKind, End, Runner,
+    active_run::ActiveRun,
+    answers::Input,
+    batch_end::resume_batch,
+    flow::{Flow, boxed},
+    handle::Inbox,
+    hooks::HookChain,
+    input_check::start_check,
+    limits::RunLimits,
+    open_calls::close_open_calls,
+    open_session::open_session,
+    output::ExpectedOutput,
+    parent_run::ParentRun,
+    round::run_round,
+    scope::RunScope,
+    session_writer::SessionWriter,
+    span::RunSpan,
+    tools::RunTools,
 };
 use crate::{Message, OutputType, event_stream::Emitter};
 
@@ -22,8 +36,9 @@ pub(super) async fn run_to_end(
     input: Input,
     mut span: RunSpan,
 ) {
-    let scope = RunScope { agent: runner.0.agent.clone(), run, inbox, emitter };
-    let conversation = match open_session(&runner.0, &scope).await {
+    let (parent, ends_with_call) = (ParentRun::offer(&run, &inbox), runner.0.ends_with_call);
+    let scope = RunScope { agent: runner.0.agent.clone(), run, inbox, emitter, parent, ends_with_call };
+    let conversation = match boxed(|| open_session(&runner.0, &scope)).await {
         ControlFlow::Continue(conversation) => conversation,
         ControlFlow::Break(end) => {
             span.record_end(&end);
@@ -42,7 +57,7 @@ pub(super) async fn run_to_end(
         text: String::new(),
         scope,
     };
-    let rounds = run_rounds(&mut run, runner.0.output.as_ref(), input);
+    let rounds = boxed(|| run_rounds(&mut run, runner.0.output.as_ref(), input));
     let end = match writer {
         None => rounds.await,
         Some(writer) => run_with_lease(rounds, &writer).await,
@@ -64,15 +79,16 @@ async fn run_with_lease(rounds: impl Future<Output = End>, writer: &SessionWrite
 
 /// Takes all rounds, and stores the end.
 async fn run_rounds(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -> End {
-    let mut flow = start(run, output, input).await;
+    let mut flow = boxed(|| start(run, output, input)).await;
     let mut end = loop {
         match flow {
             ControlFlow::Break(end) => break end,
-            ControlFlow::Continue(()) => flow = run_round(run).await,
+            ControlFlow::Continue(()) => flow = boxed(|| run_round(run)).await,
         }
     };
     let ActiveRun { scope, hooks, limits, text, conversation, .. } = run;
     limits.count_hook_requests(scope, &hooks.requests).await;
+    limits.count_children(scope);
     (end.usage, conversation.usage) = (limits.usage, limits.usage);
     if end.text.is_empty() {
         end.text = std::mem::take(text);

@@ -7,7 +7,7 @@ use std::{
 
 use tool_runtime::RunContext;
 
-use super::{AgentEvent, AgentEventKind, flow::Interruption, handle::Inbox};
+use super::{AgentEvent, AgentEventKind, flow::Interruption, handle::Inbox, parent_run::ParentRun};
 use crate::{Agent, event_stream::Emitter};
 
 /// The agent of a run, its context, the messages that it receives, and the events that it emits.
@@ -16,6 +16,10 @@ pub(super) struct RunScope {
     pub(super) run: Arc<RunContext>,
     pub(super) inbox: Arc<Inbox>,
     pub(super) emitter: Emitter<AgentEvent>,
+    /// The run as the runs below its calls see it.
+    pub(super) parent: Arc<ParentRun>,
+    /// `true` if the run ends with its call: no one answers its open calls.
+    pub(super) ends_with_call: bool,
 }
 
 impl RunScope {

@@ -88,6 +88,11 @@ impl DerefMut for SessionTurn {
 }
 
 impl SessionTurn {
+    /// Returns the turn of a run with a conversation of its own.
+    pub(super) async fn without_session() -> Self {
+        Self { session: SharedSession::default().lock_owned().await, writer: None, lease: None }
+    }
+
     /// Returns the leases of dropped runs.
     pub(super) fn take_abandoned_leases(&self) -> Vec<StoreLease> {
         match &self.lease {
@@ -158,8 +163,7 @@ impl Sessions {
     /// session has a conversation of its own.
     pub(super) async fn turn(&self, run: &RunContext, max_wait: Duration) -> Result<SessionTurn, CallId> {
         let Some(key) = SessionKey::of(run.app().map(str::to_owned), run) else {
-            let session = SharedSession::default().lock_owned().await;
-            return Ok(SessionTurn { session, writer: None, lease: None });
+            return Ok(SessionTurn::without_session().await);
         };
         let ((session, current_run), displaced) = self.lock().lease_for_run(&key);
         let lease = Lease { sessions: self.clone(), key, session, current_run };

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// Returns the JSON Merge Patch from `before` to `after`, as small as it can be: members that did not change are not part of it, so
 /// that the changes of other runs to the same value remain.
-pub(super) fn state_changes(before: &Map<String, Value>, after: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn state_changes(before: &Map<String, Value>, after: &Map<String, Value>) -> Map<String, Value> {
     let mut changes = Map::new();
     for name in before.keys().filter(|name| !after.contains_key(*name)) {
         changes.insert(name.clone(), Value::Null);

@@ -72,7 +72,7 @@ pub(super) fn with_run_settings(scope: &RunScope, executor: Executor) -> Result<
         settings = settings.trace_arguments(true).trace_results(true);
     }
     if agent.approvals_by_handle {
-        let inbox = Arc::clone(&scope.inbox);
+        let inbox = Arc::clone(scope.parent.approvals());
         settings = settings.approver_fn(move |request| {
             let inbox = Arc::clone(&inbox);
             async move { inbox.wait_for_approval(&request).await }

@@ -9,6 +9,7 @@
 
 #[cfg(feature = "http")]
 mod additions;
+mod agent_tool;
 mod fallback;
 #[cfg(feature = "http")]
 mod http;

@@ -51,12 +51,12 @@ fn reasons() -> Vec<(EndReason, &'static str, &'static str)> {
 #[test]
 fn each_reason_has_one_name_in_json_and_in_spans_and_a_sentence() {
     for (reason, name, sentence) in reasons() {
-        let json = serde_json::to_value(&reason).unwrap();
+        let json = serde_json::to_value(&reason).unwrap_or_default();
         assert_eq!(
             (reason.name(), &json["reason"], reason.to_string()),
             (name, &name.into(), sentence.to_owned())
         );
-        assert_eq!(serde_json::from_value::<EndReason>(json).unwrap(), reason);
+        assert_eq!(serde_json::from_value::<EndReason>(json).ok(), Some(reason.clone()));
         let is_success = ["answered", "submitted", "terminated", "skipped_summarization"].contains(&name);
         assert_eq!(reason.is_success(), is_success, "{name}");
     }

@@ -1,0 +1,238 @@
+//! An agent as a tool of another agent.
+
+mod child_call;
+
+use std::{collections::BTreeSet, fmt};
+
+use serde_json::json;
+use tool_runtime::{
+    Tool, ToolContext, ToolDefinition, ToolError, ToolName,
+    definition::Prepared,
+    schema::{Arguments, InputSchema, SchemaError},
+};
+
+use self::child_call::ChildCall;
+use crate::{Agent, AgentError, Runner};
+
+/// The argument of an agent without an input schema.
+const REQUEST: &str = "request";
+
+/// An agent as a tool of another agent, or of any program: a call is a run of the agent below the call.
+///
+/// The name and the description are those of the agent, and the arguments one text `request`, unless it has an
+/// [input schema](Self::with_input_schema). The run has a conversation of its own, which ends with the call, and its own
+/// [limits](crate::Limits). It has the app, the user, the session, the provided values, the deadline, the cancellation and the budget of
+/// the run above, whose limits of tokens and cost include it ([`RunUsage::children`](crate::RunUsage::children)).
+///
+/// The result is the text of the run, or its [output](crate::AgentBuilder::output). If the run ends without an answer, the result is an error
+/// that names the reason. Within a run of an agent, the events of the run are
+/// [`AgentEventKind::Child`](crate::AgentEventKind::Child).
+///
+/// Calls of the run that need an approval ask the approver of the agent's tools, or the handle of the root run, if the agent has
+/// [`approvals_by_handle`](crate::AgentBuilder::approvals_by_handle). A call that stays open is answered with an error, since the run ends
+/// with the call above: an unanswered question is a no.
+///
+/// # Examples
+///
+/// ```
+/// use tool_agent::{Agent, AgentTool, Runner, ScriptedModel, model::Reply};
+/// use tool_runtime::prelude::*;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let model = ScriptedModel::new([Reply::text("Oslo has 717,710 inhabitants.")]);
+/// let researcher = Agent::builder("researcher", model).description("Looks up facts.").build()?;
+///
+/// let model = ScriptedModel::new([
+///     Reply::call("researcher", json!({ "request": "How many people live in Oslo?" })),
+///     Reply::text("717,710 people."),
+/// ]);
+/// let tools = Registry::builder().add(AgentTool::new(researcher)?).build()?;
+/// let runner = Runner::new(Agent::builder("clerk", model).tools(tools).build()?);
+/// let end = runner.run("How large is Oslo?").end().await;
+/// assert_eq!((end.text.as_str(), end.usage.children.runs), ("717,710 people.", 1));
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct AgentTool {
+    definition: ToolDefinition,
+    settings: AgentToolSettings,
+}
+
+#[derive(Clone)]
+struct AgentToolSettings {
+    runner: Runner,
+    /// `true` if the message of the run is the text of the argument `request`, in place of all arguments.
+    takes_request: bool,
+    response: ResponseMode,
+    wraps_result: bool,
+    skips_summarization: bool,
+    streams_text: bool,
+    shows_text: bool,
+    state: ChildState,
+}
+
+/// The texts of a run that are the result of its call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResponseMode {
+    /// The texts of all responses, in order and without a separator.
+    #[default]
+    All,
+    /// The text of the last response.
+    Last,
+}
+
+/// The state of a run below a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChildState {
+    /// None, and what the run changes ends with it.
+    #[default]
+    None,
+    /// A copy of the state of the run above, without `temp:` values and names that begin with `_`. What the run changes ends with it.
+    Copy,
+    /// The values of these names. What the run changes of them changes the state of the run above with the result of the call; a change of
+    /// any other name is an error of the call.
+    Shared(BTreeSet<String>),
+}
+
+impl AgentTool {
+    /// Creates a tool of `agent`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name of the agent is no name of a tool.
+    pub fn new(agent: Agent) -> Result<Self, AgentError> {
+        let invalid = |message| AgentError::InvalidTool { message };
+        let name = ToolName::new(agent.name().to_owned()).map_err(|error| invalid(error.to_string()))?;
+        let schema = request_schema().map_err(|error| invalid(error.to_string()))?;
+        let description = agent.description().to_owned();
+        let output = agent.output_type().and_then(|output| output.result_schema());
+        let settings = AgentToolSettings {
+            runner: Runner::below_calls(agent),
+            takes_request: true,
+            response: ResponseMode::default(),
+            wraps_result: false,
+            skips_summarization: false,
+            streams_text: false,
+            shows_text: true,
+            state: ChildState::default(),
+        };
+        let mut definition = ToolDefinition::new(name, description, schema);
+        if let Some(output) = output {
+            definition = definition.with_output_schema(output);
+        }
+        Ok(Self { definition, settings })
+    }
+
+    /// Sets the schema of the arguments, whose canonical JSON is then the message of the run. Default: an object with one text
+    /// `request`, which is the message.
+    #[must_use]
+    pub fn with_input_schema(mut self, schema: InputSchema) -> Self {
+        let mut definition = ToolDefinition::new(
+            self.definition.name().clone(),
+            self.definition.description().to_owned(),
+            schema,
+        );
+        if let Some(output) = self.definition.output_schema() {
+            definition = definition.with_output_schema(output.clone());
+        }
+        self.definition = definition;
+        self.settings.takes_request = false;
+        self
+    }
+
+    /// Sets the texts that are the result. Default: [all](ResponseMode::All). An agent with an [output](crate::AgentBuilder::output)
+    /// returns that.
+    #[must_use]
+    pub fn response_mode(mut self, mode: ResponseMode) -> Self {
+        self.settings.response = mode;
+        self
+    }
+
+    /// Sets whether a text is returned as the object `{"result": text}`. Default: `false`.
+    #[must_use]
+    pub fn wrap_result(mut self, wraps: bool) -> Self {
+        self.settings.wraps_result = wraps;
+        self
+    }
+
+    /// Sets whether the run above ends with the result, without another request to its model. Default: `false`.
+    #[must_use]
+    pub fn skip_summarization(mut self, skips: bool) -> Self {
+        self.settings.skips_summarization = skips;
+        self
+    }
+
+    /// Sets whether parts of the text are events while the model writes; then the whole responses are none. Default: `false`.
+    #[must_use]
+    pub fn stream_text(mut self, streams: bool) -> Self {
+        self.settings.streams_text = streams;
+        self
+    }
+
+    /// Sets whether texts are events at all; the result contains them in any case. Default: `true`.
+    #[must_use]
+    pub fn show_text(mut self, shows: bool) -> Self {
+        self.settings.shows_text = shows;
+        self
+    }
+
+    /// Sets the state of the run. Default: [none](ChildState::None).
+    #[must_use]
+    pub fn state(mut self, state: ChildState) -> Self {
+        self.settings.state = state;
+        self
+    }
+
+    /// Returns the message of the run.
+    fn message(&self, arguments: Arguments<'_>) -> Result<String, ToolError> {
+        let canonical = self.definition.canonical(arguments)?.into_text();
+        if !self.settings.takes_request {
+            return Ok(canonical.into_owned());
+        }
+        #[derive(serde::Deserialize)]
+        struct Request {
+            request: String,
+        }
+        let Request { request } =
+            serde_json::from_str(&canonical).map_err(|error| ToolError::bad_parameter(error.to_string()))?;
+        Ok(request)
+    }
+}
+
+/// Returns the schema of an agent without an input schema.
+fn request_schema() -> Result<InputSchema, SchemaError> {
+    let request =
+        json!({ "type": "string", "description": "What the agent is to do, with all that it must know." });
+    let schema = json!({
+        "type": "object",
+        "properties": { REQUEST: request },
+        "required": [REQUEST],
+        "additionalProperties": false,
+    });
+    InputSchema::new(schema)
+}
+
+impl Tool for AgentTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::new(arguments, move |arguments, cx: &ToolContext| {
+            Box::pin(async move {
+                let message = self.message(arguments)?;
+                ChildCall::start(&self.settings, cx)?.run_to_result(message).await
+            })
+        }))
+    }
+}
+
+impl fmt::Debug for AgentTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentTool").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}

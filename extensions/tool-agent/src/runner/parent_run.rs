@@ -1,0 +1,137 @@
+//! What a run offers to the runs below its calls: its events, its handle, and the counts that its limits include.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use tokio::sync::Notify;
+use tool_runtime::{RunContext, call::CallAddress};
+
+use super::{AgentEvent, ChildUsage, RunUsage, handle::Inbox};
+
+/// The key of the value by which the runs below a call find the run of the call.
+const PARENT_KEY: &str = "tool_agent.parent_run";
+
+/// The number of events that runs below the calls of a batch may emit before they wait for the reader.
+const MAX_WAITING_EVENTS: usize = 16;
+
+/// A run as the runs below its calls see it.
+pub(crate) struct ParentRun {
+    /// The inbox of the handle that the program has: that of the root run.
+    approvals: Arc<Inbox>,
+    events: Mutex<EventQueue>,
+    /// Notified of an event in the queue.
+    arrived: Notify,
+    /// Notified of room in the queue, and of the end of its batch.
+    freed: Notify,
+    usage: Mutex<ChildUsage>,
+}
+
+/// An event of a run below a call.
+pub(super) struct ChildEvent {
+    /// The address of the call.
+    pub(super) call: CallAddress,
+    pub(super) event: AgentEvent,
+}
+
+/// The events of runs below the calls of a batch, until the batch emits them.
+#[derive(Default)]
+struct EventQueue {
+    waiting: VecDeque<ChildEvent>,
+    /// `true` while a batch runs.
+    is_read: bool,
+}
+
+/// Receives the events of the runs below the calls of a batch, until it is dropped.
+pub(super) struct ChildEvents(Arc<ParentRun>);
+
+impl ParentRun {
+    /// Makes `run`, whose handle has `inbox`, known to the runs below its calls, for as long as the result lives.
+    pub(super) fn offer(run: &RunContext, inbox: &Arc<Inbox>) -> Arc<Self> {
+        let approvals = Self::of(run).map_or_else(|| Arc::clone(inbox), |above| Arc::clone(&above.approvals));
+        let (events, usage, arrived, freed) = Default::default();
+        let parent = Arc::new(Self { approvals, events, arrived, freed, usage });
+        run.set(PARENT_KEY, Arc::downgrade(&parent));
+        parent
+    }
+
+    /// Returns the agent's run that `run` is or is below; `None` if there is none, or if it has ended.
+    pub(crate) fn of(run: &RunContext) -> Option<Arc<Self>> {
+        run.value::<Weak<Self>>(PARENT_KEY)?.upgrade()
+    }
+
+    /// Returns the inbox that receives the decisions about calls of this run.
+    pub(super) fn approvals(&self) -> &Arc<Inbox> {
+        &self.approvals
+    }
+
+    /// Receives the events of the runs below the calls of a batch.
+    pub(super) fn receive_events(self: &Arc<Self>) -> ChildEvents {
+        lock(&self.events).is_read = true;
+        ChildEvents(Arc::clone(self))
+    }
+
+    /// Emits an event of a run below the call at `call`; waits while the reader is behind. Without a batch, no one reads it.
+    pub(crate) async fn emit_child(&self, call: CallAddress, event: AgentEvent) {
+        let mut unsent = Some(ChildEvent { call, event });
+        loop {
+            // Before the look at the queue, so that no notification is missed.
+            let freed = self.freed.notified();
+            {
+                let mut events = lock(&self.events);
+                if !events.is_read {
+                    return;
+                }
+                if events.waiting.len() < MAX_WAITING_EVENTS {
+                    events.waiting.extend(unsent.take());
+                }
+            }
+            if unsent.is_none() {
+                return self.arrived.notify_one();
+            }
+            freed.await;
+        }
+    }
+
+    /// Counts a run below a call.
+    pub(crate) fn add_child(&self, usage: &RunUsage) {
+        lock(&self.usage).add(usage);
+    }
+
+    /// Returns the usage of the runs below the calls.
+    pub(super) fn usage(&self) -> ChildUsage {
+        *lock(&self.usage)
+    }
+}
+
+impl ChildEvents {
+    /// Returns the next event, if there is one.
+    pub(super) fn try_next(&self) -> Option<ChildEvent> {
+        let event = lock(&self.0.events).waiting.pop_front()?;
+        self.0.freed.notify_waiters();
+        Some(event)
+    }
+
+    /// Waits for the next event.
+    pub(super) async fn next(&self) -> ChildEvent {
+        loop {
+            match self.try_next() {
+                Some(event) => return event,
+                None => self.0.arrived.notified().await,
+            }
+        }
+    }
+}
+
+impl Drop for ChildEvents {
+    fn drop(&mut self) {
+        *lock(&self.0.events) = EventQueue::default();
+        self.0.freed.notify_waiters();
+    }
+}
+
+/// No user code runs under the locks.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

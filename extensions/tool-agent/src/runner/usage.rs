@@ -1,0 +1,109 @@
+//! The usage of a run.
+
+use serde::{Deserialize, Serialize};
+use tool_runtime::dialect::Usage;
+
+/// The requests, calls and tokens of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct RunUsage {
+    /// The number of requests to models.
+    pub rounds: u64,
+    /// The number of calls that models made.
+    pub calls: u64,
+    /// The tokens of requests, including cached ones.
+    pub input: u64,
+    /// The tokens of responses.
+    pub output: u64,
+    /// The tokens of requests that were read from a cache.
+    pub cached: u64,
+    /// The tokens of requests that were written to a cache.
+    pub cache_written: u64,
+    /// The cost of the responses whose models have a [price](crate::AgentBuilder::price); `None` if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// The tokens of requests that [hooks made themselves](crate::Step::ask), which the other counts do not include.
+    #[serde(skip_serializing_if = "is_default")]
+    pub additional: Usage,
+    /// The usage of the runs below the calls, which the other counts do not include.
+    #[serde(skip_serializing_if = "is_default")]
+    pub children: ChildUsage,
+}
+
+impl RunUsage {
+    /// Adds the counts of one response.
+    pub(crate) fn add(&mut self, usage: &Usage) {
+        let add = |total: &mut u64, count: Option<u64>| *total = total.saturating_add(count.unwrap_or(0));
+        add(&mut self.input, usage.input);
+        add(&mut self.output, usage.output);
+        add(&mut self.cached, usage.cached);
+        add(&mut self.cache_written, usage.cache_written);
+    }
+
+    /// Adds the counts of one response to a hook.
+    pub(crate) fn add_additional(&mut self, usage: &Usage) {
+        let add = |total: &mut Option<u64>, count: Option<u64>| {
+            if let Some(count) = count {
+                *total = Some(total.unwrap_or(0).saturating_add(count));
+            }
+        };
+        add(&mut self.additional.input, usage.input);
+        add(&mut self.additional.output, usage.output);
+        add(&mut self.additional.cached, usage.cached);
+        add(&mut self.additional.cache_written, usage.cache_written);
+        add(&mut self.additional.reasoning, usage.reasoning);
+    }
+
+    /// Returns the tokens of requests and responses, including [additional](Self::additional) ones and those of
+    /// [children](Self::children).
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.own_tokens().saturating_add(self.children.tokens)
+    }
+
+    fn own_tokens(&self) -> u64 {
+        self.input.saturating_add(self.output).saturating_add(self.additional.total())
+    }
+}
+
+/// The usage of the runs below the calls of a run, and of the runs below their calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct ChildUsage {
+    /// The number of runs.
+    pub runs: u64,
+    /// The number of requests to models.
+    pub rounds: u64,
+    /// The number of calls that models made.
+    pub calls: u64,
+    /// The tokens of requests and responses.
+    pub tokens: u64,
+    /// The cost; `None` if that of a run is not known, since its model has no [price](crate::AgentBuilder::price).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+impl ChildUsage {
+    /// Adds a run and the runs below it.
+    pub(crate) fn add(&mut self, run: &RunUsage) {
+        let below = run.children;
+        // A run without requests costs nothing.
+        let own_cost = if run.rounds == 0 { Some(0.0) } else { run.cost };
+        let below_cost = if below.rounds == 0 { Some(0.0) } else { below.cost };
+        let cost_before = if self.rounds == 0 { Some(0.0) } else { self.cost };
+        self.cost =
+            cost_before.zip(own_cost).zip(below_cost).map(|((before, own), below)| before + own + below);
+        let add =
+            |total: &mut u64, own: u64, below: u64| *total = total.saturating_add(own).saturating_add(below);
+        add(&mut self.runs, 1, below.runs);
+        add(&mut self.rounds, run.rounds, below.rounds);
+        add(&mut self.calls, run.calls, below.calls);
+        add(&mut self.tokens, run.own_tokens(), below.tokens);
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
