@@ -74,6 +74,10 @@ impl EntryContent {
     pub const END: &str = "end";
     /// The kind of a batch with open calls.
     pub const OPEN_BATCH: &str = "open-batch";
+    /// The kind of an intent to run the body of a call: without an outcome after it, the call may have taken effect.
+    pub const CALL_INTENT: &str = "call-intent";
+    /// The kind of the outcome of a call whose batch is not stored yet.
+    pub const CALL_OUTCOME: &str = "call-outcome";
 
     /// Creates the content of an entry of `run`, at the present time.
     #[must_use]

@@ -92,9 +92,9 @@ pub struct LeaseGrant {
     pub session: Session,
     /// The state of the session, of its user and of its app.
     pub state: ScopedState,
-    /// The usage that this run stored before, if it had the last lease, too: it goes on where it was.
+    /// The usage that the interrupted run stored, or this run under its last lease: a run that continues goes on where it was.
     pub usage: Option<JsonText>,
-    /// The run that had the last lease and did not end it, if it was another one.
+    /// The run that had the last lease and did not end it. It may be this run.
     pub interrupted: Option<CallId>,
 }
 
@@ -187,6 +187,11 @@ impl StoredLease {
         self.expires_at = expiry_time(now, self.duration);
     }
 
+    /// Lets the lease expire: its run did not end, and does not go on.
+    pub(crate) fn expire(&mut self, now: SystemTime) {
+        self.expires_at = self.expires_at.min(expiry_time(now, Duration::ZERO));
+    }
+
     /// Returns the lease for its run.
     pub(crate) fn lease(&self, key: &SessionKey) -> Lease {
         let (run, epoch, expires_at) = (self.run.clone(), self.epoch, self.expires_at);
@@ -195,16 +200,16 @@ impl StoredLease {
 
     /// Returns the grant of this lease, which replaces `previous`.
     pub(crate) fn grant(&self, snapshot: SessionSnapshot, previous: Option<&Self>) -> LeaseGrant {
-        let interrupted =
-            previous.filter(|it| !it.is_released && it.run != self.run).map(|it| it.run.clone());
+        let interrupted = previous.filter(|it| !it.is_released).map(|it| it.run.clone());
         let SessionSnapshot { session, state } = snapshot;
         LeaseGrant { lease: self.lease(&session.key), usage: self.usage.clone(), session, state, interrupted }
     }
 }
 
-/// Returns the usage that `run` stored under its last lease.
+/// Returns the usage that an interrupted run stored, or `run` under its last lease. It stays until `run` stores its own.
 pub(crate) fn continued_usage(previous: Option<&StoredLease>, run: &CallId) -> Option<JsonText> {
-    previous.filter(|previous| previous.run == *run).and_then(|previous| previous.usage.clone())
+    let continued = previous.filter(|previous| previous.run == *run || !previous.is_released);
+    continued.and_then(|previous| previous.usage.clone())
 }
 
 /// Returns the time of an expiry, truncated to milliseconds; times that the clock cannot represent do not expire.

@@ -118,6 +118,15 @@ impl SharedSessionStore {
         self.run(|store| store.release(lease)).await
     }
 
+    /// Lets a lease expire without an end of its run. See [`SessionStore::abandon`].
+    ///
+    /// # Errors
+    ///
+    /// As [`SessionStore::abandon`].
+    pub async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
+        self.run(|store| store.abandon(lease)).await
+    }
+
     /// Applies a write in one transaction. See [`SessionStore::write`].
     ///
     /// # Errors
@@ -281,6 +290,7 @@ erased! {
     fn acquire(key: &'a SessionKey, request: &'a LeaseRequest) -> LeaseGrant;
     fn renew(lease: &'a Lease) -> Lease;
     fn release(lease: &'a Lease) -> ();
+    fn abandon(lease: &'a Lease) -> ();
     fn write(lease: &'a Lease, write: &'a SessionWrite) -> SessionVersion;
     fn fork(key: &'a SessionKey, last_entry: u64, fork: &'a SessionKey) -> Session;
     fn delete(key: &'a SessionKey) -> bool;

@@ -78,6 +78,14 @@ pub trait SessionStore: Send + Sync {
     /// As [`renew`](Self::renew).
     fn release(&self, lease: &Lease) -> impl Future<Output = Result<(), SessionError>> + Send;
 
+    /// Lets a lease expire at once without an end of its run: another holder may take over, and the run is
+    /// [unfinished](Self::unfinished). A lease that is released stays so.
+    ///
+    /// # Errors
+    ///
+    /// As [`renew`](Self::renew).
+    fn abandon(&self, lease: &Lease) -> impl Future<Output = Result<(), SessionError>> + Send;
+
     /// Applies a write, renews the lease, and makes the next revision.
     ///
     /// A write with entries may be repeated after [`Unavailable`](SessionError::Unavailable): if the session has the next revision

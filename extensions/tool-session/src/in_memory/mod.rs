@@ -105,6 +105,11 @@ impl SessionStore for InMemoryStore {
         self.lock_sessions().release_lease(lease)
     }
 
+    async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
+        let now = self.clock.now();
+        self.lock_sessions().abandon_lease(lease, now)
+    }
+
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
         let now = self.clock.now();
         self.lock_sessions().apply_write(lease, write, now)

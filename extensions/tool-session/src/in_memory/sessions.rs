@@ -146,6 +146,13 @@ impl Sessions {
         Ok(())
     }
 
+    pub(super) fn abandon_lease(&mut self, lease: &Lease, now: SystemTime) -> Result<(), SessionError> {
+        let stored = self.stored_lease(lease)?;
+        stored.check_epoch(lease)?;
+        stored.expire(now);
+        Ok(())
+    }
+
     pub(super) fn apply_write(
         &mut self,
         lease: &Lease,

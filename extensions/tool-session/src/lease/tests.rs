@@ -98,16 +98,19 @@ fn a_grant_names_the_run_that_was_interrupted() {
     };
     let other = StoredLease { run: "two".into(), ..stored() };
     let ended = StoredLease { is_released: true, ..other.clone() };
-    for (previous, interrupted) in
-        [(None, None), (Some(stored()), None), (Some(other.clone()), Some("two".into())), (Some(ended), None)]
-    {
+    for (previous, interrupted) in [
+        (None, None),
+        (Some(stored()), Some("one".into())),
+        (Some(other.clone()), Some("two".into())),
+        (Some(ended), None),
+    ] {
         let grant = stored().grant(snapshot(), previous.as_ref());
         assert_eq!(grant.interrupted, interrupted);
         assert_eq!((grant.lease.epoch, grant.usage.as_ref().map(JsonText::as_str)), (7, Some("1")));
     }
-    // The usage of a run goes on with that run alone.
+    // The usage of a run goes on with that run, or with one that continues it.
     let usage = |previous: Option<&StoredLease>, run: &str| continued_usage(previous, &run.into()).is_some();
     assert!(usage(Some(&stored()), "one") && usage(Some(&released()), "one"));
-    assert!(!usage(Some(&stored()), "two") && !usage(None, "one"));
+    assert!(usage(Some(&stored()), "two") && !usage(Some(&released()), "two") && !usage(None, "one"));
     assert!(!usage(Some(&StoredLease { usage: None, ..stored() }), "one"));
 }

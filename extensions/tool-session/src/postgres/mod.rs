@@ -175,6 +175,11 @@ impl SessionStore for PostgresStore {
         self.transact(async |connection| sql::release_lease(connection, lease).await).await
     }
 
+    async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
+        let now = self.0.clock.now();
+        self.transact(async |connection| sql::abandon_lease(connection, lease, now).await).await
+    }
+
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
         let now = self.0.clock.now();
         let mut retries = DeadlockRetries::default();

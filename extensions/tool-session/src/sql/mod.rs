@@ -27,8 +27,8 @@ pub(crate) use self::{
     read::{read_page, read_sessions, read_snapshot, read_unfinished_runs},
     statement::{SqlValue, Statement},
     write::{
-        acquire_lease, apply_write, delete_session, delete_user, fork_session, import_sessions,
-        prune_sessions, release_lease, renew_lease,
+        abandon_lease, acquire_lease, apply_write, delete_session, delete_user, fork_session,
+        import_sessions, prune_sessions, release_lease, renew_lease,
     },
 };
 

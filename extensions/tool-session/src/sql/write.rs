@@ -97,6 +97,18 @@ pub(crate) async fn release_lease<C: SqlConnection>(
     store_lease(connection, row.row_id, &stored).await
 }
 
+/// Lets a lease expire.
+pub(crate) async fn abandon_lease<C: SqlConnection>(
+    connection: &mut C,
+    lease: &Lease,
+    now: SystemTime,
+) -> Result<(), SessionError> {
+    let (row, mut stored) = lock_lease(connection, lease).await?;
+    stored.check_epoch(lease)?;
+    stored.expire(now);
+    store_lease(connection, row.row_id, &stored).await
+}
+
 /// Applies a write.
 pub(crate) async fn apply_write<C: SqlConnection>(
     connection: &mut C,

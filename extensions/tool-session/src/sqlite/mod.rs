@@ -231,6 +231,15 @@ impl SessionStore for SqliteStore {
         .await
     }
 
+    async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
+        let (lease, clock) = (Arc::new(lease.clone()), self.0.clock.clone());
+        self.write_with(move |connection| {
+            let (lease, now) = (Arc::clone(&lease), clock.now());
+            Box::pin(async move { sql::abandon_lease(connection, &lease, now).await })
+        })
+        .await
+    }
+
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
         let (values, clock) = (Arc::new((lease.clone(), write.clone())), self.0.clock.clone());
         self.write_with(move |connection| {

@@ -40,6 +40,10 @@ impl SessionStore for Broken {
         panic!("broken")
     }
 
+    async fn abandon(&self, _: &Lease) -> Result<(), SessionError> {
+        panic!("broken")
+    }
+
     async fn write(&self, _: &Lease, _: &SessionWrite) -> Result<SessionVersion, SessionError> {
         panic!("broken")
     }

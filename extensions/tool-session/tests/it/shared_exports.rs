@@ -52,6 +52,10 @@ impl SessionStore for Changing {
         Err(SessionError::Closed)
     }
 
+    async fn abandon(&self, _: &Lease) -> Result<(), SessionError> {
+        Err(SessionError::Closed)
+    }
+
     async fn write(&self, _: &Lease, _: &SessionWrite) -> Result<SessionVersion, SessionError> {
         Err(SessionError::Closed)
     }

@@ -79,6 +79,10 @@ impl SessionStore for Flaky {
         self.store.release(lease).await
     }
 
+    async fn abandon(&self, lease: &Lease) -> Result<(), SessionError> {
+        self.store.abandon(lease).await
+    }
+
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
         if self.fails() {
             if self.has_effect {

@@ -135,10 +135,39 @@ pub(crate) async fn a_continued_run_reads_its_usage<F: StoreFactory>() {
     world.sessions.write(&lease, &SessionWrite::new(1)).await.unwrap();
     world.time.pass(31);
     let continued = world.sessions.acquire(&key("s"), &LeaseRequest::new("one", "elsewhere")).await.unwrap();
-    assert_eq!((continued.usage, continued.interrupted), (Some(usage), None));
-    world.time.pass(31);
-    let other = world.sessions.acquire(&key("s"), &LeaseRequest::new("two", "two")).await.unwrap();
-    assert_eq!((other.usage, other.interrupted), (None, Some("one".into())));
+    assert_eq!((continued.usage, continued.interrupted), (Some(usage.clone()), Some("one".into())));
+    // A run that continues the interrupted one has its usage, also if it is interrupted itself before it stores its own.
+    for (run, interrupted) in [("two", "one"), ("three", "two")] {
+        world.time.pass(31);
+        let other = world.sessions.acquire(&key("s"), &LeaseRequest::new(run, run)).await.unwrap();
+        assert_eq!((other.usage, other.interrupted), (Some(usage.clone()), Some(interrupted.into())));
+        if run == "three" {
+            world.sessions.release(&other.lease).await.unwrap();
+        }
+    }
+    let next = world.sessions.acquire(&key("s"), &LeaseRequest::new("four", "four")).await.unwrap();
+    assert_eq!((next.usage, next.interrupted), (None, None));
+}
+
+pub(crate) async fn an_abandoned_lease_is_free_and_its_run_unfinished<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let lease = world.acquire(&key("s"), "one").await.unwrap();
+    world.write(&lease, &["one"]).await.unwrap();
+    world.sessions.abandon(&lease).await.unwrap();
+    world.sessions.abandon(&lease).await.unwrap();
+    let runs = world.sessions.unfinished("shop").await.unwrap();
+    assert_eq!((runs.len(), &runs[0].run, runs[0].revision), (1, &"one".into(), 1));
+    let second = world.sessions.acquire(&key("s"), &LeaseRequest::new("two", "two")).await.unwrap();
+    assert_eq!(second.interrupted, Some("one".into()));
+    // The run whose stream was dropped writes nothing, and does not end the lease of the next one.
+    let superseded = SessionError::Superseded { run: "two".into() };
+    assert_eq!(world.write(&lease, &["late"]).await.unwrap_err(), superseded);
+    assert_eq!(world.sessions.abandon(&lease).await.unwrap_err(), superseded);
+    world.acquire(&key("s"), "three").await.unwrap_err();
+    // A lease that was released has ended.
+    world.sessions.release(&second.lease).await.unwrap();
+    world.sessions.abandon(&second.lease).await.unwrap();
+    assert_eq!(world.sessions.unfinished("shop").await.unwrap(), []);
 }
 
 pub(crate) async fn a_clock_that_jumps_back_gives_no_second_writer<F: StoreFactory>() {

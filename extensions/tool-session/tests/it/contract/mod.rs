@@ -28,6 +28,7 @@ macro_rules! contract_of {
                 a_holder_takes_over_its_own_lease, an_older_epoch_writes_nothing, an_expired_lease_goes_on_if_no_run_took_it,
                 a_lease_is_taken_again_at_an_unchanged_revision_only, a_write_renews_the_lease,
                 unfinished_runs_are_those_that_expired_without_an_end, a_continued_run_reads_its_usage,
+                an_abandoned_lease_is_free_and_its_run_unfinished,
                 a_clock_that_jumps_back_gives_no_second_writer, of_many_requests_one_is_granted;
             lists: sessions_are_listed_by_their_last_change, a_list_is_read_in_pages;
             names: hostile_names_are_kept_exactly, names_beyond_the_limit_are_refused, a_hostile_call_id_is_kept_exactly,
