@@ -166,6 +166,32 @@ impl RunContext {
         BudgetUsage { calls: used(Item::Call), rounds: used(Item::Round), tokens: used(Item::Tokens) }
     }
 
+    /// Counts what an interrupted run has spent that this run continues, also beyond a limit: the next call or round is then
+    /// refused.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{RunContext, context::{Budget, BudgetUsage}};
+    ///
+    /// let run = RunContext::new().with_budget(Budget { rounds: Some(2), ..Budget::default() });
+    /// let mut spent = BudgetUsage::default();
+    /// spent.rounds = 2;
+    /// run.count_spent(spent);
+    /// assert!(run.count_round().is_err());
+    /// ```
+    pub fn count_spent(&self, spent: BudgetUsage) {
+        for level in self.account.iter().flat_map(|account| account.levels()) {
+            let items =
+                [(Item::Call, spent.calls), (Item::Round, spent.rounds), (Item::Tokens, spent.tokens)];
+            for (item, count) in items {
+                let more = |used: u64| Some(used.saturating_add(count));
+                // It never refuses.
+                let _ = level.used_counter(item).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+            }
+        }
+    }
+
     /// Counts a call whose tool is about to run. An executor does this for its calls.
     ///
     /// # Errors

@@ -163,6 +163,20 @@ impl SharedCallJournal {
     pub fn new(journal: impl CallJournal + 'static) -> Self {
         Self(GuardedArc::new(Arc::new(journal)))
     }
+
+    /// Stores an intent, for a journal that adds to this one: see [`CallJournal::starting`].
+    ///
+    /// # Errors
+    ///
+    /// As [`CallJournal::starting`].
+    pub async fn starting(&self, intent: &CallIntent, run: Option<&RunContext>) -> Result<(), ToolError> {
+        self.0.starting(intent, run).await
+    }
+
+    /// Stores an outcome, for a journal that adds to this one: see [`CallJournal::ended`].
+    pub async fn ended(&self, address: &CallAddress, outcome: &CallOutcome, run: Option<&RunContext>) {
+        self.0.ended(address, outcome, run).await;
+    }
 }
 
 impl<J: CallJournal + 'static> From<J> for SharedCallJournal {

@@ -199,6 +199,12 @@ impl Executor {
         &self.inner.tools
     }
 
+    /// Returns the journal of calls, if there is one, for code that adds a journal of its own to it.
+    #[must_use]
+    pub fn journal(&self) -> Option<&SharedCallJournal> {
+        self.inner.settings.journal.as_ref()
+    }
+
     /// Returns the approver, if there is one, for code that adds a decision of its own to it.
     ///
     /// # Examples

@@ -37,6 +37,8 @@ pub(super) enum Answer {
 pub(super) enum Input {
     Message(Message),
     Answers(Answers),
+    /// The continuation of a run that was interrupted.
+    Recovery,
 }
 
 impl Answers {

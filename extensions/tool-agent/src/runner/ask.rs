@@ -24,17 +24,7 @@ pub(super) async fn ask(
     output: Option<&mut ExpectedOutput>,
     step: &mut Step,
 ) -> Result<Response, RoundFailure> {
-    let mut replacement = None;
-    for hook in hooks.iter() {
-        replacement = call_hook(scope, hook, || hook.dynamic().before_model(step)).await?;
-        if replacement.is_some() {
-            break;
-        }
-    }
-    if let Some(output) = output {
-        output.add_to_request(step).map_err(RoundFailure::Hook)?;
-    }
-    if let Some(response) = replacement {
+    if let Some(response) = prepare_step(scope, hooks, output, step).await? {
         emit_text(scope, &response).await;
         return Ok(response);
     }
@@ -52,6 +42,26 @@ pub(super) async fn ask(
         }
     }
     Ok(response)
+}
+
+/// Changes the request of `step` as hooks and the output do; returns the response of a hook in place of the model's.
+pub(super) async fn prepare_step(
+    scope: &RunScope,
+    hooks: &HookChain,
+    output: Option<&mut ExpectedOutput>,
+    step: &mut Step,
+) -> Result<Option<Response>, RoundFailure> {
+    let mut replacement = None;
+    for hook in hooks.iter() {
+        replacement = call_hook(scope, hook, || hook.dynamic().before_model(step)).await?;
+        if replacement.is_some() {
+            break;
+        }
+    }
+    if let Some(output) = output {
+        output.add_to_request(step).map_err(RoundFailure::Hook)?;
+    }
+    Ok(replacement)
 }
 
 /// Returns the response of the first hook that has one in place of an error of the model.

@@ -11,7 +11,7 @@ use super::{
     open_calls::{StoredBatch, apply_answers, close_open_calls, settle_open_calls, store_results},
     scope::RunScope,
 };
-use crate::model::Response;
+use crate::{Message, model::Response};
 
 /// Continues or ends the run after its calls were executed.
 pub(super) async fn end_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
@@ -33,7 +33,7 @@ pub(super) async fn end_batch(run: &mut ActiveRun, number: u64, response: &Respo
 
 /// Answers the open calls of the session, and continues with the end of their batch.
 pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow {
-    let ActiveRun { scope, conversation, limits, .. } = run;
+    let ActiveRun { scope, conversation, .. } = run;
     if conversation.session.open.is_none() {
         let problem = match scope.run.session() {
             None => "the run has no session, so it has no open calls; set the session of the run that ended",
@@ -47,6 +47,12 @@ pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow 
     if let Err(problem) = apply_answers(scope, &mut conversation.session, answers).await {
         return end_as_failed(problem);
     }
+    continue_open_batch(run).await
+}
+
+/// Continues with the end of the open batch of the session.
+pub(super) async fn continue_open_batch(run: &mut ActiveRun) -> Flow {
+    let ActiveRun { conversation, limits, .. } = run;
     conversation.check_stored()?;
     let Some(calls) = conversation.session.messages.last().cloned() else { return ControlFlow::Continue(()) };
     let number = limits.usage.rounds;
@@ -55,7 +61,7 @@ pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow 
 
 /// Waits for the results of open calls, stores all results, and continues or ends the run.
 async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
-    let ActiveRun { scope, hooks, conversation, output, .. } = run;
+    let ActiveRun { scope, conversation, .. } = run;
     if scope.ends_with_call {
         close_open_calls(scope, conversation, "not answered: the run ends with the call of its parent").await;
     }
@@ -63,6 +69,18 @@ async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> 
     let Some(StoredBatch { outcomes, results }) = store_results(scope, conversation).await else {
         return ControlFlow::Continue(());
     };
+    continue_after_results(run, number, response, outcomes, results).await
+}
+
+/// Continues or ends the run after the results of its calls are stored.
+pub(super) async fn continue_after_results(
+    run: &mut ActiveRun,
+    number: u64,
+    response: &Response,
+    outcomes: Vec<CallOutcome>,
+    results: Message,
+) -> Flow {
+    let ActiveRun { scope, hooks, output, .. } = run;
     let actions = merged_actions(&outcomes);
     report_ignored_actions(scope, &actions).await;
     if let Some(stop) = stop_error(&outcomes) {

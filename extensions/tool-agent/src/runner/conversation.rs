@@ -10,11 +10,11 @@ use super::{
     entry::{CompactionBody, MessageBody},
     flow::{Flow, end_with},
     handle::Inbox,
-    open_batch::unexecuted_result,
     scope::RunScope,
     session::SessionTurn,
     session_writer::{SessionWriter, UnstoredMessage},
     stored_conversation::StoredConversation,
+    stored_progress::StoredProgress,
 };
 use crate::{Message, QueueMode, Role};
 
@@ -29,6 +29,8 @@ pub(super) struct RunConversation {
     pub(super) usage: RunUsage,
     /// `true` if a message has secret arguments.
     has_secrets: bool,
+    /// The progress of the last run, of which the session has no end.
+    pub(super) progress: StoredProgress,
 }
 
 /// The tokens of the first messages of a conversation, as a provider counted them.
@@ -43,15 +45,15 @@ impl RunConversation {
     pub(super) fn new(mut session: SessionTurn) -> Self {
         session.forget_unchecked();
         let model_messages = session.messages.clone();
-        let usage = RunUsage::default();
-        Self { session, model_messages, counted: None, usage, has_secrets: false }
+        let (usage, progress) = (RunUsage::default(), StoredProgress::default());
+        Self { session, model_messages, counted: None, usage, has_secrets: false, progress }
     }
 
     /// Continues the conversation of a session in a store.
     pub(super) fn of_store(mut session: SessionTurn, stored: StoredConversation) -> Self {
-        let StoredConversation { messages, model_messages, has_secrets, .. } = stored;
+        let StoredConversation { messages, model_messages, has_secrets, progress, .. } = stored;
         session.messages = messages;
-        Self { session, model_messages, counted: None, usage: RunUsage::default(), has_secrets }
+        Self { session, model_messages, counted: None, usage: RunUsage::default(), has_secrets, progress }
     }
 
     /// Stores a message.
@@ -197,16 +199,10 @@ impl RunConversation {
         has_some
     }
 
-    /// Answers the calls of a run that was dropped before their results were stored: each call has a result.
-    pub(super) async fn answer_interrupted_calls(&mut self, scope: &RunScope) {
-        let Some(last) = self.session.messages.last().filter(|last| last.role() == Role::Assistant) else {
-            return;
-        };
-        let reason = "the run was interrupted; the call may have taken effect";
-        let results: Vec<_> = last.calls().map(|call| unexecuted_result(call, reason)).collect();
-        if !results.is_empty() {
-            self.add(scope, Message::results(results)).await;
-        }
+    /// Returns the last message, if it has calls whose results are not stored.
+    pub(super) fn unanswered_calls(&self) -> Option<Message> {
+        let last = self.session.messages.last().filter(|last| last.role() == Role::Assistant)?;
+        last.calls().next().map(|_| last.clone())
     }
 
     /// Notes the tokens of all messages so far and of the response to them.

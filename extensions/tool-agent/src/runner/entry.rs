@@ -5,6 +5,8 @@
 //! | `message` | `{"v":1,"message":{"role":"user","parts":[{"text":"Hello."}]}}` | with each message of the conversation, before it is an event and before a call of it runs |
 //! | `compaction` | `{"v":1,"messages":[..],"added":[1]}` | after a compaction: the conversation as the model receives it; `added` has the positions of messages that no entry has, such as a note about omitted ones |
 //! | `open-batch` | `{"v":1,"outcomes":[..],"definitions":["..",null],"after":[..]}` | before the end of a run with open calls: the outcomes of the last batch, the hashes of the definitions of its tools, and the messages that follow its results |
+//! | `call-intent` | `{"v":1,"intent":{"address":{..},"tool":"charge","definition":"..","arguments":".."}}` | before the body of a call runs whose tool is neither read-only nor idempotent; `arguments` is a hash |
+//! | `call-outcome` | `{"v":1,"address":{..},"outcome":{..},"definition":".."}` | as a call of such a tool ends, or waits for an answer; after a crash it is the outcome of the call |
 //! | `end` | `{"v":1,"reason":{"reason":"answered"},"usage":{..}}` | with the end of the run, in the transaction that releases its lease |
 //!
 //! A body without `v` has version 1; a newer version is an error, since a conversation with a hole is worse than none.
@@ -17,11 +19,14 @@
 //!
 //! **Secrets.** A message with a call of a tool with [secrets](tool_runtime::definition::Metadata::secrets), and each compaction and
 //! open batch of a conversation with such a message, is written as `{"v":1,"sealed":".."}`: the body, encrypted under the key of the program for
-//! the app, the user and the run. Without a key, a store that outlives the process does not receive it. An open batch is always encrypted if there is
-//! a key, for its session, too: what a person approves cannot be altered in the store.
+//! the app, the user and the run. Without a key, a store that outlives the process does not receive it. An open batch and the outcome of a call are
+//! always encrypted if there is a key, for their session, too: what a person approves cannot be altered in the store.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use tool_runtime::{CallOutcome, RunContext, definition::ContentHash, open_calls::ProgramKey};
+use tool_runtime::{
+    CallOutcome, RunContext, call::CallAddress, definition::ContentHash, executor::CallIntent,
+    open_calls::ProgramKey,
+};
 use tool_session::{EntryContent, JsonText, SessionError, SessionKey};
 
 use super::{EndReason, RunUsage};
@@ -59,6 +64,25 @@ pub(super) struct OpenBatchBody {
     pub(super) after: Vec<Message>,
 }
 
+/// The body of an entry of the kind `call-intent`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CallIntentBody {
+    #[serde(default, rename = "v")]
+    version: FormatVersion,
+    pub(super) intent: CallIntent,
+}
+
+/// The body of an entry of the kind `call-outcome`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct CallOutcomeBody {
+    #[serde(default, rename = "v")]
+    version: FormatVersion,
+    pub(super) address: CallAddress,
+    pub(super) outcome: CallOutcome,
+    /// The hash of the definition of the tool; `None` if there is no tool.
+    pub(super) definition: Option<ContentHash>,
+}
+
 /// The body of an entry of the kind `end`.
 #[derive(Debug, Serialize)]
 struct EndBody<'a> {
@@ -80,6 +104,18 @@ struct SealedBody {
 impl MessageBody {
     pub(super) fn new(message: Message) -> Self {
         Self { version: FormatVersion, message }
+    }
+}
+
+impl CallIntentBody {
+    pub(super) fn new(intent: CallIntent) -> Self {
+        Self { version: FormatVersion, intent }
+    }
+}
+
+impl CallOutcomeBody {
+    pub(super) fn new(address: CallAddress, outcome: CallOutcome, definition: Option<ContentHash>) -> Self {
+        Self { version: FormatVersion, address, outcome, definition }
     }
 }
 
@@ -129,7 +165,7 @@ impl EntryCodec {
         has_secret: bool,
     ) -> Result<EntryContent, SessionError> {
         let body = JsonText::of(body)?;
-        let is_sealed = has_secret || (kind == EntryContent::OPEN_BATCH && self.key.is_some());
+        let is_sealed = has_secret || (is_of_one_session(kind) && self.key.is_some());
         let body = match is_sealed && self.seals_secrets {
             true => self.sealed(&self.context(kind, &run.id().to_string()), &body)?,
             false => body,
@@ -157,9 +193,10 @@ impl EntryCodec {
         content: &EntryContent,
     ) -> Result<(T, bool), SessionError> {
         let Some(sealed) = content.body.read::<SealedBody>()?.sealed else {
-            if &*content.kind == EntryContent::OPEN_BATCH && self.key.is_some() && self.seals_secrets {
-                let problem = "an open batch of the session is not authenticated by the key of the program";
-                return Err(SessionError::Invalid(problem.to_owned()));
+            if is_of_one_session(&content.kind) && self.key.is_some() && self.seals_secrets {
+                let kind = &content.kind;
+                let problem = format!("an entry `{kind}` is not authenticated by the key of the program");
+                return Err(SessionError::Invalid(problem));
             }
             return Ok((content.body.read()?, false));
         };
@@ -178,8 +215,13 @@ impl EntryCodec {
     /// Returns the associated data of the encryption. A message has no session there, so that a fork of the session can be read; an open batch belongs
     /// to one session.
     fn context(&self, kind: &str, run: &str) -> Vec<u8> {
-        let session = if kind == EntryContent::OPEN_BATCH { self.session.id() } else { "" };
+        let session = if is_of_one_session(kind) { self.session.id() } else { "" };
         let fields = [self.session.app(), self.session.user(), run, kind, session];
         fields.iter().flat_map(|it| [&(it.len() as u64).to_le_bytes(), it.as_bytes()].concat()).collect()
     }
+}
+
+/// Returns `true` for the kinds that continue in the session alone that has them, and not in its forks.
+fn is_of_one_session(kind: &str) -> bool {
+    [EntryContent::OPEN_BATCH, EntryContent::CALL_OUTCOME].contains(&kind)
 }

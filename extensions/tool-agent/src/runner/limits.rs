@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, time::Instant};
 
-use tool_runtime::{ToolCall, dialect::Usage, guard::catch};
+use tool_runtime::{ToolCall, context::BudgetUsage, dialect::Usage, guard::catch};
 
 use super::{
     AgentEventKind, RunUsage,
@@ -10,7 +10,7 @@ use super::{
     scope::RunScope,
 };
 use crate::{
-    Limit, Limits,
+    Limit, Limits, Message, Role,
     hook::{CountedResponse, HookRequests},
     model::{Response, SharedModel},
 };
@@ -63,6 +63,27 @@ impl Retries {
 }
 
 impl RunLimits {
+    /// Goes on with the usage of an interrupted run, so that no limit begins anew. `messages` are those of the session.
+    pub(super) fn continue_usage(&mut self, scope: &RunScope, usage: RunUsage, messages: &[Message]) {
+        self.usage = usage;
+        scope.parent.continue_usage(usage.children);
+        let mut spent = BudgetUsage::default();
+        (spent.rounds, spent.calls, spent.tokens) = (usage.rounds, usage.calls, usage.tokens());
+        scope.run.count_spent(spent);
+        if usage.rounds > 0 && usage.cost.is_none() {
+            self.unknown_cost = Some("the cost before the interruption is not known".to_owned());
+        }
+        let start = messages.iter().rposition(|it| it.role() == Role::User).unwrap_or(0);
+        let answered = messages.iter().rposition(|it| it.role() == Role::Tool).unwrap_or(0);
+        // The calls of the last response are counted when they are admitted.
+        for message in messages.get(start..answered).unwrap_or_default() {
+            let calls: Vec<_> = message.calls().cloned().collect();
+            if !calls.is_empty() {
+                self.repeated.count_round(&calls);
+            }
+        }
+    }
+
     /// Counts a round that begins, or ends the run at a limit, a stop, or its cancellation.
     pub(super) fn start_round(&mut self, scope: &RunScope) -> Flow {
         if scope.run.cancellation().is_cancelled() {

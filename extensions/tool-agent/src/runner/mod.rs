@@ -14,12 +14,14 @@ mod flow;
 mod handle;
 mod hooks;
 mod input_check;
+mod journal;
 mod limits;
 mod open_batch;
 mod open_calls;
 mod open_session;
 mod output;
 mod parent_run;
+mod recovery;
 mod round;
 mod run;
 mod scope;
@@ -30,6 +32,7 @@ mod span;
 mod state_changes;
 mod store_settings;
 mod stored_conversation;
+mod stored_progress;
 mod stream;
 mod tools;
 mod usage;
@@ -219,7 +222,7 @@ impl Runner {
     fn start_run(&self, run: RunContext, input: Input) -> AgentStream {
         let message = match &input {
             Input::Message(message) => Some(message.clone()),
-            Input::Answers(_) => None,
+            Input::Answers(_) | Input::Recovery => None,
         };
         let run = Arc::new(self.complete_context(run, message.as_ref()));
         let handle = RunHandle::new(run.cancellation().clone());

@@ -114,7 +114,7 @@ impl OpenBatch {
 }
 
 /// Returns the hash of the definition of a tool; `None` if there is no such tool.
-fn definition_hash(executor: &Executor, name: &str) -> Option<ContentHash> {
+pub(super) fn definition_hash(executor: &Executor, name: &str) -> Option<ContentHash> {
     executor.tools().get(name).map(|tool| ToolDefinition::content_hash(tool.definition()))
 }
 

@@ -54,19 +54,21 @@ async fn open_stored_session(
     mut turn: SessionTurn,
     wait_end: Instant,
 ) -> Result<RunConversation, EndReason> {
-    let releases = Retries::new(&access, &scope.run);
+    let attempts = Retries::new(&access, &scope.run);
     for lease in turn.take_abandoned_leases() {
-        // Another run may have taken it over since; a lease that is not released expires.
-        drop(releases.attempt(access.store.release(&lease)).await);
+        // Another run may have taken it over since; a lease that is not abandoned expires later.
+        drop(attempts.attempt(access.store.abandon(&lease)).await);
     }
     let grant = acquire_lease(&access, &codec.session, scope, wait_end).await?;
     let values = grant.state.merged();
     apply_stored_state(&scope.run, &values);
     let writer = SessionWriter::new(access.clone(), codec.clone(), &scope.run, &grant, values);
     // Before the next wait, so that the lease of a dropped run is known.
-    turn.writer = Some(Arc::new(writer));
+    let writer = Arc::new(writer);
+    turn.writer = Some(Arc::clone(&writer));
+    drop(scope.writer.set(writer));
     let stale_batch = turn.take_stale_batch(grant.session.revision);
-    if let Some(run) = &grant.interrupted {
+    if let Some(run) = grant.interrupted.as_ref().filter(|run| *run != scope.run.id()) {
         scope.emit_notice(format!("the run `{run}` of the session was interrupted before its end")).await;
     }
     let inherited_entries = grant.session.origin.as_ref().map_or(0, |origin| origin.entry);
@@ -88,6 +90,10 @@ async fn open_stored_session(
     }
     if let Some(stale_batch) = stale_batch {
         stale_batch.discard_except(turn.open.as_ref()).await;
+    }
+    stored.progress.set_lease(&grant);
+    if let Some(open) = &mut turn.open {
+        stored.progress.apply_outcomes(&scope.run, open);
     }
     Ok(RunConversation::of_store(turn, stored))
 }

@@ -99,6 +99,11 @@ impl ParentRun {
         lock(&self.usage).add(usage);
     }
 
+    /// Goes on with the usage of the runs below the calls of an interrupted run.
+    pub(super) fn continue_usage(&self, usage: ChildUsage) {
+        *lock(&self.usage) = usage;
+    }
+
     /// Returns the usage of the runs below the calls.
     pub(super) fn usage(&self) -> ChildUsage {
         *lock(&self.usage)

@@ -64,7 +64,7 @@ pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
 }
 
 /// Returns the round as hooks see it: its request with instruction, conversation and tools.
-fn step_with(run: &ActiveRun, instruction: Arc<str>, executor: &Executor) -> Step {
+pub(super) fn step_with(run: &ActiveRun, instruction: Arc<str>, executor: &Executor) -> Step {
     let ActiveRun { scope, hooks, conversation, limits, tool_choice, .. } = run;
     let agent = &scope.agent.0;
     let request = Request {
@@ -83,7 +83,7 @@ fn step_with(run: &ActiveRun, instruction: Arc<str>, executor: &Executor) -> Ste
 }
 
 /// Returns the instruction of the agent for this round.
-async fn instruction(scope: &RunScope) -> Flow<Arc<str>> {
+pub(super) async fn instruction(scope: &RunScope) -> Flow<Arc<str>> {
     let make = match &scope.agent.0.instruction {
         Instruction::Text(text) => return ControlFlow::Continue(Arc::clone(text)),
         Instruction::Of(make) => make,
@@ -140,7 +140,7 @@ async fn retry_empty(scope: &RunScope, limits: &mut RunLimits) -> Flow {
 }
 
 /// Continues or ends the run after a response without calls.
-async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Response) -> Flow {
+pub(super) async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Response) -> Flow {
     let ActiveRun { scope, hooks, conversation, output, .. } = run;
     if conversation.add_queued(scope, scope.agent.0.steering_mode, Inbox::next_steering).await {
         return ControlFlow::Continue(());
@@ -188,7 +188,7 @@ async fn run_calls(
 }
 
 /// Answers calls that a limit prevents.
-async fn refuse_calls(
+pub(super) async fn refuse_calls(
     scope: &RunScope,
     conversation: &mut RunConversation,
     calls: &[ToolCall],

@@ -1,6 +1,10 @@
 //! A run from its start to its end.
 
-use std::{ops::ControlFlow, pin::pin, sync::Arc};
+use std::{
+    ops::ControlFlow,
+    pin::pin,
+    sync::{Arc, OnceLock},
+};
 
 use futures_util::future::{Either, select};
 use tool_runtime::RunContext;
@@ -19,6 +23,7 @@ use super::{
     open_session::open_session,
     output::ExpectedOutput,
     parent_run::ParentRun,
+    recovery::{close_interrupted_calls, recover_run},
     round::run_round,
     scope::RunScope,
     session_writer::SessionWriter,
@@ -37,11 +42,22 @@ pub(super) async fn run_to_end(
     mut span: RunSpan,
 ) {
     let (parent, ends_with_call) = (ParentRun::offer(&run, &inbox), runner.0.ends_with_call);
-    let scope = RunScope { agent: runner.0.agent.clone(), run, inbox, emitter, parent, ends_with_call };
+    let scope = RunScope {
+        agent: runner.0.agent.clone(),
+        run,
+        inbox,
+        emitter,
+        parent,
+        ends_with_call,
+        writer: OnceLock::new(),
+    };
     let conversation = match boxed(|| open_session(&runner.0, &scope)).await {
         ControlFlow::Continue(conversation) => conversation,
         ControlFlow::Break(end) => {
             span.record_end(&end);
+            if let Some(writer) = scope.writer.get() {
+                writer.give_up_lease().await;
+            }
             return scope.emit(AgentEventKind::Ended { end }).await;
         }
     };
@@ -60,7 +76,11 @@ pub(super) async fn run_to_end(
     let rounds = boxed(|| run_rounds(&mut run, runner.0.output.as_ref(), input));
     let end = match writer {
         None => rounds.await,
-        Some(writer) => run_with_lease(rounds, &writer).await,
+        Some(writer) => {
+            let end = run_with_lease(rounds, &writer).await;
+            writer.give_up_lease().await;
+            end
+        }
     };
     span.record_end(&end);
     run.scope.emit(AgentEventKind::Ended { end }).await;
@@ -112,6 +132,10 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
             run.output = ExpectedOutput::of(output)?;
             resume_batch(run, answers).await
         }
+        Input::Recovery => {
+            run.output = ExpectedOutput::of(output)?;
+            recover_run(run).await
+        }
     }
 }
 
@@ -119,7 +143,7 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
 async fn add_input(run: &mut ActiveRun, message: Message) {
     let ActiveRun { scope, conversation, check, .. } = run;
     close_open_calls(scope, conversation, "not answered: the user sent another message").await;
-    conversation.answer_interrupted_calls(scope).await;
+    close_interrupted_calls(scope, conversation).await;
     *check = start_check(scope, &message);
     // In one step with the message: the run may be dropped at each wait.
     conversation.session.is_unchecked = check.is_some();

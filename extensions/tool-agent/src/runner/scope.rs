@@ -1,13 +1,16 @@
 //! The parts of a run that do not change, which each of its owners of state uses.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Instant, SystemTime},
 };
 
 use tool_runtime::RunContext;
 
-use super::{AgentEvent, AgentEventKind, flow::Interruption, handle::Inbox, parent_run::ParentRun};
+use super::{
+    AgentEvent, AgentEventKind, flow::Interruption, handle::Inbox, parent_run::ParentRun,
+    session_writer::SessionWriter,
+};
 use crate::{Agent, event_stream::Emitter};
 
 /// The agent of a run, its context, the messages that it receives, and the events that it emits.
@@ -20,6 +23,8 @@ pub(super) struct RunScope {
     pub(super) parent: Arc<ParentRun>,
     /// `true` if the run ends with its call: no one answers its open calls.
     pub(super) ends_with_call: bool,
+    /// Writes to the store of the session, once the run has its lease.
+    pub(super) writer: OnceLock<Arc<SessionWriter>>,
 }
 
 impl RunScope {

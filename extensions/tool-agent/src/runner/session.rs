@@ -93,7 +93,7 @@ impl SessionTurn {
         Self { session: SharedSession::default().lock_owned().await, writer: None, lease: None }
     }
 
-    /// Returns the leases of dropped runs.
+    /// Takes the leases of dropped runs.
     pub(super) fn take_abandoned_leases(&self) -> Vec<StoreLease> {
         match &self.lease {
             Some(lease) => std::mem::take(&mut lease.sessions.lock().abandoned),
@@ -110,7 +110,7 @@ impl SessionTurn {
     }
 }
 
-/// Forgets what the store has; the lease of a run that did not end is released by the next run.
+/// Forgets what the store has; the lease of a run that did not end is abandoned by the next run.
 impl Drop for SessionTurn {
     fn drop(&mut self) {
         let Some(lease) = &self.lease else { return };

@@ -30,7 +30,7 @@ pub(super) struct SessionMap {
     pub(super) idle: BTreeMap<u64, SessionKey>,
     uses: u64,
     pub(super) max_sessions: usize,
-    /// The leases of dropped runs, which the next run releases in the store.
+    /// The leases of dropped runs, which the next run abandons in the store.
     pub(super) abandoned: Vec<StoreLease>,
 }
 

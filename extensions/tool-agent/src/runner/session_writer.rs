@@ -13,8 +13,7 @@ use serde_json::{Map, Value};
 use tokio::{sync::Mutex, time::Instant};
 use tool_runtime::{RunContext, call::CallId};
 use tool_session::{
-    EntryContent, JsonText, Lease, LeaseGrant, LeaseRequest, SessionError, SessionVersion, SessionWrite,
-    SharedSessionStore,
+    EntryContent, JsonText, Lease, LeaseGrant, LeaseRequest, SessionError, SessionWrite, SharedSessionStore,
 };
 
 use super::{
@@ -55,6 +54,10 @@ struct WriterState {
     revision: u64,
     /// The state of the session as it is stored.
     stored_values: Arc<Map<String, Value>>,
+    /// A write whose future was dropped: it is repeated before the next one.
+    unanswered_write: Option<SessionWrite>,
+    /// `true` if the session has something that `recover` may continue.
+    is_unfinished: bool,
 }
 
 impl SessionWriter {
@@ -67,7 +70,13 @@ impl SessionWriter {
         stored_values: Map<String, Value>,
     ) -> Self {
         let (lease, revision) = (grant.lease.clone(), grant.session.revision);
-        let state = WriterState { lease, revision, stored_values: Arc::new(stored_values) };
+        let state = WriterState {
+            lease,
+            revision,
+            stored_values: Arc::new(stored_values),
+            unanswered_write: None,
+            is_unfinished: grant.interrupted.is_some(),
+        };
         Self {
             access,
             codec,
@@ -76,6 +85,11 @@ impl SessionWriter {
             failure: OnceLock::new(),
             is_ended: AtomicBool::new(false),
         }
+    }
+
+    /// Returns `true` if this is the writer of `run`.
+    pub(super) fn is_of(&self, run: &RunContext) -> bool {
+        std::ptr::eq(Arc::as_ptr(&self.run), run)
     }
 
     /// Returns the reason for which the run cannot write any more.
@@ -130,30 +144,44 @@ impl SessionWriter {
         ends_run: bool,
     ) -> bool {
         let mut state = self.state.lock().await;
-        if self.failure.get().is_some() {
-            return false;
-        }
         let values = self.run.state();
-        let step = || -> Result<SessionWrite, SessionError> {
+        let step = |state: &WriterState| -> Result<SessionWrite, SessionError> {
             let changes = state_changes(&state.stored_values, &values);
             let write = SessionWrite::new(state.revision).entries(entries?).changes(changes);
             let write = write.usage(JsonText::of(&usage)?);
             Ok(if ends_run { write.end_of_run() } else { write })
         };
-        let result = match step() {
-            Ok(write) => self.write_until_stored(&mut state, &write).await,
-            Err(error) => Err(store_failure(&error)),
-        };
-        match result {
-            Ok(version) => {
-                (state.revision, state.stored_values) = (version.revision, values);
-                true
-            }
-            Err(reason) => {
-                self.fail(reason);
-                false
-            }
+        let is_stored = self.write_next(&mut state, step).await;
+        if is_stored {
+            state.stored_values = values;
         }
+        is_stored
+    }
+
+    /// Writes an entry of the journal of calls: without the state, which is stored with the step. Returns `false` if it is not stored.
+    pub(super) async fn write_journal(&self, entry: Result<EntryContent, SessionError>) -> bool {
+        let mut state = self.state.lock().await;
+        self.write_next(&mut state, |state| Ok(SessionWrite::new(state.revision).entry(entry?))).await
+    }
+
+    /// Makes the next write. Its future may be dropped: then it is repeated before the one after it, which the store recognizes.
+    async fn write_next(
+        &self,
+        state: &mut WriterState,
+        next: impl FnOnce(&WriterState) -> Result<SessionWrite, SessionError>,
+    ) -> bool {
+        if self.failure.get().is_some() {
+            return false;
+        }
+        let result = match state.unanswered_write.clone() {
+            Some(write) => self.write_until_stored(state, &write).await,
+            None => Ok(()),
+        };
+        let result = match result.and_then(|()| next(state).map_err(|error| store_failure(&error))) {
+            Ok(write) => self.write_until_stored(state, &write).await,
+            Err(reason) => Err(reason),
+        };
+        result.map_err(|reason| self.fail(reason)).is_ok()
     }
 
     /// Writes until that succeeds, or its time is over.
@@ -161,11 +189,15 @@ impl SessionWriter {
         &self,
         state: &mut WriterState,
         write: &SessionWrite,
-    ) -> Result<SessionVersion, EndReason> {
+    ) -> Result<(), EndReason> {
         let mut retries = Retries::new(&self.access, &self.run);
+        (state.unanswered_write, state.is_unfinished) = (Some(write.clone()), true);
         loop {
             let error = match retries.attempt(self.access.store.write(&state.lease, write)).await {
-                Ok(version) => return Ok(version),
+                Ok(version) => {
+                    (state.revision, state.unanswered_write) = (version.revision, None);
+                    return Ok(());
+                }
                 Err(SessionError::Superseded { .. }) => {
                     match retries.attempt(self.take_lease_again(state)).await {
                         Ok(()) => continue,
@@ -188,6 +220,27 @@ impl SessionWriter {
             }
             Err(SessionError::Busy { run, .. }) => Err(SessionError::Superseded { run }),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Gives up the lease of a run whose end is not stored: others need not wait for its expiry. A run that wrote is unfinished then.
+    pub(super) async fn give_up_lease(&self) {
+        /// The time for an operation without which the lease expires by itself.
+        const MAX_SECONDS: u64 = 1;
+        if self.is_ended.load(Ordering::Relaxed) {
+            return;
+        }
+        let state = self.state.lock().await;
+        let operation = async {
+            match state.is_unfinished {
+                true => self.access.store.abandon(&state.lease).await,
+                false => self.access.store.release(&state.lease).await,
+            }
+        };
+        match tokio::time::timeout(Duration::from_secs(MAX_SECONDS), operation).await {
+            Ok(Ok(())) => self.is_ended.store(true, Ordering::Relaxed),
+            Ok(Err(SessionError::Superseded { .. } | SessionError::NotFound(_))) => {}
+            _ => tracing::warn!("the lease of a session was not given up; it expires by itself"),
         }
     }
 

@@ -6,8 +6,8 @@ use tool_runtime::{RunContext, open_calls::ProgramKey};
 use tool_session::{LeaseRequest, SharedSessionStore};
 
 use super::{
-    Runner, RunnerSettings, entry::EntryCodec, session::Sessions, session_map::SessionKey,
-    session_writer::StoreAccess, stored_conversation::read_messages,
+    AgentStream, Runner, RunnerSettings, answers::Input, entry::EntryCodec, session::Sessions,
+    session_map::SessionKey, session_writer::StoreAccess, stored_conversation::read_messages,
 };
 use crate::Message;
 
@@ -62,6 +62,11 @@ impl Runner {
     /// dropped releases its lease for runs of this runner and its clones at once, and for others at the next run of this runner, or when
     /// it expires.
     ///
+    /// Before the body of a tool runs that is neither read-only nor idempotent, an intent is stored, and its outcome as the call ends; if the
+    /// intent is not stored, the body does not run. Calls are [finished](tool_runtime::executor::Finish) as they complete. After a
+    /// crash, [`recover`](Self::recover) continues the run. Whoever can write to the store controls what the model reads, and can remove
+    /// intents; open calls and approvals are authenticated by the key of the program.
+    ///
     /// Open calls are stored as the batch that they belong to. [`Runner::resume`] continues it in another process if the executor of
     /// the agent has a [store of open calls](tool_runtime::executor::ExecutorBuilder::open_calls) that outlives the process; else
     /// its calls are answered as interrupted. A tool that is gone or has another definition answers its call with an error, and
@@ -100,6 +105,47 @@ impl Runner {
             // The sessions in memory belong to no store, or to another one.
             settings.sessions = settings.sessions.emptied();
         })
+    }
+
+    /// Continues the session of `run` after its last run was interrupted: by a crash, or since its stream was dropped. It may have any
+    /// id. [`SharedSessionStore::unfinished`] lists such runs.
+    ///
+    /// Stored results are used. A call of a tool that is neither read-only nor idempotent, which had started and has no stored outcome, is
+    /// answered as interrupted: it may have taken effect. A call that is read-only or idempotent, or had not started, runs now, under the
+    /// same rules and approvals. A call that waits for an answer stays open: the run ends with [open
+    /// calls](crate::EndReason::OpenCalls), and [`resume`](Self::resume) continues it. Usage, limits and the budget go on
+    /// where they were stored; a request to the model that was interrupted is made again, and its tokens are not known. The time of the
+    /// run begins anew.
+    ///
+    /// If no run was interrupted, the run ends as [`Failed`](crate::EndReason::Failed) with a message that says so. A message to
+    /// the session in place of `recover` answers the unfinished calls as interrupted, and runs none of them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+    /// use tool_runtime::RunContext;
+    /// use tool_session::{InMemoryStore, SharedSessionStore};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let store = SharedSessionStore::new(InMemoryStore::new());
+    /// let model = ScriptedModel::new([Reply::text("Hello, Ada.")]);
+    /// let runner = Runner::new(Agent::builder("greeter", model).build()?).with_app("hall").with_store(store.clone());
+    /// let run = || RunContext::new().with_user("u-7").with_session("s-1");
+    /// let mut events = runner.run_with(run(), "I am Ada.");
+    /// // The message is stored, and the process ends.
+    /// events.next().await;
+    /// drop(events);
+    ///
+    /// assert_eq!(runner.recover(run()).answer().await?, "Hello, Ada.");
+    /// assert!(runner.recover(run()).answer().await.is_err(), "nothing is left to continue");
+    /// assert!(store.unfinished("hall").await?.is_empty());
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn recover(&self, run: RunContext) -> AgentStream {
+        self.start_run(run, Input::Recovery)
     }
 
     /// Sets the key under which messages with secret arguments are encrypted in a store that outlives the process; without it, such a

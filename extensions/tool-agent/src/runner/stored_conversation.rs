@@ -7,6 +7,7 @@ use tool_session::{Entry, EntryContent, EntryQuery, SessionError, SessionKey, Sh
 use super::{
     compact::{OMISSION_NOTE, estimated_tokens},
     entry::{CompactionBody, EntryCodec, MessageBody, OpenBatchBody},
+    stored_progress::StoredProgress,
 };
 use crate::{Message, Role};
 
@@ -28,6 +29,8 @@ pub(super) struct StoredConversation {
     pub(super) open: Option<OpenBatchBody>,
     /// `true` if earlier messages are left out since they are too long.
     pub(super) is_shortened: bool,
+    /// The progress of the last run.
+    pub(super) progress: StoredProgress,
 }
 
 /// Reads backwards until a compaction, or until `max_tokens` are reached. The first `inherited_entries` are those of the session from which this
@@ -43,6 +46,7 @@ pub(super) async fn read_conversation(
     while let Some(page_query) = query {
         let page = store.entries(&codec.session, &page_query).await?;
         for entry in &page.entries {
+            reader.progress.see_entry(entry, inherited_entries);
             if reader.is_full() {
                 reader.is_shortened = true;
                 return Ok(reader.finish(None));
@@ -88,6 +92,7 @@ struct ConversationReader {
     has_secrets: bool,
     open: Option<OpenBatchBody>,
     is_shortened: bool,
+    progress: StoredProgress,
 }
 
 impl ConversationReader {
@@ -97,14 +102,19 @@ impl ConversationReader {
         is_long && self.messages.front().is_some_and(|first| first.role() != Role::Tool)
     }
 
+    /// Returns `true` for an entry after the last message, and after the last open batch.
+    fn is_of_last_batch(&self, entry: &Entry) -> bool {
+        entry.number > self.inherited_entries && self.messages.is_empty() && self.open.is_none()
+    }
+
     fn add(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
         match &*entry.content.kind {
             EntryContent::MESSAGE => {}
-            EntryContent::OPEN_BATCH
-                if entry.number > self.inherited_entries
-                    && self.messages.is_empty()
-                    && self.open.is_none() =>
-            {
+            EntryContent::CALL_INTENT | EntryContent::CALL_OUTCOME if self.is_of_last_batch(entry) => {
+                self.has_secrets |= self.progress.add_record(codec, entry)?;
+                return Ok(());
+            }
+            EntryContent::OPEN_BATCH if self.is_of_last_batch(entry) => {
                 let (open, is_sealed) = read_body(codec, entry)?;
                 self.has_secrets |= is_sealed;
                 self.open = Some(open);
@@ -120,7 +130,8 @@ impl ConversationReader {
         Ok(())
     }
 
-    fn finish(self, compaction: Option<CompactionBody>) -> StoredConversation {
+    fn finish(mut self, compaction: Option<CompactionBody>) -> StoredConversation {
+        self.progress.finish_reading();
         let later = Vec::from(self.messages);
         let (has_secrets, is_shortened) = (self.has_secrets, self.is_shortened);
         let (mut messages, mut model_messages) = (Vec::new(), Vec::new());
@@ -133,12 +144,13 @@ impl ConversationReader {
         }
         messages.extend(later.iter().cloned());
         model_messages.extend(later);
-        StoredConversation { messages, model_messages, has_secrets, open: self.open, is_shortened }
+        let (open, progress) = (self.open, self.progress);
+        StoredConversation { messages, model_messages, has_secrets, open, is_shortened, progress }
     }
 }
 
 /// Reads the body of an entry; an error names the entry.
-fn read_body<T: serde::de::DeserializeOwned>(
+pub(super) fn read_body<T: serde::de::DeserializeOwned>(
     codec: &EntryCodec,
     entry: &Entry,
 ) -> Result<(T, bool), SessionError> {

@@ -4,12 +4,13 @@ use std::{collections::HashSet, ops::ControlFlow, sync::Arc};
 
 use tool_runtime::{
     Executor,
-    executor::{ExecutorError, RunSettings},
+    executor::{ExecutorError, Finish, RunSettings},
     toolbox::RunDiagnostic,
 };
 
 use super::{
     flow::{Flow, end_as_failed},
+    journal::SessionJournal,
     scope::RunScope,
 };
 use crate::hook::Step;
@@ -60,14 +61,18 @@ pub(super) fn executor_of_step(step: &Step, executor: Executor) -> Flow<Executor
     }
 }
 
-/// Derives the executor whose approvals are answered by the handle of the run, and whose spans have the content of the
-/// agent's.
+/// Derives the executor whose approvals are answered by the handle of the run, whose spans have the content of the agent's,
+/// and whose calls are in the journal of the session.
 pub(super) fn with_run_settings(scope: &RunScope, executor: Executor) -> Result<Executor, ExecutorError> {
     let agent = &scope.agent.0;
-    if !agent.trace_content && !agent.approvals_by_handle {
+    if !agent.trace_content && !agent.approvals_by_handle && scope.writer.get().is_none() {
         return Ok(executor);
     }
     let mut settings = RunSettings::new();
+    if let Some(writer) = scope.writer.get() {
+        // Each call is finished as it ends, so that a crash loses the unfinished ones only.
+        settings = settings.journal(SessionJournal::new(writer, &executor)).finish(Finish::AsCompleted);
+    }
     if agent.trace_content {
         settings = settings.trace_arguments(true).trace_results(true);
     }

@@ -17,7 +17,7 @@ macro_rules! contract_of {
         crate::sessions::contract::contract_tests! { $factory:
             another_process_continues_the_conversation, state_lasts_by_its_scope_and_is_stored_with_the_step,
             a_failed_call_stores_no_state, changes_of_two_sessions_at_once_are_both_kept,
-            no_body_runs_before_its_message_is_stored, a_session_with_a_run_of_another_process_is_busy,
+            no_body_runs_before_its_message_and_its_intent_are_stored, a_session_with_a_run_of_another_process_is_busy,
             a_dropped_run_frees_its_session, a_run_that_lost_its_lease_writes_nothing,
             a_lease_that_expired_is_taken_again_if_nothing_was_written, a_long_session_is_not_read_whole,
             a_compaction_is_where_the_next_run_begins, secret_arguments_are_stored_encrypted_or_not_at_all,
@@ -135,21 +135,24 @@ pub(super) async fn changes_of_two_sessions_at_once_are_both_kept<F: StoreFactor
     assert_eq!(world.state("s").await, json!({ "user:seen": { "a": 1, "b": 2 } })); // V03
 }
 
-/// Returns the body of the last entry.
+/// Returns the last two entries.
 #[tool(register = false)]
-async fn last_entry(store: &SharedSessionStore) -> String {
-    let page = store.entries(&key("s"), &EntryQuery::backward().limit(1)).await.unwrap();
-    page.entries[0].content.body.to_string()
+async fn last_entries(store: &SharedSessionStore) -> String {
+    let page = store.entries(&key("s"), &EntryQuery::backward().limit(2)).await.unwrap();
+    let texts = page.entries.iter().map(|it| format!("{}: {}", it.content.kind, it.content.body.as_str()));
+    texts.collect::<Vec<_>>().join("\n")
 }
 
-pub(super) async fn no_body_runs_before_its_message_is_stored<F: StoreFactory>() {
+pub(super) async fn no_body_runs_before_its_message_and_its_intent_are_stored<F: StoreFactory>() {
     let world = World::new::<F>().await;
-    let model = ScriptedModel::new([Reply::call("last_entry", "{}"), Reply::text("Done.")]);
-    let tools = Registry::builder().tool::<last_entry>().provide(world.store.clone()).build().unwrap();
+    let model = ScriptedModel::new([Reply::call("last_entries", "{}"), Reply::text("Done.")]);
+    let tools = Registry::builder().tool::<last_entries>().provide(world.store.clone()).build().unwrap();
     let runner = world.runner_of(Agent::builder("clerk", model.clone()).tools(tools));
     runner.run_with(run("s"), "Look.").answer().await.unwrap();
     let result = model.requests()[1].messages[2].tool_results().next().unwrap().text().into_owned();
-    assert!(result.contains("assistant") && result.contains("last_entry"), "{result}");
+    let (intent, message) = result.split_once('\n').unwrap();
+    assert!(intent.starts_with("call-intent: ") && intent.contains("last_entries"), "{intent}");
+    assert!(message.starts_with("message: ") && message.contains("assistant"), "{message}");
 }
 
 pub(super) async fn a_session_with_a_run_of_another_process_is_busy<F: StoreFactory>() {
@@ -366,7 +369,8 @@ pub(super) async fn open_calls_are_answered_in_the_session<F: StoreFactory>() {
         model.requests()[1].messages[2].tool_results().map(|it| it.text().into_owned()).collect();
     assert_eq!(results, ["a.txt is removed"]);
     let kinds = world.kinds("s").await;
-    assert_eq!(kinds, ["message", "message", "open-batch", "end", "message", "message", "end"]);
+    let opened = ["message", "message", "call-outcome", "open-batch", "end"];
+    assert_eq!(kinds, [&opened[..], &["call-outcome", "message", "message", "end"]].concat());
 }
 
 pub(super) async fn a_call_whose_process_ended_is_answered_as_interrupted<F: StoreFactory>() {

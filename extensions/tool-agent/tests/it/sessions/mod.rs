@@ -2,8 +2,11 @@
 
 mod contract;
 mod failures;
+mod kills;
 mod open_calls;
+mod postgres;
 mod processes;
+mod recovery;
 mod world;
 
 use std::any::Any;

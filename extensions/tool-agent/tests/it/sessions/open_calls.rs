@@ -185,8 +185,9 @@ async fn an_open_batch_is_an_entry_with_whole_outcomes<F: StoreFactory>() {
     first.run_with(run("s"), "Remove it.").end().await;
     let entries = program.world.entries("s").await;
     let kinds: Vec<_> = entries.iter().map(|entry| &*entry.content.kind).collect();
-    assert_eq!(kinds, ["message", "message", EntryContent::OPEN_BATCH, EntryContent::END]);
-    let body: Value = entries[2].content.body.read().unwrap();
+    let outcome = EntryContent::CALL_OUTCOME;
+    assert_eq!(kinds, ["message", "message", outcome, EntryContent::OPEN_BATCH, EntryContent::END]);
+    let body: Value = entries[3].content.body.read().unwrap();
     assert_eq!((&body["v"], &body["outcomes"][0]["status"]), (&json!(1), &json!("pending")));
     assert!(body["definitions"][0].is_string(), "{body}");
 }

@@ -1,9 +1,10 @@
 //! Several processes with one file: this program starts itself again, with one ignored test as the other process.
 
 use std::{
+    ffi::OsString,
     io::{BufRead, BufReader, Lines, Read, Write},
     path::Path,
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
     time::{Duration, SystemTime},
 };
 
@@ -18,7 +19,7 @@ const PATH_VARIABLE: &str = "TOOL_AGENT_TEST_FOLDER";
 const ROLE_VARIABLE: &str = "TOOL_AGENT_TEST_ROLE";
 
 /// Another process of this program, in a role.
-struct Process {
+pub(super) struct Process {
     process: Child,
     input: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
@@ -26,9 +27,15 @@ struct Process {
 
 impl Process {
     fn start(folder: &Folder, role: &str) -> Self {
+        let variables = [(PATH_VARIABLE, folder.path("").into()), (ROLE_VARIABLE, role.into())];
+        Self::start_test("sessions::processes::other_process", &variables)
+    }
+
+    /// Starts an ignored test of this program.
+    pub(super) fn start_test(test: &str, variables: &[(&str, OsString)]) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--ignored", "--exact", "--nocapture", "sessions::processes::other_process"]);
-        command.env(PATH_VARIABLE, folder.path("")).env(ROLE_VARIABLE, role);
+        command.args(["--ignored", "--exact", "--nocapture", test]);
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
@@ -36,7 +43,7 @@ impl Process {
     }
 
     /// Waits for the next line that the role prints.
-    fn next_line(&mut self) -> Option<String> {
+    pub(super) fn next_line(&mut self) -> Option<String> {
         let mut lines = self.lines.by_ref().map(Result::unwrap);
         lines.find_map(|line| line.strip_prefix("> ").map(str::to_owned))
     }
@@ -54,7 +61,11 @@ impl Process {
         assert!(status.success());
     }
 
-    fn kill(mut self) {
+    pub(super) fn wait(mut self) -> ExitStatus {
+        self.process.wait().unwrap()
+    }
+
+    pub(super) fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
@@ -315,10 +326,11 @@ async fn processes_of_one_session_take_turns_and_lose_no_change() {
     assert_eq!(state, json!({ "count": runs, "user:count": runs }));
     let page = store.entries(&key("s"), &EntryQuery::forward().limit(1_000)).await.unwrap();
     // Each run has its entries together, in order.
-    for entries in page.entries.chunks(5) {
+    for entries in page.entries.chunks(7) {
         assert!(entries.iter().all(|entry| entry.content.run == entries[0].content.run));
         let kinds: Vec<_> = entries.iter().map(|entry| &*entry.content.kind).collect();
-        assert_eq!(kinds, ["message", "message", "message", "message", "end"]);
+        let (intent, outcome) = ("call-intent", "call-outcome");
+        assert_eq!(kinds, ["message", "message", intent, outcome, "message", "message", "end"]);
     }
-    assert_eq!(page.entries.len() as u64, runs * 5);
+    assert_eq!(page.entries.len() as u64, runs * 7);
 }

@@ -1,0 +1,195 @@
+//! The continuation of a run that was interrupted, and the end of its calls if another message follows.
+
+use std::ops::ControlFlow;
+
+use tool_runtime::{CallOutcome, Executor, ToolCall, executor::stop_error, open_calls::OpenCallError};
+
+use super::{
+    active_run::ActiveRun,
+    ask::prepare_step,
+    batch_end::{continue_after_results, continue_open_batch, end_batch},
+    calls::run_batch,
+    conversation::RunConversation,
+    entry::OpenBatchBody,
+    flow::{Flow, end_as_failed},
+    open_batch::{OpenBatch, definition_hash, interrupted_result, unexecuted_result},
+    open_calls::{close_open_calls, ignore_early_answers},
+    round::{end_answer, instruction, refuse_calls, step_with},
+    scope::RunScope,
+    stored_progress::CallProgress,
+    tools::executor_of_step,
+};
+use crate::{Message, Role, hook::Step, model::Response};
+
+/// The result of a call with an intent and without an outcome.
+const INTERRUPTED: &str = "the run was interrupted; the call may have taken effect";
+
+/// Continues the run of the session that was interrupted.
+pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
+    let ActiveRun { scope, conversation, limits, .. } = run;
+    let progress = &conversation.progress;
+    let is_unfinished = match &conversation.session.open {
+        Some(_) => progress.lost_lease || progress.has_no_end(),
+        None => {
+            let has_calls = progress.has_own_message && conversation.unanswered_calls().is_some();
+            has_calls || progress.has_no_end()
+        }
+    };
+    if !is_unfinished {
+        return end_as_failed(nothing_to_continue(scope, conversation).to_owned());
+    }
+    limits.continue_usage(scope, progress.usage, &conversation.session.messages);
+    conversation.usage = limits.usage;
+    if let Some(open) = &mut conversation.session.open {
+        close_started_calls(open).await;
+        return continue_open_batch(run).await;
+    }
+    let Some(last) = conversation.session.messages.last().cloned() else {
+        return ControlFlow::Continue(());
+    };
+    match last.role() {
+        Role::Assistant => continue_response(run, last).await,
+        Role::Tool => {
+            let outcomes = last.tool_results().cloned().map(CallOutcome::Finished).collect();
+            let (number, calls) = (limits.usage.rounds, calls_before(&conversation.session.messages));
+            continue_after_results(run, number, &Response::new(calls), outcomes, last).await
+        }
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// Returns the problem of a session without an interrupted run.
+fn nothing_to_continue(scope: &RunScope, conversation: &RunConversation) -> &'static str {
+    if scope.run.session().is_none() {
+        return "the run has no session, so it has nothing to continue; set the session of the run that was interrupted";
+    }
+    if conversation.session.writer.is_none() {
+        return "a session in memory has nothing to continue; set a store by `Runner::with_store`";
+    }
+    match conversation.session.open {
+        Some(_) => {
+            "the session has nothing to continue: its last run ended with open calls; answer them by `Runner::resume`"
+        }
+        None => {
+            "the session has nothing to continue: no run of it was interrupted; check the app, the user and the session \
+             of the run, or send a message"
+        }
+    }
+}
+
+/// Returns the message with the calls whose results are the last message.
+fn calls_before(messages: &[Message]) -> Message {
+    let calls = messages.iter().rev().find(|message| message.role() == Role::Assistant);
+    calls.cloned().unwrap_or_else(|| Message::assistant([]))
+}
+
+/// Answers the open calls whose records are consumed: their bodies may have run.
+async fn close_started_calls(open: &mut OpenBatch) {
+    for index in 0..open.outcomes.len() {
+        let outcome = &open.outcomes[index];
+        let Some(address) = outcome.address() else { continue };
+        if let Err(error @ OpenCallError::NotOpen(_)) = open.executor.open_arguments(address).await {
+            let result = interrupted_result(outcome, &error.to_string());
+            open.finish(index, result);
+        }
+    }
+}
+
+/// Continues after the last response of the model, of which no results are stored.
+async fn continue_response(run: &mut ActiveRun, message: Message) -> Flow {
+    let executor = run.tools.list(&run.scope).await?;
+    let instruction = instruction(&run.scope).await?;
+    let mut step = step_with(run, instruction, &executor);
+    step.request.messages.pop();
+    // The tools of the step are those that its hooks leave; a response of a hook would be a second one.
+    let ActiveRun { scope, hooks, output, .. } = run;
+    if let Err(failure) = prepare_step(scope, hooks, output.as_mut(), &mut step).await {
+        return failure.end();
+    }
+    let executor = executor_of_step(&step, executor)?;
+    let response = Response::new(message);
+    run.text = response.message.text();
+    match response.message.calls().next() {
+        None => end_answer(run, &step, &response).await,
+        Some(_) => continue_calls(run, executor, &step, &response).await,
+    }
+}
+
+/// Runs the calls that did not start, and continues with the end of their batch.
+async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, response: &Response) -> Flow {
+    let ActiveRun { scope, conversation, limits, .. } = run;
+    let calls: Vec<_> = response.message.calls().cloned().collect();
+    let progress = conversation.progress.take_calls(&scope.run, &calls);
+    let is_new = progress.iter().all(|it| matches!(it, CallProgress::NotStarted));
+    // Calls of which one has started were admitted before.
+    if let ControlFlow::Break(end) = limits.admit_calls(scope, &calls)
+        && is_new
+    {
+        refuse_calls(scope, conversation, &calls, &end.reason).await;
+        return ControlFlow::Break(end);
+    }
+    conversation.usage = limits.usage;
+    ignore_early_answers(scope).await;
+    let is_stopped = progress.iter().any(|it| match it {
+        CallProgress::Ended(outcome, _) => stop_error([outcome]).is_some(),
+        _ => false,
+    });
+    let waiting = calls.iter().zip(&progress).filter(|(_, it)| matches!(it, CallProgress::NotStarted));
+    let waiting: Vec<_> = waiting.map(|(call, _)| call.clone()).collect();
+    let (outcomes, after) = match is_stopped || waiting.is_empty() {
+        true => (Vec::new(), Vec::new()),
+        false => run_batch(scope, executor.batch(waiting)).await,
+    };
+    let unstarted = if is_stopped { "not executed: the run was stopped" } else { INTERRUPTED };
+    let body = batch_body(&executor, &calls, progress, outcomes, unstarted, after);
+    let mut open = OpenBatch::restored(body, executor).await;
+    close_started_calls(&mut open).await;
+    conversation.session.open = Some(open);
+    end_batch(run, step.number, response).await
+}
+
+/// Returns the batch of `calls`: stored outcomes, and the `outcomes` of those that did not start.
+fn batch_body(
+    executor: &Executor,
+    calls: &[ToolCall],
+    progress: Vec<CallProgress>,
+    outcomes: Vec<CallOutcome>,
+    unstarted: &str,
+    after: Vec<Message>,
+) -> OpenBatchBody {
+    let mut outcomes = outcomes.into_iter();
+    let finished = |call: &ToolCall, reason: &str| CallOutcome::Finished(unexecuted_result(call, reason));
+    let outcomes_of_calls = calls.iter().zip(progress).map(|(call, progress)| {
+        let definition = definition_hash(executor, &call.name);
+        match progress {
+            CallProgress::Ended(outcome, definition) => (outcome, definition),
+            CallProgress::Started => (finished(call, INTERRUPTED), definition),
+            CallProgress::NotStarted => {
+                (outcomes.next().unwrap_or_else(|| finished(call, unstarted)), definition)
+            }
+        }
+    });
+    let (outcomes, definitions) = outcomes_of_calls.unzip();
+    OpenBatchBody::new(outcomes, definitions, after)
+}
+
+/// Answers the calls of a run that was interrupted before their results were stored, before another message: each call has
+/// a result, which is the stored one if there is one. Calls that wait are closed.
+pub(super) async fn close_interrupted_calls(scope: &RunScope, conversation: &mut RunConversation) {
+    let Some(message) = conversation.unanswered_calls() else { return };
+    let calls: Vec<_> = message.calls().cloned().collect();
+    let progress = conversation.progress.take_calls(&scope.run, &calls);
+    // Its outcomes need the executor only if calls wait.
+    match scope.agent.0.tools.executor(&scope.run).await {
+        Ok((executor, _)) => {
+            let body = batch_body(&executor, &calls, progress, Vec::new(), INTERRUPTED, Vec::new());
+            conversation.session.open = Some(OpenBatch::restored(body, executor).await);
+            close_open_calls(scope, conversation, "not answered: the user sent another message").await;
+        }
+        Err(error) => {
+            scope.emit_notice(format!("calls that wait are not closed: {error}")).await;
+            let results = calls.iter().map(|call| unexecuted_result(call, INTERRUPTED));
+            conversation.add(scope, Message::results(results)).await;
+        }
+    }
+}

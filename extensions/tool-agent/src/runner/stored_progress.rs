@@ -1,0 +1,147 @@
+//! The progress of the last run of a session, as its store has it.
+
+use tool_runtime::{
+    CallOutcome, RunContext, ToolCall,
+    call::{CallAddress, CallId, merged_actions},
+    definition::ContentHash,
+};
+use tool_session::{Entry, EntryContent, LeaseGrant, SessionError};
+
+use super::{
+    RunUsage,
+    entry::{CallIntentBody, CallOutcomeBody, EntryCodec},
+    open_batch::OpenBatch,
+    stored_conversation::read_body,
+};
+
+/// The progress of the last run of a session.
+#[derive(Default)]
+pub(super) struct StoredProgress {
+    /// The records of calls after the last message and the last open batch, in order.
+    records: Vec<CallRecord>,
+    /// The kind of the last entry.
+    last_kind: Option<Box<str>>,
+    /// `true` if the last message belongs to the session itself, and not to the one that it was forked from.
+    pub(super) has_own_message: bool,
+    /// `true` if the last run lost its lease without an end.
+    pub(super) lost_lease: bool,
+    /// The usage of the last run.
+    pub(super) usage: RunUsage,
+}
+
+/// An entry of the journal of calls.
+enum CallRecord {
+    Intent(CallAddress),
+    Outcome(Box<CallOutcomeBody>),
+}
+
+/// The progress of a call.
+pub(super) enum CallProgress {
+    /// The call did not start, or its body may run again.
+    NotStarted,
+    /// The body may have taken effect.
+    Started,
+    /// The outcome is stored, with the hash of the definition of its tool.
+    Ended(CallOutcome, Option<ContentHash>),
+}
+
+impl StoredProgress {
+    /// Notes an entry; the last one comes first.
+    pub(super) fn see_entry(&mut self, entry: &Entry, inherited_entries: u64) {
+        self.last_kind.get_or_insert_with(|| (*entry.content.kind).into());
+        self.has_own_message |=
+            entry.number > inherited_entries && &*entry.content.kind == EntryContent::MESSAGE;
+    }
+
+    /// Adds an entry of the journal; the last one comes first. Returns `true` if it is sealed.
+    pub(super) fn add_record(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<bool, SessionError> {
+        let (record, is_sealed) = match &*entry.content.kind {
+            EntryContent::CALL_INTENT => {
+                let (body, is_sealed) = read_body::<CallIntentBody>(codec, entry)?;
+                (CallRecord::Intent(body.intent.address), is_sealed)
+            }
+            _ => {
+                let (body, is_sealed) = read_body(codec, entry)?;
+                (CallRecord::Outcome(body), is_sealed)
+            }
+        };
+        self.records.push(record);
+        Ok(is_sealed)
+    }
+
+    /// Brings the records into their order.
+    pub(super) fn finish_reading(&mut self) {
+        self.records.reverse();
+    }
+
+    /// Sets what the lease tells about the last run.
+    pub(super) fn set_lease(&mut self, grant: &LeaseGrant) {
+        self.lost_lease = grant.interrupted.is_some();
+        // A usage that another program stored is none.
+        self.usage = grant.usage.as_ref().and_then(|usage| usage.read().ok()).unwrap_or_default();
+    }
+
+    /// Returns `true` if the last run has no end in the session.
+    pub(super) fn has_no_end(&self) -> bool {
+        self.has_own_message && self.last_kind.as_deref() != Some(EntryContent::END)
+    }
+
+    /// Applies the stored outcomes of calls that were open.
+    pub(super) fn apply_outcomes(&mut self, run: &RunContext, open: &mut OpenBatch) {
+        for record in self.records.drain(..) {
+            let CallRecord::Outcome(body) = record else { continue };
+            let CallOutcomeBody { address, outcome, .. } = *body;
+            let Some(index) = open.outcomes.iter().position(|it| it.address() == Some(&address)) else {
+                continue;
+            };
+            apply_state(run, &outcome);
+            open.replace(index, outcome);
+        }
+    }
+
+    /// Takes the progress of the calls of the last message, and applies the changes of state of those that ended.
+    pub(super) fn take_calls(&mut self, run: &RunContext, calls: &[ToolCall]) -> Vec<CallProgress> {
+        let records = match self.has_own_message {
+            true => std::mem::take(&mut self.records),
+            false => Vec::new(),
+        };
+        let mut progress: Vec<_> = calls.iter().map(|call| call_progress(call, calls, &records)).collect();
+        if !self.has_own_message {
+            // The original session continues them.
+            progress.fill_with(|| CallProgress::Started);
+        }
+        for ended in &progress {
+            if let CallProgress::Ended(outcome, _) = ended {
+                apply_state(run, outcome);
+            }
+        }
+        progress
+    }
+}
+
+/// Applies the changes of state of a call, which are stored with its step.
+fn apply_state(run: &RunContext, outcome: &CallOutcome) {
+    if outcome.is_finished() {
+        run.change_state(&merged_actions(std::slice::from_ref(outcome)).state);
+    }
+}
+
+fn call_progress(call: &ToolCall, calls: &[ToolCall], records: &[CallRecord]) -> CallProgress {
+    let is_named = |id: &CallId| *id == call.id;
+    let mut progress = CallProgress::NotStarted;
+    for record in records {
+        match record {
+            CallRecord::Intent(address) if is_named(&address.call_id) => progress = CallProgress::Started,
+            CallRecord::Outcome(body) if is_named(&body.address.call_id) => {
+                progress = CallProgress::Ended(body.outcome.clone(), body.definition.clone());
+            }
+            _ => {}
+        }
+    }
+    // Records do not tell which of several calls with one id they are about.
+    let is_ambiguous = calls.iter().filter(|other| is_named(&other.id)).count() > 1;
+    match progress {
+        CallProgress::Ended(..) if is_ambiguous => CallProgress::Started,
+        progress => progress,
+    }
+}
