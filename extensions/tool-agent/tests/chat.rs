@@ -1,6 +1,10 @@
 //! The command `chat`, in a process of its own.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[cfg(feature = "chat-store")]
+#[path = "chat/store.rs"]
+mod store;
+
 use std::{
     fs,
     io::Write as _,
@@ -28,6 +32,13 @@ fn sum(a: i64, b: i64) -> i64 {
 #[tool(confirm)]
 fn cancel_order(order: u32) -> String {
     format!("order {order} is cancelled")
+}
+
+/// Unlocks the door.
+#[cfg(feature = "chat-store")]
+#[tool(read_only)]
+fn unlock(#[arg(secret)] pin: String) -> String {
+    format!("a PIN of {} digits", pin.len())
 }
 
 /// The program.

@@ -7,8 +7,9 @@ use tokio::sync::Notify;
 use tool_runtime::{Executor, executor::RunSettings};
 
 use crate::{
-    Failure, Program,
+    Exit, Failure, Program,
     approver::{self, ApproveMode, MissingTerminal},
+    sanitize::indented,
     stderr::write_stderr,
 };
 
@@ -96,7 +97,7 @@ impl Program {
     /// Writes a text to the standard error, after a label such as the name of a tool. Both may be text of others: they
     /// are escaped, and limited to 8000 characters in 60 lines. Held back while a question is open.
     pub fn tell(&self, label: &str, text: &str) {
-        self.terminal().tell_after(label, &crate::sanitize::indented(text));
+        self.terminal().tell_after(label, &indented(text));
     }
 
     /// Writes an error to the standard error, with text of others as in [`tell`](Self::tell).
@@ -114,6 +115,39 @@ impl Program {
     #[must_use]
     pub fn can_ask(&self) -> bool {
         self.terminal().can_ask()
+    }
+
+    /// Asks a person a question that `y` and `yes` confirm; any other line, and the end of the input, does not. Returns `None`
+    /// without a question if nobody [can be asked](Self::can_ask). Text of others in `question` is escaped. Keys that were
+    /// pressed before the question do not answer it.
+    ///
+    /// # Errors
+    ///
+    /// If the standard input cannot be read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use tool_cli::{Exit, Failure, Program};
+    /// fn run(program: &Program) -> Result<Exit, Failure> {
+    ///     match program.confirm("delete all files?")? {
+    ///         Some(true) => Ok(Exit::Done),
+    ///         Some(false) => Err(Failure::new(Exit::Refused, "nothing was deleted")),
+    ///         None => Err(Failure::new(Exit::Refused, "stdin is not a terminal; give `--yes`")),
+    ///     }
+    /// }
+    /// ```
+    pub fn confirm(&self, question: &str) -> Result<Option<bool>, Failure> {
+        if !self.can_ask() {
+            return Ok(None);
+        }
+        self.terminal().keyboard().discard_input();
+        let line = self.block_on(self.line(&format!("{} [y/N] ", indented(question))))?;
+        let line = line.map_err(|error| {
+            Failure::new(Exit::Usage, format!("the standard input cannot be read: {error}"))
+        })?;
+        let answer = line.unwrap_or_default().trim().to_lowercase();
+        Ok(Some(matches!(&*answer, "y" | "yes")))
     }
 
     /// Writes `prompt` to the standard error if a person [can be asked](Self::can_ask), and waits for a line of the

@@ -29,6 +29,13 @@ pub trait Command {
     /// Returns the name, the options and the help of the command.
     fn grammar(&self) -> clap::Command;
 
+    /// Returns the grammar of the command in the program `name`, for help that depends on it. Default:
+    /// [`grammar`](Self::grammar).
+    fn grammar_in(&self, name: &str) -> clap::Command {
+        let _ = name;
+        self.grammar()
+    }
+
     /// Runs the command.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ pub(crate) fn program_grammar(
         .term_width(width)
         .subcommand_required(true)
         .arg_required_else_help(true);
-    let commands: Vec<_> = commands.iter().map(|command| command.grammar()).collect();
+    let commands: Vec<_> = commands.iter().map(|command| command.grammar_in(name)).collect();
     let helps = commands.iter().any(|it| it.get_name() == "help");
     let all = all.disable_help_subcommand(helps);
     (0..commands.len()).fold(all, |all, at| all.subcommand(with_free_aliases(&commands, at)))

@@ -117,19 +117,55 @@ pub(crate) fn check_exports(exports: &[SessionExport]) -> Result<(), SessionErro
 /// # }
 /// ```
 pub fn to_jsonl(exports: &[SessionExport]) -> Result<String, SessionError> {
-    let mut text = String::new();
-    add_line(&mut text, &Header { format: FORMAT.to_owned(), v: VERSION })?;
-    let mut entries = 0;
+    let mut writer = JsonlWriter::default();
+    let mut text = writer.header()?;
     for export in exports {
+        text.push_str(&writer.session(export)?);
+    }
+    text.push_str(&writer.end()?);
+    Ok(text)
+}
+
+/// Writes exports one after another, so that one of them is in memory at a time.
+#[derive(Debug, Default)]
+pub(crate) struct JsonlWriter {
+    sessions: usize,
+    entries: usize,
+}
+
+impl JsonlWriter {
+    /// Returns the first line.
+    pub(crate) fn header(&self) -> Result<String, SessionError> {
+        let mut text = String::new();
+        add_line(&mut text, &Header { format: FORMAT.to_owned(), v: VERSION })?;
+        Ok(text)
+    }
+
+    /// Returns the lines of a session, and counts them.
+    pub(crate) fn session(&mut self, export: &SessionExport) -> Result<String, SessionError> {
+        let mut text = String::new();
         let state = JsonText::of(&export.state)?;
         add_line(&mut text, &Line::Session(SessionLine { session: export.session.clone(), state }))?;
         for entry in &export.entries {
             add_line(&mut text, &Line::Entry(entry.clone()))?;
         }
-        entries += export.entries.len();
+        self.sessions += 1;
+        self.entries += export.entries.len();
+        Ok(text)
     }
-    add_line(&mut text, &Line::End { sessions: exports.len(), entries })?;
-    Ok(text)
+
+    /// Returns the last line.
+    pub(crate) fn end(&self) -> Result<String, SessionError> {
+        let mut text = String::new();
+        add_line(&mut text, &Line::End { sessions: self.sessions, entries: self.entries })?;
+        Ok(text)
+    }
+
+    /// Returns the numbers of sessions and entries so far.
+    #[cfg(feature = "cli")]
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.sessions, self.entries)
+    }
 }
 
 fn add_line(text: &mut String, line: &impl Serialize) -> Result<(), SessionError> {

@@ -91,6 +91,7 @@
 //! | feature | adds |
 //! | --- | --- |
 //! | `artifacts` | `SharedArtifacts`, and with `tools` the tools on them |
+//! | `cli` | the module `cli`: the command `sessions` for `tool-cli`, on files, and with `postgres` on servers |
 //! | `sqlite` | `SqliteStore`; needs Rust 1.94, and a C compiler for the bundled SQLite |
 //! | `postgres` | `PostgresStore`, for Postgres 14 or later; needs Rust 1.94 |
 //! | `postgres-tls` | connections of `PostgresStore` with TLS; needs Rust 1.94, and a C compiler |
@@ -102,6 +103,8 @@
 
 #[cfg(feature = "artifacts")]
 mod artifacts;
+#[cfg(feature = "cli")]
+pub mod cli;
 mod clock;
 mod entry;
 mod error;

@@ -5,7 +5,9 @@ use tool_cli::{
     clap::{self, Arg, ArgMatches},
 };
 
-use super::{conversation::ChatConversation, source::ModelSource};
+#[cfg(feature = "chat-store")]
+use super::store;
+use super::{conversation::ChatConversation, session::ChatSession, source::ModelSource};
 use crate::{Agent, AgentBuilder, Runner};
 
 /// The command `chat`: a conversation with a model that calls the tools of the program.
@@ -71,6 +73,65 @@ Examples:
 
 impl Command for Chat {
     fn grammar(&self) -> clap::Command {
+        self.grammar_in("NAME")
+    }
+
+    #[cfg(feature = "chat-store")]
+    fn grammar_in(&self, name: &str) -> clap::Command {
+        store::add_options(self.base_grammar(), name)
+    }
+
+    #[cfg(not(feature = "chat-store"))]
+    fn grammar_in(&self, _: &str) -> clap::Command {
+        self.base_grammar()
+    }
+
+    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
+        let text = |id: &str| matches.get_one::<String>(id).map(String::as_str);
+        // Before the values of the tools are provided.
+        let source = ModelSource::from_options(self.model.as_deref(), text)?;
+        let prompt = match text("prompt") {
+            Some("-") => Some(program.read("-")?),
+            given => given.map(str::to_owned),
+        };
+        if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
+            return Err(Failure::usage("the message of `--prompt` is empty"));
+        }
+        let approvals = Approvals::new(program, matches)?;
+        // The tools and the approvals are those of the program, whatever the configuration sets.
+        let mut agent = (self.configure)(Agent::builder(program.name(), source.model.clone()))
+            .tools(approvals.executor().clone())
+            .approvals_by_handle(false)
+            .wait_for_answers(false);
+        if let Some(instruction) = text("instruction") {
+            agent = agent.instruction(instruction);
+        }
+        let agent = agent.build().map_err(|error| Failure::new(Exit::Unusable, error.to_string()))?;
+        let runner = Runner::new(agent).with_app(program.name());
+        let converse = |runner: Runner, session: ChatSession| {
+            let json = text("events") == Some("json");
+            program.block_on(async {
+                let mut conversation = ChatConversation::new(program, runner, &approvals, session, json);
+                match prompt {
+                    Some(prompt) => conversation.answer_message(prompt).await,
+                    None => conversation.answer_lines(&source.label).await,
+                }
+            })?
+        };
+        #[cfg(feature = "chat-store")]
+        let exit = store::run_with_store(program, matches, runner, converse)?;
+        #[cfg(not(feature = "chat-store"))]
+        let exit = converse(runner, ChatSession::in_memory())?;
+        approvals.remark(program);
+        // The reason was written when it occurred.
+        let broke_off = source.recording.is_some_and(|recording| recording.failure().is_some());
+        Ok(if exit == Exit::Done && broke_off { Exit::Failed } else { exit })
+    }
+}
+
+impl Chat {
+    /// Returns the grammar without the options of a store.
+    fn base_grammar(&self) -> clap::Command {
         let option = |id: &'static str, value: &'static str, help: String| {
             Arg::new(id).long(id).value_name(value).help(help)
         };
@@ -104,42 +165,6 @@ impl Command for Chat {
                 .default_value("text"),
             )
             .arg(Approvals::option())
-    }
-
-    fn run(&self, program: &Program, matches: &ArgMatches) -> Result<Exit, Failure> {
-        let text = |id: &str| matches.get_one::<String>(id).map(String::as_str);
-        // Before the values of the tools are provided.
-        let source = ModelSource::from_options(self.model.as_deref(), text)?;
-        let prompt = match text("prompt") {
-            Some("-") => Some(program.read("-")?),
-            given => given.map(str::to_owned),
-        };
-        if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
-            return Err(Failure::usage("the message of `--prompt` is empty"));
-        }
-        let approvals = Approvals::new(program, matches)?;
-        // The tools and the approvals are those of the program, whatever the configuration sets.
-        let mut agent = (self.configure)(Agent::builder(program.name(), source.model.clone()))
-            .tools(approvals.executor().clone())
-            .approvals_by_handle(false)
-            .wait_for_answers(false);
-        if let Some(instruction) = text("instruction") {
-            agent = agent.instruction(instruction);
-        }
-        let agent = agent.build().map_err(|error| Failure::new(Exit::Unusable, error.to_string()))?;
-        let runner = Runner::new(agent).with_app(program.name());
-        let json = text("events") == Some("json");
-        let exit = program.block_on(async {
-            let mut conversation = ChatConversation::new(program, runner, &approvals, json);
-            match prompt {
-                Some(prompt) => conversation.answer_message(prompt).await,
-                None => conversation.answer_lines(&source.label).await,
-            }
-        })??;
-        approvals.remark(program);
-        // The reason was written when it occurred.
-        let broke_off = source.recording.is_some_and(|recording| recording.failure().is_some());
-        Ok(if exit == Exit::Done && broke_off { Exit::Failed } else { exit })
     }
 }
 

@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use tool_cli::{Approvals, Exit, Failure, Program};
 use tool_runtime::RunContext;
 
-use super::{interrupts::Interrupts, view::TurnView};
+use super::{interrupts::Interrupts, session::ChatSession, view::TurnView};
 use crate::{AgentStream, Runner};
 
 const HELP: &str = "\
@@ -27,8 +27,7 @@ pub(super) struct ChatConversation<'p> {
     approvals: &'p Approvals,
     json: bool,
     interrupts: Interrupts,
-    /// The number of the session: each conversation is one.
-    session: u32,
+    session: ChatSession,
 }
 
 /// A line that a person entered.
@@ -63,8 +62,14 @@ impl<'l> Line<'l> {
 
 impl<'p> ChatConversation<'p> {
     /// Begins a conversation, within the runtime of the program.
-    pub(super) fn new(program: &'p Program, runner: Runner, approvals: &'p Approvals, json: bool) -> Self {
-        Self { program, runner, approvals, json, interrupts: Interrupts::listen(), session: 1 }
+    pub(super) fn new(
+        program: &'p Program,
+        runner: Runner,
+        approvals: &'p Approvals,
+        session: ChatSession,
+        json: bool,
+    ) -> Self {
+        Self { program, runner, approvals, json, interrupts: Interrupts::listen(), session }
     }
 
     /// Answers one message.
@@ -81,6 +86,9 @@ impl<'p> ChatConversation<'p> {
         let is_asked = self.program.can_ask();
         if is_asked {
             self.program.tell("model", &format!("{model}; type a message, /help or /exit"));
+            if let Some(description) = self.session.description().await? {
+                self.program.tell("session", &description);
+            }
         }
         let mut worst = Exit::Done;
         loop {
@@ -105,8 +113,9 @@ impl<'p> ChatConversation<'p> {
                 Line::Help => self.program.tell("commands", &format!("\n{HELP}")),
                 Line::Tools => self.show_tools(),
                 Line::New => {
-                    self.session += 1;
-                    self.program.note("a new conversation begins");
+                    let name = self.session.begin_next().await?;
+                    let name = name.map(|name| format!(": the session `{name}`")).unwrap_or_default();
+                    self.program.note(&format!("a new conversation begins{name}"));
                 }
                 Line::Unknown(name) => {
                     self.program.note(&format!("there is no command `{name}`; /help lists the commands"));
@@ -129,7 +138,7 @@ impl<'p> ChatConversation<'p> {
 
     /// Runs the agent for one message.
     async fn run_turn(&mut self, message: String) -> Result<Exit, Failure> {
-        let run = RunContext::new().with_session(format!("chat-{}", self.session));
+        let run = RunContext::new().with_session(self.session.name());
         let mut events = self.runner.run_with(run, message);
         let _turn = self.interrupts.turn(events.handle());
         let mut view = TurnView::new(self.program, self.json);
@@ -141,8 +150,14 @@ impl<'p> ChatConversation<'p> {
             }
             polled
         };
-        while let Some(event) = poll_fn(|task| next(&mut events, task)).await {
-            view.show_event(&event)?;
+        let first = poll_fn(|task| next(&mut events, task));
+        let mut event = match self.session.wait_noted(self.program, first).await {
+            Some(event) => event,
+            None => poll_fn(|task| next(&mut events, task)).await,
+        };
+        while let Some(current) = event {
+            view.show_event(&current)?;
+            event = poll_fn(|task| next(&mut events, task)).await;
         }
         Ok(view.exit())
     }

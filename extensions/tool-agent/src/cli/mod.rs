@@ -34,6 +34,18 @@
 //! | `--events json` | writes an [`AgentEvent`](crate::AgentEvent) per line to the standard output |
 //! | `--approve HOW` | the decision on calls that require approval: `ask` (default; without a terminal, they are rejected), `never`, `read-only`, `always` |
 //!
+//! With the feature `chat-store`, conversations can be stored; without it, a program compiles no database:
+//!
+//! | option | effect |
+//! | --- | --- |
+//! | `--session NAME` | begins or continues the stored conversation `NAME`, which a later process continues; without it, nothing is stored |
+//! | `--store URL` | the store: `sqlite:PATH`, or with the feature `postgres` of `tool-session` `postgres://user@host/database`; default: a file in the data folder of the user, which the help names |
+//! | `--wait SECONDS` | the time to wait while another process uses the session; default: 30 |
+//!
+//! The key under which messages with secret arguments are encrypted is a file beside the database, with `.key` added to its name, mode 0600,
+//! which the first use makes. Whoever can write to the database controls what the model reads of the conversation. The command
+//! `sessions` of `tool-session` (its feature `cli`) lists, shows, exports and deletes the conversations.
+//!
 //! Without `--prompt`, each line of the standard input is a message of one conversation, until `/exit` or the end of the
 //! input; `/help` lists the commands. Ctrl-C ends the turn, and the conversation continues; at the prompt, and a second
 //! time before the turn has ended, it ends the program.
@@ -54,7 +66,10 @@
 mod chat;
 mod conversation;
 mod interrupts;
+mod session;
 mod source;
+#[cfg(feature = "chat-store")]
+mod store;
 mod view;
 
 pub use self::chat::Chat;

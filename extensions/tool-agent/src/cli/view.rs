@@ -164,9 +164,20 @@ impl<'p> TurnView<'p> {
             self.program.tell("the text before the end", &shortened(&end.text));
         }
         if self.exit == Exit::Failed {
-            self.program.tell_error(&end.reason.to_string());
+            self.program.tell_error(&reason_text(&end.reason));
         }
         Ok(())
+    }
+}
+
+/// The reason of an end that is no answer, in terms of the command line.
+fn reason_text(reason: &EndReason) -> String {
+    match reason {
+        EndReason::Busy { run } => format!(
+            "the session is in use: the run `{run}` of another process did not end; wait longer by `--wait`, or name another \
+             `--session`"
+        ),
+        reason => reason.to_string(),
     }
 }
 

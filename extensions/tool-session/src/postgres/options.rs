@@ -119,6 +119,14 @@ impl PostgresOptions {
     }
 }
 
+/// Formats as a URL without user and password, such as `postgres://db.example/agents`.
+impl fmt::Display for PostgresOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let database = self.connection.get_database().unwrap_or_default();
+        write!(f, "postgres://{}/{database}", self.connection.get_host())
+    }
+}
+
 /// Omits the password.
 impl fmt::Debug for PostgresOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,6 +9,8 @@
 
 #[cfg(feature = "artifacts")]
 mod artifacts;
+#[cfg(feature = "cli")]
+mod command;
 mod contract;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod engines;

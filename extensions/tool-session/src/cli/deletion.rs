@@ -1,0 +1,126 @@
+//! `sessions delete` and `sessions prune`.
+
+use std::time::Duration;
+
+use tool_cli::{Exit, Failure};
+
+use super::request::{SessionRequest, count_text, line_text, operation_failure};
+use crate::{Retention, SessionKey};
+
+/// The maximum number of names in a question.
+const MAX_NAMES: usize = 10;
+
+/// Deletes sessions, or all data of a user.
+pub(super) fn delete_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failure> {
+    let keys = request.keys()?;
+    if keys.is_empty() && !request.flag("all") {
+        return Err(Failure::usage("the names of the sessions are missing; give names, or `--all`"));
+    }
+    if keys.is_empty() {
+        return delete_user(request);
+    }
+    let store = request.open_existing()?;
+    let found = async |store: &crate::SharedSessionStore| {
+        for key in &keys {
+            let session = store.load(key).await.map_err(|error| operation_failure(&error))?;
+            session.ok_or_else(|| request.unknown_session(key))?;
+        }
+        Ok(())
+    };
+    request.run_on(store, found)?;
+    confirm(request, &format!("delete {}?", names_text(&keys)))?;
+    let delete = async |store: &crate::SharedSessionStore| {
+        let mut deleted = 0;
+        for key in &keys {
+            deleted += u64::from(store.delete(key).await.map_err(|error| operation_failure(&error))?);
+        }
+        Ok(deleted)
+    };
+    let deleted = request.run_on(request.open_existing()?, delete)?;
+    print_deleted(request, deleted)
+}
+
+/// Deletes all data of a user.
+fn delete_user(request: &SessionRequest<'_>) -> Result<Exit, Failure> {
+    let user = request.text("user").unwrap_or_default();
+    let of_user = match user {
+        "" => "sessions without a user".to_owned(),
+        user => format!("the user `{}`", line_text(user)),
+    };
+    let app = line_text(&request.app);
+    if !request.location.exists() {
+        request.open_existing()?;
+    }
+    confirm(request, &format!("delete all data of {of_user} in the app `{app}`: sessions, state, notes?"))?;
+    let delete = async |store: &crate::SharedSessionStore| {
+        store.delete_user(&request.app, user).await.map_err(|error| operation_failure(&error))
+    };
+    let deleted = request.run_on(request.open_existing()?, delete)?;
+    print_deleted(request, deleted)
+}
+
+/// Deletes sessions by age and number.
+pub(super) fn prune_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failure> {
+    let age = request.matches.get_one::<Duration>("older-than").copied();
+    let keep = request.matches.get_one::<u32>("keep").copied();
+    let mut retention = Retention::new(request.app.clone());
+    let mut rules = Vec::new();
+    if let Some(age) = age {
+        retention = retention.max_age(age);
+        // The text of the command line.
+        let age = request.matches.get_raw("older-than").into_iter().flatten().next().unwrap_or_default();
+        rules.push(format!("that were not changed for {}", line_text(&age.to_string_lossy())));
+    }
+    if let Some(keep) = keep {
+        retention = retention.max_sessions(keep);
+        rules.push(format!("but the last {keep} of each user"));
+    }
+    if rules.is_empty() {
+        return Err(Failure::usage("give `--older-than AGE`, such as `90d`, or `--keep NUMBER`, or both"));
+    }
+    if !request.location.exists() {
+        request.open_existing()?;
+    }
+    let app = line_text(&request.app);
+    let question = format!("delete all sessions of the app `{app}` {}?", rules.join(", and all "));
+    confirm(request, &question)?;
+    let prune = async |store: &crate::SharedSessionStore| {
+        store.prune(&retention).await.map_err(|error| operation_failure(&error))
+    };
+    let deleted = request.run_on(request.open_existing()?, prune)?;
+    print_deleted(request, deleted)
+}
+
+fn print_deleted(request: &SessionRequest<'_>, deleted: u64) -> Result<Exit, Failure> {
+    request.program.print(&format!("{} deleted\n", count_text(deleted, "session", "sessions")))?;
+    Ok(Exit::Done)
+}
+
+fn names_text(keys: &[SessionKey]) -> String {
+    let mut names: Vec<_> =
+        keys.iter().take(MAX_NAMES).map(|key| format!("`{}`", line_text(key.id()))).collect();
+    if keys.len() > MAX_NAMES {
+        names.push(format!("and {} more", keys.len() - MAX_NAMES));
+    }
+    let noun = if keys.len() == 1 { "the session" } else { "the sessions" };
+    format!("{noun} {}", names.join(", "))
+}
+
+/// Asks for a deletion.
+///
+/// # Errors
+///
+/// If it is not confirmed.
+fn confirm(request: &SessionRequest<'_>, question: &str) -> Result<(), Failure> {
+    if request.flag("yes") {
+        return Ok(());
+    }
+    match request.program.confirm(question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::new(Exit::Refused, "nothing was deleted")),
+        None => Err(Failure::new(
+            Exit::Refused,
+            "nothing was deleted: stdin is not a terminal, so that the question cannot be asked; `--yes` confirms the deletion",
+        )),
+    }
+}

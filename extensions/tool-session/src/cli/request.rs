@@ -1,0 +1,107 @@
+//! A command with its options: the program, the store and the names.
+
+use std::sync::Arc;
+
+use tool_cli::{Exit, Failure, Program, clap::ArgMatches};
+use tool_runtime::policy::Escape;
+
+use super::{StoreConnection, StoreLocation};
+use crate::{SessionError, SessionKey, SharedSessionStore};
+
+/// The maximum number of characters of a name or value within a line.
+pub(super) const MAX_LINE_CHARS: usize = 300;
+
+/// A command on the sessions of an app.
+pub(super) struct SessionRequest<'p> {
+    pub(super) program: &'p Program,
+    pub(super) matches: &'p ArgMatches,
+    pub(super) location: StoreLocation,
+    pub(super) app: Arc<str>,
+}
+
+impl SessionRequest<'_> {
+    pub(super) fn text(&self, option: &str) -> Option<&str> {
+        self.matches.try_get_one::<String>(option).ok().flatten().map(String::as_str)
+    }
+
+    pub(super) fn flag(&self, option: &str) -> bool {
+        self.matches.try_get_one::<bool>(option).ok().flatten().is_some_and(|is_set| *is_set)
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.text("output") == Some("json")
+    }
+
+    /// Returns the keys of the sessions that the command line names.
+    pub(super) fn keys(&self) -> Result<Vec<SessionKey>, Failure> {
+        let user = self.text("user").unwrap_or_default();
+        let names = self.matches.get_many::<String>("name").into_iter().flatten();
+        let key = |name: &String| SessionKey::new(Arc::clone(&self.app), user, name.as_str());
+        names.map(key).collect::<Result<_, _>>().map_err(|error| operation_failure(&error))
+    }
+
+    /// Opens a store that exists.
+    ///
+    /// # Errors
+    ///
+    /// If it does not, or cannot be opened.
+    pub(super) fn open_existing(&self) -> Result<StoreConnection, Failure> {
+        if self.location.exists() {
+            return self.location.open(self.program);
+        }
+        Err(Failure::quoting(
+            Exit::Usage,
+            match self.location.is_default() {
+                true => format!("there are no sessions yet: there is no file {}", self.location),
+                false => format!("there is no file {}; correct `--store`", self.location),
+            },
+        ))
+    }
+
+    /// Runs `operation` on a store, and closes it.
+    pub(super) fn run_on<T>(
+        &self,
+        store: StoreConnection,
+        operation: impl AsyncFnOnce(&SharedSessionStore) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.program.block_on(async {
+            let output = operation(store.sessions()).await;
+            store.close().await;
+            output
+        })?
+    }
+
+    /// Returns the failure for a session that does not exist.
+    pub(super) fn unknown_session(&self, key: &SessionKey) -> Failure {
+        let user = match key.user() {
+            "" => String::new(),
+            user => format!(" of the user `{}`", line_text(user)),
+        };
+        let name = self.program.name();
+        let message = format!(
+            "there is no session `{}`{user} in the app `{}`; `{name} sessions list` lists all sessions",
+            line_text(key.id()),
+            line_text(key.app())
+        );
+        Failure::quoting(Exit::Usage, message)
+    }
+}
+
+/// Returns the failure of an operation of the store: 2 if nothing can be done about the arguments, and 1 otherwise.
+pub(super) fn operation_failure(error: &SessionError) -> Failure {
+    let exit = match error {
+        SessionError::Invalid(_) | SessionError::NotFound(_) | SessionError::Exists(_) => Exit::Usage,
+        _ => Exit::Failed,
+    };
+    Failure::quoting(exit, error.to_string())
+}
+
+/// Escapes and shortens a name or a value.
+pub(super) fn line_text(text: &str) -> String {
+    Escape::LINE.at_most(MAX_LINE_CHARS).text(text)
+}
+
+/// Formats a number with its noun: `1 session`, `2 sessions`.
+pub(super) fn count_text(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
