@@ -5,7 +5,7 @@ use std::time::Duration;
 use tool_cli::{Exit, Failure};
 
 use super::request::{SessionRequest, count_text, line_text, operation_failure};
-use crate::{Retention, SessionKey};
+use crate::{Retention, SessionKey, SharedSessionStore};
 
 /// The maximum number of names in a question.
 const MAX_NAMES: usize = 10;
@@ -20,16 +20,9 @@ pub(super) fn delete_sessions(request: &SessionRequest<'_>) -> Result<Exit, Fail
         return delete_user(request);
     }
     let store = request.open_existing()?;
-    let found = async |store: &crate::SharedSessionStore| {
-        for key in &keys {
-            let session = store.load(key).await.map_err(|error| operation_failure(&error))?;
-            session.ok_or_else(|| request.unknown_session(key))?;
-        }
-        Ok(())
-    };
-    request.run_on(store, found)?;
+    request.run_on(store, async |store| request.check_exist(store, &keys).await)?;
     confirm(request, &format!("delete {}?", names_text(&keys)))?;
-    let delete = async |store: &crate::SharedSessionStore| {
+    let delete = async |store: &SharedSessionStore| {
         let mut deleted = 0;
         for key in &keys {
             deleted += u64::from(store.delete(key).await.map_err(|error| operation_failure(&error))?);
@@ -52,7 +45,7 @@ fn delete_user(request: &SessionRequest<'_>) -> Result<Exit, Failure> {
         request.open_existing()?;
     }
     confirm(request, &format!("delete all data of {of_user} in the app `{app}`: sessions, state, notes?"))?;
-    let delete = async |store: &crate::SharedSessionStore| {
+    let delete = async |store: &SharedSessionStore| {
         store.delete_user(&request.app, user).await.map_err(|error| operation_failure(&error))
     };
     let deleted = request.run_on(request.open_existing()?, delete)?;
@@ -84,7 +77,7 @@ pub(super) fn prune_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failu
     let app = line_text(&request.app);
     let question = format!("delete all sessions of the app `{app}` {}?", rules.join(", and all "));
     confirm(request, &question)?;
-    let prune = async |store: &crate::SharedSessionStore| {
+    let prune = async |store: &SharedSessionStore| {
         store.prune(&retention).await.map_err(|error| operation_failure(&error))
     };
     let deleted = request.run_on(request.open_existing()?, prune)?;

@@ -31,7 +31,7 @@ pub(super) fn list_sessions(request: &SessionRequest<'_>) -> Result<Exit, Failur
         print_sessions(request, &sessions)?;
     }
     if has_more {
-        request.program.note(&format!("there are more than {limit} sessions; `--limit` shows more"));
+        request.program.note("there are more sessions; `--limit` shows more");
     }
     Ok(Exit::Done)
 }

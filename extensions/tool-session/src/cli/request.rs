@@ -71,6 +71,19 @@ impl SessionRequest<'_> {
         })?
     }
 
+    /// Checks that all sessions exist, before anything is written or deleted.
+    pub(super) async fn check_exist(
+        &self,
+        store: &SharedSessionStore,
+        keys: &[SessionKey],
+    ) -> Result<(), Failure> {
+        for key in keys {
+            let snapshot = store.load(key).await.map_err(|error| operation_failure(&error))?;
+            snapshot.ok_or_else(|| self.unknown_session(key))?;
+        }
+        Ok(())
+    }
+
     /// Returns the failure for a session that does not exist.
     pub(super) fn unknown_session(&self, key: &SessionKey) -> Failure {
         let user = match key.user() {

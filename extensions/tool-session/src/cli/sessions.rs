@@ -41,6 +41,9 @@ Examples:
   sessions import orders.jsonl
   sessions prune --older-than 90d --keep 100";
 
+/// The position of the options of all commands in their helps: behind those of each.
+const GLOBAL_ORDER: usize = 900;
+
 impl Sessions {
     /// Creates the command.
     pub fn new() -> Self {
@@ -72,8 +75,12 @@ impl Command for Sessions {
             .after_help(EXAMPLES)
             .subcommand_required(true)
             .arg_required_else_help(true)
-            .arg(StoreLocation::option(name).global(true))
-            .arg(option("app", "APP", format!("The app of the sessions [default: {app}]")).global(true))
+            .arg(StoreLocation::option(name).global(true).display_order(GLOBAL_ORDER))
+            .arg(
+                option("app", "APP", format!("The app of the sessions [default: {app}]"))
+                    .global(true)
+                    .display_order(GLOBAL_ORDER),
+            )
             .subcommands([
                 list_grammar(),
                 show_grammar(),

@@ -40,6 +40,7 @@ async fn write_sessions(
     keys: &[SessionKey],
     output: &mut ExportOutput<'_>,
 ) -> Result<String, Failure> {
+    request.check_exist(store, keys).await?;
     let of_all: Vec<SessionKey> = match keys {
         [] => read_sessions(request, store, usize::MAX).await?.into_iter().map(|it| it.key).collect(),
         _ => Vec::new(),

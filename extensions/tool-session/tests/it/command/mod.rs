@@ -4,6 +4,8 @@
 
 mod pages;
 mod refusals;
+#[cfg(unix)]
+mod terminal;
 
 use std::{
     env, fs,
@@ -14,6 +16,7 @@ use std::{
 };
 
 use tool_cli::Cli;
+use tool_runtime::policy::Escape;
 use tool_session::{SharedSessionStore, SqliteStore, cli::Sessions};
 
 /// The variable with the arguments of the program, between unit separators.
@@ -48,7 +51,11 @@ struct Ran {
 impl Desk {
     fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("command-{}-{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "the-desk-of-a-user-of-the-command-sessions-{}-{}",
+            process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         fs::create_dir_all(&folder).unwrap();
         Self(folder)
@@ -75,7 +82,7 @@ impl Desk {
         self.run_with(arguments, "")
     }
 
-    fn run_with(&self, arguments: &[&str], input: &str) -> Ran {
+    fn program(&self, arguments: &[&str]) -> process::Command {
         let mut program = process::Command::new(env::current_exe().unwrap());
         program.args([
             "--exact",
@@ -87,6 +94,11 @@ impl Desk {
         program
             .env("XDG_DATA_HOME", self.path("data"))
             .env("SESSIONS_URL", "postgres://app:hush@127.0.0.1:1/agents");
+        program
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut program = self.program(arguments);
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = program.spawn().unwrap();
         // A program that refuses the command line does not read.
@@ -105,7 +117,8 @@ impl Desk {
             ran.err.lines().map(|line| format!("! {line}").trim_end().to_owned() + "\n").collect();
         let end = if ran.code == 0 { String::new() } else { format!("[exit code {}]\n", ran.code) };
         let folder = self.0.display().to_string();
-        let page = format!("$ shop sessions {}\n{}{err}{end}", arguments.join(" "), ran.out);
+        let page =
+            format!("$ shop sessions {}\n{}{err}{end}", Escape::LINE.text(&arguments.join(" ")), ran.out);
         page.replace(&folder, "~")
     }
 
@@ -193,7 +206,7 @@ fn sessions() -> String {
         json!({ "title": hostile, "updatedAt": 1_795_677_350_000_u64 }),
         &[
             message("us\u{1b}er", json!({ "text": hostile })),
-            message("assistant", json!({ "text": "x".repeat(5_000) })),
+            message("assistant", json!({ "text": "x".repeat(1_010) })),
         ],
     );
     let of_user = session(
