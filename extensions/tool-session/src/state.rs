@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use tool_runtime::context::{StateScope, merge_patch};
 
-use crate::SessionError;
+use crate::{JsonText, SessionError};
 
 /// State, or changes of state, by [`StateScope`]: names keep their prefixes. Values limited to a run (`temp:`) are never part of it.
 ///
@@ -79,6 +79,11 @@ impl ScopedState {
     pub(crate) fn check(&self) -> Result<(), SessionError> {
         [&self.session, &self.user, &self.app].into_iter().try_for_each(check_depth)
     }
+}
+
+/// Checks that a scope can be stored, as one text.
+pub(crate) fn check_size(values: &Map<String, Value>) -> Result<(), SessionError> {
+    JsonText::of(values).map(drop)
 }
 
 /// Checks the depth of all values.

@@ -317,10 +317,9 @@ impl Runner {
     /// ```
     pub async fn remove_session(&self, run: &RunContext) -> bool {
         let Some(key) = self.session_key(run) else { return false };
-        let was_in_memory = self.0.sessions.remove(&key).await;
         match &self.0.store.store {
-            Some(store) => self.delete_stored(store, run).await,
-            None => was_in_memory,
+            Some(store) => self.0.sessions.remove_with(&key, |_| self.delete_stored(store, run)).await,
+            None => self.0.sessions.remove(&key).await,
         }
     }
 

@@ -206,12 +206,23 @@ impl Sessions {
     /// Removes a session; returns `false` if there is none. Waits for a run of it; runs that wait for their turn begin
     /// with an empty session.
     pub(super) async fn remove(&self, key: &SessionKey) -> bool {
-        let Some(lease) = self.lease(key) else { return false };
+        self.remove_with(key, std::future::ready).await
+    }
+
+    /// Removes a session, and deletes it elsewhere before the next run of it has its turn; returns the result of `delete`, which receives
+    /// `true` if the session was in memory.
+    pub(super) async fn remove_with<F: Future<Output = bool>>(
+        &self,
+        key: &SessionKey,
+        delete: impl FnOnce(bool) -> F,
+    ) -> bool {
+        let Some(lease) = self.lease(key) else { return delete(false).await };
         let mut turn = lease.turn().await;
         turn.discard_open_calls().await;
         *turn.session = Session::default();
+        let is_removed = delete(true).await;
         self.lock().remove_unless_shared(key);
-        true
+        is_removed
     }
 
     /// Returns the number of sessions.
@@ -309,6 +320,25 @@ mod tests {
             (1, 0),
             "the next run begins with an empty session"
         );
+    }
+
+    #[tokio::test]
+    async fn a_run_waits_until_its_session_is_deleted_elsewhere() {
+        let sessions = Sessions::default();
+        drop(sessions.ready_turn(&run("a")).await);
+        let (deleted, is_deleted) = tokio::sync::oneshot::channel::<bool>();
+        let (a, run) = (key("a"), run("a"));
+        let mut removing = pin!(sessions.remove_with(&a, |was_in_memory| async move {
+            assert!(was_in_memory);
+            is_deleted.await.unwrap()
+        }));
+        assert!(futures_util::poll!(&mut removing).is_pending(), "the deletion takes time");
+        let mut waiting = pin!(sessions.ready_turn(&run));
+        assert!(futures_util::poll!(&mut waiting).is_pending(), "the deletion has the turn");
+        deleted.send(true).unwrap();
+        assert!(removing.await);
+        assert!(waiting.await.messages.is_empty());
+        assert!(!sessions.remove_with(&key("b"), std::future::ready).await);
     }
 
     #[tokio::test]

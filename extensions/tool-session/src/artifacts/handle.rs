@@ -91,27 +91,56 @@ impl SessionArtifacts {
         self.artifacts.save_chunks(self.owner(name)?, name, media_type, chunks).await
     }
 
-    /// Returns the last version of each artifact: of the session, then of the user, ordered by name.
+    /// The maximum number of artifacts or versions of one list.
+    pub const MAX_LISTED: usize = 1000;
+
+    /// Returns the last version of each artifact: of the session, then of the user, ordered by name. At most
+    /// [1,000](Self::MAX_LISTED); see [`list_after`](Self::list_after).
     ///
     /// # Errors
     ///
     /// Returns an error if the store could not be read.
     pub async fn list(&self) -> Result<Vec<Artifact>, SessionError> {
+        self.list_after("").await
+    }
+
+    /// Returns the artifacts that follow `name` in the [list](Self::list), which is the last one of the list before; at most
+    /// [1,000](Self::MAX_LISTED).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store could not be read.
+    pub async fn list_after(&self, name: &str) -> Result<Vec<Artifact>, SessionError> {
+        let is_of_user = name.starts_with(Artifact::USER_PREFIX);
         let mut artifacts = match &self.session {
-            Some(session) => self.artifacts.list(session).await?,
-            None => Vec::new(),
+            Some(session) if !is_of_user => self.artifacts.list(session, name, Self::MAX_LISTED).await?,
+            _ => Vec::new(),
         };
-        artifacts.extend(self.artifacts.list(&self.user).await?);
+        let limit = Self::MAX_LISTED - artifacts.len().min(Self::MAX_LISTED);
+        if limit > 0 {
+            let after = if is_of_user { name } else { "" };
+            artifacts.extend(self.artifacts.list(&self.user, after, limit).await?);
+        }
         Ok(artifacts)
     }
 
-    /// Returns all versions of `name`, the first one first.
+    /// Returns the versions of `name`, the first one first. At most [1,000](Self::MAX_LISTED); see
+    /// [`versions_after`](Self::versions_after).
     ///
     /// # Errors
     ///
     /// Returns an error if the store could not be read.
     pub async fn versions(&self, name: &str) -> Result<Vec<Artifact>, SessionError> {
-        self.artifacts.versions(self.owner(name)?, name).await
+        self.versions_after(name, 0).await
+    }
+
+    /// Returns the versions of `name` after `version`, the first one first; at most [1,000](Self::MAX_LISTED).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store could not be read.
+    pub async fn versions_after(&self, name: &str, version: u64) -> Result<Vec<Artifact>, SessionError> {
+        self.artifacts.versions(self.owner(name)?, name, version).await
     }
 
     /// Returns a version of `name`, or the last one, without its body; `None` if there is none.

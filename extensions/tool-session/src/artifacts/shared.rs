@@ -252,17 +252,24 @@ impl SharedArtifacts {
         }
     }
 
-    pub(super) async fn list(&self, owner: &ArtifactOwner) -> Result<Vec<Artifact>, SessionError> {
-        Ok(artifacts_of(self.run(|rows| rows.list_artifacts(owner)).await?))
+    pub(super) async fn list(
+        &self,
+        owner: &ArtifactOwner,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<Artifact>, SessionError> {
+        Ok(artifacts_of(self.run(|rows| rows.list_artifacts(owner, after, limit)).await?))
     }
 
     pub(super) async fn versions(
         &self,
         owner: &ArtifactOwner,
         name: &str,
+        after: u64,
     ) -> Result<Vec<Artifact>, SessionError> {
         check_artifact_name(name)?;
-        Ok(artifacts_of(self.run(|rows| rows.artifact_versions(owner, name)).await?))
+        let limit = SessionArtifacts::MAX_LISTED;
+        Ok(artifacts_of(self.run(|rows| rows.artifact_versions(owner, name, after, limit)).await?))
     }
 
     pub(super) async fn find(
@@ -370,8 +377,8 @@ erased! {
     fn begin_upload(upload: &'a str, lifetime: Duration) -> ();
     fn end_upload(upload: &'a str) -> ();
     fn add_artifact(owner: &'a ArtifactOwner, upload: &'a str, content: &'a ArtifactContent) -> StoredArtifact;
-    fn list_artifacts(owner: &'a ArtifactOwner) -> Vec<StoredArtifact>;
-    fn artifact_versions(owner: &'a ArtifactOwner, name: &'a str) -> Vec<StoredArtifact>;
+    fn list_artifacts(owner: &'a ArtifactOwner, after: &'a str, limit: usize) -> Vec<StoredArtifact>;
+    fn artifact_versions(owner: &'a ArtifactOwner, name: &'a str, after: u64, limit: usize) -> Vec<StoredArtifact>;
     fn find_artifact(owner: &'a ArtifactOwner, name: &'a str, version: Option<u64>) -> Option<StoredArtifact>;
     fn delete_artifact(owner: &'a ArtifactOwner, name: &'a str) -> Vec<StoredArtifact>;
     fn delete_artifacts(user: &'a UserKey) -> Vec<StoredArtifact>;

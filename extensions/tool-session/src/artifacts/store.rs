@@ -42,7 +42,7 @@ pub trait Artifacts: Send + Sync {
         content: &ArtifactContent,
     ) -> impl Future<Output = Result<StoredArtifact, SessionError>> + Send;
 
-    /// Returns the last version of each name of an owner, ordered by name.
+    /// Returns the last version of each name of an owner after the name `after`, ordered by name: at most `limit`. No name is empty.
     ///
     /// # Errors
     ///
@@ -50,9 +50,11 @@ pub trait Artifacts: Send + Sync {
     fn list_artifacts(
         &self,
         owner: &ArtifactOwner,
+        after: &str,
+        limit: usize,
     ) -> impl Future<Output = Result<Vec<StoredArtifact>, SessionError>> + Send;
 
-    /// Returns all versions of a name, the first one first.
+    /// Returns the versions of a name after the version `after`, the first one first: at most `limit`. The first version is 1.
     ///
     /// # Errors
     ///
@@ -61,6 +63,8 @@ pub trait Artifacts: Send + Sync {
         &self,
         owner: &ArtifactOwner,
         name: &str,
+        after: u64,
+        limit: usize,
     ) -> impl Future<Output = Result<Vec<StoredArtifact>, SessionError>> + Send;
 
     /// Returns a version of a name, or the last one; `None` if there is none.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    ops::Bound,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -86,22 +87,31 @@ impl Artifacts for InMemoryStore {
         }
     }
 
-    async fn list_artifacts(&self, owner: &ArtifactOwner) -> Result<Vec<StoredArtifact>, SessionError> {
+    async fn list_artifacts(
+        &self,
+        owner: &ArtifactOwner,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredArtifact>, SessionError> {
         let sessions = self.lock_sessions();
         let names = sessions.artifacts.owners.get(owner);
-        Ok(names
-            .into_iter()
-            .flat_map(BTreeMap::values)
-            .filter_map(|versions| versions.last().cloned())
-            .collect())
+        let later = |names: &'_ BTreeMap<_, Vec<StoredArtifact>>| {
+            let names = names.range::<str, _>((Bound::Excluded(after), Bound::Unbounded));
+            names.filter_map(|(_, versions)| versions.last().cloned()).take(limit).collect()
+        };
+        Ok(names.map(later).unwrap_or_default())
     }
 
     async fn artifact_versions(
         &self,
         owner: &ArtifactOwner,
         name: &str,
+        after: u64,
+        limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
-        Ok(self.lock_sessions().artifacts.versions(owner, name).to_vec())
+        let sessions = self.lock_sessions();
+        let versions = sessions.artifacts.versions(owner, name).iter();
+        Ok(versions.filter(|stored| stored.artifact.version > after).take(limit).cloned().collect())
     }
 
     async fn find_artifact(

@@ -127,6 +127,12 @@ impl Notes {
             let newest = numbers_with(&term.token).into_iter().flatten().rev().take(MAX_CANDIDATES);
             candidates.extend(newest.copied());
         }
+        let text_bytes = |number| {
+            let bytes = self.notes.get(&number)?.content.text.len();
+            Some((number, u64::try_from(bytes).unwrap_or(u64::MAX)))
+        };
+        let sizes = candidates.numbers().filter_map(text_bytes).collect();
+        candidates.limit_bytes(&sizes);
         let counts = NoteCounts { notes: count(&user_notes.numbers), tokens: user_notes.tokens };
         let texts = candidates.numbers().filter_map(|number| {
             let stored = self.notes.get(&number)?;

@@ -16,6 +16,7 @@ use crate::{
     lease::{StoredLease, continued_usage},
     millis,
     query::PageBuilder,
+    state::check_size,
     store::{already_exists, check_fork, not_found},
     write::has_effect_of,
 };
@@ -175,6 +176,9 @@ impl Sessions {
             let (expected, revision) = (write.revision, session.revision);
             return Err(SessionError::RevisionChanged { expected, revision });
         }
+        let state = merged_scope(Some(&stored.state), &write.state.session)?;
+        let user = merged_scope(self.users.get(&user_of(&lease.key)), &write.state.user)?;
+        let app = merged_scope(self.apps.get(lease.key.app()), &write.state.app)?;
         // Nothing fails from here on.
         stored_lease.renew(now);
         stored_lease.is_released = write.ends_run;
@@ -191,18 +195,16 @@ impl Sessions {
         session.revision += 1;
         session.updated_at = millis::rounded(now);
         let version = version(session);
-        merge_patch(&mut stored.state, &write.state.session);
-        self.change_shared_state(&lease.key, &write.state);
+        if let Some(state) = state {
+            stored.state = state;
+        }
+        if let Some(user) = user {
+            self.users.insert(user_of(&lease.key), user);
+        }
+        if let Some(app) = app {
+            self.apps.insert(lease.key.app().to_owned(), app);
+        }
         Ok(version)
-    }
-
-    fn change_shared_state(&mut self, key: &SessionKey, changes: &ScopedState) {
-        if !changes.user.is_empty() {
-            merge_patch(self.users.entry(user_of(key)).or_default(), &changes.user);
-        }
-        if !changes.app.is_empty() {
-            merge_patch(self.apps.entry(key.app().to_owned()).or_default(), &changes.app);
-        }
     }
 
     pub(super) fn fork_session(
@@ -302,6 +304,7 @@ impl Sessions {
         if let Some(export) = exports.iter().find(|it| self.sessions.contains_key(&it.session.key)) {
             return Err(already_exists(&export.session.key));
         }
+        exports.iter().try_for_each(|export| check_size(&export.state))?;
         self.make_room(exports.len(), now)?;
         for SessionExport { session, state, entries } in exports.iter().cloned() {
             let stored = StoredSession { state, entries, ..StoredSession::new(session) };
@@ -370,4 +373,18 @@ fn index(number: u64) -> usize {
 
 fn as_count(sessions: usize) -> u64 {
     u64::try_from(sessions).unwrap_or(u64::MAX)
+}
+
+/// Returns a scope after `changes`; `None` if nothing changes.
+fn merged_scope(
+    scope: Option<&Map<String, Value>>,
+    changes: &Map<String, Value>,
+) -> Result<Option<Map<String, Value>>, SessionError> {
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let mut scope = scope.cloned().unwrap_or_default();
+    merge_patch(&mut scope, changes);
+    check_size(&scope)?;
+    Ok(Some(scope))
 }

@@ -1,15 +1,19 @@
 //! The choice and the order of matches.
 //!
-//! The words of a query are taken from the rarest to the most frequent one, each with its newest notes, until there are 1,000 candidates:
+//! The words of a query are taken from the rarest to the most frequent one, each with its newest notes, until there are 1,000 candidates, whose
+//! texts have at most 8 MiB:
 //! a rare word finds its note among any number of notes with a frequent one. The candidates are ordered by BM25, from counts that all
 //! stores have: the notes of the user, their tokens, and the notes with each word. Equal scores are ordered by number, the newest first.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use super::tokens::for_each_token;
 
 /// The maximum number of notes that are compared with a query.
 pub(crate) const MAX_CANDIDATES: usize = 1000;
+
+/// The maximum number of bytes of the texts that are compared with a query: 8 MiB.
+pub(crate) const MAX_CANDIDATE_BYTES: u64 = 8 << 20;
 
 /// The maximum number of matches of a search; a larger limit counts as this.
 pub(crate) const MAX_MATCHES: usize = 100;
@@ -40,9 +44,12 @@ pub(crate) fn order_terms(terms: &mut Vec<QueryTerm>) {
     terms.sort_unstable_by(|one, other| (one.notes, &one.token).cmp(&(other.notes, &other.token)));
 }
 
-/// The numbers of the notes that are compared.
+/// The numbers of the notes that are compared, in the order in which they were found.
 #[derive(Debug, Default)]
-pub(crate) struct Candidates(BTreeSet<u64>);
+pub(crate) struct Candidates {
+    numbers: Vec<u64>,
+    known: HashSet<u64>,
+}
 
 impl Candidates {
     /// Adds notes with one term, the newest first.
@@ -51,16 +58,35 @@ impl Candidates {
             if self.is_full() {
                 return;
             }
-            self.0.insert(number);
+            if self.known.insert(number) {
+                self.numbers.push(number);
+            }
         }
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.0.len() >= MAX_CANDIDATES
+        self.numbers.len() >= MAX_CANDIDATES
     }
 
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
-        self.0.iter().copied()
+        self.numbers.iter().copied()
+    }
+
+    /// Leaves out the candidates that were found last, so that the texts of the others have at most [`MAX_CANDIDATE_BYTES`]; notes without
+    /// a size do not exist any more.
+    pub(crate) fn limit_bytes(&mut self, sizes: &HashMap<u64, u64>) {
+        let mut bytes = 0_u64;
+        let size = |number| sizes.get(number).copied().unwrap_or_default();
+        let fits = self.numbers.iter().take_while(|number| {
+            bytes = bytes.saturating_add(size(number));
+            bytes <= MAX_CANDIDATE_BYTES
+        });
+        let (compared, found) = (fits.count(), self.numbers.len());
+        if compared < found {
+            let left_out = found - compared;
+            tracing::warn!(compared, left_out, "a search of notes compares at most 8 MiB of text");
+            self.numbers.truncate(compared);
+        }
     }
 }
 

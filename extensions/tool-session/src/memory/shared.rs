@@ -146,7 +146,8 @@ impl SharedMemory {
     }
 
     /// Returns at most `limit` notes of `user` with words of `query`, the best match first. The query is text without a syntax; its first
-    /// 64 different words count. All stores return the same notes in the same order.
+    /// 64 different words count. At most 1,000 notes and 8 MiB of text are compared: those with the rarest words, the newest first; a
+    /// warning counts the notes that were left out since their texts are too long. All stores return the same notes in the same order.
     ///
     /// # Errors
     ///

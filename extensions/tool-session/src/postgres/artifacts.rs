@@ -27,16 +27,23 @@ impl Artifacts for PostgresStore {
             .await
     }
 
-    async fn list_artifacts(&self, owner: &ArtifactOwner) -> Result<Vec<StoredArtifact>, SessionError> {
-        self.read(async |connection| sql::last_versions(connection, owner).await).await
+    async fn list_artifacts(
+        &self,
+        owner: &ArtifactOwner,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredArtifact>, SessionError> {
+        self.read(async |connection| sql::last_versions(connection, owner, after, limit).await).await
     }
 
     async fn artifact_versions(
         &self,
         owner: &ArtifactOwner,
         name: &str,
+        after: u64,
+        limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
-        self.read(async |connection| sql::versions_of(connection, owner, name).await).await
+        self.read(async |connection| sql::versions_of(connection, owner, name, after, limit).await).await
     }
 
     async fn find_artifact(

@@ -16,6 +16,8 @@ impl NoteIndex for PgConnection {
         "SELECT count(*) FROM note_index WHERE terms @@ ('''' || ?1 || '''')::tsquery";
     const NEWEST_NOTES: &'static str = "SELECT coalesce(json_agg(row_id), '[]')::text FROM (SELECT row_id FROM note_index \
                                         WHERE terms @@ ('''' || ?1 || '''')::tsquery ORDER BY row_id DESC LIMIT ?2) AS newest";
+    const NOTE_SIZES: &'static str = "SELECT coalesce(json_agg(json_build_array(row_id, octet_length(text))), '[]')::text FROM notes \
+                                      WHERE row_id IN (SELECT value::bigint FROM json_array_elements_text(?1::json))";
     const NOTE_TEXTS: &'static str = "SELECT coalesce(json_agg(json_build_array(row_id, text)), '[]')::text FROM notes \
                                       WHERE row_id IN (SELECT value::bigint FROM json_array_elements_text(?1::json))";
     const LISTED_NUMBERS: &'static str = "(SELECT value::bigint FROM json_array_elements_text(?1::json))";

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::SystemTime};
 
-use super::{SqlConnection, SqlRow, Statement, notes::lock_note_user, rows::lock_session};
+use super::{SqlConnection, SqlRow, Statement, notes::lock_note_user, rows::lock_session, sql_limit};
 use crate::{
     Artifact, ArtifactContent, ArtifactOwner, SessionError, StoredArtifact, UserKey,
     artifacts::{upload_expired, upload_of},
@@ -110,28 +110,34 @@ pub(crate) async fn add_artifact<C: SqlConnection>(
     Ok(stored)
 }
 
-/// Reads the last version of each name.
+/// Reads the last version of each name after `after`.
 pub(crate) async fn last_versions<C: SqlConnection>(
     connection: &mut C,
     owner: &ArtifactOwner,
+    after: &str,
+    limit: usize,
 ) -> Result<Vec<StoredArtifact>, SessionError> {
     let mut query = query_of(owner);
     query.push(
         " AND NOT EXISTS (SELECT 1 FROM artifacts AS later WHERE later.app = a.app AND later.user_id = a.user_id \
          AND later.name = a.name AND later.version > a.version \
-         AND (later.session = a.session OR (later.session IS NULL AND a.session IS NULL))) ORDER BY name",
+         AND (later.session = a.session OR (later.session IS NULL AND a.session IS NULL))) AND name > ",
     );
+    query.push_value(after.to_owned()).push(" ORDER BY name LIMIT ").push_value(sql_limit(limit));
     connection.fetch_all(query, artifact_of).await
 }
 
-/// Reads all versions of a name.
+/// Reads the versions of a name after `after`.
 pub(crate) async fn versions_of<C: SqlConnection>(
     connection: &mut C,
     owner: &ArtifactOwner,
     name: &str,
+    after: u64,
+    limit: usize,
 ) -> Result<Vec<StoredArtifact>, SessionError> {
     let mut query = query_of(owner);
-    query.push(" AND name = ").push_value(name.to_owned()).push(" ORDER BY version");
+    query.push(" AND name = ").push_value(name.to_owned()).push(" AND version > ").push_value(after);
+    query.push(" ORDER BY version LIMIT ").push_value(sql_limit(limit));
     connection.fetch_all(query, artifact_of).await
 }
 

@@ -43,6 +43,9 @@ pub(crate) async fn search_notes<C: NoteIndex>(
         let newest = Statement::new(C::NEWEST_NOTES).bind(term(note_user, token));
         candidates.extend(read_list(connection, newest.bind(sql_limit(MAX_CANDIDATES))).await?);
     }
+    let sizes = Statement::new(C::NOTE_SIZES).bind(json_numbers(candidates.numbers()));
+    let sizes: Vec<(u64, u64)> = read_list(connection, sizes).await?;
+    candidates.limit_bytes(&sizes.into_iter().collect());
     // As one value: a row for each of them would take several times longer.
     let texts = Statement::new(C::NOTE_TEXTS).bind(json_numbers(candidates.numbers()));
     let texts: Vec<(u64, String)> = read_list(connection, texts).await?;

@@ -23,6 +23,9 @@ pub(crate) trait NoteIndex: SqlConnection {
     /// Returns the numbers of the newest `?2` notes with the term `?1`, as a list in JSON.
     const NEWEST_NOTES: &'static str;
 
+    /// Returns the numbers of the notes of a list in JSON and the bytes of their texts, as such a list.
+    const NOTE_SIZES: &'static str;
+
     /// Returns the numbers and texts of the notes of a list in JSON, as such a list.
     const NOTE_TEXTS: &'static str;
 

@@ -43,18 +43,25 @@ impl Artifacts for SqliteStore {
         .await
     }
 
-    async fn list_artifacts(&self, owner: &ArtifactOwner) -> Result<Vec<StoredArtifact>, SessionError> {
+    async fn list_artifacts(
+        &self,
+        owner: &ArtifactOwner,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredArtifact>, SessionError> {
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
-        sql::last_versions(&mut *connection, owner).await
+        sql::last_versions(&mut *connection, owner, after, limit).await
     }
 
     async fn artifact_versions(
         &self,
         owner: &ArtifactOwner,
         name: &str,
+        after: u64,
+        limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
         let mut connection = self.0.readers.acquire().await.map_err(store_error)?;
-        sql::versions_of(&mut *connection, owner, name).await
+        sql::versions_of(&mut *connection, owner, name, after, limit).await
     }
 
     async fn find_artifact(

@@ -16,6 +16,8 @@ impl NoteIndex for SqliteConnection {
     // A term has no quotation mark; in quotation marks, it is no operator.
     const NEWEST_NOTES: &'static str = "SELECT json_group_array(rowid) FROM (SELECT rowid FROM note_index \
                                         WHERE note_index MATCH ('\"' || ?1 || '\"') ORDER BY rowid DESC LIMIT ?2)";
+    const NOTE_SIZES: &'static str = "SELECT json_group_array(json_array(row_id, octet_length(text))) FROM notes \
+                                      WHERE row_id IN (SELECT value FROM json_each(?1))";
     const NOTE_TEXTS: &'static str = "SELECT json_group_array(json_array(row_id, text)) FROM notes \
                                       WHERE row_id IN (SELECT value FROM json_each(?1))";
     const LISTED_NUMBERS: &'static str = "(SELECT value FROM json_each(?1))";

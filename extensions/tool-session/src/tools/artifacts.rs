@@ -37,7 +37,8 @@ pub async fn save_artifact(
 #[tool(read_only, register = false)]
 pub async fn list_artifacts(artifacts: &SessionArtifacts) -> Result<ArtifactList, ToolError> {
     let artifacts = artifacts.list().await.map_err(artifacts_error)?;
-    Ok(ArtifactList { artifacts: artifacts.iter().map(ArtifactEntry::new).collect() })
+    let has_more = (artifacts.len() >= SessionArtifacts::MAX_LISTED).then_some(true);
+    Ok(ArtifactList { artifacts: artifacts.iter().map(ArtifactEntry::new).collect(), has_more })
 }
 
 /// Loads artifacts by their names: the result has the contents of the last versions.
@@ -63,6 +64,9 @@ pub async fn load_artifacts(
 #[tool_args(serialize)]
 pub struct ArtifactList {
     artifacts: Vec<ArtifactEntry>,
+    /// Present if there may be further artifacts, which are not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_more: Option<bool>,
 }
 
 /// An artifact, without its content.
@@ -96,7 +100,8 @@ async fn instruct_artifacts(request: ModelRequest) -> Result<(), ToolError> {
     let tool = request.tool_name().unwrap_or("load_artifacts");
     let more = match all.len() - names.len() {
         0 => String::new(),
-        count => format!(" {count} more are not listed here."),
+        count if all.len() < SessionArtifacts::MAX_LISTED => format!(" {count} more are not listed here."),
+        count => format!(" At least {count} more are not listed here."),
     };
     request.instruct(format!(
         "There are artifacts, whose names are here as JSON: {}.{more} Call `{tool}` before you answer about the content of one of them.",

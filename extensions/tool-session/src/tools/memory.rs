@@ -1,7 +1,8 @@
 //! Tools on the notes of a user.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use jiff::Timestamp;
 use tool_runtime::{
     ToolError,
     output::ToolOutput,
@@ -109,22 +110,12 @@ fn excerpt(text: &str) -> &str {
     text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
-/// Returns the day of `time` in UTC, such as `2026-11-26`.
+/// Returns the day of `time` in UTC, such as `2026-11-26`; years beyond 9999 have no day.
 fn date_of(time: SystemTime) -> String {
-    let days = match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => i64::try_from(since.as_secs() / 86_400).unwrap_or_default(),
-        Err(before) => -i64::try_from(before.duration().as_secs().div_ceil(86_400)).unwrap_or_default(),
-    };
-    // Days are counted from the 1 March of the year 0, in eras of 400 years; years begin in March.
-    let days = days.saturating_add(719_468);
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    match Timestamp::try_from(time) {
+        Ok(time) => time.strftime("%Y-%m-%d").to_string(),
+        Err(_) => "unknown".to_owned(),
+    }
 }
 
 /// A request hook that searches the notes of the user for the words of the user's message, and adds those that it finds to the instructions.
@@ -227,6 +218,7 @@ mod tests {
             (after(951_782_400), "2000-02-29"),
             (after(1_795_651_200), "2026-11-26"),
             (after(4_107_542_400), "2100-03-01"),
+            (after(1 << 40), "unknown"),
             (before(1), "1969-12-31"),
             (before(86_400), "1969-12-31"),
             (before(86_401), "1969-12-30"),

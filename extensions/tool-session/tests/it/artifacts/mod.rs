@@ -22,7 +22,7 @@ macro_rules! artifact_contract_of {
                 names: hostile_names_are_kept_exactly_and_never_in_a_path, names_beyond_the_limits_are_refused,
                     names_with_the_prefix_of_users_belong_to_the_user, users_do_not_load_the_artifacts_of_each_other,
                     any_name_is_kept;
-                saves: versions_are_counted_and_each_can_be_loaded, writers_at_once_get_different_versions,
+                saves: lists_are_read_in_pages, versions_are_counted_and_each_can_be_loaded, writers_at_once_get_different_versions,
                     a_body_beyond_the_limit_is_refused_and_leaves_nothing, a_stream_that_fails_saves_nothing,
                     a_large_body_is_streamed, equal_bodies_of_a_user_are_stored_once, an_artifact_of_a_missing_session_is_refused,
                     a_changed_body_is_an_error;

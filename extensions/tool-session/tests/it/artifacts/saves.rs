@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{ObjectStoreExt, path::Path};
 use tool_runtime::serde_json::json;
-use tool_session::{Artifact, SessionError};
+use tool_session::{Artifact, ArtifactOwner, Artifacts as _, SessionError};
 
 use super::world::{ArtifactFactory, TEXT, World, read};
 use crate::contract::world::key;
@@ -31,6 +31,30 @@ pub(crate) async fn versions_are_counted_and_each_can_be_loaded<F: ArtifactFacto
         assert!(artifacts.load(name, version).await.unwrap().is_none());
     }
     assert!(world.artifacts.for_session(&key("t")).list().await.unwrap().is_empty());
+}
+
+pub(crate) async fn lists_are_read_in_pages<F: ArtifactFactory>() {
+    let world = World::<F>::new().await;
+    let artifacts = world.of_session();
+    for name in ["b", "a", "c", "é", "B", "user:b", "user:a", "c"] {
+        artifacts.save(name, TEXT, name).await.unwrap();
+    }
+    artifacts.save("b", TEXT, "again").await.unwrap();
+    let names = |listed: Vec<Artifact>| listed.iter().map(|it| it.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(names(artifacts.list().await.unwrap()), ["B", "a", "b", "c", "é", "user:a", "user:b"]);
+    assert_eq!(names(artifacts.list_after("b").await.unwrap()), ["c", "é", "user:a", "user:b"]);
+    assert_eq!(names(artifacts.list_after("é").await.unwrap()), ["user:a", "user:b"]);
+    assert_eq!(names(artifacts.list_after("user:a").await.unwrap()), ["user:b"]);
+    let versions = |listed: Vec<Artifact>| listed.iter().map(|it| it.version).collect::<Vec<_>>();
+    assert_eq!(versions(artifacts.versions("b").await.unwrap()), [1, 2]);
+    assert_eq!(versions(artifacts.versions_after("b", 1).await.unwrap()), [2]);
+    let owner = ArtifactOwner::session(&key("s"));
+    let page = world.rows.list_artifacts(&owner, "a", 2).await.unwrap();
+    let page: Vec<_> =
+        page.into_iter().map(|it| (it.artifact.name.to_string(), it.artifact.version)).collect();
+    assert_eq!(page, [("b".to_owned(), 2), ("c".to_owned(), 2)]);
+    let page = world.rows.artifact_versions(&owner, "b", 0, 1).await.unwrap();
+    assert_eq!(page.iter().map(|it| it.artifact.version).collect::<Vec<_>>(), [1]);
 }
 
 pub(crate) async fn writers_at_once_get_different_versions<F: ArtifactFactory>() {

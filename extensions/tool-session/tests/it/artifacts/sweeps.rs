@@ -43,16 +43,23 @@ impl<A: Artifacts> Artifacts for SweptRows<A> {
         self.rows.add_artifact(owner, upload, content).await
     }
 
-    async fn list_artifacts(&self, owner: &ArtifactOwner) -> Result<Vec<StoredArtifact>, SessionError> {
-        self.rows.list_artifacts(owner).await
+    async fn list_artifacts(
+        &self,
+        owner: &ArtifactOwner,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredArtifact>, SessionError> {
+        self.rows.list_artifacts(owner, after, limit).await
     }
 
     async fn artifact_versions(
         &self,
         owner: &ArtifactOwner,
         name: &str,
+        after: u64,
+        limit: usize,
     ) -> Result<Vec<StoredArtifact>, SessionError> {
-        self.rows.artifact_versions(owner, name).await
+        self.rows.artifact_versions(owner, name, after, limit).await
     }
 
     async fn find_artifact(

@@ -34,7 +34,7 @@ macro_rules! contract_of {
             names: hostile_names_are_kept_exactly, names_beyond_the_limit_are_refused, a_hostile_call_id_is_kept_exactly,
                 users_do_not_see_each_other, any_text_is_kept_in_every_column;
             state: changes_are_merged_by_scope, values_of_a_run_are_not_stored, changes_of_two_sessions_are_merged,
-                numbers_and_deep_values_are_kept;
+                numbers_and_deep_values_are_kept, a_scope_has_at_most_16_mib;
             writes: a_write_is_one_transaction, a_write_for_another_revision_is_refused, a_repeated_write_is_stored_once,
                 the_end_of_a_run_ends_its_lease, an_entry_of_64_megabytes_is_refused, many_sessions_are_written_at_once,
                 a_write_without_entries_changes_title_and_revision;

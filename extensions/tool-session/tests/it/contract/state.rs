@@ -51,6 +51,24 @@ pub(crate) async fn changes_of_two_sessions_are_merged<F: StoreFactory>() {
     assert_eq!(world.state(&elsewhere).await, json!({ "user:z": 4 }));
 }
 
+pub(crate) async fn a_scope_has_at_most_16_mib<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let half = "x".repeat(9 << 20);
+    for prefix in ["", "user:", "app:"] {
+        let names = [format!("{prefix}a"), format!("{prefix}b")];
+        world.change(&key("s"), json!({ &names[0]: half })).await;
+        let before = world.state(&key("s")).await;
+        let lease = world.acquire(&key("s"), "run").await.unwrap();
+        let write = SessionWrite::new(world.revision(&key("s")).await)
+            .changes(map(json!({ "n": 1, &names[1]: half })));
+        let error = world.sessions.write(&lease, &write).await.unwrap_err();
+        assert!(error.to_string().contains("(16 MiB)"), "{prefix} {error}");
+        assert_eq!(world.state(&key("s")).await, before, "nothing is changed");
+        world.sessions.release(&lease).await.unwrap();
+        world.change(&key("s"), json!({ &names[0]: null })).await;
+    }
+}
+
 pub(crate) async fn numbers_and_deep_values_are_kept<F: StoreFactory>() {
     let world = World::new::<F>().await;
     let mut deep = json!({ "big": u64::MAX, "small": i64::MIN, "float": 0.1, "text": "\0\u{10ffff}'\"" });

@@ -22,7 +22,8 @@ macro_rules! memory_contract_of {
                     notes_beyond_the_limits_are_refused, users_do_not_find_the_notes_of_each_other,
                     any_note_is_found_by_its_own_text;
                 ranking: all_stores_find_the_same_notes_in_the_same_order, a_rare_word_is_found_among_many_notes_with_a_frequent_one,
-                    the_newest_of_equal_notes_is_first, a_limit_keeps_the_best_matches;
+                    the_newest_of_equal_notes_is_first, a_limit_keeps_the_best_matches,
+                    at_most_8_mib_of_text_are_compared;
                 sessions: a_session_is_added_once_for_each_revision, two_processes_add_a_session_once,
                     a_session_made_again_is_added_again, a_long_entry_becomes_several_notes, a_missing_session_is_an_error,
                     entries_without_a_text_add_no_note;

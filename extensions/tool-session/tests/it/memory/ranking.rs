@@ -41,6 +41,21 @@ pub(crate) async fn a_rare_word_is_found_among_many_notes_with_a_frequent_one<F:
     assert_eq!(world.find("the note").await.first().map(String::as_str), Some("the note 1199"));
 }
 
+pub(crate) async fn at_most_8_mib_of_text_are_compared<F: MemoryFactory>() {
+    const LONG: usize = 60_000;
+    let world = World::new::<F>().await;
+    world.add("dog dog dog").await;
+    // Separators are no words.
+    let long = format!("dog{}", ".".repeat(LONG - 3));
+    let most = (8 << 20) / LONG;
+    for _ in 0..most {
+        world.add(&long).await;
+    }
+    assert_eq!(world.find("dog").await.first().map(String::as_str), Some("dog dog dog"));
+    world.add(&long).await;
+    assert_eq!(world.find("dog").await.first(), Some(&long), "the oldest note is left out");
+}
+
 pub(crate) async fn the_newest_of_equal_notes_is_first<F: MemoryFactory>() {
     let world = World::new::<F>().await;
     let (first, second) = (world.add("a dog").await, world.add("a dog").await);
