@@ -118,7 +118,7 @@ impl Program {
     }
 
     /// Asks a person a question that `y` and `yes` confirm; any other line, and the end of the input, does not. Returns `None`
-    /// without a question if nobody [can be asked](Self::can_ask). Text of others in `question` is escaped. Keys that were
+    /// without a question unless a person [can be asked](Self::can_ask). Text of others in `question` is escaped. Keys that were
     /// pressed before the question do not answer it.
     ///
     /// # Errors

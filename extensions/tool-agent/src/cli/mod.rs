@@ -43,7 +43,7 @@
 //! | `--wait SECONDS` | the time to wait while another process uses the session; default: 30 |
 //!
 //! The key under which messages with secret arguments are encrypted is a file beside the database, with `.key` added to its name, mode 0600,
-//! which the first use makes. Whoever can write to the database controls what the model reads of the conversation. The command
+//! which the first use makes. Any process that can write to the database controls what the model reads of the conversation. The command
 //! `sessions` of `tool-session` (its feature `cli`) lists, shows, exports and deletes the conversations.
 //!
 //! Without `--prompt`, each line of the standard input is a message of one conversation, until `/exit` or the end of the

@@ -50,7 +50,7 @@ pub struct StoreLocation {
 enum Place {
     File(PathBuf),
     #[cfg(feature = "postgres")]
-    Postgres(PostgresOptions),
+    Postgres(Box<PostgresOptions>),
 }
 
 const FORMS: &str = "`sqlite:PATH` or `postgres://user@host/database`";
@@ -118,7 +118,7 @@ impl StoreLocation {
         let options = PostgresOptions::new(url)
             .map_err(|error| Failure::quoting(Exit::Usage, format!("`--store`: {error}")))?;
         let key_file = key_file_of(&default_file(program.name())?.with_file_name("postgres"));
-        Ok(Self { place: Place::Postgres(options), key_file, is_default: false })
+        Ok(Self { place: Place::Postgres(Box::new(options)), key_file, is_default: false })
     }
 
     #[cfg(not(feature = "postgres"))]
@@ -160,7 +160,9 @@ impl StoreLocation {
             match &self.place {
                 Place::File(path) => SqliteOptions::new(path).open().await.map(Database::Sqlite),
                 #[cfg(feature = "postgres")]
-                Place::Postgres(options) => options.clone().open().await.map(Database::Postgres),
+                Place::Postgres(options) => {
+                    PostgresOptions::clone(options).open().await.map(Database::Postgres)
+                }
             }
         })?;
         let database = opened.map_err(|error| self.open_failure(&error))?;
