@@ -60,9 +60,13 @@ impl CallAnswers {
         self.pending.take()
     }
 
-    /// Returns `true` if a person refused the call by an answer that is not for the body.
-    pub(super) fn is_refused(&self) -> bool {
-        self.answers.iter().any(|(request, answer)| request.cause != ApprovalCause::Tool && !answer.confirmed)
+    /// Returns the reason for which a person refused the call by an answer that is not for the body: the payload of the answer if it is a
+    /// text, and otherwise an empty reason.
+    pub(super) fn refusal_reason(&self) -> Option<&str> {
+        let is_refusal = |(request, answer): &&(Box<ApprovalRequest>, ConfirmationAnswer)| {
+            request.cause != ApprovalCause::Tool && !answer.confirmed
+        };
+        self.answers.iter().find(is_refusal).map(|(_, answer)| answer.payload.as_str().unwrap_or_default())
     }
 
     /// Returns the answer to `question` if it was given for the call as it is now.

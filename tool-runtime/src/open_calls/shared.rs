@@ -89,7 +89,13 @@ impl SharedOpenCallStore {
         flat(run_component(WHO, || self.store().get(address)).await)
     }
 
-    pub(crate) async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
+    /// Returns all records that `filter` [admits](OpenFilter::admits), in any order.
+    /// [`Executor::open_call`](crate::Executor::open_call) validates each, and returns its call.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store cannot be read.
+    pub async fn list(&self, filter: &OpenFilter) -> Result<Vec<OpenRecord>, OpenStoreError> {
         flat(run_component(WHO, || self.store().list(filter)).await)
     }
 

@@ -9,7 +9,7 @@ use crate::{
     Executor, ToolCall, ToolResult,
     event::EventKind,
     executor::{Batch, event_sink::EventSubject, questions::CallAnswers, settings::apply_result_settings},
-    open_calls::{Body, CallRef, OpenCall, OpenCallError, OpenKind},
+    open_calls::{Body, CallRef, OpenCall, OpenCallError, OpenKind, OpenRecord},
 };
 
 impl Executor {
@@ -25,6 +25,51 @@ impl Executor {
     /// Returns an error if the store fails.
     pub async fn open_calls(&self) -> Result<Vec<OpenCall>, OpenCallError> {
         self.inner.open.all().await
+    }
+
+    /// Returns the open call of a record that the program read from the [store](crate::executor::ExecutorBuilder::open_calls), as
+    /// [`open_calls`](Self::open_calls) lists it, for a program that lists the calls of one user: a store selects records by an
+    /// [`OpenFilter`](crate::open_calls::OpenFilter). The app, the user and the session of a record that is accepted are those of the run
+    /// of the call.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record has expired, was altered, or was stored under another key.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{
+    ///     Executor, RunContext, ToolCall,
+    ///     open_calls::{MemoryOpenCalls, OpenFilter, SharedOpenCallStore},
+    ///     prelude::*,
+    /// };
+    ///
+    /// /// Removes a file.
+    /// #[tool(destructive, confirm)]
+    /// fn remove(path: String) {}
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let store = SharedOpenCallStore::new(MemoryOpenCalls::new());
+    /// let tools = Registry::builder().tool::<remove>().build()?;
+    /// let executor = Executor::builder(tools).open_calls(store.clone()).build()?;
+    /// for user in ["ada", "bob"] {
+    ///     let call = ToolCall::new("remove", json!({ "path": user }));
+    ///     executor.batch(vec![call]).with_run(RunContext::new().with_user(user)).run().await;
+    /// }
+    ///
+    /// let mut filter = OpenFilter::default();
+    /// filter.user = Some("ada".to_owned());
+    /// let records = store.list(&filter).await?;
+    /// assert_eq!(records.len(), 1);
+    /// let open = executor.open_call(&records[0])?;
+    /// assert_eq!(open.call().arguments.as_str(), r#"{"path":"ada"}"#);
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn open_call(&self, record: &OpenRecord) -> Result<OpenCall, OpenCallError> {
+        self.inner.open.read(record.clone()).map(Found::into_call)
     }
 
     /// Returns the received arguments of an open call, including the values of secret parameters, for a program that

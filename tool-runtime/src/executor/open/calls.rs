@@ -140,6 +140,21 @@ impl OpenCalls {
         Some(Found { record, body })
     }
 
+    /// Returns the call of a record.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record has expired, or was altered.
+    pub(in crate::executor) fn read(&self, record: OpenRecord) -> Result<Found, OpenCallError> {
+        let call = || CallRef::Address(record.address.clone());
+        let now = SystemTime::now();
+        if let Some(at) = record.expires_at.filter(|end| *end <= now) {
+            return Err(OpenCallError::Expired { call: call(), at });
+        }
+        let altered = OpenCallError::Altered(call());
+        self.verified(record).ok_or(altered)
+    }
+
     /// Returns the matching records, unverified.
     ///
     /// # Errors

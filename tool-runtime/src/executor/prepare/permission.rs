@@ -24,8 +24,8 @@ impl<'a> CallPreparation<'a, '_> {
     pub(super) async fn check_permission(&mut self, rules_decision: Permission) -> Result<(), NextStep<'a>> {
         let by_permission = |error| NextStep::answered_early(AnswerSource::Permission, Err(error));
         // A rejection is valid even if the call has changed since.
-        if self.answers.is_refused() {
-            return Err(by_permission(rejection(&self.call.name, "")));
+        if let Some(reason) = self.answers.refusal_reason() {
+            return Err(by_permission(rejection(&self.call.name, reason)));
         }
         let own = self.own_permission().map_err(by_permission)?;
         let is_tool_asking = matches!(own, Permission::Ask { .. });
