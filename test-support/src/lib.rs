@@ -7,3 +7,6 @@
 pub mod collectors;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+pub mod skipped;

@@ -44,4 +44,5 @@ extension_pages! {
     agents: "agents.md",
     mcp: "mcp.md",
     openapi: "openapi.md",
+    sessions: "sessions.md",
 }

@@ -36,7 +36,7 @@ impl UserAnswer {
     }
 
     /// Returns the answer to `call`. A decision is bound to the question that the user read.
-    pub(crate) fn to_call(self, call: &WaitingCall) -> Result<Answers, Refusal> {
+    pub(crate) fn into_answers(self, call: &WaitingCall) -> Result<Answers, Refusal> {
         let mismatch = |message: &str| Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, message));
         match (self, &call.open) {
             (Self::Decision(decision), OpenCall::Confirmation(_, request)) => {

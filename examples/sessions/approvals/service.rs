@@ -95,7 +95,7 @@ async fn answer(
     let user = service.users.user_of(&headers)?;
     let run = run_of(user, &session)?;
     let call = service.waiting_call(user, &session, &id).await?;
-    let answers = UserAnswer::from_json(&body)?.to_call(&call)?;
+    let answers = UserAnswer::from_json(&body)?.into_answers(&call)?;
     let events = service.runner.resume(run, answers);
     let end = until_end(end_of_answer(events)).await?;
     let failed = matches!(end.reason, EndReason::Failed { .. });

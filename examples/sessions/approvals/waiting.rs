@@ -36,7 +36,7 @@ impl Service {
         let mut calls = Vec::new();
         let mut omitted = 0;
         for record in self.records(user, session).await? {
-            // An expired record, and one that somebody else wrote, wait for nobody.
+            // A record that has expired, or was not written by this program, waits for no answer.
             let Ok(open) = self.executor.open_call(&record) else { continue };
             let Some(session) = record.session.as_deref() else { continue };
             if calls.len() == MAX_LISTED_CALLS {

@@ -99,6 +99,10 @@ mod format_version;
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/agents.md")]
 pub mod guide {}
+/// The examples of the guide about sessions.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/sessions.md")]
+pub mod guide_of_sessions {}
 pub mod hook;
 mod message;
 pub mod model;

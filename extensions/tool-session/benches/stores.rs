@@ -158,7 +158,7 @@ fn addresses(folder: &std::path::Path) -> Result<(Vec<String>, Option<std::proce
         println!("Postgres is left out; run `.ci/session/install` and source its file `environment`");
         return Ok((addresses, None));
     };
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/postgres/server.sh");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../test-support/src/postgres.sh");
     let mut command = Command::new("sh");
     command.arg(script).arg(programs).env("SESSION_FSYNC", "on").stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = command.spawn()?;

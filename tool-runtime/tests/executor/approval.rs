@@ -163,6 +163,21 @@ fn a_call_that_the_person_declines_is_rejected() {
     });
 }
 
+// I17
+#[test]
+fn the_reason_of_a_later_rejection_is_part_of_the_result() {
+    each_way(async |way| {
+        let executor = way.executor(paying(&Counter::default()));
+        let rejected = r#"Denied: the "pay" call is rejected"#;
+        let reasons = [(json!("too much"), ": too much"), (json!(""), ""), (json!({ "reason": "no" }), "")];
+        for (payload, reason) in reasons {
+            executor.run(one("pay", PAY)).await;
+            let outcomes = resume(&executor, "0", ConfirmationAnswer { confirmed: false, payload }).await;
+            assert_eq!(texts(&outcomes), [format!("{rejected}{reason}")]);
+        }
+    });
+}
+
 // I17: a rejection counts, whatever the policy and the hooks decide when the call resumes.
 #[test]
 fn a_rejected_call_does_not_run_even_if_it_is_permitted_later() {

@@ -1,35 +1,94 @@
 //! 1,000 runs at once.
 
-use std::{collections::HashMap, fs, time::Instant};
+use std::{
+    collections::HashMap,
+    env, fs,
+    process::{Command, Stdio},
+    time::Instant,
+};
 
 use tokio::task::JoinSet;
 use tool_agent::{AgentEventKind, Runner};
-use tool_runtime::{event::EventKind, prelude::*};
+use tool_runtime::{RunContext, event::EventKind, prelude::*};
 
-use crate::{Outcome, ROUNDS, add, agent, check};
+use crate::{
+    Outcome, ROUNDS, Server, add, add_with_effect, agent, check,
+    stores::{Database, session_run},
+};
 
-const RUNS: usize = 1_000;
+/// The number of runs at once.
+pub(crate) const RUNS: usize = 1_000;
 
-/// Makes all runs; fails if an event is lost or doubled. Prints the time and the largest memory of the process.
-pub(crate) async fn load(url: &str) -> Outcome<()> {
-    let runner = Runner::new(agent(url, Registry::builder().tool::<add>().build()?)?);
+/// The stores and the tools of the loads, in the order in which they are printed. The first one is the run without a store.
+const LOADS: [(&str, &str); 6] = [
+    ("none", "reads"),
+    ("memory", "reads"),
+    ("sqlite", "reads"),
+    ("sqlite", "effects"),
+    ("postgres", "reads"),
+    ("postgres", "effects"),
+];
+
+/// Makes each load in a process of its own; prints its time, the largest memory of the process, and the ratio to the time without a store.
+pub(crate) fn print_loads(runs: usize) -> Outcome<()> {
+    println!("{runs} runs at once of {ROUNDS} rounds with 3 calls");
+    println!("{:<10} {:<8} {:>9} {:>6} {:>10}", "store", "tools", "time", "ratio", "memory");
+    let mut without_store = None;
+    for (store, tool) in LOADS {
+        let server = Server::start()?;
+        let mut command = Command::new(env::current_exe()?);
+        command.args(["load", &server.url, store, tool, &runs.to_string()]).env("SESSION_FSYNC", "on");
+        let output = command.stderr(Stdio::inherit()).output()?;
+        if !output.status.success() {
+            println!("{store:<10} {tool:<8} failed");
+            continue;
+        }
+        let text = String::from_utf8(output.stdout)?;
+        let (seconds, memory) = text.trim().split_once(' ').ok_or("the load printed nothing")?;
+        let seconds: f64 = seconds.parse()?;
+        let ratio = seconds / *without_store.get_or_insert(seconds);
+        println!("{store:<10} {tool:<8} {seconds:>7.1} s {ratio:>6.2} {memory:>10}");
+    }
+    Ok(())
+}
+
+/// Makes all runs; fails if an event or a stored message is lost or doubled. Prints the seconds and the largest memory of the process.
+pub(crate) async fn load(url: &str, store: &str, tool: &str, runs: usize) -> Outcome<()> {
+    let tools = match tool {
+        "effects" => Registry::builder().tool::<add_with_effect>(),
+        _ => Registry::builder().tool::<add>(),
+    };
+    let runner = Runner::new(agent(url, tools.build()?)?);
+    let has_sessions = store != "none";
+    let (_database, runner) = Database::open(if has_sessions { store } else { "memory" }, runner).await?;
     let (began, mut running) = (Instant::now(), JoinSet::new());
-    for _ in 0..RUNS {
+    for number in 0..runs {
+        let context = if has_sessions { session_run(number) } else { RunContext::new() };
         let runner = runner.clone();
-        running.spawn(async move { run(&runner).await.map_err(|error| error.to_string()) });
+        running.spawn(async move { run(&runner, context).await.map_err(|error| error.to_string()) });
     }
     while let Some(ended) = running.join_next().await {
         ended??;
     }
+    let seconds = began.elapsed().as_secs_f64();
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();
-    println!("{RUNS} runs of {ROUNDS} rounds with 3 calls: {:.1?}, peak memory {peak}", began.elapsed());
+    for number in (0..runs).filter(|_| has_sessions) {
+        let messages = runner.history(&session_run(number)).await.len();
+        if messages != MESSAGES {
+            return Err(format!("{messages} messages are stored: a message was lost or doubled").into());
+        }
+    }
+    println!("{seconds} {peak}");
     Ok(())
 }
 
+/// The messages of a run: the question, an assistant message and a message with results for each round, and the answer.
+const MESSAGES: usize = 2 + 2 * ROUNDS;
+
 /// Makes one run, and counts its events.
-async fn run(runner: &Runner) -> Outcome<()> {
-    let mut events = runner.run("Add up.");
+async fn run(runner: &Runner, context: RunContext) -> Outcome<()> {
+    let mut events = runner.run_with(context, "Add up.");
     let (mut messages, mut calls, mut answer) = (0, HashMap::new(), None);
     while let Some(event) = events.next().await {
         if answer.is_some() {
@@ -50,8 +109,7 @@ async fn run(runner: &Runner) -> Outcome<()> {
         }
     }
     check(&answer.ok_or("no end")?)?;
-    // The question, an assistant message and a message with results for each round, and the answer.
-    if messages != 2 + 2 * ROUNDS || calls.len() != 3 * ROUNDS || calls.values().any(|each| *each != (1, 1)) {
+    if messages != MESSAGES || calls.len() != 3 * ROUNDS || calls.values().any(|each| *each != (1, 1)) {
         return Err(
             format!("{messages} messages, {} calls: an event was lost or doubled", calls.len()).into()
         );

@@ -2,17 +2,19 @@
 //!
 //! ```sh
 //! cargo bench -p tool-agent --bench rounds -- --instructions
-//! cargo bench -p tool-agent --bench rounds -- --load
+//! cargo bench -p tool-agent --bench rounds -- --load        # or with a smaller number of runs behind it
 //! ```
 //!
 //! Both talk to a local server in another process (`server.rs`), which asks for three calls of two integers in each of
-//! 20 rounds and answers then. `--instructions` counts those of the client by `callgrind`: once with a `Runner`, once
-//! with the loop of `examples/agent` (`by_hand.rs`). `--load` makes 1,000 runs at once, which needs as many open files
-//! (`ulimit -n`).
+//! 20 rounds and answers then. `--instructions` counts those of the client by `callgrind`: with the loop of `examples/agent`
+//! (`by_hand.rs`), with a `Runner`, and with a `Runner` whose sessions are in SQLite. `--load` makes 1,000 runs at once, which needs as
+//! many open files (`ulimit -n`): without a store, and each in a session of its own in memory, SQLite and Postgres, with tools that only
+//! read and with tools that have effects. Postgres is the server that the tests find.
 
 mod by_hand;
 mod load;
 mod server;
+mod stores;
 
 use std::{
     env,
@@ -30,8 +32,19 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const ROUNDS: usize = 20;
 
 /// Adds two integers.
-#[tool(read_only)]
+#[tool(register = false, read_only)]
 async fn add(
+    /// The first number.
+    a: i64,
+    /// The second number.
+    b: i64,
+) -> i64 {
+    a + b
+}
+
+/// Adds two integers.
+#[tool(register = false, name = "add")]
+async fn add_with_effect(
     /// The first number.
     a: i64,
     /// The second number.
@@ -47,12 +60,9 @@ fn main() -> Outcome<()> {
     match words[..] {
         ["serve"] => runtime.block_on(server::serve()),
         ["client", side, url, runs] => runtime.block_on(client(side, url, runs.parse()?)),
-        ["load", url] => runtime.block_on(load::load(url)),
-        ["--load"] => {
-            let server = Server::start()?;
-            let status = Command::new(env::current_exe()?).args(["load", &server.url]).status()?;
-            if status.success() { Ok(()) } else { Err("the load failed".into()) }
-        }
+        ["load", url, store, tool, runs] => runtime.block_on(load::load(url, store, tool, runs.parse()?)),
+        ["--load"] => load::print_loads(load::RUNS),
+        ["--load", runs] => load::print_loads(runs.parse()?),
         _ => instructions(),
     }
 }
@@ -68,8 +78,15 @@ async fn client(side: &str, url: &str, runs: usize) -> Outcome<()> {
         return Ok(());
     }
     let runner = Runner::new(agent(url, tools)?);
-    for _ in 0..runs {
-        check(&runner.run("Add up.").answer().await?)?;
+    if side == "runner" {
+        for _ in 0..runs {
+            check(&runner.run("Add up.").answer().await?)?;
+        }
+        return Ok(());
+    }
+    let (_database, runner) = stores::Database::open(side, runner).await?;
+    for number in 0..runs {
+        check(&runner.run_with(stores::session_run(number), "Add up.").answer().await?)?;
     }
     Ok(())
 }
@@ -111,18 +128,20 @@ fn instructions() -> Outcome<()> {
     let server = Server::start()?;
     let (few, many) = (2, 12);
     let mut each = Vec::new();
-    for side in ["hand", "runner"] {
+    for side in ["hand", "runner", "sqlite"] {
         let counted = |runs| counted(&[side, &server.url, &format!("{runs}")]);
         let requests = (ROUNDS + 1) * (many - few);
         each.push((counted(many)? - counted(few)?) as f64 / requests as f64);
     }
-    println!("| instructions of the client per round | by hand | `Runner` | ratio |");
-    println!("| --- | --- | --- | --- |");
+    let [hand, runner, stored] = each[..] else { return Err("a side was not counted".into()) };
     println!(
-        "| three calls of two integers, streamed | {:.0} | {:.0} | {:.2} |",
-        each[0],
-        each[1],
-        each[1] / each[0]
+        "| instructions of the client per round | by hand | `Runner` | ratio | `Runner` on SQLite | ratio to `Runner` |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    println!(
+        "| three calls of two integers, streamed | {hand:.0} | {runner:.0} | {:.2} | {stored:.0} | {:.2} |",
+        runner / hand,
+        stored / runner
     );
     Ok(())
 }

@@ -23,8 +23,6 @@ mod memory;
 mod postgres;
 mod shared;
 mod shared_exports;
-#[cfg(all(feature = "postgres", unix))]
-mod skipped;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "sqlite")]

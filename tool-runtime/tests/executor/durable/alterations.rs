@@ -1,16 +1,18 @@
 //! Records that were modified in their store.
 
-use std::fs;
+use std::{fs, time::Duration};
 
 use tool_runtime::{
     Executor, RunContext, ToolCall,
     call::CallAddress,
     context::ConfirmationAnswer,
-    open_calls::{CallRef, OpenCallError, OpenCallStore, OpenRecord, ProgramKey},
+    open_calls::{
+        CallRef, OpenCallError, OpenCallStore, OpenFilter, OpenRecord, ProgramKey, SharedOpenCallStore,
+    },
     prelude::*,
 };
 
-use super::{super::building, Folder, PAY, executor, payments};
+use super::{super::building, Folder, PAY, executor, paying, payments};
 
 const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
 
@@ -61,6 +63,39 @@ fn other(value: &Value) -> Value {
     }
 }
 
+// I20: of the records that a store selects for one user.
+#[test]
+fn a_record_of_a_store_is_read_as_its_call_until_it_expires() {
+    crate::run(async {
+        for (expiry, is_open) in
+            [(Some(Duration::from_secs(600)), true), (None, true), (Some(Duration::ZERO), false)]
+        {
+            let folder = Folder::new();
+            let executor = paying(&folder).open_calls_expire(expiry).build().unwrap();
+            for user in ["u-7", "u-8"] {
+                let run = RunContext::new().with_app("shop").with_user(user);
+                executor.batch(vec![ToolCall::new("pay", PAY).with_id("0")]).with_run(run).run().await;
+            }
+            let mut filter = OpenFilter::default();
+            filter.user = Some("u-8".to_owned());
+            let records = SharedOpenCallStore::new(folder.clone()).list(&filter).await.unwrap();
+            let [record] = &records[..] else { panic!("{records:?}") };
+            assert_eq!((record.app.as_deref(), record.user.as_deref()), (Some("shop"), Some("u-8")));
+            match executor.open_call(record) {
+                Ok(open) => {
+                    assert!(is_open && open.address() == &record.address);
+                    assert!(!format!("{open:?}").contains("hunter2"), "{open:?}");
+                }
+                Err(error) => {
+                    let at = record.expires_at.unwrap();
+                    assert!(!is_open);
+                    assert_eq!(error, OpenCallError::Expired { call: CallRef::from(&record.address), at });
+                }
+            }
+        }
+    });
+}
+
 // I17, I20: each field of the record, and each value within its body.
 #[test]
 fn a_record_with_any_modification_is_refused() {
@@ -102,6 +137,8 @@ fn a_record_with_any_modification_is_refused() {
             assert_eq!(executor.submit_result(&at, Ok("x".into())).await.unwrap_err(), refused, "{place}");
             assert_eq!(executor.open_arguments(&at).await.unwrap_err(), refused, "{place}");
             assert!(executor.open_calls().await.unwrap().is_empty(), "{place}");
+            let record: OpenRecord = serde_json::from_value(record).unwrap();
+            assert_eq!(executor.open_call(&record).unwrap_err(), refused, "{place}");
         }
         assert_eq!(payments(&folder), 0);
         // The original record.

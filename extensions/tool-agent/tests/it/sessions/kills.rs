@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use test_support::postgres::{Server, new_schema};
 use tool_agent::{
     Agent, AgentEventKind, AgentStream, Answers, End, EndReason, Message, Part, Role, Runner,
     model::{Model, Request, Response, ResponseStream},
@@ -22,7 +23,6 @@ use tool_runtime::{
 use tool_session::{EntryContent, EntryQuery, PostgresOptions, SharedSessionStore, SqliteStore};
 
 use super::{
-    postgres,
     processes::Process,
     world::{Folder, key, run},
 };
@@ -236,6 +236,6 @@ async fn killed_processes_with_sqlite_execute_each_call_at_most_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_processes_with_postgres_execute_each_call_at_most_once() {
-    let Some(server) = postgres::Server::start() else { return };
-    kill_processes(|_| format!("{} {}", postgres::new_schema(), server.url())).await;
+    let Some(server) = Server::start() else { return };
+    kill_processes(|_| format!("{} {}", new_schema(), server.url())).await;
 }

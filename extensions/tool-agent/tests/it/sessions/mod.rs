@@ -1,35 +1,39 @@
-//! Runs with sessions in a store: one suite for the stores in memory and in a file, and the tests of several processes.
+//! Runs with sessions in a store: one suite for the stores in memory, in a file and in Postgres, and the tests of several processes.
 
 mod contract;
 mod failures;
 mod kills;
 mod open_calls;
+#[cfg(unix)]
 mod postgres;
 mod processes;
 mod recovery;
+mod rows;
 mod world;
 
-use std::any::Any;
+use tool_runtime::open_calls::MemoryOpenCalls;
+use tool_session::{Clock, InMemoryStore, SqliteOptions};
 
-use tool_session::{Clock, InMemoryStore, SharedSessionStore, SqliteOptions};
-
-use self::world::{Folder, StoreFactory};
+#[cfg(unix)]
+use self::postgres::Postgres;
+use self::world::{Folder, StoreFactory, Stores};
 
 struct InMemory;
 
 impl StoreFactory for InMemory {
-    async fn open(clock: Clock) -> (SharedSessionStore, Box<dyn Any>) {
-        (InMemoryStore::new().with_clock(clock).into(), Box::new(()))
+    async fn open(clock: Clock) -> Stores {
+        let sessions = InMemoryStore::new().with_clock(clock).into();
+        Stores { sessions, open_calls: MemoryOpenCalls::new().into(), owned: Box::new(()) }
     }
 }
 
 struct Sqlite;
 
 impl StoreFactory for Sqlite {
-    async fn open(clock: Clock) -> (SharedSessionStore, Box<dyn Any>) {
+    async fn open(clock: Clock) -> Stores {
         let folder = Folder::new();
         let store = SqliteOptions::new(folder.file()).clock(clock).open().await.unwrap();
-        (store.into(), Box::new(folder))
+        Stores { sessions: store.clone().into(), open_calls: store.into(), owned: Box::new(folder) }
     }
 }
 

@@ -6,17 +6,10 @@ use std::sync::{
 };
 
 use tool_agent::{Agent, AgentEventKind, Answers, EndReason, Runner, ScriptedModel, model::Reply};
-use tool_runtime::{
-    Executor, ToolCall,
-    open_calls::{MemoryOpenCalls, ProgramKey, SharedOpenCallStore},
-    prelude::*,
-};
+use tool_runtime::{ToolCall, open_calls::ProgramKey, prelude::*};
 use tool_session::{EntryContent, JsonText, LeaseRequest, SessionWrite};
 
-use super::{
-    InMemory, Sqlite,
-    world::{StoreFactory, World, key, run},
-};
+use super::world::{StoreFactory, World, key, run};
 
 /// The number of files that were removed.
 type Removed = Arc<AtomicU32>;
@@ -50,17 +43,15 @@ fn order() -> ToolOutput {
     ToolOutput::from("ordered").with_operation_id("order-7")
 }
 
-/// A program of several processes, each with a runner of its own.
+/// A program of several processes, each with a runner of its own; sessions and open calls are in one database.
 struct Program {
     world: World,
-    open_calls: SharedOpenCallStore,
     removed: Removed,
 }
 
 impl Program {
     async fn new<F: StoreFactory>() -> Self {
-        let open_calls = SharedOpenCallStore::new(MemoryOpenCalls::new());
-        Self { world: World::new::<F>().await, open_calls, removed: Removed::default() }
+        Self { world: World::new::<F>().await, removed: Removed::default() }
     }
 
     /// Returns the runner of another process.
@@ -74,8 +65,7 @@ impl Program {
         tools: Registry,
         replies: impl IntoIterator<Item = Reply>,
     ) -> (Runner, ScriptedModel) {
-        let executor = Executor::builder(tools).open_calls(self.open_calls.clone());
-        let executor = executor.external(|call| call.tool() == "deliver").build().unwrap();
+        let executor = self.world.executor(tools).external(|call| call.tool() == "deliver").build().unwrap();
         let model = ScriptedModel::new(replies);
         (self.world.runner_of(Agent::builder("clerk", model.clone()).tools(executor)), model)
     }
@@ -238,7 +228,7 @@ async fn calls_of_a_run_that_waited_are_answered_after_its_process<F: StoreFacto
     let program = Program::new::<F>().await;
     let tools = || Registry::builder().tool::<remove>().tool::<length>();
     let tools = tools().provide_shared(Arc::clone(&program.removed)).build().unwrap();
-    let executor = Executor::builder(tools).open_calls(program.open_calls.clone()).build().unwrap();
+    let executor = program.world.executor(tools).build().unwrap();
     let length = call("length", json!({ "text": "abc" }), "l");
     let model = ScriptedModel::new([Reply::calls([removal("a"), length])]);
     let agent = Agent::builder("clerk", model).tools(executor).wait_for_answers(true);
@@ -300,23 +290,33 @@ async fn the_arguments_of_a_misspelt_tool_are_secret_beside_a_tool_with_secrets<
     );
 }
 
+/// Makes tests of functions of the module that uses it, over each store.
 macro_rules! tests {
     ($($test:ident),+,) => {
-        mod in_memory { $(
+        crate::sessions::open_calls::tests! { @modules $($test)+ => in_memory: InMemory, sqlite: Sqlite }
+        #[cfg(unix)]
+        crate::sessions::open_calls::tests! { @modules $($test)+ => postgres: Postgres }
+    };
+    (@modules $($test:ident)+ => $($module:ident: $factory:ident),+) => {
+        crate::sessions::open_calls::tests! { @each [$($test)+] $($module: $factory),+ }
+    };
+    (@each $tests:tt $($module:ident: $factory:ident),+) => {
+        $( crate::sessions::open_calls::tests! { @module $module $factory $tests } )+
+    };
+    (@module $module:ident $factory:ident [$($test:ident)+]) => {
+        mod $module { $(
             #[tokio::test]
             async fn $test() {
-                super::$test::<super::InMemory>().await;
-            }
-        )+ }
-
-        mod sqlite { $(
-            #[tokio::test]
-            async fn $test() {
-                super::$test::<super::Sqlite>().await;
+                use crate::sessions::{$factory, world::StoreFactory};
+                if $factory::is_available() {
+                    super::$test::<$factory>().await;
+                }
             }
         )+ }
     };
 }
+
+pub(super) use tests;
 
 tests! {
     another_process_answers_the_calls_of_a_batch_once, another_process_submits_the_result_of_an_external_call,

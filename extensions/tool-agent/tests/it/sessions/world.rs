@@ -11,18 +11,37 @@ use std::{
 };
 
 use tool_agent::{Agent, AgentBuilder, AgentStream, Runner, ScriptedModel, model::Reply};
-use tool_runtime::{RunContext, State, prelude::*};
+use tool_runtime::{
+    Executor, RunContext, State,
+    executor::ExecutorBuilder,
+    open_calls::{ProgramKey, SharedOpenCallStore},
+    prelude::*,
+};
 use tool_session::{Clock, Entry, EntryQuery, SessionKey, SharedSessionStore};
 
 /// Makes the stores of one implementation.
 pub(super) trait StoreFactory {
-    /// Opens a new, empty store with `clock`; what the second value owns is kept as long as the store.
-    async fn open(clock: Clock) -> (SharedSessionStore, Box<dyn Any>);
+    /// Returns `true` if this machine can open such stores; otherwise it reports that the test is skipped.
+    fn is_available() -> bool {
+        true
+    }
+
+    /// Opens new, empty stores of one database with `clock`.
+    async fn open(clock: Clock) -> Stores;
+}
+
+/// The sessions and the open calls of one database.
+pub(super) struct Stores {
+    pub(super) sessions: SharedSessionStore,
+    pub(super) open_calls: SharedOpenCallStore,
+    /// Kept as long as the stores.
+    pub(super) owned: Box<dyn Any>,
 }
 
 /// A new store, and its clock.
 pub(super) struct World {
     pub(super) store: SharedSessionStore,
+    pub(super) open_calls: SharedOpenCallStore,
     time: Arc<Mutex<SystemTime>>,
     _owned: Box<dyn Any>,
 }
@@ -31,8 +50,9 @@ impl World {
     pub(super) async fn new<F: StoreFactory>() -> Self {
         let time = Arc::new(Mutex::new(SystemTime::now()));
         let clock_time = Arc::clone(&time);
-        let (store, owned) = F::open(Clock::new(move || *clock_time.lock().unwrap())).await;
-        Self { store, time, _owned: owned }
+        let stores = F::open(Clock::new(move || *clock_time.lock().unwrap())).await;
+        let Stores { sessions: store, open_calls, owned } = stores;
+        Self { store, open_calls, time, _owned: owned }
     }
 
     /// Lets leases expire.
@@ -48,6 +68,11 @@ impl World {
 
     pub(super) fn runner_of(&self, agent: AgentBuilder) -> Runner {
         Runner::new(agent.build().unwrap()).with_app("shop").with_store(self.store.clone())
+    }
+
+    /// Returns the settings of an executor whose open calls are in the database.
+    pub(super) fn executor(&self, tools: Registry) -> ExecutorBuilder {
+        Executor::builder(tools).open_calls(self.open_calls.clone()).program_key(ProgramKey::new([2; 32]))
     }
 
     /// Returns all entries of a session.

@@ -3,15 +3,13 @@
 use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use test_support::postgres::{Server, new_schema, reported, shared_url};
 use tool_runtime::serde_json::json;
 use tool_session::{
     LeaseRequest, PostgresOptions, SessionError, SessionFilter, SessionKey, SessionWrite, SharedSessionStore,
 };
 
-use super::{
-    options,
-    server::{Server, new_schema, reported, shared_url},
-};
+use super::options;
 use crate::contract::world::{entries_of, key, map, message, write_run};
 
 /// A schema of the shared server, and a connection to it that the store does not know.

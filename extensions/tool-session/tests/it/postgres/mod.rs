@@ -2,17 +2,16 @@
 
 mod faults;
 mod pooler;
-mod server;
 
 use std::any::Any;
 
 use tool_session::{Clock, PostgresOptions, SharedMemory, SharedSessionStore};
 
-pub(crate) use self::server::{new_schema, shared_url};
 use crate::{
     contract::{contract_of, world::StoreFactory},
     memory::{memory_contract_of, world::MemoryFactory},
 };
+pub(crate) use test_support::postgres::{new_schema, shared_url};
 
 /// Returns the settings of a new schema of the shared server.
 fn options() -> Option<PostgresOptions> {

@@ -2,9 +2,9 @@
 
 use std::any::Any;
 
+use test_support::postgres::{new_schema, pooler_url};
 use tool_session::{Clock, PostgresOptions, SharedSessionStore};
 
-use super::server::{new_schema, pooler_url};
 use crate::contract::{contract_of, world::StoreFactory};
 
 struct Pooled;

@@ -19,7 +19,8 @@ use std::{
 use crate::skipped;
 
 /// A server, which ends with the process of the test, however that ends.
-pub(super) struct Server {
+#[derive(Debug)]
+pub struct Server {
     folder: String,
     /// `None` after its end.
     input: Option<ChildStdin>,
@@ -29,13 +30,13 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts a server of its own; `None` if the machine has none.
-    pub(super) fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         Self::start_with(None)
     }
 
     fn start_with(pooler: Option<OsString>) -> Option<Self> {
         let programs = programs()?;
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/postgres/server.sh");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/postgres.sh");
         let mut command = Command::new("sh");
         command.arg(script).arg(programs).args(pooler).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut script = command.spawn().unwrap();
@@ -48,12 +49,12 @@ impl Server {
     }
 
     /// Returns the URL of a database.
-    pub(super) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("postgres://tester@localhost/postgres?host={}", self.folder)
     }
 
     /// Stops the server at once, as a crash does, or starts it again; waits for its end or until it answers.
-    pub(super) fn switch(&mut self, state: &str) {
+    pub fn switch(&mut self, state: &str) {
         writeln!(self.input.as_mut().unwrap(), "{state}").unwrap();
         assert_eq!(self.next_line(), state);
     }
@@ -74,7 +75,7 @@ impl Drop for Server {
 }
 
 /// The URL of the server that most tests share; `None` if the machine has none, which each test reports.
-pub(crate) fn shared_url() -> Option<String> {
+pub fn shared_url() -> Option<String> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     let server = SERVER.get_or_init(|| Server::start_with(env::var_os(POOLER_VARIABLE)));
     reported(server.as_ref()).map(Server::url)
@@ -83,7 +84,7 @@ pub(crate) fn shared_url() -> Option<String> {
 const POOLER_VARIABLE: &str = "SESSION_POOLER";
 
 /// The URL of the pooler of the server; `None` if the machine has none, which each test reports.
-pub(super) fn pooler_url() -> Option<String> {
+pub fn pooler_url() -> Option<String> {
     let url = shared_url()?;
     if env::var_os(POOLER_VARIABLE).is_none() {
         skipped::report("there is no pooler; run `.ci/session/install` and source its file `environment`");
@@ -93,7 +94,7 @@ pub(super) fn pooler_url() -> Option<String> {
 }
 
 /// Reports that the running test is skipped if there is no server.
-pub(super) fn reported<T>(server: Option<T>) -> Option<T> {
+pub fn reported<T>(server: Option<T>) -> Option<T> {
     if server.is_none() {
         skipped::report(
             "there is no server of Postgres; run `.ci/session/install` and source its file `environment`",
@@ -103,7 +104,7 @@ pub(super) fn reported<T>(server: Option<T>) -> Option<T> {
 }
 
 /// Returns the name of a schema that no other test has.
-pub(crate) fn new_schema() -> String {
+pub fn new_schema() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("test_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
