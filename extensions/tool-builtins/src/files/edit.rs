@@ -13,7 +13,7 @@ use super::{
     FileTools,
     memory::FileStamp,
     read::binary_error,
-    root::{OpenFile, check_not_version_control, path_error},
+    root::{OpenFile, check_not_version_control, file_error},
     text::TextForm,
 };
 
@@ -41,7 +41,8 @@ pub(super) fn edit_file(
     cx: &ToolContext,
 ) -> Result<String, ToolError> {
     let _edit = tools.memory.lock_edits();
-    let mut open = tools.root.open_file(path)?;
+    let mut open = tools.roots.open_file(path)?;
+    open.root.check_writable(path)?;
     check_not_version_control(path, &open.real)?;
     if open.real.extension().is_some_and(|extension| extension == "ipynb") {
         return Err(ToolError::failed(format!(
@@ -49,7 +50,7 @@ pub(super) fn edit_file(
         )));
     }
     let (bytes, present) = read_content(&mut open, path)?;
-    let remembered = tools.memory.remembered_stamp(cx, &open.real);
+    let remembered = tools.memory.remembered_stamp(cx, &open.key());
     check_unchanged(tools, path, remembered.as_ref(), &present)?;
     let (form, text) = decode_content(path, &bytes)?;
     let (edited, count) = replace_text(path, &text, replacement)?;
@@ -60,7 +61,7 @@ pub(super) fn edit_file(
     let mut stamp = replace_content(&open, &present, &encoded).map_err(|error| write_error(path, &error))?;
     // Only what was read in full stays known in full.
     stamp.hash = remembered.and_then(|remembered| remembered.hash).and(stamp.hash);
-    tools.memory.remember_file(cx, &open.real, stamp);
+    tools.memory.remember_file(cx, open.key(), stamp);
     Ok(format!("edited `{path}`: {count} {}\n", if count == 1 { "replacement" } else { "replacements" }))
 }
 
@@ -111,10 +112,10 @@ pub(super) fn encode_text(
 }
 
 pub(super) fn read_content(open: &mut OpenFile, path: &str) -> Result<(Vec<u8>, FileStamp), ToolError> {
-    let mut present = FileStamp::of_file(&open.file).map_err(|error| path_error(path, &error))?;
+    let mut present = FileStamp::of_file(&open.file).map_err(|error| file_error(path, &error))?;
     let mut bytes = Vec::new();
     let content = Read::by_ref(&mut open.file).take(MAX_EDIT_BYTES + 1).read_to_end(&mut bytes);
-    content.map_err(|error| path_error(path, &error))?;
+    content.map_err(|error| file_error(path, &error))?;
     if bytes.len() as u64 > MAX_EDIT_BYTES {
         return Err(ToolError::failed(format!(
             "`{path}` has more than {MAX_EDIT_BYTES} bytes, the limit of an edit; change it with another program"

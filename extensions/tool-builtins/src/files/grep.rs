@@ -1,20 +1,15 @@
 //! `grep`: a search over the files of a folder.
 
-use std::{
-    fmt::Write as _,
-    io,
-    ops::ControlFlow,
-    path::{Path, PathBuf},
-};
+use std::{fmt::Write as _, io, ops::ControlFlow, path::Path};
 
 use cap_std::fs::File;
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Lossy};
-use tool_runtime::{policy::Escape, prelude::*};
+use tool_runtime::prelude::*;
 
 use super::{
-    root::{Root, open_regular_file, path_error},
+    root::{Roots, StartFolder, WalkStart, open_regular_file},
     walk::{FoundFile, MAX_DEPTH, Walk},
 };
 
@@ -37,31 +32,23 @@ pub(super) struct GrepQuery {
     pub(super) offset: u64,
 }
 
-pub(super) fn search_files(root: &Root, query: &GrepQuery, cx: &ToolContext) -> Result<String, ToolError> {
+pub(super) fn search_files(roots: &Roots, query: &GrepQuery, cx: &ToolContext) -> Result<String, ToolError> {
     let mut search = Search::new(query, cx)?;
-    let mut walk = Walk { cx, ignored: Vec::new(), skipped: 0, max_depth: MAX_DEPTH };
-    let start = query.path.as_deref().unwrap_or(".");
-    let relative = root.relative_path(start)?;
-    let mut real = PathBuf::new();
-    if !relative.as_os_str().is_empty() {
-        real = root.dir.canonicalize(&relative).map_err(|error| path_error(start, &error))?;
+    let mut skipped_folders = 0;
+    match roots.open_start(query.path.as_deref())? {
+        WalkStart::File(open) => search.search_file(open.file, &open.root.shown_path(&open.real))?,
+        WalkStart::Folders(starts) => {
+            for start in &starts {
+                let mut walk = Walk::new(cx, MAX_DEPTH);
+                let flow = walk.visit_start(start, &mut |found| search.search_found(&found, start))?;
+                skipped_folders += walk.skipped;
+                if flow.is_break() {
+                    break;
+                }
+            }
+        }
     }
-    let is_folder = real.as_os_str().is_empty()
-        || root.dir.metadata(&real).map_err(|error| path_error(start, &error))?.is_dir();
-    if is_folder {
-        let dir = match real.as_os_str().is_empty() {
-            true => root.dir.try_clone(),
-            false => root.dir.open_dir(&real),
-        };
-        let dir = dir.map_err(|error| path_error(start, &error))?;
-        search.start.clone_from(&real);
-        // The end of the walk says nothing: `search` knows whether it was full.
-        let _ = walk.visit_files(&dir, &real, &mut |found| search.search_found(&found))?;
-    } else {
-        let open = root.open_file(start)?;
-        search.search_file(open.file, &open.real)?;
-    }
-    Ok(search.report(walk.skipped))
+    Ok(search.report(skipped_folders))
 }
 
 struct Search<'a> {
@@ -70,8 +57,6 @@ struct Search<'a> {
     matcher: RegexMatcher,
     searcher: Searcher,
     glob: Option<GlobMatcher>,
-    /// The folder that is searched.
-    start: PathBuf,
     found: u64,
     text: String,
     has_more: bool,
@@ -102,7 +87,6 @@ impl<'a> Search<'a> {
             matcher,
             searcher,
             glob,
-            start: PathBuf::new(),
             found: 0,
             text: String::new(),
             has_more: false,
@@ -110,18 +94,22 @@ impl<'a> Search<'a> {
         })
     }
 
-    fn search_found(&mut self, found: &FoundFile<'_>) -> Result<ControlFlow<()>, ToolError> {
-        if self.glob.as_ref().is_some_and(|glob| !is_path_match(glob, found.path, &self.start)) {
+    fn search_found(
+        &mut self,
+        found: &FoundFile<'_>,
+        start: &StartFolder,
+    ) -> Result<ControlFlow<()>, ToolError> {
+        if self.glob.as_ref().is_some_and(|glob| !is_path_match(glob, found.path, &start.real)) {
             return Ok(ControlFlow::Continue(()));
         }
         match open_regular_file(found.dir, found.name) {
-            Ok(file) => self.search_file(file, found.path)?,
+            Ok(file) => self.search_file(file, &start.root.shown_path(found.path))?,
             Err(_) => self.skipped += 1,
         }
         Ok(if self.has_more { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    fn search_file(&mut self, file: File, path: &Path) -> Result<(), ToolError> {
+    fn search_file(&mut self, file: File, path: &str) -> Result<(), ToolError> {
         let Self { query, cx, matcher, searcher, found, text, has_more, .. } = self;
         let end = query.offset.saturating_add(query.limit);
         let sink = Lossy(|number, line| {
@@ -179,14 +167,9 @@ impl io::Read for Cancelled<'_> {
     }
 }
 
-/// A path for a model, in one line: a name cannot look like another line of the result.
-pub(super) fn shown_path(path: &Path) -> String {
-    Escape::LINE.text(&path.display().to_string())
-}
-
-fn push_match(text: &mut String, path: &Path, number: u64, line: &str) {
+fn push_match(text: &mut String, path: &str, number: u64, line: &str) {
     let line = line.trim_end_matches(['\r', '\n']);
-    let _ = write!(text, "{}:{number}: ", shown_path(path));
+    let _ = write!(text, "{path}:{number}: ");
     text.extend(line.chars().take(MAX_LINE_CHARS));
     let rest = line.chars().count().saturating_sub(MAX_LINE_CHARS);
     if rest > 0 {

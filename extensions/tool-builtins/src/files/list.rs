@@ -1,12 +1,12 @@
 //! `list_files` and `glob`: names of files, in their order.
 
-use std::{fmt::Write as _, ops::ControlFlow, path::PathBuf};
+use std::{fmt::Write as _, ops::ControlFlow};
 
 use tool_runtime::prelude::*;
 
 use super::{
-    grep::{file_glob, is_path_match, shown_path},
-    root::{Root, path_error},
+    grep::{file_glob, is_path_match},
+    root::{Roots, WalkStart},
     walk::Walk,
 };
 
@@ -35,46 +35,39 @@ impl FileQuery {
     }
 }
 
-pub(super) fn list_files(root: &Root, query: &FileQuery, cx: &ToolContext) -> Result<String, ToolError> {
-    let start = query.path.as_deref().unwrap_or(".");
-    let relative = root.relative_path(start)?;
-    let (dir, real) = match relative.as_os_str().is_empty() {
-        true => (root.dir.try_clone(), PathBuf::new()),
-        false => {
-            let real = root.dir.canonicalize(&relative).map_err(|error| path_error(start, &error))?;
-            match real.as_os_str().is_empty() || real.as_os_str() == "." {
-                true => (root.dir.try_clone(), PathBuf::new()),
-                false => (root.dir.open_dir(&real), real),
-            }
-        }
-    };
-    let dir = dir.map_err(|error| path_error(start, &error))?;
+pub(super) fn list_files(roots: &Roots, query: &FileQuery, cx: &ToolContext) -> Result<String, ToolError> {
     let glob = query.pattern.as_deref().map(|pattern| file_glob("pattern", pattern)).transpose()?;
-    let mut walk = Walk { cx, ignored: Vec::new(), skipped: 0, max_depth: query.max_depth };
-    let mut text = String::new();
-    let mut count = 0;
-    let flow = walk.visit_files(&dir, &real, &mut |found| {
-        if glob.as_ref().is_some_and(|glob| !is_path_match(glob, found.path, &real)) {
-            return Ok(ControlFlow::Continue(()));
-        }
-        if count == query.max_files {
-            return Ok(ControlFlow::Break(()));
-        }
-        count += 1;
-        let _ = writeln!(text, "{}", shown_path(found.path));
-        Ok(ControlFlow::Continue(()))
-    })?;
+    let WalkStart::Folders(starts) = roots.open_start(query.path.as_deref())? else {
+        let path = query.path.as_deref().unwrap_or_default();
+        return Err(ToolError::failed(format!("`{path}` is a file; give the path of a folder")));
+    };
+    let (mut text, mut count, mut has_more, mut skipped) = (String::new(), 0, false, 0);
+    for start in &starts {
+        let mut walk = Walk::new(cx, query.max_depth);
+        let flow = walk.visit_start(start, &mut |found| {
+            if glob.as_ref().is_some_and(|glob| !is_path_match(glob, found.path, &start.real)) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if count == query.max_files {
+                return Ok(ControlFlow::Break(()));
+            }
+            count += 1;
+            let _ = writeln!(text, "{}", start.root.shown_path(found.path));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        skipped += walk.skipped;
+        has_more |= flow.is_break();
+    }
     if count == 0 {
         text.push_str("no file is found\n");
     }
-    if flow.is_break() {
+    if has_more {
         let _ = writeln!(text, "[more than {count} files; give a `path` below, or a narrower `pattern`]");
     }
-    if walk.skipped > 0 {
+    if skipped > 0 {
         let _ = writeln!(
             text,
-            "[{} folders are deeper or cannot be read; raise `depth`, or give one as `path`]",
-            walk.skipped
+            "[{skipped} folders are deeper or cannot be read; raise `depth`, or give one as `path`]"
         );
     }
     Ok(text)

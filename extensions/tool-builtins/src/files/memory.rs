@@ -3,15 +3,18 @@
 use std::{
     collections::HashMap,
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
 
 use tool_runtime::ToolContext;
 
-/// Files remembered at once; the one read longest ago is forgotten, and must be read again before an edit.
-const MAX_FILES: usize = 4096;
+/// Files remembered for a session; the one read longest ago is forgotten, and must be read again before an edit.
+const MAX_SESSION_FILES: usize = 1024;
+
+/// Sessions remembered at once; the one that read longest ago is forgotten with its files.
+const MAX_SESSIONS: usize = 256;
 
 /// The state of a file when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,37 +42,57 @@ impl FileStamp {
     }
 }
 
+/// A file of one of the folders: the name of the folder, and the path below it.
+pub(super) type FileKey = (String, PathBuf);
+
+/// The user and the session of a run; empty without one.
+type SessionKey = (String, String);
+
 #[derive(Debug, Default)]
-struct Stamps {
-    by_file: HashMap<(String, PathBuf), (u64, FileStamp)>,
+struct SessionFiles {
+    by_file: HashMap<FileKey, (u64, FileStamp)>,
+    last_use: u64,
+}
+
+#[derive(Debug, Default)]
+struct Sessions {
+    by_session: HashMap<SessionKey, SessionFiles>,
     next_serial: u64,
 }
 
 /// The files that each session read.
 #[derive(Debug, Default)]
 pub(super) struct ReadMemory {
-    stamps: Mutex<Stamps>,
+    sessions: Mutex<Sessions>,
     /// Held from the read to the replacement of an edit, so that two edits of these tools do not lose one.
     edits: Mutex<()>,
 }
 
 impl ReadMemory {
-    pub(super) fn remember_file(&self, cx: &ToolContext, path: &Path, stamp: FileStamp) {
-        let mut stamps = lock(&self.stamps);
-        let serial = stamps.next_serial;
-        stamps.next_serial += 1;
-        stamps.by_file.insert((session_of(cx), path.to_owned()), (serial, stamp));
-        if stamps.by_file.len() > MAX_FILES {
-            let oldest = stamps.by_file.iter().min_by_key(|(_, (serial, _))| *serial);
+    pub(super) fn remember_file(&self, cx: &ToolContext, file: FileKey, stamp: FileStamp) {
+        let mut sessions = lock(&self.sessions);
+        let serial = sessions.next_serial;
+        sessions.next_serial += 1;
+        let session = sessions.by_session.entry(session_of(cx)).or_default();
+        session.last_use = serial;
+        session.by_file.insert(file, (serial, stamp));
+        if session.by_file.len() > MAX_SESSION_FILES {
+            let oldest = session.by_file.iter().min_by_key(|(_, (serial, _))| *serial);
             if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-                stamps.by_file.remove(&oldest);
+                session.by_file.remove(&oldest);
+            }
+        }
+        if sessions.by_session.len() > MAX_SESSIONS {
+            let oldest = sessions.by_session.iter().min_by_key(|(_, session)| session.last_use);
+            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
+                sessions.by_session.remove(&oldest);
             }
         }
     }
 
-    pub(super) fn remembered_stamp(&self, cx: &ToolContext, path: &Path) -> Option<FileStamp> {
-        let key = (session_of(cx), path.to_owned());
-        lock(&self.stamps).by_file.get(&key).map(|(_, stamp)| stamp.clone())
+    pub(super) fn remembered_stamp(&self, cx: &ToolContext, file: &FileKey) -> Option<FileStamp> {
+        let sessions = lock(&self.sessions);
+        sessions.by_session.get(&session_of(cx))?.by_file.get(file).map(|(_, stamp)| stamp.clone())
     }
 
     pub(super) fn lock_edits(&self) -> MutexGuard<'_, ()> {
@@ -77,8 +100,11 @@ impl ReadMemory {
     }
 }
 
-fn session_of(cx: &ToolContext) -> String {
-    cx.run().and_then(|run| run.session()).unwrap_or_default().to_owned()
+fn session_of(cx: &ToolContext) -> SessionKey {
+    let run = cx.run();
+    let user = run.and_then(|run| run.user()).unwrap_or_default();
+    let session = run.and_then(|run| run.session()).unwrap_or_default();
+    (user.to_owned(), session.to_owned())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

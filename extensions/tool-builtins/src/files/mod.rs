@@ -1,6 +1,6 @@
-//! Files below one folder.
+//! Files below given folders.
 //!
-//! Every file is opened through the handle of the folder (`cap_std`), also each file that a walk finds: a path is
+//! Every file is opened through the handle of its folder (`cap_std`), also each file that a walk finds: a path is
 //! resolved step by step by the operating system or `cap_std`, so that nothing that is exchanged between a check
 //! and a use leads out. Therefore the walk is our own, and `ignore` only judges names.
 
@@ -18,13 +18,13 @@ use std::{io, path::Path, sync::Arc};
 
 use tool_runtime::prelude::*;
 
-use self::{grep::GrepQuery, list::FileQuery, memory::ReadMemory, root::Root};
+use self::{grep::GrepQuery, list::FileQuery, memory::ReadMemory, root::Roots};
 
-/// Tools that read, edit and search the files below one folder: `read_file`, `edit_file`, `write_file`, `grep`,
+/// Tools that read, edit and search the files below one or several folders: `read_file`, `edit_file`, `write_file`, `grep`,
 /// `list_files` and `glob`.
 ///
-/// A clone shares the folder, and what was read. Files that were read are remembered for each session of a run
-/// ([`RunContext::session`](tool_runtime::RunContext::session)); runs without one share one memory.
+/// A clone shares what was read. Files that were read are remembered for each user and session of a run
+/// ([`RunContext::session`](tool_runtime::RunContext::session)); runs without them share one memory.
 ///
 /// ```
 /// use tool_builtins::FileTools;
@@ -37,7 +37,7 @@ use self::{grep::GrepQuery, list::FileQuery, memory::ReadMemory, root::Root};
 /// ```
 #[derive(Clone, Debug)]
 pub struct FileTools {
-    root: Arc<Root>,
+    roots: Roots,
     memory: Arc<ReadMemory>,
     permits_unread_edits: bool,
 }
@@ -51,11 +51,58 @@ impl FileTools {
     ///
     /// Returns an error if `folder` cannot be opened as a folder.
     pub fn new(folder: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self {
-            root: Arc::new(Root::open(folder.as_ref())?),
-            memory: Arc::default(),
-            permits_unread_edits: false,
-        })
+        Ok(Self { roots: Roots::open(folder.as_ref())?, memory: Arc::default(), permits_unread_edits: false })
+    }
+
+    /// Adds a folder, whose paths a model writes with its name, such as `docs:guide/index.md`. Paths without a name are
+    /// below the folder of [`new`](Self::new); one of its files whose path begins with `docs:` is `./docs:..`.
+    ///
+    /// A search or list without a path visits all folders.
+    ///
+    /// ```
+    /// # use tool_runtime::prelude::*;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let [project, docs] = ["project", "docs"].map(|name| folder.path().join(name));
+    /// # std::fs::create_dir_all(&project)?;
+    /// # std::fs::create_dir_all(&docs)?;
+    /// std::fs::write(docs.join("index.md"), "# Guide\n")?;
+    /// let files = tool_builtins::FileTools::new(project)?.with_read_only_folder("docs", docs)?;
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let tools = Registry::builder().toolset(files).build()?;
+    /// let found = tools.call("glob", json!({ "pattern": "*.md" })).await?;
+    /// assert_eq!(found.text(), "docs:index.md\n");
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `name` is not 2 to 32 ASCII letters, digits, `-` or `_`, if another folder has it, or if `folder` cannot be
+    /// opened as a folder.
+    pub fn with_folder(mut self, name: impl AsRef<str>, folder: impl AsRef<Path>) -> io::Result<Self> {
+        self.roots.add_root(name.as_ref(), folder.as_ref(), false)?;
+        Ok(self)
+    }
+
+    /// Adds a folder as [`with_folder`](Self::with_folder) does, whose files are never changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_folder`](Self::with_folder).
+    pub fn with_read_only_folder(
+        mut self,
+        name: impl AsRef<str>,
+        folder: impl AsRef<Path>,
+    ) -> io::Result<Self> {
+        self.roots.add_root(name.as_ref(), folder.as_ref(), true)?;
+        Ok(self)
+    }
+
+    /// The base folder, by the path at its opening: where a command of another tool set starts.
+    #[must_use]
+    pub fn base_folder(&self) -> &Path {
+        self.roots.base_path()
     }
 
     /// Permits edits and writes of existing files that were never read. Default: refused.
@@ -135,7 +182,7 @@ impl FileTools {
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
         let query = GrepQuery { pattern, path, glob, case_sensitive, limit, offset };
-        grep::search_files(&self.root, &query, cx)
+        grep::search_files(&self.roots, &query, cx)
     }
 
     /// Lists the files of a folder and the folders in it, sorted.
@@ -155,7 +202,7 @@ impl FileTools {
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
-        list::list_files(&self.root, &FileQuery::list(path, pattern, depth), cx)
+        list::list_files(&self.roots, &FileQuery::list(path, pattern, depth), cx)
     }
 
     /// Finds files by a pattern of their paths, sorted.
@@ -168,7 +215,7 @@ impl FileTools {
         path: Option<String>,
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
-        list::list_files(&self.root, &FileQuery::glob(path, pattern), cx)
+        list::list_files(&self.roots, &FileQuery::glob(path, pattern), cx)
     }
 
     /// Writes a file: a new one, with the folders that it needs, or all content of one that was read in full.

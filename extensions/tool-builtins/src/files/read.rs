@@ -8,7 +8,7 @@ use tool_runtime::prelude::*;
 use super::{
     FileTools,
     memory::FileStamp,
-    root::{OpenFile, path_error},
+    root::{OpenFile, file_error},
     text::{DETECTION_BYTES, TextForm},
 };
 
@@ -31,8 +31,8 @@ pub(super) fn read_lines(
     limit: Option<u64>,
     cx: &ToolContext,
 ) -> Result<String, ToolError> {
-    let mut open = tools.root.open_file(path)?;
-    let mut stamp = FileStamp::of_file(&open.file).map_err(|error| path_error(path, &error))?;
+    let mut open = tools.roots.open_file(path)?;
+    let mut stamp = FileStamp::of_file(&open.file).map_err(|error| file_error(path, &error))?;
     if offset.is_none() && limit.is_none() && stamp.length > MAX_WHOLE_BYTES {
         let length = stamp.length;
         return Err(ToolError::failed(format!(
@@ -47,10 +47,10 @@ pub(super) fn read_lines(
         stamp.hash = hash;
     }
     // A read of a part does not forget that all of the same file was read.
-    let known = tools.memory.remembered_stamp(cx, &open.real);
+    let known = tools.memory.remembered_stamp(cx, &open.key());
     let known = known.filter(|known| known.length == stamp.length && known.modified == stamp.modified);
     stamp.hash = stamp.hash.or(known.and_then(|known| known.hash));
-    tools.memory.remember_file(cx, &open.real, stamp);
+    tools.memory.remember_file(cx, open.key(), stamp);
     Ok(text)
 }
 
@@ -71,7 +71,7 @@ fn fill_page(
         }
         bytes.clear();
         let chunk = open.file.by_ref().take(DETECTION_BYTES as u64).read_to_end(&mut bytes);
-        chunk.map_err(|error| path_error(path, &error))?;
+        chunk.map_err(|error| file_error(path, &error))?;
         let is_end = bytes.len() < DETECTION_BYTES;
         hash.update(&bytes);
         let (decoder, start) = match &mut decoder {

@@ -4,6 +4,7 @@ use std::{
     io::{self, Read as _},
     ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use cap_std::fs::Dir;
@@ -13,7 +14,7 @@ use ignore::{
 };
 use tool_runtime::prelude::*;
 
-use super::root::open_regular_file;
+use super::root::{StartFolder, open_regular_file};
 
 /// Folders that no walk enters.
 const SKIPPED_FOLDERS: [&str; 6] = [".git", ".hg", ".svn", ".jj", "target", "node_modules"];
@@ -27,27 +28,54 @@ const MAX_IGNORE_RULES: usize = 4096;
 
 /// A file that the walk found.
 pub(super) struct FoundFile<'a> {
-    pub(super) dir: &'a Dir,
+    pub(super) dir: &'a Arc<Dir>,
     pub(super) name: &'a Path,
-    /// The path relative to the folder of the tools.
+    /// The path relative to the root.
     pub(super) path: &'a Path,
 }
 
 /// A walk in the order of names, which follows no link.
 pub(super) struct Walk<'a> {
-    pub(super) cx: &'a ToolContext,
-    pub(super) ignored: Vec<Gitignore>,
+    cx: &'a ToolContext,
+    /// The rules of the folders from the root to the present one.
+    ignored: Vec<Gitignore>,
+    /// Levels of folders below the start that are visited, at most [`MAX_DEPTH`]; 1 is the start alone.
+    max_depth: usize,
+    depth: usize,
     /// Folders that are too deep, or could not be read.
     pub(super) skipped: u64,
-    /// Levels of folders below the start that are visited, at most [`MAX_DEPTH`]; 1 is the start alone.
-    pub(super) max_depth: usize,
 }
 
-impl Walk<'_> {
-    /// Visits the files of `dir` and below, until `visit` breaks.
-    pub(super) fn visit_files<V>(
+impl<'a> Walk<'a> {
+    pub(super) fn new(cx: &'a ToolContext, max_depth: usize) -> Self {
+        Self { cx, ignored: Vec::new(), max_depth: max_depth.min(MAX_DEPTH), depth: 0, skipped: 0 }
+    }
+
+    /// Visits the files of a folder and below, until `visit` breaks. The rules of the folders above hold, from the root.
+    pub(super) fn visit_start<V>(
         &mut self,
-        dir: &Dir,
+        start: &StartFolder,
+        visit: &mut V,
+    ) -> Result<ControlFlow<()>, ToolError>
+    where
+        V: FnMut(FoundFile<'_>) -> Result<ControlFlow<()>, ToolError>,
+    {
+        let dir = start.dir.try_clone().map_err(|error| ToolError::failed(error.to_string()))?;
+        // A rule of a folder above names paths from that folder.
+        for above in start.real.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
+            if let Ok(dir) = start.root.open_dir(above) {
+                self.push_rules(&dir, above);
+            }
+        }
+        let flow = self.visit_files(&Arc::new(dir), &start.real, visit);
+        self.ignored.clear();
+        flow
+    }
+
+    /// Visits the files of `dir` and below.
+    fn visit_files<V>(
+        &mut self,
+        dir: &Arc<Dir>,
         path: &Path,
         visit: &mut V,
     ) -> Result<ControlFlow<()>, ToolError>
@@ -60,10 +88,9 @@ impl Walk<'_> {
         };
         names.sort_unstable();
         let levels = self.ignored.len();
-        // One for each level, so that their number is the depth.
-        let rules_before: usize = self.ignored.iter().map(Gitignore::len).sum();
-        let max_rules = MAX_IGNORE_RULES.saturating_sub(rules_before);
-        self.ignored.push(read_gitignore(dir, path, max_rules).unwrap_or_else(Gitignore::empty));
+        if names.iter().any(|(name, _)| name == Path::new(".gitignore")) {
+            self.push_rules(dir, path);
+        }
         for (name, is_folder) in &names {
             if self.cx.is_cancelled() {
                 return Err(ToolError::cancelled());
@@ -86,7 +113,7 @@ impl Walk<'_> {
 
     fn visit_folder<V>(
         &mut self,
-        dir: &Dir,
+        dir: &Arc<Dir>,
         name: &Path,
         path: &Path,
         visit: &mut V,
@@ -99,14 +126,23 @@ impl Walk<'_> {
             return Ok(ControlFlow::Continue(()));
         }
         match dir.open_dir_nofollow(name) {
-            Ok(folder) if self.ignored.len() < self.max_depth.min(MAX_DEPTH) => {
-                self.visit_files(&folder, path, visit)
+            Ok(folder) if self.depth + 1 < self.max_depth => {
+                self.depth += 1;
+                let flow = self.visit_files(&Arc::new(folder), path, visit);
+                self.depth -= 1;
+                flow
             }
             _ => {
                 self.skipped += 1;
                 Ok(ControlFlow::Continue(()))
             }
         }
+    }
+
+    /// Adds the rules of a folder, as far as there is room for them.
+    fn push_rules(&mut self, dir: &Dir, path: &Path) {
+        let rules_before: usize = self.ignored.iter().map(Gitignore::len).sum();
+        self.ignored.extend(read_gitignore(dir, path, MAX_IGNORE_RULES.saturating_sub(rules_before)));
     }
 
     fn is_ignored(&self, path: &Path, is_folder: bool) -> bool {
@@ -129,7 +165,11 @@ fn folder_names(dir: &Dir, cx: &ToolContext) -> io::Result<Vec<(PathBuf, bool)>>
             break;
         }
         let entry = entry?;
-        let kind = entry.file_type()?;
+        let mut kind = entry.file_type()?;
+        if !kind.is_dir() && !kind.is_file() && !kind.is_symlink() {
+            // Some file systems tell the kind of a file only by itself.
+            kind = dir.symlink_metadata(entry.file_name())?.file_type();
+        }
         if kind.is_dir() || kind.is_file() {
             names.push((PathBuf::from(entry.file_name()), kind.is_dir()));
         }

@@ -14,7 +14,7 @@ use super::{
     FileTools,
     edit::{decode_content, encode_text, is_crlf, read_content, replace_content, with_crlf, write_error},
     memory::FileStamp,
-    root::{check_not_version_control, path_error},
+    root::{Location, check_not_version_control},
 };
 
 pub(super) fn write_file(
@@ -24,10 +24,10 @@ pub(super) fn write_file(
     cx: &ToolContext,
 ) -> Result<String, ToolError> {
     let _edit = tools.memory.lock_edits();
-    let relative = tools.root.relative_path(path)?;
-    match tools.root.dir.symlink_metadata(&relative) {
+    let location = tools.roots.locate_path(path)?;
+    match location.root.dir.symlink_metadata(&location.relative) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create_file(tools, path, &relative, content, cx)
+            create_file(tools, path, &location, content, cx)
         }
         _ => replace_file(tools, path, content, cx),
     }
@@ -36,27 +36,29 @@ pub(super) fn write_file(
 fn create_file(
     tools: &FileTools,
     path: &str,
-    relative: &Path,
+    location: &Location,
     content: &str,
     cx: &ToolContext,
 ) -> Result<String, ToolError> {
+    let Location { root, relative } = location;
+    root.check_writable(path)?;
     let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
         return Err(ToolError::failed(format!("`{path}` has no file name; give the path of a file")));
     };
     if cx.is_cancelled() {
         return Err(ToolError::cancelled());
     }
-    let dir = &tools.root.dir;
+    let dir = &root.dir;
     check_not_version_control(path, relative)?;
     // A link among the folders that exist may hide one of them.
     let existing = parent.ancestors().find_map(|folder| dir.canonicalize(folder).ok());
     check_not_version_control(path, &existing.unwrap_or_default())?;
     let created =
         open_parent(dir, parent).and_then(|parent| create_content(&parent, Path::new(name), content));
-    let stamp = created.map_err(|error| path_error(path, &error))?;
+    let stamp = created.map_err(|error| tools.roots.path_error(path, &error))?;
     // The path behind links, by which a read remembers it.
     if let Ok(real) = dir.canonicalize(relative) {
-        tools.memory.remember_file(cx, &real, stamp);
+        tools.memory.remember_file(cx, (root.name.clone(), real), stamp);
     }
     Ok(format!("created `{path}`: {} bytes\n", content.len()))
 }
@@ -86,10 +88,11 @@ fn create_content(parent: &Dir, name: &Path, content: &str) -> io::Result<FileSt
 }
 
 fn replace_file(tools: &FileTools, path: &str, content: &str, cx: &ToolContext) -> Result<String, ToolError> {
-    let mut open = tools.root.open_file(path)?;
+    let mut open = tools.roots.open_file(path)?;
+    open.root.check_writable(path)?;
     check_not_version_control(path, &open.real)?;
     let (bytes, present) = read_content(&mut open, path)?;
-    match tools.memory.remembered_stamp(cx, &open.real) {
+    match tools.memory.remembered_stamp(cx, &open.key()) {
         None if tools.permits_unread_edits => {}
         Some(stamp) if tools.permits_unread_edits && stamp.matches_present(&present) => {}
         Some(stamp) if stamp.hash.is_some() && stamp.matches_present(&present) => {}
@@ -112,6 +115,6 @@ fn replace_file(tools: &FileTools, path: &str, content: &str, cx: &ToolContext) 
         return Err(ToolError::cancelled());
     }
     let stamp = replace_content(&open, &present, &encoded).map_err(|error| write_error(path, &error))?;
-    tools.memory.remember_file(cx, &open.real, stamp);
+    tools.memory.remember_file(cx, open.key(), stamp);
     Ok(format!("replaced the content of `{path}`: {} bytes\n", encoded.len()))
 }

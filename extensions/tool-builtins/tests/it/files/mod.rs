@@ -7,6 +7,7 @@ mod hostile;
 mod lists;
 mod model;
 mod reads;
+mod roots;
 mod searches;
 mod writes;
 
