@@ -8,6 +8,7 @@ use std::{
     time::SystemTime,
 };
 
+use cap_fs_ext::MetadataExt as _;
 use tool_runtime::ToolContext;
 
 /// Files remembered for a session; the one read longest ago is forgotten, and must be read again before an edit.
@@ -17,27 +18,40 @@ const MAX_SESSION_FILES: usize = 1024;
 const MAX_SESSIONS: usize = 256;
 
 /// The state of a file when it was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct FileStamp {
     pub(super) length: u64,
-    pub(super) modified: Option<SystemTime>,
+    modified: Option<SystemTime>,
+    /// The numbers of the device and the file: another file with the name has others.
+    identity: (u64, u64),
     /// The hash of the content, if all of it was read.
     pub(super) hash: Option<[u8; 32]>,
+    /// The run that was given the last result, and the hash of it.
+    result: Option<(String, [u8; 32])>,
 }
 
 impl FileStamp {
     /// The stamp of an open file, without a hash.
     pub(super) fn of_file(file: &cap_std::fs::File) -> io::Result<Self> {
-        let metadata = file.metadata()?;
+        Ok(Self::of_metadata(&file.metadata()?))
+    }
+
+    pub(super) fn of_metadata(metadata: &cap_std::fs::Metadata) -> Self {
         let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
-        Ok(Self { length: metadata.len(), modified, hash: None })
+        let identity = (metadata.dev(), metadata.ino());
+        Self { length: metadata.len(), modified, identity, hash: None, result: None }
+    }
+
+    /// Returns `true` if nothing but the content can tell both states apart.
+    pub(super) fn is_same_state(&self, other: &Self) -> bool {
+        self.length == other.length && self.modified == other.modified && self.identity == other.identity
     }
 
     /// Returns `true` if `present`, which has a hash, is the state that was read. A time alone proves nothing if the content is known.
     pub(super) fn matches_present(&self, present: &Self) -> bool {
         match self.hash {
             Some(_) => self.hash == present.hash,
-            None => self.length == present.length && self.modified == present.modified,
+            None => self.is_same_state(present),
         }
     }
 }
@@ -64,7 +78,7 @@ struct Sessions {
 #[derive(Debug, Default)]
 pub(super) struct ReadMemory {
     sessions: Mutex<Sessions>,
-    /// Held from the read to the replacement of an edit, so that two edits of these tools do not lose one.
+    /// Held while a new content takes its name, so that two changes of these tools do not lose one.
     edits: Mutex<()>,
 }
 
@@ -93,6 +107,34 @@ impl ReadMemory {
     pub(super) fn remembered_stamp(&self, cx: &ToolContext, file: &FileKey) -> Option<FileStamp> {
         let sessions = lock(&self.sessions);
         sessions.by_session.get(&session_of(cx))?.by_file.get(file).map(|(_, stamp)| stamp.clone())
+    }
+
+    /// Remembers a read, and returns `true` if the same run has just been given the same result. It is given again by
+    /// the call after that, since a model may have lost it.
+    ///
+    /// A session is not enough: its agents do not see the results of each other.
+    pub(super) fn is_known_result(
+        &self,
+        cx: &ToolContext,
+        file: FileKey,
+        mut stamp: FileStamp,
+        result: [u8; 32],
+    ) -> bool {
+        let known = self.remembered_stamp(cx, &file);
+        let given = cx.run().map(|run| (run.id().to_string(), result));
+        let is_known = given.is_some() && known.as_ref().is_some_and(|known| known.result == given);
+        stamp.result = given.filter(|_| !is_known);
+        // A read of a part does not forget that all of the same file was read.
+        let known = known.filter(|known| known.is_same_state(&stamp));
+        stamp.hash = stamp.hash.or(known.and_then(|known| known.hash));
+        self.remember_file(cx, file, stamp);
+        is_known
+    }
+
+    /// The stamp when no change is about to take a name.
+    pub(super) fn settled_stamp(&self, cx: &ToolContext, file: &FileKey) -> Option<FileStamp> {
+        let _settled = self.lock_edits();
+        self.remembered_stamp(cx, file)
     }
 
     pub(super) fn lock_edits(&self) -> MutexGuard<'_, ()> {

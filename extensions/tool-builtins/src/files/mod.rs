@@ -4,10 +4,17 @@
 //! resolved step by step by the operating system or `cap_std`, so that nothing that is exchanged between a check
 //! and a use leads out. Therefore the walk is our own, and `ignore` only judges names.
 
+mod change;
+mod diff;
 mod edit;
 mod grep;
+mod line_ends;
 mod list;
+mod media;
 mod memory;
+mod notebook;
+mod notebook_edit;
+mod page;
 mod read;
 mod root;
 mod text;
@@ -18,10 +25,21 @@ use std::{io, path::Path, sync::Arc};
 
 use tool_runtime::prelude::*;
 
-use self::{grep::GrepQuery, list::FileQuery, memory::ReadMemory, root::Roots};
+pub use self::media::PdfConverter;
+use self::{
+    grep::GrepQuery,
+    list::FileQuery,
+    memory::ReadMemory,
+    notebook_edit::{CellEdit, CellType, EditMode},
+    read::ReadQuery,
+    root::Roots,
+};
+
+/// Bytes of a file that is read without a range.
+const DEFAULT_WHOLE_BYTES: u64 = 1024 * 1024;
 
 /// Tools that read, edit and search the files below one or several folders: `read_file`, `edit_file`, `write_file`, `grep`,
-/// `list_files` and `glob`.
+/// `list_files`, `glob` and `notebook_edit`.
 ///
 /// A clone shares what was read. Files that were read are remembered for each user and session of a run
 /// ([`RunContext::session`](tool_runtime::RunContext::session)); runs without them share one memory.
@@ -32,7 +50,7 @@ use self::{grep::GrepQuery, list::FileQuery, memory::ReadMemory, root::Roots};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let tools = Registry::builder().toolset(FileTools::new(folder.path())?).build()?;
-/// assert_eq!(tools.definitions().len(), 6);
+/// assert_eq!(tools.definitions().len(), 7);
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -40,6 +58,8 @@ pub struct FileTools {
     roots: Roots,
     memory: Arc<ReadMemory>,
     permits_unread_edits: bool,
+    max_whole_bytes: u64,
+    pdf_converter: Option<Arc<dyn PdfConverter>>,
 }
 
 impl FileTools {
@@ -51,7 +71,13 @@ impl FileTools {
     ///
     /// Returns an error if `folder` cannot be opened as a folder.
     pub fn new(folder: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self { roots: Roots::open(folder.as_ref())?, memory: Arc::default(), permits_unread_edits: false })
+        Ok(Self {
+            roots: Roots::open(folder.as_ref())?,
+            memory: Arc::default(),
+            permits_unread_edits: false,
+            max_whole_bytes: DEFAULT_WHOLE_BYTES,
+            pdf_converter: None,
+        })
     }
 
     /// Adds a folder, whose paths a model writes with its name, such as `docs:guide/index.md`. Paths without a name are
@@ -105,6 +131,20 @@ impl FileTools {
         self.roots.base_path()
     }
 
+    /// Sets the number of bytes of a text that is read without a range. Default: 1 MiB.
+    #[must_use]
+    pub fn with_max_file_bytes(mut self, bytes: u64) -> Self {
+        self.max_whole_bytes = bytes;
+        self
+    }
+
+    /// Sets the converter of PDF documents. Default: none; their read is an error that says what to install.
+    #[must_use]
+    pub fn with_pdf_converter(mut self, converter: impl PdfConverter) -> Self {
+        self.pdf_converter = Some(Arc::new(converter));
+        self
+    }
+
     /// Permits edits and writes of existing files that were never read. Default: refused.
     ///
     /// For a command line, whose process ends after each call. A file that was read, and changed since, is still refused.
@@ -117,23 +157,25 @@ impl FileTools {
 
 #[toolset(name = "files")]
 impl FileTools {
-    /// Reads lines of a text file, with their numbers.
+    /// Reads a file: lines of a text with their numbers, cells of a notebook, an image, or the text of a PDF document.
     ///
-    /// Without `offset` and `limit`, files up to 1 MiB are read from their start. The result says which call continues.
+    /// Without `offset` and `limit`, texts up to 1 MiB are read from their start. The result says which call continues.
     #[tool(read_only, blocking)]
     fn read_file(
         &self,
         /// Path of the file, relative to the folder, such as `src/main.rs`.
         path: String,
-        /// Number of the first line, from 1.
+        /// Number of the first line or cell, from 1.
         #[schemars(range(min = 1))]
         offset: Option<u64>,
-        /// Number of lines. Default: 2000.
+        /// Number of lines or cells. Default: 2000 lines.
         #[schemars(range(min = 1))]
         limit: Option<u64>,
+        /// Pages of a PDF document, such as `3` or `3-7`; at most 20.
+        pages: Option<String>,
         cx: &ToolContext,
-    ) -> Result<String, ToolError> {
-        read::read_lines(self, &path, offset, limit, cx)
+    ) -> Result<ToolOutput, ToolError> {
+        read::read_file(self, &ReadQuery { path, offset, limit, pages }, cx)
     }
 
     /// Replaces text in a file that was read before.
@@ -152,7 +194,7 @@ impl FileTools {
         #[arg(default = false)]
         replace_all: bool,
         cx: &ToolContext,
-    ) -> Result<String, ToolError> {
+    ) -> Result<ToolOutput, ToolError> {
         edit::edit_file(self, &path, &edit::Replacement { old_text, new_text, replace_all }, cx)
     }
 
@@ -229,7 +271,34 @@ impl FileTools {
         /// All of its content.
         content: String,
         cx: &ToolContext,
-    ) -> Result<String, ToolError> {
+    ) -> Result<ToolOutput, ToolError> {
         write::write_file(self, &path, &content, cx)
+    }
+
+    /// Replaces, inserts or deletes a cell of a notebook that was read before.
+    #[tool(blocking, destructive)]
+    #[allow(clippy::too_many_arguments, reason = "they are the properties that a model gives")]
+    fn notebook_edit(
+        &self,
+        /// Path of the notebook, relative to the folder.
+        path: String,
+        /// Id of the cell, as a read shows it. To insert: the cell before the new one; without it, the new one is the first.
+        cell_id: Option<String>,
+        /// Source of the cell; not used to delete.
+        #[arg(default = "")]
+        new_source: String,
+        /// Kind of the cell. Default: that of the present cell, and `code` for a new one.
+        cell_type: Option<CellType>,
+        /// Change of the notebook. Default: `replace`.
+        edit_mode: Option<EditMode>,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let mode = edit_mode.unwrap_or(EditMode::Replace);
+        notebook_edit::edit_notebook(
+            self,
+            &path,
+            &CellEdit { cell_id, cell_type, mode, source: new_source },
+            cx,
+        )
     }
 }

@@ -20,6 +20,9 @@ use super::memory::FileKey;
 const MAX_PATH_BYTES: usize = 4096;
 const MAX_PATH_PARTS: usize = 256;
 
+/// Repetitions of a path whose file is replaced at the same time.
+const MAX_PATH_ATTEMPTS: usize = 64;
+
 /// Folders of programs for version control, whose files make these programs run commands.
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
@@ -93,7 +96,7 @@ pub(super) struct Location {
     pub(super) relative: PathBuf,
 }
 
-/// Where a walk begins.
+/// The folder in which a walk begins.
 pub(super) struct StartFolder {
     pub(super) root: Arc<Root>,
     pub(super) dir: Dir,
@@ -171,18 +174,18 @@ impl Roots {
         if relative.as_os_str().is_empty() {
             return Err(ToolError::failed(format!("`{path}` is the folder itself; give the path of a file")));
         }
-        let real = root.real_path(&relative).map_err(|error| self.path_error(path, &error))?;
-        self.open_real_file(root, real, path)
-    }
-
-    fn open_real_file(&self, root: Arc<Root>, real: PathBuf, path: &str) -> Result<OpenFile, ToolError> {
-        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
-            return Err(ToolError::failed(format!("`{path}` is a folder; give the path of a file")));
-        };
-        let name = PathBuf::from(name);
-        let parent = root.open_dir(parent).map_err(|error| self.path_error(path, &error))?;
-        let file = open_regular_file(&parent, &name).map_err(|error| self.path_error(path, &error))?;
-        Ok(OpenFile { root, parent, name, file, real })
+        let mut attempts = 0..MAX_PATH_ATTEMPTS;
+        loop {
+            let open = root.real_path(&relative).and_then(|real| open_real_file(&root, real));
+            match open {
+                // A file that lost its name to another one while its path was found.
+                Err(error)
+                    if error.kind() == io::ErrorKind::NotFound
+                        && attempts.next().is_some()
+                        && root.dir.symlink_metadata(&relative).is_ok() => {}
+                open => return open.map_err(|error| self.path_error(path, &error)),
+            }
+        }
     }
 
     /// The folders that a walk visits: all of them without a path.
@@ -199,7 +202,8 @@ impl Roots {
         let is_folder = real.as_os_str().is_empty()
             || root.dir.metadata(&real).map_err(|error| self.path_error(path, &error))?.is_dir();
         if !is_folder {
-            return self.open_real_file(root, real, path).map(WalkStart::File);
+            let open = open_real_file(&root, real).map_err(|error| self.path_error(path, &error))?;
+            return Ok(WalkStart::File(open));
         }
         let dir = root.open_dir(&real).map_err(|error| self.path_error(path, &error))?;
         Ok(WalkStart::Folders(vec![StartFolder { root, dir, real }]))
@@ -225,7 +229,7 @@ impl Roots {
     }
 }
 
-/// What a path of a search or list names.
+/// The files that a search or list visits.
 pub(super) enum WalkStart {
     Folders(Vec<StartFolder>),
     File(OpenFile),
@@ -239,6 +243,16 @@ pub(super) struct OpenFile {
     pub(super) file: File,
     /// The path relative to the root, without links.
     pub(super) real: PathBuf,
+}
+
+fn open_real_file(root: &Arc<Root>, real: PathBuf) -> io::Result<OpenFile> {
+    let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a folder; give the path of a file"));
+    };
+    let name = PathBuf::from(name);
+    let parent = root.open_dir(parent)?;
+    let file = open_regular_file(&parent, &name)?;
+    Ok(OpenFile { root: Arc::clone(root), parent, name, file, real })
 }
 
 impl OpenFile {

@@ -12,7 +12,9 @@ use tool_runtime::prelude::*;
 
 use super::{
     FileTools,
-    edit::{decode_content, encode_text, is_crlf, read_content, replace_content, with_crlf, write_error},
+    change::{NeededRead, TextChange, change_file, write_error},
+    diff::diff_details,
+    line_ends::{SplitText, without_crlf},
     memory::FileStamp,
     root::{Location, check_not_version_control},
 };
@@ -22,8 +24,7 @@ pub(super) fn write_file(
     path: &str,
     content: &str,
     cx: &ToolContext,
-) -> Result<String, ToolError> {
-    let _edit = tools.memory.lock_edits();
+) -> Result<ToolOutput, ToolError> {
     let location = tools.roots.locate_path(path)?;
     match location.root.dir.symlink_metadata(&location.relative) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -39,7 +40,7 @@ fn create_file(
     location: &Location,
     content: &str,
     cx: &ToolContext,
-) -> Result<String, ToolError> {
+) -> Result<ToolOutput, ToolError> {
     let Location { root, relative } = location;
     root.check_writable(path)?;
     let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
@@ -53,14 +54,21 @@ fn create_file(
     // A link among the folders that exist may hide one of them.
     let existing = parent.ancestors().find_map(|folder| dir.canonicalize(folder).ok());
     check_not_version_control(path, &existing.unwrap_or_default())?;
-    let created =
-        open_parent(dir, parent).and_then(|parent| create_content(&parent, Path::new(name), content));
-    let stamp = created.map_err(|error| tools.roots.path_error(path, &error))?;
+    let parent = open_parent(dir, parent).map_err(|error| tools.roots.path_error(path, &error))?;
+    let new_file = write_new_file(&parent, content).map_err(|error| write_error(path, &error))?;
+    let mut stamp = FileStamp::of_file(new_file.as_file()).map_err(|error| write_error(path, &error))?;
+    stamp.hash = Some(Hash::hash(content.as_bytes()));
+    let _commit = tools.memory.lock_edits();
+    if parent.symlink_metadata(name).is_ok() {
+        return Err(ToolError::failed(format!("`{path}` was created by another program; read it first")));
+    }
+    new_file.replace(name).map_err(|error| write_error(path, &error))?;
     // The path behind links, by which a read remembers it.
     if let Ok(real) = dir.canonicalize(relative) {
         tools.memory.remember_file(cx, (root.name.clone(), real), stamp);
     }
-    Ok(format!("created `{path}`: {} bytes\n", content.len()))
+    let details = diff_details(&root.shown_path(relative), "", content);
+    Ok(ToolOutput::from(format!("created `{path}`: {} bytes\n", content.len())).with_details(details))
 }
 
 fn open_parent(dir: &Dir, parent: &Path) -> io::Result<Dir> {
@@ -71,50 +79,25 @@ fn open_parent(dir: &Dir, parent: &Path) -> io::Result<Dir> {
     dir.open_dir(parent)
 }
 
-fn create_content(parent: &Dir, name: &Path, content: &str) -> io::Result<FileStamp> {
+fn write_new_file<'a>(parent: &'a Dir, content: &str) -> io::Result<TempFile<'a>> {
     let mut new_file = TempFile::new(parent)?;
     new_file.write_all(content.as_bytes())?;
     new_file.as_file().sync_all()?;
-    let mut stamp = FileStamp::of_file(new_file.as_file())?;
-    stamp.hash = Some(Hash::hash(content.as_bytes()));
-    if parent.symlink_metadata(name).is_ok() {
-        return Err(io::Error::new(
-            io::ErrorKind::AlreadyExists,
-            "another program created it; read it first",
-        ));
-    }
-    new_file.replace(name)?;
-    Ok(stamp)
+    Ok(new_file)
 }
 
-fn replace_file(tools: &FileTools, path: &str, content: &str, cx: &ToolContext) -> Result<String, ToolError> {
-    let mut open = tools.roots.open_file(path)?;
-    open.root.check_writable(path)?;
-    check_not_version_control(path, &open.real)?;
-    let (bytes, present) = read_content(&mut open, path)?;
-    match tools.memory.remembered_stamp(cx, &open.key()) {
-        None if tools.permits_unread_edits => {}
-        Some(stamp) if tools.permits_unread_edits && stamp.matches_present(&present) => {}
-        Some(stamp) if stamp.hash.is_some() && stamp.matches_present(&present) => {}
-        Some(stamp) if stamp.hash.is_some() => {
-            return Err(ToolError::failed(format!(
-                "`{path}` changed since it was read; read it again with `read_file`, then write it"
-            )));
-        }
-        _ => {
-            return Err(ToolError::failed(format!(
-                "`{path}` exists, and was not read in full; read all of it in one call of `read_file`, then write it, or \
-                 change a part with `edit_file`"
-            )));
-        }
-    }
-    let (form, text) = decode_content(path, &bytes)?;
-    let content = if is_crlf(&text) { with_crlf(content) } else { content.into() };
-    let encoded = encode_text(path, form, &content, &bytes)?;
-    if cx.is_cancelled() {
-        return Err(ToolError::cancelled());
-    }
-    let stamp = replace_content(&open, &present, &encoded).map_err(|error| write_error(path, &error))?;
-    tools.memory.remember_file(cx, open.key(), stamp);
-    Ok(format!("replaced the content of `{path}`: {} bytes\n", encoded.len()))
+fn replace_file(
+    tools: &FileTools,
+    path: &str,
+    content: &str,
+    cx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    change_file(tools, path, NeededRead::All, cx, &|_, text| {
+        let text = match SplitText::of_text(text) {
+            Some(split) => split.replace_all(&without_crlf(content)),
+            None => content.to_owned(),
+        };
+        let report = format!("replaced the content of `{path}`: {} bytes\n", text.len());
+        Ok(TextChange { text, report })
+    })
 }

@@ -81,3 +81,76 @@ async fn an_edit_replaces_the_name_and_keeps_permissions() {
     fs::set_permissions(world.path("a"), fs::Permissions::from_mode(0o440)).unwrap();
     assert!(world.edit("a", "two", "three").await.unwrap_err().contains("read-only"));
 }
+
+// R18
+#[tokio::test]
+async fn each_line_keeps_its_own_end() {
+    let world = World::new();
+    // The lines b and d end in CRLF.
+    let cases: [(&str, &str, &[u8]); 6] = [
+        ("b\nc", "b\nC", b"a\nb\r\nC\nd\r\ne"),
+        ("a\nb\n", "a\nnew\nb\n", b"a\nnew\r\nb\r\nc\nd\r\ne"),
+        ("c\n", "", b"a\nb\r\nd\r\ne"),
+        ("d", "d\nd", b"a\nb\r\nc\nd\r\nd\r\ne"),
+        ("a\nb\nc\nd\n", "x\nb\nd\n", b"x\nb\r\nd\r\ne"),
+        ("b\r\nc\r\n", "B\r\n", b"a\nB\r\nd\r\ne"),
+    ];
+    for (old, new, after) in cases {
+        world.write("a", b"a\nb\r\nc\nd\r\ne");
+        world.read("a").await.unwrap();
+        world.edit("a", old, new).await.unwrap();
+        assert_eq!(fs::read(world.path("a")).unwrap(), after, "{old:?} -> {new:?}");
+    }
+    world.write("a", b"a\nb\r\nc\nd\r\ne");
+    world.read("a").await.unwrap();
+    world.write_file("a", "a\nb\nd\nmore\n").await.unwrap();
+    assert_eq!(fs::read(world.path("a")).unwrap(), b"a\nb\r\nd\r\nmore\r\n");
+}
+
+// R09
+#[tokio::test]
+async fn the_details_have_the_unified_difference_as_far_as_it_is_small() {
+    let world = World::new();
+    let lines = |changed: &str| {
+        (1..=20).map(|n| if n == 10 { changed.into() } else { format!("{n}\n") }).collect::<String>()
+    };
+    world.write("a", lines("ten\n"));
+    world.read("a").await.unwrap();
+    let edit = json!({ "path": "a", "old_text": "ten\n", "new_text": "TEN\nmore\n" });
+    let output = world.tools.call("edit_file", edit).await.unwrap();
+    assert_eq!(
+        output.details().unwrap()["diff"],
+        "--- a/a\n+++ b/a\n@@ -7,7 +7,8 @@\n 7\n 8\n 9\n-ten\n+TEN\n+more\n 11\n 12\n 13\n"
+    );
+    let new = json!({ "path": "b", "content": "x" });
+    let output = world.tools.call("write_file", new).await.unwrap();
+    assert_eq!(
+        output.details().unwrap()["diff"],
+        "--- a/b\n+++ b/b\n@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n"
+    );
+    let large = json!({ "path": "b", "content": "y\n".repeat(100_000) });
+    let details = world.tools.call("write_file", large).await.unwrap();
+    assert_eq!(details.details(), Some(&json!({ "path": "b", "is_cut": true, "diff": "" })));
+}
+
+// R18
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_edit_is_lost_among_many_at_once() {
+    let world = World::new();
+    let content: String = (0..16).map(|number| format!("<{number}>\n")).collect();
+    world.write("a", content);
+    world.read("a").await.unwrap();
+    let edits = (0..16).map(|number| {
+        let tools = world.tools.clone();
+        let edit =
+            json!({ "path": "a", "old_text": format!("<{number}>"), "new_text": format!("({number})") });
+        async move { tools.call("edit_file", edit).await.unwrap() }
+    });
+    let mut tasks = tokio::task::JoinSet::new();
+    for edit in edits {
+        tasks.spawn(edit);
+    }
+    tasks.join_all().await;
+    let expected: String = (0..16).map(|number| format!("({number})\n")).collect();
+    assert_eq!(fs::read_to_string(world.path("a")).unwrap(), expected);
+}

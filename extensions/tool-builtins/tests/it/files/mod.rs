@@ -5,13 +5,16 @@ mod edits;
 mod escapes;
 mod hostile;
 mod lists;
+mod media;
 mod model;
+mod notebooks;
 mod reads;
 mod roots;
 mod searches;
+mod sessions;
 mod writes;
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use tempfile::TempDir;
 use tool_builtins::FileTools;
@@ -42,6 +45,13 @@ impl World {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
+    }
+
+    /// The result for a run.
+    async fn call_in(&self, run: &Arc<RunContext>, tool: &str, arguments: Value) -> Result<String, String> {
+        let cx = self.tools.context_for(tool).unwrap().with_run(Arc::clone(run));
+        let result = self.tools.call_in(&cx, arguments).await;
+        result.map(|output| output.text().to_string()).map_err(|error| error.to_string())
     }
 
     /// The text of the result, or the message of the error.
