@@ -155,7 +155,7 @@ fn write_copy<'a>(open: &'a OpenFile, bytes: &[u8]) -> io::Result<TempFile<'a>> 
     Ok(new_file)
 }
 
-/// Returns `true` if the name is still that of the file that was read, in the state that was read.
+/// Returns `true` if the name still belongs to the file that was read, in the same state.
 fn is_present(open: &OpenFile, present: &FileStamp) -> io::Result<bool> {
     let named = open.parent.symlink_metadata(&open.name)?;
     Ok(named.is_file() && FileStamp::of_metadata(&named).is_same_state(present))

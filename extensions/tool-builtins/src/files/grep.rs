@@ -1,20 +1,33 @@
-//! `grep`: a search over the files of a folder.
+//! `grep`: a search over the files of folders.
+//!
+//! One thread walks, others search; results are merged in the order of the walk, in bounded memory.
 
-use std::{fmt::Write as _, io, ops::ControlFlow, path::Path};
-
-use cap_std::fs::File;
-use globset::{GlobBuilder, GlobMatcher};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Lossy};
-use tool_runtime::prelude::*;
-
-use super::{
-    root::{Roots, StartFolder, WalkStart, open_regular_file},
-    walk::{FoundFile, MAX_DEPTH, Walk},
+use std::{
+    num::NonZero,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
 };
 
-/// Characters of a line that are shown.
-const MAX_LINE_CHARS: usize = 500;
+use cap_std::fs::{Dir, File};
+use globset::{GlobBuilder, GlobMatcher};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use ignore::types::{Types, TypesBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool_runtime::{prelude::*, schemars};
+
+use super::{
+    grep_results::{FileLines, GrepResults},
+    media::CancelledRead,
+    root::{Root, Roots, StartFolder, WalkStart, open_regular_file},
+    walk::{MAX_DEPTH, Walk},
+};
 
 /// Bytes that one line may occupy during a search; a file with a longer one is reported as skipped.
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
@@ -22,45 +35,92 @@ const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of a compiled regular expression.
 const MAX_REGEX_BYTES: usize = 8 * 1024 * 1024;
 
+/// Files that were found and wait for a thread; each may hold the handle of its folder.
+const MAX_QUEUED_FILES: usize = 64;
+
+/// Threads that search.
+const MAX_THREADS: usize = 8;
+
+/// The form of the results of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(crate = "tool_runtime::schemars")]
+pub(super) enum GrepMode {
+    /// Matching lines.
+    Content,
+    /// Paths of files with a matching line.
+    Files,
+    /// Numbers of matching lines of each file.
+    Count,
+}
+
 /// The arguments of a search.
 pub(super) struct GrepQuery {
     pub(super) pattern: String,
     pub(super) path: Option<String>,
     pub(super) glob: Option<String>,
+    /// A kind of files, such as `rust`.
+    pub(super) file_type: Option<String>,
     pub(super) case_sensitive: bool,
+    pub(super) mode: GrepMode,
+    /// Lines shown before and after a matching one.
+    pub(super) before: u64,
+    pub(super) after: u64,
+    pub(super) has_numbers: bool,
     pub(super) limit: u64,
     pub(super) offset: u64,
 }
 
-pub(super) fn search_files(roots: &Roots, query: &GrepQuery, cx: &ToolContext) -> Result<String, ToolError> {
-    let mut search = Search::new(query, cx)?;
-    let mut skipped_folders = 0;
-    match roots.open_start(query.path.as_deref())? {
-        WalkStart::File(open) => search.search_file(open.file, &open.root.shown_path(&open.real))?,
-        WalkStart::Folders(starts) => {
-            for start in &starts {
-                let mut walk = Walk::new(cx, MAX_DEPTH);
-                let flow = walk.visit_start(start, &mut |found| search.search_found(&found, start))?;
-                skipped_folders += walk.skipped;
-                if flow.is_break() {
-                    break;
-                }
-            }
+impl GrepQuery {
+    /// A search for matching lines in all files.
+    pub(super) fn content(pattern: String, limit: u64, offset: u64) -> Self {
+        Self {
+            pattern,
+            path: None,
+            glob: None,
+            file_type: None,
+            case_sensitive: false,
+            mode: GrepMode::Content,
+            before: 0,
+            after: 0,
+            has_numbers: true,
+            limit,
+            offset,
         }
     }
-    Ok(search.report(skipped_folders))
+}
+
+pub(super) fn search_files(roots: &Roots, query: &GrepQuery, cx: &ToolContext) -> Result<String, ToolError> {
+    let search = Search::new(query, cx)?;
+    let skipped_folders = match roots.open_start(query.path.as_deref())? {
+        WalkStart::File(open) => {
+            search.search_file(&mut search.new_searcher(), open.file, 0, &open.root, &open.real);
+            0
+        }
+        WalkStart::Folders(starts) => search.search_folders(&starts)?,
+    };
+    match cx.is_cancelled() {
+        true => Err(ToolError::cancelled()),
+        false => Ok(search.results.into_report(query, skipped_folders)),
+    }
+}
+
+/// A file that the walk found.
+struct SearchJob {
+    serial: u64,
+    root: Arc<Root>,
+    dir: Arc<Dir>,
+    name: PathBuf,
+    path: PathBuf,
 }
 
 struct Search<'a> {
     query: &'a GrepQuery,
     cx: &'a ToolContext,
     matcher: RegexMatcher,
-    searcher: Searcher,
     glob: Option<GlobMatcher>,
-    found: u64,
-    text: String,
-    has_more: bool,
-    skipped: u64,
+    types: Option<Types>,
+    results: GrepResults,
 }
 
 impl<'a> Search<'a> {
@@ -75,107 +135,106 @@ impl<'a> Search<'a> {
                 "`pattern` is not a regular expression for one line: {error}; escape special characters by a backslash"
             ))
         })?;
-        let searcher = SearcherBuilder::new()
-            .binary_detection(BinaryDetection::quit(0))
-            .line_number(true)
-            .heap_limit(Some(MAX_LINE_BYTES))
-            .build();
         let glob = query.glob.as_deref().map(|pattern| file_glob("glob", pattern)).transpose()?;
-        Ok(Self {
-            query,
-            cx,
-            matcher,
-            searcher,
-            glob,
-            found: 0,
-            text: String::new(),
-            has_more: false,
-            skipped: 0,
+        let types = query.file_type.as_deref().map(file_types).transpose()?;
+        Ok(Self { query, cx, matcher, glob, types, results: GrepResults::new(query.offset, query.limit) })
+    }
+
+    fn new_searcher(&self) -> Searcher {
+        let lines = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .line_number(self.query.has_numbers)
+            .before_context(lines(self.query.before))
+            .after_context(lines(self.query.after))
+            .heap_limit(Some(MAX_LINE_BYTES))
+            .build()
+    }
+
+    /// Searches all files below the folders, and returns the number of folders that were left out.
+    fn search_folders(&self, starts: &[StartFolder]) -> Result<u64, ToolError> {
+        let (sender, receiver) = sync_channel(MAX_QUEUED_FILES);
+        let receiver = Arc::new(Mutex::new(receiver));
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                let receiver = Arc::clone(&receiver);
+                scope.spawn(move || self.search_jobs(&receiver));
+            }
+            // If all threads end early, the next file of the walk finds no receiver.
+            drop(receiver);
+            let skipped = self.walk_folders(starts, &sender);
+            drop(sender);
+            skipped
         })
     }
 
-    fn search_found(
-        &mut self,
-        found: &FoundFile<'_>,
-        start: &StartFolder,
-    ) -> Result<ControlFlow<()>, ToolError> {
-        if self.glob.as_ref().is_some_and(|glob| !is_path_match(glob, found.path, &start.real)) {
-            return Ok(ControlFlow::Continue(()));
-        }
-        match open_regular_file(found.dir, found.name) {
-            Ok(file) => self.search_file(file, &start.root.shown_path(found.path))?,
-            Err(_) => self.skipped += 1,
-        }
-        Ok(if self.has_more { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    }
-
-    fn search_file(&mut self, file: File, path: &str) -> Result<(), ToolError> {
-        let Self { query, cx, matcher, searcher, found, text, has_more, .. } = self;
-        let end = query.offset.saturating_add(query.limit);
-        let sink = Lossy(|number, line| {
-            if cx.is_cancelled() || *found == end {
-                *has_more = true;
-                return Ok(false);
+    fn walk_folders(&self, starts: &[StartFolder], sender: &SyncSender<SearchJob>) -> Result<u64, ToolError> {
+        let (mut skipped, mut serial) = (0, 0);
+        for start in starts {
+            let mut walk = Walk::new(self.cx, MAX_DEPTH);
+            let flow = walk.visit_start(start, &mut |found| {
+                if !self.is_searched(found.path, start) {
+                    return Ok(ControlFlow::Continue(()));
+                }
+                let job = SearchJob {
+                    serial,
+                    root: Arc::clone(&start.root),
+                    dir: Arc::clone(found.dir),
+                    name: found.name.to_owned(),
+                    path: found.path.to_owned(),
+                };
+                serial += 1;
+                let is_over = self.results.is_full() || sender.send(job).is_err();
+                Ok(if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+            skipped += walk.skipped;
+            if flow.is_break() {
+                break;
             }
-            *found += 1;
-            if *found > query.offset {
-                push_match(text, path, number, line);
+        }
+        Ok(skipped)
+    }
+
+    fn is_searched(&self, path: &Path, start: &StartFolder) -> bool {
+        let is_type = self.types.as_ref().is_none_or(|types| types.matched(path, false).is_whitelist());
+        is_type && self.glob.as_ref().is_none_or(|glob| is_path_match(glob, path, &start.real))
+    }
+
+    /// Searches files until the walk is over.
+    fn search_jobs(&self, receiver: &Mutex<Receiver<SearchJob>>) {
+        let mut searcher = self.new_searcher();
+        loop {
+            let job = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(SearchJob { serial, root, dir, name, path }) = job else { return };
+            match open_regular_file(&dir, &name) {
+                Ok(file) => self.search_file(&mut searcher, file, serial, &root, &path),
+                Err(_) => FileLines::new(&self.results, self.query, serial, &root, &path).mark_skipped(),
             }
-            Ok(true)
-        });
-        let reader = Cancelled { file, cx };
-        if searcher.search_reader(&*matcher, reader, sink).is_err() {
-            self.skipped += 1;
-        }
-        match self.cx.is_cancelled() {
-            true => Err(ToolError::cancelled()),
-            false => Ok(()),
         }
     }
 
-    fn report(self, skipped_folders: u64) -> String {
-        let Self { query, found, mut text, has_more, skipped, .. } = self;
-        if text.is_empty() {
-            text = match found {
-                0 => "no line matches\n".to_owned(),
-                _ => format!("no more lines match; all {found} are before `offset` {}\n", query.offset),
-            };
+    fn search_file(&self, searcher: &mut Searcher, file: File, serial: u64, root: &Root, path: &Path) {
+        let mut lines = FileLines::new(&self.results, self.query, serial, root, path);
+        if self.cx.is_cancelled() || !lines.wait_for_room() {
+            return;
         }
-        if has_more {
-            let _ = writeln!(text, "[more lines match; continue with `offset` {found}]");
-        }
-        let skipped = skipped + skipped_folders;
-        if skipped > 0 {
-            let _ = writeln!(text, "[{skipped} files or folders could not be searched to their end]");
-        }
-        text
-    }
-}
-
-/// A file whose reads end with an error at cancellation, so that no large file is read to its end.
-struct Cancelled<'a> {
-    file: File,
-    cx: &'a ToolContext,
-}
-
-impl io::Read for Cancelled<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.cx.is_cancelled() {
-            true => Err(io::Error::other("cancelled")),
-            false => self.file.read(buffer),
+        let reader = CancelledRead { reader: file, cx: self.cx };
+        if searcher.search_reader(&self.matcher, reader, &mut lines).is_err() {
+            lines.mark_skipped();
         }
     }
 }
 
-fn push_match(text: &mut String, path: &str, number: u64, line: &str) {
-    let line = line.trim_end_matches(['\r', '\n']);
-    let _ = write!(text, "{path}:{number}: ");
-    text.extend(line.chars().take(MAX_LINE_CHARS));
-    let rest = line.chars().count().saturating_sub(MAX_LINE_CHARS);
-    if rest > 0 {
-        let _ = write!(text, " [{rest} more characters]");
-    }
-    text.push('\n');
+/// The patterns of the names of a kind of files.
+fn file_types(name: &str) -> Result<Types, ToolError> {
+    let mut types = TypesBuilder::new();
+    types.add_defaults().select(name);
+    types.build().map_err(|_| {
+        ToolError::failed(format!(
+            "`type` has no files named `{name}`; give a `glob`, or a type such as `rust` or `py`"
+        ))
+    })
 }
 
 /// A pattern without a slash is for names in any folder.

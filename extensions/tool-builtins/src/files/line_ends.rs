@@ -77,7 +77,7 @@ fn push_with_ends(changed: &mut String, text: &str, is_crlf: &[bool]) {
     }
 }
 
-/// The end of each line of `new`: an equal line of `old` keeps its own, another one has that of the line that it replaces.
+/// The end of each line of `new`: an equal line of `old` keeps its own, another one takes the end of the line that it replaces.
 fn new_ends(old: &str, own: &[bool], new: &str, nearest: bool) -> Vec<bool> {
     let new_count = memchr::memchr_iter(b'\n', new.as_bytes()).count();
     let first = own.first().copied().unwrap_or(nearest);

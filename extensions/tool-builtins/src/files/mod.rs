@@ -8,6 +8,7 @@ mod change;
 mod diff;
 mod edit;
 mod grep;
+mod grep_results;
 mod line_ends;
 mod list;
 mod media;
@@ -27,7 +28,7 @@ use tool_runtime::prelude::*;
 
 pub use self::media::PdfConverter;
 use self::{
-    grep::GrepQuery,
+    grep::{GrepMode, GrepQuery},
     list::FileQuery,
     memory::ReadMemory,
     notebook_edit::{CellEdit, CellType, EditMode},
@@ -211,19 +212,35 @@ impl FileTools {
         path: Option<String>,
         /// Pattern of file names, such as `*.rs` or `src/**/*.rs`.
         glob: Option<String>,
+        /// Form of the results. Default: `content`, the matching lines; `files`, their paths; `count`, the number of each file.
+        mode: Option<GrepMode>,
         /// Distinguishes upper and lower case.
         #[arg(default = false)]
         case_sensitive: bool,
-        /// Maximum number of lines.
-        #[arg(default = 50)]
+        /// Number of lines shown before and after each matching one.
+        #[arg(default = 0)]
+        #[schemars(range(max = 100))]
+        context: u64,
+        /// Maximum number of lines, or of files.
+        #[arg(default = 250)]
         #[schemars(range(min = 1, max = 250))]
         limit: u64,
-        /// Number of matching lines to skip, to continue a search.
+        /// Number of matching lines or files to skip, to continue a search.
         #[arg(default = 0)]
         offset: u64,
         cx: &ToolContext,
     ) -> Result<String, ToolError> {
-        let query = GrepQuery { pattern, path, glob, case_sensitive, limit, offset };
+        let mode = mode.unwrap_or(GrepMode::Content);
+        let (before, after) = (context, context);
+        let query = GrepQuery {
+            path,
+            glob,
+            case_sensitive,
+            mode,
+            before,
+            after,
+            ..GrepQuery::content(pattern, limit, offset)
+        };
         grep::search_files(&self.roots, &query, cx)
     }
 
@@ -287,7 +304,7 @@ impl FileTools {
         /// Source of the cell; not used to delete.
         #[arg(default = "")]
         new_source: String,
-        /// Kind of the cell. Default: that of the present cell, and `code` for a new one.
+        /// Kind of the cell. Default: the kind of the present cell, and `code` for a new one.
         cell_type: Option<CellType>,
         /// Change of the notebook. Default: `replace`.
         edit_mode: Option<EditMode>,

@@ -105,12 +105,19 @@ fn place_of(text: &str, part: &str) -> Range<usize> {
     start..start + part.len()
 }
 
-/// The cells of a notebook, and the hash of the file if all are shown; `None` if it is no notebook, but perhaps a text.
+/// The cells that a read shows.
+pub(super) struct NotebookRead {
+    pub(super) output: ToolOutput,
+    /// The hash of the file, if all cells are shown.
+    pub(super) hash: Option<[u8; 32]>,
+}
+
+/// The cells of a notebook; `None` if it is no notebook, but perhaps a text.
 pub(super) fn read_notebook(
     open: &mut OpenFile,
     query: &ReadQuery,
     cx: &ToolContext,
-) -> Result<Option<(ToolOutput, Option<[u8; 32]>)>, ToolError> {
+) -> Result<Option<NotebookRead>, ToolError> {
     let path = query.path.as_str();
     let (bytes, present) = read_content(open, path)?;
     let (_, text) = decode_content(path, &bytes)?;
@@ -145,7 +152,7 @@ pub(super) fn read_notebook(
     for image in view.images {
         output = output.with_content(image);
     }
-    Ok(Some((output, hash)))
+    Ok(Some(NotebookRead { output, hash }))
 }
 
 #[derive(Default)]

@@ -43,9 +43,9 @@ pub(super) fn read_file(
         Some(Media::Image(mime)) => read_image(&mut open, path, mime, cx)?,
         Some(Media::Pdf) => read_pdf(tools, open.file.try_clone(), query, cx)?,
         None if is_notebook(&open.real) => match read_notebook(&mut open, query, cx)? {
-            Some((output, hash)) => {
-                stamp.hash = hash;
-                output
+            Some(notebook) => {
+                stamp.hash = notebook.hash;
+                notebook.output
             }
             None => read_lines(tools, &mut open, query, &mut stamp, cx)?,
         },

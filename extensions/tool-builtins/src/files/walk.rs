@@ -189,3 +189,6 @@ fn read_gitignore(dir: &Dir, path: &Path, max_rules: usize) -> Option<Gitignore>
     }
     rules.build().ok()
 }
+
+#[cfg(test)]
+mod tests;

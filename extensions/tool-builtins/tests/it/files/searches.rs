@@ -23,13 +23,10 @@ async fn a_limit_is_named_with_the_offset_that_continues() {
         let _ = writeln!(text, "Match {number}");
     }
     world.write("a", text);
+    let few = world.call("grep", json!({ "pattern": "match", "limit": 50 })).await.unwrap();
+    assert!(few.ends_with("a:50: Match 50\n[more lines match; continue with `offset` 50]\n"), "{few}");
     let default = world.call("grep", json!({ "pattern": "match" })).await.unwrap();
-    assert!(
-        default.ends_with("a:50: Match 50\n[more lines match; continue with `offset` 50]\n"),
-        "{default}"
-    );
-    let most = world.call("grep", json!({ "pattern": "match", "limit": 250 })).await.unwrap();
-    assert!(most.ends_with("[more lines match; continue with `offset` 250]\n"), "{most}");
+    assert!(default.ends_with("[more lines match; continue with `offset` 250]\n"), "{default}");
     let rest = world.call("grep", json!({ "pattern": "match", "limit": 250, "offset": 250 })).await.unwrap();
     assert_eq!(rest.lines().count(), 50);
     assert!(rest.ends_with("a:300: Match 300\n"), "{rest}");
@@ -58,4 +55,63 @@ async fn ignored_binary_and_other_files_are_left_out() {
     assert_eq!(below, "src/b.rs:1: needle\n");
     let exact = world.call("grep", json!({ "pattern": "NEEDLE", "case_sensitive": true })).await.unwrap();
     assert_eq!(exact, "no line matches\n");
+}
+
+// R17
+#[tokio::test]
+async fn files_and_counts_are_other_forms_of_the_same_search() {
+    let world = World::new();
+    for number in 0..300 {
+        world.write(&format!("{number:03}"), "needle\nneedle\nhay\n");
+    }
+    world.write("none", "hay\n");
+    let search = async |mode: &str, offset: u64| {
+        let query = json!({ "pattern": "needle", "mode": mode, "offset": offset });
+        world.call("grep", query).await.unwrap()
+    };
+    let files = search("files", 0).await;
+    assert!(files.starts_with("000\n001\n"), "{files}");
+    assert!(files.ends_with("249\n[more files match; continue with `offset` 250]\n"), "{files}");
+    let rest: String = (250..300).map(|number| format!("{number}\n")).collect();
+    assert_eq!(search("files", 250).await, rest);
+    assert_eq!(search("count", 298).await, "298:2\n299:2\n");
+    assert_eq!(search("count", 300).await, "no more files match; all 300 are before `offset` 300\n");
+    let lines = search("content", 500).await;
+    assert!(lines.starts_with("250:1: needle\n250:2: needle\n") && lines.lines().count() == 100, "{lines}");
+}
+
+// R17
+#[tokio::test]
+async fn lines_around_a_match_are_shown_with_it() {
+    let world = World::new();
+    let lines: String =
+        (1..=12).map(|n| if n % 5 == 0 { "needle\n".into() } else { format!("{n}\n") }).collect();
+    world.write("a", lines);
+    let all = world.call("grep", json!({ "pattern": "needle", "context": 1 })).await.unwrap();
+    assert_eq!(all, "a-4- 4\na:5: needle\na-6- 6\n--\na-9- 9\na:10: needle\na-11- 11\n");
+    let second = world.call("grep", json!({ "pattern": "needle", "context": 1, "offset": 1 })).await.unwrap();
+    assert!(second.ends_with("a-9- 9\na:10: needle\na-11- 11\n"), "{second}");
+    let first = world.call("grep", json!({ "pattern": "needle", "context": 1, "limit": 1 })).await.unwrap();
+    assert_eq!(first, "a-4- 4\na:5: needle\na-6- 6\n[more lines match; continue with `offset` 1]\n");
+}
+
+// R17: results come in the order of the paths, though files of very different sizes are searched at once.
+#[tokio::test]
+async fn results_are_in_order_and_complete_with_large_and_small_files() {
+    let world = World::new();
+    let mut expected = Vec::new();
+    for number in 0..400 {
+        let name = format!("{number:03}");
+        let count = if number % 100 == 0 { 3000 } else { 1 };
+        world.write(&name, "needle in a line that is not short\n".repeat(count));
+        expected.extend((1..=count).map(|line| format!("{name}:{line}: needle in a line that is not short")));
+    }
+    let mut lines = Vec::new();
+    for offset in [0, 250, 2900, 3150, 12_200] {
+        let query = json!({ "pattern": "needle", "limit": 250, "offset": offset });
+        let page = world.call("grep", query).await.unwrap();
+        lines.extend(page.lines().filter(|line| !line.starts_with('[')).map(str::to_owned));
+        let rest = expected.iter().skip(offset).take(250).cloned();
+        assert_eq!(lines.drain(..).collect::<Vec<_>>(), rest.collect::<Vec<_>>(), "{offset}");
+    }
 }
