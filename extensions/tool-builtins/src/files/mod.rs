@@ -18,6 +18,7 @@ mod notebook_edit;
 mod page;
 mod read;
 mod root;
+mod sets;
 mod text;
 mod walk;
 mod write;
@@ -26,7 +27,6 @@ use std::{io, path::Path, sync::Arc};
 
 use tool_runtime::prelude::*;
 
-pub use self::media::PdfConverter;
 use self::{
     grep::{GrepMode, GrepQuery},
     list::FileQuery,
@@ -34,6 +34,10 @@ use self::{
     notebook_edit::{CellEdit, CellType, EditMode},
     read::ReadQuery,
     root::Roots,
+};
+pub use self::{
+    media::PdfConverter,
+    sets::{CodingFileTools, DefaultFileTools},
 };
 
 /// Bytes of a file that is read without a range.

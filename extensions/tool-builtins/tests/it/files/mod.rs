@@ -3,15 +3,18 @@
 mod command_line;
 mod edits;
 mod escapes;
+mod full;
 mod hostile;
 mod lists;
 mod media;
 mod model;
 mod notebooks;
+mod payloads;
 mod reads;
 mod roots;
 mod searches;
 mod sessions;
+mod sets;
 mod writes;
 
 use std::{fs, path::PathBuf, sync::Arc};
