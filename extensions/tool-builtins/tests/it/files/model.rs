@@ -75,6 +75,37 @@ impl ModelFile {
     }
 }
 
+/// The text before a change, by its unified difference.
+fn undone(text: &str, diff: &str) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let (mut undone, mut next) = (String::new(), 0);
+    let mut parts = diff.split_inclusive('\n').skip(2).peekable();
+    while let Some(part) = parts.next() {
+        let is_last = parts.next_if(|part| part.starts_with('\\')).is_some();
+        let line = if is_last { part.trim_end_matches('\n') } else { part };
+        match line.as_bytes()[0] {
+            b'@' => {
+                let range = line.split(" +").nth(1).unwrap().split(' ').next().unwrap();
+                let (start, count) = range.split_once(',').unwrap();
+                let start: usize = start.parse().unwrap();
+                let start = if count == "0" { start } else { start - 1 };
+                undone.extend(lines[next..start].iter().copied());
+                next = start;
+            }
+            b'-' => undone.push_str(&line[1..]),
+            sign => {
+                assert_eq!(lines[next], &line[1..]);
+                next += 1;
+                if sign == b' ' {
+                    undone.push_str(&line[1..]);
+                }
+            }
+        }
+    }
+    undone.extend(lines[next..].iter().copied());
+    undone
+}
+
 async fn run_step(world: &World, step: &Step) -> bool {
     match step {
         Step::Read(name) => world.read(NAMES[*name]).await.is_ok(),
@@ -104,5 +135,38 @@ proptest! {
                 prop_assert_eq!(&fs::read_to_string(world.path(NAMES[*name])).ok(), &file.content);
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    // R08, R09, R18: the details of a change have all that another program needs to undo it, in each form of a text.
+    #[test]
+    fn a_change_is_undone_by_its_difference(
+        before in "[abé\n]{1,40}",
+        after in "[abé\n]{0,40}",
+        form in 0..4_usize,
+    ) {
+        let world = World::new();
+        let runtime = Runtime::new().unwrap();
+        let bytes = match form {
+            0 => before.clone().into_bytes(),
+            1 => [b"\xef\xbb\xbf", before.as_bytes()].concat(),
+            2 => before.replace('\n', "\r\n").into_bytes(),
+            _ => [0xfeff].into_iter().chain(before.encode_utf16()).flat_map(u16::to_le_bytes).collect(),
+        };
+        world.write("a", &bytes);
+        runtime.block_on(world.read("a")).unwrap();
+        let write = serde_json::json!({ "path": "a", "content": after });
+        let output = runtime.block_on(world.tools.call("write_file", write)).unwrap();
+        let diff = output.details().unwrap()["diff"].as_str().unwrap().to_owned();
+        let changed = match form {
+            2 if before.contains('\n') => after.replace('\n', "\r\n"),
+            _ => after.clone(),
+        };
+        let undone = undone(&changed, &diff);
+        runtime.block_on(world.write_file("a", &undone)).unwrap();
+        prop_assert_eq!(fs::read(world.path("a")).unwrap(), bytes);
     }
 }
