@@ -2,7 +2,7 @@
 //!
 //! | feature | tools |
 //! | --- | --- |
-//! | `files` | `FileTools`: reads, edits and searches files below one folder |
+//! | `files` | `FileTools`: reads, edits and searches files below one or several folders, also as the ready sets `files::DefaultFileTools` and `files::CodingFileTools` |
 #![cfg_attr(
     feature = "files",
     doc = r#"
