@@ -2,6 +2,7 @@
 //!
 //! | feature | tools |
 //! | --- | --- |
+//! | `command-policy` | `CommandPolicy`: which shell commands run without a question; `conservative`, for all tools |
 //! | `files` | `FileTools`: reads, edits and searches files below one or several folders, also as the ready sets `files::DefaultFileTools` and `files::CodingFileTools` |
 #![cfg_attr(
     feature = "files",
@@ -26,8 +27,12 @@ assert!(tools.call("read_file", json!({ "path": "../secret" })).await.is_err());
 )]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
 
+#[cfg(feature = "command-policy")]
+pub mod command_policy;
 #[cfg(feature = "files")]
 pub mod files;
 
+#[cfg(feature = "command-policy")]
+pub use self::command_policy::CommandPolicy;
 #[cfg(feature = "files")]
 pub use self::files::FileTools;

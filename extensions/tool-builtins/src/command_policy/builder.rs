@@ -1,0 +1,109 @@
+//! The settings of a [`CommandPolicy`].
+
+use super::{
+    CommandPolicy,
+    pattern::{CommandPattern, InvalidCommandRule},
+};
+
+/// The tool and the argument that hold a command, unless others are named.
+const DEFAULT_TOOL: (&str, &str) = ("bash", "command");
+
+/// Builds a [`CommandPolicy`].
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct CommandPolicyBuilder {
+    tools: Vec<(String, String)>,
+    allowed: Vec<CommandPattern>,
+    asked: Vec<CommandPattern>,
+    denied: Vec<CommandPattern>,
+    folder: Option<String>,
+    allows_writes: bool,
+}
+
+impl CommandPolicyBuilder {
+    /// Allows the commands that the rule names, if nothing else in the text is asked about.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `rule` is not the words of one command, does not begin with the name of a program, or would
+    /// allow any program: one with `*` for `env`, `bash` and their like.
+    pub fn allow(mut self, rule: &str) -> Result<Self, InvalidCommandRule> {
+        self.allowed.push(CommandPattern::new_allowed(rule)?);
+        Ok(self)
+    }
+
+    /// Asks for the commands that the rule names, also if another rule allows them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `rule` is not the words of one command.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_builtins::CommandPolicy;
+    /// use tool_runtime::definition::Permission;
+    ///
+    /// let policy = CommandPolicy::builder().allow("cat *")?.ask("* *.env")?.build();
+    /// assert_eq!(policy.judge("cat notes.txt"), Permission::Allow);
+    /// assert_eq!(policy.judge("cat app/.env"), Permission::ask("the rule `* *.env` asks for `cat app/.env`"));
+    /// # Ok::<(), tool_builtins::command_policy::InvalidCommandRule>(())
+    /// ```
+    pub fn ask(mut self, rule: &str) -> Result<Self, InvalidCommandRule> {
+        self.asked.push(CommandPattern::new(rule)?);
+        Ok(self)
+    }
+
+    /// Denies the commands that the rule names, also if another rule allows them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `rule` is not the words of one command.
+    pub fn deny(mut self, rule: &str) -> Result<Self, InvalidCommandRule> {
+        self.denied.push(CommandPattern::new(rule)?);
+        Ok(self)
+    }
+
+    /// Adds a tool whose argument `argument` is a command. The name is the one that a model sees, or the [raw
+    /// name](tool_runtime::definition::ToolDefinition::raw_name). Default: `command` of `bash`; with one call of this
+    /// method, only the named tools.
+    pub fn tool(mut self, name: impl Into<String>, argument: impl Into<String>) -> Self {
+        self.tools.push((name.into(), argument.into()));
+        self
+    }
+
+    /// Sets the absolute path of the folder in which commands start. Redirections to absolute paths below it are clear.
+    /// Default: none; only relative paths are clear. The comparison does not follow links.
+    pub fn folder(mut self, folder: impl Into<String>) -> Self {
+        let folder: String = folder.into();
+        let folder = folder.trim_end_matches('/');
+        self.folder = folder.starts_with('/').then(|| folder.to_owned());
+        self
+    }
+
+    /// Allows redirections that write files below the folder: `>`, `>>`. Default: they are asked about.
+    ///
+    /// A file that is written may be a program or a configuration that an allowed program runs later, such as
+    /// `.git/config`.
+    pub fn allow_writes(mut self) -> Self {
+        self.allows_writes = true;
+        self
+    }
+
+    /// Builds the policy.
+    #[must_use]
+    pub fn build(mut self) -> CommandPolicy {
+        if self.tools.is_empty() {
+            let (tool, argument) = DEFAULT_TOOL;
+            self.tools.push((tool.to_owned(), argument.to_owned()));
+        }
+        CommandPolicy {
+            tools: self.tools,
+            allowed: self.allowed,
+            asked: self.asked,
+            denied: self.denied,
+            folder: self.folder,
+            allows_writes: self.allows_writes,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Programs and options that run other programs, or change how the shell finds them.
+
+use super::script::{SimpleCommand, base_name};
+
+/// Builtins and programs whose arguments are commands, or which change the meaning of later commands. No rule with a
+/// `*` can allow them.
+const INDIRECT_COMMANDS: &[&str] = &[
+    // Builtins.
+    ".",
+    "alias",
+    "bind",
+    "builtin",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "coproc",
+    "declare",
+    "enable",
+    "eval",
+    "exec",
+    "export",
+    "fc",
+    "getopts",
+    "hash",
+    "history",
+    "let",
+    "local",
+    "mapfile",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "shopt",
+    "source",
+    "time",
+    "trap",
+    "typeset",
+    "unalias",
+    "unset",
+    // Shells.
+    "ash",
+    "bash",
+    "busybox",
+    "csh",
+    "dash",
+    "fish",
+    "ksh",
+    "mksh",
+    "pwsh",
+    "rbash",
+    "sh",
+    "tcsh",
+    "toybox",
+    "zsh",
+    // Programs that run others.
+    "at",
+    "batch",
+    "bwrap",
+    "capsh",
+    "choom",
+    "chroot",
+    "chrt",
+    "crontab",
+    "dbus-run-session",
+    "doas",
+    "entr",
+    "env",
+    "expect",
+    "fakeroot",
+    "firejail",
+    "flock",
+    "gdb",
+    "ionice",
+    "linux32",
+    "linux64",
+    "ltrace",
+    "nice",
+    "nohup",
+    "nsenter",
+    "parallel",
+    "perf",
+    "pkexec",
+    "prlimit",
+    "proot",
+    "rlwrap",
+    "run-parts",
+    "runuser",
+    "screen",
+    "script",
+    "setarch",
+    "setpriv",
+    "setsid",
+    "sg",
+    "ssh",
+    "start-stop-daemon",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "sudoedit",
+    "systemd-run",
+    "taskset",
+    "timeout",
+    "tmux",
+    "unbuffer",
+    "unshare",
+    "valgrind",
+    "watch",
+    "xargs",
+    "xvfb-run",
+];
+
+/// Options that run programs, write files or evaluate text, by the name of the program. An option ends in `*` if others
+/// begin with it.
+const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
+    ("[", &["-v", "-R"]),
+    ("cargo", &["--config*", "-Z*"]),
+    ("fd", &["-x*", "-X*", "--exec*"]),
+    ("find", &["-exec*", "-ok*", "-delete", "-fls", "-fprint*"]),
+    ("git", &["--exec*", "--config-env*", "--upload-pack*", "--receive-pack*", "--open-files-in-pager*"]),
+    ("printf", &["-v*"]),
+    ("rg", &["--pre*", "--hostname-bin*"]),
+    ("sort", &["--compress-program*"]),
+    ("tar", &["--checkpoint-action*", "--to-command*", "--use-compress-program*", "-I*", "-F*"]),
+    ("test", &["-v", "-R"]),
+    ("wait", &["-p*"]),
+];
+
+/// Returns `true` if the program `name` runs others, or changes how the shell finds them.
+pub(super) fn is_indirect(name: &str) -> bool {
+    INDIRECT_COMMANDS.iter().any(|command| command.eq_ignore_ascii_case(name)) || name.starts_with("ld-linux")
+}
+
+/// Builtins and programs that read an argument as a shell text.
+const TEXT_READERS: &[&str] = &[
+    "alias", "ash", "bash", "dash", "eval", "ksh", "mksh", "rbash", "script", "sh", "ssh", "su", "trap",
+    "watch", "zsh",
+];
+
+/// Returns `true` if the program `name` may read an argument as a shell text.
+pub(super) fn reads_texts(name: &str) -> bool {
+    TEXT_READERS.iter().any(|command| command.eq_ignore_ascii_case(name))
+}
+
+/// Returns the places of the commands that `command` runs by its arguments, where they are easily found: behind the
+/// options of `sudo` and its like, and behind `-exec`.
+pub(super) fn inner_commands(command: &SimpleCommand) -> Vec<usize> {
+    let words = &command.words;
+    if !is_indirect(command.name()) {
+        let is_option =
+            |text: &str| matches!(text, "-x" | "-X") || text.starts_with("-exec") || text.starts_with("-ok");
+        let is_option = |text: &str| is_option(text) || text.starts_with("--exec");
+        let has_options = matches!(command.name(), "find" | "fd");
+        let options = words.iter().enumerate().filter(|(_, word)| has_options && is_option(&word.text));
+        return options.map(|(at, _)| at + 1).collect();
+    }
+    let mut inner = Vec::new();
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let is_argument =
+            word.text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) || word.text.contains('=');
+        if !is_argument {
+            inner.push(at);
+            if !is_indirect(base_name(&word.text)) {
+                break;
+            }
+        }
+        at += 1;
+    }
+    inner
+}
+
+/// Returns `true` if an option behind the first `fixed` words runs programs, or an expansion may be such an option.
+pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
+    let name = command.name();
+    let arguments = command.words.iter().enumerate().skip(fixed.max(1));
+    // The options of `git` before its own command set its configuration.
+    if name == "git" && fixed <= 1 && command.words.get(1).is_some_and(|word| word.text.starts_with('-')) {
+        return true;
+    }
+    let Some((_, options)) = RUNNING_OPTIONS.iter().find(|(program, _)| *program == name) else {
+        return false;
+    };
+    arguments.into_iter().any(|(_, word)| {
+        let is_option = |option: &&str| match option.strip_suffix('*') {
+            Some(start) => word.text.starts_with(start),
+            None => word.text == **option,
+        };
+        !word.is_plain() || options.iter().any(is_option)
+    })
+}

@@ -1,0 +1,151 @@
+//! Rules over the commands in a shell text: each simple command in it must be allowed by a rule.
+//!
+//! [`CommandPolicy`] reads the text as the shell does and asks about everything that it does not read with certainty.
+//! `parse` is the reader, `pattern` compares commands with rules, `danger` lists what runs other programs, and
+//! `judgement` puts them together.
+
+mod builder;
+mod danger;
+mod judgement;
+mod parse;
+mod pattern;
+mod script;
+
+use tool_runtime::{
+    ToolError,
+    definition::Permission,
+    policy::{PermissionPolicy, PermissionRequest},
+};
+
+use self::pattern::CommandPattern;
+pub use self::{builder::CommandPolicyBuilder, pattern::InvalidCommandRule};
+
+/// A [permission policy](PermissionPolicy) for tools that run shell commands: a text is allowed if every simple command in
+/// it is allowed by a rule, wherever the command stands: in a pipeline, list, group, condition, loop or substitution.
+///
+/// `deny` wins over `ask`, and `ask` over `allow`; the order of the rules has no effect. A command that no rule names is
+/// asked about, and so is a text whose effect is unclear. Calls of other tools are allowed, so that the policy can be
+/// combined with the [rules](tool_runtime::policy::Rules) of the executor; it may be a part of another policy through
+/// [`judge`](Self::judge).
+///
+/// The policy decides which commands run without a question. It does not bound what an allowed program does: the guard
+/// against that is a sandbox.
+///
+/// # Rules
+///
+/// A rule is the words of one command. Quotes group words; a `*` in a word stands for any characters of that word.
+///
+/// | last word | further arguments |
+/// | --- | --- |
+/// | a word | none: `git status` allows exactly these two words |
+/// | `*` | any number, each written out, with or without quotes |
+/// | `**` | any number, also with variables, patterns of file names and substitutions; the commands in them must be allowed themselves |
+///
+/// `deny` and `ask` rules are read more widely: case and the folder of the program are ignored (`/usr/bin/GIT push`),
+/// options between the words do not hide them (`git -C . push` is asked about), and they are found behind programs that
+/// run others (`sudo git push`) and in texts that are otherwise unclear. A command that may be a denied one, but is not
+/// clearly one, is asked about.
+///
+/// A rule with `*` cannot allow a program that runs its arguments, or changes how the shell finds programs: `env`, `sudo`,
+/// `xargs`, `timeout`, `bash`, `eval`, `source`, `exec`, `alias`, `export`, `trap`, .. A rule without `*` can:
+/// `timeout 60 cargo test`.
+///
+/// # Limits of `*`
+///
+/// `*` admits every option of the program. Options that run other programs are unclear for some programs (`find -exec`,
+/// `git -c`, `git --exec-path`, `cargo --config`, `rg --pre`, ..), and this list is not complete. Allow with `*` only what
+/// is harmless with all of its options, or restrict them: `ask("sort -o*")`. In particular:
+///
+/// - `python3 *`, `node *`, `perl *`, `awk *`, `sed *`, `make *` and `npm *` admit any program.
+/// - `git *` admits aliases and hooks of the repository, and `git diff --output=FILE`; `cargo *` admits build scripts.
+/// - `cat *` and `grep *` read every file of the user. `sort *`, `uniq *` and `tee *` write files.
+/// - The input of a program is not looked at: `echo .. | python3` is allowed by `echo *` and `python3`.
+///
+/// # Unclear texts
+///
+/// - an expansion in a word that a rule looks at: variables, substitutions, braces, a tilde, patterns of file names
+/// - assignments (`PATH=.. git`), functions, background commands, `case`, `[[`, arithmetic with names, `$'..'`,
+///   `${name=value}`, coprocesses, `time`, an exclamation mark that may be history, loops over variables of unusual names
+/// - programs that run others, and the builtins of the same effect, unless a rule spells them out
+/// - characters outside of printable ASCII, other than line breaks and tabs
+/// - redirections that write, unless [allowed](CommandPolicyBuilder::allow_writes), and those to a path that is absolute
+///   and not below the [folder](CommandPolicyBuilder::folder), contains `..`, or follows a `cd` in the same text
+/// - a text that does not parse, is longer than [`MAX_COMMAND_BYTES`](Self::MAX_COMMAND_BYTES), or has more than 32
+///   constructs within each other
+///
+/// The time is linear in the text, for each rule and level of nesting.
+///
+/// # Examples
+///
+/// ```
+/// use tool_builtins::CommandPolicy;
+/// use tool_runtime::definition::Permission;
+///
+/// let policy = CommandPolicy::builder()
+///     .allow("git status")?
+///     .allow("cargo test *")?
+///     .allow("grep *")?
+///     .deny("git push *")?
+///     .build();
+/// assert_eq!(policy.judge("git status && cargo test -p app 2>&1 | grep FAILED"), Permission::Allow);
+/// assert_eq!(
+///     policy.judge("git status; curl example.com"),
+///     Permission::ask("no rule allows `curl example.com`"),
+/// );
+/// assert_eq!(
+///     policy.judge("echo \"$(git push --force)\""),
+///     Permission::deny("`git push --force` is denied by the rule `git push *`"),
+/// );
+/// assert!(matches!(policy.judge("PATH=/tmp git status"), Permission::Ask { .. }));
+/// # Ok::<(), tool_builtins::command_policy::InvalidCommandRule>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CommandPolicy {
+    /// Names of tools, and of their arguments.
+    tools: Vec<(String, String)>,
+    allowed: Vec<CommandPattern>,
+    asked: Vec<CommandPattern>,
+    denied: Vec<CommandPattern>,
+    /// Without a slash at its end.
+    folder: Option<String>,
+    allows_writes: bool,
+}
+
+impl CommandPolicy {
+    /// The maximum length of a text, in bytes. A longer one is unclear.
+    pub const MAX_COMMAND_BYTES: usize = 64 << 10;
+
+    /// Creates a builder without rules: every command is asked about.
+    #[must_use]
+    pub fn builder() -> CommandPolicyBuilder {
+        CommandPolicyBuilder::default()
+    }
+
+    /// Returns the verdict on a shell text. The reason names the first command that is not allowed.
+    #[must_use]
+    pub fn judge(&self, command: &str) -> Permission {
+        self.judge_text(command)
+    }
+}
+
+impl PermissionPolicy for CommandPolicy {
+    async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+        let names = [request.tool(), request.definition.raw_name()];
+        let mut permission = Permission::Allow;
+        for (_, argument) in self.tools.iter().filter(|(tool, _)| names.contains(&tool.as_str())) {
+            let arguments = request.arguments_value()?;
+            let verdict = match arguments.get(argument).and_then(|value| value.as_str()) {
+                Some(command) => self.judge(command),
+                None => Permission::ask(format!(
+                    "the command is unclear: the argument `{argument}` is not a text"
+                )),
+            };
+            match verdict {
+                Permission::Allow => {}
+                Permission::Deny { .. } => return Ok(verdict),
+                _ => permission = verdict,
+            }
+        }
+        Ok(permission)
+    }
+}

@@ -1,0 +1,181 @@
+//! Expansions behind a dollar sign, and backticks. Those whose effect is only their value mark the word; the others are
+//! doubts.
+
+use super::{Parsed, Parser};
+use crate::command_policy::script::Word;
+
+const SUBSTITUTION: &str = "the output of a command";
+
+impl Parser<'_> {
+    /// Parses what begins with a dollar sign.
+    pub(super) fn parse_dollar(&mut self, word: &mut Word, is_quoted: bool) -> Parsed {
+        self.position += 1;
+        match self.peek() {
+            Some('(') if self.peek_at(1) == Some('(') => {
+                word.expansion = Some("arithmetic");
+                self.parse_arithmetic()
+            }
+            Some('(') => {
+                word.expansion = Some(SUBSTITUTION);
+                self.position += 1;
+                self.parse_substitution()
+            }
+            Some('{') => {
+                word.expansion = Some("a variable");
+                self.nested(Self::parse_braced_parameter)
+            }
+            Some('\'' | '"') if !is_quoted => {
+                self.doubt("has a quote behind a dollar sign");
+                word.expansion = Some("a quote behind a dollar sign");
+                Ok(())
+            }
+            Some('[') => {
+                self.doubt("has arithmetic");
+                word.expansion = Some("arithmetic");
+                Ok(())
+            }
+            Some('@' | '*' | '#' | '?' | '-' | '$' | '!' | '0'..='9') => {
+                word.expansion = Some("a variable");
+                self.position += 1;
+                Ok(())
+            }
+            Some('"' | ' ' | '\t' | '\n' | ';' | '|' | ')') | None => {
+                word.text.push('$');
+                Ok(())
+            }
+            _ => {
+                word.expansion = Some("a variable");
+                self.position += self.name_length();
+                Ok(())
+            }
+        }
+    }
+
+    /// Parses commands up to a closing parenthesis, behind the opening one.
+    pub(super) fn parse_substitution(&mut self) -> Parsed {
+        if !self.here_documents.is_empty() {
+            self.doubt("has a command within a command that has a here-document");
+        }
+        let outer = std::mem::replace(&mut self.is_substitution, true);
+        let documents = std::mem::take(&mut self.here_documents);
+        self.nested(|parser| {
+            parser.parse_list(&[])?;
+            parser.check_open_here_documents();
+            parser.expect(")")
+        })?;
+        self.here_documents = documents;
+        self.is_substitution = outer;
+        Ok(())
+    }
+
+    /// Parses `$((..))`, behind the dollar sign: numbers and operators are clear; a name is not, since the shell
+    /// evaluates the value of a variable, including commands in it.
+    fn parse_arithmetic(&mut self) -> Parsed {
+        let rest = self.characters.get(self.position + 2..).unwrap_or_default();
+        let is_plain = |c: &&char| matches!(c, '0'..='9' | ' ' | '+' | '-' | '*' | '/' | '%');
+        let length = rest.iter().take_while(is_plain).count();
+        if rest.get(length..).is_some_and(|end| end.starts_with(&[')', ')'])) {
+            self.position += 2 + length + 2;
+            return Ok(());
+        }
+        self.doubt("has arithmetic");
+        self.position += 2;
+        self.skip_to_end_of_arithmetic()
+    }
+
+    /// Moves behind `))`, over the substitutions in the expression.
+    fn skip_to_end_of_arithmetic(&mut self) -> Parsed {
+        let mut parentheses = 0_usize;
+        let mut ignored = Word::default();
+        self.nested(|parser| {
+            loop {
+                match parser.peek() {
+                    None => return Err(parser.unreadable("has arithmetic without an end")),
+                    Some('$') => parser.parse_dollar(&mut ignored, true)?,
+                    Some('`') => parser.parse_backticks(&mut ignored, true)?,
+                    Some(')') if parentheses == 0 => return parser.expect("))"),
+                    Some(c) => {
+                        parentheses += usize::from(c == '(');
+                        parentheses -= usize::from(c == ')');
+                        parser.position += 1;
+                    }
+                }
+            }
+        })
+    }
+
+    /// Parses `{name}` and `{name:-default}`, behind the dollar sign.
+    fn parse_braced_parameter(&mut self) -> Parsed {
+        self.position += 1;
+        let name = self.name_length().max(usize::from(self.peek().is_some_and(|c| c.is_ascii_digit())));
+        self.position += name;
+        let has_default = self.consume(":-") || self.consume(":+") || self.consume("-") || self.consume("+");
+        if name == 0 || (!has_default && self.peek() != Some('}')) {
+            self.doubt("changes a variable, or evaluates its value");
+        }
+        let mut ignored = Word::default();
+        loop {
+            match self.peek() {
+                None => return Err(self.unreadable("has a brace without an end")),
+                Some('}') => {
+                    self.position += 1;
+                    return Ok(());
+                }
+                Some('$') => self.parse_dollar(&mut ignored, true)?,
+                Some('`') => self.parse_backticks(&mut ignored, true)?,
+                Some(c) => {
+                    if matches!(c, '\'' | '"' | '\\' | '{' | '<' | '>' | '\n') {
+                        self.doubt("has a quote or brace within a variable");
+                    }
+                    self.position += 1;
+                }
+            }
+        }
+    }
+
+    /// Parses backticks. Their content is a text of its own, in which a backslash protects backticks, dollar signs and
+    /// backslashes: with one, it is a doubt.
+    pub(super) fn parse_backticks(&mut self, word: &mut Word, is_quoted: bool) -> Parsed {
+        word.expansion = Some(SUBSTITUTION);
+        if !self.here_documents.is_empty() {
+            self.doubt("has a command within a command that has a here-document");
+        }
+        self.position += 1;
+        let mut content = Vec::new();
+        loop {
+            match (self.peek(), self.peek_at(1)) {
+                (None, _) => return Err(self.unreadable("has a backtick without an end")),
+                (Some('`'), _) => break,
+                (Some('\\'), next) => {
+                    self.doubt("has a backslash in backticks");
+                    match next {
+                        Some(c @ ('`' | '$' | '\\')) => content.push(c),
+                        Some(c @ '"') if is_quoted => content.push(c),
+                        next => content.extend(['\\'].into_iter().chain(next)),
+                    }
+                    self.position += 2;
+                }
+                (Some(c), _) => {
+                    content.push(c);
+                    self.position += 1;
+                }
+            }
+        }
+        self.position += 1;
+        self.nested(|parser| Parser::new(&content, parser.depth, parser.script).parse_text())
+    }
+
+    /// Parses the body of a here-document, for the commands in it.
+    pub(super) fn parse_here_document_body(&mut self) -> Parsed {
+        let mut ignored = Word::default();
+        while let Some(c) = self.peek() {
+            match c {
+                '$' => self.parse_dollar(&mut ignored, true)?,
+                '`' => self.parse_backticks(&mut ignored, true)?,
+                '\\' => return Err(self.unreadable("has a backslash in a here-document")),
+                _ => self.position += 1,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! Words: quotes, backslashes, and the characters that the shell expands.
+
+use super::{Parsed, Parser, compound::is_word_end};
+use crate::command_policy::script::Word;
+
+impl Parser<'_> {
+    /// Parses a word; an error if none begins here.
+    pub(super) fn parse_word(&mut self) -> Parsed<Word> {
+        let start = self.position;
+        let mut word = Word::default();
+        while let Some(c) = self.peek() {
+            match c {
+                '<' | '>' if self.peek_at(1) == Some('(') => {
+                    word.expansion = Some("a process substitution");
+                    self.position += 2;
+                    self.parse_substitution()?;
+                }
+                _ if is_word_end(c) => break,
+                '\'' => self.parse_single_quotes(&mut word)?,
+                '"' => self.parse_double_quotes(&mut word)?,
+                '\\' => self.parse_backslash(&mut word)?,
+                '$' => self.parse_dollar(&mut word, false)?,
+                '`' => self.parse_backticks(&mut word, false)?,
+                _ => self.keep_unquoted(&mut word, c, start),
+            }
+        }
+        if self.position == start {
+            return Err(self.unreadable("does not parse"));
+        }
+        // A lone bracket is the command `[`, or its end.
+        let is_bracket = self.position == start + 1 && word.text == "[";
+        if is_bracket {
+            word.expansion = None;
+        }
+        Ok(word)
+    }
+
+    fn keep_unquoted(&mut self, word: &mut Word, c: char, start: usize) {
+        let before = self.position.checked_sub(1).and_then(|at| self.characters.get(at));
+        match c {
+            '*' | '?' | '[' => word.expansion = Some("a pattern of file names"),
+            '{' | '}' => word.expansion = Some("braces"),
+            '~' if self.position == start || matches!(before, Some('=' | ':')) => {
+                word.expansion = Some("a tilde");
+            }
+            '!' => self.check_history(),
+            _ => {}
+        }
+        word.text.push(c);
+        self.position += 1;
+    }
+
+    /// An exclamation mark that an interactive shell replaces by an earlier command.
+    fn check_history(&mut self) {
+        let is_literal =
+            matches!(self.peek_at(1), None | Some(' ' | '\t' | '\n' | '=' | '"' | ';' | '|' | ')'));
+        if !is_literal {
+            self.doubt("has an exclamation mark, which may be a history expansion");
+        }
+    }
+
+    fn parse_single_quotes(&mut self, word: &mut Word) -> Parsed {
+        word.is_quoted = true;
+        self.position += 1;
+        loop {
+            match self.peek() {
+                None => return Err(self.unreadable("has a quote without an end")),
+                Some('\'') => {
+                    self.position += 1;
+                    return Ok(());
+                }
+                Some(c) => self.keep_quoted(word, c),
+            }
+        }
+    }
+
+    fn keep_quoted(&mut self, word: &mut Word, c: char) {
+        if c == '\n' && !self.here_documents.is_empty() {
+            self.doubt("has a line break in quotes before a here-document");
+        }
+        word.text.push(c);
+        self.position += 1;
+    }
+
+    fn parse_double_quotes(&mut self, word: &mut Word) -> Parsed {
+        word.is_quoted = true;
+        self.position += 1;
+        loop {
+            match self.peek() {
+                None => return Err(self.unreadable("has a quote without an end")),
+                Some('"') => {
+                    self.position += 1;
+                    return Ok(());
+                }
+                Some('\\') => match self.peek_at(1) {
+                    Some('\n') => {
+                        self.doubt("has a line break behind a backslash, in quotes");
+                        self.position += 2;
+                    }
+                    Some(c @ ('$' | '`' | '"' | '\\')) => {
+                        word.text.push(c);
+                        self.position += 2;
+                    }
+                    _ => self.keep_quoted(word, '\\'),
+                },
+                Some('$') => self.parse_dollar(word, true)?,
+                Some('`') => self.parse_backticks(word, true)?,
+                Some(c) => {
+                    if c == '!' {
+                        self.check_history();
+                    }
+                    self.keep_quoted(word, c);
+                }
+            }
+        }
+    }
+
+    fn parse_backslash(&mut self, word: &mut Word) -> Parsed {
+        word.is_quoted = true;
+        match self.peek_at(1) {
+            None => return Err(self.unreadable("ends in a backslash")),
+            Some('\n') => self.doubt("has a line break behind a backslash, within a word"),
+            Some(c) => word.text.push(c),
+        }
+        self.position += 2;
+        Ok(())
+    }
+
+    /// Returns `true` if an assignment stands at the cursor.
+    pub(super) fn is_assignment(&self) -> bool {
+        let name = self.name_length();
+        let rest = self.position + name;
+        let at = |distance| self.characters.get(rest + distance);
+        name > 0
+            && match at(0) {
+                Some('=' | '[') => true,
+                Some('+') => at(1) == Some(&'='),
+                _ => false,
+            }
+    }
+
+    /// The number of characters of the name of a variable at the cursor.
+    pub(super) fn name_length(&self) -> usize {
+        let rest = self.characters.get(self.position..).unwrap_or_default();
+        match rest.first() {
+            Some(c) if c.is_ascii_alphabetic() || *c == '_' => {
+                rest.iter().take_while(|c| c.is_ascii_alphanumeric() || **c == '_').count()
+            }
+            _ => 0,
+        }
+    }
+
+    /// Parses an assignment, for the commands in its value; it is always a doubt.
+    pub(super) fn parse_assignment(&mut self) -> Parsed {
+        self.doubt_since(self.position, "assigns to a variable");
+        self.parse_word()?;
+        if self.consume("(") {
+            loop {
+                self.skip_lines()?;
+                if self.consume(")") {
+                    break;
+                }
+                self.parse_word()?;
+            }
+        }
+        Ok(())
+    }
+}

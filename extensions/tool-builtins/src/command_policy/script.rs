@@ -1,0 +1,72 @@
+//! A shell command, as far as the policy looks at it.
+
+/// All simple commands of a text, wherever they stand in it, and what makes the text unclear.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    pub(super) commands: Vec<SimpleCommand>,
+    pub(super) redirections: Vec<Redirection>,
+    pub(super) doubts: Vec<Doubt>,
+}
+
+/// A program, builtin or function with its arguments.
+#[derive(Debug)]
+pub(super) struct SimpleCommand {
+    /// At least one.
+    pub(super) words: Vec<Word>,
+    /// The begin of its source, for messages.
+    pub(super) source: String,
+}
+
+/// A word after the removal of quotes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Word {
+    /// Its value; of a word with an expansion, only the literal parts.
+    pub(super) text: String,
+    /// What the shell expands in it, if anything.
+    pub(super) expansion: Option<&'static str>,
+    /// Has a part in quotes, or behind a backslash.
+    pub(super) is_quoted: bool,
+}
+
+/// A redirection from or to a file.
+#[derive(Debug)]
+pub(super) struct Redirection {
+    pub(super) path: String,
+    pub(super) writes: bool,
+}
+
+/// Something that the policy does not read as the shell does, or whose effect it does not know.
+#[derive(Debug)]
+pub(super) struct Doubt {
+    pub(super) what: &'static str,
+    /// The place in the text, for messages.
+    pub(super) source: String,
+}
+
+impl Word {
+    /// A word that the shell passes on as it stands.
+    #[cfg(test)]
+    pub(super) fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+
+    pub(super) fn is_plain(&self) -> bool {
+        self.expansion.is_none()
+    }
+}
+
+impl SimpleCommand {
+    /// The last name of the command's path.
+    pub(super) fn name(&self) -> &str {
+        self.words.first().map_or("", |word| base_name(&word.text))
+    }
+
+    pub(super) fn changes_folder(&self) -> bool {
+        matches!(self.name(), "cd" | "pushd" | "popd")
+    }
+}
+
+/// The last name of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
