@@ -1,6 +1,8 @@
 //! Rules over shell commands.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may")]
 
+#[cfg(target_os = "linux")]
+mod oracle;
 mod table;
 mod verdicts;
 
