@@ -33,6 +33,6 @@ pub mod command_policy;
 pub mod files;
 
 #[cfg(feature = "command-policy")]
-pub use self::command_policy::CommandPolicy;
+pub use self::command_policy::{CommandPolicy, conservative};
 #[cfg(feature = "files")]
 pub use self::files::FileTools;

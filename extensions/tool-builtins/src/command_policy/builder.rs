@@ -2,6 +2,7 @@
 
 use super::{
     CommandPolicy,
+    conservative::{READING_COMMANDS, reading_exceptions},
     pattern::{CommandPattern, InvalidCommandRule},
 };
 
@@ -62,6 +63,23 @@ impl CommandPolicyBuilder {
     pub fn deny(mut self, rule: &str) -> Result<Self, InvalidCommandRule> {
         self.denied.push(CommandPattern::new(rule)?);
         Ok(self)
+    }
+
+    /// Allows commands that only read, and asks if they may read outside of the folder or secrets. More rules can follow.
+    ///
+    /// Allowed: `basename`, `cat`, `cd FOLDER`, `cmp`, `cut`, `date`, `df`, `dirname`, `du`, `echo`, `false`, `git blame`,
+    /// `git branch`, `git diff`, `git log`, `git ls-files`, `git rev-parse`, `git show`, `git status`, `grep`, `head`, `id`,
+    /// `ls`, `nl`, `nproc`, `pwd`, `readlink`, `realpath`, `stat`, `tail`, `test`, `[`, `tr`, `true`, `uname`, `wc`,
+    /// `which`, `whoami`.
+    ///
+    /// Asked about: arguments that are absolute paths or contain `..`, those that look like secrets (`.env`, `*.pem`,
+    /// `id_*`, `.ssh`, ..), `grep -r`, and options of `git` that write files or run programs. `git` runs what the
+    /// configuration of the repository names.
+    pub fn allow_reading(mut self) -> Self {
+        self.allowed
+            .extend(READING_COMMANDS.iter().filter_map(|rule| CommandPattern::new_allowed(rule).ok()));
+        self.asked.extend(reading_exceptions().iter().filter_map(|rule| CommandPattern::new(rule).ok()));
+        self
     }
 
     /// Adds a tool whose argument `argument` is a command. The name is the one that a model sees, or the [raw

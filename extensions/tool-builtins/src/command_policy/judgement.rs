@@ -34,10 +34,10 @@ impl CommandPolicy {
 
     /// The first command that a rule clearly denies, also one in the arguments of a shell.
     fn denied_command<'a>(&'a self, script: &Script, depth: usize) -> Option<(String, &'a CommandPattern)> {
-        script.commands.iter().find_map(|command| {
+        script.commands.iter().chain(&script.redirection_commands()).find_map(|command| {
             let is_denied = |rule: &&CommandPattern| rule.restricts(command) == Restriction::Certain;
             match self.denied.iter().find(is_denied) {
-                Some(rule) => Some((shown(&command.source), rule)),
+                Some(rule) => Some((escaped(&command.source), rule)),
                 None if reads_texts(command.name()) && depth < MAX_DEPTH => {
                     let mut texts = command.words.iter().skip(1).map(|word| word.text.as_str());
                     texts.find_map(|text| self.denied_command(&parse_script(text, depth + 1), depth + 1))
@@ -49,7 +49,7 @@ impl CommandPolicy {
 
     fn reason_to_ask(&self, script: &Script) -> Option<String> {
         if let Some(doubt) = script.doubts.first() {
-            return Some(format!("the command is unclear: `{}` {}", shown(&doubt.source), doubt.what));
+            return Some(format!("the command is unclear: `{}` {}", escaped(&doubt.source), doubt.what));
         }
         if script.commands.is_empty() {
             return Some("the command is unclear: it runs no program".to_owned());
@@ -59,18 +59,27 @@ impl CommandPolicy {
         let reason = redirections
             .filter_map(|redirection| self.redirection_problem(redirection, changes_folder))
             .next();
-        reason.or_else(|| script.commands.iter().find_map(|command| self.command_problem(command)))
+        reason
+            .or_else(|| script.redirection_commands().iter().find_map(|command| self.restriction(command)))
+            .or_else(|| script.commands.iter().find_map(|command| self.command_problem(command)))
+    }
+
+    /// The reason why a rule asks for a command, if one does.
+    fn restriction(&self, command: &SimpleCommand) -> Option<String> {
+        let name = escaped(&command.source);
+        if let Some(rule) = self.denied.iter().find(|rule| rule.restricts(command) != Restriction::None) {
+            return Some(format!("`{name}` may be what the rule `{}` denies", rule.source()));
+        }
+        let rule = self.asked.iter().find(|rule| rule.restricts(command) != Restriction::None)?;
+        Some(format!("the rule `{}` asks for `{name}`", rule.source()))
     }
 
     /// The reason why a command is not allowed, if it is not.
     fn command_problem(&self, command: &SimpleCommand) -> Option<String> {
-        let name = shown(&command.source);
-        if let Some(rule) = self.denied.iter().find(|rule| rule.restricts(command) != Restriction::None) {
-            return Some(format!("`{name}` may be what the rule `{}` denies", rule.source()));
+        if let Some(reason) = self.restriction(command) {
+            return Some(reason);
         }
-        if let Some(rule) = self.asked.iter().find(|rule| rule.restricts(command) != Restriction::None) {
-            return Some(format!("the rule `{}` asks for `{name}`", rule.source()));
-        }
+        let name = escaped(&command.source);
         if self.allowed.iter().any(|rule| rule.allows(command)) {
             return None;
         }
@@ -92,7 +101,7 @@ impl CommandPolicy {
         if path == "/dev/null" {
             return None;
         }
-        let name = shown(path);
+        let name = escaped(path);
         if redirection.writes && !self.allows_writes {
             return Some(format!(
                 "`{name}` would be written, and the policy allows no redirection that writes"
@@ -111,6 +120,6 @@ impl CommandPolicy {
 }
 
 /// A text of a model in a message.
-fn shown(text: &str) -> String {
+fn escaped(text: &str) -> String {
     Escape::LINE.at_most(MAX_SHOWN_CHARS).text(text)
 }

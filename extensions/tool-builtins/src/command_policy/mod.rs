@@ -2,9 +2,21 @@
 //!
 //! [`CommandPolicy`] reads the text as the shell does and asks about everything that it does not read with certainty.
 //! `parse` is the reader, `pattern` compares commands with rules, `danger` lists what runs other programs, and
-//! `judgement` puts them together.
+//! `judgement` puts them together. [`conservative`] is a policy for all built-in tools:
+//!
+//! ```
+//! use tool_builtins::{CommandPolicy, conservative};
+//! use tool_runtime::{Executor, Registry, policy::Rule};
+//!
+//! let commands = CommandPolicy::builder().allow_reading().allow("cargo test *")?.deny("git push *")?.build();
+//! let policy = conservative().commands(commands).rules([Rule::allow("write_file")]);
+//! let executor = Executor::builder(Registry::builder().build()?).permission(policy).build()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod approver;
 mod builder;
+mod conservative;
 mod danger;
 mod judgement;
 mod parse;
@@ -15,10 +27,16 @@ use tool_runtime::{
     ToolError,
     definition::Permission,
     policy::{PermissionPolicy, PermissionRequest},
+    serde_json::Value,
 };
 
 use self::pattern::CommandPattern;
-pub use self::{builder::CommandPolicyBuilder, pattern::InvalidCommandRule};
+pub use self::{
+    approver::CommandApprover,
+    builder::CommandPolicyBuilder,
+    conservative::{ConservativePolicy, conservative},
+    pattern::InvalidCommandRule,
+};
 
 /// A [permission policy](PermissionPolicy) for tools that run shell commands: a text is allowed if every simple command in
 /// it is allowed by a rule, wherever the command stands: in a pipeline, list, group, condition, loop or substitution.
@@ -27,6 +45,9 @@ pub use self::{builder::CommandPolicyBuilder, pattern::InvalidCommandRule};
 /// asked about, and so is a text whose effect is unclear. Calls of other tools are allowed, so that the policy can be
 /// combined with the [rules](tool_runtime::policy::Rules) of the executor; it may be a part of another policy through
 /// [`judge`](Self::judge).
+///
+/// A tool that requires an approval for each call (`confirm`) requires it also for allowed commands, unless
+/// [`approver`](Self::approver) gives it. Only the command is looked at, no other argument.
 ///
 /// The policy decides which commands run without a question. It does not bound what an allowed program does: the guard
 /// against that is a sandbox.
@@ -45,6 +66,9 @@ pub use self::{builder::CommandPolicyBuilder, pattern::InvalidCommandRule};
 /// options between the words do not hide them (`git -C . push` is asked about), and they are found behind programs that
 /// run others (`sudo git push`) and in texts that are otherwise unclear. A command that may be a denied one, but is not
 /// clearly one, is asked about.
+///
+/// A redirection counts as a command `<` or `>` with the path as its argument, so that `ask("* *.env")` includes
+/// `cat < .env`.
 ///
 /// A rule with `*` cannot allow a program that runs its arguments, or changes how the shell finds programs: `env`, `sudo`,
 /// `xargs`, `timeout`, `bash`, `eval`, `source`, `exec`, `alias`, `export`, `trap`, .. A rule without `*` can:
@@ -112,11 +136,10 @@ pub struct CommandPolicy {
 }
 
 impl CommandPolicy {
-    /// The maximum length of a text, in bytes. A longer one is unclear.
-    pub const MAX_COMMAND_BYTES: usize = 64 << 10;
+    /// The maximum length of a text: 16 KiB. A longer one is unclear.
+    pub const MAX_COMMAND_BYTES: usize = 16 << 10;
 
     /// Creates a builder without rules: every command is asked about.
-    #[must_use]
     pub fn builder() -> CommandPolicyBuilder {
         CommandPolicyBuilder::default()
     }
@@ -126,26 +149,30 @@ impl CommandPolicy {
     pub fn judge(&self, command: &str) -> Permission {
         self.judge_text(command)
     }
-}
 
-impl PermissionPolicy for CommandPolicy {
-    async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
-        let names = [request.tool(), request.definition.raw_name()];
-        let mut permission = Permission::Allow;
+    /// The verdict on a call of a tool with one of `names`; `None` if the policy does not concern the tool.
+    fn judge_call(&self, names: &[&str], arguments: &Value) -> Option<Permission> {
+        let mut permission = None;
         for (_, argument) in self.tools.iter().filter(|(tool, _)| names.contains(&tool.as_str())) {
-            let arguments = request.arguments_value()?;
-            let verdict = match arguments.get(argument).and_then(|value| value.as_str()) {
+            let verdict = match arguments.get(argument).and_then(Value::as_str) {
                 Some(command) => self.judge(command),
                 None => Permission::ask(format!(
                     "the command is unclear: the argument `{argument}` is not a text"
                 )),
             };
-            match verdict {
-                Permission::Allow => {}
-                Permission::Deny { .. } => return Ok(verdict),
-                _ => permission = verdict,
+            match (&verdict, &permission) {
+                (Permission::Deny { .. }, _) => return Some(verdict),
+                (Permission::Allow, Some(_)) => {}
+                _ => permission = Some(verdict),
             }
         }
-        Ok(permission)
+        permission
+    }
+}
+
+impl PermissionPolicy for CommandPolicy {
+    async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+        let names = [request.tool(), request.definition.raw_name()];
+        Ok(self.judge_call(&names, &request.arguments_value()?).unwrap_or(Permission::Allow))
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct SimpleCommand {
 pub(super) struct Word {
     /// Its value; of a word with an expansion, only the literal parts.
     pub(super) text: String,
-    /// What the shell expands in it, if anything.
+    /// The kind of the expansion in it, if there is one.
     pub(super) expansion: Option<&'static str>,
     /// Has a part in quotes, or behind a backslash.
     pub(super) is_quoted: bool,
@@ -45,13 +45,26 @@ pub(super) struct Doubt {
 
 impl Word {
     /// A word that the shell passes on as it stands.
-    #[cfg(test)]
-    pub(super) fn plain(text: &str) -> Self {
+    fn plain(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
     pub(super) fn is_plain(&self) -> bool {
         self.expansion.is_none()
+    }
+}
+
+impl Script {
+    /// The redirections as commands `<` and `>`, for the rules that restrict.
+    pub(super) fn redirection_commands(&self) -> Vec<SimpleCommand> {
+        let command = |redirection: &Redirection| {
+            let (name, path) = (if redirection.writes { ">" } else { "<" }, redirection.path.as_str());
+            SimpleCommand {
+                words: vec![Word::plain(name), Word::plain(path)],
+                source: format!("{name} {path}"),
+            }
+        };
+        self.redirections.iter().map(command).collect()
     }
 }
 

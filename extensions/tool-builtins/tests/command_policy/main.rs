@@ -1,8 +1,12 @@
 //! Rules over shell commands.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may")]
 
+mod calls;
+mod conservative;
+mod hostile;
 #[cfg(target_os = "linux")]
 mod oracle;
+mod rules;
 mod table;
 mod verdicts;
 

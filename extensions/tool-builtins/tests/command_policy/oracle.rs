@@ -56,7 +56,7 @@ struct Shells {
     folder: tempfile::TempDir,
 }
 
-/// What a shell did with a text.
+/// The commands and files of a shell that ran a text.
 struct Run {
     commands: Vec<Vec<String>>,
     new_files: Vec<String>,
@@ -110,7 +110,7 @@ impl Shells {
         }
     }
 
-    /// What `text` does that no rule allows, in one of the shells.
+    /// A command or a file of `text` that no rule allows, in one of the shells.
     fn violation(&self, text: &str) -> Option<String> {
         ["bash", "dash"].into_iter().find_map(|shell| {
             let run = self.run(shell, text);
@@ -186,7 +186,7 @@ fn the_shells_run_allowed_commands_only_for_the_allowed_texts_of_the_table() {
     assert!(commands >= ORDINARY.len(), "{commands}");
 }
 
-/// What shells give a meaning to.
+/// Characters and words with a meaning for shells.
 const TOKENS: &[&str] = &[
     " ",
     " ",

@@ -1,0 +1,286 @@
+//! Which calls of the built-in tools run without a question, for a program that has no rules of its own yet.
+
+use tool_runtime::{
+    ToolError,
+    definition::Permission,
+    policy::{Approver, PathPattern, PermissionPolicy, PermissionRequest, Rule, Rules},
+    serde_json::Value,
+};
+
+use super::{CommandApprover, CommandPolicy};
+
+/// Commands that only read.
+pub(super) const READING_COMMANDS: &[&str] = &[
+    "[ *",
+    "basename *",
+    "cat *",
+    "cd * *",
+    "cmp *",
+    "cut *",
+    "date",
+    "date +*",
+    "df *",
+    "dirname *",
+    "du *",
+    "echo *",
+    "false",
+    "git blame *",
+    "git branch",
+    "git diff *",
+    "git log *",
+    "git ls-files *",
+    "git rev-parse *",
+    "git show *",
+    "git status *",
+    "grep *",
+    "head *",
+    "id",
+    "ls *",
+    "nl *",
+    "nproc",
+    "pwd",
+    "readlink *",
+    "realpath *",
+    "stat *",
+    "tail *",
+    "test *",
+    "tr *",
+    "true",
+    "uname *",
+    "wc *",
+    "which *",
+    "whoami",
+];
+
+/// Arguments of commands that read, about which is asked, as rules for any command.
+const READING_EXCEPTIONS: &[&str] = &[
+    // Outside of the folder.
+    "* /*",
+    "* ..",
+    "* ../*",
+    "* */..",
+    "* */../*",
+    "* *=/*",
+    "* *=..*",
+    "* -*/*",
+    "* *:/*",
+    "* ~*",
+    "cd -*",
+    // Recursive searches; options that write files or run programs.
+    "grep -*r*",
+    "git --ou*",
+    "git --ex*",
+    "git -O*",
+    "git --no-index",
+];
+
+/// Names of files with secrets.
+const SECRET_FILES: &[&str] = &[
+    ".env",
+    ".env.*",
+    "*.env",
+    ".envrc",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "id_*",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".git-credentials",
+    ".htpasswd",
+    "credentials",
+    "credentials.*",
+    "secrets",
+    "secrets.*",
+    "*.tfstate",
+    "*.tfvars",
+    "*_history",
+];
+
+/// Names of folders with secrets.
+const SECRET_FOLDERS: &[&str] = &[".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker"];
+
+/// Tools that read files, with the arguments that are paths.
+const READING_TOOLS: &[(&str, &[&str])] = &[
+    ("read_file", &["/path"]),
+    ("list_files", &["/path"]),
+    ("glob", &["/path"]),
+    ("grep", &["/path"]),
+    ("search", &["/path"]),
+    ("Read", &["/file_path", "/path"]),
+    ("Glob", &["/path"]),
+    ("Grep", &["/path"]),
+];
+
+/// Tools that write, run code, or send something to another host.
+const ASKED_TOOLS: &[(&str, &[&str])] = &[
+    ("it changes files", &["edit_file", "write_file", "notebook_edit", "Edit", "Write", "NotebookEdit"]),
+    ("it runs code", &["run_code", "RunCode"]),
+    (
+        "it sends data to other hosts",
+        &["fetch", "web_fetch", "web_search", "duckduckgo_search", "WebFetch", "WebSearch"],
+    ),
+];
+
+/// Names of the shell.
+const SHELL_TOOLS: &[&str] = &["bash", "Bash"];
+
+/// The reason by which a call that no added rule matches is recognized.
+const NO_ADDED_RULE: &str = "no added rule";
+
+/// Rules for files, shell, code and web, by the names of the tools of this crate and of those that models know:
+///
+/// | tools | verdict |
+/// | --- | --- |
+/// | `read_file`, `list_files`, `glob`, `grep`, `search`; `Read`, `Glob`, `Grep` | allowed; a path that looks like a secret is asked about |
+/// | `edit_file`, `write_file`, `notebook_edit`; `Edit`, `Write`, `NotebookEdit` | asked about |
+/// | `bash`; `Bash` | [commands that only read](super::CommandPolicyBuilder::allow_reading) are allowed; others are asked about |
+/// | `run_code`; `RunCode` | asked about |
+/// | `fetch`, `web_fetch`, `web_search`, `duckduckgo_search`; `WebFetch`, `WebSearch` | asked about |
+///
+/// Other tools are allowed, as by an executor without a policy. Secrets are `.env`, `.env.*`, `*.env`, `*.pem`, `*.key`,
+/// `id_*`, `.netrc`, `.npmrc`, `credentials`, `*.tfvars`, files in `.ssh`, `.aws`, `.gnupg` and `.kube`, and similar names, in
+/// any case. A search of a folder reads the secrets in it that `.gitignore` does not name.
+///
+/// # Examples
+///
+/// ```
+/// use tool_builtins::conservative;
+/// use tool_runtime::{definition::Permission, policy::Rule, prelude::*};
+///
+/// let policy = conservative().rules([Rule::allow("write_file")]);
+/// let bash = |command: &str| policy.judge("bash", &json!({ "command": command }));
+/// assert_eq!(bash("git status | head -n 5"), Permission::Allow);
+/// assert!(matches!(bash("cargo test"), Permission::Ask { .. }));
+/// assert!(matches!(bash("cat .env"), Permission::Ask { .. }));
+/// assert!(matches!(policy.judge("read_file", &json!({ "path": "certs/server.pem" })), Permission::Ask { .. }));
+/// assert!(matches!(policy.judge("edit_file", &json!({ "path": "a.txt" })), Permission::Ask { .. }));
+/// assert_eq!(policy.judge("write_file", &json!({ "path": "a.txt" })), Permission::Allow);
+/// ```
+///
+/// It is a permission policy of an executor:
+///
+/// ```
+/// use tool_builtins::conservative;
+/// use tool_runtime::{Executor, Registry};
+///
+/// let executor = Executor::builder(Registry::builder().build()?).permission(conservative()).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn conservative() -> ConservativePolicy {
+    let mut rules = Vec::new();
+    for (reason, tools) in ASKED_TOOLS {
+        rules.extend(
+            tools.iter().map(|tool| Rule::ask(tool).reason(format!("`{tool}` asks first: {reason}"))),
+        );
+    }
+    for (tool, pointers) in READING_TOOLS {
+        for pointer in *pointers {
+            rules.extend(secret_paths().map(|path| {
+                Rule::ask(tool).at(*pointer, path).reason(format!("`{tool}` may read a secret by this path"))
+            }));
+        }
+    }
+    let commands = SHELL_TOOLS.iter().fold(CommandPolicy::builder(), |it, tool| it.tool(*tool, "command"));
+    ConservativePolicy { rules: Rules::new(rules), added: None, commands: commands.allow_reading().build() }
+}
+
+/// The policy of [`conservative`].
+#[derive(Debug, Clone)]
+pub struct ConservativePolicy {
+    rules: Rules,
+    /// Begin with a rule that denies everything, by which a call that no other one matches is recognized.
+    added: Option<Rules>,
+    commands: CommandPolicy,
+}
+
+impl ConservativePolicy {
+    /// Adds rules, which decide before the own ones about the calls that they match; the last matching one decides. A
+    /// further call replaces them. They name tools as a model sees them. Default: none.
+    #[must_use]
+    pub fn rules(mut self, rules: impl IntoIterator<Item = Rule>) -> Self {
+        let nothing = Rule::deny("*").reason(NO_ADDED_RULE);
+        self.added = Some(Rules::new([nothing].into_iter().chain(rules)));
+        self
+    }
+
+    /// Replaces the policy for shell commands. Default: the [commands that only
+    /// read](super::CommandPolicyBuilder::allow_reading), for `bash` and `Bash`.
+    #[must_use]
+    pub fn commands(mut self, commands: CommandPolicy) -> Self {
+        self.commands = commands;
+        self
+    }
+
+    /// Returns an approver for a shell that requires an approval for each call; see [`CommandPolicy::approver`].
+    pub fn approver<A: Approver>(&self, person: A) -> CommandApprover<A> {
+        self.commands.clone().approver(person)
+    }
+
+    /// Returns the verdict on a call of a tool.
+    #[must_use]
+    pub fn judge(&self, tool: &str, arguments: &Value) -> Permission {
+        self.judge_names(&[tool], arguments)
+    }
+
+    /// The verdict on a call of a tool by several names; the first one is what a model sees.
+    fn judge_names(&self, names: &[&str], arguments: &Value) -> Permission {
+        if let (Some(added), Some(tool)) = (&self.added, names.first()) {
+            let verdict = added.judge(tool, arguments);
+            if verdict != Permission::deny(NO_ADDED_RULE) {
+                return verdict;
+            }
+        }
+        let by_name = names.iter().map(|name| self.rules.judge(name, arguments));
+        let restricted = by_name.into_iter().find(|verdict| *verdict != Permission::Allow);
+        restricted.or_else(|| self.commands.judge_call(names, arguments)).unwrap_or(Permission::Allow)
+    }
+}
+
+impl PermissionPolicy for ConservativePolicy {
+    async fn decide(&self, request: &PermissionRequest<'_>) -> Result<Permission, ToolError> {
+        let names = [request.tool(), request.definition.raw_name()];
+        Ok(self.judge_names(&names, &request.arguments_value()?))
+    }
+}
+
+/// Patterns of the paths of secrets, in any folder.
+fn secret_paths() -> impl Iterator<Item = PathPattern> {
+    let files = SECRET_FILES.iter().map(|name| format!("**/{name}"));
+    let patterns = files.chain(SECRET_FOLDERS.iter().map(|name| format!("**/{name}/**")));
+    patterns.filter_map(|pattern| Some(PathPattern::new(&pattern).ok()?.base("/").ok()?.ignore_case(true)))
+}
+
+/// All rules that ask for some of the reading commands.
+pub(super) fn reading_exceptions() -> Vec<String> {
+    let mut rules: Vec<String> = READING_EXCEPTIONS.iter().map(|rule| (*rule).to_owned()).collect();
+    for name in SECRET_FILES {
+        // A path, also behind a revision or an option; and one that goes on.
+        rules.extend(["", "*/", "*:", "*=", "-*"].map(|before| format!("* {before}{name}")));
+        rules.extend(["", "*/"].map(|before| format!("* {before}{name}/*")));
+    }
+    for name in SECRET_FOLDERS {
+        rules.push(format!("* *{name}*"));
+    }
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_policy::pattern::CommandPattern;
+
+    #[test]
+    fn all_built_in_rules_are_valid() {
+        assert!(READING_COMMANDS.iter().all(|rule| CommandPattern::new_allowed(rule).is_ok()));
+        assert!(reading_exceptions().iter().all(|rule| CommandPattern::new(rule).is_ok()));
+        assert_eq!(secret_paths().count(), SECRET_FILES.len() + SECRET_FOLDERS.len());
+    }
+}

@@ -1,0 +1,204 @@
+//! `conservative`, by calls.
+
+use tool_builtins::{CommandPolicy, conservative};
+use tool_runtime::{definition::Permission, policy::Rule, prelude::*};
+
+fn is_allowed(tool: &str, arguments: &Value) -> bool {
+    conservative().judge(tool, arguments) == Permission::Allow
+}
+
+// I02
+#[test]
+fn files_are_read_without_a_question_unless_they_look_like_secrets() {
+    for (tool, argument) in
+        [("read_file", "path"), ("Read", "file_path"), ("grep", "path"), ("Grep", "path"), ("glob", "path")]
+    {
+        for path in [
+            "src/main.rs",
+            "./README.md",
+            "a/b c.txt",
+            "environment.rs",
+            "/srv/app/notes.txt",
+            "keys.rs",
+            "env",
+        ] {
+            assert!(is_allowed(tool, &json!({ argument: path })), "{tool} {path}");
+        }
+        for path in [
+            ".env",
+            "./.env",
+            "app/.env",
+            "app/../.env",
+            ".//.env",
+            ".ENV",
+            ".env.local",
+            "prod.env",
+            "a/server.pem",
+            "A.PEM",
+            "id_rsa",
+            "/home/x/.ssh/id_ed25519",
+            "~/.ssh/config",
+            ".ssh/config",
+            ".aws/credentials",
+            "x/secrets.yml",
+            ".netrc",
+            "terraform.tfstate",
+            "",
+        ] {
+            assert!(!is_allowed(tool, &json!({ argument: path })), "{tool} {path}");
+        }
+    }
+    assert!(is_allowed("list_files", &json!({})));
+    assert!(is_allowed("grep", &json!({ "pattern": "TODO" })));
+}
+
+// I02
+#[test]
+fn changes_code_and_the_web_are_asked_about() {
+    for tool in [
+        "edit_file",
+        "write_file",
+        "notebook_edit",
+        "Edit",
+        "Write",
+        "NotebookEdit",
+        "run_code",
+        "web_fetch",
+        "fetch",
+        "WebFetch",
+        "web_search",
+        "WebSearch",
+    ] {
+        let verdict = conservative().judge(tool, &json!({ "path": "a.txt", "url": "https://example.com" }));
+        assert!(
+            matches!(&verdict, Permission::Ask { reason } if reason.contains(tool)),
+            "{tool} {verdict:?}"
+        );
+    }
+    assert!(is_allowed("weather", &json!({ "city": "Rome" })));
+}
+
+// R04
+#[test]
+fn commands_that_only_read_are_allowed() {
+    for command in [
+        "git status",
+        "git status --short",
+        "git log --oneline -n 5",
+        "git diff main..HEAD -- src",
+        "git show HEAD:src/lib.rs",
+        "git blame -L 1,5 src/lib.rs",
+        "git branch",
+        "ls -la src",
+        "cat src/lib.rs | head -n 20",
+        "wc -l src/lib.rs",
+        "pwd && ls",
+        "grep -n TODO src/lib.rs",
+        "cd src && ls",
+        "echo done",
+        "test -f a && cat a",
+        "date +%F",
+        "tail -n 5 log.txt 2>&1",
+    ] {
+        assert!(
+            is_allowed("bash", &json!({ "command": command })),
+            "{:?}",
+            conservative().judge("bash", &json!({ "command": command }))
+        );
+        assert!(is_allowed("Bash", &json!({ "command": command })), "{command}");
+    }
+}
+
+// R04
+#[test]
+fn commands_that_change_run_or_leave_the_folder_are_asked_about() {
+    for command in [
+        "cargo test",
+        "rm a",
+        "touch a",
+        "mv a b",
+        "git commit -m x",
+        "git push",
+        "git checkout x",
+        "git branch x",
+        "git diff --output=x",
+        "git log --outp=x",
+        "git diff --ext-diff",
+        "git diff --no-index a b",
+        "git -c x=y status",
+        "curl example.com",
+        "python3 x.py",
+        "cat /etc/passwd",
+        "cat ../x",
+        "cat a/../../x",
+        "ls ..",
+        "ls /",
+        "cd",
+        "cd /",
+        "cd ..",
+        "cd -",
+        "cat ~/x",
+        "grep -f/etc/shadow x",
+        "grep --file=/etc/shadow x",
+        "grep --file=../x y",
+        "grep -r KEY .",
+        "grep -R KEY .",
+        "grep --recursive KEY .",
+        "grep -nr KEY",
+        "git show HEAD:/x",
+        "cat .env",
+        "cat app/.env",
+        "cat < .env",
+        "cat .env.local",
+        "git show HEAD:.env",
+        "git show HEAD:app/.env",
+        "cat a.pem",
+        "cat id_rsa",
+        "cat x/id_ed25519",
+        "cat .ssh/config",
+        "grep -f.env x",
+        "grep --file=.env x",
+        "cat .ENV",
+        "cat secrets/x",
+        "cat .en*",
+        "cat $x",
+        "cat \"$(ls)\"",
+        "ls > x",
+        "echo x > .git/config",
+        "date -s x",
+        "find .",
+        "sort x",
+        "sed -i s/a/b/ x",
+        "awk x",
+        "env",
+        "printenv",
+        "set",
+        "ps",
+        "kill 1",
+        "xargs ls",
+    ] {
+        assert!(!is_allowed("bash", &json!({ "command": command })), "{command}");
+    }
+    assert!(!is_allowed("bash", &json!({ "command": 1 })));
+    assert!(!is_allowed("bash", &json!({})));
+}
+
+// I02
+#[test]
+fn added_rules_and_other_commands_replace_the_defaults() {
+    let policy = conservative()
+        .rules([Rule::allow("edit_file"), Rule::deny("read_file").reason("no files")])
+        .commands(
+            CommandPolicy::builder()
+                .tool("bash", "command")
+                .allow_reading()
+                .allow("cargo test *")
+                .unwrap()
+                .build(),
+        );
+    assert_eq!(policy.judge("edit_file", &json!({})), Permission::Allow);
+    assert_eq!(policy.judge("read_file", &json!({ "path": "a" })), Permission::deny("no files"));
+    assert!(matches!(policy.judge("write_file", &json!({})), Permission::Ask { .. }));
+    assert_eq!(policy.judge("bash", &json!({ "command": "cargo test && git status" })), Permission::Allow);
+    assert!(matches!(policy.judge("bash", &json!({ "command": "cargo run" })), Permission::Ask { .. }));
+}
