@@ -39,6 +39,12 @@ const INDIRECT_COMMANDS: &[&str] = &[
     "unalias",
     "unset",
     // Shells.
+    "elvish",
+    "nu",
+    "posh",
+    "powershell",
+    "xonsh",
+    "yash",
     "ash",
     "bash",
     "busybox",
@@ -54,6 +60,21 @@ const INDIRECT_COMMANDS: &[&str] = &[
     "toybox",
     "zsh",
     // Programs that run others.
+    "catchsegv",
+    "ccache",
+    "cgexec",
+    "chronic",
+    "dumb-init",
+    "eatmydata",
+    "faketime",
+    "gosu",
+    "numactl",
+    "proxychains",
+    "proxychains4",
+    "softlimit",
+    "su-exec",
+    "tini",
+    "torsocks",
     "at",
     "batch",
     "bwrap",
@@ -111,20 +132,20 @@ const INDIRECT_COMMANDS: &[&str] = &[
     "xvfb-run",
 ];
 
-/// Options that run programs, write files or evaluate text, by the name of the program. An option ends in `*` if others
-/// begin with it.
+/// Options that run programs, write files or set variables, by the name of the program. `*` stands for any characters.
 const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("[", &["-v", "-R"]),
     ("cargo", &["--config*", "-Z*"]),
     ("fd", &["-x*", "-X*", "--exec*"]),
     ("find", &["-exec*", "-ok*", "-delete", "-fls", "-fprint*"]),
     ("git", &["--exec*", "--config-env*", "--upload-pack*", "--receive-pack*", "--open-files-in-pager*"]),
+    ("jobs", &["-*x*"]),
     ("printf", &["-v*"]),
     ("rg", &["--pre*", "--hostname-bin*"]),
     ("sort", &["--compress-program*"]),
     ("tar", &["--checkpoint-action*", "--to-command*", "--use-compress-program*", "-I*", "-F*"]),
     ("test", &["-v", "-R"]),
-    ("wait", &["-p*"]),
+    ("wait", &["-*p*"]),
 ];
 
 /// Returns `true` if the program `name` runs others, or changes how the shell finds them.
@@ -183,10 +204,22 @@ pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
         return false;
     };
     arguments.into_iter().any(|(_, word)| {
-        let is_option = |option: &&str| match option.strip_suffix('*') {
-            Some(start) => word.text.starts_with(start),
+        let is_option = |option: &&str| match option.split_once('*') {
+            Some((start, rest)) => {
+                let end = word.text.strip_prefix(start);
+                end.is_some_and(|end| end.contains(rest.trim_end_matches('*')))
+            }
             None => word.text == **option,
         };
-        !word.is_plain() || options.iter().any(is_option)
+        let is_count = name == "printf" && stores_a_count(&word.text);
+        !word.is_plain() || is_count || options.iter().any(is_option)
+    })
+}
+
+/// Returns `true` if a format of `printf` may contain `%n`, which `bash` stores in the variable that an argument names.
+fn stores_a_count(format: &str) -> bool {
+    format.split('%').skip(1).any(|directive| {
+        let is_modifier = |c: char| c.is_ascii_digit() || "#-+ '*.hlqjzLt".contains(c);
+        directive.trim_start_matches(is_modifier).starts_with('n')
     })
 }

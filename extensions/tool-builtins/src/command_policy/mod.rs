@@ -62,6 +62,9 @@ pub use self::{
 /// | `*` | any number, each written out, with or without quotes |
 /// | `**` | any number, also with variables, patterns of file names and substitutions; the commands in them must be allowed themselves |
 ///
+/// `**` does not admit an expansion that may be an option of a program with options that run others: `git **` allows
+/// no `git log $x`.
+///
 /// `deny` and `ask` rules are read more widely: case and the folder of the program are ignored (`/usr/bin/GIT push`),
 /// options between the words do not hide them (`git -C . push` is asked about), and they are found behind programs that
 /// run others (`sudo git push`) and in texts that are otherwise unclear. A command that may be a denied one, but is not
@@ -97,7 +100,8 @@ pub use self::{
 /// - a text that does not parse, is longer than [`MAX_COMMAND_BYTES`](Self::MAX_COMMAND_BYTES), or has more than 32
 ///   constructs within each other
 ///
-/// The time is linear in the text, for each rule and level of nesting.
+/// The text is read as `bash` and `dash` read it when they are not interactive. The time is linear in the text, for each
+/// rule and level of nesting.
 ///
 /// # Examples
 ///

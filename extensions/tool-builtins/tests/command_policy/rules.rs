@@ -175,3 +175,26 @@ fn redirections_stay_below_the_folder() {
         assert_ne!(writes.judge(command), Permission::Allow, "{command}");
     }
 }
+
+// R04
+#[test]
+fn an_option_that_runs_a_program_or_sets_a_variable_is_never_among_any_arguments() {
+    for (rule, admitted, refused) in [
+        ("printf *", "printf '%s\\n' a n", "printf '%+5n' PATH"),
+        ("printf **", "printf '100%'", "printf $x"),
+        ("jobs *", "jobs -l", "jobs -lx evil"),
+        ("wait *", "wait 1", "wait -np PATH"),
+        ("test *", "test -f x", "test -v 'a[$(evil)]'"),
+        ("find *", "find . -name x", "find . -execdir evil +"),
+        ("git *", "git log -c", "git -c alias.x=!evil x"),
+        ("git log *", "git log --oneline", "git log --exec-path=x"),
+        ("cargo *", "cargo build --release", "cargo build --config x"),
+        ("rg *", "rg x", "rg --pre evil x"),
+        ("tar *", "tar -tf x", "tar -xf x --to-command=evil"),
+        ("fd *", "fd x", "fd x -X evil"),
+        ("sort *", "sort x", "sort --compress-program evil x"),
+    ] {
+        assert!(is_allowed(rule, admitted), "{rule}: {admitted}");
+        assert!(!is_allowed(rule, refused), "{rule}: {refused}");
+    }
+}

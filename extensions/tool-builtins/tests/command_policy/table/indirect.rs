@@ -43,6 +43,8 @@ pub(crate) const COMMAND_BYPASSES: &[&str] = &[
     "mapfile -C evil -c 1 x",
     "readarray x",
     "printf -v PATH x",
+    "printf %n PATH",
+    "printf 'a%-5ln' PATH; git status",
     "printf -vPATH /tmp",
     "printf -v 'a[$(evil)]' x",
     "let 'x=a[$(evil)]'",
