@@ -43,10 +43,10 @@ impl CommandPolicy {
     /// let command = |command: &str| ToolCall::new("bash", json!({ "command": command }));
     /// let outcomes = executor.run(vec![command("git status"), command("git fetch")]).await;
     /// assert_eq!(outcomes[0].result().unwrap().text(), "ran git status");
-    /// assert!(outcomes[1].result().is_err());
-    /// # Ok::<(), anyhow::Error>(())
+    /// assert!(outcomes[1].result().unwrap().is_error());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
-    /// # Ok::<(), anyhow::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn approver<A: Approver>(self, person: A) -> CommandApprover<A> {
         CommandApprover { policy: self, person }
