@@ -74,7 +74,7 @@ impl CommandPolicyBuilder {
     ///
     /// Asked about: arguments that are absolute paths or contain `..`, those that look like secrets (`.env`, `*.pem`,
     /// `id_*`, `.ssh`, ..), `grep -r`, and options of `git` that write files or run programs. `git` runs what the
-    /// configuration of the repository names.
+    /// configuration of the repository names. Links are not followed: a link in the folder may lead out.
     pub fn allow_reading(mut self) -> Self {
         self.allowed
             .extend(READING_COMMANDS.iter().filter_map(|rule| CommandPattern::new_allowed(rule).ok()));

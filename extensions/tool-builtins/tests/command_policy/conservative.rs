@@ -111,7 +111,7 @@ fn commands_that_only_read_are_allowed() {
 
 // R04
 #[test]
-fn commands_that_change_run_or_leave_the_folder_are_asked_about() {
+fn commands_that_change_or_run_something_are_asked_about() {
     for command in [
         "cargo test",
         "rm a",
@@ -128,6 +128,30 @@ fn commands_that_change_run_or_leave_the_folder_are_asked_about() {
         "git -c x=y status",
         "curl example.com",
         "python3 x.py",
+        "ls > x",
+        "echo x > .git/config",
+        "date -s x",
+        "find .",
+        "sort x",
+        "sed -i s/a/b/ x",
+        "awk x",
+        "env",
+        "printenv",
+        "set",
+        "ps",
+        "kill 1",
+        "xargs ls",
+    ] {
+        assert!(!is_allowed("bash", &json!({ "command": command })), "{command}");
+    }
+    assert!(!is_allowed("bash", &json!({ "command": 1 })));
+    assert!(!is_allowed("bash", &json!({})));
+}
+
+// R04
+#[test]
+fn commands_that_leave_the_folder_or_read_secrets_are_asked_about() {
+    for command in [
         "cat /etc/passwd",
         "cat ../x",
         "cat a/../../x",
@@ -163,24 +187,9 @@ fn commands_that_change_run_or_leave_the_folder_are_asked_about() {
         "cat .en*",
         "cat $x",
         "cat \"$(ls)\"",
-        "ls > x",
-        "echo x > .git/config",
-        "date -s x",
-        "find .",
-        "sort x",
-        "sed -i s/a/b/ x",
-        "awk x",
-        "env",
-        "printenv",
-        "set",
-        "ps",
-        "kill 1",
-        "xargs ls",
     ] {
         assert!(!is_allowed("bash", &json!({ "command": command })), "{command}");
     }
-    assert!(!is_allowed("bash", &json!({ "command": 1 })));
-    assert!(!is_allowed("bash", &json!({})));
 }
 
 // I02
