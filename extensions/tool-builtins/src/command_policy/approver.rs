@@ -35,10 +35,10 @@ impl CommandPolicy {
     ///
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
     /// let policy = CommandPolicy::builder().allow("git status")?.deny("git push *")?.build();
-    /// let nobody = |_: &ApprovalRequest| Approval::Rejected("nobody is here".to_owned());
+    /// let person = |_: &ApprovalRequest| Approval::Rejected("not now".to_owned());
     /// let executor = Executor::builder(Registry::builder().tool::<bash>().build()?)
     ///     .permission(policy.clone())
-    ///     .approver(policy.approver(nobody))
+    ///     .approver(policy.approver(person))
     ///     .build()?;
     /// let command = |command: &str| ToolCall::new("bash", json!({ "command": command }));
     /// let outcomes = executor.run(vec![command("git status"), command("git fetch")]).await;

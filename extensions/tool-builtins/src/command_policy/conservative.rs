@@ -1,4 +1,4 @@
-//! Which calls of the built-in tools run without a question, for a program that has no rules of its own yet.
+//! A policy for the calls of the built-in tools, for a program that has no rules of its own yet.
 
 use tool_runtime::{
     ToolError,
