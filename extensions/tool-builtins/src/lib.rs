@@ -36,3 +36,9 @@ pub mod files;
 pub use self::command_policy::{CommandPolicy, conservative};
 #[cfg(feature = "files")]
 pub use self::files::FileTools;
+
+#[cfg(feature = "web")]
+pub mod web;
+
+#[cfg(feature = "web")]
+pub use self::web::WebTools;

@@ -1,0 +1,223 @@
+//! The kinds of content, and their text.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::sync::Semaphore;
+use tool_http::reqwest::{
+    Url,
+    header::{CONTENT_TYPE, HeaderMap},
+};
+use tool_runtime::{hook::Sanitizer, prelude::*};
+
+use super::{
+    charset::DecodedText,
+    html::{MAX_DEPTH, Page, TreeLimit},
+};
+
+/// Pages that are converted at once; one that its call no longer waits for counts until it has stopped.
+pub(super) const MAX_CONVERSIONS: usize = 4;
+
+/// A converter of PDF documents to text, which the program sets by
+/// [`WebToolsBuilder::pdf_converter`](super::WebToolsBuilder::pdf_converter).
+///
+/// A document comes from the web: parse it in a process without rights, such as `pdftotext` in a sandbox, and bound its time.
+pub trait PdfConverter: Send + Sync + 'static {
+    /// Returns the text of a document.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be converted; the message is shown to the model.
+    fn convert(&self, document: Vec<u8>) -> impl Future<Output = Result<String, ToolError>> + Send;
+}
+
+/// [`PdfConverter`] behind a pointer.
+pub(super) trait BoxedPdfConverter: Send + Sync {
+    fn convert_boxed(
+        &self,
+        document: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send + '_>>;
+}
+
+impl<C: PdfConverter> BoxedPdfConverter for C {
+    fn convert_boxed(
+        &self,
+        document: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<String, ToolError>> + Send + '_>> {
+        Box::pin(self.convert(document))
+    }
+}
+
+/// The form of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ContentKind {
+    Html,
+    Text,
+    Pdf,
+    Binary,
+}
+
+/// The content type of a response.
+#[derive(Debug)]
+pub(super) struct MediaType {
+    /// In small letters; empty if there is none.
+    pub(super) name: String,
+    pub(super) charset: Option<String>,
+}
+
+impl MediaType {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let value = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        let mut parts = value.split(';');
+        let name = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+        let charset = parts.find_map(|part| {
+            let (key, value) = part.split_once('=')?;
+            key.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"').to_owned())
+        });
+        Self { name, charset }
+    }
+
+    /// Returns the form of a body; where the type says nothing, by its first bytes.
+    pub(super) fn kind(&self, bytes: &[u8]) -> ContentKind {
+        let name = self.name.as_str();
+        let kind = match name {
+            "text/html" | "application/xhtml+xml" => ContentKind::Html,
+            "application/pdf" => return ContentKind::Pdf,
+            "" | "application/octet-stream" => {
+                let start = bytes.get(..1024).unwrap_or(bytes).to_ascii_lowercase();
+                let has = |text: &[u8]| start.windows(text.len()).any(|it| it == text);
+                match () {
+                    () if start.starts_with(b"%pdf-") => return ContentKind::Pdf,
+                    () if has(b"<!doctype html") || has(b"<html") => ContentKind::Html,
+                    () => ContentKind::Text,
+                }
+            }
+            _ if name.starts_with("text/")
+                || name.ends_with("+json")
+                || name.ends_with("+xml")
+                || ["json", "xml", "javascript", "yaml", "toml", "x-ndjson", "sql", "x-sh"]
+                    .iter()
+                    .any(|it| name.strip_prefix("application/") == Some(it)) =>
+            {
+                ContentKind::Text
+            }
+            _ => ContentKind::Binary,
+        };
+        match DecodedText::is_binary(bytes, self.charset.as_deref()) {
+            true => ContentKind::Binary,
+            false => kind,
+        }
+    }
+}
+
+/// The text of a body.
+#[derive(Debug)]
+pub(super) struct PageText {
+    pub(super) title: String,
+    pub(super) text: String,
+    pub(super) charset: &'static str,
+}
+
+/// Sets its flag when the call ends, in whichever way.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs `convert` beside the tasks of the program, and stops it after `limit`.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the body sees the flag, which the end of the call sets; the semaphore counts it"
+)]
+pub(super) async fn run_conversion<T: Send + 'static>(
+    conversions: &Arc<Semaphore>,
+    limit: Duration,
+    convert: impl FnOnce(&AtomicBool) -> Result<T, TreeLimit> + Send + 'static,
+) -> Result<T, ToolError> {
+    let late = || {
+        let seconds = limit.as_secs();
+        ToolError::failed(format!("the page took more than {seconds} seconds to convert; read another one"))
+    };
+    let permit = tokio::time::timeout(limit, Arc::clone(conversions).acquire_owned()).await;
+    let Ok(Ok(permit)) = permit else { return Err(late()) };
+    let stop = StopOnDrop(Arc::default());
+    let flag = Arc::clone(&stop.0);
+    let body = move || {
+        let result = convert(&flag);
+        drop(permit);
+        result
+    };
+    match tokio::time::timeout(limit, tokio::task::spawn_blocking(body)).await {
+        Ok(Ok(Ok(value))) => Ok(value),
+        Ok(Ok(Err(TreeLimit::Depth))) => Err(ToolError::failed(format!(
+            "the elements of the page are nested deeper than {MAX_DEPTH} levels; read another page"
+        ))),
+        Ok(Ok(Err(TreeLimit::Nodes))) => {
+            Err(ToolError::failed("the page has too many elements; read another page"))
+        }
+        Ok(Ok(Err(TreeLimit::Stopped))) | Err(_) => Err(late()),
+        Ok(Err(_)) => Err(ToolError::failed("the page cannot be converted; read another one")),
+    }
+}
+
+/// Returns `text` without invisible characters. Escapes go first, since the end of a sequence may be far, or missing.
+pub(super) fn visible_text(text: &str) -> String {
+    match text.contains('\u{1b}') {
+        true => Sanitizer::clean(&text.replace('\u{1b}', "")),
+        false => Sanitizer::clean(text),
+    }
+}
+
+/// Returns the text of a page or of a text; blocks.
+pub(super) fn read_text(
+    bytes: &[u8],
+    media_type: &MediaType,
+    is_html: bool,
+    url: &Url,
+    stop: &AtomicBool,
+) -> Result<PageText, TreeLimit> {
+    let DecodedText { text, charset } = DecodedText::decode(bytes, media_type.charset.as_deref(), is_html);
+    let (title, text) = match is_html {
+        true => {
+            let page = Page::convert(&text, url, stop)?;
+            (page.title, page.markdown)
+        }
+        false => (String::new(), text),
+    };
+    Ok(PageText { title, text: visible_text(&text), charset })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_conversion_that_runs_on_is_stopped_and_counts_until_then() {
+        let conversions = Arc::new(Semaphore::new(1));
+        let convert = |stop: &AtomicBool| {
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            Err::<(), _>(TreeLimit::Stopped)
+        };
+        let error = run_conversion(&conversions, Duration::ZERO, convert).await.unwrap_err();
+        assert!(error.to_string().contains("to convert; read another one"), "{error}");
+        // It returns once the conversion has seen its flag.
+        drop(conversions.acquire().await.unwrap());
+        // A call that is dropped stops its conversion as well.
+        let call = run_conversion(&conversions, Duration::from_secs(600), convert);
+        let late = tokio::time::timeout(Duration::ZERO, call).await;
+        assert!(late.is_err());
+        drop(conversions.acquire().await.unwrap());
+    }
+}

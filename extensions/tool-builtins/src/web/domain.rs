@@ -1,0 +1,61 @@
+//! Rules about the hosts of URLs.
+
+use tool_http::reqwest::Url;
+
+/// The domains that requests may reach, and those that they may not.
+///
+/// A domain covers itself and all below it. Domains are compared as a [`Url`] writes them: in small letters, in ASCII (`xn--…`), without the
+/// dot of the root. A rule that blocks comes first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct DomainRules {
+    pub(super) allowed: Vec<String>,
+    pub(super) blocked: Vec<String>,
+}
+
+impl DomainRules {
+    /// Returns the reason why the host of `url` is refused.
+    pub(super) fn refusal(&self, url: &Url) -> Option<String> {
+        let host = canonical_host(url);
+        if self.blocked.iter().any(|domain| is_below(&host, domain)) {
+            return Some(format!("`{host}` is blocked"));
+        }
+        if !self.allowed.is_empty() && !self.allowed.iter().any(|domain| is_below(&host, domain)) {
+            return Some(format!("`{host}` is not one of the allowed domains"));
+        }
+        None
+    }
+
+    /// Reads the lists of a call.
+    pub(super) fn parse(allowed: &[String], blocked: &[String]) -> Result<Self, String> {
+        let read = |list: &[String]| list.iter().map(|it| parse_domain(it)).collect::<Result<Vec<_>, _>>();
+        Ok(Self { allowed: read(allowed)?, blocked: read(blocked)? })
+    }
+}
+
+/// Returns the host of `url` without the dot of the root.
+pub(super) fn canonical_host(url: &Url) -> String {
+    url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase()
+}
+
+fn is_below(host: &str, domain: &str) -> bool {
+    match host.strip_suffix(domain) {
+        Some(above) => above.is_empty() || above.ends_with('.'),
+        None => false,
+    }
+}
+
+/// Reads a domain such as `example.com`.
+pub(super) fn parse_domain(text: &str) -> Result<String, String> {
+    let problem = || {
+        let text: String = text.chars().take(100).collect();
+        format!("`{text}` is not a domain; write it like `example.com`, without scheme, port and path")
+    };
+    let is_address = text.starts_with('[') && text.ends_with(']');
+    let has_more = text.contains(['/', '\\', '@', '?', '#', '*']) || (text.contains(':') && !is_address);
+    if has_more || text.trim() != text || text.is_empty() {
+        return Err(problem());
+    }
+    let url = Url::parse(&format!("http://{text}/")).map_err(|_| problem())?;
+    let host = canonical_host(&url);
+    if host.is_empty() { Err(problem()) } else { Ok(host) }
+}

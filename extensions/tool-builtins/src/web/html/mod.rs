@@ -1,0 +1,58 @@
+//! HTML to Markdown, in time and memory that grow with the page alone.
+//!
+//! The parser is a browser's (`html5ever`); the tree and the text are our own, since each converter that was measured can be made to
+//! take seconds or gigabytes by a page of 200 kB: nested elements, elements inside of tables, or a wide cell to which each other
+//! row is padded.
+
+mod code;
+mod markdown;
+mod tree;
+mod tree_builder;
+mod visible;
+
+use std::sync::atomic::AtomicBool;
+
+use tool_http::reqwest::Url;
+
+use self::markdown::MarkdownWriter;
+pub(super) use self::{
+    tree::{DOCUMENT, MAX_DEPTH, NodeId, Tree, TreeLimit},
+    visible::is_dropped,
+};
+use super::content::visible_text;
+
+/// Characters of a title.
+pub(super) const MAX_TITLE_CHARS: usize = 200;
+
+/// A page as it is shown to a model.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) title: String,
+    pub(super) markdown: String,
+}
+
+impl Page {
+    /// Converts a page that was served at `url`.
+    pub(super) fn convert(html: &str, url: &Url, stop: &AtomicBool) -> Result<Self, TreeLimit> {
+        let tree = Tree::parse(html, stop)?;
+        let mut title = String::new();
+        let mut base = None;
+        for id in tree.descendants(DOCUMENT, |id| tree.is_foreign(id)) {
+            match tree.tag(id) {
+                "title" if title.is_empty() => title = tree.line(id, MAX_TITLE_CHARS, |_| false),
+                "base" if base.is_none() => {
+                    base = tree.attribute(id, "href").and_then(|it| url.join(it).ok());
+                }
+                _ => {}
+            }
+        }
+        let base = base.filter(|it| matches!(it.scheme(), "http" | "https"));
+        let base = base.as_ref().unwrap_or(url);
+        let (part, has_surroundings) = visible::readable_part(&tree);
+        let mut markdown = MarkdownWriter::write(&tree, part, base, has_surroundings, stop)?;
+        if markdown.is_empty() && has_surroundings {
+            markdown = MarkdownWriter::write(&tree, part, base, false, stop)?;
+        }
+        Ok(Self { title: visible_text(&title), markdown })
+    }
+}
