@@ -56,3 +56,64 @@ impl Page {
         Ok(Self { title: visible_text(&title), markdown })
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PIECES: [&str; 40] = [
+        "<div>",
+        "</div>",
+        "<table>",
+        "</table>",
+        "<tr>",
+        "<td>",
+        "</td>",
+        "<caption>",
+        "<b>",
+        "</b>",
+        "<i>",
+        "</i>",
+        "<p>",
+        "</p>",
+        "<a href=x>",
+        "</a>",
+        "<template>",
+        "</template>",
+        "<select>",
+        "<option>",
+        "<svg>",
+        "</svg>",
+        "<math>",
+        "<form>",
+        "</form>",
+        "<frameset>",
+        "<body hidden>",
+        "<html>",
+        "<li>",
+        "<ul>",
+        "</ul>",
+        "<pre>",
+        "<code>",
+        "<h1>",
+        "</h1>",
+        "<blockquote>",
+        "<!-- x",
+        "-->",
+        "text ",
+        "\0",
+    ];
+
+    proptest! {
+        #[test]
+        fn any_order_of_tags_is_converted(pieces in prop::collection::vec(prop::sample::select(&PIECES), 0..60)) {
+            let html = pieces.concat();
+            let url = Url::parse("https://a.example/").unwrap();
+            let page = Page::convert(&html, &url, &AtomicBool::new(false)).unwrap();
+            prop_assert!(page.markdown.matches("text").count() <= html.matches("text").count());
+        }
+    }
+}
