@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `command-policy` | `CommandPolicy`: which shell commands run without a question; `conservative`, for all tools |
 //! | `files` | `FileTools`: reads, edits and searches files below one or several folders, also as the ready sets `files::DefaultFileTools` and `files::CodingFileTools` |
+//! | `shell` | `ShellTools`: commands in a sandbox, and background tasks |
 #![cfg_attr(
     feature = "files",
     doc = r#"
@@ -31,14 +32,18 @@ assert!(tools.call("read_file", json!({ "path": "../secret" })).await.is_err());
 pub mod command_policy;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "shell")]
+pub mod sandbox;
+#[cfg(feature = "shell")]
+pub mod shell;
+#[cfg(feature = "web")]
+pub mod web;
 
 #[cfg(feature = "command-policy")]
 pub use self::command_policy::{CommandPolicy, conservative};
 #[cfg(feature = "files")]
 pub use self::files::FileTools;
-
-#[cfg(feature = "web")]
-pub mod web;
-
 #[cfg(feature = "web")]
 pub use self::web::WebTools;
+#[cfg(feature = "shell")]
+pub use self::{sandbox::Sandbox, shell::ShellTools};

@@ -1,0 +1,140 @@
+//! The command line around a command.
+//!
+//! The outer shell sets limits and has a watcher: standard input of the outer shell is a pipe whose other end the
+//! program holds. When the program ends, by whatever means, the watcher reads the end of the pipe and kills the process
+//! group, and with it the namespace. The inner shell is the first process of the namespace: it waits for the command
+//! and collects orphans; when it ends, the kernel ends what is left.
+
+use std::path::{Path, PathBuf};
+
+use super::Limits;
+
+/// The shell of every Unix, in which the scripts below are written.
+pub(super) const SHELL: &str = "/bin/sh";
+
+/// Where the programs of the system are.
+pub(super) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Runs its arguments, and ends with the program that started it.
+const WATCHED_SCRIPT: &str = r#"exec 3<&0 </dev/null
+(read -r _ <&3; kill -s KILL 0) >/dev/null 2>&1 &
+watcher=$!
+exec 3<&-
+"$@"
+status=$?"#;
+
+/// Ends the watcher after a namespace, of which nothing is left.
+const END_OF_NAMESPACE: &str = r#"
+kill -s KILL "$watcher"
+wait "$watcher" 2>/dev/null
+exit "$status""#;
+
+/// Leaves the watcher in the group, which the program kills next: if the program has ended, the watcher does it. A
+/// command that ends because its output has no reader any more is such a case.
+const END_OF_GROUP: &str = r#"
+exit "$status""#;
+
+/// The program of the system with that name.
+pub(crate) fn system_program(name: &str) -> Option<PathBuf> {
+    SYSTEM_PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+/// A command, before the sandbox is around it.
+#[derive(Clone, Debug)]
+pub(crate) struct CommandLine {
+    /// The program and its arguments.
+    pub(crate) words: Vec<String>,
+    pub(crate) folder: PathBuf,
+    pub(crate) environment: Vec<(String, String)>,
+}
+
+/// The namespaces of a command.
+#[derive(Clone, Debug)]
+pub(super) struct Namespace {
+    /// The path of `unshare`: a name would be looked up where commands may write.
+    pub(super) program: PathBuf,
+    /// The user keeps its name; impossible if `/proc` is not writable.
+    pub(super) maps_user: bool,
+    pub(super) has_network: bool,
+}
+
+impl Namespace {
+    /// `unshare` with its arguments, before those of the command.
+    pub(super) fn words(&self) -> Vec<String> {
+        let program = self.program.to_string_lossy();
+        let mut arguments = vec![&*program, "--user", "--pid", "--ipc", "--fork", "--kill-child=SIGKILL"];
+        if self.maps_user {
+            arguments.push("--map-current-user");
+        }
+        if !self.has_network {
+            arguments.push("--net");
+        }
+        arguments.push("--");
+        arguments.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Scripts that set limits.
+pub(super) struct LimitScript<'a> {
+    limits: &'a Limits,
+}
+
+impl<'a> LimitScript<'a> {
+    pub(super) fn new(limits: &'a Limits) -> Self {
+        Self { limits }
+    }
+
+    /// Sets the limits of each process alone.
+    pub(super) fn of_each_process(&self) -> String {
+        let limits = self.units().map(|(name, limit)| format!("ulimit -{name} {limit}"));
+        format!("{{ ulimit -c 0; {}; }} 2>/dev/null", limits.join("; "))
+    }
+
+    /// Fails unless the limits of each process hold.
+    pub(super) fn check_of_each_process(&self) -> String {
+        let checks = self.units().map(|(name, limit)| format!("[ \"$(ulimit -{name})\" -le {limit} ]"));
+        format!("{}; {}", self.of_each_process(), checks.join(" && "))
+    }
+
+    /// Sets the limit of all processes of the user, which a namespace counts by itself.
+    pub(super) fn of_all_processes(&self) -> String {
+        let limit = self.limits.processes;
+        format!("{{ ulimit -u {limit} || ulimit -p {limit}; }} 2>/dev/null")
+    }
+
+    /// The limits in the units of `ulimit`.
+    fn units(&self) -> [(&'static str, u64); 3] {
+        let Limits { memory_bytes, file_bytes, open_files, .. } = self.limits;
+        [("d", memory_bytes / 1024), ("f", file_bytes / 512), ("n", *open_files)]
+    }
+}
+
+/// The words that run `command` watched, without a sandbox.
+pub(super) fn watched_words(command: Vec<String>) -> Vec<String> {
+    shell_words(format!("{WATCHED_SCRIPT}{END_OF_GROUP}"), command)
+}
+
+/// The words that run `command` watched and limited, in a namespace if there is one.
+pub(super) fn confined_words(
+    command: Vec<String>,
+    namespace: Option<&Namespace>,
+    limits: &Limits,
+) -> Vec<String> {
+    let limits = LimitScript::new(limits);
+    let (command, end) = match namespace {
+        None => (command, END_OF_GROUP),
+        Some(namespace) => {
+            let script = format!("{}; \"$@\"; exit \"$?\"", limits.of_all_processes());
+            let mut words = namespace.words();
+            words.extend(shell_words(script, command));
+            (words, END_OF_NAMESPACE)
+        }
+    };
+    shell_words(format!("{}\n{WATCHED_SCRIPT}{end}", limits.of_each_process()), command)
+}
+
+fn shell_words(script: String, arguments: Vec<String>) -> Vec<String> {
+    let mut words = vec![SHELL.to_owned(), "-c".to_owned(), script, "sh".to_owned()];
+    words.extend(arguments);
+    words
+}

@@ -1,0 +1,127 @@
+//! Commands that reach named folders alone, and no network.
+//!
+//! The workspace has no `unsafe`, so that nothing runs between `fork` and `exec` of a command. Instead, a thread
+//! restricts itself, which holds for its children, and spawns every command: [`Landlock`](https://landlock.io) decides
+//! about files, a filter of system calls about sockets and other processes. A restriction is never lifted, so that each
+//! setting has a thread of its own, owned by its tool set. Processes are in a namespace, whose end is the end of all of
+//! them; `unshare` makes it, since only a program with one thread may.
+//!
+//! The user is not mapped in that namespace: `/proc` would have to be writable for it. Commands therefore see the name
+//! `nobody`, have the rights of the program's user over files, and no capability at all.
+
+mod command;
+#[cfg(target_os = "linux")]
+mod filter;
+mod launcher;
+#[cfg(target_os = "linux")]
+mod restriction;
+mod running;
+#[cfg(target_os = "linux")]
+mod thread;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+pub(crate) use self::{
+    command::{CommandLine, system_program},
+    launcher::Launcher,
+    running::{Ending, OutputSink, RunLimit, Running},
+};
+
+/// The choice between a sandbox and none.
+///
+/// There are sandboxes on Linux alone: elsewhere `Required` refuses every command, and `Preferred` is `Off`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sandbox {
+    /// Commands run in a sandbox with every mechanism; if one is missing, nothing runs.
+    Required,
+    /// Commands run with the mechanisms that the machine has; each result names the missing ones.
+    #[default]
+    Preferred,
+    /// Commands run with all rights of the program.
+    Off,
+}
+
+/// The guards that were active while a command ran, each by its mechanism; `None` if there was none.
+///
+/// It is in the details of each result, as `enforced`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Enforced {
+    /// The command reads and writes its folders alone, and reads and runs the programs of the system.
+    pub files: Option<String>,
+    /// The command reaches no network, or no socket of other programs if the network is permitted.
+    pub network: Option<String>,
+    /// All processes of the command end with it, and it reaches no other process.
+    pub processes: Option<String>,
+    /// Each process of the command has a limit of memory.
+    pub memory: Option<String>,
+    /// The guards that are missing, each with its reason.
+    pub missing: Vec<String>,
+}
+
+impl Enforced {
+    /// Nothing is enforced, for `reason`.
+    pub(crate) fn nothing(reason: &str) -> Self {
+        Self { missing: vec![reason.to_owned()], ..Self::default() }
+    }
+
+    /// The first guard that a required sandbox lacks.
+    pub(crate) fn first_gap(&self) -> Option<&'static str> {
+        let guards = [
+            (&self.files, "files"),
+            (&self.network, "network"),
+            (&self.processes, "processes"),
+            (&self.memory, "memory"),
+        ];
+        guards.into_iter().find(|(mechanism, _)| mechanism.is_none()).map(|(_, guard)| guard)
+    }
+}
+
+/// The setting of a sandbox: each distinct one has a thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Confinement {
+    pub(crate) sandbox: Sandbox,
+    /// Folders that commands read and write.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Folders and files that commands read and run, beside those of the system.
+    pub(crate) readable: Vec<PathBuf>,
+    pub(crate) permits_network: bool,
+    pub(crate) limits: Limits,
+}
+
+/// Limits of the processes of a command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Writable private memory of each process.
+    pub(crate) memory_bytes: u64,
+    /// Each file that is written.
+    pub(crate) file_bytes: u64,
+    pub(crate) open_files: u64,
+    /// Processes of one command; the kernel does not apply it to root.
+    pub(crate) processes: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl Limits {
+    /// Root could raise the limits of the program itself.
+    fn below_those_of_the_program(self) -> Self {
+        use rustix::process::{Resource, getrlimit};
+        let lower =
+            |limit: u64, resource| getrlimit(resource).maximum.map_or(limit, |maximum| limit.min(maximum));
+        Self {
+            memory_bytes: lower(self.memory_bytes, Resource::Data),
+            file_bytes: lower(self.file_bytes, Resource::Fsize),
+            open_files: lower(self.open_files, Resource::Nofile),
+            processes: lower(self.processes, Resource::Nproc),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory_bytes: 4 << 30, file_bytes: 4 << 30, open_files: 1024, processes: 2000 }
+    }
+}

@@ -1,0 +1,123 @@
+//! The restrictions that a thread puts on itself.
+
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+};
+
+use super::{Confinement, Enforced, filter::syscall_filter};
+
+/// The programs and libraries of the system.
+pub(super) const SYSTEM_FOLDERS: [&str; 8] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
+
+/// The settings of the system that programs read; no keys, passwords or names of other machines' users.
+pub(super) const SYSTEM_SETTINGS: [&str; 34] = [
+    "/etc/alternatives",
+    "/etc/bash.bashrc",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/debian_version",
+    "/etc/fonts",
+    "/etc/gai.conf",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/inputrc",
+    "/etc/java",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/lsb-release",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/perl",
+    "/etc/pki/tls/certs",
+    "/etc/profile",
+    "/etc/protocols",
+    "/etc/python3",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/shells",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+];
+
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// Without this version, a file can be emptied that cannot be written.
+const LEAST_ABI: ABI = ABI::V3;
+/// The newest version that is asked for; the kernel takes the parts that it knows.
+const NEWEST_ABI: ABI = ABI::V10;
+
+/// Restricts the calling thread, and says which guards hold.
+pub(super) fn restrict_thread(confinement: &Confinement, private: &Path, enforced: &mut Enforced) {
+    match restrict_files(confinement, private) {
+        Ok(true) => enforced.files = Some("landlock".to_owned()),
+        Ok(false) => enforced.missing.push("files: this kernel has no landlock".to_owned()),
+        Err(error) => enforced.missing.push(format!("files: landlock failed: {error}")),
+    }
+    let filtered = syscall_filter(confinement.permits_network)
+        .map_err(|error| error.to_string())
+        .and_then(|filter| seccompiler::apply_filter(&filter).map_err(|error| error.to_string()));
+    match filtered {
+        Ok(()) => enforced.network = Some("seccomp".to_owned()),
+        Err(error) => enforced.missing.push(format!("network: seccomp failed: {error}")),
+    }
+}
+
+/// Returns `false` if the kernel does not know it.
+fn restrict_files(confinement: &Confinement, private: &Path) -> Result<bool, RulesetError> {
+    let mut ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(LEAST_ABI))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(NEWEST_ABI))?
+        .scope(Scope::from_all(NEWEST_ABI))?;
+    if !confinement.permits_network {
+        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST_ABI))?;
+    }
+    let executable = AccessFs::from_read(NEWEST_ABI);
+    let readable = AccessFs::ReadFile | AccessFs::ReadDir;
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    let not_in_folders = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
+    let own = AccessFs::from_all(NEWEST_ABI) & !not_in_folders;
+
+    let mut created = ruleset.create()?;
+    for folder in SYSTEM_FOLDERS {
+        created = permit_path(created, Path::new(folder), executable)?;
+    }
+    for path in &confinement.readable {
+        created = permit_path(created, path, executable)?;
+    }
+    for path in SYSTEM_SETTINGS {
+        created = permit_path(created, Path::new(path), readable)?;
+    }
+    for path in DEVICES {
+        created = permit_path(created, Path::new(path), device)?;
+    }
+    for folder in confinement.writable.iter().map(|folder| &**folder).chain([private]) {
+        created = permit_path(created, folder, own)?;
+    }
+    Ok(created.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// Permits `access` below `path`; nothing if there is no such path.
+fn permit_path(
+    ruleset: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    let Ok(handle) = PathFd::new(path) else { return Ok(ruleset) };
+    let of_file = AccessFs::from_file(NEWEST_ABI);
+    let access = if path.is_dir() { access } else { access & of_file };
+    ruleset.add_rule(PathBeneath::new(handle, access))
+}

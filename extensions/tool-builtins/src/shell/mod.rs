@@ -1,0 +1,256 @@
+//! Commands of a shell, and commands in the background.
+//!
+//! A command that fails is a normal result, since a model reads it and goes on. An error means that nothing ran, or that
+//! the call was cancelled.
+
+mod capture;
+mod deny;
+mod output;
+mod run;
+mod task;
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tool_runtime::{policy::ResultStore, prelude::*};
+
+use self::{
+    run::{CommandRequest, ShellState},
+    task::TaskTable,
+};
+use crate::sandbox::{Confinement, Limits, Sandbox};
+
+/// Tools that run commands in a folder: `bash`, `task_output` and `task_stop`.
+///
+/// Each call of `bash` requires approval. Commands run in a [`Sandbox`], [preferred](Sandbox::Preferred) by default: they
+/// read and write the folder and a private temporary one, read and run the programs of the system, and have no network.
+/// The details of a result say which guards were active.
+///
+/// A clone shares the sandbox and the background tasks, until a setting is changed. The tasks end with the last clone, or
+/// when [`close`](Self::close) is called.
+///
+/// ```
+/// use tool_builtins::ShellTools;
+/// use tool_runtime::{Executor, Registry, ToolCall, policy::Approval, serde_json::json};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let tools = Registry::builder().toolset(ShellTools::new(folder.path())?).build()?;
+/// let executor = Executor::builder(tools)
+///     .approver(|_: &tool_runtime::policy::ApprovalRequest| Approval::Approved)
+///     .build()?;
+/// let outcomes = executor.run(vec![ToolCall::new("bash", json!({ "command": "echo one; exit 3" }))]).await;
+/// let result = outcomes[0].result().ok_or("no result")?;
+/// assert_eq!(result.text(), "one\n[exit code 3]");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct ShellTools {
+    settings: ShellSettings,
+    state: Arc<ShellState>,
+}
+
+#[derive(Clone)]
+struct ShellSettings {
+    folder: PathBuf,
+    confinement: Confinement,
+    environment: Vec<(String, String)>,
+    denied_patterns: Vec<String>,
+    confirms: Option<ConfirmCommand>,
+    results: Option<Arc<ResultStore>>,
+}
+
+type ConfirmCommand = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+impl ShellTools {
+    /// Tools that run commands in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `folder` is not a folder.
+    pub fn new(folder: impl AsRef<Path>) -> io::Result<Self> {
+        let folder = folder.as_ref().canonicalize()?;
+        if !folder.is_dir() {
+            let message = format!("`{}` is no folder; commands run in one", folder.display());
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
+        }
+        let confinement = Confinement {
+            sandbox: Sandbox::default(),
+            writable: vec![folder.clone()],
+            readable: Vec::new(),
+            permits_network: false,
+            limits: Limits::default(),
+        };
+        let settings = ShellSettings {
+            folder,
+            confinement,
+            environment: Vec::new(),
+            denied_patterns: Vec::new(),
+            confirms: None,
+            results: None,
+        };
+        Ok(Self { settings, state: Arc::default() })
+    }
+
+    /// Chooses between a sandbox and none. Default: [`Sandbox::Preferred`].
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.settings.confinement.sandbox = sandbox;
+        self.with_new_state()
+    }
+
+    /// Permits commands to read and run what is below `path`, such as a folder of compilers. Folders of it that are in the
+    /// program's `PATH` are in that of the commands, too.
+    #[must_use]
+    pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
+        self.settings.confinement.readable.push(resolved(path.into()));
+        self.with_new_state()
+    }
+
+    /// Permits commands to read, write and run what is below `folder`, beside the first folder.
+    #[must_use]
+    pub fn writable(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.settings.confinement.writable.push(resolved(folder.into()));
+        self.with_new_state()
+    }
+
+    /// Permits connections to the network, also to services of this machine. Sockets by path stay refused. Default:
+    /// `false`.
+    #[must_use]
+    pub fn network(mut self, is_permitted: bool) -> Self {
+        self.settings.confinement.permits_network = is_permitted;
+        self.with_new_state()
+    }
+
+    /// Limits the memory of each process of a command, in bytes. Default: 4 GiB.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.settings.confinement.limits.memory_bytes = bytes;
+        self.with_new_state()
+    }
+
+    /// Sets a variable of the environment of commands, which has only what describes language, time zone, user and
+    /// terminal of the program. A command can print each variable.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.settings.environment.push((name.into(), value.into()));
+        self.with_new_state()
+    }
+
+    /// Refuses commands that contain `pattern`, beside those that wipe a root or home folder, make a file system, write to
+    /// a device or are a fork bomb.
+    ///
+    /// The list prevents accidents. It is no protection from a model that means harm: a command has many spellings. A
+    /// sandbox is.
+    #[must_use]
+    pub fn deny(mut self, pattern: impl Into<String>) -> Self {
+        self.settings.denied_patterns.push(pattern.into());
+        self.with_new_state()
+    }
+
+    /// Asks `confirms` before each command; `false` refuses it.
+    #[must_use]
+    pub fn confirm(mut self, confirms: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.settings.confirms = Some(Arc::new(confirms));
+        self.with_new_state()
+    }
+
+    /// Keeps output in `results` that is too long for a result, up to 8 MiB of each stream.
+    #[must_use]
+    pub fn results(mut self, results: Arc<ResultStore>) -> Self {
+        self.settings.results = Some(results);
+        self.with_new_state()
+    }
+
+    /// Ends all background tasks, and returns when they have ended.
+    pub async fn close(&self) {
+        self.state.tasks.close().await;
+    }
+
+    /// Another setting is another sandbox.
+    fn with_new_state(mut self) -> Self {
+        self.state = Arc::default();
+        self
+    }
+
+    fn tasks(&self) -> &TaskTable {
+        &self.state.tasks
+    }
+}
+
+/// Rules hold for files, not for names.
+fn resolved(path: PathBuf) -> PathBuf {
+    path.canonicalize().unwrap_or(path)
+}
+
+impl fmt::Debug for ShellTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ShellSettings { folder, confinement, denied_patterns, .. } = &self.settings;
+        f.debug_struct("ShellTools")
+            .field("folder", folder)
+            .field("confinement", confinement)
+            .field("denied_patterns", denied_patterns)
+            .finish_non_exhaustive()
+    }
+}
+
+#[toolset(name = "shell")]
+impl ShellTools {
+    /// Runs a command of bash and returns its output and exit code.
+    ///
+    /// Standard input is empty. Processes that a command leaves behind are ended with it; use `run_in_background` for a
+    /// server. Long output is cut in the middle.
+    #[tool(destructive, open_world, confirm)]
+    async fn bash(
+        &self,
+        /// Command to run.
+        command: String,
+        /// Milliseconds until the command is killed, with exit code 124. Default: 120000; none in the background.
+        #[schemars(range(min = 1, max = 600_000))]
+        timeout_ms: Option<u64>,
+        /// Returns the id of a task at once, for `task_output` and `task_stop`.
+        #[arg(default = false)]
+        run_in_background: bool,
+        /// Folder in which the command starts, relative to the first one. Default: the first one.
+        folder: Option<String>,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        run::run_command(self, CommandRequest { command, timeout_ms, run_in_background, folder }, cx).await
+    }
+
+    /// Returns the output of a background task so far, and its status: `success` after its end, otherwise `not_ready`, or
+    /// `timeout` if it was awaited.
+    #[tool(read_only)]
+    async fn task_output(
+        &self,
+        /// Id of the task.
+        #[serde(alias = "shell_id")]
+        task_id: String,
+        /// Waits for the end of the task.
+        #[arg(default = false)]
+        wait: bool,
+        /// Milliseconds to wait.
+        #[arg(default = 30_000)]
+        #[schemars(range(min = 1, max = 600_000))]
+        timeout_ms: u64,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        run::read_task(self, &task_id, wait.then_some(timeout_ms), cx).await
+    }
+
+    /// Ends a running background task with all of its processes.
+    #[tool(destructive)]
+    async fn task_stop(
+        &self,
+        /// Id of the task.
+        #[serde(alias = "shell_id")]
+        task_id: String,
+    ) -> Result<ToolOutput, ToolError> {
+        run::stop_task(self, &task_id).await
+    }
+}

@@ -1,0 +1,143 @@
+//! The output of a command, as it comes and as a result.
+
+use serde::Serialize;
+use tool_runtime::{policy::ResultStore, prelude::*};
+
+use super::capture::{PartialText, StreamCapture};
+use crate::sandbox::{Ending, Enforced, OutputSink};
+
+/// The exit code of a command that reached its time limit, as of `timeout`.
+pub(crate) const TIMED_OUT_EXIT_CODE: i32 = 124;
+
+/// The text of updates that waits while a listener has no room.
+const MAX_PENDING_BYTES: usize = 64 << 10;
+
+/// Both streams of a command.
+#[derive(Debug, Default)]
+pub(crate) struct CommandOutput {
+    pub(crate) stdout: StreamCapture,
+    pub(crate) stderr: StreamCapture,
+}
+
+/// The details of a result.
+#[derive(Serialize)]
+struct CommandDetails<'a> {
+    exit_code: i32,
+    success: bool,
+    timed_out: bool,
+    stdout_bytes: u64,
+    stderr_bytes: u64,
+    enforced: &'a Enforced,
+}
+
+impl CommandOutput {
+    pub(crate) fn new(keeps_all: bool) -> Self {
+        Self { stdout: StreamCapture::new(keeps_all), stderr: StreamCapture::new(keeps_all) }
+    }
+
+    /// The text of both streams.
+    pub(crate) fn text(&self, store: Option<&ResultStore>) -> String {
+        let mut text = self.stdout.text(store);
+        if self.stderr.total_bytes() > 0 {
+            end_line(&mut text);
+            text.push_str("[stderr]\n");
+            text.push_str(&self.stderr.text(store));
+        }
+        text
+    }
+
+    /// The result of a command that ended.
+    pub(crate) fn result(
+        &self,
+        ending: Ending,
+        enforced: &Enforced,
+        store: Option<&ResultStore>,
+    ) -> ToolOutput {
+        let mut text = self.text(store);
+        if text.is_empty() {
+            text.push_str("[no output]");
+        }
+        let note = match ending {
+            Ending::Exited(0) => None,
+            Ending::Exited(code) => Some(format!("[exit code {code}]")),
+            Ending::TimedOut => Some(format!("[timed out and was killed; exit code {TIMED_OUT_EXIT_CODE}]")),
+            Ending::Cancelled => Some("[stopped]".to_owned()),
+        };
+        if let Some(note) = note {
+            end_line(&mut text);
+            text.push_str(&note);
+        }
+        let details = CommandDetails {
+            exit_code: exit_code(ending),
+            success: ending == Ending::Exited(0),
+            timed_out: ending == Ending::TimedOut,
+            stdout_bytes: self.stdout.total_bytes(),
+            stderr_bytes: self.stderr.total_bytes(),
+            enforced,
+        };
+        ToolOutput::from(text).with_details(json!(details))
+    }
+}
+
+/// The exit code that a result has.
+pub(crate) fn exit_code(ending: Ending) -> i32 {
+    match ending {
+        Ending::Exited(code) => code,
+        Ending::TimedOut => TIMED_OUT_EXIT_CODE,
+        // As of a shell whose command was killed.
+        Ending::Cancelled => 137,
+    }
+}
+
+fn end_line(text: &mut String) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+/// Keeps the output of a call, and shows it to listeners as it comes.
+pub(crate) struct CallOutput<'a> {
+    pub(crate) output: CommandOutput,
+    cx: &'a ToolContext,
+    stdout_text: PartialText,
+    stderr_text: PartialText,
+    pending: String,
+}
+
+impl<'a> CallOutput<'a> {
+    pub(crate) fn new(cx: &'a ToolContext, keeps_all: bool) -> Self {
+        let output = CommandOutput::new(keeps_all);
+        let (stdout_text, stderr_text) = (PartialText::default(), PartialText::default());
+        Self { output, cx, stdout_text, stderr_text, pending: String::new() }
+    }
+
+    /// A listener that is slow loses text: the command does not wait for it.
+    fn show(&mut self, text: &str) {
+        if self.pending.len() + text.len() > MAX_PENDING_BYTES {
+            self.pending.clear();
+            self.pending.push_str("[.. some output is not shown ..]\n");
+        }
+        self.pending.push_str(text);
+        if !self.pending.is_empty() && self.cx.try_update(self.pending.clone()) {
+            self.pending.clear();
+        }
+    }
+}
+
+impl OutputSink for CallOutput<'_> {
+    fn receive_stdout(&mut self, bytes: &[u8]) {
+        self.output.stdout.push(bytes);
+        if self.cx.has_sink() {
+            let text = self.stdout_text.decode(bytes);
+            self.show(&text);
+        }
+    }
+
+    fn receive_stderr(&mut self, bytes: &[u8]) {
+        self.output.stderr.push(bytes);
+        if self.cx.has_sink() {
+            let text = self.stderr_text.decode(bytes);
+            self.show(&text);
+        }
+    }
+}

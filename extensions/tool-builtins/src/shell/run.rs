@@ -1,0 +1,165 @@
+//! The calls of the shell tools.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use tokio::sync::OnceCell;
+use tool_runtime::{CancellationToken, prelude::*};
+
+use super::{
+    ShellSettings, ShellTools, deny,
+    output::{self, CallOutput},
+    task::TaskTable,
+};
+use crate::sandbox::{CommandLine, Confinement, Ending, Launcher, RunLimit, system_program};
+
+const DEFAULT_TIMEOUT_MILLIS: u64 = 120_000;
+pub(crate) const MAX_TIMEOUT_MILLIS: u64 = 600_000;
+
+/// The state of tools, made by their first command.
+#[derive(Default)]
+pub(super) struct ShellState {
+    // First: tasks use the launcher.
+    pub(super) tasks: TaskTable,
+    launcher: OnceCell<Arc<Launcher>>,
+}
+
+impl ShellState {
+    async fn launcher(&self, confinement: &Confinement) -> Result<&Arc<Launcher>, ToolError> {
+        let start = async { Launcher::start(confinement).await.map(Arc::new) };
+        self.launcher
+            .get_or_try_init(|| start)
+            .await
+            .map_err(|message| ToolError::new(ErrorKind::Unavailable, message))
+    }
+}
+
+/// The arguments of `bash`.
+pub(crate) struct CommandRequest {
+    pub(crate) command: String,
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) run_in_background: bool,
+    pub(crate) folder: Option<String>,
+}
+
+pub(super) async fn run_command(
+    tools: &ShellTools,
+    request: CommandRequest,
+    cx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let ShellTools { settings, state } = tools;
+    check_command(settings, &request.command)?;
+    let folder = start_folder(settings, request.folder.as_deref())?;
+    let launcher = state.launcher(&settings.confinement).await?;
+    let shell = system_program("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
+    let line = CommandLine {
+        words: vec![shell.to_string_lossy().into_owned(), "-c".to_owned(), request.command],
+        folder,
+        environment: settings.environment.clone(),
+    };
+    let results = settings.results.as_deref();
+    if request.run_in_background {
+        tools.tasks().check_room()?;
+        let running = launcher.spawn(line).await.map_err(start_error)?;
+        let timeout = request.timeout_ms.map_or(Duration::MAX, Duration::from_millis);
+        let task = tools.tasks().insert(running, timeout, results.is_some(), Arc::clone(launcher));
+        let text = format!("{} runs; read it by `task_output`, end it by `task_stop`", task.id);
+        let details = json!({ "task_id": task.id, "status": "not_ready", "enforced": launcher.enforced() });
+        return Ok(ToolOutput::from(text).with_details(details));
+    }
+    let timeout_ms = request.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MILLIS).min(MAX_TIMEOUT_MILLIS);
+    let limit =
+        RunLimit { timeout: Duration::from_millis(timeout_ms), cancellation: cx.cancellation().clone() };
+    let mut sink = CallOutput::new(cx, results.is_some());
+    let running = launcher.spawn(line).await.map_err(start_error)?;
+    let ending = running.run_to_end(&limit, &mut sink).await.map_err(end_error)?;
+    let result = sink.output.result(ending, launcher.enforced(), results);
+    if ending == Ending::Cancelled {
+        let details = json!({ "output": result.text() });
+        return Err(ToolError::cancelled().with_details(details));
+    }
+    Ok(result)
+}
+
+/// Refuses a command before anything runs.
+fn check_command(settings: &ShellSettings, command: &str) -> Result<(), ToolError> {
+    if command.contains('\0') {
+        return Err(ToolError::bad_parameter("the command contains a NUL character; leave it out"));
+    }
+    if let Some(reason) = deny::find_denial(command, &settings.denied_patterns) {
+        let message = format!("the command is refused: {reason}; nothing was run");
+        return Err(ToolError::new(ErrorKind::Denied, message));
+    }
+    if settings.confirms.as_ref().is_some_and(|confirms| !confirms(command)) {
+        return Err(ToolError::new(ErrorKind::Denied, "the command was not confirmed; nothing was run"));
+    }
+    Ok(())
+}
+
+/// The folder in which a command starts. The sandbox guards files; this is for mistakes.
+fn start_folder(settings: &ShellSettings, folder: Option<&str>) -> Result<PathBuf, ToolError> {
+    let Some(folder) = folder else { return Ok(settings.folder.clone()) };
+    let resolved = settings.folder.join(folder).canonicalize().ok().filter(|path| path.is_dir());
+    let resolved = resolved.ok_or_else(|| ToolError::not_found(format!("there is no folder `{folder}`")))?;
+    let is_inside = settings.confinement.writable.iter().any(|root| resolved.starts_with(root));
+    if is_inside {
+        return Ok(resolved);
+    }
+    Err(ToolError::bad_parameter(format!("`{folder}` is outside of the folder; use a path inside of it")))
+}
+
+pub(crate) fn start_error(error: std::io::Error) -> ToolError {
+    ToolError::failed(format!("the command cannot be started: {error}"))
+}
+
+pub(crate) fn end_error(error: std::io::Error) -> ToolError {
+    ToolError::failed(format!("the end of the command cannot be seen, so that it was killed: {error}"))
+}
+
+/// Returns the state of a task, after at most `wait_ms`.
+pub(super) async fn read_task(
+    tools: &ShellTools,
+    id: &str,
+    wait_ms: Option<u64>,
+    cx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let task = tools.tasks().find(id)?;
+    let ending = match wait_ms {
+        None => task.ending(),
+        Some(wait_ms) => {
+            let cancellation: &CancellationToken = cx.cancellation();
+            tokio::select! {
+                ending = task.wait(Duration::from_millis(wait_ms)) => ending,
+                () = cancellation.cancelled() => return Err(ToolError::cancelled()),
+            }
+        }
+    };
+    let results = tools.settings.results.as_deref();
+    let Some(ending) = ending else {
+        let status = if wait_ms.is_some() { "timeout" } else { "not_ready" };
+        let text = format!("[{status}: {id} is still running]\n{}", task.output.lock().text(None));
+        return Ok(ToolOutput::from(text).with_details(json!({ "task_id": id, "status": status })));
+    };
+    let launcher = tools.state.launcher(&tools.settings.confinement).await?;
+    let result = task.output.lock().result(ending, launcher.enforced(), results);
+    let mut details = result.details().cloned().unwrap_or_default();
+    if let Some(details) = details.as_object_mut() {
+        details.insert("task_id".to_owned(), json!(id));
+        details.insert("status".to_owned(), json!("success"));
+    }
+    Ok(result.with_details(details))
+}
+
+pub(super) async fn stop_task(tools: &ShellTools, id: &str) -> Result<ToolOutput, ToolError> {
+    let task = tools.tasks().find(id)?;
+    if let Some(ending) = task.ending() {
+        let message = format!(
+            "the task {id} has ended with exit code {}; only a running task can be stopped",
+            output::exit_code(ending)
+        );
+        return Err(ToolError::conflict(message));
+    }
+    let ending = task.stop().await;
+    let text = task.output.lock().text(None);
+    let details = json!({ "task_id": id, "status": "stopped", "exit_code": ending.map(output::exit_code) });
+    Ok(ToolOutput::from(format!("[{id} is stopped]\n{text}")).with_details(details))
+}

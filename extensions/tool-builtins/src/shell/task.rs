@@ -1,0 +1,146 @@
+//! Commands that run in the background.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::watch, task::JoinSet, time};
+use tool_runtime::{CancellationToken, prelude::*};
+
+use super::output::CommandOutput;
+use crate::sandbox::{Ending, Launcher, OutputSink, RunLimit, Running};
+
+const MAX_RUNNING_TASKS: usize = 16;
+/// The number of tasks whose output is kept; the oldest ended ones are forgotten first.
+const MAX_KNOWN_TASKS: usize = 64;
+
+/// The tasks of a tool set. Dropping it kills the running ones.
+#[derive(Default)]
+pub(super) struct TaskTable {
+    inner: Mutex<Tasks>,
+}
+
+#[derive(Default)]
+struct Tasks {
+    known: VecDeque<Arc<ShellTask>>,
+    last_number: u64,
+    running: JoinSet<()>,
+}
+
+/// A command in the background.
+pub(super) struct ShellTask {
+    pub(super) id: String,
+    pub(super) output: SharedOutput,
+    ending: watch::Receiver<Option<Ending>>,
+    cancellation: CancellationToken,
+}
+
+/// The output of a running task.
+#[derive(Clone)]
+pub(super) struct SharedOutput(Arc<Mutex<CommandOutput>>);
+
+impl SharedOutput {
+    pub(super) fn lock(&self) -> MutexGuard<'_, CommandOutput> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OutputSink for SharedOutput {
+    fn receive_stdout(&mut self, bytes: &[u8]) {
+        self.lock().stdout.push(bytes);
+    }
+
+    fn receive_stderr(&mut self, bytes: &[u8]) {
+        self.lock().stderr.push(bytes);
+    }
+}
+
+impl ShellTask {
+    pub(super) fn ending(&self) -> Option<Ending> {
+        *self.ending.borrow()
+    }
+
+    /// Waits for the end, for at most `timeout`.
+    pub(super) async fn wait(&self, timeout: Duration) -> Option<Ending> {
+        let mut ending = self.ending.clone();
+        let ended = ending.wait_for(Option::is_some);
+        time::timeout(timeout, ended).await.ok()?.ok().and_then(|ending| *ending)
+    }
+
+    /// Kills the command and waits until it has ended.
+    pub(super) async fn stop(&self) -> Option<Ending> {
+        self.cancellation.cancel();
+        let mut ending = self.ending.clone();
+        let ended = ending.wait_for(Option::is_some).await;
+        ended.ok().and_then(|ending| *ending)
+    }
+}
+
+impl TaskTable {
+    fn lock(&self) -> MutexGuard<'_, Tasks> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error if no other task may start.
+    pub(super) fn check_room(&self) -> Result<(), ToolError> {
+        let mut tasks = self.lock();
+        while tasks.running.try_join_next().is_some() {}
+        if tasks.running.len() < MAX_RUNNING_TASKS {
+            return Ok(());
+        }
+        let message = format!("{MAX_RUNNING_TASKS} tasks run already; stop one with `task_stop`");
+        Err(ToolError::new(ErrorKind::Unavailable, message))
+    }
+
+    /// Keeps a command that runs until its end.
+    pub(super) fn insert(
+        &self,
+        running: Running,
+        timeout: Duration,
+        keeps_all: bool,
+        launcher: Arc<Launcher>,
+    ) -> Arc<ShellTask> {
+        let (sender, ending) = watch::channel(None);
+        let cancellation = CancellationToken::new();
+        let output = SharedOutput(Arc::new(Mutex::new(CommandOutput::new(keeps_all))));
+        let limit = RunLimit { timeout, cancellation: cancellation.clone() };
+        let mut sink = output.clone();
+        let mut tasks = self.lock();
+        tasks.last_number += 1;
+        let task =
+            Arc::new(ShellTask { id: format!("task_{}", tasks.last_number), output, ending, cancellation });
+        tasks.running.spawn(async move {
+            let ending = running.run_to_end(&limit, &mut sink).await;
+            // A command whose end cannot be seen was killed when it was dropped.
+            sender.send_replace(Some(ending.unwrap_or(Ending::Cancelled)));
+            drop(launcher);
+        });
+        tasks.known.push_back(Arc::clone(&task));
+        if tasks.known.len() > MAX_KNOWN_TASKS {
+            let oldest = tasks.known.iter().position(|task| task.ending().is_some());
+            oldest.map(|place| tasks.known.remove(place));
+        }
+        task
+    }
+
+    pub(super) fn find(&self, id: &str) -> Result<Arc<ShellTask>, ToolError> {
+        let tasks = self.lock();
+        tasks.known.iter().find(|task| task.id == id).cloned().ok_or_else(|| {
+            let known: Vec<&str> = tasks.known.iter().map(|task| &*task.id).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            ToolError::not_found(format!("there is no task `{id}`; the known tasks: {known}"))
+        })
+    }
+
+    /// Kills all tasks and waits until they have ended.
+    pub(super) async fn close(&self) {
+        let mut running = {
+            let mut tasks = self.lock();
+            tasks.known.iter().for_each(|task| task.cancellation.cancel());
+            std::mem::take(&mut tasks.running)
+        };
+        while running.join_next().await.is_some() {}
+    }
+}

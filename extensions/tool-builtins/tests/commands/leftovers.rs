@@ -1,0 +1,156 @@
+//! Nothing of a command is left.
+
+use std::{
+    env,
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
+
+use tool_builtins::Sandbox;
+use tool_runtime::{CancellationToken, prelude::*};
+
+use super::{MARKER, MODES, World, assert_processes, details, this_program};
+
+/// Ways to leave a process behind; the last one ends when its output has no reader any more.
+const ESCAPES: [&str; 7] = [
+    "sleep 1000 & echo begun",
+    "(sleep 1000 & sleep 1000 & wait) & echo begun",
+    "nohup sleep 1000 >/dev/null 2>&1 & echo begun",
+    "(trap '' TERM HUP INT; (sleep 1000 & exec sleep 1000) &) ; echo begun",
+    "exec 0<&-; sleep 1000 >&- 2>&- & echo begun",
+    "bash -c 'kill -s STOP $$' & sleep 1000 & echo begun",
+    "nohup sleep 1000 >/dev/null 2>&1 & for i in {1..2000}; do echo begun; done",
+];
+
+/// Ways out of the process group, which a namespace alone ends.
+const GROUP_ESCAPES: [&str; 3] = [
+    "mkfifo a; setsid sh -c 'echo >a; exec sleep 1000' >/dev/null 2>&1 & read -r _ <a; rm a; echo begun",
+    "mkfifo b; (setsid nohup setsid sh -c 'echo >b; sleep 1000' >/dev/null 2>&1 &); read -r _ <b; rm b; echo begun",
+    "set -m; (sleep 1000 &); setsid --fork sleep 1000; echo begun",
+];
+
+fn escapes(sandbox: Sandbox) -> Vec<&'static str> {
+    let of_group: &[&str] = if sandbox == Sandbox::Off { &[] } else { &GROUP_ESCAPES };
+    ESCAPES.iter().chain(of_group).copied().collect()
+}
+
+// R03
+#[tokio::test]
+async fn a_command_that_ends_leaves_no_process() {
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        for command in escapes(sandbox) {
+            let output = world.run(command).await;
+            assert!(output.text().contains("begun"), "{sandbox:?} {command}: {}", output.text());
+            world.assert_nothing_is_left();
+        }
+    }
+}
+
+// R03, R15
+#[tokio::test]
+async fn a_command_at_its_time_limit_leaves_no_process() {
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        for command in escapes(sandbox) {
+            let arguments = json!({ "command": format!("{command}; sleep 1000"), "timeout_ms": 150 });
+            let output = world.call("bash", arguments).await.unwrap();
+            assert_eq!(details(&output)["timed_out"], true, "{command}");
+            world.assert_nothing_is_left();
+        }
+    }
+}
+
+// R03
+#[tokio::test]
+async fn a_call_that_is_dropped_leaves_no_process() {
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        for command in escapes(sandbox) {
+            let arguments = json!({ "command": format!("{command}; sleep 1000") });
+            let marker = world.marker.clone();
+            let begun = tokio::task::spawn_blocking(move || assert_processes(&marker, |count| count > 2));
+            tokio::select! {
+                output = world.call("bash", arguments) => panic!("the command ended: {output:?}"),
+                begun = begun => begun.unwrap(),
+            }
+            world.assert_nothing_is_left();
+        }
+    }
+}
+
+// R03
+#[tokio::test]
+async fn a_call_whose_run_is_cancelled_ends_with_its_processes() {
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        let token = CancellationToken::new();
+        let run = tool_runtime::RunContext::new().with_cancellation(token.clone());
+        let executor = tool_runtime::Executor::builder(world.tools.clone())
+            .approver(|_: &tool_runtime::policy::ApprovalRequest| tool_runtime::policy::Approval::Approved)
+            .build()
+            .unwrap();
+        let marker = world.marker.clone();
+        let cancel = tokio::task::spawn_blocking(move || {
+            assert_processes(&marker, |count| count > 2);
+            token.cancel();
+        });
+        let call = ToolCall::new("bash", json!({ "command": "trap '' TERM; sleep 1000 & sleep 1000" }));
+        let outcomes = executor.batch(vec![call]).with_run(run).run().await;
+        cancel.await.unwrap();
+        assert!(outcomes[0].result().unwrap().is_error());
+        world.assert_nothing_is_left();
+    }
+}
+
+// R03
+#[tokio::test]
+async fn a_bomb_of_two_thousand_forks_ends_at_its_time_limit() {
+    const BOMB: &str = "for i in {1..2000}; do (sleep 1000 &) ; done 2>/dev/null; sleep 1000";
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        let arguments = json!({ "command": BOMB, "timeout_ms": 4000 });
+        let output = world.call("bash", arguments).await.unwrap();
+        assert_eq!(details(&output)["timed_out"], true);
+        world.assert_nothing_is_left();
+    }
+}
+
+const PROGRAM_MODE: &str = "TOOL_TEST_PROGRAM_MODE";
+
+/// A program with a task in the background, in the process that the test below kills; otherwise nothing.
+#[tokio::test]
+async fn program() {
+    let Ok(mode) = env::var(PROGRAM_MODE) else { return };
+    let sandbox = MODES[mode.parse::<usize>().unwrap()];
+    let world =
+        World::with(|shell| shell.sandbox(sandbox).env(MARKER, env::var("TOOL_TEST_GIVEN_MARKER").unwrap()));
+    for command in escapes(sandbox).into_iter().take(8) {
+        let endless = format!("{command}; while true; do echo more; done");
+        world.call("bash", json!({ "command": endless, "run_in_background": true })).await.unwrap();
+        let waiting = format!("{command}; sleep 1000");
+        world.call("bash", json!({ "command": waiting, "run_in_background": true })).await.unwrap();
+    }
+    println!("started");
+    std::future::pending::<()>().await;
+}
+
+// R13, R15
+#[test]
+fn nothing_is_left_of_a_program_that_was_killed() {
+    for mode in 0..MODES.len() {
+        let marker = format!("killed-{}-{mode}", std::process::id());
+        let mut program = this_program("leftovers::program")
+            .env(PROGRAM_MODE, mode.to_string())
+            .env("TOOL_TEST_GIVEN_MARKER", &marker)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(program.stdout.take().unwrap()).lines();
+        assert!(lines.map_while(Result::ok).any(|line| line.ends_with("started")));
+        assert_processes(&marker, |count| count > ESCAPES.len());
+        program.kill().unwrap();
+        program.wait().unwrap();
+        assert_processes(&marker, |count| count == 0);
+    }
+}

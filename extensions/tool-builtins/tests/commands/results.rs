@@ -1,0 +1,177 @@
+//! The result of a command.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+};
+
+use tool_builtins::{Sandbox, ShellTools};
+use tool_runtime::{
+    Executor,
+    event::EventKind,
+    policy::{Approval, ApprovalRequest, ResultStore},
+    prelude::*,
+};
+
+use super::{MODES, World, details, exit_code};
+
+// R02
+#[tokio::test]
+async fn a_command_that_fails_is_a_normal_result_with_exit_code_and_both_streams() {
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        let output = world.run("echo one; echo two >&2; exit 3").await;
+        assert!(!output.is_failure());
+        assert_eq!(output.text(), "one\n[stderr]\ntwo\n[exit code 3]");
+        assert_eq!(details(&output)["exit_code"], 3);
+        assert_eq!(details(&output)["success"], false);
+        assert_eq!(details(&output)["stdout_bytes"], 4);
+        let killed = world.run("kill -s KILL $$").await;
+        assert_eq!(exit_code(&killed), 137);
+        assert_eq!(world.text("true").await, "[no output]");
+    }
+}
+
+// R02, R04
+#[tokio::test]
+async fn a_command_starts_in_the_folder_with_an_empty_standard_input_and_few_variables() {
+    for sandbox in MODES {
+        let world = World::with(|shell| shell.sandbox(sandbox).env("COLOUR", "red"));
+        fs::create_dir(world.root().join("inner")).unwrap();
+        assert_eq!(world.text("pwd -P").await.trim(), world.root().canonicalize().unwrap().to_str().unwrap());
+        let inner =
+            world.call("bash", json!({ "command": "pwd -P | grep -c inner", "folder": "inner" })).await;
+        assert_eq!(inner.unwrap().text(), "1\n");
+        assert!(world.call("bash", json!({ "command": "pwd", "folder": ".." })).await.is_err());
+        assert_eq!(world.text("cat; read -r line; echo \"end $?\"").await, "end 1\n");
+        assert_eq!(world.text("echo $COLOUR").await, "red\n");
+        // Cargo sets it for each test.
+        assert_eq!(world.text("echo \"[$CARGO_PKG_NAME]\"").await, "[]\n");
+        assert_eq!(world.text("echo mine > \"$TMPDIR/file-$$\" && cat \"$TMPDIR/file-$$\"").await, "mine\n");
+    }
+}
+
+// R03, R15
+#[tokio::test]
+async fn a_command_that_reaches_its_time_limit_is_killed_and_has_exit_code_124() {
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        let command = json!({ "command": "trap '' TERM INT HUP; echo begun; sleep 1000", "timeout_ms": 200 });
+        let output = world.call("bash", command).await.unwrap();
+        assert_eq!(exit_code(&output), 124);
+        assert_eq!(details(&output)["timed_out"], true);
+        assert!(output.text().ends_with("[timed out and was killed; exit code 124]"), "{}", output.text());
+        world.assert_nothing_is_left();
+        assert!(world.call("bash", json!({ "command": "true", "timeout_ms": 600_001 })).await.is_err());
+    }
+}
+
+// R03
+#[tokio::test]
+async fn long_output_is_cut_in_the_middle_between_characters_and_kept_for_a_store() {
+    let store = Arc::new(ResultStore::new(64 << 20));
+    let world = World::with(|shell| shell.results(Arc::clone(&store)));
+    // 300,001 bytes: the first one shifts the characters off every even limit.
+    let output =
+        world.text("printf x; for i in {1..10000}; do printf 'ééééééééééééééé'; done; printf end").await;
+    assert!(output.len() <= 257 << 10, "{}", output.len());
+    assert!(output.starts_with("xéé") && output.ends_with("ééend"));
+    assert!(!output.contains('\u{fffd}'));
+    let note = output.lines().nth(1).unwrap();
+    assert!(note.contains("of 300004 bytes left out; read on with read_result"), "{note}");
+    let number =
+        |name: &str| note.split(name).nth(1).unwrap().split([',', '}']).next().unwrap().parse().unwrap();
+    let read =
+        store.read(number("\"handle\":"), usize::try_from(number("\"offset\":")).unwrap(), 10).unwrap();
+    assert!(read.starts_with('é'), "{read}");
+}
+
+// R03
+#[tokio::test]
+async fn a_gigabyte_of_output_needs_bounded_memory() {
+    let world = World::new(Sandbox::Preferred);
+    let output = world.run("head -c 1G /dev/zero; echo end").await;
+    assert_eq!(details(&output)["stdout_bytes"], (1_u64 << 30) + 4);
+    assert!(output.text().len() <= 257 << 10);
+    assert!(output.text().ends_with("end\n"));
+    let binary = world.text("head -c 200000 /dev/zero | tr '\\0' '\\377'").await;
+    assert!(binary.len() <= 257 << 10, "{}", binary.len());
+}
+
+// R04
+#[tokio::test]
+async fn denied_and_unconfirmed_commands_start_nothing() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    let confirms = move |command: &str| {
+        count.fetch_add(1, Ordering::Relaxed);
+        !command.contains("never")
+    };
+    let world = World::with(|shell| shell.sandbox(Sandbox::Off).deny("git push").confirm(confirms));
+    let denied = [
+        "touch began; rm -rf /",
+        "touch began && sudo rm -r -f '/' ",
+        "touch began; rm --recursive /*",
+        "touch began; rm -fr ~/",
+        "touch began; rm -rf $HOME",
+        "touch began; /sbin/mkfs.ext4 image",
+        "touch began; dd if=/dev/zero of=/dev/sda",
+        "touch began; :(){ :|:& };:",
+        "touch began; bomb() { bomb | bomb & }; bomb",
+        "touch began; git push origin",
+    ];
+    for command in denied {
+        let error = world.call("bash", json!({ "command": command })).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{command}");
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
+    let unconfirmed = world.call("bash", json!({ "command": "touch began; echo never" })).await.unwrap_err();
+    assert!(unconfirmed.to_string().contains("was not confirmed"), "{unconfirmed}");
+    assert!(!world.root().join("began").exists());
+    let allowed =
+        ["rm -rf ./build", "dd if=/dev/zero of=image count=1", "echo mkfs", "rm -rf /nonexistent/x", "rm /"];
+    for command in allowed {
+        assert!(world.call("bash", json!({ "command": command })).await.is_ok(), "{command}");
+    }
+}
+
+// R02, R04
+#[tokio::test]
+async fn every_command_asks_by_default_and_its_output_is_shown_as_it_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = Registry::builder().toolset(ShellTools::new(folder.path()).unwrap()).build().unwrap();
+    let arguments = json!({ "command": "echo öne; mkfifo gate; read -r _ <gate; echo two" });
+    let refused = tools.call("bash", arguments.clone()).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ApprovalRequired);
+    assert!(!folder.path().join("gate").exists());
+
+    let executor =
+        Executor::builder(tools).approver(|_: &ApprovalRequest| Approval::Approved).build().unwrap();
+    let mut events = executor.subscribe();
+    // The command ends only because its first line was shown before.
+    let opens_gate = async {
+        while let Some(Ok(event)) = events.next().await {
+            if let EventKind::Updated { update, .. } = &event.kind
+                && update.text().contains("öne")
+            {
+                let gate = folder.path().join("gate");
+                let written = tokio::task::spawn_blocking(move || fs::write(until_there(&gate), "go\n"));
+                return written.await.unwrap().unwrap();
+            }
+        }
+    };
+    let (outcomes, ()) = tokio::join!(executor.run(vec![ToolCall::new("bash", arguments)]), opens_gate);
+    assert_eq!(outcomes[0].result().unwrap().text(), "öne\ntwo\n");
+}
+
+fn until_there(path: &Path) -> &Path {
+    while !path.exists() {
+        thread::yield_now();
+    }
+    path
+}

@@ -1,0 +1,78 @@
+//! Commands in the background.
+
+use tool_builtins::Sandbox;
+use tool_runtime::prelude::*;
+
+use super::{MODES, World, assert_processes, details};
+
+// R15
+#[tokio::test]
+async fn a_task_is_polled_awaited_and_stopped_and_only_once() {
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        let command =
+            json!({ "command": "echo one; setsid sleep 1000 & sleep 1000", "run_in_background": true });
+        let started = world.call("bash", command).await.unwrap();
+        let id = details(&started)["task_id"].clone();
+        let polled = world.call("task_output", json!({ "task_id": id })).await.unwrap();
+        assert_eq!(details(&polled)["status"], "not_ready");
+        let awaited = json!({ "shell_id": id, "wait": true, "timeout_ms": 50 });
+        assert_eq!(details(&world.call("task_output", awaited).await.unwrap())["status"], "timeout");
+        let stopped = world.call("task_stop", json!({ "task_id": id })).await.unwrap();
+        assert_eq!(details(&stopped)["status"], "stopped");
+        world.assert_nothing_is_left();
+        let error = world.call("task_stop", json!({ "task_id": id })).await.unwrap_err();
+        assert!(error.to_string().contains("only a running task can be stopped"), "{error}");
+        let unknown = world.call("task_output", json!({ "task_id": "task_9" })).await.unwrap_err();
+        assert!(unknown.to_string().contains("the known tasks: task_1"), "{unknown}");
+    }
+}
+
+// R15
+#[tokio::test]
+async fn a_task_that_ended_has_its_output_and_exit_code() {
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        let command = json!({ "command": "echo one; exit 4", "run_in_background": true });
+        let id = details(&world.call("bash", command).await.unwrap())["task_id"].clone();
+        let ended = world.call("task_output", json!({ "task_id": id, "wait": true })).await.unwrap();
+        assert_eq!(details(&ended)["status"], "success");
+        assert_eq!(details(&ended)["exit_code"], 4);
+        assert!(ended.text().starts_with("one\n"), "{}", ended.text());
+    }
+}
+
+// R13
+#[tokio::test]
+async fn tasks_end_when_their_tools_are_closed_or_dropped() {
+    for sandbox in MODES {
+        let world = World::new(sandbox);
+        let command = json!({ "command": "sleep 1000 & sleep 1000", "run_in_background": true });
+        world.call("bash", command.clone()).await.unwrap();
+        assert_processes(&world.marker, |count| count > 2);
+        world.shell.close().await;
+        world.assert_nothing_is_left();
+
+        world.call("bash", command).await.unwrap();
+        assert_processes(&world.marker, |count| count > 2);
+        let marker = world.marker.clone();
+        drop(world);
+        // The runtime drops the task.
+        let gone = tokio::task::spawn_blocking(move || assert_processes(&marker, |count| count == 0));
+        gone.await.unwrap();
+    }
+}
+
+// R15
+#[tokio::test]
+async fn a_seventeenth_running_task_is_refused() {
+    let world = World::new(Sandbox::Off);
+    let command = json!({ "command": "sleep 1000", "run_in_background": true });
+    for _ in 0..16 {
+        world.call("bash", command.clone()).await.unwrap();
+    }
+    let error = world.call("bash", command).await.unwrap_err();
+    assert!(error.to_string().contains("16 tasks run already"), "{error}");
+    world.shell.close().await;
+    world.assert_nothing_is_left();
+}
