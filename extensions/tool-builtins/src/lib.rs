@@ -5,6 +5,8 @@
 //! | `command-policy` | `CommandPolicy`: which shell commands run without a question; `conservative`, for all tools |
 //! | `files` | `FileTools`: reads, edits and searches files below one or several folders, also as the ready sets `files::DefaultFileTools` and `files::CodingFileTools` |
 //! | `shell` | `ShellTools`: commands in a sandbox, and background tasks |
+//! | `code` | `CodeTools`: programs that a model writes, in the same sandbox |
+//! | `web` | `WebTools`: pages of the web as Markdown, and searches |
 #![cfg_attr(
     feature = "files",
     doc = r#"
@@ -28,6 +30,8 @@ assert!(tools.call("read_file", json!({ "path": "../secret" })).await.is_err());
 )]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, reason = "a library does not print"))]
 
+#[cfg(feature = "code")]
+pub mod code;
 #[cfg(feature = "command-policy")]
 pub mod command_policy;
 #[cfg(feature = "files")]
@@ -39,6 +43,8 @@ pub mod shell;
 #[cfg(feature = "web")]
 pub mod web;
 
+#[cfg(feature = "code")]
+pub use self::code::CodeTools;
 #[cfg(feature = "command-policy")]
 pub use self::command_policy::{CommandPolicy, conservative};
 #[cfg(feature = "files")]

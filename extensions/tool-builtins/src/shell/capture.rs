@@ -18,7 +18,7 @@ pub(crate) struct StreamCapture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total_bytes: u64,
-    /// The whole stream; `None` if nobody stores it, or it is too long.
+    /// The whole stream; `None` if there is no store for it, or it is too long.
     kept: Option<Vec<u8>>,
 }
 

@@ -1,6 +1,6 @@
 //! Commands that are refused because they are mistakes.
 //!
-//! A guard rail and no sandbox: whoever wants to get around it spells the command in another way.
+//! A guard rail and no sandbox: the same command has other spellings.
 
 /// The reason for which `command` is refused, if it is.
 pub(super) fn find_denial(command: &str, own_patterns: &[String]) -> Option<String> {

@@ -17,6 +17,11 @@ use std::{
 
 use tool_runtime::{policy::ResultStore, prelude::*};
 
+#[cfg(feature = "code")]
+pub(crate) use self::{
+    output::CallOutput,
+    run::{MAX_TIMEOUT_MILLIS, end_error, start_error},
+};
 use self::{
     run::{CommandRequest, ShellState},
     task::TaskTable,
@@ -105,7 +110,7 @@ impl ShellTools {
     }
 
     /// Permits commands to read and run what is below `path`, such as a folder of compilers. Folders of it that are in the
-    /// program's `PATH` are in that of the commands, too.
+    /// program's `PATH` are in the one of the commands, too.
     #[must_use]
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.confinement.readable.push(resolved(path.into()));

@@ -1,8 +1,9 @@
-//! Commands of the tools, on Linux: as the user that runs the tests, and once more as `nobody`.
+//! Commands of the tools, on Linux: as the user that runs the tests, and once more as a user without rights.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may")]
 #![allow(clippy::disallowed_methods, reason = "the handles are awaited")]
 #![cfg(target_os = "linux")]
 
+mod code;
 mod leftovers;
 mod refusals;
 mod results;
