@@ -28,7 +28,9 @@ async fn main() {
     for round in 0..=ROUNDS {
         let mut times = [Duration::ZERO; 3];
         let start = Instant::now();
-        black_box(Command::new("bash").args(["-c", "true"]).current_dir(folder.path()).output().await.unwrap());
+        black_box(
+            Command::new("bash").args(["-c", "true"]).current_dir(folder.path()).output().await.unwrap(),
+        );
         times[0] = start.elapsed();
         for (tools, time) in tools.iter().zip(&mut times[1..]) {
             let start = Instant::now();
@@ -48,7 +50,11 @@ async fn main() {
         let time = median(times);
         let added = millis(time) - millis(floor);
         let name = format!("bash, Sandbox::{sandbox:?}");
-        println!("{name:<28}{:>9.2} ms  adds {added:.2} ms (at most {:.0})", millis(time), millis(*max_added));
+        println!(
+            "{name:<28}{:>9.2} ms  adds {added:.2} ms (at most {:.0})",
+            millis(time),
+            millis(*max_added)
+        );
     }
 }
 

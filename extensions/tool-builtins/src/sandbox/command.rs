@@ -12,7 +12,7 @@ use super::Limits;
 /// The shell of every Unix, in which the scripts below are written.
 pub(super) const SHELL: &str = "/bin/sh";
 
-/// Where the programs of the system are.
+/// The folders with the programs of the system.
 pub(super) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Runs its arguments, and ends with the program that started it.

@@ -6,8 +6,8 @@
 //! setting has a thread of its own, owned by its tool set. Processes are in a namespace, whose end is the end of all of
 //! them; `unshare` makes it, since only a program with one thread may.
 //!
-//! The user is not mapped in that namespace: `/proc` would have to be writable for it. Commands therefore see the name
-//! `nobody`, have the rights of the program's user over files, and no capability at all.
+//! The user is not mapped in that namespace: `/proc` would have to be writable for it. Commands therefore see an unknown
+//! user, have the rights of the program's user over files, and no capability at all.
 
 mod command;
 #[cfg(target_os = "linux")]
