@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use tool_schema::guard::GuardedArc;
 
-use crate::{BoxFuture, RunContext, ToolError};
+use crate::{BoxFuture, Content, RunContext, ToolError};
 
 /// A request before it is sent to a model. The tools of the request, by
 /// [`Tool::on_request`](crate::Tool::on_request), and each [`RequestHook`] may add to it. A handle that is cheap to
@@ -65,6 +65,9 @@ pub struct RequestAdditions {
 pub enum AddedMessage {
     /// A text of the user, for any provider.
     Text(String),
+    /// Texts, images, audio and documents of the user, for any provider. A file of a type that the provider does not accept becomes
+    /// a text that names it.
+    Content(Vec<Content>),
     /// A message in the provider's format.
     Native(Value),
 }
@@ -131,6 +134,27 @@ impl ModelRequest {
     /// Adds a message of the user after all messages.
     pub fn add_text(&self, text: impl Into<String>) {
         self.lock_additions().messages.push(AddedMessage::Text(text.into()));
+    }
+
+    /// Adds a message of the user with texts, images, audio and documents after all messages; none if `content` is empty.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{Content, ToolError, request::ModelRequest};
+    ///
+    /// async fn show_map(request: ModelRequest) -> Result<(), ToolError> {
+    ///     let map = vec![0x89, b'P', b'N', b'G'];
+    ///     request.add_content([Content::text("The map:"), Content::image(map, "image/png")]);
+    ///     Ok(())
+    /// }
+    /// # let _ = show_map;
+    /// ```
+    pub fn add_content(&self, content: impl IntoIterator<Item = Content>) {
+        let content: Vec<_> = content.into_iter().collect();
+        if !content.is_empty() {
+            self.lock_additions().messages.push(AddedMessage::Content(content));
+        }
     }
 
     /// Adds a message in the provider's format after all messages.

@@ -124,8 +124,8 @@ pub use self::{
     model::{Model, ScriptedModel},
     output::{OUTPUT_INSTRUCTION, OutputTool, OutputType},
     runner::{
-        AgentEvent, AgentEventKind, AgentStream, Answers, ChildUsage, End, EndReason, RunError, RunHandle,
-        RunUsage, Runner,
+        AgentEvent, AgentEventKind, AgentStream, Answers, ChildUsage, End, EndReason, MemoryPolicy, RunError,
+        RunHandle, RunUsage, Runner,
     },
 };
 

@@ -17,6 +17,8 @@ pub struct ProvidedValues {
     /// Each entry holds an `Arc<T>` under the id of `T`.
     values: HashMap<TypeId, Entry, BuildHasherDefault<TypeIdHasher>>,
     below: Option<Arc<ProvidedValues>>,
+    /// The reasons for which values of some types are absent.
+    absences: Vec<(TypeId, Arc<str>)>,
 }
 
 #[derive(Clone)]
@@ -29,19 +31,33 @@ impl ProvidedValues {
     /// Creates an empty set over `below`.
     #[must_use]
     pub fn over(below: Arc<Self>) -> Self {
-        Self { values: HashMap::default(), below: Some(below) }
+        Self { below: Some(below), ..Self::default() }
     }
 
     /// Returns a copy with `below` as the lower set.
     #[must_use]
     pub fn on(&self, below: Arc<Self>) -> Self {
-        Self { values: self.values.clone(), below: Some(below) }
+        Self { below: Some(below), ..self.clone() }
     }
 
-    /// Returns `true` if this set itself has no value.
+    /// Returns `true` if this set itself has no value, and no reason for the absence of one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.values.is_empty() && self.absences.is_empty()
+    }
+
+    /// Sets the reason for which there is no value of type `T`, for the error of a tool that needs one.
+    pub fn explain_absence<T: ?Sized + 'static>(&mut self, reason: impl Into<Arc<str>>) {
+        self.absences.push((TypeId::of::<T>(), reason.into()));
+    }
+
+    /// Returns the reason for which there is no value of type `T`.
+    fn absence<T: ?Sized + 'static>(&self) -> Option<&str> {
+        let own = self.absences.iter().rfind(|(id, _)| *id == TypeId::of::<T>());
+        match own {
+            Some((_, reason)) => Some(reason),
+            None => self.below.as_ref()?.absence::<T>(),
+        }
     }
 
     /// Inserts `value`; returns `true` if it replaced a value of the same type in this set.
@@ -81,6 +97,11 @@ impl ProvidedValues {
     /// reads neither the fix nor the other types.
     #[cold]
     pub(super) fn missing<T: ?Sized + 'static>(&self, tool: &ToolName) -> ToolError {
+        if let Some(reason) = self.absence::<T>() {
+            return ToolError::new(ErrorKind::Unavailable, reason.to_owned())
+                .with_feedback(format!("Tool unavailable: {reason}"))
+                .of_tool(tool.to_string());
+        }
         let problem = format!("no value of type `{}` was provided", type_name::<T>());
         let fix = match self.contains_in_arc(&Dependency::of::<T>()) {
             true => "an `Arc` of it is: provide that by `.provide_shared(arc)` or `.with_shared(arc)`",

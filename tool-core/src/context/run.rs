@@ -201,6 +201,14 @@ impl RunContext {
         self
     }
 
+    /// Sets the reason for which the run provides no value of type `T`: the error of a call whose tool needs one. A value that the program
+    /// provides is used all the same.
+    #[must_use]
+    pub fn explain_absence<T: ?Sized + 'static>(mut self, reason: impl Into<Arc<str>>) -> Self {
+        self.provided.explain_absence::<T>(reason);
+        self
+    }
+
     /// Sets the token whose cancellation ends the run.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {

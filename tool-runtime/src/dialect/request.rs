@@ -213,6 +213,7 @@ pub(super) fn apply_additions<R: RequestTarget>(
     instructions.try_for_each(|text| bound.format().instruct(body, text))?;
     let messages = messages.into_iter().filter_map(|message| match message {
         AddedMessage::Text(text) => Some(bound.format().user_text(&text)),
+        AddedMessage::Content(content) => Some(bound.user_message(&content)),
         AddedMessage::Native(message) => Some(message),
         _ => None,
     });

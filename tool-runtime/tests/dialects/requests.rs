@@ -4,7 +4,7 @@ use std::{future::Ready, sync::Arc};
 
 use serde_json::{Value, json};
 use tool_runtime::{
-    Registry, RunContext, ToolBuilder, ToolError, Toolbox,
+    Content, Registry, RunContext, ToolBuilder, ToolError, Toolbox,
     dialect::{Dialect, RequestError},
     prelude::*,
     request::{ModelRequest, RequestHook, request_fn},
@@ -154,6 +154,34 @@ fn a_message_of_the_user_comes_after_all_others_in_the_form_of_each_provider() {
         let request = packed(&dialect, &tools, json!({ list: [] }));
         assert_eq!(request[list], json!([expected]), "{}", dialect.name());
     }
+}
+
+// R24
+#[test]
+fn added_content_is_a_message_in_the_form_of_each_provider() {
+    let shows = request_fn(|request| async move {
+        request.add_content([
+            Content::text("The map:"),
+            Content::image(vec![1, 2, 3], "image/png"),
+            Content::audio(vec![4], "audio/ogg"),
+        ]);
+        Ok(())
+    });
+    let tools = Registry::builder().request_hook(shows).build().unwrap();
+    let found: Vec<_> = [
+        (Dialect::openai_chat(), "messages"),
+        (Dialect::openai_responses(), "input"),
+        (Dialect::anthropic(), "messages"),
+        (Dialect::gemini(), "contents"),
+    ]
+    .map(|(dialect, list)| json!({ dialect.name(): packed(&dialect, &tools, json!({ list: [] }))[list] }))
+    .into();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/dialects/added_content.json");
+    let found = format!("{:#}\n", Value::Array(found));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), found, "`UPDATE=1` rewrites the file");
 }
 
 #[test]

@@ -79,6 +79,9 @@ impl Request {
         for message in messages {
             match message {
                 AddedMessage::Text(text) => self.messages.push(Message::user(text.as_str())),
+                AddedMessage::Content(content) => {
+                    self.messages.push(Message::user_content(content.iter().cloned()));
+                }
                 AddedMessage::Native(message) => unsupported.push(format!(
                     "the model has no place for the message {} in the format of a provider",
                     bounded_text(&message.to_string())

@@ -16,12 +16,14 @@ mod hooks;
 mod input_check;
 mod journal;
 mod limits;
+mod memory;
 mod open_batch;
 mod open_calls;
 mod open_session;
 mod output;
 mod parent_run;
 mod recovery;
+mod remember;
 mod round;
 mod run;
 mod scope;
@@ -51,12 +53,13 @@ pub use self::{
     answers::Answers,
     event::{AgentEvent, AgentEventKind, End, EndReason},
     handle::RunHandle,
+    memory::MemoryPolicy,
     stream::{AgentStream, RunError},
     usage::{ChildUsage, RunUsage},
 };
 use self::{
-    answers::Input, run::run_to_end, session::Sessions, session_map::SessionKey, span::RunSpan,
-    store_settings::StoreSettings,
+    answers::Input, memory::MemorySettings, run::run_to_end, session::Sessions, session_map::SessionKey,
+    span::RunSpan, store_settings::StoreSettings,
 };
 pub(crate) use self::{parent_run::ParentRun, state_changes::state_changes};
 use crate::{
@@ -93,6 +96,7 @@ struct RunnerSettings {
     hooks: Vec<SharedAgentHook>,
     sessions: Sessions,
     store: StoreSettings,
+    memory: MemorySettings,
     /// The time that a run waits for another run of its session.
     max_wait: Duration,
     /// The type of the output, if it is not the agent's.
@@ -110,6 +114,7 @@ impl Runner {
             hooks: Vec::new(),
             sessions: Sessions::default(),
             store: StoreSettings::default(),
+            memory: MemorySettings::default(),
             max_wait: store_settings::DEFAULT_MAX_WAIT,
             output: None,
             ends_with_call: false,
@@ -340,7 +345,7 @@ impl Runner {
 
     /// Completes the run with the parts that the runner and the agent define.
     fn complete_context(&self, run: RunContext, input: Option<&Message>) -> RunContext {
-        let RunnerSettings { agent, app, .. } = &*self.0;
+        let RunnerSettings { agent, app, memory, store, .. } = &*self.0;
         let token = run.cancellation().child_token();
         let mut run = run.with_cancellation(token);
         if run.agent().is_none() {
@@ -349,6 +354,7 @@ impl Runner {
         if let (None, Some(app)) = (run.app(), app) {
             run = run.with_app(app);
         }
+        run = memory.provide_to(run, store.store.is_some());
         if let (None, Some(input)) = (run.user_content(), input) {
             run = run.with_user_content(input.text());
         }

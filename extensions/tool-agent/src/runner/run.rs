@@ -24,6 +24,7 @@ use super::{
     output::ExpectedOutput,
     parent_run::ParentRun,
     recovery::{close_interrupted_calls, recover_run},
+    remember::remember_session,
     round::run_round,
     scope::RunScope,
     session_writer::SessionWriter,
@@ -82,6 +83,7 @@ pub(super) async fn run_to_end(
             end
         }
     };
+    remember_session(&runner.0, &run.scope, &end.reason).await;
     span.record_end(&end);
     run.scope.emit(AgentEventKind::Ended { end }).await;
 }

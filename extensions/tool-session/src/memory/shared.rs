@@ -124,16 +124,37 @@ impl SharedMemory {
         key: &SessionKey,
         text_of: impl Fn(&Entry) -> Option<NoteContent>,
     ) -> Result<u64, SessionError> {
+        self.add_session_until(sessions, key, u64::MAX, text_of).await
+    }
+
+    /// Adds the texts of a session as [`add_session`](Self::add_session) does, up to the entry with the number `last`: those of a run that has
+    /// not ended are added later.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_session`](Self::add_session).
+    pub async fn add_session_until(
+        &self,
+        sessions: &SharedSessionStore,
+        key: &SessionKey,
+        last: u64,
+        text_of: impl Fn(&Entry) -> Option<NoteContent>,
+    ) -> Result<u64, SessionError> {
         let session = sessions.load(key).await?.ok_or_else(|| not_found(key))?.session;
         let (mut count, mut previous) = (0, None);
         loop {
-            let after = self.run(|memory| memory.last_noted_entry(key)).await?;
+            let after = self.last_noted_entry(key).await?;
             if previous.is_some_and(|previous| after <= previous) {
                 let problem = "the memory did not store the number of the last entry; add the session again";
                 return Err(SessionError::Failed(problem.to_owned()));
             }
             previous = Some(after);
-            let page = sessions.entries(key, &EntryQuery::forward().after(after)).await?;
+            let query = EntryQuery::forward().after(after);
+            let query = match last.checked_add(1) {
+                Some(end) => query.before(end),
+                None => query,
+            };
+            let page = sessions.entries(key, &query).await?;
             let Some(last) = page.entries.last() else { return Ok(count) };
             let notes = page_notes(key, &page, &text_of)?;
             let (notes_of_page, last_entry) = (u64::try_from(notes.len()).unwrap_or_default(), last.number);
@@ -143,6 +164,15 @@ impl SharedMemory {
                 count += notes_of_page;
             }
         }
+    }
+
+    /// Returns the number of the last entry of a session whose notes the memory has; 0 if there is none, or no session.
+    ///
+    /// # Errors
+    ///
+    /// As [`Memory::last_noted_entry`].
+    pub async fn last_noted_entry(&self, key: &SessionKey) -> Result<u64, SessionError> {
+        self.run(|memory| memory.last_noted_entry(key)).await
     }
 
     /// Returns at most `limit` notes of `user` with words of `query`, the best match first. The query is text without a syntax; its first

@@ -3,10 +3,14 @@
 use serde_json::{Map, Value};
 use tool_runtime::{
     dialect::{BoundTools, DialectError, RequestBody, RequestError, ToolSelection},
-    request::RequestAdditions,
+    request::{AddedMessage, RequestAdditions},
 };
 
-use super::{Settings, cache::CachePoints, conversation::Conversation};
+use super::{
+    Settings,
+    cache::CachePoints,
+    conversation::{Conversation, replacement_notice},
+};
 use crate::model::{ModelError, Request, ToolChoice};
 
 /// The body of a request.
@@ -40,9 +44,20 @@ pub(super) async fn build_body(
             asked.map_err(ModelError::of_request)?
         }
     };
+    unsupported.extend(refused_additions(settings, bound, &additions));
     let mut body = bound.apply_additions(body, additions.clone()).map_err(invalid_request)?;
     points.mark_fields(settings.provider, body.fields_mut());
     Ok(BuiltBody { body, additions, unsupported })
+}
+
+/// Returns sentences about added content that the provider does not accept.
+fn refused_additions(settings: &Settings, bound: &BoundTools, additions: &RequestAdditions) -> Vec<String> {
+    let contents = additions.messages.iter().filter_map(|message| match message {
+        AddedMessage::Content(content) => Some(content),
+        _ => None,
+    });
+    let refused = contents.flatten().filter(|content| !bound.accepts(content));
+    refused.map(|content| replacement_notice(settings.provider.name(), content)).collect()
 }
 
 fn invalid_request(error: DialectError) -> ModelError {

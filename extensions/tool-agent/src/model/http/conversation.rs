@@ -178,7 +178,7 @@ impl<'s> Conversation<'s> {
         let mut refused = Vec::new();
         let mut check = |content: &Content| {
             if !self.bound.accepts(content) {
-                refused.push(content_kind(content));
+                refused.push(replacement_notice(name, content));
             }
         };
         for part in message.parts() {
@@ -204,10 +204,7 @@ impl<'s> Conversation<'s> {
                 _ => {}
             }
         }
-        for kind in refused {
-            self.unsupported
-                .push(format!("{kind} is replaced by a text: `{name}` does not accept this type of file"));
-        }
+        self.unsupported.append(&mut refused);
     }
 }
 
@@ -243,6 +240,12 @@ fn accepted_id(id: &str) -> String {
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
     let start: String = id.chars().filter(|it| is_plain(*it)).take(MAX_ID_CHARS - 17).collect();
     format!("{start}_{hash:016x}")
+}
+
+/// Returns a sentence about content that the provider `name` does not accept.
+pub(super) fn replacement_notice(name: &str, content: &Content) -> String {
+    let kind = content_kind(content);
+    format!("{kind} is replaced by a text: `{name}` does not accept this type of file")
 }
 
 fn content_kind(content: &Content) -> String {

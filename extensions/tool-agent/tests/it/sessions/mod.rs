@@ -3,6 +3,8 @@
 mod contract;
 mod failures;
 mod kills;
+#[cfg(feature = "artifacts")]
+mod memory;
 mod open_calls;
 #[cfg(unix)]
 mod postgres;
