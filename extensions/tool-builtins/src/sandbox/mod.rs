@@ -9,6 +9,7 @@
 //! The user is not mapped in that namespace: `/proc` would have to be writable for it. Commands therefore see an unknown
 //! user, have the rights of the program's user over files, and no capability at all.
 
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no sandbox"))]
 mod command;
 #[cfg(target_os = "linux")]
 mod filter;
@@ -81,6 +82,7 @@ impl Enforced {
 }
 
 /// The setting of a sandbox: each distinct one has a thread.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no sandbox"))]
 #[derive(Clone, Debug)]
 pub(crate) struct Confinement {
     pub(crate) sandbox: Sandbox,
@@ -93,6 +95,7 @@ pub(crate) struct Confinement {
 }
 
 /// Limits of the processes of a command.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no sandbox"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Writable private memory of each process.
