@@ -64,7 +64,7 @@ impl Runner {
     ///
     /// Before the body of a tool runs that is neither read-only nor idempotent, an intent is stored, and its outcome as the call ends; if the
     /// intent is not stored, the body does not run. Calls are [finished](tool_runtime::executor::Finish) as they complete. After a
-    /// crash, [`recover`](Self::recover) continues the run. Whoever can write to the store controls what the model reads, and can remove
+    /// crash, [`recover`](Self::recover) continues the run. A person with write access to the store controls what the model reads, and can remove
     /// intents; open calls and approvals are authenticated by the key of the program.
     ///
     /// Open calls are stored as the batch that they belong to. [`Runner::resume`] continues it in another process if the executor of

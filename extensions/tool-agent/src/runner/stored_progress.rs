@@ -49,8 +49,8 @@ impl StoredProgress {
     /// Notes an entry; the last one comes first.
     pub(super) fn see_entry(&mut self, entry: &Entry, inherited_entries: u64) {
         self.last_kind.get_or_insert_with(|| (*entry.content.kind).into());
-        self.has_own_message |=
-            entry.number > inherited_entries && &*entry.content.kind == EntryContent::MESSAGE;
+        let has_messages = [EntryContent::MESSAGE, EntryContent::COMPACTION].contains(&&*entry.content.kind);
+        self.has_own_message |= has_messages && entry.number > inherited_entries;
     }
 
     /// Adds an entry of the journal; the last one comes first. Returns `true` if it is sealed.
@@ -133,7 +133,7 @@ fn call_progress(call: &ToolCall, calls: &[ToolCall], records: &[CallRecord]) ->
         match record {
             CallRecord::Intent(address) if is_named(&address.call_id) => progress = CallProgress::Started,
             CallRecord::Outcome(body) if is_named(&body.address.call_id) => {
-                progress = CallProgress::Ended(body.outcome.clone(), body.definition.clone());
+                progress = CallProgress::Ended(body.outcome.clone(), body.definition);
             }
             _ => {}
         }

@@ -3,12 +3,12 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
 
-use tool_agent::{AgentStream, EndReason, Limit, Message, Role, Runner, model::Reply};
+use tool_agent::{Agent, AgentStream, EndReason, Limit, Message, Role, Runner, ScriptedModel, model::Reply};
 use tool_runtime::prelude::*;
 use tool_session::{
     EntryContent, EntryPage, EntryQuery, InMemoryStore, JsonText, Lease, LeaseGrant, LeaseRequest, Retention,
@@ -31,6 +31,9 @@ struct Flaky {
     is_slow: bool,
     /// `true` if a write that fails takes effect all the same.
     has_effect: bool,
+    /// The kind of entries that are not written.
+    refused_kind: Option<&'static str>,
+    is_unreadable: Arc<AtomicBool>,
 }
 
 impl Flaky {
@@ -57,6 +60,9 @@ impl SessionStore for Flaky {
 
     async fn entries(&self, key: &SessionKey, query: &EntryQuery) -> Result<EntryPage, SessionError> {
         self.pages.fetch_add(1, Ordering::SeqCst);
+        if self.is_unreadable.load(Ordering::SeqCst) {
+            return Err(SessionError::Failed("the disk is broken".to_owned()));
+        }
         self.store.entries(key, query).await
     }
 
@@ -84,6 +90,9 @@ impl SessionStore for Flaky {
     }
 
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
+        if write.entries.iter().any(|entry| Some(&*entry.kind) == self.refused_kind) {
+            return Err(SessionError::Failed("the disk is full".to_owned()));
+        }
         if self.fails() {
             if self.has_effect {
                 self.store.write(lease, write).await?;
@@ -170,6 +179,76 @@ async fn a_store_that_fails_for_too_long_ends_the_run_before_its_calls() {
     store.failures.store(0, Ordering::SeqCst);
     assert_eq!(runner.run_with(run("s"), "Again.").answer().await.unwrap(), "100");
     assert_eq!(runner.history(&run("s")).await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_body_whose_intent_is_not_stored_does_not_run_and_its_session_is_free() {
+    for (kind, has_run) in [(EntryContent::CALL_INTENT, false), (EntryContent::CALL_OUTCOME, true)] {
+        let store = Flaky { refused_kind: Some(kind), ..Flaky::default() };
+        let bodies = Arc::new(AtomicU32::new(0));
+        let tools = Registry::builder().tool::<charge>().provide_shared(Arc::clone(&bodies)).build().unwrap();
+        let model = ScriptedModel::new([Reply::call("charge", "{}")]);
+        let agent = Agent::builder("cashier", model).tools(tools).build().unwrap();
+        let shared = tool_session::SharedSessionStore::new(store.clone());
+        let runner = Runner::new(agent).with_store(shared).when_busy(Duration::ZERO);
+        let end = runner.run_with(run("s").with_id("run-1"), "Charge.").end().await;
+        let full = EndReason::StoreFailed { message: "the disk is full".to_owned() };
+        assert_eq!((end.reason, bodies.load(Ordering::SeqCst)), (full, u32::from(has_run)), "{kind}");
+        // The lease is given up at once, and the run is unfinished.
+        assert_eq!(store.unfinished("").await.unwrap()[0].run, "run-1".into());
+        let repaired = Flaky { refused_kind: None, ..store };
+        let others = self::runner(&repaired, [Reply::text("Done.")]).when_busy(Duration::ZERO);
+        assert_eq!(others.run_with(run("s"), "And now?").answer().await.unwrap(), "Done.");
+        let result = others.history(&run("s")).await[2].tool_results().next().unwrap().text().into_owned();
+        assert!(result.contains("may have taken effect"), "{result}");
+    }
+}
+
+/// Has an effect.
+#[tool(register = false)]
+fn charge(bodies: &AtomicU32) {
+    bodies.fetch_add(1, Ordering::SeqCst);
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_read_its_session_gives_up_the_lease() {
+    let store = Flaky::default();
+    store.is_unreadable.store(true, Ordering::SeqCst);
+    let end = runner(&store, []).run_with(run("s"), "Go.").end().await;
+    assert_eq!(end.reason, EndReason::StoreFailed { message: "the disk is broken".to_owned() });
+    assert!(store.unfinished("").await.unwrap().is_empty(), "nothing of the run is stored");
+    store.is_unreadable.store(false, Ordering::SeqCst);
+    let others = runner(&store, [Reply::text("Done.")]).when_busy(Duration::ZERO);
+    assert_eq!(others.run_with(run("s"), "Go.").answer().await.unwrap(), "Done.");
+    assert_eq!(others.history(&run("s")).await.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_cancelled_while_its_intent_is_stored_leaves_a_session_that_goes_on() {
+    let mut is_over = false;
+    let mut polls = 0;
+    while !is_over {
+        let store = Flaky { is_slow: true, ..Flaky::default() };
+        let bodies = Arc::new(AtomicU32::new(0));
+        let tools = Registry::builder().tool::<charge>().provide_shared(Arc::clone(&bodies)).build().unwrap();
+        let model = ScriptedModel::new([Reply::call("charge", "{}"), Reply::text("Done.")]);
+        let agent = Agent::builder("cashier", model).tools(tools).build().unwrap();
+        let shared = tool_session::SharedSessionStore::new(store.clone());
+        let runner = Runner::new(agent).with_store(shared);
+        let mut events = runner.run_with(run("s"), "Charge.");
+        let handle = events.handle();
+        is_over = polled(&mut events, polls).await;
+        handle.cancel();
+        // The last polls may have had the end.
+        let problem = match events.end().await.reason {
+            EndReason::StoreFailed { message } => Some(message),
+            _ => None,
+        };
+        assert_eq!(problem, None, "after {polls} polls");
+        assert_valid(&runner.history(&run("s")).await);
+        polls += 1;
+    }
+    assert!(polls > 10, "{polls}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use test_support::postgres::{Server, new_schema};
+use test_support::postgres::{new_schema, shared_url};
 use tool_agent::{
     Agent, AgentEventKind, AgentStream, Answers, End, EndReason, Message, Part, Role, Runner,
     model::{Model, Request, Response, ResponseStream},
@@ -43,7 +43,7 @@ fn take_effect(file: &Path, name: &str) -> String {
 
 /// Charges a card.
 #[tool(register = false)]
-async fn charge(file: &PathBuf, name: String) -> String {
+async fn charge(file: &std::path::PathBuf, name: String) -> String {
     let result = take_effect(file, &name);
     tokio::task::yield_now().await;
     result
@@ -51,7 +51,7 @@ async fn charge(file: &PathBuf, name: String) -> String {
 
 /// Transfers money.
 #[tool(register = false, confirm)]
-fn transfer(file: &PathBuf, name: String) -> String {
+fn transfer(file: &std::path::PathBuf, name: String) -> String {
     take_effect(file, &name)
 }
 
@@ -236,6 +236,6 @@ async fn killed_processes_with_sqlite_execute_each_call_at_most_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_processes_with_postgres_execute_each_call_at_most_once() {
-    let Some(server) = Server::start() else { return };
-    kill_processes(|_| format!("{} {}", new_schema(), server.url())).await;
+    let Some(url) = shared_url() else { return };
+    kill_processes(|_| format!("{} {}", new_schema(), url)).await;
 }

@@ -1,182 +1,23 @@
 //! Runs that are interrupted within a batch of calls, and continued by another process: the executors share a store of open calls.
 
-use std::sync::{Arc, Mutex};
+mod world;
+
+use std::sync::Arc;
 
 use tokio::sync::Notify;
-use tool_agent::{
-    Agent, AgentStream, Answers, EndReason, Limit, Limits, Message, Runner, ScriptedModel, model::Reply,
-};
+use tool_agent::{Answers, EndReason, Limit, Limits, Runner, model::Reply};
 use tool_runtime::{
-    CallOutcome, Executor, RunContext, State, ToolCall,
-    call::CallAddress,
-    context::Budget,
-    executor::{CallIntent, CallJournal, ExecutionStrategy, SharedCallJournal},
-    open_calls::{MemoryOpenCalls, ProgramKey, SharedOpenCallStore},
+    Executor, RunContext, ToolCall, context::Budget, executor::ExecutionStrategy, open_calls::ProgramKey,
     prelude::*,
 };
 use tool_session::EntryContent;
 
+use self::world::{Program, ProgramJournal, batch, call, failure, results, until, until_stuck};
 use super::{
     InMemory, Sqlite,
-    world::{StoreFactory, World, key, run},
+    world::{StoreFactory, key, run},
 };
 use crate::runner::open::assert_valid;
-
-/// The bodies that ran, in order.
-#[derive(Default)]
-struct Bodies {
-    started: Mutex<Vec<String>>,
-    /// `true` if the bodies named `stuck` wait forever.
-    are_stuck: bool,
-    stuck: Notify,
-}
-
-impl Bodies {
-    async fn run(&self, name: String) -> String {
-        self.started.lock().unwrap().push(name.clone());
-        if self.are_stuck && name.contains("stuck") {
-            self.stuck.notify_one();
-            std::future::pending::<()>().await;
-        }
-        format!("did {name}")
-    }
-
-    fn started(&self) -> Vec<String> {
-        self.started.lock().unwrap().clone()
-    }
-}
-
-/// Has an effect, and changes the state.
-#[tool(register = false)]
-async fn charge(bodies: &Bodies, state: &State, name: String) -> Result<String, ToolError> {
-    state.set(&name, true)?;
-    Ok(bodies.run(name).await)
-}
-
-/// Has no effect.
-#[tool(register = false, read_only)]
-async fn look_up(bodies: &Bodies, name: String) -> String {
-    bodies.run(name).await
-}
-
-/// Has an effect that a repetition does not add to.
-#[tool(register = false, idempotent)]
-async fn put(bodies: &Bodies, name: String) -> String {
-    bodies.run(name).await
-}
-
-/// Has an effect that a person approves.
-#[tool(register = false, confirm)]
-async fn remove(bodies: &Bodies, name: String) -> String {
-    bodies.run(name).await
-}
-
-/// Has an effect and a secret.
-#[tool(register = false)]
-async fn sign_in(bodies: &Bodies, name: String, #[arg(secret)] password: String) -> String {
-    bodies.run(format!("{name} {}", password.len())).await
-}
-
-/// A process of a program.
-struct Process {
-    runner: Runner,
-    model: ScriptedModel,
-    bodies: Arc<Bodies>,
-}
-
-/// The world of several processes.
-struct Program {
-    world: World,
-    open_calls: SharedOpenCallStore,
-    strategy: ExecutionStrategy,
-    limits: Limits,
-    journal: Option<SharedCallJournal>,
-}
-
-impl Program {
-    async fn new<F: StoreFactory>() -> Self {
-        Self {
-            world: World::new::<F>().await,
-            open_calls: SharedOpenCallStore::new(MemoryOpenCalls::new()),
-            strategy: ExecutionStrategy::Sequential,
-            limits: Limits::default(),
-            journal: None,
-        }
-    }
-
-    fn process(&self, are_stuck: bool, replies: impl IntoIterator<Item = Reply>) -> Process {
-        let bodies = Arc::new(Bodies { are_stuck, ..Bodies::default() });
-        let tools = Registry::builder().tool::<charge>().tool::<look_up>().tool::<put>().tool::<remove>();
-        let tools = tools.tool::<sign_in>().provide_shared(Arc::clone(&bodies)).build().unwrap();
-        let mut executor = Executor::builder(tools).open_calls(self.open_calls.clone());
-        if let Some(journal) = &self.journal {
-            executor = executor.journal(journal.clone());
-        }
-        let executor =
-            executor.strategy(self.strategy).program_key(ProgramKey::new([1; 32])).build().unwrap();
-        let model = ScriptedModel::new(replies);
-        let agent = Agent::builder("cashier", model.clone()).tools(executor).limits(self.limits.clone());
-        let runner = self.world.runner_of(agent).with_program_key(ProgramKey::new([1; 32]));
-        Process { runner, model, bodies }
-    }
-
-    /// Runs `calls` until the body of the stuck one has begun, and ends the process.
-    async fn crash(&self, calls: impl IntoIterator<Item = ToolCall>) -> Vec<String> {
-        let process = self.process(true, [Reply::calls(calls)]);
-        let mut events = process.runner.run_with(run("s").with_id("run-1"), "Go.");
-        until_stuck(&mut events, &process.bodies).await;
-        drop(events);
-        self.world.pass(31);
-        process.bodies.started()
-    }
-
-    async fn kinds(&self) -> Vec<String> {
-        self.world.kinds("s").await
-    }
-}
-
-/// Polls a run until the body of a stuck call has begun.
-async fn until_stuck(events: &mut AgentStream, bodies: &Bodies) {
-    until(events, &bodies.stuck).await;
-}
-
-/// Polls a run until it is notified.
-async fn until(events: &mut AgentStream, notify: &Notify) {
-    loop {
-        tokio::select! {
-            () = notify.notified() => return,
-            event = events.next() => assert!(event.is_some(), "the run ended"),
-        }
-    }
-}
-
-fn call(tool: &'static str, name: &'static str) -> ToolCall {
-    ToolCall::new(tool, json!({ "name": name })).with_id(name)
-}
-
-fn batch() -> [ToolCall; 5] {
-    [
-        call("charge", "a"),
-        call("look_up", "b"),
-        call("put", "c"),
-        call("charge", "stuck"),
-        call("charge", "d"),
-    ]
-}
-
-/// Returns the results that the model received last.
-fn results(model: &ScriptedModel) -> Vec<String> {
-    let requests = model.requests();
-    let results = requests.last().unwrap().messages.iter().flat_map(Message::tool_results);
-    results.map(|result| result.text().into_owned()).collect()
-}
-
-fn failure(reason: EndReason) -> String {
-    match reason {
-        EndReason::Failed { message } => message,
-        other => panic!("{other}"),
-    }
-}
 
 async fn a_recovered_run_uses_stored_results_and_runs_what_is_safe<F: StoreFactory>() {
     let program = Program::new::<F>().await;
@@ -401,35 +242,6 @@ async fn an_intent_has_no_arguments_and_an_outcome_with_a_secret_is_encrypted<F:
         }
     }
     assert_eq!(outcomes, 2);
-}
-
-/// A journal of a program.
-#[derive(Clone, Default)]
-struct ProgramJournal {
-    lines: Arc<Mutex<Vec<String>>>,
-    ended: Arc<Notify>,
-}
-
-impl ProgramJournal {
-    fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap().clone()
-    }
-}
-
-impl CallJournal for ProgramJournal {
-    async fn starting(&self, intent: &CallIntent, _: Option<&RunContext>) -> Result<(), ToolError> {
-        self.lines.lock().unwrap().push(format!("starts {}", intent.address.call_id));
-        match intent.address.call_id == "refused".into() {
-            true => Err(ToolError::failed("no")),
-            false => Ok(()),
-        }
-    }
-
-    async fn ended(&self, address: &CallAddress, outcome: &CallOutcome, _: Option<&RunContext>) {
-        let text = format!("ended {} {}", address.call_id, outcome.result().is_some_and(|it| !it.is_error()));
-        self.lines.lock().unwrap().push(text);
-        self.ended.notify_one();
-    }
 }
 
 async fn the_journal_of_the_program_is_called_beside_the_session<F: StoreFactory>() {
