@@ -32,6 +32,9 @@ const STORE_VARIABLE: &str = "TOOL_AGENT_TEST_STORE";
 const FILE_VARIABLE: &str = "TOOL_AGENT_TEST_FILE";
 const ANSWER: &str = "All is done.";
 
+/// The file to which the bodies append.
+struct EffectFile(PathBuf);
+
 /// Appends to the file of the test.
 fn take_effect(file: &Path, name: &str) -> String {
     println!("> {name} starts");
@@ -43,16 +46,16 @@ fn take_effect(file: &Path, name: &str) -> String {
 
 /// Charges a card.
 #[tool(register = false)]
-async fn charge(file: &std::path::PathBuf, name: String) -> String {
-    let result = take_effect(file, &name);
+async fn charge(file: &EffectFile, name: String) -> String {
+    let result = take_effect(&file.0, &name);
     tokio::task::yield_now().await;
     result
 }
 
 /// Transfers money.
 #[tool(register = false, confirm)]
-fn transfer(file: &std::path::PathBuf, name: String) -> String {
-    take_effect(file, &name)
+fn transfer(file: &EffectFile, name: String) -> String {
+    take_effect(&file.0, &name)
 }
 
 /// Looks something up.
@@ -115,7 +118,7 @@ async fn killed_process() {
     };
     let (store, open_calls) = open(&address).await;
     let tools = Registry::builder().tool::<charge>().tool::<transfer>().tool::<look_up>();
-    let tools = tools.provide(PathBuf::from(file)).build().unwrap();
+    let tools = tools.provide(EffectFile(file.into())).build().unwrap();
     let program_key = || ProgramKey::new([7; 32]);
     let executor =
         Executor::builder(tools).open_calls(open_calls).program_key(program_key()).build().unwrap();
