@@ -123,7 +123,7 @@ impl Runner {
     /// # Examples
     ///
     /// ```
-    /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+    /// use tool_agent::{Agent, Runner, ScriptedModel, hook, model::Reply};
     /// use tool_runtime::RunContext;
     /// use tool_session::{InMemoryStore, SharedSessionStore};
     ///
@@ -132,8 +132,9 @@ impl Runner {
     /// let model = ScriptedModel::new([Reply::text("Hello, Ada.")]);
     /// let runner = Runner::new(Agent::builder("greeter", model).build()?).with_app("hall").with_store(store.clone());
     /// let run = || RunContext::new().with_user("u-7").with_session("s-1");
-    /// let mut events = runner.run_with(run(), "I am Ada.");
-    /// // The message is stored, and the process ends.
+    /// // The message is stored, and the process ends before the model answers.
+    /// let waiting = runner.clone().with_hook(hook::before_model(|_| std::future::pending()));
+    /// let mut events = waiting.run_with(run(), "I am Ada.");
     /// events.next().await;
     /// drop(events);
     ///
