@@ -1,4 +1,4 @@
-//! The memory and the artifacts that the tools of a run receive, and what is remembered of its session.
+//! The memory and the artifacts that the tools of a run receive, and the policy of memory.
 
 use std::{fmt, sync::Arc};
 
@@ -23,7 +23,7 @@ pub(super) struct MemorySettings {
     pub(super) policy: Option<MemoryPolicy>,
 }
 
-/// What a runner adds to memory after a run: see [`Runner::remember`]. Cheap to clone.
+/// The selection of messages that a runner adds to memory after a run: see [`Runner::remember`]. Cheap to clone.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! What a runner adds to memory after a run.
+//! The notes of a session, which are added to memory after a run.
 
 use std::collections::HashSet;
 
