@@ -38,9 +38,10 @@ impl Sanitizer {
     pub fn clean(text: &str) -> String {
         let mut clean = String::with_capacity(text.len());
         let mut rest = text.chars();
+        let mut unterminated = UnterminatedText::default();
         while let Some(character) = rest.next() {
             match character {
-                '\u{1b}' => skip_escape(&mut rest),
+                '\u{1b}' => skip_escape(&mut rest, &mut unterminated),
                 '\n' | '\t' => clean.push(character),
                 '\u{200c}' | '\u{200d}' => {
                     if clean.chars().next_back().is_some_and(|last| is_variation(last) || !is_invisible(last))
@@ -150,8 +151,27 @@ fn attribute_value(text: &str) -> String {
     text.chars().take(64).map(|c| if plain(c) { c } else { '_' }).collect()
 }
 
+/// The text without a terminator of a sequence that was searched last, so that each character is searched once.
+#[derive(Default)]
+struct UnterminatedText {
+    /// The length of the text behind it, in bytes; `None` if there is none.
+    bytes_behind: Option<usize>,
+}
+
+impl UnterminatedText {
+    /// Returns `true` if `rest` begins within the text.
+    fn contains(&self, rest: &std::str::Chars<'_>) -> bool {
+        self.bytes_behind.is_some_and(|bytes| rest.as_str().len() > bytes)
+    }
+
+    fn end_at(&mut self, rest: &std::str::Chars<'_>) {
+        let bytes = rest.as_str().len();
+        self.bytes_behind = Some(self.bytes_behind.map_or(bytes, |before| before.min(bytes)));
+    }
+}
+
 /// Skips the rest of an escape sequence: one that ends with a letter, or a text up to its terminator.
-fn skip_escape(rest: &mut std::str::Chars<'_>) {
+fn skip_escape(rest: &mut std::str::Chars<'_>, unterminated: &mut UnterminatedText) {
     let mut ahead = rest.clone();
     match ahead.next() {
         Some('[') => {
@@ -165,7 +185,9 @@ fn skip_escape(rest: &mut std::str::Chars<'_>) {
         Some(']') => {
             // The terminator is a bell, or an escape and a backslash; without one, only the introducer is skipped.
             let mut end = ahead.clone();
-            while let Some(character) = end.next() {
+            while !unterminated.contains(&ahead)
+                && let Some(character) = end.next()
+            {
                 match character {
                     '\u{7}' => {
                         *rest = end;
@@ -180,6 +202,7 @@ fn skip_escape(rest: &mut std::str::Chars<'_>) {
                     _ => {}
                 }
             }
+            unterminated.end_at(&end);
             *rest = ahead;
         }
         _ => {}

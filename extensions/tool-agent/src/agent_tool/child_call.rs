@@ -23,7 +23,7 @@ pub(super) struct ChildCall<'c> {
     address: CallAddress,
 }
 
-/// The usage of a run, which counts as that of its parent also if the call is dropped.
+/// The usage of a run, which counts for its parent also if the call is dropped.
 struct CountedUsage {
     usage: RunUsage,
     parent: Option<Arc<ParentRun>>,

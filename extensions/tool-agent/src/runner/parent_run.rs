@@ -1,4 +1,4 @@
-//! What a run offers to the runs below its calls: its events, its handle, and the counts that its limits include.
+//! A run as the runs below its calls see it: it has their events, their approvals, and counts that its limits include.
 
 use std::{
     collections::VecDeque,
@@ -18,7 +18,7 @@ const MAX_WAITING_EVENTS: usize = 16;
 
 /// A run as the runs below its calls see it.
 pub(crate) struct ParentRun {
-    /// The inbox of the handle that the program has: that of the root run.
+    /// The inbox of the handle that the program has, which belongs to the root run.
     approvals: Arc<Inbox>,
     events: Mutex<EventQueue>,
     /// Notified of an event in the queue.

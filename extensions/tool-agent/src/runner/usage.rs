@@ -80,7 +80,7 @@ pub struct ChildUsage {
     pub calls: u64,
     /// The tokens of requests and responses.
     pub tokens: u64,
-    /// The cost; `None` if that of a run is not known, since its model has no [price](crate::AgentBuilder::price).
+    /// The cost; `None` if the cost of a run is not known, since its model has no [price](crate::AgentBuilder::price).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }

@@ -23,7 +23,7 @@ use tool_runtime::{
     schema::InputSchema,
 };
 
-/// What bodies did, in order.
+/// The effects of bodies, in order.
 type Log = Mutex<Vec<&'static str>>;
 
 /// The token counts of one response: 50 in all.
@@ -251,7 +251,7 @@ async fn an_approval_below_a_call_is_asked_of_the_handle_of_the_root_run() {
     for is_approved in [true, false] {
         let Cleaner { builder, model, log, .. } = cleaner();
         let tool = AgentTool::new(builder.approvals_by_handle(true).build().unwrap()).unwrap();
-        // Two levels: the handle is that of the root.
+        // Two levels: the root has the handle.
         let middle = ScriptedModel::new([ask("c2"), Reply::text("Asked.")]);
         let tools = Registry::builder().add(tool).build().unwrap();
         let middle = Agent::builder("middle", middle).tools(tools).build().unwrap();

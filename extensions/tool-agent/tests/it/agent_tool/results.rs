@@ -1,4 +1,4 @@
-//! What the call of an agent returns and shows.
+//! The results of the calls of an agent, and the events that they show.
 
 use tool_agent::{AgentEventKind, ResponseMode};
 
