@@ -53,3 +53,8 @@ pub use self::files::FileTools;
 pub use self::web::WebTools;
 #[cfg(feature = "shell")]
 pub use self::{sandbox::Sandbox, shell::ShellTools};
+
+/// The examples of the guide about these tools.
+#[cfg(all(doctest, feature = "files", feature = "shell", feature = "command-policy"))]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/built_in_tools.md")]
+pub mod guide {}
