@@ -64,12 +64,22 @@ impl BatchEvents<'_> {
         while let Some(child) = self.children.try_next() {
             self.emit_child(child).await;
         }
-        let start = matches!(event.kind, EventKind::Started { .. }).then(|| event.address.clone());
+        let (call, is_start) = (event.address.clone(), matches!(event.kind, EventKind::Started { .. }));
+        // A call that was resumed has started in another batch.
+        if !is_start && matches!(self.calls.get(&call), Some(CallEvents::Held(_))) {
+            self.release_held(&call).await;
+        }
         self.scope.emit(AgentEventKind::Tool { event: Box::new(event) }).await;
-        let Some(call) = start else { return };
+        if is_start {
+            self.release_held(&call).await;
+        }
+    }
+
+    /// Emits the events that followed the start of a call.
+    async fn release_held(&mut self, call: &CallAddress) {
         if let Some(CallEvents::Held(held)) = self.calls.insert(call.clone(), CallEvents::Started) {
             for event in held {
-                self.emit_below(&call, event).await;
+                self.emit_below(call, event).await;
             }
         }
     }
