@@ -116,6 +116,11 @@ const READING_TOOLS: &[(&str, &[&str])] = &[
     ("Read", &["/file_path", "/path"]),
     ("Glob", &["/path"]),
     ("Grep", &["/path"]),
+    // Of commands that were asked about.
+    ("task_output", &[]),
+    ("task_stop", &[]),
+    ("TaskOutput", &[]),
+    ("TaskStop", &[]),
 ];
 
 /// Tools that write, run code, or send something to another host.
@@ -143,8 +148,9 @@ const NO_ADDED_RULE: &str = "no added rule";
 /// | `bash`; `Bash` | [commands that only read](super::CommandPolicyBuilder::allow_reading) are allowed; others are asked about |
 /// | `run_code`; `RunCode` | asked about |
 /// | `fetch`, `web_fetch`, `web_search`, `duckduckgo_search`; `WebFetch`, `WebSearch` | asked about |
+/// | `task_output`, `task_stop`; `TaskOutput`, `TaskStop` | allowed |
 ///
-/// Other tools are allowed, as by an executor without a policy. Secrets are `.env`, `.env.*`, `*.env`, `*.pem`, `*.key`,
+/// Any other tool is asked about: [`rules`](ConservativePolicy::rules) decide about those of the program. Secrets are `.env`, `.env.*`, `*.env`, `*.pem`, `*.key`,
 /// `id_*`, `.netrc`, `.npmrc`, `credentials`, `*.tfvars`, files in `.ssh`, `.aws`, `.gnupg` and `.kube`, and similar names, in
 /// any case. A search of a folder reads the secrets in it that `.gitignore` does not name.
 ///
@@ -240,7 +246,16 @@ impl ConservativePolicy {
         }
         let by_name = names.iter().map(|name| self.rules.judge(name, arguments));
         let restricted = by_name.into_iter().find(|verdict| *verdict != Permission::Allow);
-        restricted.or_else(|| self.commands.judge_call(names, arguments)).unwrap_or(Permission::Allow)
+        if let Some(verdict) = restricted.or_else(|| self.commands.judge_call(names, arguments)) {
+            return verdict;
+        }
+        match names.iter().any(|name| READING_TOOLS.iter().any(|(tool, _)| tool == name)) {
+            true => Permission::Allow,
+            false => {
+                let tool = names.first().copied().unwrap_or_default();
+                Permission::Ask { reason: format!("`{tool}` is no tool that the policy knows").into() }
+            }
+        }
     }
 }
 

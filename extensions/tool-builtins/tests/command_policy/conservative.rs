@@ -75,7 +75,16 @@ fn changes_code_and_the_web_are_asked_about() {
             "{tool} {verdict:?}"
         );
     }
-    assert!(is_allowed("weather", &json!({ "city": "Rome" })));
+    assert!(is_allowed("task_output", &json!({ "task_id": "task_1" })));
+}
+
+#[test]
+fn a_tool_that_the_policy_does_not_know_is_asked_about_until_a_rule_decides() {
+    let arguments = json!({ "city": "Rome" });
+    let verdict = conservative().judge("weather", &arguments);
+    assert!(matches!(&verdict, Permission::Ask { reason } if reason.contains("`weather`")), "{verdict:?}");
+    let policy = conservative().rules([Rule::allow("weather")]);
+    assert_eq!(policy.judge("weather", &arguments), Permission::Allow);
 }
 
 // R04
