@@ -84,12 +84,15 @@ impl CallFinisher<'_> {
             self.batch.report_started(self.request).await;
             return self.finish_ended(AnswerSource::Executor, Err(error)).await;
         }
-        let call = self.batch.events.redacted_call(self.call, self.definition);
+        let call = Arc::new(self.batch.events.redacted_call(self.call, self.definition));
+        let outcome = CallOutcome::External(Box::new((*call).clone()), address);
+        // Before the event, too: a caller that executes the call finds it open after a crash.
+        self.record(&outcome).await;
         if !self.batch.is_unobserved {
-            let external = || EventKind::External { call: Arc::new(call.clone()) };
+            let external = || EventKind::External { call: Arc::clone(&call) };
             self.batch.events.emit(|| (self.batch.subject_of(self.request), external())).await;
         }
-        CallOutcome::External(Box::new(call), address)
+        outcome
     }
 
     /// Opens the call for an answer of `kind`.

@@ -253,10 +253,18 @@ impl CallFinisher<'_> {
     /// Finishes the call, whose end is `end`, and stores its outcome in the journal.
     pub(super) async fn finish(&self, end: CallEnd) -> CallOutcome {
         let outcome = self.finish_end(end).await;
-        if let Some(journal) = &self.executor.settings.journal {
-            Box::pin(self.store_outcome(journal, &outcome)).await;
+        // An external call is recorded before its event.
+        if !matches!(outcome, CallOutcome::External(..)) {
+            self.record(&outcome).await;
         }
         outcome
+    }
+
+    /// Stores an outcome in the journal, if there is one.
+    pub(super) async fn record(&self, outcome: &CallOutcome) {
+        if let Some(journal) = &self.executor.settings.journal {
+            Box::pin(self.store_outcome(journal, outcome)).await;
+        }
     }
 
     async fn store_outcome(&self, journal: &SharedCallJournal, outcome: &CallOutcome) {

@@ -27,10 +27,15 @@ pub(super) struct ChildCall<'c> {
 struct CountedUsage {
     usage: RunUsage,
     parent: Option<Arc<ParentRun>>,
+    /// The run itself, once it has begun.
+    child: Option<Arc<ParentRun>>,
 }
 
 impl Drop for CountedUsage {
     fn drop(&mut self) {
+        if let Some(child) = &self.child {
+            self.usage.children = child.usage();
+        }
         if let Some(parent) = &self.parent {
             parent.add_child(&self.usage);
         }
@@ -61,11 +66,14 @@ impl<'c> ChildCall<'c> {
     ///
     /// Returns an error if the run ends without an answer.
     pub(super) async fn run_to_result(self, message: String) -> Result<ToolOutput, ToolError> {
+        // Dropped after the stream, whose runs count what they used when they are dropped.
+        let mut counted =
+            CountedUsage { usage: RunUsage::default(), parent: self.parent.clone(), child: None };
         let mut stream = self.settings.runner.run_with(self.run, message);
         let run = Arc::clone(stream.run());
-        let mut counted = CountedUsage { usage: RunUsage::default(), parent: self.parent.clone() };
         let (mut texts, mut end) = (Vec::new(), None);
         while let Some(event) = stream.next().await {
+            counted.child = counted.child.take().or_else(|| ParentRun::of(&run));
             match &event.kind {
                 AgentEventKind::Message { message } if message.role() == Role::Assistant => {
                     texts.push(message.text());

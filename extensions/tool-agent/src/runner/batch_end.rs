@@ -11,7 +11,10 @@ use super::{
     open_calls::{StoredBatch, apply_answers, close_open_calls, settle_open_calls, store_results},
     scope::RunScope,
 };
-use crate::{Message, model::Response};
+use crate::{
+    Message,
+    model::{Response, ToolChoice},
+};
 
 /// Continues or ends the run after its calls were executed.
 pub(super) async fn end_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
@@ -33,7 +36,7 @@ pub(super) async fn end_batch(run: &mut ActiveRun, number: u64, response: &Respo
 
 /// Answers the open calls of the session, and continues with the end of their batch.
 pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow {
-    let ActiveRun { scope, conversation, .. } = run;
+    let ActiveRun { scope, conversation, tool_choice, .. } = run;
     if conversation.session.open.is_none() {
         let problem = match scope.run.session() {
             None => "the run has no session, so it has no open calls; set the session of the run that ended",
@@ -44,10 +47,18 @@ pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow 
         };
         return end_as_failed(problem.to_owned());
     }
-    if let Err(problem) = apply_answers(scope, &mut conversation.session, answers).await {
+    release_tool_choice(tool_choice);
+    if let Err(problem) = apply_answers(scope, conversation, answers).await {
         return end_as_failed(problem);
     }
     continue_open_batch(run).await
+}
+
+/// Lets the model choose after its calls: a call that was required was made.
+pub(super) fn release_tool_choice(choice: &mut ToolChoice) {
+    if choice.is_forced() {
+        *choice = ToolChoice::Auto;
+    }
 }
 
 /// Continues with the end of the open batch of the session.
@@ -61,7 +72,10 @@ pub(super) async fn continue_open_batch(run: &mut ActiveRun) -> Flow {
 
 /// Waits for the results of open calls, stores all results, and continues or ends the run.
 async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> Flow {
-    let ActiveRun { scope, conversation, .. } = run;
+    let ActiveRun { scope, conversation, limits, .. } = run;
+    // The runs below the calls are stored with the results that they led to.
+    limits.count_children(scope);
+    conversation.usage = limits.usage;
     if scope.ends_with_call {
         close_open_calls(scope, conversation, "not answered: the run ends with the call of its parent").await;
     }

@@ -87,6 +87,10 @@ impl BatchEvents<'_> {
     /// Emits an event of a run below a call, after the start of the call.
     async fn emit_child(&mut self, child: ChildEvent) {
         let ChildEvent { call, event } = child;
+        // The start of a call of another batch is no event here: it was resumed, or the body of a call made it.
+        if call.run.as_ref() != Some(self.scope.run.id()) {
+            return self.emit_below(&call, event).await;
+        }
         match self.calls.entry(call.clone()).or_insert_with(|| CallEvents::Held(Vec::new())) {
             CallEvents::Started => self.emit_below(&call, event).await,
             CallEvents::Held(held) => held.push(event),

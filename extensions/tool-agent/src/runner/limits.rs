@@ -68,7 +68,10 @@ impl RunLimits {
         self.usage = usage;
         scope.parent.continue_usage(usage.children);
         let mut spent = BudgetUsage::default();
-        (spent.rounds, spent.calls, spent.tokens) = (usage.rounds, usage.calls, usage.tokens());
+        let children = usage.children;
+        spent.rounds = usage.rounds.saturating_add(children.rounds);
+        spent.calls = usage.calls.saturating_add(children.calls);
+        spent.tokens = usage.tokens();
         scope.run.count_spent(spent);
         if usage.rounds > 0 && usage.cost.is_none() {
             self.unknown_cost = Some("the cost before the interruption is not known".to_owned());

@@ -169,9 +169,13 @@ fn provide_handle<T: Send + Sync + 'static>(
     run: RunContext,
     handle: impl FnOnce(&RunContext) -> Result<T, SessionError>,
 ) -> RunContext {
-    if run.provided().get::<T>().is_some() {
+    // A handle that a runner gave to a run above belongs to the user and the session there.
+    let key = format!("tool_agent.handle.{}", std::any::type_name::<T>());
+    let is_of_runner = run.value::<()>(&key).is_some();
+    if run.provided().get::<T>().is_some() && !is_of_runner {
         return run;
     }
+    run.set(key, ());
     if !has_user(&run) {
         return run.explain_absence::<T>(NO_USER);
     }

@@ -20,7 +20,6 @@ use super::{
     flow::{Flow, Interruption},
     open_batch::{OpenBatch, approval_request, interim_result, interrupted_result, unanswered_result},
     scope::RunScope,
-    session::Session,
     tools::with_run_settings,
 };
 use crate::Message;
@@ -46,7 +45,7 @@ pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunCo
     let mut is_announced = false;
     loop {
         while let Some(answers) = scope.inbox.next_answers() {
-            if let Err(problem) = apply_answers(scope, &mut conversation.session, answers).await {
+            if let Err(problem) = apply_answers(scope, conversation, answers).await {
                 scope.emit_notice(problem).await;
             }
         }
@@ -81,18 +80,34 @@ pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunCo
 /// answers is not valid.
 pub(super) async fn apply_answers(
     scope: &RunScope,
-    session: &mut Session,
+    conversation: &mut RunConversation,
     answers: Answers,
 ) -> Result<(), String> {
-    let Some(open) = &mut session.open else { return Err("no calls wait for an answer".to_owned()) };
+    let Some(open) = &mut conversation.session.open else {
+        return Err("no calls wait for an answer".to_owned());
+    };
     let IndexedAnswers { results, decisions, ignored } = indexed_answers(open, answers)?;
     for call in ignored {
         scope.emit_notice(format!("the call `{call}` has its result; the further answer is ignored")).await;
     }
+    let has_results = !results.is_empty();
     for (index, result) in results {
         submit_result(open, index, result).await?;
     }
-    apply_decisions(scope, open, decisions).await
+    if decisions.is_empty() {
+        return Ok(());
+    }
+    if has_results {
+        // Before the approved calls, which may take long: the records of the results are consumed.
+        conversation.store_open_batch().await;
+        if conversation.check_stored().is_break() {
+            return Ok(());
+        }
+    }
+    match &mut conversation.session.open {
+        Some(open) => apply_decisions(scope, open, decisions).await,
+        None => Ok(()),
+    }
 }
 
 /// Validates answers, and returns them by the calls that they name.

@@ -105,7 +105,7 @@ impl ParentRun {
     }
 
     /// Returns the usage of the runs below the calls.
-    pub(super) fn usage(&self) -> ChildUsage {
+    pub(crate) fn usage(&self) -> ChildUsage {
         *lock(&self.usage)
     }
 }

@@ -7,7 +7,7 @@ use tool_runtime::{CallOutcome, Executor, ToolCall, executor::stop_error, open_c
 use super::{
     active_run::ActiveRun,
     ask::prepare_step,
-    batch_end::{continue_after_results, continue_open_batch, end_batch},
+    batch_end::{continue_after_results, continue_open_batch, end_batch, release_tool_choice},
     calls::run_batch,
     conversation::RunConversation,
     entry::OpenBatchBody,
@@ -26,7 +26,7 @@ const INTERRUPTED: &str = "the run was interrupted; the call may have taken effe
 
 /// Continues the run of the session that was interrupted.
 pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
-    let ActiveRun { scope, conversation, limits, .. } = run;
+    let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
     let progress = &conversation.progress;
     let is_unfinished = match &conversation.session.open {
         Some(_) => progress.lost_lease || progress.has_no_end(),
@@ -41,12 +41,16 @@ pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
     limits.continue_usage(scope, progress.usage, &conversation.session.messages);
     conversation.usage = limits.usage;
     if let Some(open) = &mut conversation.session.open {
+        release_tool_choice(tool_choice);
         close_started_calls(open).await;
         return continue_open_batch(run).await;
     }
     let Some(last) = conversation.session.messages.last().cloned() else {
         return ControlFlow::Continue(());
     };
+    if last.calls().next().is_some() || last.role() == Role::Tool {
+        release_tool_choice(tool_choice);
+    }
     match last.role() {
         Role::Assistant => continue_response(run, last).await,
         Role::Tool => {

@@ -8,7 +8,7 @@ use super::{
     EndReason,
     active_run::ActiveRun,
     ask::ask,
-    batch_end::end_batch,
+    batch_end::{end_batch, release_tool_choice},
     calls::run_batch,
     compact::{compact, compact_if_full},
     conversation::RunConversation,
@@ -25,7 +25,7 @@ use crate::{
     End, Message,
     agent::Instruction,
     hook::Step,
-    model::{ModelError, ModelErrorKind, Request, Response, ToolChoice},
+    model::{ModelError, ModelErrorKind, Request, Response},
 };
 
 /// Takes one round; returns the end of the run if it is the last.
@@ -181,9 +181,7 @@ async fn run_calls(
     ignore_early_answers(scope).await;
     let (outcomes, after) = boxed(|| run_batch(scope, executor.batch(calls))).await;
     conversation.session.open = Some(OpenBatch { executor, outcomes, after });
-    if tool_choice.is_forced() {
-        *tool_choice = ToolChoice::Auto;
-    }
+    release_tool_choice(tool_choice);
     boxed(|| end_batch(run, number, response)).await
 }
 

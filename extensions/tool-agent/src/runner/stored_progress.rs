@@ -1,5 +1,6 @@
 //! The progress of the last run of a session, as its store has it.
 
+use serde::Deserialize;
 use tool_runtime::{
     CallOutcome, RunContext, ToolCall,
     call::{CallAddress, CallId, merged_actions},
@@ -27,6 +28,15 @@ pub(super) struct StoredProgress {
     pub(super) lost_lease: bool,
     /// The usage of the last run.
     pub(super) usage: RunUsage,
+    /// The usage with which the last run ended, if its end is the last entry.
+    end_usage: RunUsage,
+}
+
+/// The part of the body of an end that a later run reads.
+#[derive(Default, Deserialize)]
+struct EndUsage {
+    #[serde(default)]
+    usage: RunUsage,
 }
 
 /// An entry of the journal of calls.
@@ -48,6 +58,9 @@ pub(super) enum CallProgress {
 impl StoredProgress {
     /// Notes an entry; the last one comes first.
     pub(super) fn see_entry(&mut self, entry: &Entry, inherited_entries: u64) {
+        if self.last_kind.is_none() && &*entry.content.kind == EntryContent::END {
+            self.end_usage = entry.content.body.read::<EndUsage>().unwrap_or_default().usage;
+        }
         self.last_kind.get_or_insert_with(|| (*entry.content.kind).into());
         let has_messages = [EntryContent::MESSAGE, EntryContent::COMPACTION].contains(&&*entry.content.kind);
         self.has_own_message |= has_messages && entry.number > inherited_entries;
@@ -77,8 +90,8 @@ impl StoredProgress {
     /// Sets what the lease tells about the last run.
     pub(super) fn set_lease(&mut self, grant: &LeaseGrant) {
         self.lost_lease = grant.interrupted.is_some();
-        // A usage that another program stored is none.
-        self.usage = grant.usage.as_ref().and_then(|usage| usage.read().ok()).unwrap_or_default();
+        // A recovery that failed has ended the run, and leaves its usage there. A usage that another program stored is none.
+        self.usage = grant.usage.as_ref().map_or(self.end_usage, |usage| usage.read().unwrap_or_default());
     }
 
     /// Returns `true` if the last run has no end in the session.

@@ -1,5 +1,6 @@
 //! Agents as tools of other agents.
 
+mod below;
 mod results;
 mod states;
 

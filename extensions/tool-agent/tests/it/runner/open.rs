@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use tool_agent::{
-    Agent, AgentEventKind, Answers, EndReason, Message, Role, Runner, ScriptedModel, model::Reply,
+    Agent, AgentEventKind, Answers, EndReason, Message, Role, Runner, ScriptedModel,
+    model::{Reply, ToolChoice},
 };
 use tool_runtime::{CallOutcome, Executor, RunContext, ToolCall, prelude::*};
 
@@ -371,5 +372,19 @@ async fn a_further_answer_is_distinguished_from_one_that_names_no_call_also_by_a
     }
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert!(notices[0].ends_with("has its result; the further answer is ignored"), "{notices:?}");
+    assert_eq!(*log.lock().unwrap(), ["remove a"]);
+}
+
+#[tokio::test]
+async fn a_call_that_the_model_had_to_make_is_not_required_again_once_it_is_answered() {
+    let forced = ToolChoice::Tool("remove".into());
+    let replies = [Reply::call("remove", json!({ "path": "a" })), Reply::text("Done.")];
+    let Setup { runner, model, log } = setup_with(replies, |agent| agent.tool_choice(forced.clone()));
+    let run = || RunContext::new().with_session("s");
+    let end = runner.run_with(run(), "Remove a.").end().await;
+    let approval = Answers::new().approve(end.open[0].address().unwrap());
+    assert_eq!(runner.resume(run(), approval).answer().await.unwrap(), "Done.");
+    let choices: Vec<_> = model.requests().iter().map(|request| request.tool_choice.clone()).collect();
+    assert_eq!(choices, [forced, ToolChoice::Auto]);
     assert_eq!(*log.lock().unwrap(), ["remove a"]);
 }
