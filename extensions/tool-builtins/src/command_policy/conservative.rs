@@ -67,6 +67,7 @@ const READING_EXCEPTIONS: &[&str] = &[
     "* ~*",
     "cd -*",
     // Recursive searches; options that write files or run programs.
+    "grep -*d*",
     "grep -*r*",
     "git --ou*",
     "git --ex*",
@@ -111,11 +112,11 @@ const READING_TOOLS: &[(&str, &[&str])] = &[
     ("read_file", &["/path"]),
     ("list_files", &["/path"]),
     ("glob", &["/path"]),
-    ("grep", &["/path"]),
-    ("search", &["/path"]),
+    ("grep", &["/path", "/glob"]),
+    ("search", &["/path", "/file_pattern"]),
     ("Read", &["/file_path", "/path"]),
     ("Glob", &["/path"]),
-    ("Grep", &["/path"]),
+    ("Grep", &["/path", "/glob"]),
     // Of commands that were asked about.
     ("task_output", &[]),
     ("task_stop", &[]),
@@ -143,7 +144,7 @@ const NO_ADDED_RULE: &str = "no added rule";
 ///
 /// | tools | verdict |
 /// | --- | --- |
-/// | `read_file`, `list_files`, `glob`, `grep`, `search`; `Read`, `Glob`, `Grep` | allowed; a path that looks like a secret is asked about |
+/// | `read_file`, `list_files`, `glob`, `grep`, `search`; `Read`, `Glob`, `Grep` | allowed; a path or a pattern of files that looks like a secret is asked about |
 /// | `edit_file`, `write_file`, `notebook_edit`; `Edit`, `Write`, `NotebookEdit` | asked about |
 /// | `bash`; `Bash` | [commands that only read](super::CommandPolicyBuilder::allow_reading) are allowed; others are asked about |
 /// | `run_code`; `RunCode` | asked about |
@@ -244,7 +245,8 @@ impl ConservativePolicy {
                 return verdict;
             }
         }
-        let by_name = names.iter().map(|name| self.rules.judge(name, arguments));
+        let of_rules = with_example_names(arguments);
+        let by_name = names.iter().map(|name| self.rules.judge(name, &of_rules));
         let restricted = by_name.into_iter().find(|verdict| *verdict != Permission::Allow);
         if let Some(verdict) = restricted.or_else(|| self.commands.judge_call(names, arguments)) {
             return verdict;
@@ -253,7 +255,7 @@ impl ConservativePolicy {
             true => Permission::Allow,
             false => {
                 let tool = names.first().copied().unwrap_or_default();
-                Permission::Ask { reason: format!("`{tool}` is no tool that the policy knows").into() }
+                Permission::ask(format!("`{tool}` is no tool that the policy knows"))
             }
         }
     }
@@ -266,11 +268,28 @@ impl PermissionPolicy for ConservativePolicy {
     }
 }
 
+/// Returns the arguments with a name that each pattern of files admits in its place, such as `x.pem` for `*.pem`.
+fn with_example_names(arguments: &Value) -> Value {
+    let mut arguments = arguments.clone();
+    for name in ["glob", "file_pattern"] {
+        if let Some(Value::String(pattern)) = arguments.get_mut(name) {
+            *pattern = pattern.replace(['*', '?', '[', ']', '{', '}'], "x");
+        }
+    }
+    arguments
+}
+
 /// Patterns of the paths of secrets, in any folder.
 fn secret_paths() -> impl Iterator<Item = PathPattern> {
     let files = SECRET_FILES.iter().map(|name| format!("**/{name}"));
     let patterns = files.chain(SECRET_FOLDERS.iter().map(|name| format!("**/{name}/**")));
-    patterns.filter_map(|pattern| Some(PathPattern::new(&pattern).ok()?.base("/").ok()?.ignore_case(true)))
+    // The same in a folder with a name, such as `docs:.env`.
+    let named_files = SECRET_FILES.iter().map(|name| format!("**/*:{name}"));
+    let named_folders = SECRET_FOLDERS.iter().map(|name| format!("**/*:{name}/**"));
+    patterns
+        .chain(named_files)
+        .chain(named_folders)
+        .filter_map(|pattern| Some(PathPattern::new(&pattern).ok()?.base("/").ok()?.ignore_case(true)))
 }
 
 /// All rules that ask for some of the reading commands.
@@ -296,6 +315,6 @@ mod tests {
     fn all_built_in_rules_are_valid() {
         assert!(READING_COMMANDS.iter().all(|rule| CommandPattern::new_allowed(rule).is_ok()));
         assert!(reading_exceptions().iter().all(|rule| CommandPattern::new(rule).is_ok()));
-        assert_eq!(secret_paths().count(), SECRET_FILES.len() + SECRET_FOLDERS.len());
+        assert_eq!(secret_paths().count(), 2 * (SECRET_FILES.len() + SECRET_FOLDERS.len()));
     }
 }

@@ -132,18 +132,20 @@ const INDIRECT_COMMANDS: &[&str] = &[
     "xvfb-run",
 ];
 
-/// Options that run programs, write files or set variables, by the name of the program. `*` stands for any characters.
+/// Options that run programs, write files or set variables, by the name of the program. `*` stands for any characters: long options may be
+/// abbreviated, and short ones stand in one word.
 const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("[", &["-v", "-R"]),
     ("cargo", &["--config*", "-Z*"]),
-    ("fd", &["-x*", "-X*", "--exec*"]),
+    ("fd", &["-*x*", "-*X*", "--ex*"]),
+    ("fdfind", &["-*x*", "-*X*", "--ex*"]),
     ("find", &["-exec*", "-ok*", "-delete", "-fls", "-fprint*"]),
-    ("git", &["--exec*", "--config-env*", "--upload-pack*", "--receive-pack*", "--open-files-in-pager*"]),
+    ("git", &["--ex*", "--conf*", "--upl*", "--rec*", "--op*", "-O*"]),
     ("jobs", &["-*x*"]),
     ("printf", &["-v*"]),
-    ("rg", &["--pre*", "--hostname-bin*"]),
-    ("sort", &["--compress-program*"]),
-    ("tar", &["--checkpoint-action*", "--to-command*", "--use-compress-program*", "-I*", "-F*"]),
+    ("rg", &["--pre*", "--hos*"]),
+    ("sort", &["--co*"]),
+    ("tar", &["--ch*", "--to-*", "--us*", "--in*", "--ne*", "-*I*", "-*F*"]),
     ("test", &["-v", "-R"]),
     ("wait", &["-*p*"]),
 ];
@@ -198,6 +200,10 @@ pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
     let arguments = command.words.iter().enumerate().skip(fixed.max(1));
     // The options of `git` before its own command set its configuration.
     if name == "git" && fixed <= 1 && command.words.get(1).is_some_and(|word| word.text.starts_with('-')) {
+        return true;
+    }
+    // The first word of `tar` needs no dash.
+    if name == "tar" && command.words.get(1).is_some_and(|word| word.text.contains(['I', 'F'])) {
         return true;
     }
     let Some((_, options)) = RUNNING_OPTIONS.iter().find(|(program, _)| *program == name) else {

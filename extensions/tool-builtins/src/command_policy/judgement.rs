@@ -55,6 +55,13 @@ impl CommandPolicy {
             return Some("the command is unclear: it runs no program".to_owned());
         }
         let changes_folder = script.commands.iter().any(SimpleCommand::changes_folder);
+        let is_moved = |command: &&SimpleCommand| changes_folder && command.depends_on_folder();
+        if let Some(command) = script.commands.iter().find(is_moved) {
+            let name = escaped(&command.source);
+            return Some(format!(
+                "`{name}` is unclear: another folder may be a repository with programs of its own"
+            ));
+        }
         let redirections = script.redirections.iter();
         let reason = redirections
             .filter_map(|redirection| self.redirection_problem(redirection, changes_folder))

@@ -26,7 +26,7 @@ mod script;
 use tool_runtime::{
     ToolError,
     definition::Permission,
-    policy::{PermissionPolicy, PermissionRequest},
+    policy::{Escape, PermissionPolicy, PermissionRequest},
     serde_json::Value,
 };
 
@@ -159,7 +159,14 @@ impl CommandPolicy {
         let mut permission = None;
         for (_, argument) in self.tools.iter().filter(|(tool, _)| names.contains(&tool.as_str())) {
             let verdict = match arguments.get(argument).and_then(Value::as_str) {
-                Some(command) => self.judge(command),
+                Some(command) => match (self.judge(command), starting_folder(arguments)) {
+                    // Where a command starts decides what its words name.
+                    (Permission::Allow, Some(folder)) => {
+                        let folder = Escape::LINE.at_most(MAX_FOLDER_CHARS).text(&folder);
+                        Permission::ask(format!("the command would start in the folder `{folder}`"))
+                    }
+                    (verdict, _) => verdict,
+                },
                 None => Permission::ask(format!(
                     "the command is unclear: the argument `{argument}` is not a text"
                 )),
@@ -172,6 +179,21 @@ impl CommandPolicy {
         }
         permission
     }
+}
+
+/// The arguments of shells that name the folder of a command.
+const FOLDER_ARGUMENTS: [&str; 4] = ["folder", "cwd", "workdir", "working_directory"];
+
+/// The maximum number of characters of a folder that a message shows.
+const MAX_FOLDER_CHARS: usize = 80;
+
+/// Returns the folder in which a command starts, if a call names another one than the base.
+fn starting_folder(arguments: &Value) -> Option<String> {
+    let named = FOLDER_ARGUMENTS.iter().filter_map(|name| arguments.get(*name));
+    named.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).find(|folder| {
+        let is_base = matches!(folder.as_str(), "" | "." | "./" | "null");
+        !is_base
+    })
 }
 
 impl PermissionPolicy for CommandPolicy {

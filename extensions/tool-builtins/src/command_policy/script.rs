@@ -74,6 +74,13 @@ impl SimpleCommand {
         self.words.first().map_or("", |word| base_name(&word.text))
     }
 
+    /// Returns `true` if the program is another one, or runs other ones, in another folder: by its path, or by the configuration that
+    /// `git` finds there.
+    pub(super) fn depends_on_folder(&self) -> bool {
+        let program = self.words.first().map_or("", |word| word.text.as_str());
+        self.name() == "git" || (program.contains('/') && !program.starts_with('/'))
+    }
+
     pub(super) fn changes_folder(&self) -> bool {
         matches!(self.name(), "cd" | "pushd" | "popd")
     }

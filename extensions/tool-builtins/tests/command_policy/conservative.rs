@@ -220,3 +220,66 @@ fn added_rules_and_other_commands_replace_the_defaults() {
     assert_eq!(policy.judge("bash", &json!({ "command": "cargo test && git status" })), Permission::Allow);
     assert!(matches!(policy.judge("bash", &json!({ "command": "cargo run" })), Permission::Ask { .. }));
 }
+
+// I02
+#[test]
+fn secrets_in_named_folders_and_by_patterns_of_files_are_asked_about() {
+    for path in ["docs:.env", "home:.netrc", "home:.ssh/config", "docs:id_rsa", "docs:sub/.aws/x"] {
+        assert!(!is_allowed("read_file", &json!({ "path": path })), "{path}");
+    }
+    assert!(is_allowed("read_file", &json!({ "path": "docs:index.md" })));
+    assert!(!is_allowed("grep", &json!({ "pattern": ".", "glob": ".env" })));
+    assert!(!is_allowed("Grep", &json!({ "pattern": ".", "glob": "*.pem" })));
+    assert!(!is_allowed("search", &json!({ "query": ".", "file_pattern": "id_*" })));
+    assert!(is_allowed("grep", &json!({ "pattern": ".", "glob": "*.rs" })));
+    for command in ["grep -d recurse KEY .", "grep -drecurse KEY .", "grep --directories=recurse KEY ."] {
+        assert!(!is_allowed("bash", &json!({ "command": command })), "{command}");
+    }
+}
+
+// I02
+#[test]
+fn git_and_programs_of_another_folder_are_asked_about() {
+    for command in ["cd docs && git status", "cd docs; git log", "cd sub && ./check.sh"] {
+        let policy = CommandPolicy::builder()
+            .allow_reading()
+            .allow("./check.sh")
+            .unwrap()
+            .allow("git status")
+            .unwrap();
+        let verdict = policy.build().judge(command);
+        assert!(matches!(verdict, Permission::Ask { .. }), "{command} {verdict:?}");
+    }
+    assert!(is_allowed("bash", &json!({ "command": "cd docs && ls" })));
+    for folder in ["docs", ".ssh", "../x", "/etc"] {
+        let arguments = json!({ "command": "git status", "folder": folder });
+        assert!(!is_allowed("bash", &arguments), "{arguments}");
+    }
+    for folder in [json!("."), json!(""), Value::Null] {
+        assert!(is_allowed("bash", &json!({ "command": "git status", "folder": folder })));
+    }
+}
+
+#[test]
+fn options_that_run_programs_are_known_abbreviated_and_in_one_word() {
+    let policy = ["sort *", "tar *", "git grep *", "fd *", "fdfind *", "rg *"]
+        .into_iter()
+        .fold(CommandPolicy::builder(), |policy, rule| policy.allow(rule).unwrap())
+        .build();
+    for command in [
+        "sort --comp=evil a",
+        "tar --use=evil -xf a.tar",
+        "tar tIf evil a.tar",
+        "tar --checkpoint-act=exec=evil -cf a.tar a",
+        "git grep -Oevil x",
+        "git grep --open-fi=evil x",
+        "fd -Hx evil",
+        "fdfind -x evil",
+        "rg --pre evil x",
+    ] {
+        assert!(matches!(policy.judge(command), Permission::Ask { .. }), "{command}");
+    }
+    for command in ["sort a.txt", "tar tf a.tar", "git grep -n x", "fd name", "rg x"] {
+        assert_eq!(policy.judge(command), Permission::Allow, "{command}");
+    }
+}
