@@ -1,11 +1,14 @@
-//! The files that a program left. They are hostile: links and pipes are not opened, and everything has a limit.
+//! The files that a program left. They are hostile: each is opened by the handle of its folder, which was opened before the program ran, links
+//! and pipes are not opened, and everything has a limit.
 
 use std::{
-    fs::{self, File},
+    ffi::OsString,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
+use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::{Dir, File, OpenOptions};
 use tool_runtime::{Content, prelude::*};
 
 /// Files and folders that are looked at.
@@ -30,48 +33,50 @@ pub(super) struct LeftFiles {
 
 impl LeftFiles {
     /// Reads the files below `folder`, sorted by their paths.
-    pub(super) fn read(folder: &Path) -> Self {
+    pub(super) fn read(folder: &Dir) -> Self {
         let mut left = Self::default();
         left.read_folder(folder, Path::new(""), 0);
         left
     }
 
-    fn read_folder(&mut self, root: &Path, inner: &Path, depth: usize) {
-        let Ok(entries) = fs::read_dir(root.join(inner)) else { return };
+    /// Reads the files of a folder at the path `inner`, which is for the result alone.
+    fn read_folder(&mut self, folder: &Dir, inner: &Path, depth: usize) {
+        let Ok(entries) = folder.entries() else { return };
         let room = MAX_ENTRIES.saturating_sub(self.entries);
-        let mut names: Vec<PathBuf> =
-            entries.take(room).filter_map(|entry| Some(entry.ok()?.file_name().into())).collect();
+        let mut names: Vec<OsString> =
+            entries.take(room).filter_map(|entry| Some(entry.ok()?.file_name())).collect();
         self.entries += names.len();
         names.sort();
         for name in names {
-            let path = inner.join(name);
-            let Ok(metadata) = root.join(&path).symlink_metadata() else { continue };
+            let Ok(metadata) = folder.symlink_metadata(&name) else { continue };
+            let path = inner.join(&name);
             if metadata.is_dir() && depth < MAX_DEPTH {
-                self.read_folder(root, &path, depth + 1);
+                if let Ok(below) = folder.open_dir_nofollow(&name) {
+                    self.read_folder(&below, &path, depth + 1);
+                }
             } else if metadata.is_file() {
-                self.read_file(root, &path);
+                self.read_file(folder, &name, &path);
             }
         }
     }
 
-    fn read_file(&mut self, root: &Path, path: &Path) {
+    fn read_file(&mut self, folder: &Dir, name: &OsString, path: &Path) {
         if self.files == MAX_FILES {
             self.omitted_files += 1;
             return;
         }
         self.files += 1;
-        let name: String = path.to_string_lossy().escape_debug().take(MAX_NAME_CHARS).collect();
-        let text = match self.content(&root.join(path)) {
-            Ok((length, Some(text))) => format!("[{name}, {length} bytes]\n{text}"),
-            Ok((length, None)) => format!("[{name}, {length} bytes]"),
-            Err(error) => format!("[{name}, which cannot be read: {error}]"),
+        let shown: String = path.to_string_lossy().escape_debug().take(MAX_NAME_CHARS).collect();
+        let text = match open_regular(folder, name).and_then(|file| self.content(file)) {
+            Ok((length, Some(text))) => format!("[{shown}, {length} bytes]\n{text}"),
+            Ok((length, None)) => format!("[{shown}, {length} bytes]"),
+            Err(error) => format!("[{shown}, which cannot be read: {error}]"),
         };
         self.texts.push(text);
     }
 
     /// The length of a file, and its text. An image is added to the images.
-    fn content(&mut self, path: &Path) -> io::Result<(u64, Option<String>)> {
-        let file = open_regular(path)?;
+    fn content(&mut self, file: File) -> io::Result<(u64, Option<String>)> {
         let length = file.metadata()?.len();
         let mut start = Vec::new();
         (&file).take(MAX_TEXT_BYTES).read_to_end(&mut start)?;
@@ -118,17 +123,10 @@ impl LeftFiles {
 }
 
 /// Opens a file that is no link, pipe or device: something may have taken its place.
-fn open_regular(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
-    }
-    let file = options.open(path)?;
+fn open_regular(folder: &Dir, name: &OsString) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let file = folder.open_with(name, &options)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(io::Error::other("it is no file any more")),
@@ -138,9 +136,9 @@ fn open_regular(path: &Path) -> io::Result<File> {
 /// The type of an image that models take.
 fn image_type(start: &[u8]) -> Option<&'static str> {
     match start {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
         _ => None,
     }

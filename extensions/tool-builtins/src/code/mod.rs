@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use cap_std::fs::Dir;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -174,15 +175,29 @@ impl CodeTools {
                 format!("there is no `{name}` on this machine; use another language"),
             )
         })?;
-        let _turn = self.state.turn.lock().await;
+        let _turn = tokio::select! {
+            turn = self.state.turn.lock() => turn,
+            () = cx.cancellation().cancelled() => return Err(ToolError::cancelled()),
+        };
         let launcher = self.launcher().await?;
-        let prepared = CodeFolder::create(self.base.path(), file_name, &code);
-        let folder =
-            prepared.map_err(|error| ToolError::failed(format!("the folder of the program: {error}")))?;
+        let base = Arc::clone(&self.base);
+        let prepared = run_blocking(move || {
+            // What an earlier program left, also beside its folder.
+            remove_contents(base.path())?;
+            CodeFolder::create(base.path(), file_name, &code)
+        });
+        let folder = prepared
+            .await
+            .map_err(|error| ToolError::failed(format!("the folder of the program: {error}")))?;
+        let home = folder.home.to_string_lossy().into_owned();
         let line = CommandLine {
             words: [program.as_path(), &folder.code].map(|path| path.to_string_lossy().into_owned()).into(),
             folder: folder.work.clone(),
-            environment: vec![("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())],
+            environment: vec![
+                ("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()),
+                ("HOME".to_owned(), home.clone()),
+                ("TMPDIR".to_owned(), home),
+            ],
         };
         let timeout_ms = timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MILLIS).min(MAX_TIMEOUT_MILLIS);
         let limit =
@@ -194,23 +209,74 @@ impl CodeTools {
             return Err(ToolError::cancelled());
         }
         let result = sink.output.result(ending, launcher.enforced(), None);
-        Ok(LeftFiles::read(&folder.work).add_to(result))
+        let base = Arc::clone(&self.base);
+        let left = run_blocking(move || {
+            let left = LeftFiles::read(&folder.opened);
+            remove_contents(base.path()).map(|()| left)
+        });
+        let left = left.await.map_err(|error| {
+            ToolError::failed(format!("what the program left cannot be removed: {error}"))
+        })?;
+        Ok(left.add_to(result))
     }
 }
 
-/// The folders of one run; removed when dropped.
+/// Runs work that blocks for a bounded time on a thread for it.
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    #[expect(clippy::disallowed_methods, reason = "the call waits for it, and it ends by itself")]
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+/// Removes all that is below `folder`. The tree is hostile, and may be deeper than a stack: `rm` follows no link and does not recurse.
+fn remove_contents(folder: &Path) -> io::Result<()> {
+    let entries: Vec<PathBuf> = fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    if entries.is_empty() {
+        return Ok(());
+    }
+    #[cfg(unix)]
+    {
+        // Folders that their owner may not change.
+        let program = |name: &str| system_program(name).ok_or_else(|| io::Error::other("there is no `rm`"));
+        let quiet = |mut command: std::process::Command| {
+            command.args(&entries).stdin(std::process::Stdio::null());
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).status()
+        };
+        let mut change = std::process::Command::new(program("chmod")?);
+        change.args(["-R", "u+rwX", "--"]);
+        quiet(change)?;
+        let mut remove = std::process::Command::new(program("rm")?);
+        remove.args(["-rf", "--"]);
+        quiet(remove)?;
+    }
+    #[cfg(not(unix))]
+    for entry in entries {
+        fs::remove_dir_all(entry)?;
+    }
+    match fs::read_dir(folder)?.next() {
+        None => Ok(()),
+        Some(_) => Err(io::Error::other("a file or folder of an earlier program cannot be removed")),
+    }
+}
+
+/// The folders of one run.
 struct CodeFolder {
-    _run: TempDir,
     code: PathBuf,
     work: PathBuf,
+    /// The folder of the program, opened before it runs: it may be exchanged later.
+    opened: Dir,
+    home: PathBuf,
 }
 
 impl CodeFolder {
     fn create(base: &Path, file_name: &str, text: &str) -> io::Result<Self> {
-        let run = tempfile::Builder::new().prefix("run-").tempdir_in(base)?;
-        let (code, work) = (run.path().join(file_name), run.path().join("work"));
+        let run = tempfile::Builder::new().prefix("run-").tempdir_in(base)?.keep();
+        let (code, work, home) = (run.join(file_name), run.join("work"), run.join("home"));
         fs::write(&code, text)?;
         fs::create_dir(&work)?;
-        Ok(Self { _run: run, code, work })
+        fs::create_dir(&home)?;
+        let opened = Dir::open_ambient_dir(&work, cap_std::ambient_authority())?;
+        Ok(Self { code, work, opened, home })
     }
 }

@@ -23,6 +23,9 @@ exec 3<&-
 "$@"
 status=$?"#;
 
+/// Closes what the program left open for its children, as far as the shell can name it.
+const CLOSE_INHERITED: &str = "exec 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-";
+
 /// Ends the watcher after a namespace, of which nothing is left.
 const END_OF_NAMESPACE: &str = r#"
 kill -s KILL "$watcher"
@@ -87,7 +90,7 @@ impl<'a> LimitScript<'a> {
     /// Sets the limits of each process alone.
     pub(super) fn of_each_process(&self) -> String {
         let limits = self.units().map(|(name, limit)| format!("ulimit -{name} {limit}"));
-        format!("{{ ulimit -c 0; {}; }} 2>/dev/null", limits.join("; "))
+        format!("{{ ulimit -c 0; {}; {CLOSE_INHERITED}; }} 2>/dev/null", limits.join("; "))
     }
 
     /// Fails unless the limits of each process hold.
@@ -124,7 +127,10 @@ pub(super) fn confined_words(
     let (command, end) = match namespace {
         None => (command, END_OF_GROUP),
         Some(namespace) => {
-            let script = format!("{}; \"$@\"; exit \"$?\"", limits.of_all_processes());
+            // In a session of its own, the command cannot signal the group of the watcher.
+            let own_session =
+                system_program("setsid").map(|program| format!("{} ", program.display())).unwrap_or_default();
+            let script = format!("{}; {own_session}\"$@\"; exit \"$?\"", limits.of_all_processes());
             let mut words = namespace.words();
             words.extend(shell_words(script, command));
             (words, END_OF_NAMESPACE)

@@ -86,9 +86,55 @@ pub(super) fn syscall_filter(permits_network: bool) -> Result<BpfProgram, seccom
         }
     }
     insert_refusal(&mut rules, libc::SYS_socket, &other_family)?;
+    insert_pair_refusals(&mut rules)?;
+    insert_owner_refusals(&mut rules)?;
     let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let processor = std::env::consts::ARCH.try_into()?;
     SeccompFilter::new(rules, SeccompAction::Allow, refusal, processor)?.try_into()
+}
+
+/// Refuses pairs of sockets that can be connected to another one later: only streams of this machine are connected for good.
+fn insert_pair_refusals(
+    rules: &mut BTreeMap<i64, Vec<SeccompRule>>,
+) -> Result<(), seccompiler::BackendError> {
+    /// The bits of the type without its flags.
+    const TYPE_MASK: u64 = 0xf;
+    let condition = |argument: u8, operator: SeccompCmpOp, value: libc::c_int| {
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, u64::from(value.unsigned_abs()))
+    };
+    let other_family = condition(0, SeccompCmpOp::Ne, libc::AF_UNIX)?;
+    insert_refusal(rules, libc::SYS_socketpair, &[other_family])?;
+    for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+        let is_kind = condition(1, SeccompCmpOp::MaskedEq(TYPE_MASK), kind)?;
+        insert_refusal(rules, libc::SYS_socketpair, &[is_kind])?;
+    }
+    Ok(())
+}
+
+/// Refuses to give files to another user, and to make programs that run as their owner: `landlock` guards neither.
+fn insert_owner_refusals(
+    rules: &mut BTreeMap<i64, Vec<SeccompRule>>,
+) -> Result<(), seccompiler::BackendError> {
+    /// Of Linux 6.6, on every processor.
+    const SYS_FCHMODAT2: libc::c_long = 452;
+    let mut owner_calls = vec![libc::SYS_fchown, libc::SYS_fchownat];
+    let mut mode_calls = vec![(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (SYS_FCHMODAT2, 2)];
+    #[cfg(target_arch = "x86_64")]
+    {
+        owner_calls.extend([libc::SYS_chown, libc::SYS_lchown]);
+        mode_calls.push((libc::SYS_chmod, 1));
+    }
+    for call in owner_calls {
+        insert_refusal(rules, call, &[])?;
+    }
+    for (call, argument) in mode_calls {
+        for bit in [0o4000, 0o2000] {
+            let operator = SeccompCmpOp::MaskedEq(bit);
+            let sets_bit = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, bit)?;
+            insert_refusal(rules, call, &[sets_bit])?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses `call`, if all `conditions` hold.

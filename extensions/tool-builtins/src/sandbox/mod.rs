@@ -51,13 +51,14 @@ pub enum Sandbox {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Enforced {
-    /// The command reads and writes its folders alone, and reads and runs the programs of the system.
+    /// The command reads and writes its folders alone, and reads and runs the programs of the system. The kernel does not guard the attributes
+    /// of other files that belong to the user: a command may change their modes and times.
     pub files: Option<String>,
     /// The command reaches no network, or no socket of other programs if the network is permitted.
     pub network: Option<String>,
     /// All processes of the command end with it, and it reaches no other process.
     pub processes: Option<String>,
-    /// Each process of the command has a limit of memory.
+    /// Each process of the command has a limit of private memory. Memory that processes share, and all files together, have none.
     pub memory: Option<String>,
     /// The guards that are missing, each with its reason.
     pub missing: Vec<String>,

@@ -68,15 +68,21 @@ impl Running {
         let mut output = OutputReader::default();
         let timeout = time::sleep(limit.timeout);
         tokio::pin!(timeout);
+        let mut was_killed = false;
         let ending = loop {
             tokio::select! {
-                status = self.child.wait() => break Ending::Exited(exit_code(status?)),
+                status = self.child.wait() => {
+                    let status = status?;
+                    was_killed = status.code().is_none();
+                    break Ending::Exited(exit_code(status));
+                }
                 () = output.read(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {}
                 () = &mut timeout => break Ending::TimedOut,
                 () = limit.cancellation.cancelled() => break Ending::Cancelled,
             }
         };
-        if ending != Ending::TimedOut && ending != Ending::Cancelled && self.is_in_namespace {
+        // A shell that was killed did not wait for the namespace.
+        if matches!(ending, Ending::Exited(_)) && self.is_in_namespace && !was_killed {
             self.group.forget();
         } else {
             self.group.kill();

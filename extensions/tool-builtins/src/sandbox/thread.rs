@@ -113,7 +113,7 @@ fn restrict_and_probe(confinement: &Confinement, private: &Path) -> ThreadReport
 fn probe_limits(confinement: &Confinement, has_namespace: bool, enforced: &mut Enforced) {
     let limits = LimitScript::new(&confinement.limits);
     if run_probe(&shell_words(&limits.check_of_each_process())) {
-        enforced.memory = Some("ulimit, for each process".to_owned());
+        enforced.memory = Some("ulimit, for the private memory of each process".to_owned());
     } else {
         enforced.missing.push(format!("memory: {SHELL} does not take the limits"));
     }

@@ -255,7 +255,8 @@ impl ShellTools {
         /// Id of the task.
         #[serde(alias = "shell_id")]
         task_id: String,
+        cx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        run::stop_task(self, &task_id).await
+        run::stop_task(self, &task_id, cx).await
     }
 }

@@ -8,7 +8,7 @@ use tool_runtime::{CancellationToken, prelude::*};
 use super::{
     ShellSettings, ShellTools, deny,
     output::{self, CallOutput},
-    task::TaskTable,
+    task::{TaskOwner, TaskTable},
 };
 use crate::sandbox::{CommandLine, Confinement, Ending, Launcher, RunLimit, system_program};
 
@@ -61,7 +61,8 @@ pub(super) async fn run_command(
         tools.tasks().check_room()?;
         let running = launcher.spawn(line).await.map_err(start_error)?;
         let timeout = request.timeout_ms.map_or(Duration::MAX, Duration::from_millis);
-        let task = tools.tasks().insert(running, timeout, results.is_some(), Arc::clone(launcher));
+        let owner = TaskOwner::of_call(cx);
+        let task = tools.tasks().insert(running, timeout, results.is_some(), Arc::clone(launcher), owner)?;
         let text = format!("{} runs; read it by `task_output`, end it by `task_stop`", task.id);
         let details = json!({ "task_id": task.id, "status": "not_ready", "enforced": launcher.enforced() });
         return Ok(ToolOutput::from(text).with_details(details));
@@ -122,7 +123,7 @@ pub(super) async fn read_task(
     wait_ms: Option<u64>,
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    let task = tools.tasks().find(id)?;
+    let task = tools.tasks().find(id, &TaskOwner::of_call(cx))?;
     let ending = match wait_ms {
         None => task.ending(),
         Some(wait_ms) => {
@@ -149,8 +150,12 @@ pub(super) async fn read_task(
     Ok(result.with_details(details))
 }
 
-pub(super) async fn stop_task(tools: &ShellTools, id: &str) -> Result<ToolOutput, ToolError> {
-    let task = tools.tasks().find(id)?;
+pub(super) async fn stop_task(
+    tools: &ShellTools,
+    id: &str,
+    cx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let task = tools.tasks().find(id, &TaskOwner::of_call(cx))?;
     if let Some(ending) = task.ending() {
         let message = format!(
             "the task {id} has ended with exit code {}; only a running task can be stopped",

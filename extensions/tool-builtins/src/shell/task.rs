@@ -31,6 +31,7 @@ struct Tasks {
 
 /// A command in the background.
 pub(super) struct ShellTask {
+    owner: TaskOwner,
     pub(super) id: String,
     pub(super) output: SharedOutput,
     ending: watch::Receiver<Option<Ending>>,
@@ -57,6 +58,22 @@ impl OutputSink for SharedOutput {
     }
 }
 
+/// The user and the session that a task belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TaskOwner {
+    user: String,
+    session: String,
+}
+
+impl TaskOwner {
+    pub(super) fn of_call(cx: &ToolContext) -> Self {
+        let run = cx.run();
+        let user = run.and_then(|run| run.user()).unwrap_or_default().to_owned();
+        let session = run.and_then(|run| run.session()).unwrap_or_default().to_owned();
+        Self { user, session }
+    }
+}
+
 impl ShellTask {
     pub(super) fn ending(&self) -> Option<Ending> {
         *self.ending.borrow()
@@ -78,6 +95,17 @@ impl ShellTask {
     }
 }
 
+impl Tasks {
+    fn check_room(&mut self) -> Result<(), ToolError> {
+        while self.running.try_join_next().is_some() {}
+        if self.running.len() < MAX_RUNNING_TASKS {
+            return Ok(());
+        }
+        let message = format!("{MAX_RUNNING_TASKS} tasks run already; stop one with `task_stop`");
+        Err(ToolError::new(ErrorKind::Unavailable, message))
+    }
+}
+
 impl TaskTable {
     fn lock(&self) -> MutexGuard<'_, Tasks> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -85,13 +113,7 @@ impl TaskTable {
 
     /// An error if no other task may start.
     pub(super) fn check_room(&self) -> Result<(), ToolError> {
-        let mut tasks = self.lock();
-        while tasks.running.try_join_next().is_some() {}
-        if tasks.running.len() < MAX_RUNNING_TASKS {
-            return Ok(());
-        }
-        let message = format!("{MAX_RUNNING_TASKS} tasks run already; stop one with `task_stop`");
-        Err(ToolError::new(ErrorKind::Unavailable, message))
+        self.lock().check_room()
     }
 
     /// Keeps a command that runs until its end.
@@ -101,16 +123,19 @@ impl TaskTable {
         timeout: Duration,
         keeps_all: bool,
         launcher: Arc<Launcher>,
-    ) -> Arc<ShellTask> {
+        owner: TaskOwner,
+    ) -> Result<Arc<ShellTask>, ToolError> {
         let (sender, ending) = watch::channel(None);
         let cancellation = CancellationToken::new();
         let output = SharedOutput(Arc::new(Mutex::new(CommandOutput::new(keeps_all))));
         let limit = RunLimit { timeout, cancellation: cancellation.clone() };
         let mut sink = output.clone();
         let mut tasks = self.lock();
+        // Others may have started since there was room; a command that is dropped here ends.
+        tasks.check_room()?;
         tasks.last_number += 1;
-        let task =
-            Arc::new(ShellTask { id: format!("task_{}", tasks.last_number), output, ending, cancellation });
+        let id = format!("task_{}", tasks.last_number);
+        let task = Arc::new(ShellTask { id, owner, output, ending, cancellation });
         tasks.running.spawn(async move {
             let ending = running.run_to_end(&limit, &mut sink).await;
             // A command whose end cannot be seen was killed when it was dropped.
@@ -122,13 +147,15 @@ impl TaskTable {
             let oldest = tasks.known.iter().position(|task| task.ending().is_some());
             oldest.map(|place| tasks.known.remove(place));
         }
-        task
+        Ok(task)
     }
 
-    pub(super) fn find(&self, id: &str) -> Result<Arc<ShellTask>, ToolError> {
+    /// Returns a task of the user and session of `owner`.
+    pub(super) fn find(&self, id: &str, owner: &TaskOwner) -> Result<Arc<ShellTask>, ToolError> {
         let tasks = self.lock();
-        tasks.known.iter().find(|task| task.id == id).cloned().ok_or_else(|| {
-            let known: Vec<&str> = tasks.known.iter().map(|task| &*task.id).collect();
+        let mut own = tasks.known.iter().filter(|task| task.owner == *owner);
+        own.clone().find(|task| task.id == id).cloned().ok_or_else(|| {
+            let known: Vec<&str> = own.by_ref().map(|task| &*task.id).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             ToolError::not_found(format!("there is no task `{id}`; the known tasks: {known}"))
         })

@@ -68,7 +68,35 @@ async fn files_and_images_that_a_program_left_are_in_the_result_each_with_a_limi
     assert_eq!(many.text().matches(" bytes]").count(), 16);
     assert!(many.text().ends_with("[.. more files left out; a program can pack them into one ..]"));
     // Nothing is kept for the next one.
-    assert_eq!(run(&tools, "bash", "ls; ls ..").await.text(), "main.sh\nwork\n");
+    assert_eq!(run(&tools, "bash", "ls; ls ..").await.text(), "home\nmain.sh\nwork\n");
     let endless = json!({ "language": "bash", "code": "while true; do :; done", "timeout_ms": 100 });
     assert_eq!(exit_code(&tools.call_unguarded("run_code", endless).await.unwrap()), 124);
+}
+
+#[tokio::test]
+async fn a_folder_that_the_program_exchanges_shows_no_file_of_the_user() {
+    let tools = tools();
+    let secrets = tempfile::tempdir().unwrap();
+    std::fs::write(secrets.path().join("secret.txt"), "the secret").unwrap();
+    let path = secrets.path().display();
+    for code in [
+        format!("cd ..; mv work old; ln -s {path} work"),
+        format!("cd ..; rm -r work; ln -s {path} work"),
+        format!("mkdir a; rm -r a; ln -s {path} a; ln -s {path}/secret.txt b.txt"),
+    ] {
+        let output = run(&tools, "bash", &code).await;
+        assert!(!output.text().contains("secret"), "{code}: {}", output.text());
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_kept_from_one_program_to_the_next() {
+    let tools = tools();
+    let keeps = "echo x > $HOME/kept; echo x > ../../kept; mkdir -p $HOME/.local ../../run-other; chmod 0 $HOME/.local; cp -r .. ../../copy";
+    run(&tools, "bash", keeps).await;
+    let output = run(&tools, "bash", "ls -A $HOME; ls -A ../.. | wc -l").await;
+    assert!(output.text().starts_with("1\n") || output.text() == "1", "{}", output.text());
+    let deep = "for i in $(seq 1000); do mkdir d && cd d; done; echo made";
+    assert!(run(&tools, "bash", deep).await.text().starts_with("made"));
+    assert!(run(&tools, "bash", "ls -A").await.text().starts_with("[no output]"));
 }

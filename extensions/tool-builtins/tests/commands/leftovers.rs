@@ -22,6 +22,9 @@ const ESCAPES: [&str; 7] = [
     "nohup sleep 1000 >/dev/null 2>&1 & for i in {1..2000}; do echo begun; done",
 ];
 
+/// A command that ends what watches it, where it can, and goes on.
+const KILLS_ITS_GROUP: &str = "trap '' TERM; kill -s TERM 0; sleep 1000 & echo begun";
+
 /// Ways out of the process group, which a namespace alone ends.
 const GROUP_ESCAPES: [&str; 3] = [
     "mkfifo a; setsid sh -c 'echo >a; exec sleep 1000' >/dev/null 2>&1 & read -r _ <a; rm a; echo begun",
@@ -44,6 +47,17 @@ async fn a_command_that_ends_leaves_no_process() {
             assert!(output.text().contains("begun"), "{sandbox:?} {command}: {}", output.text());
             world.assert_nothing_is_left();
         }
+    }
+}
+
+// R03
+#[tokio::test]
+async fn a_command_that_signals_its_group_leaves_no_process() {
+    for sandbox in [Sandbox::Required, Sandbox::Preferred] {
+        let world = World::new(sandbox);
+        let output = world.run(KILLS_ITS_GROUP).await;
+        assert!(output.text().contains("begun"), "{sandbox:?}: {}", output.text());
+        world.assert_nothing_is_left();
     }
 }
 

@@ -17,7 +17,7 @@ async fn a_result_names_the_active_guards_and_the_missing_ones() {
         assert_eq!(enforced["files"], "landlock");
         assert_eq!(enforced["network"], "seccomp, namespace");
         assert_eq!(enforced["processes"], "namespace");
-        assert_eq!(enforced["memory"], "ulimit, for each process");
+        assert_eq!(enforced["memory"], "ulimit, for the private memory of each process");
         let is_root = rustix::process::geteuid().is_root();
         assert_eq!(enforced["missing"].as_array().unwrap().len(), usize::from(is_root), "{enforced}");
     }
@@ -117,10 +117,13 @@ async fn no_socket_of_the_network_or_of_a_path_is_reached() {
         "import sys; sys.exit(ctypes.CDLL(None).syscall(425, 4, ctypes.create_string_buffer(256)) < 0)",
     );
     let pair = python("a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))");
+    let datagrams = python(
+        "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.connect('docker.sock'); print('connected')",
+    );
     for sandbox in CONFINED {
         let world = World::new(sandbox);
         let _docker = UnixListener::bind(world.root().join("docker.sock")).unwrap();
-        for command in [&connect, &udp, &by_path, &abstract_name, &ring] {
+        for command in [&connect, &udp, &by_path, &abstract_name, &datagrams, &ring] {
             let output = world.run(command).await;
             assert_ne!(exit_code(&output), 0, "{command}: {}", output.text());
         }
@@ -135,6 +138,22 @@ async fn no_socket_of_the_network_or_of_a_path_is_reached() {
     let world = World::new(Sandbox::Off);
     let _docker = UnixListener::bind(world.root().join("docker.sock")).unwrap();
     assert_eq!(world.text(&by_path).await, "connected\n");
+}
+
+#[tokio::test]
+async fn no_program_runs_as_its_owner_and_no_file_gets_another_one() {
+    for sandbox in CONFINED {
+        let world = World::new(sandbox);
+        for command in [
+            "touch a; chmod 4755 a",
+            "touch a; chmod g+s a",
+            "touch a; chown 1:1 a",
+            "cp -p a b; chmod u+s b",
+        ] {
+            assert_ne!(exit_code(&world.run(command).await), 0, "{command}");
+        }
+        assert_eq!(world.text("touch c; chmod 755 c; echo done").await, "done\n");
+    }
 }
 
 #[tokio::test]

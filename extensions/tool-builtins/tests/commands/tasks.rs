@@ -77,3 +77,29 @@ async fn a_seventeenth_running_task_is_refused() {
     world.shell.close().await;
     world.assert_nothing_is_left();
 }
+
+#[tokio::test]
+async fn a_task_is_known_to_its_user_and_session_alone() {
+    let world = World::new(Sandbox::Off);
+    let tools = Registry::builder().toolset(world.shell.clone()).build().unwrap();
+    let person = |_: &tool_runtime::policy::ApprovalRequest| tool_runtime::policy::Approval::Approved;
+    let executor = tool_runtime::Executor::builder(tools).approver(person).build().unwrap();
+    let call = async |user: &str, session: &str, tool: &'static str, arguments: Value| {
+        let run = tool_runtime::RunContext::new().with_user(user).with_session(session);
+        let outcomes =
+            executor.batch(vec![tool_runtime::ToolCall::new(tool, arguments)]).with_run(run).run().await;
+        outcomes[0].result().unwrap().text().into_owned()
+    };
+    let command = json!({ "command": "sleep 1000", "run_in_background": true });
+    assert!(call("u-7", "s", "bash", command).await.contains("task_1"));
+    let id = json!({ "task_id": "task_1" });
+    for (user, session) in [("u-8", "s"), ("u-7", "t")] {
+        for tool in ["task_output", "task_stop"] {
+            let text = call(user, session, tool, id.clone()).await;
+            assert!(text.contains("there is no task `task_1`; the known tasks: none"), "{text}");
+        }
+    }
+    assert!(call("u-7", "s", "task_output", id).await.contains("task_1 is still running"));
+    world.shell.close().await;
+    world.assert_nothing_is_left();
+}
