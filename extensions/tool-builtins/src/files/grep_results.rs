@@ -30,6 +30,9 @@ const MAX_WAITING_BYTES: usize = 32 * 1024;
 /// Files that may be searched before the first one of them is finished.
 const MAX_WAITING_FILES: u64 = 128;
 
+/// The length of the lines after which no other match is shown.
+const MAX_RESULT_BYTES: usize = 256 << 10;
+
 /// A line of the results.
 struct ResultLine {
     text: String,
@@ -101,7 +104,7 @@ impl GrepResults {
                 return;
             }
             let is_shown = match kind {
-                LineKind::Match if merged.found == self.end => {
+                LineKind::Match if merged.found == self.end || merged.text.len() >= MAX_RESULT_BYTES => {
                     self.is_full.store(true, Ordering::Relaxed);
                     false
                 }

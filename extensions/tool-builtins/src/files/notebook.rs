@@ -20,6 +20,9 @@ use super::{
 /// Characters of one output that are shown.
 const MAX_OUTPUT_CHARS: usize = 10_000;
 
+/// Values of one source or list of outputs that are read, counted by their commas, which texts have, too.
+const MAX_VALUES: usize = 200_000;
+
 /// Images of outputs that one call shows.
 const MAX_IMAGES: usize = 20;
 
@@ -40,14 +43,14 @@ pub(super) struct CellFields<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) cell_type: Cow<'a, str>,
-    #[serde(default)]
-    source: Value,
+    #[serde(borrow, default)]
+    source: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) metadata: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) attachments: Option<&'a RawValue>,
-    #[serde(default)]
-    outputs: Vec<Value>,
+    #[serde(borrow, default)]
+    outputs: Option<&'a RawValue>,
 }
 
 /// A cell, and its place in the text.
@@ -147,7 +150,7 @@ pub(super) fn read_notebook(
     if last < count {
         let _ = write!(title, "; continue with `offset` {}", last + 1);
     }
-    let hash = present.hash.filter(|_| first == 1 && last == count);
+    let hash = present.hash.filter(|_| first == 1 && last == count && !view.is_cut);
     let mut output = ToolOutput::new([Content::text(format!("{title}\n{}", view.text))]);
     for image in view.images {
         output = output.with_content(image);
@@ -160,17 +163,40 @@ struct NotebookView {
     text: String,
     images: Vec<Content>,
     image_bytes: usize,
+    /// `true` if a part that an edit would replace is not shown.
+    is_cut: bool,
+}
+
+/// Reads a part of a cell: `null` if there is none, and nothing if it has too many values.
+fn bounded_value(part: Option<&RawValue>) -> Option<Value> {
+    let Some(part) = part else { return Some(Value::Null) };
+    let values = part.get().bytes().filter(|byte| *byte == b',').count();
+    (values <= MAX_VALUES).then(|| serde_json::from_str(part.get()).unwrap_or_default())
 }
 
 impl NotebookView {
     fn push_cell(&mut self, index: usize, id: &str, cell: &CellFields<'_>) {
         let number = index + 1;
         let _ = writeln!(self.text, "[cell {number}, `{id}`, {}]", cell.cell_type);
-        let source = joined_text(&cell.source);
-        self.push_numbered(&source, usize::MAX);
-        for output in &cell.outputs {
+        match bounded_value(cell.source) {
+            Some(source) => self.push_numbered(&joined_text(&source), MAX_PAGE_BYTES),
+            None => self.push_omission("source"),
+        }
+        let Some(outputs) = bounded_value(cell.outputs) else { return self.push_omission("outputs") };
+        for output in outputs.as_array().into_iter().flatten() {
+            if self.text.len() >= MAX_PAGE_BYTES {
+                return self.push_omission("other outputs");
+            }
             self.push_output(number, output);
         }
+    }
+
+    fn push_omission(&mut self, part: &str) {
+        self.is_cut = true;
+        let _ = writeln!(
+            self.text,
+            "[the {part} of this cell left out, which are too long; search them with `grep`]"
+        );
     }
 
     /// Lines with numbers: none of them can look like the title of a cell.
@@ -184,7 +210,8 @@ impl NotebookView {
             let _ = writeln!(self.text, "{line_number:>6}\t{line}");
         }
         if is_cut {
-            self.text.push_str("[the rest of this output is left out; search it with `grep`]\n");
+            self.is_cut |= max_chars == MAX_PAGE_BYTES;
+            self.text.push_str("[the rest is left out; search it with `grep`]\n");
         }
     }
 

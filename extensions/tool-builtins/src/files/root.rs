@@ -126,7 +126,22 @@ impl Roots {
                 format!("another folder is named `{name}`; give each its own name"),
             ));
         }
-        self.roots.push(Arc::new(Root::open(name, folder, is_read_only)?));
+        let new = Root::open(name, folder, is_read_only)?;
+        // A file of both could be changed by its other path.
+        let overlaps = |root: &&Arc<Root>| {
+            root.is_read_only != is_read_only
+                && (root.path.starts_with(&new.path) || new.path.starts_with(&root.path))
+        };
+        if let Some(other) = self.roots.iter().find(overlaps) {
+            let (new, other) = (new.path.display(), other.path.display());
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "`{new}` and `{other}` have files in common, and one of them is only read; give separate folders"
+                ),
+            ));
+        }
+        self.roots.push(Arc::new(new));
         Ok(())
     }
 

@@ -57,5 +57,6 @@ pub(super) fn parse_domain(text: &str) -> Result<String, String> {
     }
     let url = Url::parse(&format!("http://{text}/")).map_err(|_| problem())?;
     let host = canonical_host(&url);
-    if host.is_empty() { Err(problem()) } else { Ok(host) }
+    // A label without a name, as in `.example.com`, is part of no host.
+    if host.split('.').any(str::is_empty) { Err(problem()) } else { Ok(host) }
 }

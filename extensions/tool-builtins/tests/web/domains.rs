@@ -52,9 +52,17 @@ async fn others_than_the_allowed_domains_are_refused() {
 
 #[test]
 fn a_domain_that_is_not_one_ends_the_construction() {
-    for domain in
-        ["https://a.example", "a.example/x", "a.example:80", "u@a.example", "", " a.example", "*.a.example"]
-    {
+    for domain in [
+        ".example.com",
+        "a..example.com",
+        "https://a.example",
+        "a.example/x",
+        "a.example:80",
+        "u@a.example",
+        "",
+        " a.example",
+        "*.a.example",
+    ] {
         let error = builder().block_domain(domain).build().unwrap_err().to_string();
         assert!(error.contains("is not a domain; write it like `example.com`"), "{domain}: {error}");
         assert!(builder().allow_domain(domain).build().is_err());

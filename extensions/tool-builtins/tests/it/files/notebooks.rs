@@ -115,3 +115,21 @@ async fn what_is_no_notebook_is_not_edited_as_one() {
         assert_eq!(fs::read_to_string(world.path(name)).unwrap(), text);
     }
 }
+
+#[tokio::test]
+async fn a_cell_with_very_many_values_is_named_and_not_read() {
+    let world = World::new();
+    let outputs = vec!["0"; 300_000].join(",");
+    let lines = vec!["\"\\n\""; 300_000].join(",");
+    let cells = format!(
+        r#"{{"cells":[{{"cell_type":"code","source":"a = 1","outputs":[{outputs}]}},{{"cell_type":"code","source":[{lines}],"outputs":[]}}],"nbformat":4,"nbformat_minor":4}}"#
+    );
+    world.write("many.ipynb", cells);
+    let text = world.read("many.ipynb").await.unwrap();
+    assert!(
+        text.contains("[the outputs of this cell left out, which are too long; search them with `grep`]"),
+        "{text}"
+    );
+    assert!(text.contains("[the source of this cell left out"), "{text}");
+    assert!(text.len() < 2_000, "{}", text.len());
+}

@@ -81,6 +81,17 @@ async fn no_folder_is_a_way_to_another_and_a_read_only_one_is_never_changed() {
 }
 
 #[test]
+fn a_folder_that_is_only_read_has_no_file_of_another_one() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("vendor/inner")).unwrap();
+    let base = FileTools::new(folder.path()).unwrap();
+    let error = base.with_read_only_folder("vendor", folder.path().join("vendor")).unwrap_err().to_string();
+    assert!(error.contains("have files in common, and one of them is only read"), "{error}");
+    let base = FileTools::new(folder.path()).unwrap();
+    assert!(base.with_folder("vendor", folder.path().join("vendor")).is_ok());
+}
+
+#[test]
 fn names_of_folders_are_plain_and_unique() {
     let folder = tempfile::tempdir().unwrap();
     let files = FileTools::new(folder.path()).unwrap().with_folder("docs", folder.path()).unwrap();
