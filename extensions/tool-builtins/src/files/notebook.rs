@@ -167,11 +167,14 @@ struct NotebookView {
     is_cut: bool,
 }
 
-/// Reads a part of a cell: `null` if there is none, and nothing if it has too many values.
+/// Reads a part of a cell: `null` if there is none, and nothing if it has too many values, or one that no text or number is.
 fn bounded_value(part: Option<&RawValue>) -> Option<Value> {
     let Some(part) = part else { return Some(Value::Null) };
     let values = part.get().bytes().filter(|byte| *byte == b',').count();
-    (values <= MAX_VALUES).then(|| serde_json::from_str(part.get()).unwrap_or_default())
+    if values > MAX_VALUES {
+        return None;
+    }
+    serde_json::from_str(part.get()).ok()
 }
 
 impl NotebookView {
@@ -195,7 +198,7 @@ impl NotebookView {
         self.is_cut = true;
         let _ = writeln!(
             self.text,
-            "[the {part} of this cell left out, which are too long; search them with `grep`]"
+            "[the {part} of this cell left out: too long, or not readable; search the file with `grep`]"
         );
     }
 

@@ -124,6 +124,30 @@ fn insert_owner_refusals(
         owner_calls.extend([libc::SYS_chown, libc::SYS_lchown]);
         mode_calls.push((libc::SYS_chmod, 1));
     }
+    // The places of flags and mode, of calls that create a file.
+    let mut create_calls = vec![(libc::SYS_openat, 2, 3)];
+    mode_calls.push((libc::SYS_mknodat, 2));
+    #[cfg(target_arch = "x86_64")]
+    {
+        create_calls.push((libc::SYS_open, 1, 2));
+        mode_calls.extend([(libc::SYS_creat, 1), (libc::SYS_mknod, 1)]);
+    }
+    for (call, flags, mode) in create_calls {
+        for flag in [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY] {
+            for bit in [0o4000, 0o2000] {
+                let flag = u64::from(flag.unsigned_abs());
+                let condition = |argument: u8, bits: u64| {
+                    SeccompCondition::new(
+                        argument,
+                        SeccompCmpArgLen::Dword,
+                        SeccompCmpOp::MaskedEq(bits),
+                        bits,
+                    )
+                };
+                insert_refusal(rules, call, &[condition(flags, flag)?, condition(mode, bit)?])?;
+            }
+        }
+    }
     for call in owner_calls {
         insert_refusal(rules, call, &[])?;
     }

@@ -1,6 +1,11 @@
 //! Refusals of each mode.
 
-use std::{fs, net::TcpListener, os::unix::net::UnixListener, process::Command};
+use std::{
+    fs,
+    net::TcpListener,
+    os::unix::net::{UnixDatagram, UnixListener},
+    process::Command,
+};
 
 use tool_builtins::Sandbox;
 use tool_runtime::prelude::*;
@@ -118,11 +123,12 @@ async fn no_socket_of_the_network_or_of_a_path_is_reached() {
     );
     let pair = python("a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))");
     let datagrams = python(
-        "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.connect('docker.sock'); print('connected')",
+        "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.connect('log.sock'); print('connected')",
     );
     for sandbox in CONFINED {
         let world = World::new(sandbox);
         let _docker = UnixListener::bind(world.root().join("docker.sock")).unwrap();
+        let _log = UnixDatagram::bind(world.root().join("log.sock")).unwrap();
         for command in [&connect, &udp, &by_path, &abstract_name, &datagrams, &ring] {
             let output = world.run(command).await;
             assert_ne!(exit_code(&output), 0, "{command}: {}", output.text());
@@ -138,6 +144,8 @@ async fn no_socket_of_the_network_or_of_a_path_is_reached() {
     let world = World::new(Sandbox::Off);
     let _docker = UnixListener::bind(world.root().join("docker.sock")).unwrap();
     assert_eq!(world.text(&by_path).await, "connected\n");
+    let _log = UnixDatagram::bind(world.root().join("log.sock")).unwrap();
+    assert_eq!(world.text(&datagrams).await, "connected\n");
 }
 
 #[tokio::test]
@@ -153,6 +161,13 @@ async fn no_program_runs_as_its_owner_and_no_file_gets_another_one() {
             assert_ne!(exit_code(&world.run(command).await), 0, "{command}");
         }
         assert_eq!(world.text("touch c; chmod 755 c; echo done").await, "done\n");
+        if super::has_python("no_program_runs_as_its_owner_and_no_file_gets_another_one") {
+            let creates =
+                "/usr/bin/python3 -c \"import os; os.close(os.open('d', os.O_CREAT | os.O_WRONLY, 0o4755))\"";
+            assert_ne!(exit_code(&world.run(creates).await), 0);
+            let creates = creates.replace("0o4755", "0o755");
+            assert_eq!(exit_code(&world.run(&creates).await), 0);
+        }
     }
 }
 

@@ -127,9 +127,15 @@ async fn a_cell_with_very_many_values_is_named_and_not_read() {
     world.write("many.ipynb", cells);
     let text = world.read("many.ipynb").await.unwrap();
     assert!(
-        text.contains("[the outputs of this cell left out, which are too long; search them with `grep`]"),
+        text.contains(
+            "[the outputs of this cell left out: too long, or not readable; search the file with `grep`]"
+        ),
         "{text}"
     );
     assert!(text.contains("[the source of this cell left out"), "{text}");
     assert!(text.len() < 2_000, "{}", text.len());
+    let odd = r#"{"cells":[{"cell_type":"code","source":["a\n", 1e999],"outputs":[]}],"nbformat":4,"nbformat_minor":4}"#;
+    world.write("odd.ipynb", odd);
+    let text = world.read("odd.ipynb").await.unwrap();
+    assert!(text.contains("[the source of this cell left out"), "{text}");
 }
