@@ -131,9 +131,9 @@ except! {
     a_moment_of_chrono: Option<chrono::DateTime<chrono::Utc>>, r#""2024-02-29""#
         => r#"/value: expected something that can be read (premature end of input), got "2024-02-29""#;
     a_date_of_jiff: jiff::civil::Date, r#""2023-02-29""#
-        => r#"/value: expected something that can be read (parameter 'day' for `2023-02` is invalid, must be in range `1..=28`), got "2023-02-29""#;
+        => r#"/value: expected something that can be read (parsed date is not valid: parameter 'day' for `2023-02` is invalid, must be in range `1..=28`), got "2023-02-29""#;
     a_time_of_jiff: Vec<jiff::civil::Time>, r#"["24:00:01"]"#
-        => r#"/value/0: expected something that can be read (parameter 'hour' is not in the required range of 0..=23), got "24:00:01""#;
+        => r#"/value/0: expected something that can be read (failed to parse two digit integer as hour: parameter 'hour' is not in the required range of 0..=23), got "24:00:01""#;
     a_moment_of_jiff: jiff::Timestamp, r#""2024-02-29""#
         => r#"/value: expected something that can be read (failed to find time component, which is required for parsing a timestamp), got "2024-02-29""#;
     a_uuid: uuid::Uuid, r#""67e5""#
