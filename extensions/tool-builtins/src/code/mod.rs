@@ -229,6 +229,10 @@ async fn run_blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
+/// The paths of one command that removes them.
+#[cfg(unix)]
+const MAX_REMOVED_PATHS: usize = 200;
+
 /// Removes all that is below `folder`. The tree is hostile, and may be deeper than a stack: `rm` follows no link and does not recurse.
 fn remove_contents(folder: &Path) -> io::Result<()> {
     let entries: Vec<PathBuf> = fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -237,18 +241,18 @@ fn remove_contents(folder: &Path) -> io::Result<()> {
     }
     #[cfg(unix)]
     {
-        // Folders that their owner may not change.
-        let program = |name: &str| system_program(name).ok_or_else(|| io::Error::other("there is no `rm`"));
-        let quiet = |mut command: std::process::Command| {
-            command.args(&entries).stdin(std::process::Stdio::null());
+        let run_quietly = |name: &str, options: &[&str], paths: &[PathBuf]| {
+            let program =
+                system_program(name).ok_or_else(|| io::Error::other(format!("there is no `{name}`")))?;
+            let mut command = std::process::Command::new(program);
+            command.args(options).args(paths).stdin(std::process::Stdio::null());
             command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).status()
         };
-        let mut change = std::process::Command::new(program("chmod")?);
-        change.args(["-R", "u+rwX", "--"]);
-        quiet(change)?;
-        let mut remove = std::process::Command::new(program("rm")?);
-        remove.args(["-rf", "--"]);
-        quiet(remove)?;
+        // Folders that their owner may not change. The folder itself: a link among the arguments would be followed.
+        run_quietly("chmod", &["-R", "u+rwX", "--"], &[folder.to_owned()])?;
+        for some in entries.chunks(MAX_REMOVED_PATHS) {
+            run_quietly("rm", &["-rf", "--"], some)?;
+        }
     }
     #[cfg(not(unix))]
     for entry in entries {

@@ -100,3 +100,18 @@ async fn nothing_is_kept_from_one_program_to_the_next() {
     assert!(run(&tools, "bash", deep).await.text().starts_with("made"));
     assert!(run(&tools, "bash", "ls -A").await.text().starts_with("[no output]"));
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_beside_the_folder_of_a_program_changes_no_mode_and_removes_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let tools = tools();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kept.txt");
+    std::fs::write(&file, "kept").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o400)).unwrap();
+    run(&tools, "bash", &format!("ln -s {} ../../x; ln -s {} ../y", folder.path().display(), file.display()))
+        .await;
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o400);
+    assert_eq!(std::fs::read(&file).unwrap(), b"kept");
+}
