@@ -73,7 +73,9 @@ impl<'c> ChildCall<'c> {
         let run = Arc::clone(stream.run());
         let (mut texts, mut end) = (Vec::new(), None);
         while let Some(event) = stream.next().await {
-            counted.child = counted.child.take().or_else(|| ParentRun::of(&run));
+            if counted.child.is_none() {
+                counted.child = ParentRun::of(&run);
+            }
             match &event.kind {
                 AgentEventKind::Message { message } if message.role() == Role::Assistant => {
                     texts.push(message.text());

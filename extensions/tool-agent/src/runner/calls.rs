@@ -1,6 +1,6 @@
 //! The calls of one response.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 
 use tool_runtime::{
     CallOutcome,
@@ -10,7 +10,7 @@ use tool_runtime::{
 };
 
 use super::{
-    AgentEvent, AgentEventKind,
+    AgentEventKind,
     parent_run::{ChildEvent, ChildEvents},
     scope::RunScope,
 };
@@ -22,7 +22,8 @@ pub(super) async fn run_batch(scope: &RunScope, batch: Batch) -> (Vec<CallOutcom
     let inbox = Arc::clone(&scope.inbox);
     let steering = Steering::new(move || std::future::ready(inbox.next_steering()));
     let mut stream = batch.with_run(Arc::clone(&scope.run)).steering(&steering).stream();
-    let mut events = BatchEvents { scope, children: scope.parent.receive_events(), calls: HashMap::new() };
+    let children = scope.parent.receive_events();
+    let mut events = BatchEvents { scope, children, started: HashSet::new(), held: Vec::new() };
     let mut outcomes = Vec::new();
     loop {
         tokio::select! {
@@ -46,16 +47,10 @@ pub(super) async fn run_batch(scope: &RunScope, batch: Batch) -> (Vec<CallOutcom
 struct BatchEvents<'r> {
     scope: &'r RunScope,
     children: ChildEvents,
-    /// The calls with runs below them.
-    calls: HashMap<CallAddress, CallEvents>,
-}
-
-/// The events below a call.
-enum CallEvents {
-    /// The start of the call is an event already.
-    Started,
-    /// They follow the start of the call.
-    Held(Vec<AgentEvent>),
+    /// The calls whose start is an event already.
+    started: HashSet<CallAddress>,
+    /// Events below calls of which it is none yet.
+    held: Vec<ChildEvent>,
 }
 
 impl BatchEvents<'_> {
@@ -64,40 +59,37 @@ impl BatchEvents<'_> {
         while let Some(child) = self.children.try_next() {
             self.emit_child(child).await;
         }
-        let (call, is_start) = (event.address.clone(), matches!(event.kind, EventKind::Started { .. }));
-        // A call that was resumed has started in another batch.
-        if !is_start && matches!(self.calls.get(&call), Some(CallEvents::Held(_))) {
-            self.release_held(&call).await;
+        let start = matches!(event.kind, EventKind::Started { .. }).then(|| event.address.clone());
+        if start.is_none() {
+            // A call that was resumed has started in another batch.
+            self.release_held(&event.address).await;
         }
         self.scope.emit(AgentEventKind::Tool { event: Box::new(event) }).await;
-        if is_start {
+        if let Some(call) = start {
             self.release_held(&call).await;
+            self.started.insert(call);
         }
     }
 
-    /// Emits the events that followed the start of a call.
+    /// Emits the events below a call that were held.
     async fn release_held(&mut self, call: &CallAddress) {
-        if let Some(CallEvents::Held(held)) = self.calls.insert(call.clone(), CallEvents::Started) {
-            for event in held {
-                self.emit_below(call, event).await;
-            }
+        for child in self.held.extract_if(.., |child| child.call == *call).collect::<Vec<_>>() {
+            self.emit_below(child).await;
         }
     }
 
     /// Emits an event of a run below a call, after the start of the call.
     async fn emit_child(&mut self, child: ChildEvent) {
-        let ChildEvent { call, event } = child;
-        // The start of a call of another batch is no event here: it was resumed, or the body of a call made it.
-        if call.run.as_ref() != Some(self.scope.run.id()) {
-            return self.emit_below(&call, event).await;
-        }
-        match self.calls.entry(call.clone()).or_insert_with(|| CallEvents::Held(Vec::new())) {
-            CallEvents::Started => self.emit_below(&call, event).await,
-            CallEvents::Held(held) => held.push(event),
+        // The start of a call of another run is no event here: the body of a call made it.
+        let is_of_run = child.call.run.as_ref() == Some(self.scope.run.id());
+        match is_of_run && !self.started.contains(&child.call) {
+            true => self.held.push(child),
+            false => self.emit_below(child).await,
         }
     }
 
-    async fn emit_below(&self, call: &CallAddress, event: AgentEvent) {
-        self.scope.emit(AgentEventKind::Child { call: call.clone(), event: Box::new(event) }).await;
+    async fn emit_below(&self, child: ChildEvent) {
+        let ChildEvent { call, event } = child;
+        self.scope.emit(AgentEventKind::Child { call, event: Box::new(event) }).await;
     }
 }

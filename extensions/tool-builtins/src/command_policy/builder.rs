@@ -10,15 +10,21 @@ use super::{
 const DEFAULT_TOOL: (&str, &str) = ("bash", "command");
 
 /// Builds a [`CommandPolicy`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[must_use]
-pub struct CommandPolicyBuilder {
-    tools: Vec<(String, String)>,
-    allowed: Vec<CommandPattern>,
-    asked: Vec<CommandPattern>,
-    denied: Vec<CommandPattern>,
-    folder: Option<String>,
-    allows_writes: bool,
+pub struct CommandPolicyBuilder(CommandPolicy);
+
+impl Default for CommandPolicyBuilder {
+    fn default() -> Self {
+        Self(CommandPolicy {
+            tools: Vec::new(),
+            allowed: Vec::new(),
+            asked: Vec::new(),
+            denied: Vec::new(),
+            folder: None,
+            allows_writes: false,
+        })
+    }
 }
 
 impl CommandPolicyBuilder {
@@ -29,7 +35,7 @@ impl CommandPolicyBuilder {
     /// Returns an error if `rule` is not the words of one command, does not begin with the name of a program, or would
     /// allow any program: one with `*` for `env`, `bash` and their like.
     pub fn allow(mut self, rule: &str) -> Result<Self, InvalidCommandRule> {
-        self.allowed.push(CommandPattern::new_allowed(rule)?);
+        self.0.allowed.push(CommandPattern::new_allowed(rule)?);
         Ok(self)
     }
 
@@ -51,7 +57,7 @@ impl CommandPolicyBuilder {
     /// # Ok::<(), tool_builtins::command_policy::InvalidCommandRule>(())
     /// ```
     pub fn ask(mut self, rule: &str) -> Result<Self, InvalidCommandRule> {
-        self.asked.push(CommandPattern::new(rule)?);
+        self.0.asked.push(CommandPattern::new(rule)?);
         Ok(self)
     }
 
@@ -61,7 +67,7 @@ impl CommandPolicyBuilder {
     ///
     /// Returns an error if `rule` is not the words of one command.
     pub fn deny(mut self, rule: &str) -> Result<Self, InvalidCommandRule> {
-        self.denied.push(CommandPattern::new(rule)?);
+        self.0.denied.push(CommandPattern::new(rule)?);
         Ok(self)
     }
 
@@ -76,9 +82,10 @@ impl CommandPolicyBuilder {
     /// `id_*`, `.ssh`, ..), `grep -r`, and options of `git` that write files or run programs. `git` runs what the
     /// configuration of the repository names. Links are not followed: a link in the folder may lead out.
     pub fn allow_reading(mut self) -> Self {
-        self.allowed
+        self.0
+            .allowed
             .extend(READING_COMMANDS.iter().filter_map(|rule| CommandPattern::new_allowed(rule).ok()));
-        self.asked.extend(reading_exceptions().iter().filter_map(|rule| CommandPattern::new(rule).ok()));
+        self.0.asked.extend(reading_exceptions().iter().filter_map(|rule| CommandPattern::new(rule).ok()));
         self
     }
 
@@ -86,7 +93,7 @@ impl CommandPolicyBuilder {
     /// name](tool_runtime::definition::ToolDefinition::raw_name). Default: `command` of `bash`; with one call of this
     /// method, only the named tools.
     pub fn tool(mut self, name: impl Into<String>, argument: impl Into<String>) -> Self {
-        self.tools.push((name.into(), argument.into()));
+        self.0.tools.push((name.into(), argument.into()));
         self
     }
 
@@ -95,7 +102,7 @@ impl CommandPolicyBuilder {
     pub fn folder(mut self, folder: impl Into<String>) -> Self {
         let folder: String = folder.into();
         let folder = folder.trim_end_matches('/');
-        self.folder = folder.starts_with('/').then(|| folder.to_owned());
+        self.0.folder = folder.starts_with('/').then(|| folder.to_owned());
         self
     }
 
@@ -104,24 +111,17 @@ impl CommandPolicyBuilder {
     /// A file that is written may be a program or a configuration that an allowed program runs later, such as
     /// `.git/config`.
     pub fn allow_writes(mut self) -> Self {
-        self.allows_writes = true;
+        self.0.allows_writes = true;
         self
     }
 
     /// Builds the policy.
     #[must_use]
     pub fn build(mut self) -> CommandPolicy {
-        if self.tools.is_empty() {
+        if self.0.tools.is_empty() {
             let (tool, argument) = DEFAULT_TOOL;
-            self.tools.push((tool.to_owned(), argument.to_owned()));
+            self.0.tools.push((tool.to_owned(), argument.to_owned()));
         }
-        CommandPolicy {
-            tools: self.tools,
-            allowed: self.allowed,
-            asked: self.asked,
-            denied: self.denied,
-            folder: self.folder,
-            allows_writes: self.allows_writes,
-        }
+        self.0
     }
 }

@@ -1,5 +1,7 @@
 //! A policy for the calls of the built-in tools, for a program that has no rules of its own yet.
 
+use std::borrow::Cow;
+
 use tool_runtime::{
     ToolError,
     definition::Permission,
@@ -269,14 +271,16 @@ impl PermissionPolicy for ConservativePolicy {
 }
 
 /// Returns the arguments with a name that each pattern of files admits in its place, such as `x.pem` for `*.pem`.
-fn with_example_names(arguments: &Value) -> Value {
-    let mut arguments = arguments.clone();
+fn with_example_names(arguments: &Value) -> Cow<'_, Value> {
+    let mut changed = Cow::Borrowed(arguments);
     for name in ["glob", "file_pattern"] {
-        if let Some(Value::String(pattern)) = arguments.get_mut(name) {
-            *pattern = pattern.replace(['*', '?', '[', ']', '{', '}'], "x");
+        let Some(pattern) = arguments.get(name).and_then(Value::as_str) else { continue };
+        let example = pattern.replace(['*', '?', '[', ']', '{', '}'], "x");
+        if let Some(value) = changed.to_mut().get_mut(name) {
+            *value = example.into();
         }
     }
-    arguments
+    changed
 }
 
 /// Patterns of the paths of secrets, in any folder.

@@ -8,7 +8,7 @@ use tool_runtime::policy::ResultStore;
 pub(crate) const MAX_STREAM_BYTES: usize = 128 << 10;
 
 /// The part of a stream that is kept for a store of results.
-const MAX_KEPT_BYTES: usize = 8 << 20;
+const MAX_WHOLE_BYTES: usize = 8 << 20;
 
 const MAX_HALF_BYTES: usize = MAX_STREAM_BYTES / 2;
 
@@ -19,20 +19,20 @@ pub(crate) struct StreamCapture {
     tail: VecDeque<u8>,
     total_bytes: u64,
     /// The whole stream; `None` if there is no store for it, or it is too long.
-    kept: Option<Vec<u8>>,
+    whole: Option<Vec<u8>>,
 }
 
 impl StreamCapture {
     /// With `keeps_all`, the stream is kept for a store.
     pub(crate) fn new(keeps_all: bool) -> Self {
-        Self { kept: keeps_all.then(Vec::new), ..Self::default() }
+        Self { whole: keeps_all.then(Vec::new), ..Self::default() }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total_bytes = self.total_bytes.saturating_add(bytes.len() as u64);
-        match &mut self.kept {
-            Some(kept) if kept.len() + bytes.len() <= MAX_KEPT_BYTES => kept.extend_from_slice(bytes),
-            kept => *kept = None,
+        match &mut self.whole {
+            Some(whole) if whole.len() + bytes.len() <= MAX_WHOLE_BYTES => whole.extend_from_slice(bytes),
+            whole => *whole = None,
         }
         let room = MAX_HALF_BYTES - self.head.len();
         let (of_head, rest) = bytes.split_at(room.min(bytes.len()));
@@ -61,8 +61,8 @@ impl StreamCapture {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let tail = cut_start(&tail);
         let omitted_bytes = self.total_bytes.saturating_sub((head.len() + tail.len()) as u64);
-        let kept = self.kept.as_deref().map(String::from_utf8_lossy);
-        let handle = kept.zip(store).and_then(|(text, store)| Some((store.insert(&text)?, head.len())));
+        let whole = self.whole.as_deref().map(String::from_utf8_lossy);
+        let handle = whole.zip(store).and_then(|(text, store)| Some((store.insert(&text)?, head.len())));
         let note = ResultStore::note(&format!("{omitted_bytes} of {} bytes", self.total_bytes), handle);
         let mut text = head;
         // Writing to a string never fails.
