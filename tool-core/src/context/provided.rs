@@ -46,8 +46,10 @@ impl ProvidedValues {
         self.values.is_empty() && self.absences.is_empty()
     }
 
-    /// Sets the reason for which there is no value of type `T`, for the error of a tool that needs one.
+    /// Removes the value of type `T` of this set, and sets the reason for which there is none, for the error of a tool that
+    /// needs one.
     pub fn explain_absence<T: ?Sized + 'static>(&mut self, reason: impl Into<Arc<str>>) {
+        self.values.remove(&TypeId::of::<T>());
         self.absences.push((TypeId::of::<T>(), reason.into()));
     }
 

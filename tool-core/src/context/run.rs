@@ -201,8 +201,8 @@ impl RunContext {
         self
     }
 
-    /// Sets the reason for which the run provides no value of type `T`: the error of a call whose tool needs one. A value that the program
-    /// provides is used all the same.
+    /// Sets the reason for which the run provides no value of type `T`: the error of a call whose tool needs one. It removes a value that the
+    /// run has, such as one of the run above; a value that the program provides is used all the same.
     #[must_use]
     pub fn explain_absence<T: ?Sized + 'static>(mut self, reason: impl Into<Arc<str>>) -> Self {
         self.provided.explain_absence::<T>(reason);

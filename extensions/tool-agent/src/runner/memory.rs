@@ -1,6 +1,6 @@
 //! The memory and the artifacts that the tools of a run receive, and the policy of memory.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ptr, sync::Arc};
 
 use tool_runtime::{RunContext, guard::GuardedArc};
 #[cfg(feature = "artifacts")]
@@ -164,23 +164,27 @@ impl MemorySettings {
     }
 }
 
-/// Provides a handle to `run`, or the reason for which there is none, unless the run has a handle.
+/// Provides a handle to `run`, or the reason for which there is none, unless the caller provided one.
 fn provide_handle<T: Send + Sync + 'static>(
     run: RunContext,
     handle: impl FnOnce(&RunContext) -> Result<T, SessionError>,
 ) -> RunContext {
     // A handle that a runner gave to a run above belongs to the user and the session there.
     let key = format!("tool_agent.handle.{}", std::any::type_name::<T>());
-    let is_of_runner = run.value::<()>(&key).is_some();
-    if run.provided().get::<T>().is_some() && !is_of_runner {
+    let inherited = run.value::<Arc<T>>(&key);
+    let is_inherited = |provided: &T| inherited.is_some_and(|it| ptr::eq(&raw const **it, provided));
+    if run.provided().get::<T>().is_some_and(|provided| !is_inherited(provided)) {
         return run;
     }
-    run.set(key, ());
     if !has_user(&run) {
         return run.explain_absence::<T>(NO_USER);
     }
     match handle(&run) {
-        Ok(handle) => run.provide(handle),
+        Ok(handle) => {
+            let handle = Arc::new(handle);
+            run.set(key, Arc::clone(&handle));
+            run.provide_shared(handle)
+        }
         Err(error) => run.explain_absence::<T>(error.to_string()),
     }
 }

@@ -172,6 +172,54 @@ async fn a_call_in_a_run_without_a_user_is_answered_with_an_error_that_says_so()
     }
 }
 
+/// No arguments.
+#[tool_args]
+struct Empty {}
+
+/// Runs a friend below a call, and returns what it finds about a dog: for `user`, with `handle`.
+async fn notes_of_child(database: &Database, user: &str, handle: Option<SessionMemory>) -> String {
+    let (friend, model) = database.runner([query("dog"), Reply::text("Well.")]);
+    let user = user.to_owned();
+    let ask =
+        ToolBuilder::new("ask").description("Asks a friend.").handler(move |_: Empty, cx: ToolContext| {
+            let (friend, user, handle) = (friend.clone(), user.clone(), handle.clone());
+            async move {
+                let child = cx.child_run("friend")?.with_user(user).with_session("below");
+                let child = match handle {
+                    Some(handle) => child.provide(handle),
+                    None => child,
+                };
+                friend.run_with(child, "How is the dog called?").answer().await.or_tool_error()
+            }
+        });
+    let tools = Registry::builder().add(ask.unwrap()).build().unwrap();
+    let parent = ScriptedModel::new([Reply::call("ask", json!({})), Reply::text("Well.")]);
+    let parent = Agent::builder("parent", parent).tools(tools).build().unwrap();
+    let runner = Runner::new(parent).with_app("shop").with_memory(database.memory.clone());
+    runner.run_with(run("parent"), "Ask.").answer().await.unwrap();
+    let requests = model.requests();
+    requests[1].messages.last().unwrap().tool_results().map(|result| result.text().into_owned()).collect()
+}
+
+// V06
+#[tokio::test]
+async fn a_run_below_a_call_has_the_memory_of_its_own_user_unless_its_caller_gives_it_another() {
+    for database in databases().await {
+        for (user, dog) in [("u-7", "Rex"), ("u-8", "Bello")] {
+            let (runner, _) = database.runner([Reply::text("Good.")]);
+            let text = format!("My dog is called {dog}.");
+            runner.run_with(run(dog).with_user(user), text).answer().await.unwrap();
+        }
+        let found = notes_of_child(&database, "u-8", None).await;
+        assert!(found.contains("Bello") && !found.contains("Rex"), "{found}");
+        let handle = database.memory.for_user(&UserKey::new("shop", "u-7").unwrap());
+        let found = notes_of_child(&database, "u-8", Some(handle)).await;
+        assert!(found.contains("Rex") && !found.contains("Bello"), "{found}");
+        let found = notes_of_child(&database, "", None).await;
+        assert!(found.contains("the run has no user") && !found.contains("Rex"), "{found}");
+    }
+}
+
 /// A memory that cannot be reached.
 struct Failing;
 
