@@ -84,11 +84,12 @@ impl CallFinisher<'_> {
             self.batch.report_started(self.request).await;
             return self.finish_ended(AnswerSource::Executor, Err(error)).await;
         }
-        let call = Arc::new(self.batch.events.redacted_call(self.call, self.definition));
-        let outcome = CallOutcome::External(Box::new((*call).clone()), address);
+        let call = self.batch.events.redacted_call(self.call, self.definition);
+        let seen_call = (!self.batch.is_unobserved).then(|| Arc::new(call.clone()));
+        let outcome = CallOutcome::External(Box::new(call), address);
         // Before the event, too: a caller that executes the call finds it open after a crash.
         self.record(&outcome).await;
-        if !self.batch.is_unobserved {
+        if let Some(call) = seen_call {
             let external = || EventKind::External { call: Arc::clone(&call) };
             self.batch.events.emit(|| (self.batch.subject_of(self.request), external())).await;
         }

@@ -89,7 +89,7 @@ pub trait CallJournal: Send + Sync {
     ) -> impl Future<Output = Result<(), ToolError>> + Send;
 
     /// Stores the outcome of the call at `address`, as the batch returns it: after the `after` hooks. A call that is
-    /// left to the caller, or continues after the batch, ends here as open.
+    /// left to the caller, or continues after the batch, ends here as open, before the event that announces it.
     ///
     /// Called when the call is [finished](super::Finish): with `InOrder`, after the last body of its group; with
     /// `AsCompleted`, as soon as its own body has ended, so that fewer outcomes are lost in a crash. Once the batch is

@@ -40,14 +40,14 @@ use crate::{SessionError, SharedSessionStore, SqliteOptions, SqliteStore};
 /// ```
 #[derive(Clone)]
 pub struct StoreLocation {
-    place: Place,
+    address: StoreAddress,
     /// The file of the key of the program.
     key_file: PathBuf,
     is_default: bool,
 }
 
 #[derive(Clone)]
-enum Place {
+enum StoreAddress {
     File(PathBuf),
     #[cfg(feature = "postgres")]
     Postgres(Box<PostgresOptions>),
@@ -80,7 +80,7 @@ impl StoreLocation {
         match url {
             None => {
                 let path = default_file(program.name())?;
-                Ok(Self { key_file: key_file_of(&path), place: Place::File(path), is_default: true })
+                Ok(Self { key_file: key_file_of(&path), address: StoreAddress::File(path), is_default: true })
             }
             Some(source) if source.starts_with("env:") || source.starts_with('@') => {
                 Self::from_url(program, &program.read_secret("store", source)?)
@@ -103,7 +103,11 @@ impl StoreLocation {
             let path = absolute(path).map_err(|error| {
                 Failure::quoting(Exit::Usage, format!("`--store`: the path `{path}` is not valid: {error}"))
             })?;
-            return Ok(Self { key_file: key_file_of(&path), place: Place::File(path), is_default: false });
+            return Ok(Self {
+                key_file: key_file_of(&path),
+                address: StoreAddress::File(path),
+                is_default: false,
+            });
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return Self::of_postgres(program, url);
@@ -118,7 +122,7 @@ impl StoreLocation {
         let options = PostgresOptions::new(url)
             .map_err(|error| Failure::quoting(Exit::Usage, format!("`--store`: {error}")))?;
         let key_file = key_file_of(&default_file(program.name())?.with_file_name("postgres"));
-        Ok(Self { place: Place::Postgres(Box::new(options)), key_file, is_default: false })
+        Ok(Self { address: StoreAddress::Postgres(Box::new(options)), key_file, is_default: false })
     }
 
     #[cfg(not(feature = "postgres"))]
@@ -138,10 +142,10 @@ impl StoreLocation {
 
     /// Returns `false` if the store is a file that does not exist.
     pub(super) fn exists(&self) -> bool {
-        match &self.place {
-            Place::File(path) => path.exists(),
+        match &self.address {
+            StoreAddress::File(path) => path.exists(),
             #[cfg(feature = "postgres")]
-            Place::Postgres(_) => true,
+            StoreAddress::Postgres(_) => true,
         }
     }
 
@@ -157,10 +161,10 @@ impl StoreLocation {
     /// If the store cannot be opened. The exit code is 2.
     pub fn open(&self, program: &Program) -> Result<StoreConnection, Failure> {
         let opened = program.block_on(async {
-            match &self.place {
-                Place::File(path) => SqliteOptions::new(path).open().await.map(Database::Sqlite),
+            match &self.address {
+                StoreAddress::File(path) => SqliteOptions::new(path).open().await.map(Database::Sqlite),
                 #[cfg(feature = "postgres")]
-                Place::Postgres(options) => {
+                StoreAddress::Postgres(options) => {
                     PostgresOptions::clone(options).open().await.map(Database::Postgres)
                 }
             }
@@ -182,10 +186,10 @@ impl StoreLocation {
 /// Formats as a URL without a password.
 impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Place::File(path) => write!(f, "sqlite:{}", path.display()),
+        match &self.address {
+            StoreAddress::File(path) => write!(f, "sqlite:{}", path.display()),
             #[cfg(feature = "postgres")]
-            Place::Postgres(options) => write!(f, "{options}"),
+            StoreAddress::Postgres(options) => write!(f, "{options}"),
         }
     }
 }

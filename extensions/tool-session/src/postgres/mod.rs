@@ -134,6 +134,20 @@ impl DeadlockRetries {
     }
 }
 
+/// Awaits a transaction, and runs it again if the server rolled it back for another one. The future of a function with a closure that
+/// returns a transaction is not known to be `Send`.
+macro_rules! repeat_after_deadlock {
+    ($transaction:expr) => {{
+        let mut retries = DeadlockRetries::default();
+        loop {
+            let result = $transaction.await;
+            if !retries.repeats(&result) {
+                break result;
+            }
+        }
+    }};
+}
+
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PostgresStore").field("connections", &self.0.pool.size()).finish_non_exhaustive()
@@ -155,15 +169,9 @@ impl SessionStore for PostgresStore {
 
     async fn acquire(&self, key: &SessionKey, request: &LeaseRequest) -> Result<LeaseGrant, SessionError> {
         let now = self.0.clock.now();
-        let mut retries = DeadlockRetries::default();
-        loop {
-            let result = self
-                .transact(async |connection| sql::acquire_lease(connection, key, request, now).await)
-                .await;
-            if !retries.repeats(&result) {
-                return result;
-            }
-        }
+        repeat_after_deadlock!(
+            self.transact(async |connection| sql::acquire_lease(connection, key, request, now).await)
+        )
     }
 
     async fn renew(&self, lease: &Lease) -> Result<Lease, SessionError> {
@@ -182,14 +190,9 @@ impl SessionStore for PostgresStore {
 
     async fn write(&self, lease: &Lease, write: &SessionWrite) -> Result<SessionVersion, SessionError> {
         let now = self.0.clock.now();
-        let mut retries = DeadlockRetries::default();
-        loop {
-            let result =
-                self.transact(async |connection| sql::apply_write(connection, lease, write, now).await).await;
-            if !retries.repeats(&result) {
-                return result;
-            }
-        }
+        repeat_after_deadlock!(
+            self.transact(async |connection| sql::apply_write(connection, lease, write, now).await)
+        )
     }
 
     async fn fork(
@@ -204,36 +207,20 @@ impl SessionStore for PostgresStore {
     }
 
     async fn delete(&self, key: &SessionKey) -> Result<bool, SessionError> {
-        let mut retries = DeadlockRetries::default();
-        loop {
-            let result = self.transact(async |connection| sql::delete_session(connection, key).await).await;
-            if !retries.repeats(&result) {
-                return result;
-            }
-        }
+        repeat_after_deadlock!(self.transact(async |connection| sql::delete_session(connection, key).await))
     }
 
     async fn delete_user(&self, app: &str, user: &str) -> Result<u64, SessionError> {
-        let mut retries = DeadlockRetries::default();
-        loop {
-            let result =
-                self.transact(async |connection| sql::delete_user(connection, app, user).await).await;
-            if !retries.repeats(&result) {
-                return result;
-            }
-        }
+        repeat_after_deadlock!(
+            self.transact(async |connection| sql::delete_user(connection, app, user).await)
+        )
     }
 
     async fn prune(&self, retention: &Retention) -> Result<u64, SessionError> {
         let now = self.0.clock.now();
-        let mut retries = DeadlockRetries::default();
-        loop {
-            let result =
-                self.transact(async |connection| sql::prune_sessions(connection, retention, now).await).await;
-            if !retries.repeats(&result) {
-                return result;
-            }
-        }
+        repeat_after_deadlock!(
+            self.transact(async |connection| sql::prune_sessions(connection, retention, now).await)
+        )
     }
 
     async fn unfinished(&self, app: &str) -> Result<Vec<UnfinishedRun>, SessionError> {
