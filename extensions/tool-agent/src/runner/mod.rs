@@ -293,16 +293,24 @@ impl Runner {
     ///
     /// With a [store](Self::with_store), all messages are read, and if that fails, there are none and the log has a warning; a program
     /// that shows long sessions reads pages of the [entries](tool_session::SharedSessionStore::entries).
+    ///
+    /// A tool that asks for the session of its own run does not wait for the end of that run: it receives the messages that are stored so far,
+    /// or none, and the log a warning, without a store.
     pub async fn history(&self, run: &RunContext) -> Vec<Message> {
         match (self.session_key(run), &self.0.store.store) {
             (None, _) => Vec::new(),
+            (Some(key), None) if self.0.sessions.is_held_by(&key, run) => {
+                tracing::warn!("a conversation without a store cannot be read by a call of its own run");
+                Vec::new()
+            }
             (Some(key), None) => self.0.sessions.messages(&key).await,
             (Some(key), Some(_)) => self.stored_history(run, &key).await,
         }
     }
 
     /// Removes the session of `run` with its conversation; open calls can no longer be answered. Returns `false` if there
-    /// is none. Waits for a run of the session. If a [store](Self::with_store) fails, the result is `false`, and the log has a warning.
+    /// is none. Waits for a run of the session. If a [store](Self::with_store) fails, or a tool names the session of its own run, the result is
+    /// `false`, and the log has a warning.
     ///
     /// # Examples
     ///
@@ -322,6 +330,10 @@ impl Runner {
     /// ```
     pub async fn remove_session(&self, run: &RunContext) -> bool {
         let Some(key) = self.session_key(run) else { return false };
+        if self.0.sessions.is_held_by(&key, run) {
+            tracing::warn!("a session cannot be removed by a call of its own run");
+            return false;
+        }
         match &self.0.store.store {
             Some(store) => self.0.sessions.remove_with(&key, |_| self.delete_stored(store, run)).await,
             None => self.0.sessions.remove(&key).await,

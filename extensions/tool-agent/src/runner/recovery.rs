@@ -110,7 +110,7 @@ async fn continue_response(run: &mut ActiveRun, message: Message) -> Flow {
     if let Err(failure) = prepare_step(scope, hooks, output.as_mut(), &mut step).await {
         return failure.end();
     }
-    let executor = executor_of_step(&step, executor)?;
+    let executor = executor_of_step(&run.scope, &step, executor)?;
     let response = Response::new(message);
     run.text = response.message.text();
     match response.message.calls().next() {

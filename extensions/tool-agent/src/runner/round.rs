@@ -39,7 +39,7 @@ pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
     let instruction = boxed(|| instruction(&run.scope)).await?;
     let mut step = step_with(run, instruction, &executor);
     let Some(response) = boxed(|| respond(run, &mut step)).await? else { return ControlFlow::Continue(()) };
-    let executor = executor_of_step(&step, executor)?;
+    let executor = executor_of_step(&run.scope, &step, executor)?;
     let ActiveRun { scope, conversation, limits, .. } = run;
     if let Some(usage) = response.usage {
         conversation.set_counted_tokens(usage.total());

@@ -147,11 +147,16 @@ impl Sessions {
         self.lock().max_sessions
     }
 
-    /// Waits for the end of a run of a session.
-    pub(super) async fn wait_for_turn(&self, key: &SessionKey) {
-        if let Some(lease) = self.lease(key) {
+    /// Waits for the end of a run of a session, unless `run` is that run, or is below a call of it.
+    pub(super) async fn wait_for_turn(&self, key: &SessionKey, run: &RunContext) {
+        if let Some(lease) = self.lease(key).filter(|lease| !lease.is_held_by(run)) {
             drop(lease.turn().await);
         }
+    }
+
+    /// Returns `true` if `run` has the turn of the session, or is below a call of the run that has it: to wait for that turn would have no end.
+    pub(super) fn is_held_by(&self, key: &SessionKey, run: &RunContext) -> bool {
+        self.lease(key).is_some_and(|lease| lease.is_held_by(run))
     }
 
     /// Sets the maximum number of sessions.
@@ -181,9 +186,8 @@ impl Sessions {
             }
         }
         // A run that its own child waits for cannot end.
-        let current_run = lease.current_run.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(parent) = current_run.filter(|current| run.parent_id() == Some(current)) {
-            return Err(parent);
+        if let Some(parent) = run.parent_id().filter(|_| lease.is_held_by(run)) {
+            return Err(parent.clone());
         }
         let turn = lease.turn_within(max_wait).await?;
         if let Some(lease) = &turn.lease {
@@ -243,6 +247,11 @@ impl Sessions {
 }
 
 impl Lease {
+    fn is_held_by(&self, run: &RunContext) -> bool {
+        let current = self.current_run.lock().unwrap_or_else(PoisonError::into_inner);
+        current.as_ref().is_some_and(|current| current == run.id() || run.parent_id() == Some(current))
+    }
+
     /// Waits for the turn in the session.
     async fn turn(self) -> SessionTurn {
         let session = Arc::clone(&self.session).lock_owned().await;

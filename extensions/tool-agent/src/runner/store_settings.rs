@@ -179,9 +179,9 @@ impl Runner {
         self.with(|settings| settings.store.timeout = timeout)
     }
 
-    /// Reads the conversation of a session from the store, after a run of this process.
+    /// Reads the conversation of a session from the store, after another run of this process.
     pub(super) async fn stored_history(&self, run: &RunContext, key: &SessionKey) -> Vec<Message> {
-        self.0.sessions.wait_for_turn(key).await;
+        self.0.sessions.wait_for_turn(key, run).await;
         let (Some(access), Some(Ok(key))) = (self.0.store_access(), self.stored_key(run)) else {
             return Vec::new();
         };

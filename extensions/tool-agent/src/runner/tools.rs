@@ -33,10 +33,7 @@ impl RunTools {
         for diagnostic in diagnostics {
             self.report(scope, &diagnostic).await;
         }
-        match with_run_settings(scope, executor) {
-            Ok(executor) => ControlFlow::Continue(executor),
-            Err(error) => end_as_failed(error.to_string()),
-        }
+        ControlFlow::Continue(executor)
     }
 
     /// Reports a diagnostic about the tools, once in a run: as a notice, and in the log.
@@ -50,12 +47,14 @@ impl RunTools {
     }
 }
 
-/// Returns the executor of the tools of `step`, which a hook may have changed.
-pub(super) fn executor_of_step(step: &Step, executor: Executor) -> Flow<Executor> {
-    if std::ptr::eq(step.request.tools.definitions(), executor.tools().definitions()) {
-        return ControlFlow::Continue(executor);
-    }
-    match executor.with_tools(step.request.tools.clone()) {
+/// Returns the executor of the tools of `step`, which a hook may have changed, with the settings of the run.
+pub(super) fn executor_of_step(scope: &RunScope, step: &Step, executor: Executor) -> Flow<Executor> {
+    let has_changed = !std::ptr::eq(step.request.tools.definitions(), executor.tools().definitions());
+    let executor = match has_changed {
+        true => executor.with_tools(step.request.tools.clone()),
+        false => Ok(executor),
+    };
+    match executor.and_then(|executor| with_run_settings(scope, executor)) {
         Ok(executor) => ControlFlow::Continue(executor),
         Err(error) => end_as_failed(error.to_string()),
     }

@@ -6,6 +6,7 @@ mod kills;
 #[cfg(feature = "artifacts")]
 mod memory;
 mod open_calls;
+mod own_session;
 #[cfg(unix)]
 mod postgres;
 mod processes;
