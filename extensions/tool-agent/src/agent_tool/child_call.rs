@@ -10,7 +10,7 @@ use tool_runtime::{
 use super::{AgentToolSettings, ChildState, ResponseMode};
 use crate::{
     AgentEvent, AgentEventKind, End, EndReason, Part, Role, RunUsage,
-    runner::{ParentRun, state_changes},
+    runner::{ParentRun, boxed, state_changes},
 };
 
 /// A call of an agent.
@@ -87,7 +87,7 @@ impl<'c> ChildCall<'c> {
             if let Some(parent) = &self.parent
                 && self.settings.shows(&event)
             {
-                parent.emit_child(self.address.clone(), event).await;
+                boxed(|| parent.emit_child(self.address.clone(), event)).await;
             }
         }
         let end = end.unwrap_or_else(End::without_reason);

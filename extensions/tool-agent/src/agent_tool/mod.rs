@@ -12,7 +12,7 @@ use tool_runtime::{
 };
 
 use self::child_call::ChildCall;
-use crate::{Agent, AgentError, Runner};
+use crate::{Agent, AgentError, Runner, runner::boxed};
 
 /// The argument of an agent without an input schema.
 const REQUEST: &str = "request";
@@ -225,7 +225,8 @@ impl Tool for AgentTool {
         Ok(Prepared::new(arguments, move |arguments, cx: &ToolContext| {
             Box::pin(async move {
                 let message = self.message(arguments)?;
-                ChildCall::start(&self.settings, cx)?.run_to_result(message).await
+                let call = ChildCall::start(&self.settings, cx)?;
+                boxed(|| call.run_to_result(message)).await
             })
         }))
     }

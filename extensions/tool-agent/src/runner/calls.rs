@@ -11,6 +11,7 @@ use tool_runtime::{
 
 use super::{
     AgentEventKind,
+    flow::boxed,
     parent_run::{ChildEvent, ChildEvents},
     scope::RunScope,
 };
@@ -28,9 +29,9 @@ pub(super) async fn run_batch(scope: &RunScope, batch: Batch) -> (Vec<CallOutcom
     loop {
         tokio::select! {
             biased;
-            child = events.children.next() => events.emit_child(child).await,
+            child = events.children.next() => boxed(|| events.emit_child(child)).await,
             item = stream.next() => match item {
-                Some(StreamItem::Event(event)) => events.emit(event).await,
+                Some(StreamItem::Event(event)) => boxed(|| events.emit(event)).await,
                 Some(StreamItem::Outcomes(all)) => outcomes = all,
                 None => break,
             }

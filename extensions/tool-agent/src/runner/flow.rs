@@ -59,7 +59,7 @@ impl RoundFailure {
 
 /// Boxes the future that `make` returns outside of the frame of the caller, which then holds a pointer alone: runs nest, and
 /// without optimisation a frame has room for each future that it awaits, several times.
-pub(super) fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+pub(crate) fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
     Box::pin(make())
 }
 

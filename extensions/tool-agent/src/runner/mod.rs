@@ -61,7 +61,7 @@ use self::{
     answers::Input, memory::MemorySettings, run::run_to_end, session::Sessions, session_map::SessionKey,
     span::RunSpan, store_settings::StoreSettings,
 };
-pub(crate) use self::{parent_run::ParentRun, state_changes::state_changes};
+pub(crate) use self::{flow::boxed, parent_run::ParentRun, state_changes::state_changes};
 use crate::{
     Agent, AgentHook, Message, event_stream::EventStream, hook::SharedAgentHook, output::OutputType,
 };
@@ -236,7 +236,7 @@ impl Runner {
         let events = EventStream::new(move |emitter| async move {
             let span = RunSpan::new(&runner.0.agent, &of_run, message.as_ref());
             let entered = span.span().clone();
-            run_to_end(runner, of_run, inbox, emitter, input, span).instrument(entered).await;
+            boxed(|| run_to_end(runner, of_run, inbox, emitter, input, span)).instrument(entered).await;
         });
         AgentStream::new(events, handle, run)
     }

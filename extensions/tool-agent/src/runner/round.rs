@@ -32,7 +32,7 @@ use crate::{
 pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
     let ActiveRun { scope, hooks, conversation, limits, .. } = run;
     conversation.check_stored()?;
-    limits.count_hook_requests(scope, &hooks.requests).await;
+    boxed(|| limits.count_hook_requests(scope, &hooks.requests)).await;
     limits.start_round(scope)?;
     boxed(|| compact_if_full(scope, conversation)).await?;
     let executor = boxed(|| run.tools.list(&run.scope)).await?;
@@ -44,12 +44,12 @@ pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
     if let Some(usage) = response.usage {
         conversation.set_counted_tokens(usage.total());
     }
-    limits.count_response(scope, &step.model, &response).await;
+    boxed(|| limits.count_response(scope, &step.model, &response)).await;
     run.text = response.message.text();
     let calls = complete_calls(&response);
     let is_empty = calls.is_empty() && response.message.content().is_empty();
     if is_empty && !response.truncated {
-        return retry_empty(scope, limits).await;
+        return boxed(|| retry_empty(scope, limits)).await;
     }
     limits.retries.reset();
     conversation.usage = limits.usage;
@@ -178,7 +178,7 @@ async fn run_calls(
         return ControlFlow::Break(end);
     }
     conversation.usage = limits.usage;
-    ignore_early_answers(scope).await;
+    boxed(|| ignore_early_answers(scope)).await;
     let (outcomes, after) = boxed(|| run_batch(scope, executor.batch(calls))).await;
     conversation.session.open = Some(OpenBatch { executor, outcomes, after });
     release_tool_choice(tool_choice);

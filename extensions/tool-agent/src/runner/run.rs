@@ -57,9 +57,9 @@ pub(super) async fn run_to_end(
         ControlFlow::Break(end) => {
             span.record_end(&end);
             if let Some(writer) = scope.writer.get() {
-                writer.give_up_lease().await;
+                boxed(|| writer.give_up_lease()).await;
             }
-            return scope.emit(AgentEventKind::Ended { end }).await;
+            return boxed(|| scope.emit(AgentEventKind::Ended { end })).await;
         }
     };
     let writer = conversation.session.writer.clone();
@@ -78,14 +78,14 @@ pub(super) async fn run_to_end(
     let end = match writer {
         None => rounds.await,
         Some(writer) => {
-            let end = run_with_lease(rounds, &writer).await;
-            writer.give_up_lease().await;
+            let end = boxed(|| run_with_lease(rounds, &writer)).await;
+            boxed(|| writer.give_up_lease()).await;
             end
         }
     };
-    remember_session(&runner.0, &run.scope, &end.reason).await;
+    boxed(|| remember_session(&runner.0, &run.scope, &end.reason)).await;
     span.record_end(&end);
-    run.scope.emit(AgentEventKind::Ended { end }).await;
+    boxed(|| run.scope.emit(AgentEventKind::Ended { end })).await;
 }
 
 /// Runs until the end, and renews the lease of the session meanwhile.
@@ -109,13 +109,13 @@ async fn run_rounds(run: &mut ActiveRun, output: Option<&OutputType>, input: Inp
         }
     };
     let ActiveRun { scope, hooks, limits, text, conversation, .. } = run;
-    limits.count_hook_requests(scope, &hooks.requests).await;
+    boxed(|| limits.count_hook_requests(scope, &hooks.requests)).await;
     limits.count_children(scope);
     (end.usage, conversation.usage) = (limits.usage, limits.usage);
     if end.text.is_empty() {
         end.text = std::mem::take(text);
     }
-    if let Some(failure) = conversation.store_end(&end.reason).await {
+    if let Some(failure) = boxed(|| conversation.store_end(&end.reason)).await {
         end.reason = failure;
     }
     end
