@@ -11,7 +11,7 @@ use super::{
     world::{StoreFactory, World, run, tools},
 };
 
-/// What a call of its own session sees: its conversation, and whether it was removed.
+/// The conversation that a call of its own session reads, and `true` if it removed the session.
 type Seen = Arc<Mutex<Option<(Vec<String>, bool)>>>;
 
 /// Reads the conversation of its own run, and removes the session.
