@@ -94,6 +94,7 @@ mod agent_tool;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod event_stream;
+mod exit_loop;
 mod format_version;
 /// The examples of the guide about agents.
 #[cfg(all(doctest, feature = "cli"))]
@@ -115,10 +116,11 @@ mod telemetry;
 pub use self::model::HttpModel;
 pub use self::{
     agent::{
-        Agent, AgentBuilder, AgentError, AgentTools, Compaction, Conversation, InputDecision, Limit, Limits,
-        Price, QueueMode,
+        Agent, AgentBuilder, AgentError, AgentTools, Compaction, Conversation, GroupBuilder, InputDecision,
+        Limit, Limits, Price, QueueMode,
     },
     agent_tool::{AgentTool, ChildState, ResponseMode},
+    exit_loop::exit_loop,
     hook::{AgentHook, SharedAgentHook, Step, StepEnd},
     message::{Message, Original, Part, Role},
     model::{Model, ScriptedModel},

@@ -33,6 +33,7 @@ struct MessageData {
     role: Role,
     parts: Vec<Part>,
     original: Option<Original>,
+    agent: Option<Arc<str>>,
     /// The message in the form of the provider to which it was sent first.
     #[cfg(feature = "http")]
     rendered: OnceLock<Rendered>,
@@ -99,6 +100,7 @@ impl Message {
             role,
             parts,
             original,
+            agent: None,
             #[cfg(feature = "http")]
             rendered: OnceLock::new(),
         }))
@@ -128,14 +130,38 @@ impl Message {
         Self::new(Role::Tool, results.into_iter().map(Part::Result).collect(), None)
     }
 
+    pub(crate) fn of_parts(role: Role, parts: Vec<Part>) -> Self {
+        Self::new(role, parts, None)
+    }
+
     /// Sets the message in the JSON of its provider.
     #[must_use]
     pub fn with_original(self, original: Original) -> Self {
-        let (role, parts) = match Arc::try_unwrap(self.0) {
-            Ok(inner) => (inner.role, inner.parts),
-            Err(shared) => (shared.role, shared.parts.clone()),
+        self.with(|message| message.original = Some(original))
+    }
+
+    /// Sets the agent whose model wrote the message, or made the calls with these results. Default: none.
+    #[must_use]
+    pub fn with_agent(self, agent: impl Into<Arc<str>>) -> Self {
+        self.with(|message| message.agent = Some(agent.into()))
+    }
+
+    fn with(self, change: impl FnOnce(&mut MessageData)) -> Self {
+        let mut data = match Arc::try_unwrap(self.0) {
+            Ok(data) => data,
+            Err(shared) => MessageData {
+                role: shared.role,
+                parts: shared.parts.clone(),
+                original: shared.original.clone(),
+                agent: shared.agent.clone(),
+                #[cfg(feature = "http")]
+                rendered: OnceLock::new(),
+            },
         };
-        Self::new(role, parts, Some(original))
+        #[cfg(feature = "http")]
+        data.rendered.take();
+        change(&mut data);
+        Self(Arc::new(data))
     }
 
     /// Returns the author.
@@ -154,6 +180,13 @@ impl Message {
     #[must_use]
     pub fn original(&self) -> Option<&Original> {
         self.0.original.as_ref()
+    }
+
+    /// Returns the agent whose model wrote the message, or made the calls with these results, if it is one of
+    /// [several agents](crate::Agent::sequence) of a run; otherwise `None`.
+    #[must_use]
+    pub fn agent(&self) -> Option<&str> {
+        self.0.agent.as_deref()
     }
 
     /// Returns `true` if both are clones of one message.
@@ -237,11 +270,14 @@ pub(crate) fn split(json: &RawValue) -> Vec<Arc<RawValue>> {
 
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let MessageData { role, parts, original, .. } = &*self.0;
+        let MessageData { role, parts, original, agent, .. } = &*self.0;
         let mut written = f.debug_struct("Message");
         written.field("role", role).field("parts", parts);
         if let Some(original) = original {
             written.field("original", &original.dialect);
+        }
+        if let Some(agent) = agent {
+            written.field("agent", agent);
         }
         written.finish()
     }
@@ -255,16 +291,20 @@ impl<T: Into<String>> From<T> for Message {
 
 impl Serialize for Message {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let MessageData { role, parts, original, .. } = &*self.0;
-        Wire { role: *role, parts: parts.into(), original: original.as_ref().map(Shared::Borrowed) }
-            .serialize(serializer)
+        let MessageData { role, parts, original, agent, .. } = &*self.0;
+        let (parts, original) = (parts.into(), original.as_ref().map(Shared::Borrowed));
+        Wire { role: *role, parts, original, agent: agent.clone() }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Wire { role, parts, original } = Wire::deserialize(deserializer)?;
-        Ok(Self::new(role, parts.into_owned(), original.map(Shared::into_owned)))
+        let Wire { role, parts, original, agent } = Wire::deserialize(deserializer)?;
+        let message = Self::new(role, parts.into_owned(), original.map(Shared::into_owned));
+        Ok(match agent {
+            Some(agent) => message.with_agent(agent),
+            None => message,
+        })
     }
 }
 
@@ -276,6 +316,8 @@ struct Wire<'m> {
     parts: Shared<'m, [Part]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     original: Option<Shared<'m, Original>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<Arc<str>>,
 }
 
 #[cfg(test)]
@@ -303,6 +345,9 @@ mod tests {
         let other = user.clone().with_original(original("d", "1"));
         assert!(user.original().is_none() && other.original().is_some() && !user.is_same(&other));
         assert_eq!((other.role(), other.parts().len()), (Role::User, 2));
+        let of_agent = other.clone().with_agent("writer");
+        assert_eq!((other.agent(), of_agent.agent()), (None, Some("writer")));
+        assert!(of_agent.original().is_some() && !other.is_same(&of_agent));
     }
 
     fn original(dialect: &str, json: &str) -> Original {

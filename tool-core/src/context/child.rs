@@ -121,20 +121,64 @@ impl RunContext {
             key: Some(format!("{agent}-{id}")),
             above: self.lineage.above.clone(),
         };
-        let stopped = lineage.too_deep("run").map_or_else(OnceLock::new, OnceLock::from);
+        let stopped = Arc::new(lineage.too_deep("run").map_or_else(OnceLock::new, OnceLock::from));
         Self {
             identity: self.identity.child(id, agent, branch),
             lineage,
             meta: self.meta.clone(),
-            state: RwLock::default(),
+            state: Arc::default(),
             provided: self.provided.clone(),
-            values: self.values.clone(),
+            values: Arc::new((*self.values).clone()),
             cancellation: self.cancellation.child_token(),
             deadline: self.deadline,
             stopped,
             account: self.account.clone(),
             client: self.client.clone(),
             sink: None,
+        }
+    }
+
+    /// Returns this run as one of several agents has it that take turns in it: with the same id, state, values,
+    /// cancellation and budget, and its own agent, [branch](Self::branch) and deadline.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn member(&self, agent: impl Into<String>) -> Self {
+        let agent = agent.into();
+        let branch = match self.branch().or(self.agent()) {
+            Some(above) => format!("{above}.{agent}"),
+            None => agent.clone(),
+        };
+        Self {
+            identity: self.identity.member(agent, branch),
+            lineage: self.lineage.clone(),
+            meta: self.meta.clone(),
+            state: Arc::clone(&self.state),
+            provided: self.provided.clone(),
+            values: Arc::clone(&self.values),
+            cancellation: self.cancellation.clone(),
+            deadline: self.deadline,
+            stopped: Arc::clone(&self.stopped),
+            account: self.account.clone(),
+            client: self.client.clone(),
+            sink: self.sink.clone(),
+        }
+    }
+
+    /// Returns a run of one of several agents that work at the same time in this run. It is a [member](Self::member) with an id and a history of
+    /// its own, whose parent is this run, and with copies of the state and the values.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn parallel_member(&self, agent: impl Into<String>) -> Self {
+        let member = self.member(agent);
+        let id = CallId::generate();
+        let key = format!("{}-{id}", member.agent().unwrap_or_default());
+        Self {
+            identity: member.identity.below(id),
+            lineage: Lineage { key: Some(key), ..member.lineage },
+            state: Arc::new(RwLock::new(self.state())),
+            values: Arc::new((*self.values).clone()),
+            cancellation: self.cancellation.child_token(),
+            ..member
         }
     }
 }

@@ -40,12 +40,13 @@ pub struct RunContext {
     pub(super) identity: Identity,
     pub(super) lineage: Lineage,
     pub(super) meta: Map<String, Value>,
-    pub(super) state: RwLock<Arc<Map<String, Value>>>,
+    /// Shared with the [members](RunContext::member) of the run.
+    pub(super) state: Arc<RwLock<Arc<Map<String, Value>>>>,
     pub(super) provided: ProvidedValues,
-    pub(super) values: Values,
+    pub(super) values: Arc<Values>,
     pub(super) cancellation: CancellationToken,
     pub(super) deadline: Option<Instant>,
-    pub(super) stopped: OnceLock<ToolError>,
+    pub(super) stopped: Arc<OnceLock<ToolError>>,
     pub(super) account: Option<Arc<Account>>,
     pub(super) client: Option<Arc<ClientInfo>>,
     pub(super) sink: Option<Arc<dyn CallSink>>,
@@ -71,6 +72,16 @@ impl Identity {
     pub(super) fn child(&self, id: CallId, agent: String, branch: String) -> Self {
         let (agent, branch) = (Some(agent), Some(branch));
         Self { parent_id: Some(self.id.clone()), id, agent, branch, user_content: None, ..self.clone() }
+    }
+
+    /// Returns the identity of the same run as one of its agents has it.
+    pub(super) fn member(&self, agent: String, branch: String) -> Self {
+        Self { agent: Some(agent), branch: Some(branch), ..self.clone() }
+    }
+
+    /// Returns the identity of a run with the same agent below this one.
+    pub(super) fn below(&self, id: CallId) -> Self {
+        Self { parent_id: Some(self.id.clone()), id, ..self.clone() }
     }
 }
 
@@ -184,7 +195,7 @@ impl RunContext {
     /// Sets the state of the session at the start of the run. Calls read and change it by [`State`](crate::State).
     #[must_use]
     pub fn with_state(self, state: Map<String, Value>) -> Self {
-        Self { state: RwLock::new(Arc::new(state)), ..self }
+        Self { state: Arc::new(RwLock::new(Arc::new(state))), ..self }
     }
 
     /// Provides `value` to the tools of this run for their parameters of type `&T`; it overrides a value that the

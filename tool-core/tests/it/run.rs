@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tool_core::{CallId, ReadonlyContext, RunContext};
+use tool_core::{CallId, ReadonlyContext, RunContext, ToolError};
 
 fn map(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
@@ -140,4 +140,32 @@ fn a_child_run_belongs_to_the_run_that_started_it() {
     assert!(!run.cancellation().is_cancelled() && !other.cancellation().is_cancelled());
     run.cancellation().cancel();
     assert!(other.cancellation().is_cancelled());
+}
+
+#[test]
+fn a_member_has_the_run_under_its_own_agent() {
+    let run =
+        RunContext::new().with_agent("team").with_user_content("hello").with_state(map(&json!({ "n": 1 })));
+    run.set("n", 1_u8);
+    let (member, apart) = (run.member("clerk"), run.parallel_member("scout"));
+    assert_eq!((member.id(), member.parent_id(), member.agent()), (run.id(), None, Some("clerk")));
+    assert_eq!((member.branch(), member.member("b").branch()), (Some("team.clerk"), Some("team.clerk.b")));
+    assert_eq!((member.user_content(), member.depth(), apart.depth()), (Some("hello"), 0, 0));
+    assert_eq!(
+        (apart.parent_id(), apart.agent(), apart.branch()),
+        (Some(run.id()), Some("scout"), Some("team.scout"))
+    );
+    assert!(apart.id().is_generated() && apart.id() != run.id());
+    // State and values of a member are those of the run; one that works at the same time as others has copies.
+    member.change_state(&map(&json!({ "n": 2 })));
+    member.set("n", 2_u8);
+    apart.set("n", 3_u8);
+    assert_eq!((json!(*run.state()), run.value("n")), (json!({ "n": 2 }), Some(Arc::new(2_u8))));
+    assert_eq!(json!(*apart.state()), json!({ "n": 1 }));
+    apart.cancellation().cancel();
+    assert!(!run.cancellation().is_cancelled());
+    run.stop(ToolError::stop("enough"));
+    assert!(member.stopped().is_some() && apart.stopped().is_some());
+    member.cancellation().cancel();
+    assert!(run.cancellation().is_cancelled());
 }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use tool_runtime::{RunContext, ToolError, schemars::JsonSchema};
 
 use super::{
-    Agent, AgentSettings, AgentTools, Compaction, InputDecision, Instruction, Limits, Price, QueueMode,
+    Agent, AgentKind, AgentSettings, AgentTools, Compaction, InputDecision, Instruction, Limits, Price,
+    QueueMode,
 };
 use crate::{
     Message,
@@ -33,6 +34,21 @@ pub enum AgentError {
         /// The reason.
         message: String,
     },
+    /// A [sequence](Agent::sequence), [parallel group](Agent::parallel) or [loop](Agent::repeat) has no agents.
+    NoMembers {
+        /// The name of the group.
+        group: Arc<str>,
+    },
+    /// Two agents of one tree have the same name, or one agent has two places in it.
+    DuplicateAgent {
+        /// The name.
+        name: Arc<str>,
+    },
+    /// A [loop](Agent::repeat) has no iterations.
+    NoIterations {
+        /// The name of the loop.
+        group: Arc<str>,
+    },
     /// The agent cannot be a tool: see [`AgentTool::new`](crate::AgentTool::new).
     InvalidTool {
         /// The reason.
@@ -49,6 +65,18 @@ impl fmt::Display for AgentError {
             Self::InvalidOutputType { message } => {
                 write!(f, "the type of the output has no valid schema: {message}")
             }
+            Self::NoMembers { group } => {
+                write!(f, "the agent `{group}` has no agents; give it at least one")
+            }
+            Self::DuplicateAgent { name } => {
+                write!(
+                    f,
+                    "the name `{name}` has two places in one tree of agents; give each agent another name"
+                )
+            }
+            Self::NoIterations { group } => {
+                write!(f, "the loop `{group}` has 0 iterations; give it at least 1")
+            }
             Self::InvalidTool { message } => write!(f, "the agent cannot be a tool: {message}"),
         }
     }
@@ -56,12 +84,13 @@ impl fmt::Display for AgentError {
 
 impl Error for AgentError {}
 
-impl AgentBuilder {
-    pub(super) fn new(name: Arc<str>, model: SharedModel) -> Self {
-        let settings = AgentSettings {
+impl AgentSettings {
+    /// Returns default settings.
+    pub(super) fn new(name: Arc<str>, kind: AgentKind) -> Self {
+        Self {
             name,
             description: "".into(),
-            model,
+            kind,
             instruction: Instruction::Text("".into()),
             tools: AgentTools::default(),
             hooks: Vec::new(),
@@ -78,8 +107,13 @@ impl AgentBuilder {
             follow_up_mode: QueueMode::One,
             output: None,
             trace_content: false,
-        };
-        Self { settings }
+        }
+    }
+}
+
+impl AgentBuilder {
+    pub(super) fn new(name: Arc<str>, model: SharedModel) -> Self {
+        Self { settings: AgentSettings::new(name, AgentKind::Model(model)) }
     }
 
     /// Sets the description, for other agents and for people. Default: none.

@@ -3,6 +3,7 @@
 mod builder;
 mod compaction;
 mod input_check;
+mod kind;
 mod limits;
 mod price;
 mod tools;
@@ -12,14 +13,18 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use serde_json::{Map, Value};
 use tool_runtime::{BoxFuture, RunContext, Tool, ToolError, registry::OUTPUT_TOOL};
 
-pub(crate) use self::input_check::{CheckFuture, InputCheck};
 pub use self::{
     builder::{AgentBuilder, AgentError},
     compaction::{Compaction, Conversation},
     input_check::InputDecision,
+    kind::GroupBuilder,
     limits::{Limit, Limits},
     price::Price,
     tools::AgentTools,
+};
+pub(crate) use self::{
+    input_check::{CheckFuture, InputCheck},
+    kind::AgentKind,
 };
 use crate::{
     hook::SharedAgentHook,
@@ -28,7 +33,8 @@ use crate::{
     telemetry::TracedAgent,
 };
 
-/// An agent: a model with an instruction, tools, hooks and limits. A [`Runner`](crate::Runner) runs it. Cheap to clone.
+/// An agent: a model with an instruction, tools, hooks and limits, or several agents in [sequence](Self::sequence), in
+/// [parallel](Self::parallel) or in a [loop](Self::repeat). A [`Runner`](crate::Runner) runs it. Cheap to clone.
 ///
 /// # Examples
 ///
@@ -59,10 +65,11 @@ use crate::{
 #[derive(Clone)]
 pub struct Agent(pub(crate) Arc<AgentSettings>);
 
+/// The settings of an agent. Those of several agents have a name, a description, an output and a kind; the others are those of their members.
 pub(crate) struct AgentSettings {
     pub(crate) name: Arc<str>,
     pub(crate) description: Arc<str>,
-    pub(crate) model: SharedModel,
+    pub(crate) kind: AgentKind,
     pub(crate) instruction: Instruction,
     pub(crate) tools: AgentTools,
     pub(crate) hooks: Vec<SharedAgentHook>,
@@ -124,7 +131,7 @@ impl Agent {
         self.0.output.as_ref()
     }
 
-    /// Returns the tool with that name in `run`. `submit_output` and `builtin.submit_output` are the tool for the
+    /// Returns the tool with that name in `run`; of several agents, that of the first one that has it. `submit_output` and `builtin.submit_output` are the tool for the
     /// output of the agent, also if its runs end with a text; then, it accepts any object.
     ///
     /// # Errors
@@ -135,6 +142,17 @@ impl Agent {
             let output = self.output_type().cloned().unwrap_or_else(OutputType::any);
             return Ok(Arc::new(OutputTool::new(output).map_err(ToolError::failed)?));
         }
+        let mut found = self.lookup_own(run, name).await;
+        for agent in self.models() {
+            if found.is_ok() {
+                break;
+            }
+            found = agent.lookup_own(run, name).await;
+        }
+        found
+    }
+
+    async fn lookup_own(&self, run: &RunContext, name: &str) -> Result<Arc<dyn Tool>, ToolError> {
         let executor = self.0.tools.executor(run).await;
         let (executor, _) = executor.map_err(|error| ToolError::failed(error.to_string()))?;
         executor.tools().lookup(name).map(Arc::clone)
@@ -145,10 +163,24 @@ impl Agent {
         TracedAgent { name: Arc::clone(&self.0.name), records_content: self.0.trace_content }
     }
 
-    /// Returns the model.
+    /// Returns the model; `None` for several agents.
     #[must_use]
-    pub fn model(&self) -> &SharedModel {
-        &self.0.model
+    pub fn model(&self) -> Option<&SharedModel> {
+        match &self.0.kind {
+            AgentKind::Model(model) => Some(model),
+            AgentKind::Sequence(_) | AgentKind::Parallel { .. } | AgentKind::Repeat { .. } => None,
+        }
+    }
+
+    /// Returns the agents in sequence, in parallel or in a loop, in order; empty for an agent with a model.
+    #[must_use]
+    pub fn members(&self) -> &[Self] {
+        match &self.0.kind {
+            AgentKind::Model(_) => &[],
+            AgentKind::Sequence(members)
+            | AgentKind::Parallel { members, .. }
+            | AgentKind::Repeat { members, .. } => members,
+        }
     }
 }
 
@@ -156,7 +188,7 @@ impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent")
             .field("name", &self.0.name)
-            .field("model", &self.0.model)
+            .field("kind", &self.0.kind)
             .finish_non_exhaustive()
     }
 }

@@ -134,8 +134,9 @@ impl AgentToolSettings {
             })?;
             return ToolOutput::json(output);
         }
-        let text = match (self.response, end.reason == EndReason::Answered) {
-            // Tools ended the run: their results are its answer.
+        let has_members = !self.runner.agent().members().is_empty();
+        let text = match (self.response, end.reason == EndReason::Answered && !has_members) {
+            // Tools ended the run: their results are its answer. The answer of several agents is not all of their texts.
             (_, false) => end.text.clone(),
             (ResponseMode::All, true) => texts.concat(),
             (ResponseMode::Last, true) => {

@@ -1,10 +1,14 @@
 //! The state of a run.
 
 use super::{
-    conversation::RunConversation, hooks::HookChain, limits::RunLimits, output::ExpectedOutput,
-    scope::RunScope, tools::RunTools,
+    conversation::RunConversation, hooks::HookChain, limits::RunLimits, member::MemberView,
+    output::ExpectedOutput, scope::RunScope, tools::RunTools,
 };
-use crate::{agent::CheckFuture, model::ToolChoice};
+use crate::{
+    agent::CheckFuture,
+    hook::SharedAgentHook,
+    model::{SharedModel, ToolChoice},
+};
 
 /// A run that takes place: each part of its state has an owner.
 pub(super) struct ActiveRun {
@@ -17,6 +21,33 @@ pub(super) struct ActiveRun {
     /// The check of the user's message, until it has decided.
     pub(super) check: Option<CheckFuture>,
     pub(super) tool_choice: ToolChoice,
+    pub(super) model: SharedModel,
+    /// The messages of other agents as the model receives them.
+    pub(super) view: MemberView,
     /// The text of the last response.
     pub(super) text: String,
+}
+
+impl ActiveRun {
+    /// Creates a run of the agent of `scope`, which has `model`, with the hooks of its runner. Boxed, since runs nest.
+    pub(super) fn new(
+        scope: RunScope,
+        model: SharedModel,
+        hooks: &[SharedAgentHook],
+        conversation: RunConversation,
+    ) -> Box<Self> {
+        Box::new(Self {
+            hooks: HookChain::new(hooks, &scope.agent),
+            conversation,
+            limits: RunLimits::default(),
+            tools: RunTools::default(),
+            output: None,
+            check: None,
+            tool_choice: scope.agent.0.tool_choice.clone(),
+            model,
+            view: MemberView::default(),
+            text: String::new(),
+            scope,
+        })
+    }
 }

@@ -39,6 +39,8 @@ pub(super) enum Input {
     Answers(Answers),
     /// The continuation of a run that was interrupted.
     Recovery,
+    /// The conversation as it is: the turn of one of several agents.
+    Turn,
 }
 
 impl Answers {

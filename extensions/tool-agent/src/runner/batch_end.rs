@@ -38,20 +38,24 @@ pub(super) async fn end_batch(run: &mut ActiveRun, number: u64, response: &Respo
 pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow {
     let ActiveRun { scope, conversation, tool_choice, .. } = run;
     if conversation.session.open.is_none() {
-        let problem = match scope.run.session() {
-            None => "the run has no session, so it has no open calls; set the session of the run that ended",
-            Some(_) => {
-                "the session has no open calls; check the app, the user and the session of the run, or send a \
-                 message in place of answers"
-            }
-        };
-        return end_as_failed(problem.to_owned());
+        return end_as_failed(no_open_calls(scope).to_owned());
     }
     release_tool_choice(tool_choice);
     if let Err(problem) = apply_answers(scope, conversation, answers).await {
         return end_as_failed(problem);
     }
     continue_open_batch(run).await
+}
+
+/// Returns the problem of a session without open calls.
+pub(super) fn no_open_calls(scope: &RunScope) -> &'static str {
+    match scope.run.session() {
+        None => "the run has no session, so it has no open calls; set the session of the run that ended",
+        Some(_) => {
+            "the session has no open calls; check the app, the user and the session of the run, or send a \
+             message in place of answers"
+        }
+    }
 }
 
 /// Lets the model choose after its calls: a call that was required was made.
@@ -97,6 +101,7 @@ pub(super) async fn continue_after_results(
     let ActiveRun { scope, hooks, output, .. } = run;
     let actions = merged_actions(&outcomes);
     report_ignored_actions(scope, &actions).await;
+    let is_escalated = actions.escalate && scope.is_in_loop();
     if let Some(stop) = stop_error(&outcomes) {
         return end_by_stop(stop);
     }
@@ -105,10 +110,16 @@ pub(super) async fn continue_after_results(
     {
         return ControlFlow::Break(end);
     }
-    if actions.terminate || actions.skip_summarization {
+    let is_answered = actions.terminate || actions.skip_summarization;
+    if is_answered || is_escalated {
         let texts: Vec<_> = outcomes.iter().filter_map(CallOutcome::result).map(|it| it.text()).collect();
-        let reason = if actions.terminate { EndReason::Terminated } else { EndReason::SkippedSummarization };
-        return ControlFlow::Break(End { text: texts.join("\n"), ..End::new(reason) });
+        let reason = match actions.terminate {
+            _ if is_escalated => EndReason::Escalated,
+            true => EndReason::Terminated,
+            false => EndReason::SkippedSummarization,
+        };
+        let text = if is_answered { texts.join("\n") } else { String::new() };
+        return ControlFlow::Break(End { text, ..End::new(reason) });
     }
     hooks.after_step(scope, &hooks.step_end(scope, number, response, Some(results))).await
 }
@@ -117,7 +128,7 @@ pub(super) async fn continue_after_results(
 async fn report_ignored_actions(scope: &RunScope, actions: &Actions) {
     let ignored = [
         actions.transfer.as_ref().map(|agent| format!("a tool asked for a transfer to the agent `{agent}`")),
-        actions.escalate.then(|| "a tool asked to escalate".to_owned()),
+        (actions.escalate && !scope.is_in_loop()).then(|| "a tool asked to escalate".to_owned()),
         (!actions.artifacts.is_empty()).then(|| {
             let names: Vec<_> = actions.artifacts.keys().map(|name| format!("`{name}`")).collect();
             format!("a tool saved the artifacts {}", names.join(", "))

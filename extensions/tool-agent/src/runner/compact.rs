@@ -67,7 +67,8 @@ pub(super) async fn compact(scope: &RunScope, conversation: &mut RunConversation
 )]
 pub(super) fn max_tokens(scope: &RunScope) -> Option<u64> {
     let agent = &scope.agent.0;
-    let window = agent.context_window.or_else(|| catch(|| agent.model.context_window()).ok()?)?;
+    let of_model = || catch(|| scope.agent.model().and_then(|model| model.context_window())).ok()?;
+    let window = agent.context_window.or_else(of_model)?;
     Some((window as f64 * agent.compaction.share) as u64)
 }
 

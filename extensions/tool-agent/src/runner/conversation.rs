@@ -9,14 +9,19 @@ use super::{
     AgentEventKind, EndReason, RunUsage,
     entry::{CompactionBody, MessageBody},
     flow::{Flow, end_with},
+    group::POSITION_KIND,
+    group::Position,
     handle::Inbox,
+    member::EntryOrigin,
     scope::RunScope,
     session::SessionTurn,
     session_writer::{SessionWriter, UnstoredMessage},
     stored_conversation::StoredConversation,
     stored_progress::StoredProgress,
+    usage_ledger::LedgerEntry,
 };
 use crate::{Message, QueueMode, Role};
+use std::sync::Arc;
 
 /// The conversation of a run: as its session stores it, and as the model receives it.
 pub(super) struct RunConversation {
@@ -25,12 +30,24 @@ pub(super) struct RunConversation {
     /// The messages for the model: shorter after a compaction, and with messages that are not stored.
     pub(super) model_messages: Vec<Message>,
     pub(super) counted: Option<CountedTokens>,
-    /// The usage that is stored with the next message.
+    /// The usage of the agent that is stored with the next message.
     pub(super) usage: RunUsage,
+    /// The agent that runs, if it is one of several.
+    pub(super) member: Option<MemberTurn>,
     /// `true` if a message has secret arguments.
     has_secrets: bool,
     /// The progress of the last run, of which the session has no end.
     pub(super) progress: StoredProgress,
+}
+
+/// The turn of one of several agents in a conversation.
+pub(super) struct MemberTurn {
+    pub(super) origin: EntryOrigin,
+    pub(super) usage: Arc<LedgerEntry>,
+    /// The position of the agent, until it is stored with the first message of the agent.
+    pub(super) position: Option<Position>,
+    /// The messages for the model of this agent alone.
+    pub(super) reminders: Vec<Message>,
 }
 
 /// The tokens of the first messages of a conversation, as a provider counted them.
@@ -46,14 +63,74 @@ impl RunConversation {
         session.forget_unchecked();
         let model_messages = session.messages.clone();
         let (usage, progress) = (RunUsage::default(), StoredProgress::default());
-        Self { session, model_messages, counted: None, usage, has_secrets: false, progress }
+        Self { session, model_messages, counted: None, usage, member: None, has_secrets: false, progress }
     }
 
     /// Continues the conversation of a session in a store.
     pub(super) fn of_store(mut session: SessionTurn, stored: StoredConversation) -> Self {
         let StoredConversation { messages, model_messages, has_secrets, progress, .. } = stored;
         session.messages = messages;
-        Self { session, model_messages, counted: None, usage: RunUsage::default(), has_secrets, progress }
+        let usage = RunUsage::default();
+        Self { session, model_messages, counted: None, usage, member: None, has_secrets, progress }
+    }
+
+    /// Returns a conversation that begins as this one, whose messages are no messages of the session.
+    pub(super) async fn fork(&self) -> Self {
+        let mut session = SessionTurn::without_session().await;
+        session.messages = self.session.messages.clone();
+        session.writer = self.session.writer.clone();
+        let model_messages = self.model_messages.clone();
+        let (usage, progress) = (RunUsage::default(), StoredProgress::default());
+        let has_secrets = self.has_secrets;
+        Self { session, model_messages, counted: None, usage, member: None, has_secrets, progress }
+    }
+
+    /// Begins the turn of an agent, whose request nothing counted yet.
+    pub(super) fn begin_turn(&mut self, turn: MemberTurn) {
+        (self.counted, self.usage, self.member) = (None, RunUsage::default(), Some(turn));
+    }
+
+    /// Ends the turn of an agent; messages for its model alone are removed.
+    pub(super) fn end_turn(&mut self) {
+        let Some(MemberTurn { reminders, .. }) = self.member.take() else { return };
+        if !reminders.is_empty() {
+            self.model_messages.retain(|message| !reminders.iter().any(|reminder| reminder.is_same(message)));
+        }
+    }
+
+    /// Returns the usage of the run.
+    pub(super) fn total_usage(&self) -> RunUsage {
+        match &self.member {
+            Some(member) => member.usage.total_with(self.usage),
+            None => self.usage,
+        }
+    }
+
+    /// Returns an entry of the agent that runs.
+    fn entry(
+        &self,
+        writer: &SessionWriter,
+        kind: &'static str,
+        body: &impl serde::Serialize,
+        has_secret: bool,
+    ) -> Result<EntryContent, SessionError> {
+        match &self.member {
+            Some(member) => writer.entry_of(&member.origin, kind, body, has_secret),
+            None => writer.entry(kind, body, has_secret),
+        }
+    }
+
+    /// Returns messages with the name of the agent that runs, if it is one of several.
+    fn signed(&self, messages: Vec<Message>) -> Vec<Message> {
+        let Some(agent) = self.member.as_ref().and_then(|member| member.origin.run.agent()) else {
+            return messages;
+        };
+        let agent: Arc<str> = agent.into();
+        let sign = |message: Message| match message.role() {
+            Role::User => message,
+            Role::Assistant | Role::Tool => message.with_agent(Arc::clone(&agent)),
+        };
+        messages.into_iter().map(sign).collect()
     }
 
     /// Stores a message.
@@ -81,6 +158,7 @@ impl RunConversation {
     /// Stores the results of the open batch, and what follows them. The batch remains until they are stored: a run that is dropped meanwhile, or
     /// whose store fails, loses no result.
     pub(super) async fn add_results(&mut self, scope: &RunScope, messages: Vec<Message>) {
+        let messages = self.signed(messages);
         if self.write_messages(&messages, false).await {
             self.session.open = None;
             self.show_messages(scope, messages).await;
@@ -89,6 +167,7 @@ impl RunConversation {
 
     /// Stores messages; if the store fails, the run ends at its next [check](Self::check_stored).
     async fn add_messages(&mut self, scope: &RunScope, messages: Vec<Message>, has_secret: bool) {
+        let messages = self.signed(messages);
         if self.write_messages(&messages, has_secret).await {
             self.show_messages(scope, messages).await;
         }
@@ -113,15 +192,33 @@ impl RunConversation {
         if self.session.is_unchecked {
             return writer.failure().is_none();
         }
-        let is_stored = writer.write(self.unstored_entries(&writer), self.usage).await;
+        let entries = self
+            .take_position(&writer)
+            .and_then(|position| Ok(position.into_iter().chain(self.unstored_entries(&writer)?).collect()));
+        let is_stored = writer.write(entries, self.total_usage()).await;
         self.session.unstored.clear();
         is_stored
+    }
+
+    /// Takes the entry of the position of the agent that runs, if it is not stored.
+    fn take_position(&mut self, writer: &SessionWriter) -> Result<Option<EntryContent>, SessionError> {
+        let Some(member) = &mut self.member else { return Ok(None) };
+        let Some(position) = member.position.take() else { return Ok(None) };
+        writer.entry_of(&member.origin, POSITION_KIND, &position, false).map(Some)
+    }
+
+    /// Stores the position of the agent that runs, as before messages that are no messages of the session.
+    pub(super) async fn store_position(&mut self) {
+        let Some(writer) = self.session.writer.clone() else { return };
+        if let Some(entry) = self.take_position(&writer).transpose() {
+            writer.write(entry.map(|entry| vec![entry]), self.total_usage()).await;
+        }
     }
 
     /// Returns the entries of the messages that the store does not have.
     fn unstored_entries(&self, writer: &SessionWriter) -> Result<Vec<EntryContent>, SessionError> {
         let entry = |it: &UnstoredMessage| {
-            writer.entry(EntryContent::MESSAGE, &MessageBody::new(it.message.clone()), it.has_secret)
+            self.entry(writer, EntryContent::MESSAGE, &MessageBody::new(it.message.clone()), it.has_secret)
         };
         self.session.unstored.iter().map(entry).collect()
     }
@@ -147,15 +244,22 @@ impl RunConversation {
         let added = compacted.iter().enumerate().filter(|(_, it)| is_added(it)).map(|(index, _)| index);
         let added = added.collect();
         let body = CompactionBody::new(compacted, added);
-        let entry = writer.entry(EntryContent::COMPACTION, &body, self.has_secrets);
-        writer.write(entry.map(|entry| vec![entry]), self.usage).await;
+        let entry = self.entry(&writer, EntryContent::COMPACTION, &body, self.has_secrets);
+        // A run reads no entries before a compaction.
+        let position = self
+            .member
+            .as_ref()
+            .zip(self.session.position.clone())
+            .map(|(member, position)| writer.entry_of(&member.origin, POSITION_KIND, &position, false));
+        let entries = [Some(entry), position].into_iter().flatten().collect();
+        writer.write(entries, self.total_usage()).await;
     }
 
     /// Stores the open batch while the run waits for answers.
     pub(super) async fn store_open_batch(&self) {
         if let (Some(writer), Some(open)) = (&self.session.writer, &self.session.open) {
-            let entry = writer.entry(EntryContent::OPEN_BATCH, &open.body(), self.has_secrets);
-            writer.write(entry.map(|entry| vec![entry]), self.usage).await;
+            let entry = self.entry(writer, EntryContent::OPEN_BATCH, &open.body(), self.has_secrets);
+            writer.write(entry.map(|entry| vec![entry]), self.total_usage()).await;
         }
     }
 
@@ -167,17 +271,25 @@ impl RunConversation {
         }
         let entries = self.unstored_entries(&writer).and_then(|mut entries| {
             if let Some(open) = &self.session.open {
-                entries.push(writer.entry(EntryContent::OPEN_BATCH, &open.body(), self.has_secrets)?);
+                entries.push(self.entry(
+                    &writer,
+                    EntryContent::OPEN_BATCH,
+                    &open.body(),
+                    self.has_secrets,
+                )?);
             }
             Ok(entries)
         });
-        writer.write_end(entries, reason, self.usage).await;
+        writer.write_end(entries, reason, self.total_usage()).await;
         self.session.unstored.clear();
         writer.failure().cloned()
     }
 
     /// Adds a message for the model that is not stored.
     pub(super) fn add_unstored(&mut self, message: Message) {
+        if let Some(member) = &mut self.member {
+            member.reminders.push(message.clone());
+        }
         self.model_messages.push(message);
     }
 

@@ -168,6 +168,8 @@ pub enum EndReason {
     Terminated,
     /// A result is shown to the user as it is, without another request to the model.
     SkippedSummarization,
+    /// A call ended the [loop](crate::Agent::repeat) around its agent, as one of the tool [`exit_loop`](crate::exit_loop).
+    Escalated,
     /// A hook ended the run after a round.
     HookStopped,
     /// Calls wait for an answer: [`End::open`].
@@ -242,6 +244,7 @@ impl EndReason {
             Self::Submitted => "submitted",
             Self::Terminated => "terminated",
             Self::SkippedSummarization => "skipped_summarization",
+            Self::Escalated => "escalated",
             Self::HookStopped => "hook_stopped",
             Self::OpenCalls => "open_calls",
             Self::Limit { .. } => "limit",
@@ -262,7 +265,8 @@ impl EndReason {
     /// Returns `true` if the run has its answer.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        matches!(self, Self::Answered | Self::Submitted | Self::Terminated | Self::SkippedSummarization)
+        use EndReason::{Answered, Escalated, SkippedSummarization, Submitted, Terminated};
+        matches!(self, Answered | Submitted | Terminated | SkippedSummarization | Escalated)
     }
 }
 
@@ -274,6 +278,7 @@ impl fmt::Display for EndReason {
             Self::Submitted => f.write_str("the model submitted its output"),
             Self::Terminated => f.write_str("the tools ended the run"),
             Self::SkippedSummarization => f.write_str("a tool answered the user"),
+            Self::Escalated => f.write_str("a tool ended the loop"),
             Self::HookStopped => f.write_str("a hook ended the run"),
             Self::OpenCalls => f.write_str("calls wait for an answer"),
             Self::Limit { message, .. } | Self::Stopped { message } | Self::Failed { message } => {

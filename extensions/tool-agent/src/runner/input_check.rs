@@ -3,19 +3,19 @@
 use std::{pin::pin, sync::Arc};
 
 use futures_util::future::{Either, select};
-use tool_runtime::ToolError;
+use tool_runtime::{RunContext, ToolError};
 
 use super::{
     flow::{RoundFailure, run_callback},
     scope::RunScope,
     session::Session,
 };
-use crate::{InputDecision, Message, agent::CheckFuture, model::Response};
+use crate::{Agent, InputDecision, Message, agent::CheckFuture, model::Response};
 
 /// Starts the check of a message, if the agent has one.
-pub(super) fn start_check(scope: &RunScope, message: &Message) -> Option<CheckFuture> {
-    scope.agent.0.input_check.as_ref()?;
-    let (agent, run, message) = (scope.agent.clone(), Arc::clone(&scope.run), message.clone());
+pub(super) fn start_check(agent: &Agent, run: &Arc<RunContext>, message: &Message) -> Option<CheckFuture> {
+    agent.0.input_check.as_ref()?;
+    let (agent, run, message) = (agent.clone(), Arc::clone(run), message.clone());
     Some(Box::pin(async move {
         let Some(check) = &agent.0.input_check else { return Ok(InputDecision::Accept) };
         run_callback(|| check(run, message)).await
@@ -58,7 +58,10 @@ pub(super) async fn withdraw_answer(scope: &RunScope, reason: &str) {
 }
 
 /// Marks the message of the user as checked if it is accepted.
-fn accept(session: &mut Session, decision: Result<InputDecision, ToolError>) -> Result<(), RoundFailure> {
+pub(super) fn accept(
+    session: &mut Session,
+    decision: Result<InputDecision, ToolError>,
+) -> Result<(), RoundFailure> {
     match decision {
         Ok(InputDecision::Accept) => {
             session.is_unchecked = false;

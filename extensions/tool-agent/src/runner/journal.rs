@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use tool_runtime::{
     CallOutcome, Executor, Registry, RunContext, ToolError,
     call::CallAddress,
     definition::ToolDefinition,
     executor::{CallIntent, CallJournal, SharedCallJournal},
 };
-use tool_session::EntryContent;
+use tool_session::{EntryContent, SessionError};
 
 use super::{
     entry::{CallIntentBody, CallOutcomeBody},
+    member::EntryOrigin,
     session_writer::SessionWriter,
 };
 
@@ -20,6 +22,8 @@ use super::{
 /// The outcome of a read-only or idempotent call is not stored before the results of its batch: it runs again after a crash.
 pub(super) struct SessionJournal {
     writer: Arc<SessionWriter>,
+    /// The agent whose calls these are, if it is one of several.
+    origin: Option<EntryOrigin>,
     tools: Registry,
     /// The journal of the program.
     next: Option<SharedCallJournal>,
@@ -27,19 +31,38 @@ pub(super) struct SessionJournal {
 
 impl SessionJournal {
     /// Creates the journal of the calls of `executor`.
-    pub(super) fn new(writer: &Arc<SessionWriter>, executor: &Executor) -> Self {
+    pub(super) fn new(
+        writer: &Arc<SessionWriter>,
+        origin: Option<&EntryOrigin>,
+        executor: &Executor,
+    ) -> Self {
         let (tools, next) = (executor.tools().clone(), executor.journal().cloned());
-        Self { writer: Arc::clone(writer), tools, next }
+        Self { writer: Arc::clone(writer), origin: origin.cloned(), tools, next }
+    }
+
+    fn entry(
+        &self,
+        kind: &'static str,
+        body: &impl Serialize,
+        has_secret: bool,
+    ) -> Result<EntryContent, SessionError> {
+        match &self.origin {
+            Some(origin) => self.writer.entry_of(origin, kind, body, has_secret),
+            None => self.writer.entry(kind, body, has_secret),
+        }
     }
 
     /// Returns `true` for a call of the run itself. An open batch keeps the journal of the run that opened it.
     fn records(&self, run: Option<&RunContext>) -> bool {
-        run.is_some_and(|run| self.writer.is_of(run))
+        run.is_some_and(|run| match &self.origin {
+            Some(origin) => std::ptr::eq(Arc::as_ptr(&origin.run), run),
+            None => self.writer.is_of(run),
+        })
     }
 
     async fn store_intent(&self, intent: &CallIntent) -> Result<(), ToolError> {
         let body = CallIntentBody::new(intent.clone());
-        let entry = self.writer.entry(EntryContent::CALL_INTENT, &body, false);
+        let entry = self.entry(EntryContent::CALL_INTENT, &body, false);
         if self.writer.write_journal(entry).await {
             return Ok(());
         }
@@ -57,7 +80,7 @@ impl SessionJournal {
         let has_secret = metadata.is_some_and(|it| !it.secrets.is_empty());
         let hash = definition.map(ToolDefinition::content_hash);
         let body = CallOutcomeBody::new(address.clone(), outcome.clone(), hash);
-        self.writer.write_journal(self.writer.entry(EntryContent::CALL_OUTCOME, &body, has_secret)).await;
+        self.writer.write_journal(self.entry(EntryContent::CALL_OUTCOME, &body, has_secret)).await;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, time::Instant};
 
-use tool_runtime::{ToolCall, context::BudgetUsage, dialect::Usage, guard::catch};
+use tool_runtime::{RunContext, ToolCall, context::BudgetUsage, dialect::Usage, guard::catch};
 
 use super::{
     AgentEventKind, RunUsage,
@@ -67,12 +67,7 @@ impl RunLimits {
     pub(super) fn continue_usage(&mut self, scope: &RunScope, usage: RunUsage, messages: &[Message]) {
         self.usage = usage;
         scope.parent.continue_usage(usage.children);
-        let mut spent = BudgetUsage::default();
-        let children = usage.children;
-        spent.rounds = usage.rounds.saturating_add(children.rounds);
-        spent.calls = usage.calls.saturating_add(children.calls);
-        spent.tokens = usage.tokens();
-        scope.run.count_spent(spent);
+        count_spent(&scope.run, &usage);
         if usage.rounds > 0 && usage.cost.is_none() {
             self.unknown_cost = Some("the cost before the interruption is not known".to_owned());
         }
@@ -125,7 +120,7 @@ impl RunLimits {
 
     /// Counts the runs below the calls that ended so far.
     pub(super) fn count_children(&mut self, scope: &RunScope) {
-        self.usage.children = scope.parent.usage();
+        self.usage.children = scope.parent.usage_of_turn();
     }
 
     /// Returns the reason for which the limit of the cost ends the run.
@@ -135,7 +130,7 @@ impl RunLimits {
         if let Some(problem) = &self.unknown_cost {
             return Some(format!("the cost of the run is limited, and {problem}"));
         }
-        let model = model_name(&agent.model);
+        let model = scope.agent.model().map(model_name).unwrap_or_default();
         if self.usage.rounds == 0 && !agent.prices.contains_key(&model) {
             return Some(format!(
                 "the cost of the run is limited, and the model `{model}` has no price; set it by `AgentBuilder::price`"
@@ -161,7 +156,8 @@ impl RunLimits {
         let Some(usage) = response.usage else { return self.report_uncounted(scope, "a response").await };
         self.usage.add(&usage);
         self.add_cost(scope, &model_name(model), response.model.as_deref(), usage);
-        scope.emit(AgentEventKind::Usage { usage, total: self.usage }).await;
+        let total = scope.total_usage(self.usage);
+        scope.emit(AgentEventKind::Usage { usage, total }).await;
     }
 
     /// Counts the requests that hooks made themselves since the last count.
@@ -235,6 +231,16 @@ impl RepeatedCalls {
         self.rounds += 1;
         self.rounds
     }
+}
+
+/// Charges the budget of `run` with what it used before it was interrupted.
+pub(super) fn count_spent(run: &RunContext, usage: &RunUsage) {
+    let mut spent = BudgetUsage::default();
+    let children = usage.children;
+    spent.rounds = usage.rounds.saturating_add(children.rounds);
+    spent.calls = usage.calls.saturating_add(children.calls);
+    spent.tokens = usage.tokens();
+    run.count_spent(spent);
 }
 
 /// Returns the name of a model; empty if that panics.

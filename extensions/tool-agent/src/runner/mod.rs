@@ -11,11 +11,13 @@ mod entry;
 mod event;
 mod event_wire;
 mod flow;
+mod group;
 mod handle;
 mod hooks;
 mod input_check;
 mod journal;
 mod limits;
+mod member;
 mod memory;
 mod open_batch;
 mod open_calls;
@@ -38,6 +40,7 @@ mod stored_progress;
 mod stream;
 mod tools;
 mod usage;
+mod usage_ledger;
 
 use std::{
     fmt,
@@ -227,7 +230,7 @@ impl Runner {
     fn start_run(&self, run: RunContext, input: Input) -> AgentStream {
         let message = match &input {
             Input::Message(message) => Some(message.clone()),
-            Input::Answers(_) | Input::Recovery => None,
+            Input::Answers(_) | Input::Recovery | Input::Turn => None,
         };
         let run = Arc::new(self.complete_context(run, message.as_ref()));
         let handle = RunHandle::new(run.cancellation().clone());
@@ -370,12 +373,17 @@ impl Runner {
         if let (None, Some(input)) = (run.user_content(), input) {
             run = run.with_user_content(input.text());
         }
-        let end = agent.0.limits.time.and_then(|time| Instant::now().checked_add(time));
-        match (run.deadline(), end) {
-            (Some(own), Some(end)) => run.with_deadline(own.min(end)),
-            (None, Some(end)) => run.with_deadline(end),
-            _ => run,
-        }
+        with_time_limit(run, agent)
+    }
+}
+
+/// Returns a run that ends with the time of its agent.
+fn with_time_limit(run: RunContext, agent: &Agent) -> RunContext {
+    let end = agent.0.limits.time.and_then(|time| Instant::now().checked_add(time));
+    match (run.deadline(), end) {
+        (Some(own), Some(end)) => run.with_deadline(own.min(end)),
+        (None, Some(end)) => run.with_deadline(end),
+        _ => run,
     }
 }
 

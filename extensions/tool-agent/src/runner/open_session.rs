@@ -84,13 +84,15 @@ async fn open_stored_session(
         scope.emit_notice("earlier messages of the session are left out, since they are too long").await;
     }
     if let (None, Some(open)) = (&turn.open, stored.open.take()) {
-        let listed = scope.agent.0.tools.executor(&scope.run).await;
+        let agent = stored.position.as_ref().and_then(|position| position.agent(&scope.agent));
+        let listed = agent.unwrap_or(&scope.agent).0.tools.executor(&scope.run).await;
         let (executor, _) = listed.map_err(|error| EndReason::Failed { message: error.to_string() })?;
         turn.open = Some(OpenBatch::restored(open, executor).await);
     }
     if let Some(stale_batch) = stale_batch {
         stale_batch.discard_except(turn.open.as_ref()).await;
     }
+    turn.position = stored.position.take();
     stored.progress.set_lease(&grant);
     if let Some(open) = &mut turn.open {
         stored.progress.apply_outcomes(&scope.run, open);

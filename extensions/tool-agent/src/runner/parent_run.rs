@@ -25,7 +25,17 @@ pub(crate) struct ParentRun {
     arrived: Notify,
     /// Notified of room in the queue, and of the end of its batch.
     freed: Notify,
-    usage: Mutex<ChildUsage>,
+    usage: Mutex<CallUsage>,
+    /// The run that this one is a part of, if its agent works beside others.
+    whole: Option<Arc<ParentRun>>,
+}
+
+/// The usage of the runs below the calls.
+#[derive(Default)]
+struct CallUsage {
+    of_run: ChildUsage,
+    /// Those below the calls of the agent that has its turn.
+    of_turn: ChildUsage,
 }
 
 /// An event of a run below a call.
@@ -49,9 +59,14 @@ pub(super) struct ChildEvents(Arc<ParentRun>);
 impl ParentRun {
     /// Makes `run`, whose handle has `inbox`, known to the runs below its calls, for as long as the result lives.
     pub(super) fn offer(run: &RunContext, inbox: &Arc<Inbox>) -> Arc<Self> {
+        Self::offer_part(run, inbox, None)
+    }
+
+    /// Makes `run` known to the runs below its calls, which count for `whole`, too.
+    pub(super) fn offer_part(run: &RunContext, inbox: &Arc<Inbox>, whole: Option<Arc<Self>>) -> Arc<Self> {
         let approvals = Self::of(run).map_or_else(|| Arc::clone(inbox), |above| Arc::clone(&above.approvals));
         let (events, usage, arrived, freed) = Default::default();
-        let parent = Arc::new(Self { approvals, events, arrived, freed, usage });
+        let parent = Arc::new(Self { approvals, events, arrived, freed, usage, whole });
         run.set(PARENT_KEY, Arc::downgrade(&parent));
         parent
     }
@@ -96,17 +111,33 @@ impl ParentRun {
 
     /// Counts a run below a call.
     pub(crate) fn add_child(&self, usage: &RunUsage) {
-        lock(&self.usage).add(usage);
+        let mut counted = lock(&self.usage);
+        counted.of_run.add(usage);
+        counted.of_turn.add(usage);
+        drop(counted);
+        if let Some(whole) = &self.whole {
+            whole.add_child(usage);
+        }
+    }
+
+    /// Begins the turn of another agent.
+    pub(super) fn begin_turn(&self) {
+        lock(&self.usage).of_turn = ChildUsage::default();
     }
 
     /// Goes on with the usage of the runs below the calls of an interrupted run.
     pub(super) fn continue_usage(&self, usage: ChildUsage) {
-        *lock(&self.usage) = usage;
+        *lock(&self.usage) = CallUsage { of_run: usage, of_turn: usage };
     }
 
     /// Returns the usage of the runs below the calls.
     pub(crate) fn usage(&self) -> ChildUsage {
-        *lock(&self.usage)
+        lock(&self.usage).of_run
+    }
+
+    /// Returns the usage of the runs below the calls of the agent that has its turn.
+    pub(super) fn usage_of_turn(&self) -> ChildUsage {
+        lock(&self.usage).of_turn
     }
 }
 

@@ -27,18 +27,8 @@ const INTERRUPTED: &str = "the run was interrupted; the call may have taken effe
 /// Continues the run of the session that was interrupted.
 pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
     let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
-    let progress = &conversation.progress;
-    let is_unfinished = match &conversation.session.open {
-        Some(_) => progress.lost_lease || progress.has_no_end(),
-        None => {
-            let has_calls = progress.has_own_message && conversation.unanswered_calls().is_some();
-            has_calls || progress.has_no_end()
-        }
-    };
-    if !is_unfinished {
-        return end_as_failed(nothing_to_continue(scope, conversation).to_owned());
-    }
-    limits.continue_usage(scope, progress.usage, &conversation.session.messages);
+    check_unfinished(scope, conversation)?;
+    limits.continue_usage(scope, conversation.progress.usage, &conversation.session.messages);
     conversation.usage = limits.usage;
     if let Some(open) = &mut conversation.session.open {
         release_tool_choice(tool_choice);
@@ -59,6 +49,22 @@ pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
             continue_after_results(run, number, &Response::new(calls), outcomes, last).await
         }
         _ => ControlFlow::Continue(()),
+    }
+}
+
+/// Ends the run if its session has nothing to continue.
+pub(super) fn check_unfinished(scope: &RunScope, conversation: &RunConversation) -> Flow {
+    let progress = &conversation.progress;
+    let is_unfinished = match &conversation.session.open {
+        Some(_) => progress.lost_lease || progress.has_no_end(),
+        None => {
+            let has_calls = progress.has_own_message && conversation.unanswered_calls().is_some();
+            has_calls || progress.has_no_end()
+        }
+    };
+    match is_unfinished {
+        true => ControlFlow::Continue(()),
+        false => end_as_failed(nothing_to_continue(scope, conversation).to_owned()),
     }
 }
 
@@ -184,7 +190,10 @@ pub(super) async fn close_interrupted_calls(scope: &RunScope, conversation: &mut
     let calls: Vec<_> = message.calls().cloned().collect();
     let progress = conversation.progress.take_calls(&scope.run, &calls);
     // Its outcomes need the executor only if calls wait.
-    match scope.agent.0.tools.executor(&scope.run).await {
+    // The agent that made them, if it is one of several.
+    let agent = conversation.session.position.as_ref().and_then(|position| position.agent(&scope.agent));
+    let agent = agent.unwrap_or(&scope.agent).clone();
+    match agent.0.tools.executor(&scope.run).await {
         Ok((executor, _)) => {
             let body = batch_body(&executor, &calls, progress, Vec::new(), INTERRUPTED, Vec::new());
             conversation.session.open = Some(OpenBatch::restored(body, executor).await);

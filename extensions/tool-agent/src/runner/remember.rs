@@ -125,6 +125,7 @@ fn is_finished(reason: &EndReason) -> bool {
             | EndReason::Submitted
             | EndReason::Terminated
             | EndReason::SkippedSummarization
+            | EndReason::Escalated
             | EndReason::HookStopped
     )
 }

@@ -28,35 +28,59 @@ use crate::{
     model::{ModelError, ModelErrorKind, Request, Response},
 };
 
+/// A response of the model, and what its calls run with.
+struct RoundResponse {
+    step: Step,
+    executor: Executor,
+    response: Response,
+    calls: Vec<ToolCall>,
+}
+
 /// Takes one round; returns the end of the run if it is the last.
 pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
+    match boxed(|| receive_response(run)).await? {
+        Some(round) => boxed(|| follow_response(run, round)).await,
+        None => ControlFlow::Continue(()),
+    }
+}
+
+/// Asks the model, and stores its response; `None` if the model is asked again. Boxed, since runs nest in what follows.
+async fn receive_response(run: &mut ActiveRun) -> Flow<Option<Box<RoundResponse>>> {
     let ActiveRun { scope, hooks, conversation, limits, .. } = run;
     conversation.check_stored()?;
-    boxed(|| limits.count_hook_requests(scope, &hooks.requests)).await;
+    limits.count_hook_requests(scope, &hooks.requests).await;
     limits.start_round(scope)?;
     boxed(|| compact_if_full(scope, conversation)).await?;
     let executor = boxed(|| run.tools.list(&run.scope)).await?;
     let instruction = boxed(|| instruction(&run.scope)).await?;
     let mut step = step_with(run, instruction, &executor);
-    let Some(response) = boxed(|| respond(run, &mut step)).await? else { return ControlFlow::Continue(()) };
+    let Some(response) = boxed(|| respond(run, &mut step)).await? else {
+        return ControlFlow::Continue(None);
+    };
     let executor = executor_of_step(&run.scope, &step, executor)?;
     let ActiveRun { scope, conversation, limits, .. } = run;
     if let Some(usage) = response.usage {
         conversation.set_counted_tokens(usage.total());
     }
-    boxed(|| limits.count_response(scope, &step.model, &response)).await;
+    limits.count_response(scope, &step.model, &response).await;
     run.text = response.message.text();
     let calls = complete_calls(&response);
     let is_empty = calls.is_empty() && response.message.content().is_empty();
     if is_empty && !response.truncated {
-        return boxed(|| retry_empty(scope, limits)).await;
+        return retry_empty(scope, limits).await;
     }
     limits.retries.reset();
     conversation.usage = limits.usage;
     if !is_empty {
-        boxed(|| conversation.add_response(scope, response.message.clone(), executor.tools())).await;
+        conversation.add_response(scope, response.message.clone(), executor.tools()).await;
         conversation.check_stored()?;
     }
+    ControlFlow::Continue(Some(Box::new(RoundResponse { step, executor, response, calls })))
+}
+
+/// Runs the calls of a response, or ends the run.
+async fn follow_response(run: &mut ActiveRun, round: Box<RoundResponse>) -> Flow {
+    let RoundResponse { step, executor, response, calls } = *round;
     match calls.is_empty() {
         true => boxed(|| end_answer(run, &step, &response)).await,
         false => boxed(|| run_calls(run, executor, calls, step.number, &response)).await,
@@ -64,12 +88,12 @@ pub(super) async fn run_round(run: &mut ActiveRun) -> Flow {
 }
 
 /// Returns the round as hooks see it: its request with instruction, conversation and tools.
-pub(super) fn step_with(run: &ActiveRun, instruction: Arc<str>, executor: &Executor) -> Step {
-    let ActiveRun { scope, hooks, conversation, limits, tool_choice, .. } = run;
+pub(super) fn step_with(run: &mut ActiveRun, instruction: Arc<str>, executor: &Executor) -> Step {
+    let ActiveRun { scope, hooks, conversation, limits, tool_choice, view, .. } = run;
     let agent = &scope.agent.0;
     let request = Request {
         instruction,
-        messages: conversation.model_messages.clone(),
+        messages: view.messages(&agent.name, &conversation.model_messages),
         tools: executor.tools().clone(),
         tool_choice: tool_choice.clone(),
         output: None,
@@ -78,7 +102,7 @@ pub(super) fn step_with(run: &ActiveRun, instruction: Arc<str>, executor: &Execu
         run: Arc::clone(&scope.run),
         has_additions: false,
     };
-    let (number, model, hook_requests) = (limits.usage.rounds, agent.model.clone(), hooks.requests.clone());
+    let (number, model, hook_requests) = (limits.usage.rounds, run.model.clone(), hooks.requests.clone());
     Step { number, model, request, hook_requests }
 }
 
@@ -98,8 +122,8 @@ pub(super) async fn instruction(scope: &RunScope) -> Flow<Arc<str>> {
 /// Returns the response of the round, from the model or from a hook; `None` if the model is asked again.
 async fn respond(run: &mut ActiveRun, step: &mut Step) -> Flow<Option<Response>> {
     let ActiveRun { scope, hooks, conversation, output, check, .. } = run;
-    let asking = ask(scope, hooks, output.as_mut(), step);
-    match respond_checked(scope, &mut conversation.session, check, asking).await {
+    let asking = boxed(|| ask(scope, hooks, output.as_mut(), step));
+    match boxed(|| respond_checked(scope, &mut conversation.session, check, asking)).await {
         Ok(response) => ControlFlow::Continue(Some(response)),
         Err(RoundFailure::Model(error)) => match retry_after(run, &error).await? {
             true => ControlFlow::Continue(None),
@@ -131,12 +155,12 @@ async fn retry_after(run: &mut ActiveRun, error: &ModelError) -> Flow<bool> {
 }
 
 /// Asks again after the first of several empty responses. An empty response is not stored.
-async fn retry_empty(scope: &RunScope, limits: &mut RunLimits) -> Flow {
+async fn retry_empty<T>(scope: &RunScope, limits: &mut RunLimits) -> Flow<Option<T>> {
     if !limits.retries.may_retry_empty() {
         return end_with(EndReason::Empty);
     }
     scope.emit_notice("the response of the model is empty; it is asked again").await;
-    ControlFlow::Continue(())
+    ControlFlow::Continue(None)
 }
 
 /// Continues or ends the run after a response without calls.
@@ -158,7 +182,9 @@ pub(super) async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Resp
         conversation.add_unstored(message);
         return ControlFlow::Continue(());
     }
-    match conversation.add_queued(scope, scope.agent.0.follow_up_mode, Inbox::next_follow_up).await {
+    // A message that follows the answer follows that of all agents.
+    let (is_whole, agent_mode) = (scope.member.is_none(), scope.agent.0.follow_up_mode);
+    match is_whole && conversation.add_queued(scope, agent_mode, Inbox::next_follow_up).await {
         true => ControlFlow::Continue(()),
         false => ControlFlow::Break(end),
     }
@@ -178,7 +204,7 @@ async fn run_calls(
         return ControlFlow::Break(end);
     }
     conversation.usage = limits.usage;
-    boxed(|| ignore_early_answers(scope)).await;
+    ignore_early_answers(scope).await;
     let (outcomes, after) = boxed(|| run_batch(scope, executor.batch(calls))).await;
     conversation.session.open = Some(OpenBatch { executor, outcomes, after });
     release_tool_choice(tool_choice);

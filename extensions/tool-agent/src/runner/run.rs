@@ -14,11 +14,12 @@ use super::{
     active_run::ActiveRun,
     answers::Input,
     batch_end::resume_batch,
+    conversation::RunConversation,
     flow::{Flow, boxed},
+    group::run_group,
     handle::Inbox,
-    hooks::HookChain,
     input_check::start_check,
-    limits::RunLimits,
+    member::CONTINUE_MESSAGE,
     open_calls::close_open_calls,
     open_session::open_session,
     output::ExpectedOutput,
@@ -29,9 +30,8 @@ use super::{
     scope::RunScope,
     session_writer::SessionWriter,
     span::RunSpan,
-    tools::RunTools,
 };
-use crate::{Message, OutputType, event_stream::Emitter};
+use crate::{Message, OutputType, Role, event_stream::Emitter};
 
 /// Runs the agent of `runner` to its end.
 pub(super) async fn run_to_end(
@@ -51,6 +51,7 @@ pub(super) async fn run_to_end(
         parent,
         ends_with_call,
         writer: OnceLock::new(),
+        member: None,
     };
     let conversation = match boxed(|| open_session(&runner.0, &scope)).await {
         ControlFlow::Continue(conversation) => conversation,
@@ -63,44 +64,68 @@ pub(super) async fn run_to_end(
         }
     };
     let writer = conversation.session.writer.clone();
-    let mut run = ActiveRun {
-        hooks: HookChain::new(&runner.0.hooks, &scope.agent),
-        conversation,
-        limits: RunLimits::default(),
-        tools: RunTools::default(),
-        output: None,
-        check: None,
-        tool_choice: scope.agent.0.tool_choice.clone(),
-        text: String::new(),
-        scope,
+    let Some(model) = scope.agent.model().cloned() else {
+        return boxed(|| run_group_to_end(&runner, scope, conversation, input, span)).await;
     };
+    let mut run = ActiveRun::new(scope, model, &runner.0.hooks, conversation);
     let rounds = boxed(|| run_rounds(&mut run, runner.0.output.as_ref(), input));
     let end = match writer {
         None => rounds.await,
-        Some(writer) => {
-            let end = boxed(|| run_with_lease(rounds, &writer)).await;
-            boxed(|| writer.give_up_lease()).await;
-            end
-        }
+        Some(writer) => boxed(|| run_with_lease(rounds, writer)).await,
     };
     boxed(|| remember_session(&runner.0, &run.scope, &end.reason)).await;
     span.record_end(&end);
     boxed(|| run.scope.emit(AgentEventKind::Ended { end })).await;
 }
 
+/// Runs several agents to their end.
+async fn run_group_to_end(
+    runner: &Runner,
+    scope: RunScope,
+    conversation: RunConversation,
+    input: Input,
+    mut span: RunSpan,
+) {
+    let writer = conversation.session.writer.clone();
+    let agents = boxed(|| run_group(&runner.0, &scope, conversation, input));
+    let (_conversation, end) = match writer {
+        None => agents.await,
+        Some(writer) => boxed(|| run_with_lease(agents, writer)).await,
+    };
+    boxed(|| remember_session(&runner.0, &scope, &end.reason)).await;
+    span.record_end(&end);
+    boxed(|| scope.emit(AgentEventKind::Ended { end })).await;
+}
+
 /// Runs until the end, and renews the lease of the session meanwhile.
-async fn run_with_lease(rounds: impl Future<Output = End>, writer: &SessionWriter) -> End {
+async fn run_with_lease<T>(rounds: impl Future<Output = T>, writer: Arc<SessionWriter>) -> T {
     let rounds = pin!(rounds);
     let lease = pin!(writer.keep_lease());
-    match select(rounds, lease).await {
+    let end = match select(rounds, lease).await {
         Either::Left((end, _)) => end,
         // The lease is lost, and the run is cancelled.
         Either::Right(((), rounds)) => rounds.await,
-    }
+    };
+    boxed(|| writer.give_up_lease()).await;
+    end
 }
 
 /// Takes all rounds, and stores the end.
 async fn run_rounds(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -> End {
+    let mut end = boxed(|| take_rounds(run, output, input)).await;
+    boxed(|| store_end(&mut run.conversation, &mut end)).await;
+    end
+}
+
+/// Stores the end, whose reason is another one if that fails.
+pub(super) async fn store_end(conversation: &mut RunConversation, end: &mut End) {
+    if let Some(failure) = conversation.store_end(&end.reason).await {
+        end.reason = failure;
+    }
+}
+
+/// Takes all rounds of an agent.
+pub(super) async fn take_rounds(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -> End {
     let mut flow = boxed(|| start(run, output, input)).await;
     let mut end = loop {
         match flow {
@@ -115,9 +140,6 @@ async fn run_rounds(run: &mut ActiveRun, output: Option<&OutputType>, input: Inp
     if end.text.is_empty() {
         end.text = std::mem::take(text);
     }
-    if let Some(failure) = boxed(|| conversation.store_end(&end.reason)).await {
-        end.reason = failure;
-    }
     end
 }
 
@@ -126,17 +148,27 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
     let output = output.or(run.scope.agent.output_type()).cloned();
     match input {
         Input::Message(message) => {
-            add_input(run, message).await;
+            boxed(|| add_input(run, message)).await;
             run.output = ExpectedOutput::of(output)?;
             ControlFlow::Continue(())
         }
         Input::Answers(answers) => {
             run.output = ExpectedOutput::of(output)?;
-            resume_batch(run, answers).await
+            boxed(|| resume_batch(run, answers)).await
+        }
+        Input::Turn => {
+            let ActiveRun { scope, conversation, .. } = run;
+            let is_own = |message: &Message| message.agent().is_none_or(|agent| agent == scope.agent.name());
+            let last = conversation.model_messages.last();
+            if last.is_some_and(|last| last.role() == Role::Assistant && is_own(last)) {
+                conversation.add_unstored(Message::user(CONTINUE_MESSAGE));
+            }
+            run.output = ExpectedOutput::of(output)?;
+            ControlFlow::Continue(())
         }
         Input::Recovery => {
             run.output = ExpectedOutput::of(output)?;
-            recover_run(run).await
+            boxed(|| recover_run(run)).await
         }
     }
 }
@@ -144,10 +176,11 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
 /// Stores the message of the user, after the results of all calls before it, and starts its check.
 async fn add_input(run: &mut ActiveRun, message: Message) {
     let ActiveRun { scope, conversation, check, .. } = run;
-    close_open_calls(scope, conversation, "not answered: the user sent another message").await;
-    close_interrupted_calls(scope, conversation).await;
-    *check = start_check(scope, &message);
+    let reason = "not answered: the user sent another message";
+    boxed(|| close_open_calls(scope, conversation, reason)).await;
+    boxed(|| close_interrupted_calls(scope, conversation)).await;
+    *check = start_check(&scope.agent, &scope.run, &message);
     // In one step with the message: the run may be dropped at each wait.
     conversation.session.is_unchecked = check.is_some();
-    conversation.add(scope, message).await;
+    boxed(|| conversation.add(scope, message)).await;
 }

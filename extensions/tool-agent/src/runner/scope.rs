@@ -8,8 +8,8 @@ use std::{
 use tool_runtime::RunContext;
 
 use super::{
-    AgentEvent, AgentEventKind, flow::Interruption, handle::Inbox, parent_run::ParentRun,
-    session_writer::SessionWriter,
+    AgentEvent, AgentEventKind, RunUsage, flow::Interruption, handle::Inbox, member::Member,
+    parent_run::ParentRun, session_writer::SessionWriter,
 };
 use crate::{Agent, event_stream::Emitter};
 
@@ -25,12 +25,24 @@ pub(super) struct RunScope {
     pub(super) ends_with_call: bool,
     /// Writes to the store of the session, once the run has its lease.
     pub(super) writer: OnceLock<Arc<SessionWriter>>,
+    /// The part of the agent, if it is one of several.
+    pub(super) member: Option<Member>,
 }
 
 impl RunScope {
     pub(super) async fn emit(&self, kind: AgentEventKind) {
         let (run, agent) = (self.run.id().clone(), Arc::clone(&self.agent.0.name));
         self.emitter.emit(AgentEvent { time: SystemTime::now(), run, agent, kind }).await;
+    }
+
+    /// Returns the usage of the run, of which that of the agent is `own`.
+    pub(super) fn total_usage(&self, own: RunUsage) -> RunUsage {
+        self.member.as_ref().map_or(own, |member| member.total_usage(own))
+    }
+
+    /// Returns `true` if a call may end a loop around the agent.
+    pub(super) fn is_in_loop(&self) -> bool {
+        self.member.as_ref().is_some_and(|member| member.is_in_loop)
     }
 
     pub(super) async fn emit_notice(&self, text: impl Into<String>) {

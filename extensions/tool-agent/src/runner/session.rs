@@ -11,6 +11,7 @@ use tool_runtime::{RunContext, call::CallId};
 use tool_session::Lease as StoreLease;
 
 use super::{
+    group::Position,
     open_batch::OpenBatch,
     session_map::{CurrentRun, SessionKey, SessionMap, SharedSession},
     session_writer::{SessionWriter, UnstoredMessage},
@@ -39,6 +40,8 @@ pub(super) struct Session {
     pub(super) messages: Vec<Message>,
     /// The last batch, while calls of it are open: the last message has its calls.
     pub(super) open: Option<OpenBatch>,
+    /// The position of the last run in its tree of agents, if it can be continued there.
+    pub(super) position: Option<Position>,
     /// Set while the input check has not accepted the last message: the next run removes it.
     pub(super) is_unchecked: bool,
     /// The messages that the store does not have, since the input check has not accepted one of them.

@@ -19,6 +19,7 @@ use tool_session::{
 use super::{
     EndReason, RunUsage,
     entry::{EntryCodec, end_entry},
+    member::EntryOrigin,
     state_changes::state_changes,
 };
 use crate::Message;
@@ -112,6 +113,21 @@ impl SessionWriter {
         has_secret: bool,
     ) -> Result<EntryContent, SessionError> {
         self.codec.entry(&self.run, kind, body, has_secret)
+    }
+
+    /// Returns the entry of a body of one of several agents.
+    pub(super) fn entry_of(
+        &self,
+        origin: &EntryOrigin,
+        kind: &'static str,
+        body: &impl Serialize,
+        has_secret: bool,
+    ) -> Result<EntryContent, SessionError> {
+        let entry = self.codec.entry(&origin.run, kind, body, has_secret)?;
+        Ok(match &origin.view {
+            Some(view) => entry.with_view(Arc::clone(view)),
+            None => entry,
+        })
     }
 
     /// Writes one step: its entries, the changes of state, and the usage. Returns `false` if it is not stored.

@@ -52,7 +52,9 @@ impl RunSpan {
             if !agent.description().is_empty() {
                 span.record("gen_ai.agent.description", agent.description());
             }
-            record_model(span, agent.model());
+            if let Some(model) = agent.model() {
+                record_model(span, model);
+            }
             record_conversation(span, run);
             if let Some(message) = message.filter(|_| open.records_content()) {
                 span.record("gen_ai.input.messages", request_messages(std::slice::from_ref(message), None));
@@ -93,7 +95,7 @@ impl RunSpan {
 fn error_type_of_end(reason: &EndReason) -> Option<&'static str> {
     use EndReason as End;
     match reason {
-        End::Answered | End::Submitted | End::Terminated | End::SkippedSummarization => None,
+        End::Answered | End::Submitted | End::Terminated | End::SkippedSummarization | End::Escalated => None,
         End::HookStopped | End::OpenCalls | End::Stopped { .. } => None,
         End::ModelFailed { kind, .. } => Some(error_type(*kind)),
         other => Some(other.name()),

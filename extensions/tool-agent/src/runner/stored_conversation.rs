@@ -7,6 +7,7 @@ use tool_session::{Entry, EntryContent, EntryQuery, SessionError, SessionKey, Sh
 use super::{
     compact::{OMISSION_NOTE, estimated_tokens},
     entry::{CompactionBody, EntryCodec, MessageBody, OpenBatchBody},
+    group::{Position, PositionReader},
     stored_progress::StoredProgress,
 };
 use crate::{Message, Role};
@@ -31,6 +32,8 @@ pub(super) struct StoredConversation {
     pub(super) is_shortened: bool,
     /// The progress of the last run.
     pub(super) progress: StoredProgress,
+    /// The position of the last run in its tree of agents, if it can be continued there.
+    pub(super) position: Option<Position>,
 }
 
 /// Reads backwards until a compaction, or until `max_tokens` are reached. The first `inherited_entries` are those of the session from which this
@@ -45,8 +48,10 @@ pub(super) async fn read_conversation(
     let mut query = Some(EntryQuery::backward().limit(PAGE_ENTRIES).limit_bytes(MAX_BYTES / 8));
     while let Some(page_query) = query {
         let page = store.entries(&codec.session, &page_query).await?;
-        for entry in &page.entries {
+        // Entries with a view are messages of agents that worked beside others.
+        for entry in page.entries.iter().filter(|entry| entry.content.view.is_none()) {
             reader.progress.see_entry(entry, inherited_entries);
+            reader.position.see_entry(codec, entry)?;
             if reader.is_full() {
                 reader.is_shortened = true;
                 return Ok(reader.finish(None));
@@ -73,7 +78,7 @@ pub(super) async fn read_messages(
     let mut query = Some(EntryQuery::forward().of_kind(EntryContent::MESSAGE).limit(1000));
     while let Some(page_query) = query {
         let page = store.entries(key, &page_query).await?;
-        for entry in &page.entries {
+        for entry in page.entries.iter().filter(|entry| entry.content.view.is_none()) {
             messages.push(read_body::<MessageBody>(codec, entry)?.0.message);
         }
         query = page_query.next(&page);
@@ -93,6 +98,7 @@ struct ConversationReader {
     open: Option<OpenBatchBody>,
     is_shortened: bool,
     progress: StoredProgress,
+    position: PositionReader,
 }
 
 impl ConversationReader {
@@ -144,8 +150,8 @@ impl ConversationReader {
         }
         messages.extend(later.iter().cloned());
         model_messages.extend(later);
-        let (open, progress) = (self.open, self.progress);
-        StoredConversation { messages, model_messages, has_secrets, open, is_shortened, progress }
+        let (open, progress, position) = (self.open, self.progress, self.position.position());
+        StoredConversation { messages, model_messages, has_secrets, open, is_shortened, progress, position }
     }
 }
 

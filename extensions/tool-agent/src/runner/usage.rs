@@ -32,6 +32,47 @@ pub struct RunUsage {
 }
 
 impl RunUsage {
+    /// Adds the usage of another agent of the run.
+    pub(super) fn include(&mut self, other: &Self) {
+        let add = |total: &mut u64, count: u64| *total = total.saturating_add(count);
+        add(&mut self.rounds, other.rounds);
+        add(&mut self.calls, other.calls);
+        add(&mut self.input, other.input);
+        add(&mut self.output, other.output);
+        add(&mut self.cached, other.cached);
+        add(&mut self.cache_written, other.cache_written);
+        self.cost = match (self.cost, other.cost) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
+        self.add_additional(&other.additional);
+        self.children.include(&other.children);
+    }
+
+    /// Returns the usage since it was `earlier`.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        let of_options =
+            |now: Option<u64>, before: Option<u64>| now.map(|now| now.saturating_sub(before.unwrap_or(0)));
+        let mut additional = self.additional;
+        let before = &earlier.additional;
+        additional.input = of_options(additional.input, before.input);
+        additional.output = of_options(additional.output, before.output);
+        additional.cached = of_options(additional.cached, before.cached);
+        additional.cache_written = of_options(additional.cache_written, before.cache_written);
+        additional.reasoning = of_options(additional.reasoning, before.reasoning);
+        Self {
+            rounds: self.rounds.saturating_sub(earlier.rounds),
+            calls: self.calls.saturating_sub(earlier.calls),
+            input: self.input.saturating_sub(earlier.input),
+            output: self.output.saturating_sub(earlier.output),
+            cached: self.cached.saturating_sub(earlier.cached),
+            cache_written: self.cache_written.saturating_sub(earlier.cache_written),
+            cost: self.cost.map(|cost| (cost - earlier.cost.unwrap_or(0.0)).max(0.0)),
+            additional,
+            children: self.children.since(&earlier.children),
+        }
+    }
+
     /// Adds the counts of one response.
     pub(crate) fn add(&mut self, usage: &Usage) {
         let add = |total: &mut u64, count: Option<u64>| *total = total.saturating_add(count.unwrap_or(0));
@@ -86,6 +127,29 @@ pub struct ChildUsage {
 }
 
 impl ChildUsage {
+    /// Adds the runs below another agent of the run.
+    fn include(&mut self, other: &Self) {
+        let cost = |usage: &Self| if usage.rounds == 0 { Some(0.0) } else { usage.cost };
+        let sum = cost(self).zip(cost(other)).map(|(one, other)| one + other);
+        let add = |total: &mut u64, count: u64| *total = total.saturating_add(count);
+        add(&mut self.runs, other.runs);
+        add(&mut self.rounds, other.rounds);
+        add(&mut self.calls, other.calls);
+        add(&mut self.tokens, other.tokens);
+        // As before the first run, the cost of no runs is none.
+        self.cost = if self.runs == 0 { None } else { sum };
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            runs: self.runs.saturating_sub(earlier.runs),
+            rounds: self.rounds.saturating_sub(earlier.rounds),
+            calls: self.calls.saturating_sub(earlier.calls),
+            tokens: self.tokens.saturating_sub(earlier.tokens),
+            cost: self.cost.map(|cost| (cost - earlier.cost.unwrap_or(0.0)).max(0.0)),
+        }
+    }
+
     /// Adds a run and the runs below it.
     pub(crate) fn add(&mut self, run: &RunUsage) {
         let below = run.children;

@@ -9,6 +9,7 @@ fn reasons() -> Vec<(EndReason, &'static str, &'static str)> {
         (EndReason::Answered, "answered", "the model answered"),
         (EndReason::Submitted, "submitted", "the model submitted its output"),
         (EndReason::Terminated, "terminated", "the tools ended the run"),
+        (EndReason::Escalated, "escalated", "a tool ended the loop"),
         (EndReason::SkippedSummarization, "skipped_summarization", "a tool answered the user"),
         (EndReason::HookStopped, "hook_stopped", "a hook ended the run"),
         (EndReason::OpenCalls, "open_calls", "calls wait for an answer"),

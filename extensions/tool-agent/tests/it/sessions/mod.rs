@@ -3,6 +3,7 @@
 mod contract;
 mod failures;
 mod kills;
+mod members;
 #[cfg(feature = "artifacts")]
 mod memory;
 mod open_calls;

@@ -1,0 +1,278 @@
+//! A run of several agents.
+//!
+//! Agents in sequence take turns in the conversation of the run: each turn is a run of one agent with the context of the whole, its own
+//! limits, hooks and tools. Agents in parallel have copies of the conversation and of the state, and runs of their own below the
+//! run; what follows them in the conversation is their answer. Nothing is spawned: the stream of the run polls all of them, and their
+//! events pass through its one emitter.
+//!
+//! The position of the run is stored with the first message of each turn. A later run continues the turn there, and then goes on with the
+//! remaining agents. The turns of agents in parallel are not continued.
+
+mod answer;
+mod parallel;
+mod position;
+mod sequence;
+mod turn;
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use tool_runtime::{BoxFuture, RunContext};
+
+use self::answer::failed_end;
+pub(super) use self::position::{POSITION_KIND, PathStep, Position, PositionReader};
+use super::{
+    End, RunnerSettings,
+    answers::Input,
+    batch_end::no_open_calls,
+    conversation::RunConversation,
+    flow::{Flow, RoundFailure, end_as_failed},
+    handle::Inbox,
+    input_check::{accept, start_check, withdraw_answer},
+    limits::count_spent,
+    open_calls::close_open_calls,
+    parent_run::ParentRun,
+    recovery::{check_unfinished, close_interrupted_calls},
+    run::store_end,
+    scope::RunScope,
+    usage_ledger::UsageLedger,
+    with_time_limit,
+};
+use crate::{Agent, Message, OutputType, agent::AgentKind};
+
+/// The parts of a run that all of its agents share.
+struct AgentTree<'r> {
+    settings: &'r RunnerSettings,
+    /// The scope of the run.
+    root: &'r RunScope,
+    usage: Arc<UsageLedger>,
+}
+
+/// The place of an agent in its tree.
+struct Place {
+    /// The run as the agent has it.
+    run: Arc<RunContext>,
+    parent: Arc<ParentRun>,
+    path: Vec<PathStep>,
+    is_in_loop: bool,
+    /// The history of an agent that works beside others.
+    view: Option<Arc<str>>,
+    /// The type of the output, if it is not the agent's.
+    output: Option<OutputType>,
+}
+
+/// The begin of an agent's turn.
+struct TurnStart {
+    input: Input,
+    /// The way from the agent to the one that is continued, last step first; empty if the agent is that one, or begins.
+    path: Vec<PathStep>,
+}
+
+/// The end of an agent's turn.
+struct TurnEnd {
+    conversation: RunConversation,
+    end: End,
+    /// `true` if the nearest loop around the agent ends.
+    is_escalated: bool,
+}
+
+impl TurnStart {
+    fn begin() -> Self {
+        Self { input: Input::Turn, path: Vec::new() }
+    }
+
+    fn is_begin(&self) -> bool {
+        matches!(self.input, Input::Turn)
+    }
+}
+
+impl TurnEnd {
+    fn new(conversation: RunConversation, end: End) -> Self {
+        Self { conversation, end, is_escalated: false }
+    }
+}
+
+/// Runs the agents of `scope` to their end, and stores it. The conversation has its turn in the session until it is dropped.
+pub(super) async fn run_group(
+    settings: &RunnerSettings,
+    scope: &RunScope,
+    mut conversation: RunConversation,
+    input: Input,
+) -> (RunConversation, End) {
+    let tree = AgentTree { settings, root: scope, usage: Arc::default() };
+    let (mut conversation, mut end) = match start_group(&tree, &mut conversation, input).await {
+        ControlFlow::Continue(start) => run_turns(&tree, conversation, start).await,
+        ControlFlow::Break(end) => (conversation, end),
+    };
+    if conversation.member.is_none() {
+        conversation.usage = tree.usage.total();
+    }
+    end.usage = conversation.total_usage();
+    if conversation.session.open.is_none() {
+        conversation.session.position = None;
+    }
+    store_end(&mut conversation, &mut end).await;
+    (conversation, end)
+}
+
+/// Runs the agents, once more for each message that follows their answer.
+async fn run_turns(
+    tree: &AgentTree<'_>,
+    mut conversation: RunConversation,
+    mut start: TurnStart,
+) -> (RunConversation, End) {
+    let scope = tree.root;
+    loop {
+        let place = Place {
+            run: Arc::clone(&scope.run),
+            parent: Arc::clone(&scope.parent),
+            path: Vec::new(),
+            is_in_loop: false,
+            view: None,
+            output: tree.settings.output.clone(),
+        };
+        let turn = run_agent(tree, &scope.agent, place, conversation, start).await;
+        let end = turn.end;
+        conversation = turn.conversation;
+        if conversation.member.is_none() {
+            conversation.usage = tree.usage.total();
+        }
+        let mode = scope.agent.0.follow_up_mode;
+        if !end.reason.is_success() || !conversation.add_queued(scope, mode, Inbox::next_follow_up).await {
+            return (conversation, end);
+        }
+        start = TurnStart::begin();
+    }
+}
+
+/// Runs an agent of the tree.
+fn run_agent<'t>(
+    tree: &'t AgentTree<'_>,
+    agent: &'t Agent,
+    place: Place,
+    conversation: RunConversation,
+    start: TurnStart,
+) -> BoxFuture<'t, TurnEnd> {
+    match &agent.0.kind {
+        AgentKind::Model(model) => {
+            Box::pin(turn::run_turn(tree, agent, model.clone(), place, conversation, start.input))
+        }
+        AgentKind::Sequence(members) => {
+            Box::pin(sequence::run_sequence(tree, members, 1, place, conversation, start))
+        }
+        AgentKind::Repeat { members, max } => {
+            let place = Place { is_in_loop: true, ..place };
+            Box::pin(sequence::run_loop(tree, members, *max, place, conversation, start))
+        }
+        AgentKind::Parallel { .. } if !start.is_begin() => {
+            let problem = format!(
+                "the run was interrupted while the agents of `{}` worked in parallel, which is not continued; send a \
+                 message in place of it",
+                agent.name()
+            );
+            Box::pin(std::future::ready(TurnEnd::new(conversation, failed_end(problem))))
+        }
+        AgentKind::Parallel { members, cancels_on_failure } => {
+            let group = parallel::ParallelGroup { agent, members, cancels_on_failure: *cancels_on_failure };
+            Box::pin(parallel::run_parallel(tree, group, place, conversation))
+        }
+    }
+}
+
+/// Stores the message of the user, or finds the agent that continues.
+async fn start_group(
+    tree: &AgentTree<'_>,
+    conversation: &mut RunConversation,
+    input: Input,
+) -> Flow<TurnStart> {
+    let scope = tree.root;
+    match &input {
+        Input::Message(message) => {
+            add_checked(scope, conversation, message.clone()).await?;
+            return ControlFlow::Continue(TurnStart::begin());
+        }
+        Input::Answers(_) if conversation.session.open.is_none() => {
+            return end_as_failed(no_open_calls(scope).to_owned());
+        }
+        Input::Answers(_) | Input::Turn => {}
+        Input::Recovery => {
+            check_unfinished(scope, conversation)?;
+            continue_usage(tree, conversation);
+        }
+    }
+    let Some(position) = &conversation.session.position else {
+        let has_begun = conversation.session.open.is_some() || conversation.unanswered_calls().is_some();
+        return match has_begun {
+            // Nothing was stored of the first agent.
+            false => ControlFlow::Continue(TurnStart::begin()),
+            true => end_as_failed(changed_agents(&scope.agent)),
+        };
+    };
+    if position.agent(&scope.agent).is_none() {
+        return end_as_failed(changed_agents(&scope.agent));
+    }
+    let path = position.path.iter().rev().cloned().collect();
+    ControlFlow::Continue(TurnStart { input, path })
+}
+
+/// Goes on with the usage of the interrupted run: that of the agents that ended, and that of the agent that continues.
+fn continue_usage(tree: &AgentTree<'_>, conversation: &mut RunConversation) {
+    let usage = conversation.progress.usage;
+    let ended = conversation.session.position.as_ref().map_or(usage, |position| position.usage);
+    count_spent(&tree.root.run, &ended);
+    tree.usage.continue_usage(ended);
+    tree.root.parent.continue_usage(ended.children);
+    conversation.progress.usage = usage.since(&ended);
+}
+
+/// Returns the problem of a session whose agents have changed.
+fn changed_agents(agent: &Agent) -> String {
+    format!(
+        "the session cannot be continued, since the agents of `{}` are not those that it began with; use the same agents, \
+         or send a message",
+        agent.name()
+    )
+}
+
+/// Stores the message of the user after the checks of all agents have accepted it.
+async fn add_checked(scope: &RunScope, conversation: &mut RunConversation, message: Message) -> Flow {
+    close_open_calls(scope, conversation, "not answered: the user sent another message").await;
+    close_interrupted_calls(scope, conversation).await;
+    conversation.session.position = None;
+    let checks: Vec<_> = scope
+        .agent
+        .models()
+        .into_iter()
+        .filter_map(|agent| start_check(agent, &scope.run, &message))
+        .collect();
+    conversation.session.is_unchecked = !checks.is_empty();
+    conversation.add(scope, message).await;
+    for check in checks {
+        let accepted = match scope.wait_for(check).await {
+            Ok(decision) => accept(&mut conversation.session, decision),
+            Err(interruption) => Err(interruption.into()),
+        };
+        if let Err(failure) = accepted {
+            conversation.session.is_unchecked = true;
+            if let RoundFailure::InputRefused(reason) = &failure {
+                withdraw_answer(scope, reason).await;
+            }
+            return failure.end();
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+impl Place {
+    /// Returns the place of a member that has its turn in the same conversation.
+    fn of_member(&self, member: &Agent, step: u64, output: Option<OutputType>) -> Self {
+        let step = PathStep { agent: member.name().to_owned(), step };
+        Self {
+            run: Arc::new(with_time_limit(self.run.member(member.name()), member)),
+            parent: Arc::clone(&self.parent),
+            path: self.path.iter().cloned().chain([step]).collect(),
+            is_in_loop: self.is_in_loop,
+            view: self.view.clone(),
+            output,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Agents that run one after another.
+
+use super::{
+    super::conversation::RunConversation,
+    AgentTree, Place, TurnEnd, TurnStart,
+    answer::{LastAnswer, failed_end},
+    changed_agents, run_agent,
+};
+use crate::Agent;
+
+/// Runs `members` one after another, `iterations` times.
+pub(super) async fn run_sequence(
+    tree: &AgentTree<'_>,
+    members: &[Agent],
+    iterations: u64,
+    place: Place,
+    mut conversation: RunConversation,
+    start: TurnStart,
+) -> TurnEnd {
+    let count = members.len() as u64;
+    let steps = count.saturating_mul(iterations);
+    let TurnStart { input, mut path } = start;
+    let mut step = path.pop().map_or(0, |step| step.step);
+    let mut start = TurnStart { input, path };
+    let mut answer = LastAnswer::default();
+    loop {
+        let index = usize::try_from(step.checked_rem(count).unwrap_or_default()).unwrap_or_default();
+        // The number of iterations may be smaller than that of the run that is continued.
+        let Some(member) = members.get(index).filter(|_| step < steps) else {
+            return TurnEnd::new(conversation, failed_end(changed_agents(&tree.root.agent)));
+        };
+        let output = place.output.clone().filter(|_| index + 1 == members.len());
+        let below = place.of_member(member, step, output);
+        let mut turn = run_agent(tree, member, below, conversation, start).await;
+        answer.follow(&mut turn.end);
+        step += 1;
+        if !turn.end.reason.is_success() || turn.is_escalated || step == steps {
+            return turn;
+        }
+        conversation = turn.conversation;
+        start = TurnStart::begin();
+    }
+}
+
+/// Runs `members` one after another, at most `max` times, until a call asks to escalate.
+pub(super) async fn run_loop(
+    tree: &AgentTree<'_>,
+    members: &[Agent],
+    max: u64,
+    place: Place,
+    conversation: RunConversation,
+    start: TurnStart,
+) -> TurnEnd {
+    let turn = run_sequence(tree, members, max, place, conversation, start).await;
+    TurnEnd::new(turn.conversation, turn.end)
+}

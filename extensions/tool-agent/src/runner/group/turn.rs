@@ -1,0 +1,80 @@
+//! The turn of an agent with a model.
+
+use std::sync::{Arc, OnceLock};
+
+use tracing::Instrument as _;
+
+use super::{
+    super::{
+        EndReason,
+        active_run::ActiveRun,
+        answers::Input,
+        conversation::{MemberTurn, RunConversation},
+        flow::boxed,
+        member::{EntryOrigin, Member},
+        run::take_rounds,
+        scope::RunScope,
+        span::RunSpan,
+    },
+    AgentTree, Place, Position, TurnEnd,
+};
+use crate::{Agent, model::SharedModel};
+
+/// Runs an agent in the conversation of its run.
+pub(super) async fn run_turn(
+    tree: &AgentTree<'_>,
+    agent: &Agent,
+    model: SharedModel,
+    place: Place,
+    mut conversation: RunConversation,
+    input: Input,
+) -> TurnEnd {
+    place.parent.begin_turn();
+    let usage_before = tree.usage.total();
+    let (scope, mut turn) = tree.begin_turn(agent, &place);
+    if place.view.is_none() {
+        let position = Position::new(place.path, usage_before);
+        conversation.session.position = Some(position.clone());
+        turn.position = Some(position);
+    }
+    conversation.begin_turn(turn);
+    let mut span = RunSpan::new(agent, &scope.run, None);
+    let entered = span.span().clone();
+    let mut run = ActiveRun::new(scope, model, &tree.settings.hooks, conversation);
+    let rounds = boxed(|| take_rounds(&mut run, place.output.as_ref(), input));
+    let end = rounds.instrument(entered).await;
+    span.record_end(&end);
+    let ActiveRun { scope, mut conversation, .. } = *run;
+    scope.total_usage(end.usage);
+    // The entry of open calls belongs to the turn.
+    if conversation.session.open.is_none() {
+        conversation.end_turn();
+    }
+    TurnEnd { conversation, is_escalated: end.reason == EndReason::Escalated, end }
+}
+
+impl AgentTree<'_> {
+    /// Returns the scope of an agent, and its turn in a conversation.
+    pub(super) fn begin_turn(&self, agent: &Agent, place: &Place) -> (RunScope, MemberTurn) {
+        let usage = Arc::new(self.usage.begin());
+        let origin = EntryOrigin { run: Arc::clone(&place.run), view: place.view.clone() };
+        let turn = MemberTurn {
+            origin: origin.clone(),
+            usage: Arc::clone(&usage),
+            position: None,
+            reminders: Vec::new(),
+        };
+        let root = self.root;
+        let scope = RunScope {
+            agent: agent.clone(),
+            run: Arc::clone(&place.run),
+            inbox: Arc::clone(&root.inbox),
+            emitter: root.emitter.clone(),
+            parent: Arc::clone(&place.parent),
+            ends_with_call: root.ends_with_call || place.view.is_some(),
+            writer: root.writer.get().cloned().map_or_else(OnceLock::new, OnceLock::from),
+            member: Some(Member { is_in_loop: place.is_in_loop, origin, usage }),
+        };
+        (scope, turn)
+    }
+}

@@ -1,0 +1,72 @@
+//! The usage of a run of several agents: the sum of those that ended, and of those that run.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use super::RunUsage;
+
+/// The usage of all agents of a run.
+#[derive(Default)]
+pub(super) struct UsageLedger(Mutex<LedgerState>);
+
+#[derive(Default)]
+struct LedgerState {
+    ended: RunUsage,
+    /// The usage of the members that run, by the order in which they began.
+    running: BTreeMap<u64, RunUsage>,
+    began: u64,
+}
+
+/// The usage of one agent, which counts for the run also if the agent is dropped.
+pub(super) struct LedgerEntry {
+    ledger: Arc<UsageLedger>,
+    number: u64,
+}
+
+impl UsageLedger {
+    /// Goes on with the usage of an interrupted run.
+    pub(super) fn continue_usage(&self, usage: RunUsage) {
+        self.lock().ended = usage;
+    }
+
+    /// Adds an agent that begins.
+    pub(super) fn begin(self: &Arc<Self>) -> LedgerEntry {
+        let mut state = self.lock();
+        state.began += 1;
+        let number = state.began;
+        state.running.insert(number, RunUsage::default());
+        LedgerEntry { ledger: Arc::clone(self), number }
+    }
+
+    /// Returns the usage of all agents.
+    pub(super) fn total(&self) -> RunUsage {
+        let state = self.lock();
+        let mut total = state.ended;
+        state.running.values().for_each(|usage| total.include(usage));
+        total
+    }
+
+    /// No user code runs under the lock.
+    fn lock(&self) -> MutexGuard<'_, LedgerState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LedgerEntry {
+    /// Sets the usage of this agent, and returns that of the run.
+    pub(super) fn total_with(&self, usage: RunUsage) -> RunUsage {
+        self.ledger.lock().running.insert(self.number, usage);
+        self.ledger.total()
+    }
+}
+
+impl Drop for LedgerEntry {
+    fn drop(&mut self) {
+        let mut state = self.ledger.lock();
+        if let Some(usage) = state.running.remove(&self.number) {
+            state.ended.include(&usage);
+        }
+    }
+}
