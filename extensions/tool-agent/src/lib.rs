@@ -63,6 +63,9 @@
 //! Partial results of streaming tools are events. The model receives the final result only, since no request is made
 //! while calls run.
 //!
+//! An agent may be several: [in sequence](Agent::sequence), [in parallel](Agent::parallel) or [in a loop](Agent::repeat). Their events have the
+//! name of the member, and the usage of the run counts all of them.
+//!
 //! Open calls keep their batch in the session: [`Runner::resume`] continues it with [`Answers`], and a new message closes
 //! it.
 //!

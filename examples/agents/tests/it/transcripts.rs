@@ -61,6 +61,12 @@ async fn manager_shows_the_calls_of_the_researcher_below_its_own() {
     check(env!("CARGO_BIN_EXE_manager"), &[], "").await;
 }
 
+// V08 R23
+#[tokio::test]
+async fn loop_shows_two_drafts_and_ends_by_the_critic() {
+    check(env!("CARGO_BIN_EXE_loop"), &[], "").await;
+}
+
 // Y02
 #[tokio::test]
 async fn extract_prints_the_corrected_value() {

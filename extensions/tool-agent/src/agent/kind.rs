@@ -39,10 +39,10 @@ impl Agent {
     /// Creates a builder of an agent whose members run one after another, in one conversation.
     ///
     /// Each member sees the conversation with what came before: the messages of other members as texts of the user under their names. A
-    /// member has its own model, tools, hooks and [limits](crate::Limits); the [usage](crate::End::usage) of the run is that of all, and a
+    /// member has its own model, tools, hooks and [limits](crate::Limits); the [usage](crate::End::usage) of the run counts all of them, and a
     /// [budget](tool_runtime::context::Budget) bounds it. The sequence ends early if a member ends without an answer.
     ///
-    /// The answer is that of the member that ran last and gave one, and so is the structured output. The input check of each member
+    /// The answer and the structured output are those of the last member that gave one. The input check of each member
     /// decides about the user's message before the first member begins.
     ///
     /// # Examples

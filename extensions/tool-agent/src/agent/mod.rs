@@ -131,7 +131,7 @@ impl Agent {
         self.0.output.as_ref()
     }
 
-    /// Returns the tool with that name in `run`; of several agents, that of the first one that has it. `submit_output` and `builtin.submit_output` are the tool for the
+    /// Returns the tool with that name in `run`; of several agents, the first one has precedence. `submit_output` and `builtin.submit_output` are the tool for the
     /// output of the agent, also if its runs end with a text; then, it accepts any object.
     ///
     /// # Errors

@@ -8,7 +8,9 @@ use super::{
     Answers, End, EndReason,
     active_run::ActiveRun,
     flow::{Flow, end_as_failed, end_by_stop},
-    open_calls::{StoredBatch, apply_answers, close_open_calls, settle_open_calls, store_results},
+    open_calls::{
+        StoredBatch, apply_answers, close_open_calls, refuse_open_calls, settle_open_calls, store_results,
+    },
     scope::RunScope,
 };
 use crate::{
@@ -81,7 +83,13 @@ async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> 
     limits.count_children(scope);
     conversation.usage = limits.usage;
     if scope.ends_with_call {
-        close_open_calls(scope, conversation, "not answered: the run ends with the call of its parent").await;
+        let reason = match scope.member.as_ref().is_some_and(|member| member.origin.view.is_some()) {
+            true => "not answered: an agent that works in parallel with others does not wait for an answer",
+            false => "not answered: the run ends with the call of its parent",
+        };
+        for notice in refuse_open_calls(conversation, reason).await {
+            scope.emit_notice(notice).await;
+        }
     }
     settle_open_calls(scope, conversation).await?;
     let Some(StoredBatch { outcomes, results }) = store_results(scope, conversation).await else {

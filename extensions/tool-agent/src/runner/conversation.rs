@@ -1,6 +1,6 @@
 //! The conversation of a run.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::Arc};
 
 use tool_runtime::Registry;
 use tool_session::{EntryContent, SessionError};
@@ -9,8 +9,7 @@ use super::{
     AgentEventKind, EndReason, RunUsage,
     entry::{CompactionBody, MessageBody},
     flow::{Flow, end_with},
-    group::POSITION_KIND,
-    group::Position,
+    group::{POSITION_KIND, Position},
     handle::Inbox,
     member::EntryOrigin,
     scope::RunScope,
@@ -21,7 +20,6 @@ use super::{
     usage_ledger::LedgerEntry,
 };
 use crate::{Message, QueueMode, Role};
-use std::sync::Arc;
 
 /// The conversation of a run: as its session stores it, and as the model receives it.
 pub(super) struct RunConversation {

@@ -7,6 +7,7 @@
 //! | `open-batch` | `{"v":1,"outcomes":[..],"definitions":["..",null],"after":[..]}` | before the end of a run with open calls: the outcomes of the last batch, the hashes of the definitions of its tools, and the messages that follow its results |
 //! | `call-intent` | `{"v":1,"intent":{"address":{..},"tool":"charge","definition":"..","arguments":".."}}` | before the body of a call runs whose tool is neither read-only nor idempotent; `arguments` is a hash |
 //! | `call-outcome` | `{"v":1,"address":{..},"outcome":{..},"definition":".."}` | as a call of such a tool ends, or waits for an answer; after a crash it is the outcome of the call |
+//! | `position` | `{"v":1,"path":[{"agent":"critic","step":3}],"usage":{..}}` | of several agents, with the first message of each turn and after a compaction: the way to the agent from the root of its tree, each step with the number of members that began before it, and the usage of the run until then |
 //! | `end` | `{"v":1,"reason":{"reason":"answered"},"usage":{..}}` | with the end of the run, in the transaction that releases its lease |
 //!
 //! A body without `v` has version 1; a newer version is an error, since a conversation with a hole is worse than none.
@@ -14,6 +15,9 @@
 //! A run reads its session backwards until a compaction, or until the context window is full. An open batch counts
 //! if no message follows it: the executor of the agent continues it. A call whose tool is gone or has another definition is answered
 //! with an error, and does not run.
+//!
+//! A position counts for the last message or open batch if it is of the same run. Entries with a view are those of agents that work in parallel, which
+//! are no part of the conversation.
 //!
 //! The messages of a user whose check has not accepted them are written with the next message after it did.
 //!

@@ -34,7 +34,7 @@ pub(super) struct MemberView {
 }
 
 impl Member {
-    /// Returns the usage of the run, of which that of this agent is `own`.
+    /// Returns the usage of the run, a part of which is `own`.
     pub(super) fn total_usage(&self, own: RunUsage) -> RunUsage {
         self.usage.total_with(own)
     }

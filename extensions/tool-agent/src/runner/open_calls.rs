@@ -222,7 +222,17 @@ pub(super) async fn ignore_early_answers(scope: &RunScope) {
 /// Closes the open batch of the session: calls without a result are answered with an error, for this reason, and can no
 /// longer be answered otherwise.
 pub(super) async fn close_open_calls(scope: &RunScope, conversation: &mut RunConversation, reason: &str) {
-    let Some(open) = &mut conversation.session.open else { return };
+    let notices = refuse_open_calls(conversation, reason).await;
+    store_results(scope, conversation).await;
+    for notice in notices {
+        scope.emit_notice(notice).await;
+    }
+}
+
+/// Answers the open calls of the batch with an error, for this reason; the batch continues with the results of all calls. Returns what
+/// became of each call.
+pub(super) async fn refuse_open_calls(conversation: &mut RunConversation, reason: &str) -> Vec<String> {
+    let Some(open) = &mut conversation.session.open else { return Vec::new() };
     let mut notices = Vec::new();
     for index in 0..open.outcomes.len() {
         let outcome = &open.outcomes[index];
@@ -244,10 +254,7 @@ pub(super) async fn close_open_calls(scope: &RunScope, conversation: &mut RunCon
         // At once, so that a run that is dropped at the next call keeps the answer.
         open.finish(index, result);
     }
-    store_results(scope, conversation).await;
-    for notice in notices {
-        scope.emit_notice(notice).await;
-    }
+    notices
 }
 
 /// Stores the results of the open batch, and the messages that follow them; `None` if there is no batch.

@@ -182,7 +182,7 @@ pub(super) async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Resp
         conversation.add_unstored(message);
         return ControlFlow::Continue(());
     }
-    // A message that follows the answer follows that of all agents.
+    // Of several agents, such a message follows the answer of all.
     let (is_whole, agent_mode) = (scope.member.is_none(), scope.agent.0.follow_up_mode);
     match is_whole && conversation.add_queued(scope, agent_mode, Inbox::next_follow_up).await {
         true => ControlFlow::Continue(()),

@@ -35,7 +35,7 @@ impl RunScope {
         self.emitter.emit(AgentEvent { time: SystemTime::now(), run, agent, kind }).await;
     }
 
-    /// Returns the usage of the run, of which that of the agent is `own`.
+    /// Returns the usage of the run, a part of which is `own`, the usage of the agent.
     pub(super) fn total_usage(&self, own: RunUsage) -> RunUsage {
         self.member.as_ref().map_or(own, |member| member.total_usage(own))
     }

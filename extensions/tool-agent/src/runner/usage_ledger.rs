@@ -55,7 +55,7 @@ impl UsageLedger {
 }
 
 impl LedgerEntry {
-    /// Sets the usage of this agent, and returns that of the run.
+    /// Sets the usage of this agent, and returns the usage of the run.
     pub(super) fn total_with(&self, usage: RunUsage) -> RunUsage {
         self.ledger.lock().running.insert(self.number, usage);
         self.ledger.total()

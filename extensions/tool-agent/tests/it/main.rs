@@ -14,6 +14,7 @@ mod fallback;
 #[cfg(feature = "http")]
 mod http;
 mod in_runs;
+mod kinds;
 mod models;
 mod output;
 mod recorded_lines;

@@ -120,28 +120,28 @@ async fn run_turns(
     mut conversation: RunConversation,
     mut start: TurnStart,
 ) -> (RunConversation, End) {
-    let scope = tree.root;
     loop {
-        let place = Place {
-            run: Arc::clone(&scope.run),
-            parent: Arc::clone(&scope.parent),
-            path: Vec::new(),
-            is_in_loop: false,
-            view: None,
-            output: tree.settings.output.clone(),
-        };
-        let turn = run_agent(tree, &scope.agent, place, conversation, start).await;
+        let turn = run_agent(tree, &tree.root.agent, tree.root_place(), conversation, start).await;
         let end = turn.end;
         conversation = turn.conversation;
-        if conversation.member.is_none() {
-            conversation.usage = tree.usage.total();
-        }
-        let mode = scope.agent.0.follow_up_mode;
-        if !end.reason.is_success() || !conversation.add_queued(scope, mode, Inbox::next_follow_up).await {
+        if !end.reason.is_success() || !add_follow_ups(tree, &mut conversation).await {
             return (conversation, end);
         }
         start = TurnStart::begin();
     }
+}
+
+/// Stores the messages that follow the answer, with the position at the root: the first agent answers them, also after a crash.
+async fn add_follow_ups(tree: &AgentTree<'_>, conversation: &mut RunConversation) -> bool {
+    let scope = tree.root;
+    let (_, mut turn) = tree.begin_turn(&scope.agent, &tree.root_place());
+    turn.position = Some(Position::new(Vec::new(), tree.usage.total()));
+    conversation.begin_turn(turn);
+    let mode = scope.agent.0.follow_up_mode;
+    let has_some = conversation.add_queued(scope, mode, Inbox::next_follow_up).await;
+    conversation.end_turn();
+    conversation.usage = tree.usage.total();
+    has_some
 }
 
 /// Runs an agent of the tree.
@@ -214,7 +214,7 @@ async fn start_group(
     ControlFlow::Continue(TurnStart { input, path })
 }
 
-/// Goes on with the usage of the interrupted run: that of the agents that ended, and that of the agent that continues.
+/// Goes on with the usage of the interrupted run, a part of which is the usage of the agent that continues.
 fn continue_usage(tree: &AgentTree<'_>, conversation: &mut RunConversation) {
     let usage = conversation.progress.usage;
     let ended = conversation.session.position.as_ref().map_or(usage, |position| position.usage);
@@ -260,6 +260,20 @@ async fn add_checked(scope: &RunScope, conversation: &mut RunConversation, messa
         }
     }
     ControlFlow::Continue(())
+}
+
+impl AgentTree<'_> {
+    /// Returns the place of the agent of the run.
+    fn root_place(&self) -> Place {
+        Place {
+            run: Arc::clone(&self.root.run),
+            parent: Arc::clone(&self.root.parent),
+            path: Vec::new(),
+            is_in_loop: false,
+            view: None,
+            output: self.settings.output.clone(),
+        }
+    }
 }
 
 impl Place {

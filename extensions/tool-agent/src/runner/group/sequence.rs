@@ -25,7 +25,7 @@ pub(super) async fn run_sequence(
     let mut answer = LastAnswer::default();
     loop {
         let index = usize::try_from(step.checked_rem(count).unwrap_or_default()).unwrap_or_default();
-        // The number of iterations may be smaller than that of the run that is continued.
+        // The run that is continued may have had more iterations.
         let Some(member) = members.get(index).filter(|_| step < steps) else {
             return TurnEnd::new(conversation, failed_end(changed_agents(&tree.root.agent)));
         };

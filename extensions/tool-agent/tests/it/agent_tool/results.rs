@@ -96,3 +96,20 @@ async fn texts_are_shown_as_responses_as_parts_or_not_at_all_and_the_result_is_t
         assert_eq!(model.requests()[1].messages[2].tool_results().next().unwrap().text(), text);
     }
 }
+
+/// Answers the user.
+#[tool(register = false)]
+fn reply() -> ToolOutput {
+    let actions = tool_runtime::output::Actions { skip_summarization: true, ..Default::default() };
+    ToolOutput::from("answered").with_actions(actions)
+}
+
+#[tokio::test]
+async fn a_tool_that_answers_ends_the_run_below_a_call_too() {
+    let model = ScriptedModel::new([Reply::call("reply", json!({}))]);
+    let tools = Registry::builder().tool::<reply>().build().unwrap();
+    let agent = Agent::builder("researcher", model.clone()).tools(tools).build().unwrap();
+    let tools = Registry::builder().add(AgentTool::new(agent).unwrap()).build().unwrap();
+    let output = tools.call("researcher", json!({ "request": "Go." })).await.unwrap();
+    assert_eq!((output.text().as_ref(), model.requests().len()), ("answered", 1));
+}

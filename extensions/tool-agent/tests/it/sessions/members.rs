@@ -235,6 +235,39 @@ async fn members_in_parallel_store_their_messages_beside_the_conversation<F: Sto
     assert_eq!(d_model.requests()[0].messages.len(), 4);
 }
 
+async fn a_crash_after_a_message_that_followed_the_answer_begins_with_the_first_member<F: StoreFactory>() {
+    let world = World::new::<F>().await;
+    let team = |first: &[&str], second: &[&str], waits: bool| {
+        let texts = |texts: &[&str]| texts.iter().map(|text| Reply::text(*text)).collect::<Vec<_>>();
+        let (builder, first_model) = world.member_builder("first", texts(first));
+        let (second, second_model) = world.member("second", texts(second));
+        // The request for the message that follows.
+        let waiting = hook::before_model(|step| async move {
+            if step.request.messages.len() > 1 {
+                std::future::pending::<()>().await;
+            }
+            Ok(step.into())
+        });
+        let builder = if waits { builder.hook(waiting) } else { builder };
+        let team = Agent::sequence("team", [builder.build().unwrap(), second]).build().unwrap();
+        (world.runner_of_agent(team), first_model, second_model)
+    };
+    let (runner, ..) = team(&["One."], &["Two."], true);
+    let mut events = runner.run_with(run("s"), "Go.");
+    events.handle().follow_up("Again.");
+    while let Some(event) = events.next().await {
+        if matches!(&event.kind, AgentEventKind::Message { message } if message.text() == "Again.") {
+            break;
+        }
+    }
+    drop(events);
+    world.pass(60);
+    let (runner, first, second) = team(&["Three."], &["Four."], false);
+    let end = runner.recover(run("s")).end().await;
+    assert_eq!((end.text.as_str(), first.requests().len(), second.requests().len()), ("Four.", 1, 1));
+    assert_eq!(end.usage.rounds, 4, "those of the answer before count");
+}
+
 async fn agents_in_parallel_are_not_continued_after_a_crash<F: StoreFactory>() {
     let world = World::new::<F>().await;
     let group = |waits: bool| {
@@ -323,6 +356,7 @@ in_both_stores! {
     open_calls_of_a_member_are_answered_in_another_process_and_the_others_follow,
     a_message_in_place_of_an_answer_begins_with_the_first_member,
     a_crash_is_continued_at_the_member_that_had_its_turn, a_loop_is_continued_in_its_iteration,
+    a_crash_after_a_message_that_followed_the_answer_begins_with_the_first_member,
     members_in_parallel_store_their_messages_beside_the_conversation,
     agents_in_parallel_are_not_continued_after_a_crash, a_session_of_other_agents_is_not_continued,
     a_refused_message_reaches_no_member_and_is_not_stored,
