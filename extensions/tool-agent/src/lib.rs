@@ -119,8 +119,8 @@ mod telemetry;
 pub use self::model::HttpModel;
 pub use self::{
     agent::{
-        Agent, AgentBuilder, AgentError, AgentTools, Compaction, Conversation, GroupBuilder, InputDecision,
-        Limit, Limits, Price, QueueMode,
+        Agent, AgentBuilder, AgentError, AgentPart, AgentTools, Compaction, Conversation, GroupBuilder,
+        InputDecision, Limit, Limits, Price, QueueMode,
     },
     agent_tool::{AgentTool, ChildState, ResponseMode},
     exit_loop::exit_loop,

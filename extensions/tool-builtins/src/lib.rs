@@ -6,7 +6,9 @@
 //! | `files` | `FileTools`: reads, edits and searches files below one or several folders, also as the ready sets `files::DefaultFileTools` and `files::CodingFileTools` |
 //! | `shell` | `ShellTools`: commands in a sandbox, and background tasks |
 //! | `code` | `CodeTools`: programs that a model writes, in the same sandbox |
+//! | `todo` | `TodoTools`: a task list in the state of the session |
 //! | `web` | `WebTools`: pages of the web as Markdown, and searches |
+//! | `agent` | groups as parts of agents of `tool-agent`: with `todo`, `todo::TodoEnforcer`, which does not let a run end with open tasks |
 #![cfg_attr(
     feature = "files",
     doc = r#"
@@ -40,6 +42,8 @@ pub mod files;
 pub mod sandbox;
 #[cfg(feature = "shell")]
 pub mod shell;
+#[cfg(feature = "todo")]
+pub mod todo;
 #[cfg(feature = "web")]
 pub mod web;
 
@@ -49,12 +53,21 @@ pub use self::code::CodeTools;
 pub use self::command_policy::{CommandPolicy, conservative};
 #[cfg(feature = "files")]
 pub use self::files::FileTools;
+#[cfg(feature = "todo")]
+pub use self::todo::TodoTools;
 #[cfg(feature = "web")]
 pub use self::web::WebTools;
 #[cfg(feature = "shell")]
 pub use self::{sandbox::Sandbox, shell::ShellTools};
 
 /// The examples of the guide about these tools.
-#[cfg(all(doctest, feature = "files", feature = "shell", feature = "command-policy"))]
+#[cfg(all(
+    doctest,
+    feature = "files",
+    feature = "shell",
+    feature = "command-policy",
+    feature = "todo",
+    feature = "agent"
+))]
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/built_in_tools.md")]
 pub mod guide {}

@@ -21,6 +21,9 @@ use crate::{
     terminal::{Screen, Terminal},
 };
 
+/// The reason for which `--approve read-only` rejects a call.
+const ONLY_READING: &str = "only read-only tools may run (`--approve read-only`)";
+
 /// The value of `--approve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ApproveMode {
@@ -75,11 +78,12 @@ impl ApproveMode {
         // A rule, since a policy is not consulted if the tool itself requires confirmation.
         let all = base.tools().definitions();
         let writing = all.iter().filter(|it| self == Self::ReadOnly && !it.metadata().is_read_only());
-        let why = "only read-only tools may run (`--approve read-only`)";
-        let rules: Vec<_> = writing.map(|it| Rule::deny(it.name().as_str()).reason(why)).collect();
+        let rules: Vec<_> = writing.map(|it| Rule::deny(it.name().as_str()).reason(ONLY_READING)).collect();
         let permission = move |request: &PermissionRequest<'_>| {
             let metadata = request.metadata();
             match self {
+                // A tool that was added later, for which there is no rule.
+                Self::ReadOnly if !metadata.is_read_only() => Permission::deny(ONLY_READING),
                 Self::Ask | Self::Never if wary && metadata.destructive == Some(true) => {
                     Permission::ask(format!("`{}` is destructive.", request.tool()))
                 }
@@ -129,6 +133,10 @@ impl Approver for TerminalApprover {
         let rejected = |why: &str| Ok(Approval::Rejected(why.to_owned()));
         if self.mode == ApproveMode::Never {
             return rejected("no call is approved (`--approve never`)");
+        }
+        // A tool that was added later, for which there is no rule.
+        if self.mode == ApproveMode::ReadOnly && !request.definition().metadata().is_read_only() {
+            return rejected(ONLY_READING);
         }
         if let (ApproveMode::Ask, Some(shown)) = (self.mode, &self.events_shown) {
             shown.notified().await;
@@ -208,6 +216,23 @@ mod tests {
         assert!(!missing_terminal.0.load(Ordering::Relaxed));
         runtime.block_on(executor.run(vec![ToolCall::new("shut", "{}")]));
         assert!(missing_terminal.0.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn tools_that_are_added_later_do_not_run_if_only_reading_tools_may() {
+        /// Writes.
+        #[tool(register = false)]
+        fn write() {}
+        let (executor, _) = test_executor(ApproveMode::ReadOnly, Registry::default(), true);
+        let tools = Registry::builder().tool::<write>().tool::<shut>().build().unwrap();
+        let executor = executor.with_tools(tools).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let outcomes =
+            runtime.block_on(executor.run(vec![ToolCall::new("write", "{}"), ToolCall::new("shut", "{}")]));
+        for outcome in outcomes {
+            let text = outcome.result().unwrap().text().into_owned();
+            assert!(text.contains("only read-only tools may run"), "{text}");
+        }
     }
 
     // A destructive call of a model requires approval, also if the tool does not ask for it.

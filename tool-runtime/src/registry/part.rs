@@ -91,6 +91,66 @@ impl Registry {
         Ok(self.of(entries))
     }
 
+    /// Returns a registry with the tools and request hooks of this one and of `other`. Provided values and other settings are those of
+    /// this one; the tools of `other` keep their strictness and repair. A tool that both share is kept once.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if two tools have one name, or if this registry does not provide a value that a tool of `other` requires.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::prelude::*;
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// /// Multiplies two numbers.
+    /// #[tool]
+    /// fn multiply(a: i64, b: i64) -> i64 {
+    ///     a * b
+    /// }
+    ///
+    /// let sums = Registry::builder().tool::<add>().build()?;
+    /// let products = Registry::builder().tool::<multiply>().build()?;
+    /// let both = sums.with_tools_of(&products)?;
+    /// assert_eq!(both.len(), 2);
+    /// let error = both.with_tools_of(&Registry::builder().tool::<add>().build()?).unwrap_err();
+    /// assert!(error.to_string().contains("`add`"));
+    /// # Ok::<(), tool_runtime::registry::BuildError>(())
+    /// ```
+    pub fn with_tools_of(&self, other: &Self) -> Result<Self, BuildError> {
+        let mut diagnostics = Vec::new();
+        let mut entries = self.inner.entries.clone();
+        for entry in &other.inner.entries {
+            let name = entry.definition().name();
+            match self.inner.by_name.get(name).and_then(|index| self.inner.entries.get(*index)) {
+                Some(own) if Arc::ptr_eq(own, entry) => {}
+                Some(own) => {
+                    let sites = vec![own.facts().site, entry.facts().site];
+                    diagnostics.push(BuildDiagnostic::Duplicate { name: name.to_string(), sites });
+                }
+                None => entries.push(Arc::clone(entry)),
+            }
+            // The values of a toolbox's tools may come with each run.
+            if !self.is_live() {
+                diagnostics.extend(self.missing_values(entry, &ProvidedValues::default()));
+            }
+        }
+        if !diagnostics.is_empty() {
+            return Err(BuildError { diagnostics });
+        }
+        entries.sort_unstable_by(|one, other| one.definition().name().cmp(other.definition().name()));
+        let (settings, origins) = (Arc::clone(&self.inner.settings), self.inner.available.origins().cloned());
+        let hooks = [self.request_hooks(), other.request_hooks()].concat();
+        let hides_secret = self.has_secret() || other.has_secret();
+        Ok(Self::from_entries(entries, settings, hooks, origins, hides_secret))
+    }
+
     /// Returns a registry of some `entries` of this one, sorted by name.
     pub(crate) fn of(&self, entries: Vec<Arc<Entry>>) -> Self {
         self.with_entries(entries, Arc::clone(&self.inner.settings))

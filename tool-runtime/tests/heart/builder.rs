@@ -8,6 +8,7 @@ use tool_runtime::{
     definition::{Metadata, Prepared},
     diagnostic::Severity,
     prelude::*,
+    registry::BuildDiagnostic,
     schema::{Arguments, InputSchema},
 };
 
@@ -170,4 +171,50 @@ fn implementing_the_trait_is_enough_to_be_listed_and_called() {
     assert_eq!(outputs, [("echo".into(), r#"{"a":1,"b":2}"#.into()), ("add".into(), "3".into())]);
     let registry = Registry::builder().add(echo("echo")).build().unwrap();
     assert_eq!(run(registry.call("echo", r#"{"x":1}"#)).unwrap().text(), r#"{"x":1}"#);
+}
+
+/// Gives its number.
+struct Numbered(u8);
+
+#[toolset(name = "numbers")]
+impl Numbered {
+    /// Returns the number.
+    #[tool]
+    fn number(&self) -> u8 {
+        self.0
+    }
+}
+
+/// Reads from a store.
+#[tool(register = false)]
+fn read(store: &String) -> String {
+    store.clone()
+}
+
+#[test]
+fn the_tools_of_two_registries_are_one_registry() {
+    let sums = || Registry::builder().tool::<add>();
+    let seven = Registry::builder().toolset(Numbered(7)).strict(true).build().unwrap();
+    let both = sums().build().unwrap().with_tools_of(&seven).unwrap();
+    let names: Vec<_> = both.definitions().iter().map(|it| it.name().as_str()).collect();
+    assert_eq!(names, ["add", "number"]);
+    assert_eq!(run(both.call("number", "{}")).unwrap().text(), "7");
+    assert_eq!(run(both.call("add", r#"{"a":"1","b":2}"#)).unwrap().text(), "3");
+    // A compiled tool that both share is kept once; another one of its name is a mistake, and nothing changes.
+    assert_eq!(both.with_tools_of(&seven).unwrap().len(), 2);
+    let eight = Registry::builder().toolset(Numbered(8)).build().unwrap();
+    let error = both.with_tools_of(&eight).unwrap_err();
+    let [BuildDiagnostic::Duplicate { name, sites }] = error.diagnostics() else { panic!("{error}") };
+    assert_eq!((name.as_str(), sites.len()), ("number", 2));
+    assert_eq!(run(both.call("number", "{}")).unwrap().text(), "7");
+
+    // Values are those of the first registry.
+    let reading = Registry::builder().tool::<read>().provide("other".to_owned()).build().unwrap();
+    let error = both.with_tools_of(&reading).unwrap_err();
+    assert!(
+        matches!(error.diagnostics(), [BuildDiagnostic::NotProvided { tool, .. }] if tool == "read"),
+        "{error}"
+    );
+    let own = sums().provide("own".to_owned()).build().unwrap().with_tools_of(&reading).unwrap();
+    assert_eq!(run(own.call("read", "{}")).unwrap().text(), "own");
 }

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use tool_runtime::{RunContext, ToolError, schemars::JsonSchema};
 
 use super::{
-    Agent, AgentKind, AgentSettings, AgentTools, Compaction, InputDecision, Instruction, Limits, Price,
-    QueueMode,
+    Agent, AgentKind, AgentPart, AgentSettings, AgentTools, Compaction, InputDecision, Instruction, Limits,
+    Price, QueueMode,
 };
 use crate::{
     Message,
@@ -21,6 +21,8 @@ use crate::{
 #[must_use = "a builder does nothing until `build`"]
 pub struct AgentBuilder {
     settings: AgentSettings,
+    model: SharedModel,
+    parts: Vec<AgentPart>,
 }
 
 /// A mistake in an agent.
@@ -54,6 +56,13 @@ pub enum AgentError {
         /// The reason.
         message: String,
     },
+    /// A [part](AgentBuilder::with) cannot be added, for instance since the agent has a tool of the same name.
+    InvalidPart {
+        /// The name of the part.
+        part: String,
+        /// The reason.
+        message: String,
+    },
 }
 
 impl fmt::Display for AgentError {
@@ -78,6 +87,9 @@ impl fmt::Display for AgentError {
                 write!(f, "the loop `{group}` has 0 iterations; give it at least 1")
             }
             Self::InvalidTool { message } => write!(f, "the agent cannot be a tool: {message}"),
+            Self::InvalidPart { part, message } => {
+                write!(f, "the part `{part}` cannot be added to the agent: {message}")
+            }
         }
     }
 }
@@ -107,13 +119,21 @@ impl AgentSettings {
             follow_up_mode: QueueMode::One,
             output: None,
             trace_content: false,
+            branch_state: Vec::new(),
         }
     }
 }
 
 impl AgentBuilder {
     pub(super) fn new(name: Arc<str>, model: SharedModel) -> Self {
-        Self { settings: AgentSettings::new(name, AgentKind::Model(model)) }
+        let settings = AgentSettings::new(name, AgentKind::Model(model.clone()));
+        Self { settings, model, parts: Vec::new() }
+    }
+
+    /// Returns the model, for instance for an agent below this one.
+    #[must_use]
+    pub fn model(&self) -> &SharedModel {
+        &self.model
     }
 
     /// Sets the description, for other agents and for people. Default: none.
@@ -161,6 +181,15 @@ impl AgentBuilder {
     /// Adds a hook, which runs after those of the [runner](crate::Runner::with_hook).
     pub fn hook(mut self, hook: impl AgentHook + 'static) -> Self {
         self.settings.hooks.push(SharedAgentHook::new(hook));
+        self
+    }
+
+    /// Adds a part, which brings tools, hooks and an instruction. Its hooks run in the order of the calls of `with` and
+    /// [`hook`](Self::hook).
+    pub fn with(mut self, part: impl Into<AgentPart>) -> Self {
+        let mut part = part.into();
+        self.settings.hooks.append(&mut part.hooks);
+        self.parts.push(part);
         self
     }
 
@@ -306,13 +335,16 @@ impl AgentBuilder {
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is empty, or the type of the output has no valid schema.
-    pub fn build(self) -> Result<Agent, AgentError> {
+    /// Returns an error if the name is empty, the type of the output has no valid schema, or a [part](Self::with) cannot be added.
+    pub fn build(mut self) -> Result<Agent, AgentError> {
         if self.settings.name.trim().is_empty() {
             return Err(AgentError::MissingName);
         }
         if let Some(output) = &self.settings.output {
             output.validator().map_err(|message| AgentError::InvalidOutputType { message })?;
+        }
+        for part in self.parts {
+            part.add_to(&mut self.settings)?;
         }
         Ok(Agent(Arc::new(self.settings)))
     }

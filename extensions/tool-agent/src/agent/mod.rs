@@ -5,6 +5,7 @@ mod compaction;
 mod input_check;
 mod kind;
 mod limits;
+mod part;
 mod price;
 mod tools;
 
@@ -19,6 +20,7 @@ pub use self::{
     input_check::InputDecision,
     kind::GroupBuilder,
     limits::{Limit, Limits},
+    part::AgentPart,
     price::Price,
     tools::AgentTools,
 };
@@ -86,6 +88,8 @@ pub(crate) struct AgentSettings {
     pub(crate) follow_up_mode: QueueMode,
     pub(crate) output: Option<OutputType>,
     pub(crate) trace_content: bool,
+    /// Names of state that the agent has in each of its branches: see [`AgentPart::branch_state`].
+    pub(crate) branch_state: Vec<Arc<str>>,
 }
 
 /// The number of queued messages that a run takes at once.

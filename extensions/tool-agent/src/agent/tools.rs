@@ -11,6 +11,8 @@ use tool_runtime::{
 pub struct AgentTools {
     executor: Executor,
     toolbox: Option<Toolbox>,
+    /// Tools that are added to those of each snapshot of the toolbox.
+    added: Vec<Registry>,
 }
 
 /// The tools of a run cannot be listed.
@@ -28,29 +30,44 @@ impl Default for AgentTools {
 
 impl From<Registry> for AgentTools {
     fn from(tools: Registry) -> Self {
-        Self { executor: Executor::new(tools), toolbox: None }
+        Self { executor: Executor::new(tools), toolbox: None, added: Vec::new() }
     }
 }
 
 impl From<Executor> for AgentTools {
     fn from(executor: Executor) -> Self {
-        Self { executor, toolbox: None }
+        Self { executor, toolbox: None, added: Vec::new() }
     }
 }
 
 impl From<Toolbox> for AgentTools {
     fn from(toolbox: Toolbox) -> Self {
-        Self { executor: Executor::new(Registry::default()), toolbox: Some(toolbox) }
+        Self { executor: Executor::new(Registry::default()), toolbox: Some(toolbox), added: Vec::new() }
     }
 }
 
 impl From<(Toolbox, Executor)> for AgentTools {
     fn from((toolbox, executor): (Toolbox, Executor)) -> Self {
-        Self { executor, toolbox: Some(toolbox) }
+        Self { executor, toolbox: Some(toolbox), added: Vec::new() }
     }
 }
 
 impl AgentTools {
+    /// Returns the same tools with those of `added`. For a toolbox, they are added to each of its snapshots.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if two tools have one name, if a value is not provided, or if the limits of the executor do not fit.
+    pub(crate) fn with_tools_of(mut self, added: Registry) -> Result<Self, ListingError> {
+        if self.toolbox.is_some() {
+            self.added.push(added);
+            return Ok(self);
+        }
+        let tools = self.executor.tools().with_tools_of(&added).map_err(ListingError::Tools)?;
+        self.executor = self.executor.with_tools(tools).map_err(ListingError::Executor)?;
+        Ok(self)
+    }
+
     /// Returns the executor with the current tools for `run`, and diagnostics about tools that it lost and rules without
     /// effect.
     pub(crate) async fn executor(
@@ -62,7 +79,10 @@ impl AgentTools {
         };
         let snapshot = toolbox.snapshot(run).await.map_err(ListingError::Tools)?;
         let mut diagnostics = snapshot.diagnostics().to_vec();
-        let executor = self.executor.with_tools(snapshot.into_tools()).map_err(ListingError::Executor)?;
+        let with_added = |tools: Registry, added| tools.with_tools_of(added);
+        let tools =
+            self.added.iter().try_fold(snapshot.into_tools(), with_added).map_err(ListingError::Tools)?;
+        let executor = self.executor.with_tools(tools).map_err(ListingError::Executor)?;
         diagnostics.extend_from_slice(executor.diagnostics());
         Ok((executor, diagnostics))
     }

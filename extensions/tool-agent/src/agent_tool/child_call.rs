@@ -7,7 +7,7 @@ use tool_runtime::{
     RunContext, ToolContext, ToolError, ToolOutput, call::CallAddress, context::StateScope, output::Actions,
 };
 
-use super::{AgentToolSettings, ChildState, ResponseMode};
+use super::{AgentToolSettings, ChildState, ResponseMode, branch_state::BranchState};
 use crate::{
     AgentEvent, AgentEventKind, End, EndReason, Part, Role, RunUsage,
     runner::{ParentRun, boxed, state_changes},
@@ -55,7 +55,8 @@ impl<'c> ChildCall<'c> {
             // The events of its calls are among those that are passed on.
             run = run.without_above();
         }
-        let initial_state = initial_state(&settings.state, cx);
+        let initial_state =
+            initial_state(&settings.state, &BranchState::of(settings.runner.agent(), &run), cx);
         let run = run.with_state(initial_state.clone());
         Ok(Self { settings, run, initial_state, parent, address: cx.address() })
     }
@@ -94,9 +95,10 @@ impl<'c> ChildCall<'c> {
         counted.usage = end.usage;
         drop(counted);
         let output = self.settings.output(&end, texts)?;
+        let own = BranchState::of(self.settings.runner.agent(), &run);
         let actions = Actions {
             skip_summarization: self.settings.skips_summarization,
-            state: shared_changes(&self.settings.state, &self.initial_state, &run.state())?,
+            state: shared_changes(&self.settings.state, &own, &self.initial_state, &run.state())?,
             ..Actions::default()
         };
         let details =
@@ -151,30 +153,37 @@ impl AgentToolSettings {
     }
 }
 
-/// Returns the state with which the run of a call starts.
-fn initial_state(state: &ChildState, cx: &ToolContext) -> Map<String, Value> {
-    let above = || cx.run().map(|run| run.state_for_child()).unwrap_or_default();
-    match state {
-        ChildState::None => Map::new(),
-        ChildState::Copy => above(),
-        ChildState::Shared(names) => above().into_iter().filter(|(name, _)| names.contains(name)).collect(),
-    }
+/// Returns the state with which the run of a call starts; `own` is the state of its branch.
+fn initial_state(state: &ChildState, own: &BranchState<'_>, cx: &ToolContext) -> Map<String, Value> {
+    let above = cx.run().map(|run| run.state_for_child()).unwrap_or_default();
+    let is_granted = |name: &String| match state {
+        ChildState::None => own.contains(name),
+        ChildState::Copy => true,
+        ChildState::Shared(names) => names.contains(name) || own.contains(name),
+    };
+    above.into_iter().filter(|(name, _)| is_granted(name)).collect()
 }
 
-/// Returns the changes that the run made to the names that were granted.
+/// Returns the changes that the run made to the names that were granted, and to the state of its branch.
 ///
 /// # Errors
 ///
 /// Returns an error if names are granted, and the run changed another one.
 fn shared_changes(
     granted: &ChildState,
+    own: &BranchState<'_>,
     before: &Map<String, Value>,
     after: &Map<String, Value>,
 ) -> Result<Map<String, Value>, ToolError> {
-    let ChildState::Shared(names) = granted else { return Ok(Map::new()) };
     let mut changes = state_changes(before, after);
     changes.retain(|name, _| StateScope::of(name) != StateScope::Temp);
-    match changes.keys().find(|name| !names.contains(*name)) {
+    let ChildState::Shared(names) = granted else {
+        changes.retain(|name, _| own.contains(name));
+        return Ok(changes);
+    };
+    // What an agent further below has in its branch ends with this run.
+    changes.retain(|name, _| names.contains(name) || own.contains(name) || !own.is_below(name));
+    match changes.keys().find(|name| !names.contains(*name) && !own.contains(name)) {
         None => Ok(changes),
         Some(name) => {
             let message =

@@ -1,5 +1,6 @@
 //! An agent as a tool of another agent.
 
+mod branch_state;
 mod child_call;
 
 use std::{collections::BTreeSet, fmt};
@@ -84,7 +85,7 @@ pub enum ResponseMode {
     Last,
 }
 
-/// The state of a run below a call.
+/// The state of a run below a call. In addition, an agent has the [state of its branch](crate::AgentPart::branch_state), which lasts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChildState {

@@ -1,7 +1,7 @@
-use std::fmt;
+use std::{error::Error, fmt};
 
 use tool_cli::{
-    Approvals, Command, Exit, Failure, Program,
+    Approvals, Command, Exit, Failure, Program, Provides,
     clap::{self, Arg, ArgMatches},
 };
 
@@ -30,12 +30,18 @@ pub struct Chat {
 }
 
 /// A closure that configures the agent.
-type Configure = Box<dyn Fn(AgentBuilder) -> AgentBuilder>;
+type Configure = Box<dyn Fn(AgentBuilder) -> Result<AgentBuilder, Box<dyn Error>>>;
+
+impl Provides<Self> for AgentBuilder {
+    fn provided(self) -> Result<Self, Box<dyn Error>> {
+        Ok(self)
+    }
+}
 
 impl Chat {
     /// Creates the command. The agent has the name and the tools of the program.
     pub fn new() -> Self {
-        Self { model: None, configure: Box::new(|agent| agent) }
+        Self { model: None, configure: Box::new(Ok) }
     }
 
     /// Sets the model without `--model`, such as `anthropic:claude-sonnet-4-5`. Default: `--model` is required.
@@ -44,10 +50,16 @@ impl Chat {
         self
     }
 
-    /// Configures the agent: its instruction, hooks, limits and output. The tools and the approvals are those of the
-    /// program ([`Cli::executor`](tool_cli::Cli::executor)), and options of the command line override the rest.
-    pub fn configure(mut self, configure: impl Fn(AgentBuilder) -> AgentBuilder + 'static) -> Self {
-        self.configure = Box::new(configure);
+    /// Configures the agent: its instruction, parts, hooks, limits and output; the closure returns the builder, or a `Result` of it. The
+    /// tools and the approvals are those of the program ([`Cli::executor`](tool_cli::Cli::executor)), with the tools of
+    /// [parts](AgentBuilder::with), and options of the command line override the rest.
+    ///
+    /// An agent below this one has the model that the command line names: [`AgentBuilder::model`].
+    pub fn configure<P: Provides<AgentBuilder>>(
+        mut self,
+        configure: impl Fn(AgentBuilder) -> P + 'static,
+    ) -> Self {
+        self.configure = Box::new(move |agent| configure(agent).provided());
         self
     }
 }
@@ -99,7 +111,11 @@ impl Command for Chat {
         }
         let approvals = Approvals::new(program, matches)?;
         // The tools and the approvals are those of the program, whatever the configuration sets.
-        let mut agent = (self.configure)(Agent::builder(program.name(), source.model.clone()))
+        let agent = (self.configure)(Agent::builder(program.name(), source.model.clone()));
+        let mut agent = agent
+            .map_err(|error| {
+                Failure::new(Exit::Unusable, format!("the agent cannot be configured: {error}"))
+            })?
             .tools(approvals.executor().clone())
             .approvals_by_handle(false)
             .wait_for_answers(false);

@@ -18,7 +18,7 @@ use tool_runtime::{BoxFuture, Registry, RunContext, ToolError, guard::GuardedArc
 pub(crate) use self::hook_requests::{CountedResponse, HookRequests};
 pub use self::stage::{BeforeModel, after_model, after_step, before_end, before_model, on_model_error};
 use crate::{
-    Message,
+    Message, RunUsage,
     model::{ModelError, Request, Response, SharedModel},
 };
 
@@ -32,6 +32,7 @@ pub struct Step {
     pub model: SharedModel,
     /// The request. Changes apply to this round only; the stored conversation is not changed.
     pub request: Request,
+    pub(crate) usage: Arc<RunUsage>,
     pub(crate) hook_requests: HookRequests,
 }
 
@@ -40,6 +41,12 @@ impl Step {
     #[must_use]
     pub fn run(&self) -> &Arc<RunContext> {
         &self.request.run
+    }
+
+    /// Returns the usage of the run by the rounds before this one, with the runs below their calls.
+    #[must_use]
+    pub fn usage(&self) -> &RunUsage {
+        &self.usage
     }
 
     /// Sets the tools of this round. Calls of other tools are answered as unknown.
@@ -60,7 +67,16 @@ pub struct StepEnd {
     pub results: Option<Message>,
     /// The run.
     pub run: Arc<RunContext>,
+    pub(crate) usage: Arc<RunUsage>,
     pub(crate) hook_requests: HookRequests,
+}
+
+impl StepEnd {
+    /// Returns the usage of the run up to and including this round, with the runs below its calls.
+    #[must_use]
+    pub fn usage(&self) -> &RunUsage {
+        &self.usage
+    }
 }
 
 /// Observes and changes the rounds of a run. Each method may be written as an `async fn`; each has a default that changes

@@ -106,7 +106,7 @@ pub(super) async fn continue_after_results(
     outcomes: Vec<CallOutcome>,
     results: Message,
 ) -> Flow {
-    let ActiveRun { scope, hooks, output, .. } = run;
+    let ActiveRun { scope, hooks, limits, output, .. } = run;
     let actions = merged_actions(&outcomes);
     report_ignored_actions(scope, &actions).await;
     let is_escalated = actions.escalate && scope.is_in_loop();
@@ -129,7 +129,8 @@ pub(super) async fn continue_after_results(
         let text = if is_answered { texts.join("\n") } else { String::new() };
         return ControlFlow::Break(End { text, ..End::new(reason) });
     }
-    hooks.after_step(scope, &hooks.step_end(scope, number, response, Some(results))).await
+    let step_end = hooks.step_end(scope, limits.usage, number, response, Some(results));
+    hooks.after_step(scope, &step_end).await
 }
 
 /// Reports actions that have no effect in a run of one agent.

@@ -10,7 +10,7 @@ use super::{
     scope::RunScope,
 };
 use crate::{
-    Agent, Message,
+    Agent, Message, RunUsage,
     hook::{HookRequests, SharedAgentHook, StepEnd},
     model::Response,
 };
@@ -35,13 +35,14 @@ impl HookChain {
     pub(super) fn step_end(
         &self,
         scope: &RunScope,
+        usage: RunUsage,
         number: u64,
         response: &Response,
         results: Option<Message>,
     ) -> StepEnd {
         let (response, run, hook_requests) =
             (response.clone(), Arc::clone(&scope.run), self.requests.clone());
-        StepEnd { number, response, results, run, hook_requests }
+        StepEnd { number, response, results, run, usage: Arc::new(scope.total_usage(usage)), hook_requests }
     }
 
     /// Ends the run if a hook does so after a round with calls.

@@ -103,7 +103,8 @@ pub(super) fn step_with(run: &mut ActiveRun, instruction: Arc<str>, executor: &E
         has_additions: false,
     };
     let (number, model, hook_requests) = (limits.usage.rounds, run.model.clone(), hooks.requests.clone());
-    Step { number, model, request, hook_requests }
+    let usage = Arc::new(scope.total_usage(limits.usage));
+    Step { number, model, request, usage, hook_requests }
 }
 
 /// Returns the instruction of the agent for this round.
@@ -165,7 +166,7 @@ async fn retry_empty<T>(scope: &RunScope, limits: &mut RunLimits) -> Flow<Option
 
 /// Continues or ends the run after a response without calls.
 pub(super) async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Response) -> Flow {
-    let ActiveRun { scope, hooks, conversation, output, .. } = run;
+    let ActiveRun { scope, hooks, conversation, limits, output, .. } = run;
     if conversation.add_queued(scope, scope.agent.0.steering_mode, Inbox::next_steering).await {
         return ControlFlow::Continue(());
     }
@@ -177,7 +178,7 @@ pub(super) async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Resp
         None => Some(End::new(EndReason::Answered)),
     };
     let Some(end) = end else { return ControlFlow::Continue(()) };
-    let step_end = hooks.step_end(scope, step.number, response, None);
+    let step_end = hooks.step_end(scope, limits.usage, step.number, response, None);
     if let Some(message) = hooks.before_end(scope, &step_end).await? {
         conversation.add_unstored(message);
         return ControlFlow::Continue(());

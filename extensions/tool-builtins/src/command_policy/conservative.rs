@@ -109,8 +109,8 @@ const SECRET_FILES: &[&str] = &[
 /// Names of folders with secrets.
 const SECRET_FOLDERS: &[&str] = &[".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker"];
 
-/// Tools that read files, with the arguments that are paths.
-const READING_TOOLS: &[(&str, &[&str])] = &[
+/// Tools that run without a question, with the arguments that are paths of files.
+const UNASKED_TOOLS: &[(&str, &[&str])] = &[
     ("read_file", &["/path"]),
     ("list_files", &["/path"]),
     ("glob", &["/path"]),
@@ -124,6 +124,9 @@ const READING_TOOLS: &[(&str, &[&str])] = &[
     ("task_stop", &[]),
     ("TaskOutput", &[]),
     ("TaskStop", &[]),
+    // Of the state of the session alone.
+    ("todo_write", &[]),
+    ("todo_declare_blocker", &[]),
 ];
 
 /// Tools that write, run code, or send something to another host.
@@ -152,6 +155,7 @@ const NO_ADDED_RULE: &str = "no added rule";
 /// | `run_code`; `RunCode` | asked about |
 /// | `fetch`, `web_fetch`, `web_search`, `duckduckgo_search`; `WebFetch`, `WebSearch` | asked about |
 /// | `task_output`, `task_stop`; `TaskOutput`, `TaskStop` | allowed |
+/// | `todo_write`, `todo_declare_blocker` | allowed |
 ///
 /// Any other tool is asked about: [`rules`](ConservativePolicy::rules) decide about those of the program. Secrets are `.env`, `.env.*`, `*.env`, `*.pem`, `*.key`,
 /// `id_*`, `.netrc`, `.npmrc`, `credentials`, `*.tfvars`, files in `.ssh`, `.aws`, `.gnupg` and `.kube`, and similar names, in
@@ -190,7 +194,7 @@ pub fn conservative() -> ConservativePolicy {
             tools.iter().map(|tool| Rule::ask(tool).reason(format!("`{tool}` asks first: {reason}"))),
         );
     }
-    for (tool, pointers) in READING_TOOLS {
+    for (tool, pointers) in UNASKED_TOOLS {
         for pointer in *pointers {
             rules.extend(secret_paths().map(|path| {
                 Rule::ask(tool).at(*pointer, path).reason(format!("`{tool}` may read a secret by this path"))
@@ -253,7 +257,7 @@ impl ConservativePolicy {
         if let Some(verdict) = restricted.or_else(|| self.commands.judge_call(names, arguments)) {
             return verdict;
         }
-        match names.iter().any(|name| READING_TOOLS.iter().any(|(tool, _)| tool == name)) {
+        match names.iter().any(|name| UNASKED_TOOLS.iter().any(|(tool, _)| tool == name)) {
             true => Permission::Allow,
             false => {
                 let tool = names.first().copied().unwrap_or_default();

@@ -10,6 +10,7 @@ mod hook_requests;
 mod hooks;
 mod notices;
 pub(crate) mod open;
+mod parts;
 mod sessions;
 mod tools;
 mod waits;

@@ -1,0 +1,4 @@
+# Greets someone.
+greet() {
+    echo "Hello!"
+}
