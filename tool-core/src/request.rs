@@ -57,6 +57,8 @@ pub struct RequestAdditions {
     pub messages: Vec<AddedMessage>,
     /// Members that override those of the request.
     pub members: Map<String, Value>,
+    /// Sentences about parts that the provider of this request does not have.
+    pub notices: Vec<String>,
 }
 
 /// A message added to a request.
@@ -166,6 +168,11 @@ impl ModelRequest {
     /// Members are set before the other additions are applied; the last value wins.
     pub fn set(&self, member: impl Into<String>, value: Value) {
         self.lock_additions().members.insert(member.into(), value);
+    }
+
+    /// Reports a part that the provider of this request does not have, in a sentence for the user of the run. It is no part of the request.
+    pub fn notify(&self, notice: impl Into<String>) {
+        self.lock_additions().notices.push(notice.into());
     }
 
     /// Returns the members of the request and the additions. Later additions are lost.

@@ -30,6 +30,14 @@ impl<T> Emitter<T> {
         // The reader owns the future that emits: it cannot be gone.
         drop(self.0.send(Box::new(event)).await);
     }
+
+    /// Waits until the reader has received all events and polls for the next one.
+    pub(crate) async fn acknowledged(&self) {
+        // The future that emits is polled only when no event is left.
+        while self.0.capacity() < self.0.max_capacity() {
+            tokio::task::yield_now().await;
+        }
+    }
 }
 
 /// The events of a future.

@@ -43,6 +43,9 @@
 //! | [`Runner`], [`AgentStream`] | runs agents, with sessions in memory or in a [store](Runner::with_store); the events of one run |
 //! | [`RunHandle`] | steers a run: messages, approvals, cancellation |
 //! | [`AgentHook`], [`hook`] | observes and changes the rounds of a run; hooks from closures |
+//! | [`skills`] | instructions for certain tasks, which a model loads when it needs them |
+//! | [`knowledge`] | texts that a model searches |
+//! | [`NativeTool`] | a tool that a provider runs itself |
 //! | [`OutputType`], [`OutputTool`] | the type of an answer; the tool by which a model submits it |
 //! | `cli` | the command `chat` for `tool-cli` (feature `cli`) |
 //!
@@ -80,6 +83,7 @@
 //! | `tls`, by default | HTTPS; without it, only servers at `http://` |
 //! | `genai` | `model::GenaiModel`, the models of the crate `genai`; includes `http` |
 //! | `cli` | the command `chat` for `tool-cli`; includes `http` |
+//! | `skills` | [`skills`] from folders with a `SKILL.md`; needs Rust 1.89 |
 //! | `opentelemetry` | the trace of a caller as the parent of a run |
 //!
 //! # Traces
@@ -94,6 +98,7 @@
 
 mod agent;
 mod agent_tool;
+mod citations;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod event_stream;
@@ -108,11 +113,14 @@ pub mod guide {}
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/sessions.md")]
 pub mod guide_of_sessions {}
 pub mod hook;
+pub mod knowledge;
 mod message;
 pub mod model;
+mod native_tool;
 mod output;
 mod runner;
 mod schema;
+pub mod skills;
 mod telemetry;
 
 #[cfg(feature = "http")]
@@ -125,8 +133,10 @@ pub use self::{
     agent_tool::{AgentTool, ChildState, ResponseMode},
     exit_loop::exit_loop,
     hook::{AgentHook, SharedAgentHook, Step, StepEnd},
+    knowledge::AgentKnowledge,
     message::{Message, Original, Part, Role},
     model::{Model, ScriptedModel},
+    native_tool::NativeTool,
     output::{OUTPUT_INSTRUCTION, OutputTool, OutputType},
     runner::{
         AgentEvent, AgentEventKind, AgentStream, Answers, ChildUsage, End, EndReason, MemoryPolicy, RunError,

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 use tool_runtime::{Content, ToolCall, ToolResult};
 
 /// A message of a conversation: of the user, of a model, or with the results of calls. Cheap to clone.
@@ -34,6 +34,7 @@ struct MessageData {
     parts: Vec<Part>,
     original: Option<Original>,
     agent: Option<Arc<str>>,
+    metadata: Map<String, Value>,
     /// The message in the form of the provider to which it was sent first.
     #[cfg(feature = "http")]
     rendered: OnceLock<Rendered>,
@@ -101,6 +102,7 @@ impl Message {
             parts,
             original,
             agent: None,
+            metadata: Map::new(),
             #[cfg(feature = "http")]
             rendered: OnceLock::new(),
         }))
@@ -137,29 +139,48 @@ impl Message {
     /// Sets the message in the JSON of its provider.
     #[must_use]
     pub fn with_original(self, original: Original) -> Self {
-        self.with(|message| message.original = Some(original))
+        self.changed(|message| message.original = Some(original))
     }
 
     /// Sets the agent whose model wrote the message, or made the calls with these results. Default: none.
     #[must_use]
     pub fn with_agent(self, agent: impl Into<Arc<str>>) -> Self {
-        self.with(|message| message.agent = Some(agent.into()))
+        self.changed(|message| message.agent = Some(agent.into()))
     }
 
-    fn with(self, change: impl FnOnce(&mut MessageData)) -> Self {
-        let mut data = match Arc::try_unwrap(self.0) {
-            Ok(data) => data,
-            Err(shared) => MessageData {
-                role: shared.role,
-                parts: shared.parts.clone(),
-                original: shared.original.clone(),
-                agent: shared.agent.clone(),
-                #[cfg(feature = "http")]
-                rendered: OnceLock::new(),
-            },
-        };
+    /// Sets the [metadata](Self::metadata), such as those of a program, which a hook adds. Default: none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Message, Part};
+    /// use tool_runtime::prelude::*;
+    ///
+    /// let mut metadata = tool_runtime::serde_json::Map::new();
+    /// metadata.insert("reviewed".to_owned(), json!(true));
+    /// let message = Message::assistant([Part::Text("Hello.".to_owned())]).with_metadata(metadata);
+    /// assert_eq!(message.metadata()["reviewed"], true);
+    /// ```
+    #[must_use]
+    pub fn with_metadata(self, metadata: Map<String, Value>) -> Self {
+        self.changed(|message| message.metadata = metadata)
+    }
+
+    /// Returns the message with a change; clones keep what they have.
+    fn changed(self, change: impl FnOnce(&mut MessageData)) -> Self {
+        let mut data = Arc::try_unwrap(self.0).unwrap_or_else(|shared| MessageData {
+            role: shared.role,
+            parts: shared.parts.clone(),
+            original: shared.original.clone(),
+            agent: shared.agent.clone(),
+            metadata: shared.metadata.clone(),
+            #[cfg(feature = "http")]
+            rendered: OnceLock::new(),
+        });
         #[cfg(feature = "http")]
-        data.rendered.take();
+        {
+            data.rendered = OnceLock::new();
+        }
         change(&mut data);
         Self(Arc::new(data))
     }
@@ -187,6 +208,13 @@ impl Message {
     #[must_use]
     pub fn agent(&self) -> Option<&str> {
         self.0.agent.as_deref()
+    }
+
+    /// Returns the metadata of the response, which are stored with the message and never sent to a model: what the provider sent beside the
+    /// message, such as the grounding of its text, and what the program [added](Self::with_metadata).
+    #[must_use]
+    pub fn metadata(&self) -> &Map<String, Value> {
+        &self.0.metadata
     }
 
     /// Returns `true` if both are clones of one message.
@@ -291,19 +319,22 @@ impl<T: Into<String>> From<T> for Message {
 
 impl Serialize for Message {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let MessageData { role, parts, original, agent, .. } = &*self.0;
-        let (parts, original) = (parts.into(), original.as_ref().map(Shared::Borrowed));
-        Wire { role: *role, parts, original, agent: agent.clone() }.serialize(serializer)
+        let MessageData { role, parts, original, agent, metadata, .. } = &*self.0;
+        let original = original.as_ref().map(Shared::Borrowed);
+        let (parts, metadata, agent) = (parts.into(), Shared::Borrowed(metadata), agent.clone());
+        Wire { role: *role, parts, original, agent, metadata }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Wire { role, parts, original, agent } = Wire::deserialize(deserializer)?;
+        let Wire { role, parts, original, agent, metadata } = Wire::deserialize(deserializer)?;
         let message = Self::new(role, parts.into_owned(), original.map(Shared::into_owned));
-        Ok(match agent {
-            Some(agent) => message.with_agent(agent),
-            None => message,
+        Ok(match (&agent, metadata.is_empty()) {
+            (None, true) => message,
+            _ => {
+                message.changed(|message| (message.agent, message.metadata) = (agent, metadata.into_owned()))
+            }
         })
     }
 }
@@ -318,6 +349,12 @@ struct Wire<'m> {
     original: Option<Shared<'m, Original>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    metadata: Shared<'m, Map<String, Value>>,
+}
+
+fn is_empty(metadata: &Shared<'_, Map<String, Value>>) -> bool {
+    metadata.is_empty()
 }
 
 #[cfg(test)]

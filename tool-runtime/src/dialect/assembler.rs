@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 
 use super::{BoundTools, DialectError, Json, Usage, error::JsonLocation, reading::Reading};
 use crate::{ToolCall, diagnostic::Diagnostic};
@@ -83,6 +83,10 @@ pub struct AssembledResponse {
     pub id: Option<String>,
     /// The name of the model that answered; `None` where the provider sent none.
     pub model: Option<String>,
+    /// The members beside the message and those above: citations, grounding and metadata of the provider, such as Gemini's
+    /// `groundingMetadata` and the `citations` of compatible servers. Citations within the message are in [`message`](Self::message).
+    /// Without those that only describe the service, such as the time of the response, and those that repeat the request.
+    pub metadata: Map<String, Value>,
     /// The parts that could not be read and are left out, calls that do not run because their parts contradict each
     /// other, and ids that were replaced. At most 100. The pointer of a [location](Diagnostic::location) is one into the
     /// response or the event.

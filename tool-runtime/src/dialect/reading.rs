@@ -1,6 +1,6 @@
 //! The state of a response while it is read, whole or event by event: calls, message and metadata.
 
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 use tool_core::internals::ExactValue;
 
 use super::{
@@ -29,13 +29,15 @@ pub(super) struct Reading {
     diagnostics: Vec<Diagnostic>,
     /// The members of the usage object, as last received.
     usage: Members,
+    /// The members beside the message that are kept.
+    metadata: Members,
 }
 
 impl Reading {
     /// Discards the message and its stop reason: another message replaces it.
     pub(super) fn restart_message(&mut self) {
-        let Self { partial_calls, usage, id, model, diagnostics, .. } = std::mem::take(self);
-        *self = Self { partial_calls, usage, id, model, diagnostics, ..Self::default() };
+        let Self { partial_calls, usage, id, model, diagnostics, metadata, .. } = std::mem::take(self);
+        *self = Self { partial_calls, usage, id, model, diagnostics, metadata, ..Self::default() };
         self.partial_calls.forget_stop();
     }
 
@@ -149,6 +151,22 @@ impl Reading {
         merge_members(&mut self.usage, given, |_, own, count| *own = count.to_owned());
     }
 
+    /// Keeps the members of a part of the response that are neither `read` nor empty, such as the grounding of its text. Later parts add to
+    /// earlier ones.
+    pub(super) fn keep_members(&mut self, part: &JsonLocation<'_>, read: &[&str]) {
+        self.keep_members_if(part, |name| !read.contains(&name));
+    }
+
+    /// Keeps the members of a part of the response whose names `keeps` accepts, unless they are empty.
+    pub(super) fn keep_members_if(&mut self, part: &JsonLocation<'_>, keeps: impl Fn(&str) -> bool) {
+        let is_kept = |(name, value): &(&str, JsonLocation<'_>)| keeps(name) && !is_empty(value.value());
+        merge_members(&mut self.metadata, part.members().filter(is_kept), |_, own, value| {
+            if let Some(value) = value.value() {
+                merge_metadata(own, value);
+            }
+        });
+    }
+
     /// Records the id of the response and the name of its model; the first ones count.
     pub(super) fn set_identity(&mut self, id: &JsonLocation<'_>, model: &JsonLocation<'_>) {
         let given =
@@ -169,6 +187,7 @@ impl Reading {
             id,
             model,
             usage,
+            metadata,
             mut diagnostics,
             ..
         } = self;
@@ -196,9 +215,45 @@ impl Reading {
             usage,
             id,
             model,
+            metadata: metadata_map(metadata),
             diagnostics,
         }
     }
+}
+
+/// Returns `true` for a value that says nothing.
+fn is_empty(value: Option<&ExactValue<'_>>) -> bool {
+    match value {
+        None | Some(ExactValue::Null) => true,
+        Some(ExactValue::Object(members)) => members.is_empty(),
+        Some(ExactValue::List(items)) => items.is_empty(),
+        Some(ExactValue::String(text)) => text.is_empty(),
+        _ => false,
+    }
+}
+
+/// Adds a later value of a member: members of objects are merged, and items of lists are added, unless the later list repeats the earlier
+/// one.
+fn merge_metadata(own: &mut ExactValue<'static>, later: &ExactValue<'_>) {
+    match (own, later) {
+        (ExactValue::Object(own), ExactValue::Object(later)) => {
+            let later = later.iter().map(|(name, value)| (name.as_ref(), value));
+            merge_members(own, later, |_, own, value| merge_metadata(own, value));
+        }
+        (ExactValue::List(own), ExactValue::List(later)) => {
+            let repeats = later.len() >= own.len() && own.iter().zip(later).all(|(own, later)| own == later);
+            let start = if repeats { own.len() } else { 0 };
+            own.extend(later.iter().skip(start).map(|it| it.clone().into_owned()));
+        }
+        (own, later) => *own = later.clone().into_owned(),
+    }
+}
+
+fn metadata_map(metadata: Members) -> Map<String, Value> {
+    if metadata.is_empty() {
+        return Map::new();
+    }
+    serde_json::from_str(&ExactValue::Object(metadata).to_string()).unwrap_or_default()
 }
 
 /// The stop reason in place of one that is no text.

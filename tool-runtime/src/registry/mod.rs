@@ -19,6 +19,8 @@ mod builder;
 mod diagnostic;
 mod direct;
 mod entry;
+#[cfg(feature = "executor")]
+mod framework;
 mod guard;
 mod origin;
 mod part;

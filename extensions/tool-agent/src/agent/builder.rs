@@ -11,10 +11,11 @@ use super::{
     Price, QueueMode,
 };
 use crate::{
-    Message,
+    AgentKnowledge, Message, NativeTool,
     hook::{AgentHook, SharedAgentHook},
     model::{SharedModel, ToolChoice},
     output::OutputType,
+    skills::AgentSkills,
 };
 
 /// Builds an [`Agent`].
@@ -174,7 +175,26 @@ impl AgentBuilder {
     /// Pass an [`Executor`](tool_runtime::Executor) for calls with hooks, rules, approval, retries or limits, and a
     /// [`Toolbox`](tool_runtime::Toolbox) for tools that come and go.
     pub fn tools(mut self, tools: impl Into<AgentTools>) -> Self {
-        self.settings.tools = tools.into();
+        let framework = std::mem::take(&mut self.settings.tools.framework);
+        self.settings.tools = tools.into().with_framework(framework);
+        self
+    }
+
+    /// Sets the skills, which bring their tools, a text in the instruction, and a rule. Default: none.
+    pub fn skills(mut self, skills: AgentSkills) -> Self {
+        self.settings.tools.framework.skills = Some(skills);
+        self
+    }
+
+    /// Sets the knowledge, which brings its tools. Default: none.
+    pub fn knowledge(mut self, knowledge: AgentKnowledge) -> Self {
+        self.settings.tools.framework.knowledge = Some(knowledge);
+        self
+    }
+
+    /// Adds a native tool of a provider. Default: none.
+    pub fn native_tool(mut self, tool: NativeTool) -> Self {
+        self.settings.tools.framework.native.push(tool);
         self
     }
 

@@ -2,6 +2,7 @@
 
 mod builder;
 mod compaction;
+mod framework;
 mod input_check;
 mod kind;
 mod limits;

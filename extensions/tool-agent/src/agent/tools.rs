@@ -5,6 +5,8 @@ use tool_runtime::{
     toolbox::RunDiagnostic,
 };
 
+use super::framework::FrameworkTools;
+
 /// The tools of an agent: a [`Registry`], an [`Executor`], a [`Toolbox`], or a toolbox with the executor whose settings
 /// its calls have. The tools of a toolbox are listed again before each request to the model.
 #[derive(Debug, Clone)]
@@ -13,6 +15,8 @@ pub struct AgentTools {
     toolbox: Option<Toolbox>,
     /// Tools that are added to those of each snapshot of the toolbox.
     added: Vec<Registry>,
+    /// The tools of the framework, beside those of the program.
+    pub(crate) framework: FrameworkTools,
 }
 
 /// The tools of a run cannot be listed.
@@ -30,25 +34,25 @@ impl Default for AgentTools {
 
 impl From<Registry> for AgentTools {
     fn from(tools: Registry) -> Self {
-        Self { executor: Executor::new(tools), toolbox: None, added: Vec::new() }
+        Self::new(Executor::new(tools), None)
     }
 }
 
 impl From<Executor> for AgentTools {
     fn from(executor: Executor) -> Self {
-        Self { executor, toolbox: None, added: Vec::new() }
+        Self::new(executor, None)
     }
 }
 
 impl From<Toolbox> for AgentTools {
     fn from(toolbox: Toolbox) -> Self {
-        Self { executor: Executor::new(Registry::default()), toolbox: Some(toolbox), added: Vec::new() }
+        Self::new(Executor::new(Registry::default()), Some(toolbox))
     }
 }
 
 impl From<(Toolbox, Executor)> for AgentTools {
     fn from((toolbox, executor): (Toolbox, Executor)) -> Self {
-        Self { executor, toolbox: Some(toolbox), added: Vec::new() }
+        Self::new(executor, Some(toolbox))
     }
 }
 
@@ -68,9 +72,29 @@ impl AgentTools {
         Ok(self)
     }
 
+    fn new(executor: Executor, toolbox: Option<Toolbox>) -> Self {
+        Self { executor, toolbox, added: Vec::new(), framework: FrameworkTools::default() }
+    }
+
+    /// Keeps the tools of the framework when the tools of the program are set.
+    pub(super) fn with_framework(self, framework: FrameworkTools) -> Self {
+        Self { framework, ..self }
+    }
+
     /// Returns the executor with the current tools for `run`, and diagnostics about tools that it lost and rules without
     /// effect.
     pub(crate) async fn executor(
+        &self,
+        run: &RunContext,
+    ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
+        let (executor, mut diagnostics) = self.program_executor(run).await?;
+        let (executor, dropped) = self.framework.add_to(executor, run)?;
+        diagnostics.extend(dropped);
+        Ok((executor, diagnostics))
+    }
+
+    /// Returns the executor with the tools of the program.
+    async fn program_executor(
         &self,
         run: &RunContext,
     ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {

@@ -62,7 +62,7 @@ impl Request {
     /// Adds what a request without a dialect has a place for; returns sentences about the rest.
     pub(super) fn add(&mut self, additions: &RequestAdditions) -> Vec<String> {
         self.has_additions = true;
-        let RequestAdditions { instructions, native, messages, members, .. } = additions;
+        let RequestAdditions { instructions, native, messages, members, notices, .. } = additions;
         for text in instructions.iter().filter(|text| !text.trim().is_empty()) {
             if self.instruction.trim().is_empty() {
                 self.instruction = text.as_str().into();
@@ -76,6 +76,7 @@ impl Request {
                 format!("the model has no place for the native tool {}", bounded_text(&tool.to_string()))
             })
             .collect();
+        unsupported.extend(notices.iter().cloned());
         for message in messages {
             match message {
                 AddedMessage::Text(text) => self.messages.push(Message::user(text.as_str())),

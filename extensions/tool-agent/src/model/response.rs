@@ -10,6 +10,7 @@ use std::{
 
 use futures_util::{Stream, StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tool_runtime::{dialect::Usage, request::RequestAdditions};
 
 use super::ModelError;
@@ -42,6 +43,13 @@ impl Response {
     /// Creates a complete response.
     pub fn new(message: Message) -> Self {
         Self { message, stop_reason: None, usage: None, id: None, model: None, truncated: false }
+    }
+
+    /// Returns what the provider sent beside the message, and what the program added: the [metadata](Message::metadata) of the message, with
+    /// which they are stored. See [`Message::citations`].
+    #[must_use]
+    pub fn metadata(&self) -> &Map<String, Value> {
+        self.message.metadata()
     }
 
     /// Sets the token counts.

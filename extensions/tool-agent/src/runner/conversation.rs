@@ -175,8 +175,12 @@ impl RunConversation {
     async fn show_messages(&mut self, scope: &RunScope, messages: Vec<Message>) {
         self.session.messages.extend(messages.iter().cloned());
         self.model_messages.extend(messages.iter().cloned());
+        let has_results = messages.iter().any(|message| message.role() == Role::Tool);
         for message in messages {
             scope.emit(AgentEventKind::Message { message }).await;
+        }
+        if has_results {
+            scope.emitter.acknowledged().await;
         }
     }
 

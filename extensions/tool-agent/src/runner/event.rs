@@ -12,7 +12,7 @@ use tool_runtime::{
 };
 
 use super::RunUsage;
-use crate::{Limit, Message, model::ModelErrorKind, output::Submission};
+use crate::{Limit, Message, Role, model::ModelErrorKind, output::Submission};
 
 /// An event of a run: the fields that all events have, and its [kind](Self::kind).
 ///
@@ -46,6 +46,15 @@ pub struct AgentEvent {
     pub kind: AgentEventKind,
 }
 
+impl AgentEvent {
+    /// Returns `true` for the message with the results of calls. The run continues when the reader polls the stream for the next event: with
+    /// that, it acknowledges that it has completed its work on this one, and the model is asked afterwards.
+    #[must_use]
+    pub fn requires_completion(&self) -> bool {
+        matches!(&self.kind, AgentEventKind::Message { message } if message.role() == Role::Tool)
+    }
+}
+
 /// The kind of an [`AgentEvent`].
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -67,7 +76,8 @@ pub enum AgentEventKind {
         /// The reason.
         reason: String,
     },
-    /// A message was added to the conversation.
+    /// A message was added to the conversation, and is stored. The model is asked again after the results of calls only when the reader of
+    /// the stream has [acknowledged](AgentEvent::requires_completion) them.
     Message {
         /// The message.
         message: Message,

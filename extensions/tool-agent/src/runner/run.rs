@@ -31,7 +31,7 @@ use super::{
     session_writer::SessionWriter,
     span::RunSpan,
 };
-use crate::{Message, OutputType, Role, event_stream::Emitter};
+use crate::{Message, OutputType, Role, event_stream::Emitter, skills::restore_skills};
 
 /// Runs the agent of `runner` to its end.
 pub(super) async fn run_to_end(
@@ -154,6 +154,7 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
         }
         Input::Answers(answers) => {
             run.output = ExpectedOutput::of(output)?;
+            boxed(|| continue_skills(run)).await?;
             boxed(|| resume_batch(run, answers)).await
         }
         Input::Turn => {
@@ -168,8 +169,24 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
         }
         Input::Recovery => {
             run.output = ExpectedOutput::of(output)?;
+            boxed(|| continue_skills(run)).await?;
             boxed(|| recover_run(run)).await
         }
+    }
+}
+
+/// Continues with the skills that were loaded before the run was interrupted, or ended with open calls.
+async fn continue_skills(run: &mut ActiveRun) -> Flow {
+    let ActiveRun { scope, conversation, .. } = run;
+    let Some(skills) = &scope.agent.0.tools.framework.skills else { return ControlFlow::Continue(()) };
+    match scope.wait_for(restore_skills(skills, &scope.run, &conversation.session.messages)).await {
+        Ok(notices) => {
+            for notice in notices {
+                scope.emit_notice(notice).await;
+            }
+            ControlFlow::Continue(())
+        }
+        Err(interruption) => interruption.end(),
     }
 }
 

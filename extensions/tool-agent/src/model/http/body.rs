@@ -44,6 +44,7 @@ pub(super) async fn build_body(
             asked.map_err(ModelError::of_request)?
         }
     };
+    unsupported.extend(additions.notices.iter().cloned());
     unsupported.extend(refused_additions(settings, bound, &additions));
     let mut body = bound.apply_additions(body, additions.clone()).map_err(invalid_request)?;
     points.mark_fields(settings.provider, body.fields_mut());

@@ -242,8 +242,17 @@ impl Exchange<'_> {
     }
 
     fn neutral_response(&self, assembled: AssembledResponse) -> Response {
-        let AssembledResponse { calls, message, text, reasoning, stop_reason, usage, truncated, .. } =
-            assembled;
+        let AssembledResponse {
+            calls,
+            message,
+            text,
+            reasoning,
+            stop_reason,
+            usage,
+            truncated,
+            metadata,
+            ..
+        } = assembled;
         let (id, model) = (assembled.id.map(Arc::from), assembled.model.map(Arc::from));
         let reasoning = Some(reasoning).filter(|text| !text.is_empty()).map(Part::Reasoning);
         let text = Some(text).filter(|text| !text.is_empty()).map(Part::Text);
@@ -251,6 +260,9 @@ impl Exchange<'_> {
         let mut neutral = Message::assistant(parts);
         if let Some(json) = message {
             neutral = neutral.with_original(Original { dialect: self.settings.provider.name().into(), json });
+        }
+        if !metadata.is_empty() {
+            neutral = neutral.with_metadata(metadata);
         }
         Response { stop_reason, usage, id, model, truncated, ..Response::new(neutral) }
     }

@@ -8,6 +8,7 @@ mod environment;
 #[cfg(feature = "genai")]
 mod genai;
 mod history;
+mod metadata;
 mod mocks;
 mod recorded;
 mod reports;

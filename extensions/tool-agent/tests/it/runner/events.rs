@@ -33,6 +33,23 @@ async fn partial_results_are_events_and_the_model_receives_the_final_result() {
     assert_eq!(results, ["[1,2,3]"]); // K12: one result, of all items
 }
 
+#[tokio::test]
+async fn the_model_is_asked_after_the_reader_has_acknowledged_the_results() {
+    // H19
+    let model = ScriptedModel::new([Reply::call("count", "{}"), Reply::text("Done.")]);
+    let tools = Registry::builder().tool::<count>().build().unwrap();
+    let agent = Agent::builder("clerk", model.clone()).tools(tools).build().unwrap();
+    let mut events = Runner::new(agent).run("Count.");
+    let mut acknowledged = 0;
+    while let Some(event) = events.next().await {
+        if event.requires_completion() {
+            assert_eq!(model.requests().len(), 1);
+            acknowledged += 1;
+        }
+    }
+    assert_eq!((acknowledged, model.requests().len()), (1, 2));
+}
+
 /// Replaces values that differ from run to run.
 fn normalize(value: &mut Value) {
     match value {

@@ -34,6 +34,14 @@ pub(super) fn begin_message(message: &JsonLocation<'_>, reading: &mut Reading) {
     }
     reading.set_identity(&message.field("id"), &message.field("model"));
     reading.set_usage(&message.field("usage"));
+    keep_metadata(message, reading);
+}
+
+/// Keeps the metadata of a message.
+pub(super) fn keep_metadata(message: &JsonLocation<'_>, reading: &mut Reading) {
+    let read =
+        ["content", "id", "model", "role", "stop_details", "stop_reason", "stop_sequence", "type", "usage"];
+    reading.keep_members(message, &read);
 }
 
 /// Begins a block; with a number in a stream. A block without a type is read by its members; a text is the text of a

@@ -3,7 +3,7 @@
 use tool_core::internals::ExactValue;
 
 use super::{
-    reading::{begin_block, begin_message},
+    reading::{begin_block, begin_message, keep_metadata},
     stop::FINISHED,
 };
 use crate::dialect::{
@@ -43,6 +43,7 @@ pub(super) fn read_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Res
         }
         "message_delta" => {
             reading.set_usage(&event.field("usage"));
+            keep_metadata(&event.field("delta"), reading);
             reading.read_stop_reason(&event.field("delta").field("stop_reason"), FINISHED);
         }
         "message_stop" => reading.partial_calls.end_response(),

@@ -44,7 +44,29 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
         reading.draft.push(own);
     }
     reading.set_usage(&response.field("usageMetadata"));
+    keep_metadata(response, &candidate, reading);
     read_stop(&candidate, reading).map(drop)
+}
+
+/// Keeps the grounding, the citations and other metadata of a response.
+pub(super) fn keep_metadata(
+    response: &JsonLocation<'_>,
+    candidate: &JsonLocation<'_>,
+    reading: &mut Reading,
+) {
+    reading
+        .keep_members(response, &["candidates", "createTime", "modelVersion", "responseId", "usageMetadata"]);
+    let read = [
+        "avgLogprobs",
+        "content",
+        "finishMessage",
+        "finishReason",
+        "index",
+        "logprobsResult",
+        "safetyRatings",
+        "tokenCount",
+    ];
+    reading.keep_members(candidate, &read);
 }
 
 /// Returns the parts of a content that can be read.

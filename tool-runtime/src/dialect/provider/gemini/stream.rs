@@ -3,7 +3,7 @@
 use tool_core::internals::ExactValue;
 
 use super::{
-    reading::{emit_text, is_thought, only_candidate, push_call, readable_parts},
+    reading::{emit_text, is_thought, keep_metadata, only_candidate, push_call, readable_parts},
     stop::read_stop,
 };
 use crate::dialect::{
@@ -29,6 +29,7 @@ pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Res
         }
     }
     reading.set_usage(&event.field("usageMetadata"));
+    keep_metadata(event, &candidate, reading);
     if read_stop(&candidate, reading)? {
         reading.partial_calls.end_response();
     }

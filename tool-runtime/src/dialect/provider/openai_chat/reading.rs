@@ -15,6 +15,7 @@ use crate::dialect::{
 pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.set_identity(&response.field("id"), &response.field("model"));
     reading.set_usage(&response.field("usage"));
+    keep_metadata(response, reading);
     let choices = response.field("choices").expect_items()?;
     let is_only = choices.len() == 1;
     for choice in choices {
@@ -63,6 +64,25 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
         reading.read_stop_reason(&choice.field("finish_reason"), FINISHED);
     }
     Ok(())
+}
+
+/// Keeps the citations and other metadata of a response, which compatible servers add.
+pub(super) fn keep_metadata(response: &JsonLocation<'_>, reading: &mut Reading) {
+    let read = [
+        "choices",
+        "created",
+        "error",
+        "id",
+        "model",
+        "object",
+        "obfuscation",
+        "provider",
+        "service_tier",
+        "system_fingerprint",
+        "timings",
+        "usage",
+    ];
+    reading.keep_members(response, &read);
 }
 
 /// Returns the calls of a list that may be absent, or a single call. Items without content are no calls, and neither is

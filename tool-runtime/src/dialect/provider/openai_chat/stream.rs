@@ -4,7 +4,7 @@ use tool_core::internals::ExactValue;
 
 use super::{
     assembly,
-    reading::{CallPart, call_items, function_call, is_function_call},
+    reading::{CallPart, call_items, function_call, is_function_call, keep_metadata},
     stop::FINISHED,
 };
 use crate::dialect::{
@@ -18,6 +18,7 @@ use crate::dialect::{
 pub(super) fn push_event(event: &JsonLocation<'_>, reading: &mut Reading) -> Result<(), DialectError> {
     reading.set_identity(&event.field("id"), &event.field("model"));
     reading.set_usage(&event.field("usage"));
+    keep_metadata(event, reading);
     for choice in event.field("choices").optional_items()? {
         let delta = choice.field("delta");
         let (parts, function) = (delta.field("tool_calls"), delta.field("function_call"));

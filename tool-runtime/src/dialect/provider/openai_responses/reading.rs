@@ -32,8 +32,14 @@ pub(super) fn read_response(response: &JsonLocation<'_>, reading: &mut Reading) 
         items::read_item(&item, call, reading);
     }
     reading.set_usage(&response.field("usage"));
+    keep_metadata(response, reading);
     read_stop(response, &response.field("status"), reading);
     Ok(())
+}
+
+/// Keeps the metadata of a response, whose other members repeat the request.
+pub(super) fn keep_metadata(response: &JsonLocation<'_>, reading: &mut Reading) {
+    reading.keep_members_if(response, |name| name == "metadata");
 }
 
 /// The types of items that are calls.

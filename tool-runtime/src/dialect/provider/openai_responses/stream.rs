@@ -4,7 +4,7 @@ use tool_core::internals::ExactValue;
 
 use super::{
     items,
-    reading::{CALL, CUSTOM_CALL, begin_call, complete_call, is_call, item_kind, with_type},
+    reading::{CALL, CUSTOM_CALL, begin_call, complete_call, is_call, item_kind, keep_metadata, with_type},
     stop::{FINISHED, read_stop},
 };
 use crate::dialect::{
@@ -65,6 +65,7 @@ fn read_event(kind: &str, event: &JsonLocation<'_>, reading: &mut Reading) -> Re
             }
             reading.partial_calls.end_response();
             reading.set_usage(&response.field("usage"));
+            keep_metadata(&response, reading);
             read_stop(&response, &response.field("status"), reading);
             let name = ExactValue::String(kind.trim_start_matches("response.").into());
             read_stop(&response, &event.field("type").with_value(&name), reading);
