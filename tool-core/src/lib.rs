@@ -58,5 +58,8 @@ pub use self::{
         AddedMessage, ModelRequest, RequestAdditions, RequestFn, RequestHook, SharedRequestHook, request_fn,
     },
     state::{State, StateScope, patch::merge_patch},
-    tool::{BoxFuture, Checks, OnRequest, PrepareArguments, Prepared, Run, StaticToolSet, Tool},
+    tool::{
+        BoxFuture, Checks, OnRequest, PrepareArguments, Prepared, Redirect, Redirection, Run, StaticToolSet,
+        Tool,
+    },
 };

@@ -8,6 +8,7 @@
 //! | [`Tool`], [`Prepared`], [`Checks`] | the trait; a validated call; the checks that a tool answers itself |
 //! | [`ToolDefinition`], [`ToolName`], [`ContentHash`] | the definition, its valid name, and its hash |
 //! | [`Metadata`], [`Confirmation`], [`Retry`] | hints, limits and labels |
+//! | [`Redirect`], [`Redirection`] | calls that stand for calls of another tool |
 //! | [`Permission`] | the decision of a permission check |
 //! | [`Merge`] | merges the items of a stream into one value |
 //! | [`InvalidName`], [`InvalidHash`] | errors of parsing |
@@ -15,5 +16,5 @@
 #[doc(inline)]
 pub use tool_core::{
     Checks, Confirmation, ContentHash, FunctionTool, InvalidHash, InvalidName, Merge, Metadata, Method,
-    Permission, PrepareArguments, Prepared, Retry, Tool, ToolDefinition, ToolName,
+    Permission, PrepareArguments, Prepared, Redirect, Redirection, Retry, Tool, ToolDefinition, ToolName,
 };

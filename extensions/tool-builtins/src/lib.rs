@@ -7,8 +7,9 @@
 //! | `shell` | `ShellTools`: commands in a sandbox, and background tasks |
 //! | `code` | `CodeTools`: programs that a model writes, in the same sandbox |
 //! | `todo` | `TodoTools`: a task list in the state of the session |
+//! | `tool-search` | `ToolSearch`: the right tools among thousands, and calls of them that pass the same rules |
 //! | `web` | `WebTools`: pages of the web as Markdown, and searches |
-//! | `agent` | groups as parts of agents of `tool-agent`: with `todo`, `todo::TodoEnforcer`, which does not let a run end with open tasks |
+//! | `agent` | groups as parts of agents of `tool-agent`: with `todo`, `todo::TodoEnforcer`, which does not let a run end with open tasks; with `tool-search`, `tool_search::SelectTools`, which chooses the tools of each request |
 #![cfg_attr(
     feature = "files",
     doc = r#"
@@ -44,6 +45,8 @@ pub mod sandbox;
 pub mod shell;
 #[cfg(feature = "todo")]
 pub mod todo;
+#[cfg(feature = "tool-search")]
+pub mod tool_search;
 #[cfg(feature = "web")]
 pub mod web;
 
@@ -55,6 +58,8 @@ pub use self::command_policy::{CommandPolicy, conservative};
 pub use self::files::FileTools;
 #[cfg(feature = "todo")]
 pub use self::todo::TodoTools;
+#[cfg(feature = "tool-search")]
+pub use self::tool_search::ToolSearch;
 #[cfg(feature = "web")]
 pub use self::web::WebTools;
 #[cfg(feature = "shell")]

@@ -5,13 +5,17 @@
 //! valid calls only, and no approval is requested for an invalid call.
 
 mod prepared;
+mod redirect;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use serde_json::{Map, Value};
 
-pub use self::prepared::Prepared;
 pub(crate) use self::prepared::add_corrections;
+pub use self::{
+    prepared::Prepared,
+    redirect::{Redirect, Redirection},
+};
 use crate::{
     Arguments, Dependency, Method, ModelRequest, SourceLocation, ToolContext, ToolDefinition, ToolError,
     ToolOutput,
@@ -90,6 +94,16 @@ pub trait Tool: Send + Sync {
 
     /// Returns the function that changes the arguments, as a JSON object, before they are validated. Default: `None`.
     fn prepare_arguments(&self) -> Option<PrepareArguments> {
+        None
+    }
+
+    /// Returns the function by which a call of this tool becomes a call of another tool, before any rule, hook, approval
+    /// or event sees it. Default: `None`.
+    ///
+    /// Read once, when the tool is registered. The function receives the validated arguments. A call is redirected once:
+    /// never to a tool that redirects, nor to an external tool. Of this tool, the schema and the name apply; its body,
+    /// its timeout and its retries do not, and it must not claim a confirmation or a permission. See [`Redirect`].
+    fn redirect(&self) -> Option<Redirect> {
         None
     }
 
@@ -227,6 +241,10 @@ macro_rules! forwarded {
 
             fn prepare_arguments(&self) -> Option<PrepareArguments> {
                 (**self).prepare_arguments()
+            }
+
+            fn redirect(&self) -> Option<Redirect> {
+                (**self).redirect()
             }
 
             fn site(&self) -> Option<SourceLocation> {

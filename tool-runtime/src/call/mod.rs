@@ -52,7 +52,8 @@ pub use self::{
 pub struct ToolCall {
     /// The id that the model gave the call, or a generated one.
     pub id: CallId,
-    /// The name of the tool, as the model wrote it.
+    /// The name of the tool, as the model wrote it; for a [redirected](Self::redirected_from) call, the tool that it
+    /// stands for.
     pub name: String,
     /// The arguments, as the model wrote them.
     #[serde(serialize_with = "as_text")]
@@ -69,6 +70,10 @@ pub struct ToolCall {
     /// arguments of a call to a [`Registry`](crate::Registry) itself checks [`completed`](Self::completed) first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<Incomplete>,
+    /// The name of the tool that the model called, if that tool [redirects](tool_core::Tool::redirect) its calls to the
+    /// tool of this call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirected_from: Option<Arc<str>>,
 }
 
 impl ToolCall {
@@ -81,6 +86,7 @@ impl ToolCall {
             meta: None,
             resources: Vec::new(),
             incomplete: None,
+            redirected_from: None,
         }
     }
 
@@ -139,6 +145,9 @@ impl fmt::Debug for ToolCall {
             .field("arguments", &format_args!("{} bytes", self.arguments.as_str().len()));
         if let Some(incomplete) = &self.incomplete {
             debug.field("incomplete", incomplete);
+        }
+        if let Some(name) = &self.redirected_from {
+            debug.field("redirected_from", name);
         }
         debug.finish()
     }

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use tool_core::{Actions, CallId, Content, Correction, ErrorKind, ToolError, ToolOutput};
 
-use super::{content, replace::FollowUps};
+use super::{ToolCall, content, replace::FollowUps};
 
 /// The answer to one call.
 #[derive(Debug, Clone)]
@@ -17,7 +17,7 @@ use super::{content, replace::FollowUps};
 pub struct ToolResult {
     /// The id of the call.
     pub id: CallId,
-    /// The name of the tool, as the model wrote it.
+    /// The name of the tool, as the model wrote it; for a [redirected](Self::redirected_from) call, the tool that ran.
     pub name: Arc<str>,
     /// The output of the tool, or the error.
     pub outcome: Result<ToolOutput, ToolError>,
@@ -27,6 +27,9 @@ pub struct ToolResult {
     pub finished_at: SystemTime,
     /// The running time of the tool, including pauses between attempts.
     pub duration: Duration,
+    /// The name of the tool that the model called, if that tool [redirected](tool_core::Tool::redirect) the call to the
+    /// tool of this result.
+    pub redirected_from: Option<Arc<str>>,
     /// The user messages that follow the results of the batch. Boxed, since results are moved often and few have any.
     pub(crate) follow_ups: Option<Box<FollowUps>>,
 }
@@ -42,8 +45,22 @@ impl ToolResult {
             attempts: 0,
             finished_at: SystemTime::now(),
             duration: Duration::ZERO,
+            redirected_from: None,
             follow_ups: None,
         }
+    }
+
+    /// Returns the result as the answer to `call`, which may be redirected.
+    pub(crate) fn redirected_as(mut self, call: &ToolCall) -> Self {
+        self.redirected_from.clone_from(&call.redirected_from);
+        self
+    }
+
+    /// Returns the name of the tool that the model called: of [`redirected_from`](Self::redirected_from), or of the tool
+    /// itself. Providers that match results to calls by name receive this one.
+    #[must_use]
+    pub fn called_name(&self) -> &str {
+        self.redirected_from.as_deref().unwrap_or(&self.name)
     }
 
     /// Returns `true` if the call failed, or if its output reports a failure.

@@ -96,17 +96,19 @@ struct CallWire {
     resources: Vec<Resource>,
     #[serde(default)]
     incomplete: Option<Incomplete>,
+    #[serde(default)]
+    redirected_from: Option<Arc<str>>,
 }
 
 /// Generates an id if it is empty, `null` or absent. The arguments are a JSON text or the value itself; the text of a
 /// value is kept, with all digits of its numbers, if the format is JSON.
 impl<'de> Deserialize<'de> for ToolCall {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let CallWire { id, name, arguments, meta, resources, incomplete, .. } =
+        let CallWire { id, name, arguments, meta, resources, incomplete, redirected_from, .. } =
             CallWire::deserialize(deserializer)?;
         let id = given_or_new(id);
         let arguments = arguments.0.unwrap_or(Arguments::EMPTY);
-        Ok(Self { id, name, arguments, meta, resources, incomplete })
+        Ok(Self { id, name, arguments, meta, resources, incomplete, redirected_from })
     }
 }
 
@@ -124,6 +126,8 @@ impl Serialize for ToolResult {
         struct Wire<'a> {
             id: &'a CallId,
             name: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            redirected_from: Option<&'a str>,
             is_error: bool,
             #[serde(skip_serializing_if = "Option::is_none")]
             error: Option<&'a ToolError>,
@@ -154,6 +158,7 @@ impl Serialize for ToolResult {
         Wire {
             id: &self.id,
             name: &self.name,
+            redirected_from: self.redirected_from.as_deref(),
             is_error: self.is_error(),
             error: self.outcome.as_ref().err(),
             content: self.content(),
@@ -181,6 +186,7 @@ struct ResultWire {
     _version: FormatVersion,
     id: Option<String>,
     name: String,
+    redirected_from: Option<Arc<str>>,
     is_error: bool,
     error: Option<ToolError>,
     content: Vec<Content>,
@@ -211,12 +217,13 @@ impl<'de> Deserialize<'de> for ToolResult {
             .ok_or_else(|| D::Error::custom("`finishedAtMs` is further away than the clock goes"))?;
         let (id, name) = (given_or_new(wire.id.take()), Arc::from(std::mem::take(&mut wire.name)));
         let (attempts, duration) = (wire.attempts, Duration::from_millis(wire.duration_ms));
+        let redirected_from = wire.redirected_from.take();
         let follow_ups = FollowUps::new(std::mem::take(&mut wire.follow_ups));
         let outcome = match wire.error.take() {
             Some(error) => Err(error),
             None => Ok(wire.into_output()),
         };
-        Ok(Self { id, name, outcome, attempts, finished_at, duration, follow_ups })
+        Ok(Self { id, name, outcome, attempts, finished_at, duration, redirected_from, follow_ups })
     }
 }
 

@@ -233,6 +233,9 @@ async fn ask_for_additions<'n>(
     }
     for entry in registry.entries() {
         let name = entry.definition().name();
+        if registry.is_deferred(name.as_str()) {
+            continue;
+        }
         let of_tool = request.of_tool(wire_name(name));
         let add = || -> BoxFuture<'_, _> { entry.tool().on_request(of_tool) };
         let added = run_component("it", add).await.and_then(|result| result);

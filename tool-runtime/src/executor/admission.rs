@@ -27,9 +27,37 @@ pub(super) fn denied_by_name(
     definition: Option<&ToolDefinition>,
 ) -> Option<ToolError> {
     let raw = definition.map_or(&*call.name, ToolDefinition::raw_name);
-    match executor.settings.rules.iter().find_map(|rules| rules.denial(&call.name, raw))? {
+    let rules = &executor.settings.rules;
+    let denial = || rules.iter().find_map(|rules| rules.denial(&call.name, raw));
+    match denial_of_redirecting(executor, call).or_else(denial)? {
         Permission::Deny { reason } => Some(ToolError::new(ErrorKind::Denied, reason)),
         _ => None,
+    }
+}
+
+/// Returns the denial of all calls of the tool that redirected `call`.
+fn denial_of_redirecting(executor: &Inner, call: &ToolCall) -> Option<Permission> {
+    let name = call.redirected_from.as_deref()?;
+    let raw = executor.tools.entry(name).map_or(name, |entry| entry.definition().raw_name());
+    executor.settings.rules.iter().find_map(|rules| rules.denial(name, raw))
+}
+
+/// Returns the answer to a call of a tool that redirects, which no component turned into another call: to the call of a
+/// model that stands for none, or to a call that would be redirected twice, or to an external tool.
+pub(super) fn redirect_refusal(executor: &Inner, call: &ToolCall, entry: &Entry) -> ToolError {
+    let name = entry.definition().name().as_str();
+    if let Some(redirecting) = &call.redirected_from {
+        return entry.not_redirected_error(redirecting);
+    }
+    match entry.redirection(call.arguments.as_borrowed()) {
+        // The report repeats the arguments, which may be those of a tool with secrets.
+        Err(error) if executor.known.has_secret() => {
+            let message = "the arguments do not match the input schema; they are not repeated here, since some tool \
+                           has secret parameters";
+            ToolError::new(error.kind(), message).of_tool(name.to_owned())
+        }
+        Err(error) => error,
+        Ok(_) => entry.not_redirected_error(name),
     }
 }
 

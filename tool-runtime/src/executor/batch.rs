@@ -107,6 +107,10 @@ impl Batch {
         if executor.tools.repairs_arguments() {
             calls.iter_mut().for_each(|call| executor.repair_call(call));
         }
+        // Calls that were open before are those of the tools that run.
+        if executor.tools.redirects() && confirmed.is_empty() {
+            calls.iter_mut().for_each(|call| executor.redirect_call(call));
+        }
         let token = run.as_ref().map_or_else(CancellationToken::new, |run| run.cancellation().child_token());
         let events = EventSink::new(stream, executor, run.as_ref());
         let batch = BatchState::new(events, run, token, executor.settings.grace_period);
@@ -164,6 +168,22 @@ impl Inner {
         let entry = self.tools.entry(&call.name).filter(|_| call.incomplete.is_none());
         if let Some(repaired) = entry.and_then(|entry| entry.repaired(&call.arguments)) {
             call.arguments = repaired;
+        }
+    }
+
+    /// Replaces a call of a tool that redirects by the call for which it stands, before anything else sees it. A call that
+    /// stands for none is left unchanged, and answered with the reason when it is prepared; so is one that is redirected
+    /// to a tool that redirects: there is no second time.
+    fn redirect_call(&self, call: &mut ToolCall) {
+        if call.incomplete.is_some() || call.redirected_from.is_some() {
+            return;
+        }
+        let Some(entry) = self.tools.entry(&call.name).filter(|entry| entry.redirects()) else { return };
+        let Ok(redirection) = entry.redirection(call.arguments.as_borrowed()) else { return };
+        call.redirected_from = Some(std::mem::replace(&mut call.name, redirection.name).into());
+        call.arguments = redirection.arguments;
+        if self.tools.repairs_arguments() {
+            self.repair_call(call);
         }
     }
 

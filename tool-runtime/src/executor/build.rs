@@ -364,7 +364,7 @@ impl ExecutorBuilder {
             return Err(ExecutorError::Rules(errors));
         }
         let limits =
-            EnforcedLimits::new(&limits, tools.definitions().iter()).map_err(ExecutorError::Limits)?;
+            EnforcedLimits::new(&limits, tools.all_definitions().iter()).map_err(ExecutorError::Limits)?;
         Ok(Executor::from_settings(tools, settings, limits))
     }
 }

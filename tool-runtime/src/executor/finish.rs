@@ -140,7 +140,8 @@ impl CallFinisher<'_> {
     /// Finishes a call that was not admitted, without events.
     pub(super) async fn finish_not_admitted(&self, error: ToolError) -> CallOutcome {
         let error = self.close_call().await.err().unwrap_or(error).of_tool(self.call.name.to_string());
-        CallOutcome::Finished(ToolResult::new(self.call.id.clone(), self.request.name(), Err(error)))
+        let result = ToolResult::new(self.call.id.clone(), self.request.name(), Err(error));
+        CallOutcome::Finished(result.redirected_as(self.call))
     }
 
     /// Finishes a call that requires an approval.
@@ -232,6 +233,7 @@ impl CallFinisher<'_> {
             attempts: self.state.stats.attempts(),
             finished_at: SystemTime::now(),
             duration: self.state.stats.duration(),
+            redirected_from: self.call.redirected_from.clone(),
             follow_ups: None,
         }
     }
@@ -258,6 +260,7 @@ impl CallFinisher<'_> {
         }
         // Hooks cannot change the call that a result answers.
         (result.id, result.name) = (self.call.id.clone(), self.request.name());
+        result.redirected_from.clone_from(&self.call.redirected_from);
         if let Some(stop) = stop {
             // A stop cannot be replaced by a hook.
             result.outcome = Err(stop);

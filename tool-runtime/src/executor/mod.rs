@@ -180,7 +180,7 @@ impl Executor {
     pub fn with_tools(&self, tools: Registry) -> Result<Self, ExecutorError> {
         let Inner { settings, limits, listeners, arrivals, detached, .. } = &*self.inner;
         let inner = Inner {
-            limits: limits.with_tools(tools.definitions().iter()).map_err(ExecutorError::Limits)?,
+            limits: limits.with_tools(tools.all_definitions().iter()).map_err(ExecutorError::Limits)?,
             diagnostics: settings.diagnostics(&tools),
             known: tools.clone(),
             tools,

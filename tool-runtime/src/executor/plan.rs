@@ -37,6 +37,7 @@ impl CallPlan {
         let Some(entry) = entry else { return Self { is_plain: is_unobserved, ends_alone: is_unobserved } };
         let definition = entry.definition();
         let is_plain = is_unobserved
+            && !entry.redirects()
             && !settings.inspects_arguments(entry)
             && AttemptTimeouts::new(settings, definition.metadata()).is_unlimited()
             && !executor.limits.concerns(definition.name().as_str())

@@ -8,7 +8,7 @@ use tool_core::{Arguments, ErrorKind, Permission, Prepared, Retry, ToolContext, 
 
 use super::{
     Inner,
-    admission::{admit_call, denied_by_name, is_external},
+    admission::{admit_call, denied_by_name, is_external, redirect_refusal},
     event_sink::HOOK_COMPONENT,
     open::Confirmed,
     plan::CallPlan,
@@ -225,7 +225,15 @@ fn step_without_hooks<'a>(
         return Some(step);
     }
     let entry = request.entry?;
+    if entry.redirects() {
+        let refusal = redirect_refusal(executor, request.call, entry);
+        return Some(NextStep::answered_early(AnswerSource::Check, Err(refusal)));
+    }
     match catch(|| is_external(executor, request.call, entry, batch.run())) {
+        Ok(true) if request.call.redirected_from.is_some() => {
+            let refusal = redirect_refusal(executor, request.call, entry);
+            Some(NextStep::answered_early(AnswerSource::Check, Err(refusal)))
+        }
         Ok(true) => Some(NextStep::External),
         Ok(false) => None,
         Err(panic) => {
@@ -306,11 +314,22 @@ impl<'a> CallPreparation<'a, '_> {
     /// Returns the verdict of the rules on the call as it is now.
     fn judge_by_rules(&self) -> Result<Permission, ToolError> {
         let mut rules_decision = Permission::Allow;
+        let mut decide = |permission| match permission {
+            Permission::Deny { reason } => Err(ToolError::new(ErrorKind::Denied, reason)),
+            other => {
+                if rules_decision == Permission::Allow {
+                    rules_decision = other;
+                }
+                Ok(())
+            }
+        };
+        let redirecting = self.call.redirected_from.as_deref();
+        let redirecting = redirecting.and_then(|name| self.executor.known.entry(name)).map(Entry::definition);
         for rules in &self.executor.settings.rules {
-            match rules.judge_call(self.entry.definition(), self.prepared.arguments()) {
-                Permission::Deny { reason } => return Err(ToolError::new(ErrorKind::Denied, reason)),
-                other if rules_decision == Permission::Allow => rules_decision = other,
-                _ => {}
+            decide(rules.judge_call(self.entry.definition(), self.prepared.arguments()))?;
+            if let Some(definition) = redirecting {
+                // Rules for all calls of the tool that redirected hold, too; its arguments are those of this call.
+                decide(rules.judge_call(definition, &Arguments::EMPTY))?;
             }
         }
         Ok(rules_decision)

@@ -309,7 +309,9 @@ impl BatchState {
         }
         let subject = self.subject_of(request);
         let started = || {
-            let call = self.events.redacted_call(request.call, request.entry.map(Entry::definition));
+            // The arguments of a call that stands for none may be those of any tool.
+            let entry = request.entry.filter(|entry| !entry.redirects());
+            let call = self.events.redacted_call(request.call, entry.map(Entry::definition));
             (subject.clone(), EventKind::Started { call: Arc::new(call) })
         };
         self.events.emit(started).await;

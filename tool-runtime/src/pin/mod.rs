@@ -76,7 +76,7 @@ impl Pins {
     /// Creates pins of the current tools of `registry`.
     #[must_use]
     pub fn of(registry: &Registry) -> Self {
-        Self::of_definitions(registry.definitions())
+        Self::of_definitions(registry.all_definitions())
     }
 
     /// Creates pins of `definitions`, such as those of a remote server before they are part of a registry. Of
@@ -142,7 +142,7 @@ impl Pins {
     /// Returns the changes, sorted by name; empty if there are none.
     #[must_use]
     pub fn check(&self, registry: &Registry) -> Vec<Change> {
-        self.check_definitions(registry.definitions())
+        self.check_definitions(registry.all_definitions())
     }
 
     /// Returns the changes of `definitions`, sorted by name; empty if there are none.

@@ -90,7 +90,7 @@ impl RegistryBuilder {
         let settings =
             RegistrySettings { provided: Arc::new(provided), per_run, lenience, nothing_discovered };
         let entries = entries.into_iter().map(Arc::new).collect();
-        Ok(Registry::from_entries(entries, Arc::new(settings), request_hooks, None, false))
+        Ok(Registry::from_entries(entries, Arc::new(settings), request_hooks, None, false, None))
     }
 }
 

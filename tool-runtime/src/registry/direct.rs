@@ -28,8 +28,7 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
-        let entry = self.entry_or_error(name)?;
-        entry.call(arguments.into(), &self.context(entry), Guard::On).await
+        self.call_guarded(name, arguments.into(), Guard::On).await
     }
 
     /// Calls a tool without its confirmation and permission checks; otherwise as [`call`](Self::call).
@@ -42,8 +41,22 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
-        let entry = self.entry_or_error(name)?;
-        entry.call(arguments.into(), &self.context(entry), Guard::Off).await
+        self.call_guarded(name, arguments.into(), Guard::Off).await
+    }
+
+    #[inline]
+    async fn call_guarded(
+        &self,
+        name: &str,
+        arguments: Arguments<'_>,
+        guard: Guard,
+    ) -> Result<ToolOutput, ToolError> {
+        let mut entry = self.entry_or_error(name)?;
+        let mut arguments = arguments;
+        if entry.redirects() {
+            (entry, arguments) = self.redirected(entry, arguments)?;
+        }
+        entry.call(arguments, &self.context(entry), guard).await
     }
 
     /// Calls a tool in a given context, which [`context_for`](Self::context_for) creates; otherwise as
@@ -51,13 +64,21 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// As [`call`](Self::call).
+    /// As [`call`](Self::call); also if the tool [redirects](tool_core::Tool::redirect), since the context is not the one
+    /// of the tool that would run.
     pub async fn call_in<'a>(
         &self,
         cx: &ToolContext,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
         let entry = self.entry_or_error(cx.tool_name())?;
+        if entry.redirects() {
+            let (target, _) = self.redirected(entry, arguments.into())?;
+            let name = target.definition().name();
+            let message =
+                format!("the call stands for one of `{name}`; call `{name}` in a context of its own");
+            return Err(ToolError::new(ErrorKind::Unavailable, message).of_tool(cx.tool_name().to_string()));
+        }
         entry.call(arguments.into(), cx, Guard::On).await
     }
 

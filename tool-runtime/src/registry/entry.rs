@@ -5,8 +5,8 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
     Arguments, BoxFuture, Confirmation, Dependency, ErrorKind, Misfit, Prepared, ProvidedValues, Purpose,
-    SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
-    internals::within_call,
+    Redirect, Redirection, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    WithCallId, internals::within_call,
 };
 
 use super::{AvailableTools, BuildDiagnostic, Check, Guard};
@@ -26,6 +26,7 @@ pub(crate) struct ToolFacts {
     prepares_arguments: bool,
     retries_blindly: bool,
     holds_arguments: bool,
+    redirect: Option<Redirect>,
 }
 
 impl ToolFacts {
@@ -43,6 +44,7 @@ impl ToolFacts {
             prepares_arguments: tool.prepare_arguments().is_some(),
             retries_blindly: tool.retries_blindly(),
             holds_arguments: tool.holds_arguments(),
+            redirect: tool.redirect(),
         })
         .map_err(Panic::into_message)
     }
@@ -209,6 +211,25 @@ impl Entry {
     /// Returns `true` if the tool changes the arguments before they are validated.
     pub(crate) fn prepares_arguments(&self) -> bool {
         self.facts.prepares_arguments
+    }
+
+    /// Returns `true` if calls of the tool stand for calls of another one.
+    pub(crate) fn redirects(&self) -> bool {
+        self.facts.redirect.is_some()
+    }
+
+    /// Returns the call for which a call of this tool with `arguments` stands.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the arguments are invalid, or if the tool does not redirect.
+    pub(crate) fn redirection(&self, arguments: Arguments<'_>) -> Result<Redirection, ToolError> {
+        let canonical = self.canonical_arguments(arguments)?;
+        let redirection = catch_result(|| match self.facts.redirect {
+            Some(redirect) => redirect(&canonical),
+            None => Err(ToolError::new(ErrorKind::Unavailable, "the tool redirects no call")),
+        });
+        redirection.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
     /// Returns `true` if the tool has a secret parameter.
@@ -381,9 +402,12 @@ impl Entry {
 fn unanswered_checks(tool: &dyn Tool, facts: &ToolFacts) -> Vec<BuildDiagnostic> {
     let (metadata, answers) = (facts.definition.metadata(), tool.checks());
     let sometimes = metadata.confirmation == Confirmation::Sometimes;
+    // The calls of a tool that redirects are judged as those of another one: its own checks would be lost.
+    let redirects = facts.redirect.is_some();
+    let asks = metadata.confirmation != Confirmation::Never;
     let claims = [
-        (metadata.permission && !answers.permission, Check::Permission),
-        (sometimes && !answers.confirmation, Check::Confirmation),
+        (metadata.permission && (redirects || !answers.permission), Check::Permission),
+        (asks && redirects || sometimes && !answers.confirmation, Check::Confirmation),
     ];
     let claims = claims.into_iter().filter(|(open, _)| *open && !tool.is_external());
     let diagnostic = |(_, check)| {

@@ -16,6 +16,7 @@
 mod available;
 mod build;
 mod builder;
+mod deferral;
 mod diagnostic;
 mod direct;
 mod entry;
@@ -24,6 +25,7 @@ mod framework;
 mod guard;
 mod origin;
 mod part;
+mod redirected;
 mod reserved;
 mod source;
 
@@ -39,7 +41,7 @@ use tool_core::{
     ToolName, internals::DeclaredToolset,
 };
 
-use self::guard::Guard;
+use self::{deferral::Deferral, guard::Guard};
 #[doc(inline)]
 pub use tool_core::{Registration, SourceLocation, StaticToolSet};
 
@@ -93,6 +95,8 @@ struct Inner {
     entries: Vec<Arc<Entry>>,
     /// The definitions and origins, in the form that tools receive.
     available: Arc<AvailableTools>,
+    /// The definitions that are listed, and the names of those that are not; `None` if all are.
+    deferral: Option<Arc<Deferral>>,
     /// The program's provided values, and `AvailableTools`.
     provided: Arc<ProvidedValues>,
     by_name: HashMap<ToolName, usize, FixedState>,
@@ -107,6 +111,8 @@ struct Inner {
     request_hooks: Vec<SharedRequestHook>,
     /// Set if the arguments of some tool are repaired.
     repairs: bool,
+    /// Set if calls of some tool stand for calls of another one.
+    redirects: bool,
     /// Set if some tool has a secret parameter, including tools that were filtered out: a model may call them
     /// all the same.
     has_secret: bool,
@@ -154,7 +160,7 @@ impl Registry {
             lenience,
             nothing_discovered: false,
         };
-        Self::from_entries(Vec::new(), Arc::new(settings), Vec::new(), None, false)
+        Self::from_entries(Vec::new(), Arc::new(settings), Vec::new(), None, false, None)
     }
 
     /// Creates a registry of `entries`, which are sorted by name; `hides_secret` is `true` if a tool that was
@@ -165,6 +171,7 @@ impl Registry {
         request_hooks: Vec<SharedRequestHook>,
         origins: Option<Arc<Origins>>,
         hides_secret: bool,
+        deferred: Option<&Deferral>,
     ) -> Self {
         let definitions: Vec<_> = entries.iter().map(|entry| entry.definition().clone()).collect();
         let by_name = definitions.iter().enumerate().map(|(at, it)| (it.name().clone(), at)).collect();
@@ -176,6 +183,8 @@ impl Registry {
         let diagnostics = warnings.chain(retried_blindly).collect();
         let repairs = entries.iter().any(|entry| entry.repairs_arguments());
         let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
+        let redirects = entries.iter().any(|entry| entry.redirects());
+        let deferral = deferred.and_then(|deferred| deferred.of(&definitions)).map(Arc::new);
         let available = Arc::new(AvailableTools::new(definitions, origins));
         let mut provided = ProvidedValues::clone(&settings.provided);
         provided.insert(Arc::clone(&available));
@@ -183,6 +192,7 @@ impl Registry {
             inner: Arc::new(Inner {
                 entries,
                 available,
+                deferral,
                 provided: Arc::new(provided),
                 by_name,
                 settings,
@@ -192,14 +202,22 @@ impl Registry {
                 names: OnceLock::new(),
                 request_hooks,
                 repairs,
+                redirects,
                 has_secret,
             }),
         }
     }
 
-    /// Returns the definitions of the tools, sorted by name.
+    /// Returns the definitions of the tools, sorted by name, without those that are
+    /// [deferred](Self::with_deferred).
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
+        self.inner.deferral.as_ref().map_or_else(|| self.all_definitions(), |deferral| &deferral.listed)
+    }
+
+    /// Returns the definitions of all tools, also of those that are [deferred](Self::with_deferred), sorted by name.
+    #[must_use]
+    pub fn all_definitions(&self) -> &[ToolDefinition] {
         self.inner.available.definitions()
     }
 
@@ -300,11 +318,25 @@ impl Registry {
         self.inner.repairs
     }
 
+    /// Returns `true` if calls of some tool stand for calls of another one.
+    #[inline]
+    pub(crate) fn redirects(&self) -> bool {
+        self.inner.redirects
+    }
+
     /// Returns `true` if some tool has a secret parameter, including tools that were filtered out.
     #[doc(hidden)]
     #[must_use]
     pub fn has_secret(&self) -> bool {
         self.inner.has_secret
+    }
+
+    /// Returns `true` if no definition identifies the secrets among the arguments of a call of `name`: the tool is unknown
+    /// or redirects, and some tool has a secret parameter.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_unidentified_secret(&self, name: &str) -> bool {
+        self.has_secret() && self.entry(name).is_none_or(Entry::redirects)
     }
 
     fn entry_or_error(&self, name: &str) -> Result<&Entry, ToolError> {
@@ -321,7 +353,7 @@ impl Registry {
             shown.extend(blank.into_iter().chain(word.chars()).take(room));
         }
         shown.truncate(shown.trim_end().len());
-        let definitions = self.definitions();
+        let definitions = self.all_definitions();
         let name_at = |at: usize| definitions.get(at).map(|definition| definition.name().as_str());
         let names = || Names::new(definitions.iter().map(|definition| definition.name().as_str()));
         let names = self.inner.names.get_or_init(names);
@@ -351,6 +383,6 @@ impl Default for Registry {
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.definitions().iter().map(ToolDefinition::name)).finish()
+        f.debug_list().entries(self.all_definitions().iter().map(ToolDefinition::name)).finish()
     }
 }

@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use tool_core::{ProvidedValues, SharedRequestHook, Tool, ToolError};
 
 use super::{
-    BuildDiagnostic, BuildError, Entry, OUTPUT_TOOL, Origins, Registry, RegistrySettings, ToolFacts,
+    BuildDiagnostic, BuildError, Deferral, Entry, OUTPUT_TOOL, Origins, Registry, RegistrySettings,
+    ToolFacts,
     reserved::{refuse_output_tool, refuse_tool},
 };
 use crate::{
@@ -148,7 +149,8 @@ impl Registry {
         let (settings, origins) = (Arc::clone(&self.inner.settings), self.inner.available.origins().cloned());
         let hooks = [self.request_hooks(), other.request_hooks()].concat();
         let hides_secret = self.has_secret() || other.has_secret();
-        Ok(Self::from_entries(entries, settings, hooks, origins, hides_secret))
+        let deferral = Deferral::joined(self.inner.deferral.as_deref(), other.inner.deferral.as_deref());
+        Ok(Self::from_entries(entries, settings, hooks, origins, hides_secret, deferral.as_ref()))
     }
 
     /// Returns a registry of some `entries` of this one, sorted by name.
@@ -157,8 +159,22 @@ impl Registry {
     }
 
     fn with_entries(&self, entries: Vec<Arc<Entry>>, settings: Arc<RegistrySettings>) -> Self {
+        self.with_settings(entries, settings, self.inner.deferral.as_deref())
+    }
+
+    /// Returns a registry of some `entries` of this one, sorted by name, of which `deferral` defers some.
+    pub(super) fn of_deferred(&self, entries: Vec<Arc<Entry>>, deferral: Option<&Deferral>) -> Self {
+        self.with_settings(entries, Arc::clone(&self.inner.settings), deferral)
+    }
+
+    fn with_settings(
+        &self,
+        entries: Vec<Arc<Entry>>,
+        settings: Arc<RegistrySettings>,
+        deferral: Option<&Deferral>,
+    ) -> Self {
         let (hooks, origins) = (self.request_hooks().to_vec(), self.inner.available.origins().cloned());
-        Self::from_entries(entries, settings, hooks, origins, self.has_secret())
+        Self::from_entries(entries, settings, hooks, origins, self.has_secret(), deferral)
     }
 
     /// Returns a registry of `entries`, sorted by name, with the settings of this one and more request hooks;
@@ -172,7 +188,8 @@ impl Registry {
     ) -> Self {
         let hooks = [self.request_hooks(), hooks].concat();
         let (settings, hides_secret) = (Arc::clone(&self.inner.settings), hides_secret || self.has_secret());
-        Self::from_entries(entries, settings, hooks, Some(Arc::new(origins)), hides_secret)
+        let deferral = self.inner.deferral.as_deref();
+        Self::from_entries(entries, settings, hooks, Some(Arc::new(origins)), hides_secret, deferral)
     }
 
     /// Returns the same tools with another lenience, where they have none of their own.

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 use tool_core::{
     Arguments, BoxFuture, Checks, Confirmation, Dependency, ModelRequest, PrepareArguments, Prepared,
-    SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
+    Redirect, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolName,
 };
 
 use super::identity;
@@ -114,6 +114,10 @@ impl Tool for Wrapped {
 
     fn prepare_arguments(&self) -> Option<PrepareArguments> {
         self.tool.prepare_arguments()
+    }
+
+    fn redirect(&self) -> Option<Redirect> {
+        self.tool.redirect()
     }
 
     fn site(&self) -> Option<SourceLocation> {

@@ -37,6 +37,7 @@ mod panics;
 mod permission;
 mod property;
 mod questions;
+mod redirects;
 mod repair;
 mod replaced_settings;
 mod retry;

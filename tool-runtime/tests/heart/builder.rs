@@ -192,6 +192,20 @@ fn read(store: &String) -> String {
 }
 
 #[test]
+fn a_deferred_tool_stays_one_in_a_registry_with_more_tools() {
+    let deferred = Registry::builder().tool::<add>().build().unwrap().with_deferred(|_| true);
+    let seven = Registry::builder().toolset(Numbered(7)).build().unwrap();
+    let (with_framework, _) = deferred.with_framework_tools(std::slice::from_ref(&seven), &[]).unwrap();
+    for tools in
+        [deferred.with_tools_of(&seven).unwrap(), seven.with_tools_of(&deferred).unwrap(), with_framework]
+    {
+        let names: Vec<_> = tools.definitions().iter().map(|it| it.name().as_str()).collect();
+        assert_eq!((names, tools.len()), (vec!["number"], 2));
+        assert_eq!(run(tools.call("add", r#"{"a":1,"b":2}"#)).unwrap().text(), "3");
+    }
+}
+
+#[test]
 fn the_tools_of_two_registries_are_one_registry() {
     let sums = || Registry::builder().tool::<add>();
     let seven = Registry::builder().toolset(Numbered(7)).strict(true).build().unwrap();

@@ -140,10 +140,9 @@ impl RunConversation {
     pub(super) async fn add_response(&mut self, scope: &RunScope, message: Message, tools: &Registry) {
         let has_secret = self.session.writer.is_some()
             && message.calls().any(|call| {
-                // The misspelt name of a tool may have its secrets.
-                let secrets =
-                    tools.get(&call.name).map(|tool| !tool.definition().metadata().secrets.is_empty());
-                secrets.unwrap_or_else(|| tools.has_secret())
+                // The misspelt name of a tool may have its secrets, and so may a tool that redirects to it.
+                let secrets = tools.get(&call.name).map(|tool| &tool.definition().metadata().secrets);
+                tools.has_unidentified_secret(&call.name) || secrets.is_some_and(|it| !it.is_empty())
             });
         self.add_messages(scope, vec![message], has_secret).await;
     }

@@ -169,14 +169,16 @@ fn batch_body(
 ) -> OpenBatchBody {
     let mut outcomes = outcomes.into_iter();
     let finished = |call: &ToolCall, reason: &str| CallOutcome::Finished(unexecuted_result(call, reason));
-    let outcomes_of_calls = calls.iter().zip(progress).map(|(call, progress)| {
-        let definition = definition_hash(executor, &call.name);
-        match progress {
-            CallProgress::Ended(outcome, definition) => (outcome, definition),
-            CallProgress::Started => (finished(call, INTERRUPTED), definition),
-            CallProgress::NotStarted => {
-                (outcomes.next().unwrap_or_else(|| finished(call, unstarted)), definition)
-            }
+    // An outcome names the tool that ran, if its call was redirected.
+    let with_definition = |outcome: CallOutcome| {
+        let definition = definition_hash(executor, outcome.name());
+        (outcome, definition)
+    };
+    let outcomes_of_calls = calls.iter().zip(progress).map(|(call, progress)| match progress {
+        CallProgress::Ended(outcome, definition) => (outcome, definition),
+        CallProgress::Started => with_definition(finished(call, INTERRUPTED)),
+        CallProgress::NotStarted => {
+            with_definition(outcomes.next().unwrap_or_else(|| finished(call, unstarted)))
         }
     });
     let (outcomes, definitions) = outcomes_of_calls.unzip();

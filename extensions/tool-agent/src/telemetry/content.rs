@@ -71,8 +71,9 @@ fn part_object(part: &Part, tools: Option<&Registry>) -> Value {
     }
 }
 
-/// Returns the arguments without secrets; `None` if the tool is unknown, whose secrets are unknown too.
+/// Returns the arguments without secrets; `None` if the tool is unknown or redirects, whose secrets are unknown too.
 fn redacted_arguments(call: &ToolCall, tools: Option<&Registry>) -> Option<Value> {
-    let arguments = tools?.get(&call.name)?.definition().redacted(&call.arguments);
+    let tools = tools.filter(|tools| !tools.has_unidentified_secret(&call.name))?;
+    let arguments = tools.get(&call.name)?.definition().redacted(&call.arguments);
     Some(serde_json::from_str(arguments.as_str()).unwrap_or_else(|_| arguments.as_str().into()))
 }

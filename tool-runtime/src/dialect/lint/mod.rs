@@ -63,14 +63,14 @@ use crate::{
 #[must_use]
 pub fn lint(registry: &Registry) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    for (definition, entry) in registry.definitions().iter().zip(registry.entries()) {
+    for (definition, entry) in registry.all_definitions().iter().zip(registry.entries()) {
         let mut found = Found { of: definition, diagnostics: &mut diagnostics };
         descriptions::check_description(&mut found);
         parameters::check_parameters(&mut found);
         hints::check_hints(&mut found);
         retries::check_retries(&mut found, &**entry.tool());
     }
-    similar::check_similar(registry.definitions(), &mut diagnostics);
+    similar::check_similar(registry.all_definitions(), &mut diagnostics);
     for dialect in Dialect::all() {
         diagnostics.extend_from_slice(dialect.bind_tools(registry).diagnostics());
     }

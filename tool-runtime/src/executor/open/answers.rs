@@ -310,7 +310,7 @@ impl Executor {
     /// Creates the result of `call` for the model.
     fn result_of(&self, call: &ToolCall, outcome: Result<ToolOutput, ToolError>) -> ToolResult {
         let outcome = outcome.map_err(|error| error.of_tool(call.name.to_string()));
-        let mut result = ToolResult::new(call.id.clone(), call.name.as_str(), outcome);
+        let mut result = ToolResult::new(call.id.clone(), call.name.as_str(), outcome).redirected_as(call);
         let definition = self.inner.known.get(&call.name).map(|tool| tool.definition());
         apply_result_settings(&self.inner.settings, definition, &mut result);
         result

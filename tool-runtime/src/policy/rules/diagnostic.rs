@@ -179,7 +179,7 @@ impl Rules {
 impl Rule {
     fn diagnostics(&self, tools: &Registry) -> Vec<RuleDiagnostic> {
         let fits = |it: &&ToolDefinition| self.calls.fits_tool(it.name(), it.raw_name(), self.verdict);
-        let fitting = tools.definitions().iter().filter(fits);
+        let fitting = tools.all_definitions().iter().filter(fits);
         let fitting: Vec<_> = fitting.collect();
         let names = || fitting.iter().map(|it| it.name().to_string()).collect();
         if fitting.is_empty() {
@@ -228,7 +228,7 @@ impl Rule {
             _ => 2,
         };
         let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
-        let names = tools.definitions().iter().map(|it| it.name().as_str());
+        let names = tools.all_definitions().iter().map(|it| it.name().as_str());
         let names = names.filter(|name| digits(name) == digits(written));
         let (distance, nearest) = names.map(|name| (edits(written, name), name)).min()?;
         (distance <= most).then(|| nearest.to_owned())

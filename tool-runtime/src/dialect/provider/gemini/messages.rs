@@ -71,7 +71,7 @@ pub(super) fn result_messages(bound: &BoundTools, results: &[ToolResult]) -> Val
     let mut parts = Vec::new();
     let mut files = Vec::new();
     for result in results {
-        let name = bound.wire_name(&result.name);
+        let name = bound.wire_name(result.called_name());
         let mut response = json!({ "name": name, "response": result_object(result, &mut files) });
         // The provider does not know a generated id.
         if !result.id.is_generated() {

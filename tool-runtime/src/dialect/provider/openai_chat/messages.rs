@@ -70,7 +70,7 @@ pub(super) fn result_messages(bound: &BoundTools, results: &[ToolResult]) -> Val
         });
         let content = with_error_prefix(texts.collect(), result);
         messages.push(if result.id.to_string().starts_with(FUNCTION_CALL) {
-            json!({ "role": "function", "name": bound.wire_name(&result.name), "content": content })
+            json!({ "role": "function", "name": bound.wire_name(result.called_name()), "content": content })
         } else {
             json!({ "role": "tool", "tool_call_id": result.id, "content": content })
         });

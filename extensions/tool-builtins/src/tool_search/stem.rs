@@ -1,0 +1,199 @@
+//! English words without their endings, by the algorithm of M. F. Porter (1980), with one change.
+//!
+//! `creates`, `created` and `creating` become one word, and so do `deletion` and `delete`. Words of other languages and
+//! words with digits stay as they are.
+
+/// The minimum number of characters of a word that is shortened.
+const MIN_STEMMED_CHARS: usize = 3;
+
+/// Endings with their replacements, for words whose rest has a vowel that is followed by a consonant.
+const SUFFIXES: [(&str, &str); 27] = [
+    ("ational", "ate"),
+    ("tional", "tion"),
+    ("ization", "ize"),
+    ("fulness", "ful"),
+    ("ousness", "ous"),
+    ("iveness", "ive"),
+    ("biliti", "ble"),
+    ("ation", "ate"),
+    ("alism", "al"),
+    ("aliti", "al"),
+    ("ousli", "ous"),
+    ("entli", "ent"),
+    ("iviti", "ive"),
+    ("enci", "ence"),
+    ("anci", "ance"),
+    ("izer", "ize"),
+    ("abli", "able"),
+    ("alli", "al"),
+    ("ator", "ate"),
+    ("icate", "ic"),
+    ("alize", "al"),
+    ("iciti", "ic"),
+    ("ical", "ic"),
+    ("ative", ""),
+    ("ness", ""),
+    ("ful", ""),
+    ("eli", "e"),
+];
+
+/// Endings that are removed from words whose rest is longer.
+const LONG_SUFFIXES: [&str; 18] = [
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize",
+    "al", "er", "ic", "ou",
+];
+
+/// Removes the ending of a word of lower-case letters.
+pub(super) fn stem(word: &mut String) {
+    if word.len() < MIN_STEMMED_CHARS || !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
+        return;
+    }
+    remove_plural(word);
+    remove_tense(word);
+    if word.ends_with('y') && has_vowel(&word.as_bytes()[..word.len() - 1]) {
+        replace_suffix(word, 1, "i");
+    }
+    for _ in 0..2 {
+        let found = SUFFIXES.iter().find(|(suffix, _)| word.ends_with(suffix));
+        let Some((suffix, replacement)) = found else { break };
+        if measure(&word.as_bytes()[..word.len() - suffix.len()]) == 0 {
+            break;
+        }
+        replace_suffix(word, suffix.len(), replacement);
+    }
+    remove_long_suffix(word);
+    remove_final_letter(word);
+}
+
+fn replace_suffix(word: &mut String, suffix_bytes: usize, replacement: &str) {
+    word.truncate(word.len() - suffix_bytes);
+    word.push_str(replacement);
+}
+
+fn remove_plural(word: &mut String) {
+    if word.ends_with("sses") || word.ends_with("ies") {
+        word.truncate(word.len() - 2);
+    } else if word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") {
+        word.pop();
+    }
+}
+
+fn remove_tense(word: &mut String) {
+    if word.ends_with("eed") {
+        if measure(&word.as_bytes()[..word.len() - 3]) > 0 {
+            word.pop();
+        }
+        return;
+    }
+    let suffix = ["ed", "ing"].into_iter().find(|suffix| word.ends_with(suffix));
+    let Some(suffix) = suffix.filter(|it| has_vowel(&word.as_bytes()[..word.len() - it.len()])) else {
+        return;
+    };
+    word.truncate(word.len() - suffix.len());
+    if ["at", "bl", "iz"].iter().any(|ending| word.ends_with(ending)) {
+        word.push('e');
+        return;
+    }
+    let letters = word.as_bytes();
+    if ends_with_double(letters) && !matches!(letters.last(), Some(b'l' | b's' | b'z')) {
+        word.pop();
+    } else if measure(letters) == 1 && ends_as_syllable(letters) {
+        word.push('e');
+    }
+}
+
+fn remove_long_suffix(word: &mut String) {
+    let is_ion = word.ends_with("sion") || word.ends_with("tion");
+    // Porter leaves `creation` as it is, which is `create` for a tool.
+    let (suffix_bytes, min_measure) = match LONG_SUFFIXES.iter().find(|suffix| word.ends_with(**suffix)) {
+        Some(suffix) => (suffix.len(), 2),
+        None if is_ion => (3, 1),
+        None => return,
+    };
+    if measure(&word.as_bytes()[..word.len() - suffix_bytes]) >= min_measure {
+        word.truncate(word.len() - suffix_bytes);
+    }
+}
+
+fn remove_final_letter(word: &mut String) {
+    if word.ends_with('e') {
+        let rest = &word.as_bytes()[..word.len() - 1];
+        if measure(rest) > 1 || measure(rest) == 1 && !ends_as_syllable(rest) {
+            word.pop();
+        }
+    }
+    if word.ends_with("ll") && measure(&word.as_bytes()[..word.len() - 1]) > 1 {
+        word.pop();
+    }
+}
+
+/// Returns `true` for the letter at `index` if it is spoken as a vowel.
+fn is_vowel(letters: &[u8], index: usize) -> bool {
+    match letters[index] {
+        b'a' | b'e' | b'i' | b'o' | b'u' => true,
+        b'y' => index > 0 && !matches!(letters[index - 1], b'a' | b'e' | b'i' | b'o' | b'u'),
+        _ => false,
+    }
+}
+
+fn has_vowel(letters: &[u8]) -> bool {
+    (0..letters.len()).any(|index| is_vowel(letters, index))
+}
+
+/// Returns the number of changes from vowels to consonants.
+fn measure(letters: &[u8]) -> usize {
+    (1..letters.len()).filter(|index| is_vowel(letters, index - 1) && !is_vowel(letters, *index)).count()
+}
+
+fn ends_with_double(letters: &[u8]) -> bool {
+    matches!(letters, [.., before, last] if before == last && !matches!(last, b'a' | b'e' | b'i' | b'o' | b'u'))
+}
+
+/// Returns `true` for an ending of consonant, vowel and consonant, such as in `creat` without its `e`.
+fn ends_as_syllable(letters: &[u8]) -> bool {
+    let count = letters.len();
+    count > 2
+        && !is_vowel(letters, count - 3)
+        && is_vowel(letters, count - 2)
+        && !is_vowel(letters, count - 1)
+        && !matches!(letters[count - 1], b'w' | b'x' | b'y')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stemmed(word: &str) -> String {
+        let mut word = word.to_owned();
+        stem(&mut word);
+        word
+    }
+
+    #[test]
+    fn forms_of_a_word_have_one_stem() {
+        for forms in [
+            &["create", "creates", "created", "creating", "creation"][..],
+            &["delete", "deletes", "deleted", "deleting", "deletion"],
+            &["list", "lists", "listed", "listing"],
+            &["repository", "repositories"],
+            &["policy", "policies"],
+            &["notify", "notifies", "notified"],
+            &["authorization", "authorize", "authorizing"],
+            &["running", "run", "runs"],
+        ] {
+            let stems: Vec<_> = forms.iter().map(|form| stemmed(form)).collect();
+            assert!(stems.iter().all(|it| *it == stems[0]), "{stems:?}");
+        }
+    }
+
+    #[test]
+    fn short_words_and_other_scripts_stay_as_they_are() {
+        for word in ["", "s", "is", "id", "v2s", "größen", "файлы", "address", "status"] {
+            assert!(word.starts_with(&stemmed(word)), "{word}");
+        }
+        assert_eq!(
+            (stemmed("v2s"), stemmed("größen"), stemmed("is")),
+            ("v2s".into(), "größen".into(), "is".into())
+        );
+    }
+}

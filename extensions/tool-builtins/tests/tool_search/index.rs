@@ -1,0 +1,154 @@
+//! The index: its order, its changes, and queries that a hostile model writes.
+
+use tool_builtins::{ToolSearch, tool_search::ToolIndex};
+use tool_runtime::{RunContext, Toolbox, prelude::*};
+
+use super::{Fixed, run, tools_of};
+
+fn names(index: &ToolIndex, query: &str) -> Vec<String> {
+    index.search(query, 10).iter().map(|it| it.definition.name().to_string()).collect()
+}
+
+fn index_of<'t>(named: impl IntoIterator<Item = (&'t str, &'t str)>) -> ToolIndex {
+    ToolIndex::from(&tools_of(named).build().unwrap())
+}
+
+#[test]
+fn a_tool_is_found_by_each_part_of_its_definition() {
+    let schema = json!({ "type": "object", "properties": {
+        "recipientAddress": { "type": "string", "description": "Where the parcel goes." },
+        "speed": { "enum": ["overnight", "economy"] },
+        "parts": { "type": "array", "items": { "type": "object", "properties": { "fragile": { "type": "boolean" } } } },
+    } });
+    let tool = Fixed::new("bookCourier", "Sends a thing.", schema);
+    let definition = tool.0.clone().with_examples(vec![json!({ "recipientAddress": "Lisbon" })]);
+    let mut index = index_of([("other", "Something else.")]);
+    index.insert(&definition);
+    for query in [
+        "courier",
+        "BOOK",
+        "sending things",
+        "recipient address",
+        "parcels",
+        "overnight",
+        "fragile",
+        "lisbon",
+    ] {
+        assert_eq!(names(&index, query)[..1], ["bookCourier"], "{query}");
+    }
+}
+
+#[test]
+fn forms_of_words_and_words_written_as_one_are_found() {
+    let index = index_of([
+        ("create_webhook", "Registers an address for events."),
+        ("delete_data_set", "Removes rows."),
+        ("list_repositories", "Returns all of them."),
+    ]);
+    for (query, expected) in [
+        ("add a web hook", "create_webhook"),
+        ("deletion of a dataset", "delete_data_set"),
+        ("listing the repository", "list_repositories"),
+        ("list repositorys", "list_repositories"),
+        ("craete webhok", "create_webhook"),
+    ] {
+        assert_eq!(names(&index, query)[0], expected, "{query}");
+    }
+}
+
+#[test]
+fn equal_scores_are_sorted_by_name_whatever_the_order_of_insertion() {
+    let tools = [("b_mail", "Sends."), ("a_mail", "Sends."), ("c_mail", "Sends.")];
+    let registry = tools_of(tools).build().unwrap();
+    let (mut one, mut other) = (ToolIndex::new(), ToolIndex::new());
+    for definition in registry.definitions() {
+        one.insert(definition);
+    }
+    for definition in registry.definitions().iter().rev() {
+        other.insert(definition);
+    }
+    assert_eq!(names(&one, "mail"), ["a_mail", "b_mail", "c_mail"]);
+    assert_eq!(names(&other, "mail"), names(&one, "mail"));
+}
+
+#[test]
+fn a_changed_index_equals_a_new_one() {
+    let tools: Vec<_> = (0..60)
+        .map(|number| (format!("tool_{number}"), format!("Counts word{} here.", number % 7)))
+        .collect();
+    let registry = tools_of(tools.iter().map(|(name, text)| (name.as_str(), text.as_str()))).build().unwrap();
+    let new = ToolIndex::from(&registry);
+    let mut changed = new.clone();
+    for definition in registry.definitions().iter().step_by(3) {
+        assert!(changed.remove(definition.name().as_str()));
+    }
+    assert!(!changed.remove("absent"));
+    assert_eq!(changed.add_changed(registry.definitions()), 20);
+    assert_eq!(changed.add_changed(registry.definitions()), 0);
+    let replacement = Fixed::new("tool_1", "Counts zebras.", json!({ "type": "object" }));
+    assert!(changed.insert(&replacement.0));
+    assert_eq!(names(&changed, "zebra"), ["tool_1"]);
+    assert!(changed.insert(new.get("tool_1").unwrap()));
+    for query in ["word3", "tool 12", "counts"] {
+        assert_eq!(changed.search(query, 60), new.search(query, 60), "{query}");
+    }
+}
+
+#[test]
+fn a_tool_that_repeats_the_words_of_a_query_is_not_the_best() {
+    let stuffed = "refund payment create issue weather ".repeat(2_000);
+    let index = index_of([
+        ("refund_payment", "Refunds a payment."),
+        ("helper", &stuffed),
+        ("get_weather", "Returns the weather."),
+        ("create_issue", "Creates an issue."),
+    ]);
+    for (query, expected) in [
+        ("refund a payment", "refund_payment"),
+        ("weather", "get_weather"),
+        ("create an issue", "create_issue"),
+    ] {
+        assert_eq!(names(&index, query)[0], expected, "{query}");
+    }
+}
+
+#[test]
+fn queries_of_any_size_and_script_have_an_answer() {
+    let mut index = index_of([("get_weather", "Returns the weather.")]);
+    index.insert(&Fixed::new("tenki", "明日の天気を返します。", json!({ "type": "object" })).0);
+    index.insert(&Fixed::new("pogoda", "Возвращает прогноз погоды.", json!({ "type": "object" })).0);
+    assert_eq!(names(&index, "天気は？"), ["tenki"]);
+    assert_eq!(names(&index, "прогноз на завтра"), ["pogoda"]);
+    for query in
+        [String::new(), " ".repeat(1 << 20), "𒀀".to_owned(), "\u{0}".to_owned(), "the of and".to_owned()]
+    {
+        assert_eq!(names(&index, &query), Vec::<String>::new());
+    }
+    for query in
+        ["weather ".repeat(1 << 17), format!("weather {}", "x".repeat(1 << 20)), "weather 気".repeat(1 << 17)]
+    {
+        assert_eq!(names(&index, &query)[0], "get_weather");
+    }
+    assert_eq!(index.search("weather", 0), []);
+}
+
+#[test]
+fn a_search_follows_a_toolbox_that_changes() {
+    run(async {
+        let toolbox =
+            Toolbox::from_registry(&tools_of([("get_weather", "Returns the weather.")]).build().unwrap());
+        let search = ToolSearch::new();
+        let found = async |query: &str| {
+            let snapshot = toolbox.snapshot(&RunContext::new()).await.unwrap();
+            let found = search.matches(snapshot.tools().all_definitions(), query, 5);
+            found.iter().map(|it| it.definition.name().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("tide").await, Vec::<String>::new());
+        toolbox.add(Fixed::new("get_tide", "Returns the tide.", json!({ "type": "object" }))).unwrap();
+        assert_eq!(found("tide").await, ["get_tide"]);
+        toolbox.replace(Fixed::new("get_tide", "Returns the moon.", json!({ "type": "object" }))).unwrap();
+        assert_eq!(found("moon").await, ["get_tide"]);
+        toolbox.remove("get_tide");
+        assert_eq!(found("moon tide").await, Vec::<String>::new());
+    });
+}

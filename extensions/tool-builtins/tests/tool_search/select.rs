@@ -1,0 +1,263 @@
+//! Selections of the tools of each request.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tool_agent::{
+    Agent, AgentTools, EndReason, Runner, ScriptedModel,
+    model::{Reply, Request, SharedModel},
+};
+use tool_builtins::{
+    ToolSearch,
+    tool_search::{Embedder, agent::SelectTools},
+};
+use tool_runtime::{RunContext, Toolbox, dialect::Usage, prelude::*, toolbox::Visibility};
+
+use super::{Fixed, run, tools_of};
+
+/// Ten tools, `a` to `j`.
+fn ten() -> [(&'static str, &'static str); 10] {
+    [
+        ("a", "Returns the weather."),
+        ("b", "Sends letters."),
+        ("c", "Counts sheep."),
+        ("d", "Paints fences."),
+        ("e", "Bakes bread."),
+        ("f", "Cuts grass."),
+        ("g", "Feeds cats."),
+        ("h", "Walks dogs."),
+        ("i", "Fixes bikes."),
+        ("j", "Washes cars."),
+    ]
+}
+
+fn listed(request: &Request) -> Vec<String> {
+    request.tools.definitions().iter().map(|it| it.name().to_string()).collect()
+}
+
+fn model_of(replies: impl IntoIterator<Item = Reply>) -> (ScriptedModel, SharedModel) {
+    let script = ScriptedModel::new(replies);
+    (script.clone(), SharedModel::new(script))
+}
+
+/// Runs an agent once with `hook`; returns the tools of its requests and the reason of its end.
+async fn requests_with(
+    tools: impl Into<AgentTools>,
+    hook: SelectTools,
+    replies: impl IntoIterator<Item = Reply>,
+    message: &str,
+) -> (Vec<Vec<String>>, EndReason) {
+    let model = ScriptedModel::new(replies);
+    let agent = Agent::builder("a", model.clone()).tools(tools).hook(hook).build().unwrap();
+    let end = Runner::new(agent).run(message).end().await;
+    (model.requests().iter().map(listed).collect(), end.reason)
+}
+
+// T01, T04
+#[test]
+fn a_model_selects_three_of_ten_tools() {
+    run(async {
+        let (selector, shared) =
+            model_of([Reply::text(r#"Sure: {"tools": ["b", "b", "a", "c", "d"]}. Have fun."#)]);
+        let hook = SelectTools::new(3).by_model(shared);
+        let (requests, _) =
+            requests_with(tools_of(ten()).build().unwrap(), hook, [Reply::text("Done.")], "Hi.").await;
+        assert_eq!(requests, [["a", "b", "c"]]);
+        let asked = &selector.requests()[0];
+        let schema = &asked.output.as_ref().unwrap().schema;
+        assert_eq!(schema["properties"]["tools"]["items"]["enum"].as_array().unwrap().len(), 10);
+        assert!(asked.messages[0].text().contains(r#"{"name":"a","description":"Returns the weather."}"#));
+    });
+}
+
+// T02
+#[test]
+fn a_limit_of_zero_selects_all_tools() {
+    run(async {
+        let registry = tools_of(ten()).build().unwrap();
+        let (requests, _) = requests_with(registry, SelectTools::new(0), [Reply::text("Done.")], "Hi.").await;
+        assert_eq!(requests[0].len(), 10);
+    });
+}
+
+// T03
+#[test]
+fn a_failed_selection_ends_the_run_or_selects_all_tools() {
+    run(async {
+        for answer in ["no list", r#"{"tools": ["zebra"]}"#, "{\"tools\": [1]}"] {
+            for fails_open in [false, true] {
+                let (_, shared) = model_of([Reply::text(answer)]);
+                let hook = SelectTools::new(3).by_model(shared).fail_open(fails_open);
+                let registry = tools_of(ten()).build().unwrap();
+                let (requests, end) = requests_with(registry, hook, [Reply::text("Done.")], "Hi.").await;
+                match fails_open {
+                    true => assert_eq!((requests[0].len(), &end), (10, &EndReason::Answered), "{answer}"),
+                    false => {
+                        assert!(
+                            matches!(&end, EndReason::Failed { message } if message.contains("selects tools"))
+                        );
+                        assert!(requests.is_empty());
+                    }
+                }
+            }
+        }
+    });
+}
+
+// T01, T08, T10
+#[test]
+fn the_newest_message_of_the_user_selects_and_other_tools_are_unknown() {
+    run(async {
+        let model = ScriptedModel::new([
+            Reply::call("b", json!({})),
+            Reply::text("Sunny."),
+            Reply::text("Baked."),
+            Reply::text("Yes."),
+        ]);
+        let registry = tools_of(ten()).build().unwrap();
+        let agent = Agent::builder("a", model.clone())
+            .tools(registry)
+            .hook(SelectTools::new(1).always(["j"]))
+            .build();
+        let runner = Runner::new(agent.unwrap());
+        let session = || RunContext::new().with_session("s");
+        runner.run_with(session(), "What is the weather?").answer().await.unwrap();
+        runner.run_with(session(), "Bake bread.").answer().await.unwrap();
+        // Without a word of any tool, the message before counts.
+        runner.run_with(session(), "Yes.").answer().await.unwrap();
+        let requests = model.requests();
+        let tools: Vec<_> = requests.iter().map(listed).collect();
+        assert_eq!(tools, [["a", "j"], ["a", "j"], ["e", "j"], ["e", "j"]]);
+        let answer = requests[1].messages.last().unwrap().text();
+        let answered =
+            requests[1].messages.last().unwrap().tool_results().next().unwrap().text().into_owned();
+        assert!(answered.starts_with("Tool not found: b"), "{answer}{answered}");
+    });
+}
+
+// T07, T08
+#[test]
+fn framework_tools_are_kept_and_hidden_tools_are_no_candidates() {
+    run(async {
+        for is_of_runner in [false, true] {
+            let toolbox = Toolbox::from_registry(&tools_of(ten()).build().unwrap());
+            toolbox
+                .add_framework_tool(Fixed::new(
+                    "transfer",
+                    "Asks another agent.",
+                    json!({ "type": "object" }),
+                ))
+                .unwrap();
+            toolbox.show(Visibility::all().except(["a"]));
+            let model = ScriptedModel::new([Reply::text("Done.")]);
+            let (hook, builder) = (SelectTools::new(2), Agent::builder("a", model.clone()).tools(toolbox));
+            let runner = match is_of_runner {
+                true => Runner::new(builder.build().unwrap()).with_hook(hook),
+                false => Runner::new(builder.hook(hook).build().unwrap()),
+            };
+            runner.run("Send letters about the weather, and bake bread.").answer().await.unwrap();
+            assert_eq!(listed(&model.requests()[0]), ["b", "e", "transfer"]);
+        }
+    });
+}
+
+// T09
+#[test]
+fn the_tokens_of_a_selection_are_counted_apart() {
+    run(async {
+        let usage: Usage = serde_json::from_value(json!({ "input": 10, "output": 2 })).unwrap();
+        let (_, shared) = model_of([Reply::text(r#"{"tools":["a"]}"#).with_usage(usage)]);
+        let model = ScriptedModel::new([Reply::text("Done.")]);
+        let hook = SelectTools::new(1).by_model(shared);
+        let agent =
+            Agent::builder("a", model).tools(tools_of(ten()).build().unwrap()).hook(hook).build().unwrap();
+        let end = Runner::new(agent).run("Hi.").end().await;
+        assert_eq!((end.usage.additional.input, end.usage.additional.output), (Some(10), Some(2)));
+    });
+}
+
+// T10
+#[test]
+fn nothing_happens_without_tools_or_candidates() {
+    run(async {
+        let (selector, shared) = model_of([]);
+        let none = tools_of([]).build().unwrap();
+        let hook = SelectTools::new(3).by_model(shared.clone());
+        let (requests, end) = requests_with(none, hook, [Reply::text("Done.")], "Hi.").await;
+        assert_eq!((requests, end), (vec![Vec::new()], EndReason::Answered));
+        let registry = tools_of(ten().into_iter().take(2)).build().unwrap();
+        let hook = SelectTools::new(1).by_model(shared).always(["a", "b"]);
+        let (requests, _) = requests_with(registry, hook, [Reply::text("Done.")], "Hi.").await;
+        assert_eq!((requests[0].len(), selector.requests().len()), (2, 0));
+    });
+}
+
+/// Vectors with one number for each of some words.
+#[derive(Clone, Default)]
+struct WordVectors {
+    texts: Arc<AtomicUsize>,
+    fails: bool,
+}
+
+impl Embedder for WordVectors {
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ToolError> {
+        self.texts.fetch_add(texts.len(), Ordering::SeqCst);
+        if self.fails {
+            return Err(ToolError::failed("no server"));
+        }
+        let groups = [["weather", "umbrella"], ["letters", "post"], ["bread", "hungry"], ["dogs", "puppy"]];
+        let count =
+            |text: &str, group: [&str; 2]| group.iter().filter(|word| text.contains(**word)).count() as f32;
+        Ok(texts.iter().map(|text| groups.map(|group| count(text, group) + 0.01).to_vec()).collect())
+    }
+}
+
+// T05, T06
+#[test]
+fn an_embedder_finds_tools_by_meaning_and_embeds_each_once() {
+    run(async {
+        let embedder = WordVectors::default();
+        let search = ToolSearch::new().embedder(embedder.clone());
+        let registry = tools_of(ten().into_iter().take(5)).build().unwrap();
+        let model = ScriptedModel::new([Reply::text("One."), Reply::text("Two.")]);
+        let agent =
+            Agent::builder("a", model.clone()).tools(registry).hook(SelectTools::new(1).search(search));
+        let runner = Runner::new(agent.build().unwrap());
+        runner.run("Do I need an umbrella?").answer().await.unwrap();
+        runner.run("I am hungry.").answer().await.unwrap();
+        let tools: Vec<_> = model.requests().iter().map(listed).collect();
+        assert_eq!(tools, [["a"], ["e"]]);
+        // Five tools, and two queries.
+        assert_eq!(embedder.texts.load(Ordering::SeqCst), 5 + 2);
+    });
+}
+
+// T05
+#[test]
+fn a_model_rewrites_the_message_for_the_search() {
+    run(async {
+        let (rewriter, shared) = model_of([Reply::text("wash car")]);
+        let hook = SelectTools::new(1).rewrite_by(shared);
+        let registry = tools_of(ten()).build().unwrap();
+        let (requests, _) =
+            requests_with(registry, hook, [Reply::text("Done.")], "My vehicle is dirty.").await;
+        assert_eq!(requests, [["j"]]);
+        assert_eq!(rewriter.requests()[0].messages[0].text(), "My vehicle is dirty.");
+    });
+}
+
+// T03
+#[test]
+fn a_failed_embedder_leaves_the_order_of_the_words_to_search_tools() {
+    run(async {
+        let search = ToolSearch::new().embedder(WordVectors { fails: true, ..WordVectors::default() });
+        let registry = tools_of(ten()).add(search.search_tools()).build().unwrap();
+        let found = registry.call("search_tools", json!({ "query": "bread", "limit": 1 })).await.unwrap();
+        assert!(found.text().contains(r#""name":"e""#), "{}", found.text());
+        let hook = SelectTools::new(1).search(search);
+        let (_, end) = requests_with(tools_of(ten()).build().unwrap(), hook, [], "Bake bread.").await;
+        assert!(matches!(end, EndReason::Failed { .. }));
+    });
+}

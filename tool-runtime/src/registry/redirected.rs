@@ -1,0 +1,43 @@
+//! Calls that stand for calls of another tool: each is redirected once, before anything else sees it.
+
+use tool_core::{Arguments, ErrorKind, Redirection, ToolError};
+
+use super::{Entry, Registry};
+
+impl Registry {
+    /// Returns the tool and the arguments of a direct call: those for which it stands if `entry` redirects.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the call stands for no other one, or for one that cannot be made.
+    pub(super) fn redirected<'a>(
+        &self,
+        entry: &Entry,
+        arguments: Arguments<'a>,
+    ) -> Result<(&Entry, Arguments<'a>), ToolError> {
+        let Redirection { name, arguments, .. } = entry.redirection(arguments)?;
+        let target = self.entry_or_error(&name)?;
+        match target.redirects() || target.tool().is_external() {
+            true => Err(target.not_redirected_error(entry.definition().name().as_str())),
+            false => Ok((target, arguments)),
+        }
+    }
+}
+
+impl Entry {
+    /// Returns the error of a call of this tool to which the tool `redirecting` redirected: it redirects itself, or it is
+    /// external.
+    #[cold]
+    pub(crate) fn not_redirected_error(&self, redirecting: &str) -> ToolError {
+        let name = self.definition().name();
+        let message = match self.redirects() {
+            true => format!(
+                "`{redirecting}` cannot call `{name}`, whose calls are calls of other tools; name the tool to call"
+            ),
+            false => format!(
+                "`{redirecting}` cannot call `{name}`, whose calls the caller executes; call `{name}` itself"
+            ),
+        };
+        ToolError::new(ErrorKind::InvalidArguments, message).of_tool(redirecting.to_owned())
+    }
+}
