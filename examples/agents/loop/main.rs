@@ -28,7 +28,7 @@ fn critic() -> anyhow::Result<Agent> {
     let count = |text: &str| Reply::call("count_words", json!({ "text": text }));
     let script = [
         count("Our tea is picked by hand, dried in the sun, and blended with great care by experts."),
-        Reply::text("16 words. At most 10, please."),
+        Reply::text("17 words. At most 10, please."),
         count("Tea, picked by hand and dried in the sun."),
         Reply::call("exit_loop", json!({})),
     ];

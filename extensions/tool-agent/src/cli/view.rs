@@ -1,5 +1,7 @@
 //! The events of a turn, for a person.
 
+use std::sync::Arc;
+
 use tool_cli::{Exit, Failure, Program};
 use tool_runtime::{
     ErrorKind, ToolResult,
@@ -24,6 +26,8 @@ pub(super) struct TurnView<'p> {
     streams: bool,
     /// `true` if the last line of the standard output has no line break.
     is_open: bool,
+    /// The agent whose text was shown last.
+    speaker: Option<Arc<str>>,
     /// `true` if text was shown that may be withdrawn.
     has_text: bool,
     is_refused: bool,
@@ -38,6 +42,7 @@ impl<'p> TurnView<'p> {
             json,
             streams,
             is_open: false,
+            speaker: None,
             has_text: false,
             is_refused: false,
             exit: Exit::Failed,
@@ -59,6 +64,8 @@ impl<'p> TurnView<'p> {
     ///
     /// If the standard output cannot be written.
     pub(super) fn show_event(&mut self, event: &AgentEvent) -> Result<(), Failure> {
+        // The first event is one of the agent of the run.
+        self.speaker.get_or_insert_with(|| Arc::clone(&event.agent));
         if self.json {
             let json = serde_json::to_string(event).map_err(|error| {
                 Failure::new(Exit::Failed, format!("an event cannot be written as JSON: {error}"))
@@ -67,6 +74,7 @@ impl<'p> TurnView<'p> {
         }
         match &event.kind {
             AgentEventKind::Text { delta } if self.streams => {
+                self.show_speaker(&event.agent)?;
                 self.program.print(delta)?;
                 self.is_open = !delta.ends_with('\n');
                 self.has_text = true;
@@ -92,6 +100,16 @@ impl<'p> TurnView<'p> {
             }
             AgentEventKind::Ended { end } => self.show_end(end)?,
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Shows the name of the agent whose text follows, if it is another one of several.
+    fn show_speaker(&mut self, agent: &Arc<str>) -> Result<(), Failure> {
+        let before = self.speaker.replace(Arc::clone(agent));
+        if before.is_some_and(|before| before != *agent) {
+            self.end_line()?;
+            self.program.note(&format!("{agent}:"));
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use tool_runtime::{
 
 use super::*;
 use crate::{
-    Agent, AgentBuilder, Limits, OutputType, Part, Runner, ScriptedModel,
+    Agent, Limits, OutputType, Part, Runner, ScriptedModel,
     model::{Fallback, ModelErrorKind, Reply, SharedModel},
 };
 
@@ -45,7 +45,12 @@ fn says_and_calls(tool: &str) -> Reply {
 }
 
 /// The agent of a case.
-fn agent(case: &str) -> AgentBuilder {
+fn agent(case: &str) -> Agent {
+    if case == "members" {
+        let speaker =
+            |name: &str| Agent::builder(name, ScriptedModel::new([Reply::text(name)])).build().unwrap();
+        return Agent::sequence("team", [speaker("one"), speaker("two")]).build().unwrap();
+    }
     let limits = Limits { rounds: Some(1), ..Limits::default() };
     let model: SharedModel = match case {
         "chatty" | "limit" => ScriptedModel::new([says_and_calls("chatty"), Reply::text("Done.")]).into(),
@@ -59,11 +64,12 @@ fn agent(case: &str) -> AgentBuilder {
         }
     };
     let agent = Agent::builder("a", model).tools(tools());
-    match case {
+    let agent = match case {
         "limit" => agent.limits(limits),
         "submitted" => agent.output_type(OutputType::any()),
         _ => agent,
-    }
+    };
+    agent.build().unwrap()
 }
 
 struct Show;
@@ -78,7 +84,7 @@ impl Command for Show {
         let (form, case) = case.split_once(' ').unwrap();
         let mut view = TurnView::new(program, form == "json");
         view.streams = form == "streams";
-        let mut events = Runner::new(agent(case).build().unwrap()).run("Hi.");
+        let mut events = Runner::new(agent(case)).run("Hi.");
         program.print("\u{2}")?;
         program.block_on(async {
             while let Some(event) = events.next().await {
@@ -116,6 +122,8 @@ fn a_turn_is_written_as_its_form_says() {
         ("whole", "line", "Done.\n", String::new(), 0),
         ("streams", "withdrawn", "It is \n5\n", format!("note: the text above is withdrawn: {withdrawn}"), 0),
         ("whole", "withdrawn", "5\n", format!("note: {withdrawn}"), 0),
+        ("streams", "members", "one\ntwo\n", "note: one:\nnote: two:\n".to_owned(), 0),
+        ("whole", "members", "two\n", String::new(), 0),
         ("streams", "limit", "Let me see\n", chatty.to_owned(), 1),
         ("whole", "limit", "", format!("{chatty}{before}"), 1),
         ("streams", "failed", "", String::new(), 1),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, value::RawValue};
 
 use super::super::{End, EndReason};
-use crate::{OutputType, output::Submission};
+use crate::{Message, OutputType, Role, output::Submission};
 
 /// The answer of the agent that ran last and gave one.
 #[derive(Default)]
@@ -16,6 +16,15 @@ pub(super) struct LastAnswer {
 }
 
 impl LastAnswer {
+    /// Returns the last text in a conversation that is continued after the message of the user.
+    pub(super) fn of_conversation(messages: &[Message]) -> Self {
+        let since = messages.iter().rev().take_while(|message| message.role() != Role::User);
+        let is_answer =
+            |message: &&Message| message.role() == Role::Assistant && message.calls().next().is_none();
+        let answer = since.filter(is_answer).map(Message::text).find(|text| !text.is_empty());
+        Self { text: answer.unwrap_or_default(), ..Self::default() }
+    }
+
     /// Notes the answer of an agent that ended; one without an answer ends with the one before.
     pub(super) fn follow(&mut self, end: &mut End) {
         if !end.reason.is_success() {

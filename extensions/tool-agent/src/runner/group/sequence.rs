@@ -19,10 +19,13 @@ pub(super) async fn run_sequence(
 ) -> TurnEnd {
     let count = members.len() as u64;
     let steps = count.saturating_mul(iterations);
+    let mut answer = match start.is_begin() {
+        true => LastAnswer::default(),
+        false => LastAnswer::of_conversation(&conversation.session.messages),
+    };
     let TurnStart { input, mut path } = start;
     let mut step = path.pop().map_or(0, |step| step.step);
     let mut start = TurnStart { input, path };
-    let mut answer = LastAnswer::default();
     loop {
         let index = usize::try_from(step.checked_rem(count).unwrap_or_default()).unwrap_or_default();
         // The run that is continued may have had more iterations.

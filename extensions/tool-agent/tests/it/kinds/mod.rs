@@ -2,6 +2,7 @@
 
 mod loops;
 mod parallel;
+mod random;
 mod results;
 mod sequence;
 

@@ -195,6 +195,17 @@ async fn a_loop_is_continued_in_its_iteration<F: StoreFactory>() {
     let answers = Answers::new().approve(end.open[0].address().unwrap());
     assert_eq!(runner.resume(run("s"), answers).answer().await.unwrap(), "Bye.");
     assert_eq!(models.map(|model| model.requests().len()), [1, 2, 1]);
+
+    // A member that ends the loop without a text leaves the answer that was given before the interruption.
+    let review = |writer: Vec<Reply>, critic: Vec<Reply>| {
+        let members = [world.member("writer", writer).0, world.member("critic", critic).0];
+        world.runner_of_agent(Agent::repeat("review", members, 3).build().unwrap())
+    };
+    let end = review(vec![text("Draft.")], vec![removal("b.txt")]).run_with(run("t"), "Go.").end().await;
+    let answers = Answers::new().approve(end.open[0].address().unwrap());
+    let exit = Reply::call("exit_loop", json!({}));
+    let end = review(vec![], vec![exit]).resume(run("t"), answers).end().await;
+    assert_eq!((end.text.as_str(), end.reason), ("Draft.", EndReason::Escalated));
 }
 
 async fn members_in_parallel_store_their_messages_beside_the_conversation<F: StoreFactory>() {
