@@ -56,6 +56,7 @@ fn the_agent_is_ended_in_the_middle_and_continues_its_task_list_in_a_new_process
     let list = ["[x] Find the greeting", "[x] Greet by name", "[>] Running the tests"];
     assert!(list.iter().all(|line| seen.contains(line)), "{seen}"); // S21
     assert!(seen.contains("[ ] Run the tests"), "{seen}"); // S21
+    assert_eq!(seen.matches("\n  [").count(), 3 * list.len(), "{seen}"); // Z09
 
     let mut second = world.start("continue", "Go on.");
     second.enter("[y/N]", "y\n");

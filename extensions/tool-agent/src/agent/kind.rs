@@ -182,6 +182,14 @@ impl GroupBuilder {
         if matches!(kind, AgentKind::Repeat { max: 0, .. }) {
             return Err(AgentError::NoIterations { group });
         }
+        let branch_state = match kind {
+            AgentKind::Model(_) => Vec::new(),
+            AgentKind::Sequence(members)
+            | AgentKind::Parallel { members, .. }
+            | AgentKind::Repeat { members, .. } => {
+                members.iter().flat_map(|member| member.0.branch_state.iter().cloned()).collect()
+            }
+        };
         self.settings.output = match kind {
             AgentKind::Model(_) => None,
             AgentKind::Sequence(members) | AgentKind::Repeat { members, .. } => {
@@ -189,6 +197,7 @@ impl GroupBuilder {
             }
             AgentKind::Parallel { members, .. } => parallel_output(members)?,
         };
+        self.settings.branch_state = branch_state;
         let agent = Agent(Arc::new(self.settings));
         if agent.members().is_empty() {
             return Err(AgentError::NoMembers { group });

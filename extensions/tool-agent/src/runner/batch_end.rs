@@ -129,7 +129,7 @@ pub(super) async fn continue_after_results(
         let text = if is_answered { texts.join("\n") } else { String::new() };
         return ControlFlow::Break(End { text, ..End::new(reason) });
     }
-    let step_end = hooks.step_end(scope, limits.usage, number, response, Some(results));
+    let step_end = hooks.step_end(scope, scope.total_usage(limits.usage), number, response, Some(results));
     hooks.after_step(scope, &step_end).await
 }
 

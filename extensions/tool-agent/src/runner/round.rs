@@ -178,7 +178,7 @@ pub(super) async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Resp
         None => Some(End::new(EndReason::Answered)),
     };
     let Some(end) = end else { return ControlFlow::Continue(()) };
-    let step_end = hooks.step_end(scope, limits.usage, step.number, response, None);
+    let step_end = hooks.step_end(scope, scope.total_usage(limits.usage), step.number, response, None);
     if let Some(message) = hooks.before_end(scope, &step_end).await? {
         conversation.add_unstored(message);
         return ControlFlow::Continue(());

@@ -1,6 +1,7 @@
 //! One list for each branch, and the name of its state.
 
 use tool_agent::{Agent, AgentTool, ChildState, Runner, ScriptedModel};
+use tool_builtins::todo::TodoEnforcer;
 use tool_runtime::context::StateScope;
 
 use super::*;
@@ -126,4 +127,24 @@ async fn the_name_of_the_state_is_chosen_and_a_blank_one_is_ignored() {
         world.write(&[("a", "pending")]).await.unwrap();
         assert!(world.run.state().contains_key("todos:coder")); // S13
     }
+}
+
+#[tokio::test]
+async fn members_of_a_group_have_a_list_each_also_below_a_call() {
+    let member = |name: &str, task: &str| {
+        let script = [write(&[(task, "pending")]), Reply::text("Hm."), Reply::text("Hm.")];
+        let model = ScriptedModel::new(script);
+        let enforcer = TodoEnforcer::new().max_reminders(1);
+        (Agent::builder(name.to_owned(), model.clone()).with(enforcer).build().unwrap(), model)
+    };
+    let ((first, first_model), (second, second_model)) = (member("scout", "look"), member("digger", "dig"));
+    let group = Agent::sequence("explorer", [first, second]).build().unwrap();
+    let state = explored(AgentTool::new(group).unwrap(), 1).await;
+    let expected = json!({
+        "todos:coder": list(&[("plan", "pending")]),
+        "todos:explorer.scout": list(&[("look", "pending")]),
+        "todos:explorer.digger": list(&[("dig", "pending")]),
+    });
+    assert_eq!(state, expected); // S08
+    assert_eq!((first_model.requests().len(), second_model.requests().len()), (3, 3)); // S18
 }

@@ -167,11 +167,12 @@ impl AgentHook for TodoEnforcer {
         if open.is_empty() {
             return Ok(None);
         }
-        // Child runs copy the values of a run: each has a key of its own.
-        let count =
-            run.value_or_insert_with(&format!("tool_builtins.todo.{}", run.id()), ReminderCount::default);
+        let branch = branch_of(run);
+        // Child runs copy the values of a run, and several agents share those of one: each has a key of its own.
+        let key = format!("tool_builtins.todo.{}.{branch}", run.id());
+        let count = run.value_or_insert_with(&key, ReminderCount::default);
         let number = count.0.load(Ordering::Relaxed).saturating_add(1);
-        let (branch, max) = (branch_of(run), self.max_reminders);
+        let max = self.max_reminders;
         if number > max {
             self.observers.emit(&TodoEvent::Exhausted { agent, branch, open: &open, max });
             return Ok(None);
