@@ -130,7 +130,7 @@ pub use self::{
         Agent, AgentBuilder, AgentError, AgentPart, AgentTools, Compaction, Conversation, GroupBuilder,
         InputDecision, Limit, Limits, Price, QueueMode,
     },
-    agent_tool::{AgentTool, ChildState, ResponseMode},
+    agent_tool::{AgentTool, ChildState, HistoryScope, ResponseMode},
     exit_loop::exit_loop,
     hook::{AgentHook, SharedAgentHook, Step, StepEnd},
     knowledge::AgentKnowledge,
@@ -139,8 +139,8 @@ pub use self::{
     native_tool::NativeTool,
     output::{OUTPUT_INSTRUCTION, OutputTool, OutputType},
     runner::{
-        AgentEvent, AgentEventKind, AgentStream, Answers, ChildUsage, End, EndReason, MemoryPolicy, RunError,
-        RunHandle, RunUsage, Runner,
+        AgentEvent, AgentEventKind, AgentStream, Answers, CallAbove, ChildUsage, End, EndReason,
+        MemoryPolicy, RunError, RunHandle, RunUsage, Runner,
     },
 };
 

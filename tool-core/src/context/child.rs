@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock, RwLock};
 
-use super::{CallId, CallSink, RunContext, ToolContext};
+use super::{CallAddress, CallId, CallSink, RunContext, ToolContext};
 use crate::{ErrorKind, ToolError, ToolName};
 
 /// The default of [`RunContext::with_max_depth`].
@@ -18,6 +18,8 @@ pub enum Trigger {
         id: CallId,
         /// The name of its tool.
         tool: ToolName,
+        /// The address of the call, since models repeat ids.
+        address: CallAddress,
     },
 }
 
@@ -78,6 +80,14 @@ impl RunContext {
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         self.lineage.key.as_deref()
+    }
+
+    /// Sets the [key](Self::key): the run continues a history, or shares one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_key(mut self, key: impl Into<String>) -> Self {
+        self.lineage.key = Some(key.into());
+        self
     }
 
     /// Returns the sink of the call below which the run is, directly or through runs in between.
@@ -209,7 +219,7 @@ impl ToolContext {
     /// let cx = ToolContext::for_test().with_call_id("call_1");
     /// let child = cx.child_run("researcher").unwrap();
     /// assert_eq!((child.agent(), child.depth()), (Some("researcher"), 1));
-    /// let Some(Trigger::Call { id, tool }) = child.trigger() else { panic!("no call") };
+    /// let Some(Trigger::Call { id, tool, .. }) = child.trigger() else { panic!("no call") };
     /// assert_eq!((id.to_string().as_str(), tool.as_str()), ("call_1", "test"));
     /// ```
     pub fn child_run(&self, agent: impl Into<String>) -> Result<RunContext, ToolError> {
@@ -220,7 +230,11 @@ impl ToolContext {
         if let Some(too_deep) = child.lineage.too_deep("call") {
             return Err(too_deep.of_tool(self.tool.to_string()));
         }
-        child.lineage.trigger = Some(Trigger::Call { id: self.call_id.clone(), tool: self.tool.clone() });
+        child.lineage.trigger = Some(Trigger::Call {
+            id: self.call_id.clone(),
+            tool: self.tool.clone(),
+            address: self.address(),
+        });
         if let Some(sink) = &self.sink {
             child.lineage.above = Some(Arc::clone(sink));
         }

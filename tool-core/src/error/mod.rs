@@ -62,6 +62,7 @@ struct Inner {
     suggestions: Vec<ToolName>,
     details: Option<Value>,
     content: Vec<Content>,
+    child_run_id: Option<String>,
     /// The text for the model; `None` for the default of the kind.
     feedback: Option<String>,
 }
@@ -111,6 +112,7 @@ impl ToolError {
                 suggestions: Vec::new(),
                 details: None,
                 content: Vec::new(),
+                child_run_id: None,
                 feedback: None,
             }),
         }
@@ -252,6 +254,20 @@ impl ToolError {
     pub fn with_details(mut self, details: Value) -> Self {
         self.inner.details = Some(details);
         self
+    }
+
+    /// Sets the id of the run of an agent that the tool ran, as [`ToolOutput::with_child_run_id`](crate::ToolOutput::with_child_run_id)
+    /// does for a result. Default: none.
+    #[must_use]
+    pub fn with_child_run_id(mut self, id: impl Into<String>) -> Self {
+        self.inner.child_run_id = Some(id.into());
+        self
+    }
+
+    /// Returns the id of the run that the tool ran.
+    #[must_use]
+    pub fn child_run_id(&self) -> Option<&str> {
+        self.inner.child_run_id.as_deref()
     }
 
     /// Sets the content that the tool produced before it failed.

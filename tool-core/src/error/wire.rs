@@ -51,6 +51,8 @@ struct Wire {
     details: Option<Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     content: Vec<Content>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    child_run_id: Option<String>,
 }
 
 /// Stores sources as their texts. Arguments are left out if one of them is a secret.
@@ -73,6 +75,7 @@ impl Serialize for ToolError {
             suggestions: self.suggestions().to_vec(),
             details: self.details().cloned(),
             content: self.content().to_vec(),
+            child_run_id: self.child_run_id().map(str::to_owned),
         }
         .serialize(serializer)
     }
@@ -95,6 +98,7 @@ impl<'de> Deserialize<'de> for ToolError {
         inner.suggestions = wire.suggestions;
         inner.details = wire.details;
         inner.feedback = wire.feedback;
+        inner.child_run_id = wire.child_run_id;
         Ok(error)
     }
 }

@@ -63,6 +63,15 @@ impl ToolResult {
         self.redirected_from.as_deref().unwrap_or(&self.name)
     }
 
+    /// Returns the id of the run of an agent that the tool ran, whether it succeeded or not.
+    #[must_use]
+    pub fn child_run_id(&self) -> Option<&str> {
+        match &self.outcome {
+            Ok(output) => output.child_run_id(),
+            Err(error) => error.child_run_id(),
+        }
+    }
+
     /// Returns `true` if the call failed, or if its output reports a failure.
     #[must_use]
     pub fn is_error(&self) -> bool {

@@ -165,7 +165,7 @@ impl Serialize for ToolResult {
             structured: self.structured(),
             details: self.details(),
             meta: self.meta(),
-            child_run_id: output.and_then(ToolOutput::child_run_id),
+            child_run_id: self.child_run_id(),
             operation_id: output.and_then(ToolOutput::operation_id),
             actions: self.actions().filter(|actions| !actions.is_empty()),
             corrections: self.corrections(),

@@ -204,13 +204,15 @@ async fn run_attempts<'a>(
     if let Some(end) = running.early_end() {
         return end.into_call_result();
     }
+    let confirmed = running.request.confirmed;
+    let continues = confirmed.is_some_and(|confirmed| confirmed.continues);
     // An open call is run at most once, in any process.
-    if let Some(confirmed) = running.request.confirmed
+    if let Some(confirmed) = confirmed.filter(|_| !continues)
         && let Err(error) = Box::pin(confirmed.close(&executor.open)).await
     {
         return Some(Err(error));
     }
-    if let Err(over) = batch.count_call() {
+    if !continues && let Err(over) = batch.count_call() {
         return Some(Err(over));
     }
     if let Some(journal) = running.intent_journal(entry) {

@@ -274,8 +274,9 @@ async fn prepare_admitted<'a>(
         let ready = || NextStep::Ready(Box::new(ReadyCall { entry, prepared, source: None, retry: None }));
         return batch.stop_reason().map_or_else(ready, NextStep::stopped);
     }
+    let continues = request.confirmed.is_some_and(|confirmed| confirmed.continues);
     // Checked before a person is asked in vain.
-    if let Some(over) = batch.run().and_then(|run| run.has_call_left().err()) {
+    if !continues && let Some(over) = batch.run().and_then(|run| run.has_call_left().err()) {
         return NextStep::answered_early(AnswerSource::Executor, Err(over));
     }
     let given = &mut answers;
@@ -302,7 +303,9 @@ impl<'a> CallPreparation<'a, '_> {
         if self.run_before_hooks().await? {
             rules_decision = self.judge_by_rules().map_err(by_rule)?;
         }
-        self.check_permission(rules_decision).await?;
+        if !self.request.confirmed.is_some_and(|confirmed| confirmed.continues) {
+            self.check_permission(rules_decision).await?;
+        }
         *self.canonical = Some(Box::new(self.prepared.arguments().as_str().to_owned().into()));
         let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry);
         // The call may be retried, or its body may ask a question.

@@ -357,6 +357,8 @@ impl Entry {
         match (result, &self.promise) {
             // A failure carries an explanation instead of a result.
             (Ok(output), _) if output.is_failure() => Ok(output),
+            // Work that continues after the batch has no result yet.
+            (Ok(output), _) if output.operation_id().is_some() && output.is_empty() => Ok(output),
             // The stream had no items.
             (Ok(output), Some(_)) if self.definition().metadata().merge && output.is_empty() => Ok(output),
             (Ok(output), Some(promise)) => arguments::hold(promise, output),

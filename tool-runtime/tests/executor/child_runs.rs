@@ -47,9 +47,10 @@ fn a_child_run_inherits_from_its_parent_and_knows_its_call() {
     #[tool(register = false)]
     fn descend(cx: &ToolContext) -> Result<Value, ToolError> {
         let child = cx.child_run("researcher")?;
-        let Some(Trigger::Call { id, tool }) = child.trigger() else {
+        let Some(Trigger::Call { id, tool, address }) = child.trigger() else {
             return Err(ToolError::failed("no call"));
         };
+        assert_eq!(*address, cx.address());
         let other = cx.child_run("researcher")?;
         assert_ne!(child.key(), other.key(), "two calls of one agent have histories of their own");
         let key = child.key().unwrap_or_default();

@@ -1,31 +1,56 @@
 //! A call of an agent: its run, the events that the run above shows, and the result.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json, value::RawValue};
 use tool_runtime::{
     RunContext, ToolContext, ToolError, ToolOutput, call::CallAddress, context::StateScope, output::Actions,
 };
 
-use super::{AgentToolSettings, ChildState, ResponseMode, branch_state::BranchState};
+use super::{AgentToolSettings, ChildState, HistoryScope, ResponseMode, branch_state::BranchState};
 use crate::{
-    AgentEvent, AgentEventKind, End, EndReason, Part, Role, RunUsage,
-    runner::{ParentRun, boxed, state_changes},
+    AgentEvent, AgentEventKind, AgentStream, End, EndReason, Part, Role, RunUsage, Runner,
+    runner::{
+        CallStart, ChildPlace, Continuation, OpenBelow, OpenQuestion, ParentRun, RunHistory, ShownRun, boxed,
+        state_changes,
+    },
 };
 
 /// A call of an agent.
 pub(super) struct ChildCall<'c> {
     settings: &'c AgentToolSettings,
     run: RunContext,
-    /// The state with which the run starts.
+    place: ChildPlace,
+    /// The state with which the run started first.
     initial_state: Map<String, Value>,
     parent: Option<Arc<ParentRun>>,
     address: CallAddress,
+    /// The continuation of a run that waited for answers; `None` for a new run.
+    continuation: Option<Continuation>,
+}
+
+/// The run of a call that takes place.
+pub(super) struct RunningChild<'c> {
+    settings: &'c AgentToolSettings,
+    stream: AgentStream,
+    /// Dropped after the stream, whose runs count what they used when they are dropped.
+    counted: CountedUsage,
+    run: Arc<RunContext>,
+    initial_state: Map<String, Value>,
+    parent: Option<Arc<ParentRun>>,
+    address: CallAddress,
+    view: Arc<str>,
+    stays_open: bool,
+    shown: Arc<OnceLock<ShownRun>>,
+    /// The texts of the responses so far.
+    texts: Vec<String>,
 }
 
 /// The usage of a run, which counts for its parent also if the call is dropped.
 struct CountedUsage {
     usage: RunUsage,
+    /// The usage of the run when it was continued, which is counted already.
+    before: RunUsage,
     parent: Option<Arc<ParentRun>>,
     /// The run itself, once it has begun.
     child: Option<Arc<ParentRun>>,
@@ -37,7 +62,7 @@ impl Drop for CountedUsage {
             self.usage.children = child.usage();
         }
         if let Some(parent) = &self.parent {
-            parent.add_child(&self.usage);
+            parent.add_child(&self.usage.since(&self.before));
         }
     }
 }
@@ -47,67 +72,205 @@ impl<'c> ChildCall<'c> {
     ///
     /// # Errors
     ///
-    /// Returns an error if there are too many runs above.
-    pub(super) fn start(settings: &'c AgentToolSettings, cx: &ToolContext) -> Result<Self, ToolError> {
-        let parent = cx.run().and_then(|run| ParentRun::of(run));
+    /// Returns an error if there are too many runs above, or if the run of the call has been continued already.
+    fn start(settings: &'c AgentToolSettings, cx: &ToolContext) -> Result<Self, ToolError> {
+        let (parent, address) = (cx.run().and_then(|run| ParentRun::of(run)), cx.address());
+        let start = parent.as_ref().map_or(CallStart::New, |parent| parent.call_start(&address));
+        let continuation = match start {
+            CallStart::New => None,
+            CallStart::Continued(continuation) => Some(*continuation),
+            CallStart::Repeated => {
+                return Err(ToolError::failed("agent error: the run has ended; it is not run again"));
+            }
+        };
         let mut run = cx.child_run(settings.runner.agent().name())?;
         if parent.is_some() {
             // The events of its calls are among those that are passed on.
             run = run.without_above();
         }
-        let initial_state =
-            initial_state(&settings.state, &BranchState::of(settings.runner.agent(), &run), cx);
-        let run = run.with_state(initial_state.clone());
-        Ok(Self { settings, run, initial_state, parent, address: cx.address() })
+        let place = settings.place(&run, parent.as_deref(), &address, continuation.as_ref());
+        let (initial_state, state) = match &continuation {
+            Some(Continuation { below, .. }) => (below.initial_state.clone(), below.state.clone()),
+            None => {
+                let own = BranchState::of(settings.runner.agent(), &run);
+                let state = initial_state(&settings.state, &own, cx);
+                (state.clone(), state)
+            }
+        };
+        let run = run.with_key(&*place.view).with_state(state);
+        Ok(Self { settings, run, place, initial_state, parent, address, continuation })
     }
 
-    /// Runs the agent for `message`.
+    /// Begins the run of a call for `message`, or continues it. Not a part of a future, and boxed, since runs nest.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there are too many runs above, or if the run of the call has been continued already.
+    pub(super) fn begin(
+        settings: &'c AgentToolSettings,
+        cx: &ToolContext,
+        message: String,
+    ) -> Result<Box<RunningChild<'c>>, ToolError> {
+        Ok(Self::start(settings, cx)?.run(message))
+    }
+
+    fn run(self, message: String) -> Box<RunningChild<'c>> {
+        let Self { settings, run, place, initial_state, parent, address, continuation } = self;
+        let (view, stays_open, shown) = (Arc::clone(&place.view), place.stays_open, Arc::clone(&place.shown));
+        let mut counted = CountedUsage {
+            usage: RunUsage::default(),
+            before: RunUsage::default(),
+            parent: parent.clone(),
+            child: None,
+        };
+        let (stream, texts) = match continuation {
+            None => (settings.runner.run_below(run, place, message), Vec::new()),
+            Some(Continuation { below, input }) => {
+                (counted.usage, counted.before) = (below.usage, below.usage);
+                (settings.runner.continue_below(run, place, input), below.texts)
+            }
+        };
+        let run = Arc::clone(stream.run());
+        Box::new(RunningChild {
+            settings,
+            stream,
+            counted,
+            run,
+            initial_state,
+            parent,
+            address,
+            view,
+            stays_open,
+            shown,
+            texts,
+        })
+    }
+}
+
+impl RunningChild<'_> {
+    /// Runs the agent to its end.
     ///
     /// # Errors
     ///
     /// Returns an error if the run ends without an answer.
-    pub(super) async fn run_to_result(self, message: String) -> Result<ToolOutput, ToolError> {
-        // Dropped after the stream, whose runs count what they used when they are dropped.
-        let mut counted =
-            CountedUsage { usage: RunUsage::default(), parent: self.parent.clone(), child: None };
-        let mut stream = self.settings.runner.run_with(self.run, message);
-        let run = Arc::clone(stream.run());
-        let (mut texts, mut end) = (Vec::new(), None);
-        while let Some(event) = stream.next().await {
-            if counted.child.is_none() {
-                counted.child = ParentRun::of(&run);
+    pub(super) async fn result(mut self: Box<Self>) -> Result<ToolOutput, ToolError> {
+        let mut end = None;
+        while let Some(event) = self.stream.next().await {
+            if let AgentEventKind::Ended { end: reached } = &event.kind {
+                end = Some(reached.clone());
             }
-            match &event.kind {
-                AgentEventKind::Message { message } if message.role() == Role::Assistant => {
-                    texts.push(message.text());
-                }
-                AgentEventKind::Usage { total, .. } => counted.usage = *total,
-                AgentEventKind::Ended { end: reached } => end = Some(reached.clone()),
-                _ => {}
-            }
+            self.note(&event);
             if let Some(parent) = &self.parent
                 && self.settings.shows(&event)
             {
                 boxed(|| parent.emit_child(self.address.clone(), event)).await;
             }
         }
-        let end = end.unwrap_or_else(End::without_reason);
+        self.finish(end.unwrap_or_else(End::without_reason))
+    }
+
+    /// Notes the texts and the usage of the run.
+    fn note(&mut self, event: &AgentEvent) {
+        if self.counted.child.is_none() {
+            self.counted.child = ParentRun::of(&self.run);
+        }
+        match &event.kind {
+            AgentEventKind::Message { message } if message.role() == Role::Assistant => {
+                self.texts.push(message.text());
+            }
+            AgentEventKind::Usage { total, .. } => self.counted.usage = *total,
+            _ => {}
+        }
+    }
+
+    /// Returns the result of the run that ended with `end`, or leaves the call open.
+    fn finish(self: Box<Self>, end: End) -> Result<ToolOutput, ToolError> {
+        let Self {
+            settings,
+            mut counted,
+            run,
+            initial_state,
+            parent,
+            address,
+            view,
+            stays_open,
+            shown,
+            texts,
+            ..
+        } = *self;
         counted.usage = end.usage;
         drop(counted);
-        let output = self.settings.output(&end, texts)?;
-        let own = BranchState::of(self.settings.runner.agent(), &run);
+        let agent = settings.runner.agent().name();
+        let details = json!({ "agent": agent, "run": run.id(), "usage": end.usage });
+        if let Some(parent) = parent.as_ref().filter(|_| stays_open && end.reason == EndReason::OpenCalls) {
+            let operation = view.to_string();
+            parent.open_below(OpenBelow {
+                call: address,
+                agent: agent.into(),
+                view,
+                questions: OpenQuestion::all_of(&end),
+                texts,
+                initial_state,
+                state: run.state().as_ref().clone(),
+                usage: end.usage,
+            });
+            return Ok(ToolOutput::empty()
+                .with_child_run_id(run.id().to_string())
+                .with_operation_id(operation));
+        }
+        if settings.history == HistoryScope::ParentBranch
+            && let (Some(parent), Some(shown)) = (&parent, shown.get())
+        {
+            parent.add_shown(agent, shown);
+        }
+        let id = run.id().to_string();
+        let of_run = |error: ToolError| error.with_child_run_id(id.clone());
+        let output = settings.output(&end, texts).map_err(of_run)?;
+        let own = BranchState::of(settings.runner.agent(), &run);
         let actions = Actions {
-            skip_summarization: self.settings.skips_summarization,
-            state: shared_changes(&self.settings.state, &own, &self.initial_state, &run.state())?,
+            skip_summarization: settings.skips_summarization,
+            state: shared_changes(&settings.state, &own, &initial_state, &run.state()).map_err(of_run)?,
             ..Actions::default()
         };
-        let details =
-            json!({ "agent": self.settings.runner.agent().name(), "run": run.id(), "usage": end.usage });
-        Ok(output.with_details(details).with_actions(actions))
+        Ok(output.with_details(details).with_child_run_id(id).with_actions(actions))
     }
 }
 
 impl AgentToolSettings {
+    /// Returns the place of the run of a call at `address`.
+    fn place(
+        &self,
+        run: &RunContext,
+        parent: Option<&ParentRun>,
+        address: &CallAddress,
+        continuation: Option<&Continuation>,
+    ) -> ChildPlace {
+        let mut above = parent.and_then(ParentRun::history).cloned();
+        let mut stays_open = parent.is_some_and(|parent| parent.may_stay_open(address));
+        if self.history == HistoryScope::Fresh {
+            stays_open &= above.as_ref().is_some_and(|above| !above.has_store());
+            above = above.map(RunHistory::without_store);
+        }
+        let key = || run.key().unwrap_or_default().to_owned();
+        let view = match (continuation, &self.history, &above) {
+            (Some(Continuation { below, .. }), ..) => Arc::clone(&below.view),
+            (None, HistoryScope::Persistent(key), _) => persistent_view(&self.runner, key).into(),
+            (None, HistoryScope::ParentBranch, Some(above)) => above.view_below(&key()).into(),
+            _ => key().into(),
+        };
+        let shares = self.history == HistoryScope::ParentBranch;
+        ChildPlace {
+            above,
+            view,
+            is_continued: continuation.is_some(),
+            is_kept: matches!(self.history, HistoryScope::Persistent(_)),
+            shares,
+            shown: Arc::default(),
+            note_above: parent.filter(|_| shares).and_then(ParentRun::note_for_child),
+            stays_open,
+        }
+    }
+
     /// Returns `true` if an event of the run is an event of the run above.
     fn shows(&self, event: &AgentEvent) -> bool {
         match &event.kind {
@@ -150,6 +313,15 @@ impl AgentToolSettings {
             true => ToolOutput::json(&json!({ "result": text })),
             false => Ok(ToolOutput::from(text)),
         }
+    }
+}
+
+/// Returns the view key of a history that calls share.
+fn persistent_view(runner: &Runner, key: &str) -> String {
+    match key {
+        "" => format!("agenttool:{}:default", runner.agent().name()),
+        // A `/` is between the segments of runs that share a history.
+        key => key.replace('%', "%25").replace('/', "%2F"),
     }
 }
 

@@ -21,7 +21,7 @@ const REQUEST: &str = "request";
 /// An agent as a tool of another agent, or of any program: a call is a run of the agent below the call.
 ///
 /// The name and the description are those of the agent, and the arguments one text `request`, unless it has an
-/// [input schema](Self::with_input_schema). The run has a conversation of its own, which ends with the call, and its own
+/// [input schema](Self::with_input_schema). The run has a conversation of its own, unless its [history](Self::history) is another one, and its own
 /// [limits](crate::Limits). It has the app, the user, the session, the provided values, the deadline, the cancellation and the budget of
 /// the run above, whose limits of tokens and cost include it ([`RunUsage::children`](crate::RunUsage::children)).
 ///
@@ -30,8 +30,14 @@ const REQUEST: &str = "request";
 /// [`AgentEventKind::Child`](crate::AgentEventKind::Child).
 ///
 /// Calls of the run that need an approval ask the approver of the agent's tools, or the handle of the root run, if the agent has
-/// [`approvals_by_handle`](crate::AgentBuilder::approvals_by_handle). A call that stays open is answered with an error, since the run ends
-/// with the call above: an unanswered question is a no.
+/// [`approvals_by_handle`](crate::AgentBuilder::approvals_by_handle). If neither answers, and for external and long-running calls, the run and the
+/// runs above end with open calls: [`End::open`](crate::End::open) of the root lists each question once, [`End::paths`](crate::End::paths) the calls
+/// above it. [`Runner::resume`] on the root continues the run that asked, and then those above, in any process if the root has a
+/// [store](Runner::with_store), and the executors of all its agents a
+/// [store of open calls](tool_runtime::executor::ExecutorBuilder::open_calls). Usage, limits and state of the run go on where they were. If
+/// the tool of a question has changed meanwhile, its call is answered with an error, and if this tool has, the call of the agent.
+///
+/// Outside of any run of an agent, no one answers later: a call that stays open is answered with an error.
 ///
 /// # Examples
 ///
@@ -72,6 +78,7 @@ struct AgentToolSettings {
     streams_text: bool,
     shows_text: bool,
     state: ChildState,
+    history: HistoryScope,
 }
 
 /// The texts of a run that are the result of its call.
@@ -83,6 +90,30 @@ pub enum ResponseMode {
     All,
     /// The text of the last response.
     Last,
+}
+
+/// The history that a run below a call sees and continues.
+///
+/// Each run below a call has a view key, under which its messages are in the session of the root run. The key is not the
+/// [branch](RunContext::branch), which names the agents above a run, and does not tell what they see.
+///
+/// Messages of other runs are shown as a note, a message of the user: their texts, the names of the tools that they called, and the texts of results, without
+/// arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HistoryScope {
+    /// None: the run sees its arguments alone, and its view key is new, `<agent>-<run id>`.
+    #[default]
+    Isolated,
+    /// The messages of the request that led to the call, as a note. The run above sees the messages of this run in its later requests, as do all
+    /// runs above with such a history up to the first one without. The view key is the one of the run above, a `/`, and a new segment.
+    ParentBranch,
+    /// The history of earlier calls in the session under this key: the run continues their conversation. One run at a time has it; others wait for the
+    /// time of [`Runner::when_busy`]. An empty key is `agenttool:<agent>:default`.
+    Persistent(String),
+    /// None, as with [`Isolated`](Self::Isolated), and no store receives a message of the run or of the runs below it. In a session with a
+    /// store, its open calls are therefore answered with an error.
+    Fresh,
 }
 
 /// The state of a run below a call. In addition, an agent has the [state of its branch](crate::AgentPart::branch_state), which lasts.
@@ -120,6 +151,7 @@ impl AgentTool {
             streams_text: false,
             shows_text: true,
             state: ChildState::default(),
+            history: HistoryScope::default(),
         };
         let mut definition = ToolDefinition::new(name, description, schema);
         if let Some(output) = output {
@@ -188,6 +220,13 @@ impl AgentTool {
         self
     }
 
+    /// Sets the history of the run. Default: [none](HistoryScope::Isolated).
+    #[must_use]
+    pub fn history(mut self, scope: HistoryScope) -> Self {
+        self.settings.history = scope;
+        self
+    }
+
     /// Returns the message of the run.
     fn message(&self, arguments: Arguments<'_>) -> Result<String, ToolError> {
         let canonical = self.definition.canonical(arguments)?.into_text();
@@ -226,8 +265,8 @@ impl Tool for AgentTool {
         Ok(Prepared::new(arguments, move |arguments, cx: &ToolContext| {
             Box::pin(async move {
                 let message = self.message(arguments)?;
-                let call = ChildCall::start(&self.settings, cx)?;
-                boxed(|| call.run_to_result(message)).await
+                let call = ChildCall::begin(&self.settings, cx, message)?;
+                boxed(|| call.result()).await
             })
         }))
     }

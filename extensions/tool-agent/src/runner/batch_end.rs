@@ -7,10 +7,11 @@ use tool_runtime::{CallOutcome, call::merged_actions, executor::stop_error, outp
 use super::{
     Answers, End, EndReason,
     active_run::ActiveRun,
-    flow::{Flow, end_as_failed, end_by_stop},
+    flow::{Flow, boxed, end_as_failed, end_by_stop},
     open_calls::{
         StoredBatch, apply_answers, close_open_calls, refuse_open_calls, settle_open_calls, store_results,
     },
+    recovery::recover_child,
     scope::RunScope,
 };
 use crate::{
@@ -45,6 +46,29 @@ pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow 
     release_tool_choice(tool_choice);
     if let Err(problem) = apply_answers(scope, conversation, answers).await {
         return end_as_failed(problem);
+    }
+    continue_open_batch(run).await
+}
+
+/// Answers the open calls of a run below a call, which goes on where it was. An answer that has no call any more is a notice: the run above has a
+/// copy of the questions, which is older than a crash.
+pub(super) async fn resume_child(run: &mut ActiveRun, answers: Answers) -> Flow {
+    let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
+    if conversation.session.open.is_none() {
+        scope
+            .emit_notice("the run was interrupted after its questions were answered; the answer is ignored")
+            .await;
+        return boxed(|| recover_child(run)).await;
+    }
+    let usage = match conversation.session.writer {
+        Some(_) => conversation.progress.usage,
+        None => conversation.session.usage,
+    };
+    limits.continue_own_usage(scope, usage, &conversation.session.messages);
+    conversation.usage = limits.usage;
+    release_tool_choice(tool_choice);
+    if let Err(problem) = boxed(|| apply_answers(scope, conversation, answers)).await {
+        scope.emit_notice(problem).await;
     }
     continue_open_batch(run).await
 }
@@ -87,7 +111,7 @@ async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> 
             true => "not answered: an agent that works in parallel with others does not wait for an answer",
             false => "not answered: the run ends with the call of its parent",
         };
-        for notice in refuse_open_calls(conversation, reason).await {
+        for notice in refuse_open_calls(scope, conversation, reason).await {
             scope.emit_notice(notice).await;
         }
     }

@@ -59,7 +59,10 @@ impl RunConversation {
     /// Continues the conversation of a session in memory.
     pub(super) fn new(mut session: SessionTurn) -> Self {
         session.forget_unchecked();
-        let model_messages = session.messages.clone();
+        let mut model_messages = session.messages.clone();
+        for (before, note) in session.notes.iter().rev() {
+            model_messages.insert((*before).min(model_messages.len()), note.clone());
+        }
         let (usage, progress) = (RunUsage::default(), StoredProgress::default());
         Self { session, model_messages, counted: None, usage, member: None, has_secrets: false, progress }
     }
@@ -266,6 +269,7 @@ impl RunConversation {
 
     /// Stores the end of the run; returns the reason of another end if that fails.
     pub(super) async fn store_end(&mut self, reason: &EndReason) -> Option<EndReason> {
+        self.session.usage = self.usage;
         let writer = self.session.writer.clone()?;
         if self.session.is_unchecked {
             self.session.unstored.clear();
@@ -284,6 +288,28 @@ impl RunConversation {
         writer.write_end(entries, reason, self.total_usage()).await;
         self.session.unstored.clear();
         writer.failure().cloned()
+    }
+
+    /// Adds the notes about runs below the calls whose results are stored now. The next run has them again: from the store, or from the session in memory.
+    pub(super) fn add_notes(&mut self, scope: &RunScope) {
+        for note in scope.parent.take_notes() {
+            if self.session.writer.is_none() {
+                let before = self.session.messages.len();
+                self.session.notes.push((before, note.clone()));
+            }
+            self.model_messages.push(note);
+        }
+    }
+
+    /// Adds the note about the conversation above, for a run that shares it.
+    pub(super) fn add_note_above(&mut self, note: Message) {
+        self.model_messages.insert(0, note);
+    }
+
+    /// Returns the messages for the model before the calls of the open batch.
+    pub(super) fn messages_before_calls(&self) -> Vec<Message> {
+        let calls = self.model_messages.iter().rposition(|it| it.role() == Role::Assistant).unwrap_or(0);
+        self.model_messages[..calls].to_vec()
     }
 
     /// Adds a message for the model that is not stored.

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `message` | `{"v":1,"message":{"role":"user","parts":[{"text":"Hello."}]}}` | with each message of the conversation, before it is an event and before a call of it runs |
 //! | `compaction` | `{"v":1,"messages":[..],"added":[1]}` | after a compaction: the conversation as the model receives it; `added` has the positions of messages that no entry has, such as a note about omitted ones |
-//! | `open-batch` | `{"v":1,"outcomes":[..],"definitions":["..",null],"after":[..]}` | before the end of a run with open calls: the outcomes of the last batch, the hashes of the definitions of its tools, and the messages that follow its results |
+//! | `open-batch` | `{"v":1,"outcomes":[..],"definitions":["..",null],"after":[..]}` | before the end of a run with open calls: the outcomes of the last batch, the hashes of the definitions of its tools, the messages that follow its results, and `below`, the questions of runs below calls of agents |
 //! | `call-intent` | `{"v":1,"intent":{"address":{..},"tool":"charge","definition":"..","arguments":".."}}` | before the body of a call runs whose tool is neither read-only nor idempotent; `arguments` is a hash |
 //! | `call-outcome` | `{"v":1,"address":{..},"outcome":{..},"definition":".."}` | as a call of such a tool ends, or waits for an answer; after a crash it is the outcome of the call |
 //! | `position` | `{"v":1,"path":[{"agent":"critic","step":3}],"usage":{..}}` | of several agents, with the first message of each turn and after a compaction: the way to the agent from the root of its tree, each step with the number of members that began before it, and the usage of the run until then |
@@ -33,7 +33,7 @@ use tool_runtime::{
 };
 use tool_session::{EntryContent, JsonText, SessionError, SessionKey};
 
-use super::{EndReason, RunUsage};
+use super::{EndReason, RunUsage, open_below::OpenBelow};
 use crate::{Message, format_version::FormatVersion};
 
 /// The body of an entry of the kind `message`.
@@ -66,6 +66,9 @@ pub(super) struct OpenBatchBody {
     /// The messages that follow the results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) after: Vec<Message>,
+    /// The runs that wait below the calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) below: Vec<OpenBelow>,
 }
 
 /// The body of an entry of the kind `call-intent`.
@@ -85,6 +88,9 @@ pub(super) struct CallOutcomeBody {
     pub(super) outcome: CallOutcome,
     /// The hash of the definition of the tool; `None` if there is no tool.
     pub(super) definition: Option<ContentHash>,
+    /// The run that waits below the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) below: Option<OpenBelow>,
 }
 
 /// The body of an entry of the kind `end`.
@@ -119,7 +125,7 @@ impl CallIntentBody {
 
 impl CallOutcomeBody {
     pub(super) fn new(address: CallAddress, outcome: CallOutcome, definition: Option<ContentHash>) -> Self {
-        Self { version: FormatVersion, address, outcome, definition }
+        Self { version: FormatVersion, address, outcome, definition, below: None }
     }
 }
 
@@ -129,7 +135,7 @@ impl OpenBatchBody {
         definitions: Vec<Option<ContentHash>>,
         after: Vec<Message>,
     ) -> Self {
-        Self { version: FormatVersion, outcomes, definitions, after }
+        Self { version: FormatVersion, outcomes, definitions, after, below: Vec::new() }
     }
 }
 

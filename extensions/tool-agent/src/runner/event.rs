@@ -11,7 +11,7 @@ use tool_runtime::{
     event::ToolEvent,
 };
 
-use super::RunUsage;
+use super::{RunUsage, open_below::CallAbove};
 use crate::{Limit, Message, Role, model::ModelErrorKind, output::Submission};
 
 /// An event of a run: the fields that all events have, and its [kind](Self::kind).
@@ -149,6 +149,10 @@ pub struct End {
     /// [`Executor::confirmation_call`](tool_runtime::Executor::confirmation_call).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub confirmations: Vec<ToolCall>,
+    /// The calls of agents above each call in [`open`](Self::open), in the same order, each from the root down: a call with an empty path is one of
+    /// the run itself. Empty if all of them are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Vec<CallAbove>>,
 }
 
 /// The reason for which a run ended.
@@ -347,6 +351,7 @@ impl End {
             usage: RunUsage::default(),
             open: Vec::new(),
             confirmations: Vec::new(),
+            paths: Vec::new(),
         }
     }
 

@@ -14,7 +14,7 @@ use tool_runtime::{
     event::ToolEvent,
 };
 
-use super::{AgentEvent, AgentEventKind, End, EndReason, RunUsage};
+use super::{AgentEvent, AgentEventKind, End, EndReason, RunUsage, open_below::CallAbove};
 use crate::{Message, format_version::FormatVersion};
 
 /// The members of all kinds in one struct: nothing is buffered by `serde`, so that numbers keep their spelling, and messages
@@ -138,13 +138,15 @@ struct EndWire {
     open: Vec<CallOutcome>,
     #[serde(default)]
     confirmations: Vec<ToolCall>,
+    #[serde(default)]
+    paths: Vec<Vec<CallAbove>>,
 }
 
 impl<'de> Deserialize<'de> for End {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let EndWire { reason, text, output, usage, open, confirmations, .. } =
+        let EndWire { reason, text, output, usage, open, confirmations, paths, .. } =
             EndWire::deserialize(deserializer)?;
         let output_json = output.as_ref().map(|output| output.to_string().into());
-        Ok(Self { reason, text, output, output_json, usage, open, confirmations })
+        Ok(Self { reason, text, output, output_json, usage, open, confirmations, paths })
     }
 }

@@ -14,6 +14,7 @@ use tool_session::{EntryContent, SessionError};
 use super::{
     entry::{CallIntentBody, CallOutcomeBody},
     member::EntryOrigin,
+    parent_run::ParentRun,
     session_writer::SessionWriter,
 };
 
@@ -25,6 +26,7 @@ pub(super) struct SessionJournal {
     /// The agent whose calls these are, if it is one of several.
     origin: Option<EntryOrigin>,
     tools: Registry,
+    parent: Arc<ParentRun>,
     /// The journal of the program.
     next: Option<SharedCallJournal>,
 }
@@ -34,10 +36,11 @@ impl SessionJournal {
     pub(super) fn new(
         writer: &Arc<SessionWriter>,
         origin: Option<&EntryOrigin>,
+        parent: &Arc<ParentRun>,
         executor: &Executor,
     ) -> Self {
         let (tools, next) = (executor.tools().clone(), executor.journal().cloned());
-        Self { writer: Arc::clone(writer), origin: origin.cloned(), tools, next }
+        Self { writer: Arc::clone(writer), origin: origin.cloned(), tools, parent: Arc::clone(parent), next }
     }
 
     fn entry(
@@ -79,7 +82,10 @@ impl SessionJournal {
         }
         let has_secret = metadata.is_some_and(|it| !it.secrets.is_empty());
         let hash = definition.map(ToolDefinition::content_hash);
-        let body = CallOutcomeBody::new(address.clone(), outcome.clone(), hash);
+        let mut body = CallOutcomeBody::new(address.clone(), outcome.clone(), hash);
+        if !outcome.is_finished() {
+            body.below = self.parent.opened_below(address);
+        }
         self.writer.write_journal(self.entry(EntryContent::CALL_OUTCOME, &body, has_secret)).await;
     }
 }

@@ -65,9 +65,14 @@ impl Retries {
 impl RunLimits {
     /// Goes on with the usage of an interrupted run, so that no limit begins anew. `messages` are those of the session.
     pub(super) fn continue_usage(&mut self, scope: &RunScope, usage: RunUsage, messages: &[Message]) {
+        count_spent(&scope.run, &usage);
+        self.continue_own_usage(scope, usage, messages);
+    }
+
+    /// Goes on with the usage of a run below a call that waited, which has the budget of the run above.
+    pub(super) fn continue_own_usage(&mut self, scope: &RunScope, usage: RunUsage, messages: &[Message]) {
         self.usage = usage;
         scope.parent.continue_usage(usage.children);
-        count_spent(&scope.run, &usage);
         if usage.rounds > 0 && usage.cost.is_none() {
             self.unknown_cost = Some("the cost before the interruption is not known".to_owned());
         }

@@ -5,7 +5,9 @@ mod answers;
 mod ask;
 mod batch_end;
 mod calls;
+mod child_history;
 mod compact;
+mod context_note;
 mod conversation;
 mod entry;
 mod event;
@@ -20,6 +22,7 @@ mod limits;
 mod member;
 mod memory;
 mod open_batch;
+mod open_below;
 mod open_calls;
 mod open_session;
 mod output;
@@ -57,6 +60,7 @@ pub use self::{
     event::{AgentEvent, AgentEventKind, End, EndReason},
     handle::RunHandle,
     memory::MemoryPolicy,
+    open_below::CallAbove,
     stream::{AgentStream, RunError},
     usage::{ChildUsage, RunUsage},
 };
@@ -64,7 +68,13 @@ use self::{
     answers::Input, memory::MemorySettings, run::run_to_end, session::Sessions, session_map::SessionKey,
     span::RunSpan, store_settings::StoreSettings,
 };
-pub(crate) use self::{flow::boxed, parent_run::ParentRun, state_changes::state_changes};
+pub(crate) use self::{
+    child_history::{ChildPlace, RunHistory},
+    flow::boxed,
+    open_below::{CallStart, Continuation, OpenBelow, OpenQuestion},
+    parent_run::{ParentRun, ShownRun},
+    state_changes::state_changes,
+};
 use crate::{
     Agent, AgentHook, Message, event_stream::EventStream, hook::SharedAgentHook, output::OutputType,
 };
@@ -228,6 +238,10 @@ impl Runner {
     }
 
     fn start_run(&self, run: RunContext, input: Input) -> AgentStream {
+        self.start_run_in(run, None, input)
+    }
+
+    fn start_run_in(&self, run: RunContext, place: Option<ChildPlace>, input: Input) -> AgentStream {
         let message = match &input {
             Input::Message(message) => Some(message.clone()),
             Input::Answers(_) | Input::Recovery | Input::Turn => None,
@@ -239,7 +253,8 @@ impl Runner {
         let events = EventStream::new(move |emitter| async move {
             let span = RunSpan::new(&runner.0.agent, &of_run, message.as_ref());
             let entered = span.span().clone();
-            boxed(|| run_to_end(runner, of_run, inbox, emitter, input, span)).instrument(entered).await;
+            let start = (input, place);
+            boxed(|| run_to_end(runner, of_run, inbox, emitter, start, span)).instrument(entered).await;
         });
         AgentStream::new(events, handle, run)
     }
@@ -308,38 +323,6 @@ impl Runner {
             }
             (Some(key), None) => self.0.sessions.messages(&key).await,
             (Some(key), Some(_)) => self.stored_history(run, &key).await,
-        }
-    }
-
-    /// Removes the session of `run` with its conversation; open calls can no longer be answered. Returns `false` if there
-    /// is none. Waits for a run of the session. If a [store](Self::with_store) fails, or a tool names the session of its own run, the result is
-    /// `false`, and the log has a warning.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
-    /// use tool_runtime::RunContext;
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-    /// let runner = Runner::new(Agent::builder("greeter", ScriptedModel::new([Reply::text("Hello.")])).build()?);
-    /// let run = || RunContext::new().with_session("s-1");
-    /// runner.run_with(run(), "Hi.").answer().await?;
-    /// assert!(runner.remove_session(&run()).await);
-    /// assert_eq!((runner.session_count(), runner.history(&run()).await.len()), (0, 0));
-    /// # Ok::<(), anyhow::Error>(())
-    /// # })?;
-    /// # Ok::<(), anyhow::Error>(())
-    /// ```
-    pub async fn remove_session(&self, run: &RunContext) -> bool {
-        let Some(key) = self.session_key(run) else { return false };
-        if self.0.sessions.is_held_by(&key, run) {
-            tracing::warn!("a session cannot be removed by a call of its own run");
-            return false;
-        }
-        match &self.0.store.store {
-            Some(store) => self.0.sessions.remove_with(&key, |_| self.delete_stored(store, run)).await,
-            None => self.0.sessions.remove(&key).await,
         }
     }
 

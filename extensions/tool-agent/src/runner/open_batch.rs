@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use tool_runtime::{
     CallOutcome, Executor, ToolCall, ToolError, ToolResult,
-    call::{CallId, Operation},
+    call::{CallAddress, CallId, Operation},
     definition::{ContentHash, ToolDefinition},
     open_calls::CallRef,
     policy::ApprovalRequest,
 };
 
-use super::{End, EndReason, entry::OpenBatchBody};
+use super::{
+    End, EndReason,
+    entry::OpenBatchBody,
+    open_below::{CallAbove, OpenBelow, discard_questions},
+};
 use crate::Message;
 
 /// A batch whose results are not stored yet.
@@ -21,25 +25,67 @@ pub(super) struct OpenBatch {
     pub(super) outcomes: Vec<CallOutcome>,
     /// The messages that follow the results.
     pub(super) after: Vec<Message>,
+    /// The runs that wait below open calls of agents.
+    pub(super) below: Vec<OpenBelow>,
+}
+
+/// The open call that an answer names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum OpenTarget {
+    /// The call of the batch with this index.
+    Call(usize),
+    /// A question of a run below a call of the batch, by their indices.
+    Below { below: usize, question: usize },
 }
 
 /// The unfinished calls of a batch, as its run reports them.
 pub(super) struct UnfinishedCalls {
     open: Vec<CallOutcome>,
     confirmations: Vec<ToolCall>,
+    /// The calls above each open call.
+    paths: Vec<Vec<CallAbove>>,
 }
 
 impl OpenBatch {
-    /// Returns the calls without a final result; `None` if all have one.
-    pub(super) fn unfinished(&self) -> Option<UnfinishedCalls> {
-        let open: Vec<_> = self.outcomes.iter().filter(|outcome| !outcome.is_finished()).cloned().collect();
-        let requests = open.iter().filter_map(approval_request);
-        let confirmations = requests.map(|request| self.executor.confirmation_call(request)).collect();
-        (!open.is_empty()).then_some(UnfinishedCalls { open, confirmations })
+    /// Creates the batch of calls that have run.
+    pub(super) fn new(executor: Executor, outcomes: Vec<CallOutcome>, after: Vec<Message>) -> Self {
+        Self { executor, outcomes, after, below: Vec::new() }
     }
 
-    /// Returns the index of the open call that `call` names; `None` if that call has its result.
-    pub(super) fn find_open(&self, call: &CallRef) -> Result<Option<usize>, String> {
+    /// Returns the index of the call at `address`, if it is open.
+    pub(super) fn index_of(&self, address: &CallAddress) -> Option<usize> {
+        self.outcomes.iter().position(|outcome| outcome.address() == Some(address))
+    }
+
+    /// Returns the run that waits below the call of `outcome`.
+    fn below(&self, outcome: &CallOutcome) -> Option<&OpenBelow> {
+        let address = outcome.address()?;
+        self.below.iter().find(|below| below.call == *address)
+    }
+
+    /// Returns the calls without a final result, with the questions of runs below in place of the calls above them; `None` if all have one.
+    pub(super) fn unfinished(&self) -> Option<UnfinishedCalls> {
+        let (mut open, mut confirmations, mut paths) = (Vec::new(), Vec::new(), Vec::new());
+        for outcome in self.outcomes.iter().filter(|outcome| !outcome.is_finished()) {
+            let Some(below) = self.below(outcome) else {
+                confirmations.extend(
+                    approval_request(outcome).map(|request| self.executor.confirmation_call(request)),
+                );
+                open.push(outcome.clone());
+                paths.push(Vec::new());
+                continue;
+            };
+            for question in &below.questions {
+                open.push(question.outcome.clone());
+                confirmations.extend(question.confirmation.clone());
+                paths.push(below.path(question));
+            }
+        }
+        (!open.is_empty()).then_some(UnfinishedCalls { open, confirmations, paths })
+    }
+
+    /// Returns the open call that `call` names, in the batch or below its calls; `None` if that call has its result.
+    pub(super) fn find_open(&self, call: &CallRef) -> Result<Option<OpenTarget>, String> {
         let is_named = |outcome: &CallOutcome| match call {
             CallRef::Id(id) => outcome.id() == id,
             CallRef::Address(address) => outcome.address() == Some(address),
@@ -47,14 +93,31 @@ impl OpenBatch {
                 approval_request(outcome).is_some_and(|it| it.address == *address && it.hash == *hash)
             }
         };
-        let all = self.outcomes.iter().enumerate();
-        let open: Vec<_> =
-            all.filter(|(_, it)| !it.is_finished() && is_named(it)).map(|(index, _)| index).collect();
+        let is_open = |outcome: &CallOutcome| !outcome.is_finished() && is_named(outcome);
+        let own = self.outcomes.iter().enumerate().filter(|(_, it)| is_open(it) && self.below(it).is_none());
+        let below = self.below.iter().enumerate().flat_map(|(below, it)| {
+            let named = it.questions.iter().enumerate().filter(|(_, question)| is_open(&question.outcome));
+            named.map(move |(question, _)| OpenTarget::Below { below, question })
+        });
+        let open: Vec<_> = own.map(|(index, _)| OpenTarget::Call(index)).chain(below).collect();
         match open[..] {
-            [index] => Ok(Some(index)),
+            [target] => Ok(Some(target)),
             [] if self.outcomes.iter().any(|it| it.is_finished() && had_name(it, call)) => Ok(None),
+            [] if self.below.iter().any(|it| is_call_above(call, &it.call)) => Err(format!(
+                "the call `{call}` waits for the answers of calls below it; answer those of `End::open`"
+            )),
             [] => Err(format!("no call `{call}` waits for an answer; use an id or address of `End::open`")),
             _ => Err(format!("several open calls have the id `{call}`; use the address of one")),
+        }
+    }
+
+    /// Returns the open call at `target`.
+    pub(super) fn outcome(&self, target: OpenTarget) -> Option<&CallOutcome> {
+        match target {
+            OpenTarget::Call(index) => self.outcomes.get(index),
+            OpenTarget::Below { below, question } => {
+                self.below.get(below)?.questions.get(question).map(|it| &it.outcome)
+            }
         }
     }
 
@@ -76,9 +139,8 @@ impl OpenBatch {
 
     /// Discards the open calls that are not open in `other`.
     pub(super) async fn discard_except(&self, other: Option<&Self>) {
-        let remain: Vec<_> =
-            other.into_iter().flat_map(|it| &it.outcomes).filter_map(CallOutcome::address).collect();
-        for address in self.outcomes.iter().filter_map(CallOutcome::address) {
+        let remain: Vec<_> = other.into_iter().flat_map(Self::open_addresses).collect();
+        for address in self.open_addresses() {
             if !remain.contains(&address) {
                 // A call that is not open any more needs nothing.
                 drop(self.executor.discard(address).await);
@@ -86,16 +148,24 @@ impl OpenBatch {
         }
     }
 
+    /// Returns the addresses of the open calls, and of the questions below them.
+    fn open_addresses(&self) -> impl Iterator<Item = &CallAddress> {
+        let below = self.below.iter().flat_map(OpenBelow::open_addresses);
+        self.outcomes.iter().filter_map(CallOutcome::address).chain(below)
+    }
+
     /// Returns the stored form.
     pub(super) fn body(&self) -> OpenBatchBody {
         let definitions = self.outcomes.iter().map(|it| definition_hash(&self.executor, it.name()));
-        OpenBatchBody::new(self.outcomes.clone(), definitions.collect(), self.after.clone())
+        let mut body = OpenBatchBody::new(self.outcomes.clone(), definitions.collect(), self.after.clone());
+        body.below.clone_from(&self.below);
+        body
     }
 
     /// Returns the batch of a stored form. Open calls whose tools are gone or have changed are answered with an error.
     pub(super) async fn restored(body: OpenBatchBody, executor: Executor) -> Self {
-        let OpenBatchBody { outcomes, definitions, after, .. } = body;
-        let mut batch = Self { executor, outcomes, after };
+        let OpenBatchBody { outcomes, definitions, after, below, .. } = body;
+        let mut batch = Self { executor, outcomes, after, below };
         for index in 0..batch.outcomes.len() {
             let outcome = &batch.outcomes[index];
             let Some(address) = outcome.address() else { continue };
@@ -104,11 +174,16 @@ impl OpenBatch {
                 continue;
             }
             drop(batch.executor.discard(address).await);
+            if let Some(below) = batch.below(outcome) {
+                discard_questions(&batch.executor, below).await;
+            }
             let change = if definition.is_none() { "was removed" } else { "has changed" };
             let reason = format!("the tool {change} since the call was made; the call was not executed");
             let result = unanswered_result(outcome, &reason);
             batch.finish(index, result);
         }
+        let Self { outcomes, below, .. } = &mut batch;
+        below.retain(|it| outcomes.iter().any(|outcome| outcome.address() == Some(&it.call)));
         batch
     }
 }
@@ -134,7 +209,9 @@ impl UnfinishedCalls {
     }
 
     pub(super) fn into_end(self, reason: EndReason) -> End {
-        End { open: self.open, confirmations: self.confirmations, ..End::new(reason) }
+        let has_paths = self.paths.iter().any(|path| !path.is_empty());
+        let paths = if has_paths { self.paths } else { Vec::new() };
+        End { open: self.open, confirmations: self.confirmations, paths, ..End::new(reason) }
     }
 }
 
@@ -146,6 +223,16 @@ pub(super) fn approval_request(outcome: &CallOutcome) -> Option<&ApprovalRequest
             Operation::LongRunning(_) => None,
         },
         _ => None,
+    }
+}
+
+/// Returns `true` if `call` names the call at `above`.
+fn is_call_above(call: &CallRef, above: &CallAddress) -> bool {
+    match call {
+        CallRef::Id(id) => *id == above.call_id,
+        CallRef::Address(address) | CallRef::Question(address, _) | CallRef::Request { address, .. } => {
+            address == above
+        }
     }
 }
 

@@ -17,8 +17,11 @@ use super::{
     answers::Answer,
     calls::run_batch,
     conversation::RunConversation,
-    flow::{Flow, Interruption},
-    open_batch::{OpenBatch, approval_request, interim_result, interrupted_result, unanswered_result},
+    flow::{Flow, Interruption, boxed},
+    open_batch::{
+        OpenBatch, OpenTarget, approval_request, interim_result, interrupted_result, unanswered_result,
+    },
+    open_below::{ChildInput, close_below, continue_below, settle_below},
     scope::RunScope,
     tools::with_run_settings,
 };
@@ -29,6 +32,8 @@ use crate::Message;
 struct IndexedAnswers {
     results: BTreeMap<usize, Result<ToolOutput, ToolError>>,
     decisions: BTreeMap<usize, (CallRef, ConfirmationAnswer)>,
+    /// The answers to questions of runs below, by the indices of their call and of the question.
+    below: BTreeMap<usize, BTreeMap<usize, (CallRef, Answer)>>,
     /// The calls that have their results, whose further answers are ignored.
     ignored: Vec<CallRef>,
 }
@@ -60,7 +65,7 @@ pub(super) async fn settle_open_calls(scope: &RunScope, conversation: &mut RunCo
         if scope.run.cancellation().is_cancelled() {
             return ControlFlow::Break(unfinished.into_end(EndReason::Cancelled));
         }
-        if !scope.agent.0.waits_for_answers {
+        if !scope.agent.0.waits_for_answers || scope.place.is_some() {
             return ControlFlow::Break(unfinished.into_end(EndReason::OpenCalls));
         }
         // The process may end while the run waits: another one can then answer.
@@ -86,7 +91,7 @@ pub(super) async fn apply_answers(
     let Some(open) = &mut conversation.session.open else {
         return Err("no calls wait for an answer".to_owned());
     };
-    let IndexedAnswers { results, decisions, ignored } = indexed_answers(open, answers)?;
+    let IndexedAnswers { results, decisions, below, ignored } = indexed_answers(open, answers)?;
     for call in ignored {
         scope.emit_notice(format!("the call `{call}` has its result; the further answer is ignored")).await;
     }
@@ -94,7 +99,7 @@ pub(super) async fn apply_answers(
     for (index, result) in results {
         submit_result(open, index, result).await?;
     }
-    if decisions.is_empty() {
+    if decisions.is_empty() && below.is_empty() {
         return Ok(());
     }
     if has_results {
@@ -104,9 +109,21 @@ pub(super) async fn apply_answers(
             return Ok(());
         }
     }
-    match &mut conversation.session.open {
-        Some(open) => apply_decisions(scope, open, decisions).await,
-        None => Ok(()),
+    scope.parent.show(conversation.messages_before_calls());
+    let Some(open) = &mut conversation.session.open else { return Ok(()) };
+    if !decisions.is_empty() {
+        boxed(|| apply_decisions(scope, open, decisions)).await?;
+    }
+    let inputs: Vec<_> = below
+        .into_iter()
+        .filter_map(|(index, answers)| {
+            let call = open.below.get(index)?.call.clone();
+            Some((call, ChildInput::Answers(Answers(answers.into_values().collect()))))
+        })
+        .collect();
+    match inputs.is_empty() {
+        true => Ok(()),
+        false => boxed(|| continue_below(scope, open, inputs)).await,
     }
 }
 
@@ -114,20 +131,34 @@ pub(super) async fn apply_answers(
 fn indexed_answers(open: &OpenBatch, answers: Answers) -> Result<IndexedAnswers, String> {
     let mut indexed = IndexedAnswers::default();
     for (call, answer) in answers.0 {
-        let Some(index) = open.find_open(&call)? else {
+        let Some(target) = open.find_open(&call)? else {
             indexed.ignored.push(call);
             continue;
         };
-        let is_new = match (answer, approval_request(&open.outcomes[index])) {
-            (Answer::Result(result), None) => indexed.results.insert(index, result).is_none(),
-            (Answer::Decision(decision), Some(_)) => {
-                indexed.decisions.insert(index, (call.clone(), decision)).is_none()
-            }
-            (Answer::Result(_), Some(_)) => {
+        let waits_for_approval = open.outcome(target).and_then(approval_request).is_some();
+        match (&answer, waits_for_approval) {
+            (Answer::Result(_), true) => {
                 return Err(format!("the call `{call}` waits for an approval, and received a result"));
             }
-            (Answer::Decision(_), None) => {
+            (Answer::Decision(_), false) => {
                 return Err(format!("the call `{call}` waits for its result, and received a decision"));
+            }
+            _ => {}
+        }
+        let is_new = match (target, answer) {
+            (OpenTarget::Call(index), Answer::Result(result)) => {
+                indexed.results.insert(index, result).is_none()
+            }
+            (OpenTarget::Call(index), Answer::Decision(decision)) => {
+                indexed.decisions.insert(index, (call.clone(), decision)).is_none()
+            }
+            (OpenTarget::Below { below, question }, answer) => {
+                // A call on a lower level may have the same id.
+                let named = match (&call, open.outcome(target).and_then(CallOutcome::address)) {
+                    (CallRef::Id(_), Some(address)) => CallRef::Address(address.clone()),
+                    _ => call.clone(),
+                };
+                indexed.below.entry(below).or_default().insert(question, (named, answer)).is_none()
             }
         };
         if !is_new {
@@ -183,6 +214,8 @@ async fn apply_decisions(
         open.replace(index, outcome);
     }
     open.after.extend(steering);
+    // A call of an agent that needed an approval may wait for answers now.
+    settle_below(scope, open).await;
     Ok(())
 }
 
@@ -222,7 +255,7 @@ pub(super) async fn ignore_early_answers(scope: &RunScope) {
 /// Closes the open batch of the session: calls without a result are answered with an error, for this reason, and can no
 /// longer be answered otherwise.
 pub(super) async fn close_open_calls(scope: &RunScope, conversation: &mut RunConversation, reason: &str) {
-    let notices = refuse_open_calls(conversation, reason).await;
+    let notices = refuse_open_calls(scope, conversation, reason).await;
     store_results(scope, conversation).await;
     for notice in notices {
         scope.emit_notice(notice).await;
@@ -231,7 +264,11 @@ pub(super) async fn close_open_calls(scope: &RunScope, conversation: &mut RunCon
 
 /// Answers the open calls of the batch with an error, for this reason; the batch continues with the results of all calls. Returns what
 /// became of each call.
-pub(super) async fn refuse_open_calls(conversation: &mut RunConversation, reason: &str) -> Vec<String> {
+pub(super) async fn refuse_open_calls(
+    scope: &RunScope,
+    conversation: &mut RunConversation,
+    reason: &str,
+) -> Vec<String> {
     let Some(open) = &mut conversation.session.open else { return Vec::new() };
     let mut notices = Vec::new();
     for index in 0..open.outcomes.len() {
@@ -251,6 +288,10 @@ pub(super) async fn refuse_open_calls(conversation: &mut RunConversation, reason
         };
         notices.push(format!("the call `{}` {effect}", address.call_id));
         let result = interim_result(outcome).unwrap_or(result);
+        if let Some(below) = open.below.iter().find(|it| it.call == *address).cloned() {
+            close_below(scope, &open.executor, &below).await;
+            open.below.retain(|it| it.call != below.call);
+        }
         // At once, so that a run that is dropped at the next call keeps the answer.
         open.finish(index, result);
     }
@@ -266,5 +307,6 @@ pub(super) async fn store_results(
     let (outcomes, after) = (outcomes.clone(), after.clone());
     let results = Message::results(outcomes.iter().filter_map(CallOutcome::result).cloned());
     conversation.add_results(scope, std::iter::once(results.clone()).chain(after).collect()).await;
+    conversation.add_notes(scope);
     Some(StoredBatch { outcomes, results })
 }

@@ -8,22 +8,31 @@ use tool_session::{LeaseGrant, SessionError, SessionKey};
 
 use super::{
     EndReason, RunnerSettings,
+    child_history::{RunHistory, open_history},
     compact::max_tokens,
     conversation::RunConversation,
     entry::EntryCodec,
-    flow::{Flow, end_as_failed, end_with},
+    flow::{Flow, boxed, end_as_failed, end_with},
     open_batch::OpenBatch,
     scope::RunScope,
     session::SessionTurn,
     session_writer::{RETRY_PAUSE, Retries, SessionWriter, StoreAccess, instant_after, store_failure},
-    stored_conversation::read_conversation,
+    stored_conversation::{ConversationView, read_conversation},
 };
 
 /// Waits for the turn of the run in its session, and reads the session.
 pub(super) async fn open_session(settings: &RunnerSettings, scope: &RunScope) -> Flow<RunConversation> {
-    if settings.ends_with_call {
-        return ControlFlow::Continue(RunConversation::new(SessionTurn::without_session().await));
+    if let Some(place) = &scope.place {
+        return boxed(|| open_history(settings, scope, place)).await;
     }
+    let conversation = boxed(|| open_root_session(settings, scope)).await?;
+    let (histories, writer) =
+        (Arc::clone(&conversation.session.children), conversation.session.writer.clone());
+    scope.parent.set_history(RunHistory::of_root(histories, writer));
+    ControlFlow::Continue(conversation)
+}
+
+async fn open_root_session(settings: &RunnerSettings, scope: &RunScope) -> Flow<RunConversation> {
     let access = settings.store_access();
     let wait_end = access.as_ref().map(|_| instant_after(settings.max_wait));
     let turn = match scope.wait_for(settings.sessions.turn(&scope.run, settings.max_wait)).await {
@@ -71,10 +80,10 @@ async fn open_stored_session(
     if let Some(run) = grant.interrupted.as_ref().filter(|run| *run != scope.run.id()) {
         scope.emit_notice(format!("the run `{run}` of the session was interrupted before its end")).await;
     }
-    let inherited_entries = grant.session.origin.as_ref().map_or(0, |origin| origin.entry);
+    let view = ConversationView::of_root(grant.session.origin.as_ref().map_or(0, |origin| origin.entry));
     let mut retries = Retries::new(&access, &scope.run);
     let mut stored = loop {
-        let reading = read_conversation(&access.store, &codec, max_tokens(scope), inherited_entries);
+        let reading = read_conversation(&access.store, &codec, max_tokens(scope), &view);
         match retries.attempt(reading).await {
             Ok(stored) => break stored,
             Err(error) => retries.pause_after(error).await?,

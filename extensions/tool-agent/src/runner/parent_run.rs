@@ -2,13 +2,23 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
 };
 
 use tokio::sync::Notify;
-use tool_runtime::{RunContext, call::CallAddress};
+use tool_runtime::{
+    RunContext,
+    call::{CallAddress, CallId},
+};
 
-use super::{AgentEvent, ChildUsage, RunUsage, handle::Inbox};
+use super::{
+    AgentEvent, ChildUsage, RunUsage,
+    child_history::RunHistory,
+    context_note::{note_of_conversation, note_of_run},
+    handle::Inbox,
+    open_below::CallsBelow,
+};
+use crate::Message;
 
 /// The key of the value by which the runs below a call find the run of the call.
 const PARENT_KEY: &str = "tool_agent.parent_run";
@@ -28,6 +38,12 @@ pub(crate) struct ParentRun {
     usage: Mutex<CallUsage>,
     /// The run that this one is a part of, if its agent works beside others.
     whole: Option<Arc<ParentRun>>,
+    /// The id of the run.
+    run: CallId,
+    /// The history of the run, once it has its turn.
+    history: OnceLock<RunHistory>,
+    below: Mutex<CallsBelow>,
+    shown: Mutex<ShownMessages>,
 }
 
 /// The usage of the runs below the calls.
@@ -36,6 +52,24 @@ struct CallUsage {
     of_run: ChildUsage,
     /// Those below the calls of the agent that has its turn.
     of_turn: ChildUsage,
+}
+
+/// The messages that a run shows to the runs above and below that share its history.
+#[derive(Default)]
+struct ShownMessages {
+    /// Those before the calls of the current batch.
+    messages: Vec<Message>,
+    /// The notes about runs below.
+    notes: Vec<Message>,
+    /// The number of notes that the run has taken.
+    taken: usize,
+}
+
+/// The messages that a run shows to the run above, which shares its history, once it has ended.
+#[derive(Debug)]
+pub(crate) struct ShownRun {
+    messages: Vec<Message>,
+    notes: Vec<Message>,
 }
 
 /// An event of a run below a call.
@@ -65,8 +99,20 @@ impl ParentRun {
     /// Makes `run` known to the runs below its calls, which count for `whole`, too.
     pub(super) fn offer_part(run: &RunContext, inbox: &Arc<Inbox>, whole: Option<Arc<Self>>) -> Arc<Self> {
         let approvals = Self::of(run).map_or_else(|| Arc::clone(inbox), |above| Arc::clone(&above.approvals));
-        let (events, usage, arrived, freed) = Default::default();
-        let parent = Arc::new(Self { approvals, events, arrived, freed, usage, whole });
+        let (events, usage, arrived, freed, below, shown) = Default::default();
+        let (run_id, history) = (run.id().clone(), OnceLock::new());
+        let parent = Arc::new(Self {
+            approvals,
+            events,
+            arrived,
+            freed,
+            usage,
+            whole,
+            run: run_id,
+            history,
+            below,
+            shown,
+        });
         run.set(PARENT_KEY, Arc::downgrade(&parent));
         parent
     }
@@ -74,6 +120,55 @@ impl ParentRun {
     /// Returns the agent's run that `run` is or is below; `None` if there is none, or if it has ended.
     pub(crate) fn of(run: &RunContext) -> Option<Arc<Self>> {
         run.value::<Weak<Self>>(PARENT_KEY)?.upgrade()
+    }
+
+    /// Returns the id of the run.
+    pub(super) fn run(&self) -> &CallId {
+        &self.run
+    }
+
+    /// Sets the history of the run, which the runs below its calls continue or leave.
+    pub(super) fn set_history(&self, history: RunHistory) {
+        drop(self.history.set(history));
+    }
+
+    pub(crate) fn history(&self) -> Option<&RunHistory> {
+        self.history.get()
+    }
+
+    /// Sets the messages that runs which share the history see.
+    pub(super) fn show(&self, messages: Vec<Message>) {
+        lock(&self.shown).messages = messages;
+    }
+
+    /// Returns the note about the conversation of this run for a run below; `None` if it is empty.
+    pub(crate) fn note_for_child(&self) -> Option<Message> {
+        let messages = lock(&self.shown).messages.clone();
+        (!messages.is_empty()).then(|| note_of_conversation(&messages))
+    }
+
+    /// Adds the note about a run of `agent` below that has ended, and those about runs below that one.
+    pub(crate) fn add_shown(&self, agent: &str, shown: &ShownRun) {
+        let note = note_of_run(agent, &shown.messages);
+        lock(&self.shown).notes.extend(std::iter::once(note).chain(shown.notes.iter().cloned()));
+    }
+
+    /// Returns the messages that this run, whose conversation has `messages`, shows to the run above.
+    pub(super) fn shown_run(&self, messages: Vec<Message>) -> ShownRun {
+        ShownRun { messages, notes: lock(&self.shown).notes.clone() }
+    }
+
+    /// Takes the notes that arrived since the last call.
+    pub(super) fn take_notes(&self) -> Vec<Message> {
+        let mut shown = lock(&self.shown);
+        let count = shown.notes.len();
+        let from = std::mem::replace(&mut shown.taken, count);
+        shown.notes[from..].to_vec()
+    }
+
+    /// Returns the calls whose runs below wait.
+    pub(super) fn calls_below(&self) -> MutexGuard<'_, CallsBelow> {
+        lock(&self.below)
     }
 
     /// Returns the inbox that receives the decisions about calls of this run.

@@ -5,14 +5,16 @@ use std::ops::ControlFlow;
 use tool_runtime::{CallOutcome, Executor, ToolCall, executor::stop_error, open_calls::OpenCallError};
 
 use super::{
+    End, EndReason,
     active_run::ActiveRun,
     ask::prepare_step,
     batch_end::{continue_after_results, continue_open_batch, end_batch, release_tool_choice},
     calls::run_batch,
     conversation::RunConversation,
     entry::OpenBatchBody,
-    flow::{Flow, end_as_failed},
+    flow::{Flow, boxed, end_as_failed},
     open_batch::{OpenBatch, definition_hash, interrupted_result, unexecuted_result},
+    open_below::{ChildInput, continue_below, settle_below},
     open_calls::{close_open_calls, ignore_early_answers},
     round::{end_answer, instruction, refuse_calls, step_with},
     scope::RunScope,
@@ -30,9 +32,15 @@ pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
     check_unfinished(scope, conversation)?;
     limits.continue_usage(scope, conversation.progress.usage, &conversation.session.messages);
     conversation.usage = limits.usage;
+    let shown = conversation.messages_before_calls();
     if let Some(open) = &mut conversation.session.open {
         release_tool_choice(tool_choice);
         close_started_calls(open).await;
+        scope.parent.show(shown);
+        let inputs = open.below.iter().map(|it| (it.call.clone(), ChildInput::Recovery)).collect();
+        if let Err(problem) = boxed(|| continue_below(scope, open, inputs)).await {
+            return end_as_failed(problem);
+        }
         return continue_open_batch(run).await;
     }
     let Some(last) = conversation.session.messages.last().cloned() else {
@@ -49,6 +57,34 @@ pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
             continue_after_results(run, number, &Response::new(calls), outcomes, last).await
         }
         _ => ControlFlow::Continue(()),
+    }
+}
+
+/// Continues a run below a call that may have been interrupted: one that waits for answers waits again, and one that has its answer has it again.
+pub(super) async fn recover_child(run: &mut ActiveRun) -> Flow {
+    let ActiveRun { scope, conversation, limits, tool_choice, output, .. } = run;
+    if conversation.session.open.is_none() && !conversation.progress.has_end() {
+        return boxed(|| recover_run(run)).await;
+    }
+    limits.continue_own_usage(scope, conversation.progress.usage, &conversation.session.messages);
+    conversation.usage = limits.usage;
+    let shown = conversation.messages_before_calls();
+    if let Some(open) = &mut conversation.session.open {
+        release_tool_choice(tool_choice);
+        close_started_calls(open).await;
+        scope.parent.show(shown);
+        let inputs = open.below.iter().map(|it| (it.call.clone(), ChildInput::Recovery)).collect();
+        if let Err(problem) = boxed(|| continue_below(scope, open, inputs)).await {
+            return end_as_failed(problem);
+        }
+        return continue_open_batch(run).await;
+    }
+    let last = conversation.session.messages.last();
+    match last.filter(|last| last.role() == Role::Assistant && last.calls().next().is_none()) {
+        Some(answer) if output.is_none() => {
+            ControlFlow::Break(End { text: answer.text(), ..End::new(EndReason::Answered) })
+        }
+        _ => end_as_failed("the run was interrupted after its end, and its result is not known".to_owned()),
     }
 }
 
@@ -140,6 +176,7 @@ async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, re
     }
     conversation.usage = limits.usage;
     ignore_early_answers(scope).await;
+    scope.parent.show(conversation.messages_before_calls());
     let is_stopped = progress.iter().any(|it| match it {
         CallProgress::Ended(outcome, _) => stop_error([outcome]).is_some(),
         _ => false,
@@ -151,9 +188,11 @@ async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, re
         false => run_batch(scope, executor.batch(waiting)).await,
     };
     let unstarted = if is_stopped { "not executed: the run was stopped" } else { INTERRUPTED };
-    let body = batch_body(&executor, &calls, progress, outcomes, unstarted, after);
+    let mut body = batch_body(&executor, &calls, progress, outcomes, unstarted, after);
+    body.below = conversation.progress.take_below();
     let mut open = OpenBatch::restored(body, executor).await;
     close_started_calls(&mut open).await;
+    settle_below(scope, &mut open).await;
     conversation.session.open = Some(open);
     end_batch(run, step.number, response).await
 }
@@ -197,7 +236,8 @@ pub(super) async fn close_interrupted_calls(scope: &RunScope, conversation: &mut
     let agent = agent.unwrap_or(&scope.agent).clone();
     match agent.0.tools.executor(&scope.run).await {
         Ok((executor, _)) => {
-            let body = batch_body(&executor, &calls, progress, Vec::new(), INTERRUPTED, Vec::new());
+            let mut body = batch_body(&executor, &calls, progress, Vec::new(), INTERRUPTED, Vec::new());
+            body.below = conversation.progress.take_below();
             conversation.session.open = Some(OpenBatch::restored(body, executor).await);
             close_open_calls(scope, conversation, "not answered: the user sent another message").await;
         }

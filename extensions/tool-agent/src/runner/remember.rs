@@ -59,6 +59,8 @@ async fn add_notes(
         let content = &entry.content;
         if entry.number <= inherited
             || &*content.kind != EntryContent::MESSAGE
+            // A message of a run below a call: the model of the run above wrote the request.
+            || content.view.is_some()
             || !ended.runs.contains(&content.run)
         {
             return None;

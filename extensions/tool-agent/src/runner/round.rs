@@ -17,6 +17,7 @@ use super::{
     input_check::{respond_checked, withdraw_answer},
     limits::RunLimits,
     open_batch::{OpenBatch, unexecuted_result},
+    open_below::settle_below,
     open_calls::ignore_early_answers,
     scope::RunScope,
     tools::executor_of_step,
@@ -80,10 +81,14 @@ async fn receive_response(run: &mut ActiveRun) -> Flow<Option<Box<RoundResponse>
 
 /// Runs the calls of a response, or ends the run.
 async fn follow_response(run: &mut ActiveRun, round: Box<RoundResponse>) -> Flow {
-    let RoundResponse { step, executor, response, calls } = *round;
+    let RoundResponse { mut step, executor, response, calls } = *round;
     match calls.is_empty() {
         true => boxed(|| end_answer(run, &step, &response)).await,
-        false => boxed(|| run_calls(run, executor, calls, step.number, &response)).await,
+        false => {
+            // For runs below that share the history.
+            run.scope.parent.show(std::mem::take(&mut step.request.messages));
+            boxed(|| run_calls(run, executor, calls, step.number, &response)).await
+        }
     }
 }
 
@@ -207,7 +212,8 @@ async fn run_calls(
     conversation.usage = limits.usage;
     ignore_early_answers(scope).await;
     let (outcomes, after) = boxed(|| run_batch(scope, executor.batch(calls))).await;
-    conversation.session.open = Some(OpenBatch { executor, outcomes, after });
+    let open = conversation.session.open.insert(OpenBatch::new(executor, outcomes, after));
+    boxed(|| settle_below(scope, open)).await;
     release_tool_choice(tool_choice);
     boxed(|| end_batch(run, number, response)).await
 }

@@ -12,8 +12,9 @@ use tool_runtime::RunContext;
 use super::{
     AgentEvent, AgentEventKind, End, Runner,
     active_run::ActiveRun,
-    answers::Input,
-    batch_end::resume_batch,
+    answers::{Answers, Input},
+    batch_end::{resume_batch, resume_child},
+    child_history::ChildPlace,
     conversation::RunConversation,
     flow::{Flow, boxed},
     group::run_group,
@@ -24,7 +25,7 @@ use super::{
     open_session::open_session,
     output::ExpectedOutput,
     parent_run::ParentRun,
-    recovery::{close_interrupted_calls, recover_run},
+    recovery::{check_unfinished, close_interrupted_calls, recover_child, recover_run},
     remember::remember_session,
     round::run_round,
     scope::RunScope,
@@ -39,10 +40,11 @@ pub(super) async fn run_to_end(
     run: Arc<RunContext>,
     inbox: Arc<Inbox>,
     emitter: Emitter<AgentEvent>,
-    input: Input,
+    (input, place): (Input, Option<ChildPlace>),
     mut span: RunSpan,
 ) {
-    let (parent, ends_with_call) = (ParentRun::offer(&run, &inbox), runner.0.ends_with_call);
+    let (parent, ends_with_call) =
+        (ParentRun::offer(&run, &inbox), place.as_ref().is_some_and(|place| !place.stays_open));
     let scope = RunScope {
         agent: runner.0.agent.clone(),
         run,
@@ -50,6 +52,7 @@ pub(super) async fn run_to_end(
         emitter,
         parent,
         ends_with_call,
+        place,
         writer: OnceLock::new(),
         member: None,
     };
@@ -86,6 +89,13 @@ async fn run_group_to_end(
     input: Input,
     mut span: RunSpan,
 ) {
+    let is_waiting =
+        conversation.session.open.is_some() && check_unfinished(&scope, &conversation).is_break();
+    let input = match input {
+        // Below a call, its questions are asked again.
+        Input::Recovery if scope.place.is_some() && is_waiting => Input::Answers(Answers::new()),
+        input => input,
+    };
     let writer = conversation.session.writer.clone();
     let agents = boxed(|| run_group(&runner.0, &scope, conversation, input));
     let (_conversation, end) = match writer {
@@ -140,12 +150,16 @@ pub(super) async fn take_rounds(run: &mut ActiveRun, output: Option<&OutputType>
     if end.text.is_empty() {
         end.text = std::mem::take(text);
     }
+    if let Some(place) = scope.own_place().filter(|place| place.shares) {
+        drop(place.shown.set(scope.parent.shown_run(conversation.session.messages.clone())));
+    }
     end
 }
 
 /// Starts the run with a message, or with answers to the open calls of its session.
 async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -> Flow {
     let output = output.or(run.scope.agent.output_type()).cloned();
+    add_note_above(run);
     match input {
         Input::Message(message) => {
             boxed(|| add_input(run, message)).await;
@@ -155,6 +169,9 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
         Input::Answers(answers) => {
             run.output = ExpectedOutput::of(output)?;
             boxed(|| continue_skills(run)).await?;
+            if run.scope.own_place().is_some() {
+                return boxed(|| resume_child(run, answers)).await;
+            }
             boxed(|| resume_batch(run, answers)).await
         }
         Input::Turn => {
@@ -170,6 +187,9 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
         Input::Recovery => {
             run.output = ExpectedOutput::of(output)?;
             boxed(|| continue_skills(run)).await?;
+            if run.scope.own_place().is_some() {
+                return boxed(|| recover_child(run)).await;
+            }
             boxed(|| recover_run(run)).await
         }
     }
@@ -190,12 +210,24 @@ async fn continue_skills(run: &mut ActiveRun) -> Flow {
     }
 }
 
+/// Adds the note about the conversation above to a run that shares it.
+fn add_note_above(run: &mut ActiveRun) {
+    let place = run.scope.own_place().filter(|place| place.shares);
+    if let Some(note) = place.and_then(|place| place.note_above.clone()) {
+        run.conversation.add_note_above(note);
+    }
+}
+
 /// Stores the message of the user, after the results of all calls before it, and starts its check.
 async fn add_input(run: &mut ActiveRun, message: Message) {
     let ActiveRun { scope, conversation, check, .. } = run;
     let reason = "not answered: the user sent another message";
     boxed(|| close_open_calls(scope, conversation, reason)).await;
     boxed(|| close_interrupted_calls(scope, conversation)).await;
+    if scope.place.is_none() {
+        // Runs below calls of a run that was dropped: no call above them is open.
+        boxed(|| conversation.session.children.close_all()).await;
+    }
     *check = start_check(&scope.agent, &scope.run, &message);
     // In one step with the message: the run may be dropped at each wait.
     conversation.session.is_unchecked = check.is_some();

@@ -8,8 +8,8 @@ use std::{
 use tool_runtime::RunContext;
 
 use super::{
-    AgentEvent, AgentEventKind, RunUsage, flow::Interruption, handle::Inbox, member::Member,
-    parent_run::ParentRun, session_writer::SessionWriter,
+    AgentEvent, AgentEventKind, RunUsage, child_history::ChildPlace, flow::Interruption, handle::Inbox,
+    member::Member, parent_run::ParentRun, session_writer::SessionWriter,
 };
 use crate::{Agent, event_stream::Emitter};
 
@@ -23,6 +23,8 @@ pub(super) struct RunScope {
     pub(super) parent: Arc<ParentRun>,
     /// `true` if the run ends with its call: no one answers its open calls.
     pub(super) ends_with_call: bool,
+    /// The place of a run below a call; `None` for a root run.
+    pub(super) place: Option<ChildPlace>,
     /// Writes to the store of the session, once the run has its lease.
     pub(super) writer: OnceLock<Arc<SessionWriter>>,
     /// The part of the agent, if it is one of several.
@@ -30,6 +32,11 @@ pub(super) struct RunScope {
 }
 
 impl RunScope {
+    /// Returns the place of a run below a call that is not one of several agents.
+    pub(super) fn own_place(&self) -> Option<&ChildPlace> {
+        self.place.as_ref().filter(|_| self.member.is_none())
+    }
+
     pub(super) async fn emit(&self, kind: AgentEventKind) {
         let (run, agent) = (self.run.id().clone(), Arc::clone(&self.agent.0.name));
         self.emitter.emit(AgentEvent { time: SystemTime::now(), run, agent, kind }).await;

@@ -11,6 +11,8 @@ use tool_runtime::{RunContext, call::CallId};
 use tool_session::Lease as StoreLease;
 
 use super::{
+    RunUsage,
+    child_history::{ChildHistories, HistoryLease},
     group::Position,
     open_batch::OpenBatch,
     session_map::{CurrentRun, SessionKey, SessionMap, SharedSession},
@@ -48,6 +50,14 @@ pub(super) struct Session {
     pub(super) unstored: Vec<UnstoredMessage>,
     /// The revision of the stored session after the turn that left the open batch.
     last_revision: Option<u64>,
+    /// The histories of the runs below calls of this session.
+    pub(super) children: Arc<ChildHistories>,
+    /// Notes about runs below calls, each with the number of messages before it. They are in memory alone: a store has the messages.
+    pub(super) notes: Vec<(usize, Message)>,
+    /// The usage of the last run, with which the run of a call continues.
+    pub(super) usage: RunUsage,
+    /// `true` for the history of a call that remains after its run.
+    pub(super) is_kept: bool,
 }
 
 impl Session {
@@ -64,6 +74,7 @@ impl Session {
             open.discard().await;
         }
         self.open = None;
+        self.children.close_all().await;
     }
 }
 
@@ -74,6 +85,8 @@ pub(super) struct SessionTurn {
     pub(super) writer: Option<Arc<SessionWriter>>,
     /// `None` for a run without a session. Dropped after the guard.
     lease: Option<Lease>,
+    /// `None` for a run that is not below a call.
+    history: Option<HistoryLease>,
 }
 
 impl Deref for SessionTurn {
@@ -93,7 +106,13 @@ impl DerefMut for SessionTurn {
 impl SessionTurn {
     /// Returns the turn of a run with a conversation of its own.
     pub(super) async fn without_session() -> Self {
-        Self { session: SharedSession::default().lock_owned().await, writer: None, lease: None }
+        let session = SharedSession::default().lock_owned().await;
+        Self { session, writer: None, lease: None, history: None }
+    }
+
+    /// Returns the turn of a run below a call in its history.
+    pub(super) fn of_child(session: OwnedMutexGuard<Session>, history: HistoryLease) -> Self {
+        Self { session, writer: None, lease: None, history: Some(history) }
     }
 
     /// Takes the leases of dropped runs.
@@ -116,6 +135,9 @@ impl SessionTurn {
 /// Forgets what the store has; the lease of a run that did not end is abandoned by the next run.
 impl Drop for SessionTurn {
     fn drop(&mut self) {
+        if let Some(history) = &self.history {
+            history.end(&mut self.session, self.writer.is_some());
+        }
         let Some(lease) = &self.lease else { return };
         *lease.current_run.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let Some(writer) = &self.writer else { return };
@@ -258,13 +280,13 @@ impl Lease {
     /// Waits for the turn in the session.
     async fn turn(self) -> SessionTurn {
         let session = Arc::clone(&self.session).lock_owned().await;
-        SessionTurn { session, writer: None, lease: Some(self) }
+        SessionTurn { session, writer: None, lease: Some(self), history: None }
     }
 
     /// Waits for the turn in the session, at most for `max_wait`. The timer is needed only if there is another run.
     async fn turn_within(self, max_wait: Duration) -> Result<SessionTurn, CallId> {
         if let Ok(session) = Arc::clone(&self.session).try_lock_owned() {
-            return Ok(SessionTurn { session, writer: None, lease: Some(self) });
+            return Ok(SessionTurn { session, writer: None, lease: Some(self), history: None });
         }
         let current_run = Arc::clone(&self.current_run);
         tokio::time::timeout(max_wait, self.turn()).await.map_err(|_| {
@@ -276,115 +298,4 @@ impl Lease {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
-mod tests {
-    use std::pin::pin;
-
-    use super::*;
-
-    impl Sessions {
-        async fn ready_turn(&self, run: &RunContext) -> SessionTurn {
-            self.turn(run, Duration::MAX).await.unwrap()
-        }
-    }
-
-    fn run(session: &str) -> RunContext {
-        RunContext::new().with_session(session)
-    }
-
-    fn key(session: &str) -> SessionKey {
-        SessionKey::of(None, &run(session)).unwrap()
-    }
-
-    #[test]
-    fn a_session_is_of_a_program_and_a_user() {
-        assert_eq!(SessionKey::of(None, &RunContext::new()), None);
-        let app = |app: &str| SessionKey::of(Some(app.to_owned()), &run("s")).unwrap();
-        let user = SessionKey::of(None, &run("s").with_user("ada")).unwrap();
-        assert!(key("s") == key("s") && key("s") != key("t") && app("a") != app("b"));
-        assert!(key("s") != app("a") && key("s") != user);
-    }
-
-    #[tokio::test]
-    async fn a_session_is_removed_once_and_not_while_a_run_waits_for_it() {
-        let sessions = Sessions::default();
-        assert!(!sessions.remove(&key("a")).await);
-        let mut turn = sessions.ready_turn(&run("a")).await;
-        turn.messages.push(Message::user("Hi."));
-        drop(turn);
-        drop(sessions.ready_turn(&run("b")).await);
-        assert_eq!((sessions.len(), sessions.messages(&key("a")).await.len()), (2, 1));
-        assert!(sessions.remove(&key("a")).await);
-        assert_eq!((sessions.len(), sessions.messages(&key("a")).await.len()), (1, 0));
-        assert!(!sessions.remove(&key("a")).await);
-
-        let mut turn = sessions.ready_turn(&run("b")).await;
-        turn.messages.push(Message::user("Hi."));
-        let (b, run) = (key("b"), run("b"));
-        let mut removing = pin!(sessions.remove(&b));
-        assert!(futures_util::poll!(&mut removing).is_pending(), "a run has its turn");
-        let mut waiting = pin!(sessions.ready_turn(&run));
-        assert!(futures_util::poll!(&mut waiting).is_pending());
-        drop(turn);
-        assert!(removing.await);
-        let turn = waiting.await;
-        assert_eq!(
-            (sessions.len(), turn.messages.len()),
-            (1, 0),
-            "the next run begins with an empty session"
-        );
-    }
-
-    #[tokio::test]
-    async fn a_run_waits_until_its_session_is_deleted_elsewhere() {
-        let sessions = Sessions::default();
-        drop(sessions.ready_turn(&run("a")).await);
-        let (deleted, is_deleted) = tokio::sync::oneshot::channel::<bool>();
-        let (a, run) = (key("a"), run("a"));
-        let mut removing = pin!(sessions.remove_with(&a, |was_in_memory| async move {
-            assert!(was_in_memory);
-            is_deleted.await.unwrap()
-        }));
-        assert!(futures_util::poll!(&mut removing).is_pending(), "the deletion takes time");
-        let mut waiting = pin!(sessions.ready_turn(&run));
-        assert!(futures_util::poll!(&mut waiting).is_pending(), "the deletion has the turn");
-        deleted.send(true).unwrap();
-        assert!(removing.await);
-        assert!(waiting.await.messages.is_empty());
-        assert!(!sessions.remove_with(&key("b"), std::future::ready).await);
-    }
-
-    #[tokio::test]
-    async fn the_session_that_was_not_used_for_the_longest_time_makes_room() {
-        let sessions = Sessions::default();
-        sessions.set_max(2);
-        for name in ["a", "b", "a", "c"] {
-            drop(sessions.ready_turn(&run(name)).await);
-        }
-        let has = |name: &str| sessions.lock().sessions.contains_key(&key(name));
-        assert_eq!(["a", "b", "c"].map(has), [true, false, true]);
-        // To look at a session is no use of it, and one that is in use stays.
-        sessions.messages(&key("a")).await;
-        let turn = sessions.ready_turn(&run("c")).await;
-        drop(sessions.ready_turn(&run("d")).await);
-        assert_eq!(["a", "b", "c", "d"].map(has), [false, false, true, true]);
-        let other = sessions.ready_turn(&run("d")).await;
-        drop(sessions.ready_turn(&run("e")).await);
-        assert_eq!((["c", "d", "e"].map(has), sessions.len()), ([true; 3], 3));
-        drop((turn, other));
-        drop(sessions.ready_turn(&run("f")).await);
-        assert_eq!((has("f"), sessions.len()), (true, 2));
-        assert_eq!(sessions.lock().idle.len(), 2);
-    }
-
-    #[test]
-    fn an_unchecked_message_is_forgotten_once() {
-        let messages = vec![Message::user("a"), Message::user("b")];
-        let mut session = Session { messages, ..Session::default() };
-        session.forget_unchecked();
-        assert_eq!(session.messages.len(), 2);
-        session.is_unchecked = true;
-        session.forget_unchecked();
-        session.forget_unchecked();
-        assert_eq!((session.messages.len(), session.is_unchecked), (1, false));
-    }
-}
+mod tests;

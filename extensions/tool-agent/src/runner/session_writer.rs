@@ -1,5 +1,7 @@
 //! The writes of a run to the store of its session, under a lease.
 
+mod below;
+
 use std::{
     sync::{
         Arc, OnceLock,
@@ -39,14 +41,26 @@ pub(super) struct StoreAccess {
 }
 
 /// Writes the steps of one run. The first failure is kept, and nothing is written after it.
+///
+/// The runs below the calls of the run write under its lease, each with a writer [of its own](Self::below).
 #[derive(Debug)]
 pub(super) struct SessionWriter {
     access: StoreAccess,
     codec: EntryCodec,
     run: Arc<RunContext>,
+    /// The view key of a run below a call.
+    view: Option<Arc<str>>,
+    shared: Arc<SharedWrites>,
+    is_ended: AtomicBool,
+}
+
+/// The writes of a run and of the runs below its calls, one after another.
+#[derive(Debug)]
+struct SharedWrites {
     state: Mutex<WriterState>,
     failure: OnceLock<EndReason>,
-    is_ended: AtomicBool,
+    /// The run that has the lease.
+    root: Arc<RunContext>,
 }
 
 #[derive(Debug)]
@@ -82,8 +96,12 @@ impl SessionWriter {
             access,
             codec,
             run: Arc::clone(run),
-            state: Mutex::new(state),
-            failure: OnceLock::new(),
+            view: None,
+            shared: Arc::new(SharedWrites {
+                state: Mutex::new(state),
+                failure: OnceLock::new(),
+                root: Arc::clone(run),
+            }),
             is_ended: AtomicBool::new(false),
         }
     }
@@ -95,12 +113,12 @@ impl SessionWriter {
 
     /// Returns the reason for which the run cannot write any more.
     pub(super) fn failure(&self) -> Option<&EndReason> {
-        self.failure.get()
+        self.shared.failure.get()
     }
 
     /// Returns the lease and the revision, if no operation uses them; no lease after the end was written.
     pub(super) fn current(&self) -> Option<(Option<Lease>, u64)> {
-        let state = self.state.try_lock().ok()?;
+        let state = self.shared.state.try_lock().ok()?;
         let is_ended = self.is_ended.load(Ordering::Relaxed);
         Some(((!is_ended).then(|| state.lease.clone()), state.revision))
     }
@@ -112,7 +130,7 @@ impl SessionWriter {
         body: &impl Serialize,
         has_secret: bool,
     ) -> Result<EntryContent, SessionError> {
-        self.codec.entry(&self.run, kind, body, has_secret)
+        self.codec.entry(&self.run, kind, body, has_secret).map(|entry| self.in_view(entry))
     }
 
     /// Returns the entry of a body of one of several agents.
@@ -123,7 +141,7 @@ impl SessionWriter {
         body: &impl Serialize,
         has_secret: bool,
     ) -> Result<EntryContent, SessionError> {
-        let entry = self.codec.entry(&origin.run, kind, body, has_secret)?;
+        let entry = self.in_view(self.codec.entry(&origin.run, kind, body, has_secret)?);
         Ok(match &origin.view {
             Some(view) => entry.with_view(Arc::clone(view)),
             None => entry,
@@ -146,7 +164,7 @@ impl SessionWriter {
         reason: &EndReason,
         usage: RunUsage,
     ) -> bool {
-        let end = end_entry(&self.run, reason, usage);
+        let end = end_entry(&self.run, reason, usage).map(|entry| self.in_view(entry));
         let entries = entries.and_then(|entries| Ok(entries.into_iter().chain([end?]).collect()));
         let is_stored = self.write_step(entries, usage, true).await;
         self.is_ended.fetch_or(is_stored, Ordering::Relaxed);
@@ -159,7 +177,10 @@ impl SessionWriter {
         usage: RunUsage,
         ends_run: bool,
     ) -> bool {
-        let mut state = self.state.lock().await;
+        if self.view.is_some() {
+            return self.write_below(entries).await;
+        }
+        let mut state = self.shared.state.lock().await;
         let values = self.run.state();
         let step = |state: &WriterState| -> Result<SessionWrite, SessionError> {
             let changes = state_changes(&state.stored_values, &values);
@@ -176,7 +197,7 @@ impl SessionWriter {
 
     /// Writes an entry of the journal of calls: without the state, which is stored with the step. Returns `false` if it is not stored.
     pub(super) async fn write_journal(&self, entry: Result<EntryContent, SessionError>) -> bool {
-        let mut state = self.state.lock().await;
+        let mut state = self.shared.state.lock().await;
         self.write_next(&mut state, |state| Ok(SessionWrite::new(state.revision).entry(entry?))).await
     }
 
@@ -186,7 +207,7 @@ impl SessionWriter {
         state: &mut WriterState,
         next: impl FnOnce(&WriterState) -> Result<SessionWrite, SessionError>,
     ) -> bool {
-        if self.failure.get().is_some() {
+        if self.shared.failure.get().is_some() {
             return false;
         }
         let result = match state.unanswered_write.clone() {
@@ -228,7 +249,7 @@ impl SessionWriter {
 
     /// Takes the lease again that another run had, unless that run has it still, or wrote.
     async fn take_lease_again(&self, state: &mut WriterState) -> Result<(), SessionError> {
-        let request = self.access.lease_request(self.run.id()).at_revision(state.revision);
+        let request = self.access.lease_request(self.shared.root.id()).at_revision(state.revision);
         match self.access.store.acquire(&state.lease.key, &request).await {
             Ok(grant) => {
                 state.lease = grant.lease;
@@ -243,10 +264,10 @@ impl SessionWriter {
     pub(super) async fn give_up_lease(&self) {
         /// The time for an operation without which the lease expires by itself.
         const MAX_SECONDS: u64 = 1;
-        if self.is_ended.load(Ordering::Relaxed) {
+        if self.view.is_some() || self.is_ended.load(Ordering::Relaxed) {
             return;
         }
-        let state = self.state.lock().await;
+        let state = self.shared.state.lock().await;
         let operation = async {
             match state.is_unfinished {
                 true => self.access.store.abandon(&state.lease).await,
@@ -264,8 +285,8 @@ impl SessionWriter {
     pub(super) async fn keep_lease(&self) {
         loop {
             tokio::time::sleep(self.access.lease_duration / 3).await;
-            let mut state = self.state.lock().await;
-            if self.failure.get().is_some() || self.is_ended.load(Ordering::Relaxed) {
+            let mut state = self.shared.state.lock().await;
+            if self.shared.failure.get().is_some() || self.is_ended.load(Ordering::Relaxed) {
                 return;
             }
             // A store that does not answer delays the next write only so long.
@@ -292,8 +313,8 @@ impl SessionWriter {
 
     /// Keeps the first failure, and ends whatever the run waits for.
     fn fail(&self, reason: EndReason) {
-        drop(self.failure.set(reason));
-        self.run.cancellation().cancel();
+        drop(self.shared.failure.set(reason));
+        self.shared.root.cancellation().cancel();
     }
 }
 

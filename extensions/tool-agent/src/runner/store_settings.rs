@@ -192,6 +192,38 @@ impl Runner {
         })
     }
 
+    /// Removes the session of `run` with its conversation; open calls can no longer be answered. Returns `false` if there
+    /// is none. Waits for a run of the session. If a [store](Self::with_store) fails, or a tool names the session of its own run, the result is
+    /// `false`, and the log has a warning.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+    /// use tool_runtime::RunContext;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let runner = Runner::new(Agent::builder("greeter", ScriptedModel::new([Reply::text("Hello.")])).build()?);
+    /// let run = || RunContext::new().with_session("s-1");
+    /// runner.run_with(run(), "Hi.").answer().await?;
+    /// assert!(runner.remove_session(&run()).await);
+    /// assert_eq!((runner.session_count(), runner.history(&run()).await.len()), (0, 0));
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub async fn remove_session(&self, run: &RunContext) -> bool {
+        let Some(key) = self.session_key(run) else { return false };
+        if self.0.sessions.is_held_by(&key, run) {
+            tracing::warn!("a session cannot be removed by a call of its own run");
+            return false;
+        }
+        match &self.0.store.store {
+            Some(store) => self.0.sessions.remove_with(&key, |_| self.delete_stored(store, run)).await,
+            None => self.0.sessions.remove(&key).await,
+        }
+    }
+
     /// Deletes a session from the store.
     pub(super) async fn delete_stored(&self, store: &SharedSessionStore, run: &RunContext) -> bool {
         let Some(Ok(key)) = self.stored_key(run) else { return false };

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use tool_session::{Entry, EntryContent, EntryQuery, SessionError, SessionKey, SharedSessionStore};
 
 use super::{
+    child_history::SEPARATOR,
     compact::{OMISSION_NOTE, estimated_tokens},
+    context_note::SharedMessages,
     entry::{CompactionBody, EntryCodec, MessageBody, OpenBatchBody},
     group::{Position, PositionReader},
     stored_progress::StoredProgress,
@@ -36,20 +38,82 @@ pub(super) struct StoredConversation {
     pub(super) position: Option<Position>,
 }
 
-/// Reads backwards until a compaction, or until `max_tokens` are reached. The first `inherited_entries` are those of the session from which this
-/// one was forked, which keeps its open calls.
+/// The part of a session that is one conversation.
+pub(super) struct ConversationView<'v> {
+    /// The view key; `None` for the conversation of root runs.
+    key: Option<&'v str>,
+    /// `true` if other entries than those with the key may be visible.
+    sees_others: bool,
+    /// The number of entries of the session from which this one was forked, which keeps its open calls.
+    inherited_entries: u64,
+}
+
+/// The visibility of an entry in a conversation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visibility {
+    /// A part of the conversation.
+    Own,
+    /// Of a run below that shares its history, shown as a note.
+    Shared,
+    Hidden,
+}
+
+impl<'v> ConversationView<'v> {
+    /// The conversation of root runs.
+    pub(super) fn of_root(inherited_entries: u64) -> Self {
+        Self { key: None, sees_others: true, inherited_entries }
+    }
+
+    /// The conversation of runs below a call. With `sees_others`, entries that belong to no run are a part of it.
+    pub(super) fn of_child(key: &'v str, sees_others: bool) -> Self {
+        Self { key: Some(key), sees_others, inherited_entries: 0 }
+    }
+
+    fn query(&self) -> EntryQuery {
+        let all = EntryQuery::backward().limit(PAGE_ENTRIES).limit_bytes(MAX_BYTES / 8);
+        match self.key {
+            Some(key) if !self.sees_others => all.of_view(key),
+            _ => all,
+        }
+    }
+
+    fn visibility(&self, content: &EntryContent) -> Visibility {
+        match (content.view.as_deref().filter(|view| !view.is_empty()), self.key) {
+            (view, key) if view == key => Visibility::Own,
+            // Q20: an entry without a view key that a program appended.
+            (None, Some(_)) if content.agent.is_none() => Visibility::Own,
+            (Some(view), key) if is_view_below(view, key.unwrap_or_default()) => Visibility::Shared,
+            _ => Visibility::Hidden,
+        }
+    }
+}
+
+/// Returns `true` if `view` continues `above` by whole segments.
+fn is_view_below(view: &str, above: &str) -> bool {
+    view.strip_prefix(above).is_some_and(|rest| rest.starts_with(SEPARATOR))
+}
+
+/// Reads backwards until a compaction, or until `max_tokens` are reached.
 pub(super) async fn read_conversation(
     store: &SharedSessionStore,
     codec: &EntryCodec,
     max_tokens: Option<u64>,
-    inherited_entries: u64,
+    view: &ConversationView<'_>,
 ) -> Result<StoredConversation, SessionError> {
+    let inherited_entries = view.inherited_entries;
     let mut reader = ConversationReader { max_tokens, inherited_entries, ..ConversationReader::default() };
-    let mut query = Some(EntryQuery::backward().limit(PAGE_ENTRIES).limit_bytes(MAX_BYTES / 8));
+    let mut query = Some(view.query());
     while let Some(page_query) = query {
         let page = store.entries(&codec.session, &page_query).await?;
-        // Entries with a view are messages of agents that worked beside others.
-        for entry in page.entries.iter().filter(|entry| entry.content.view.is_none()) {
+        for entry in &page.entries {
+            match view.visibility(&entry.content) {
+                Visibility::Own => {}
+                Visibility::Shared => {
+                    reader.add_shared(codec, entry)?;
+                    continue;
+                }
+                Visibility::Hidden => continue,
+            }
             reader.progress.see_entry(entry, inherited_entries);
             reader.position.see_entry(codec, entry)?;
             if reader.is_full() {
@@ -86,10 +150,19 @@ pub(super) async fn read_messages(
     Ok(messages)
 }
 
+/// A message of a conversation.
+struct ReadMessage {
+    message: Message,
+    /// `true` for a note about a run below, which is no entry.
+    is_note: bool,
+}
+
 /// Messages in their order, to which earlier ones are added.
 #[derive(Default)]
 struct ConversationReader {
-    messages: VecDeque<Message>,
+    messages: VecDeque<ReadMessage>,
+    /// Messages of runs below, before the first message that was read.
+    shared: SharedMessages,
     bytes: usize,
     tokens: u64,
     max_tokens: Option<u64>,
@@ -105,7 +178,7 @@ impl ConversationReader {
     /// Returns `true` if no earlier message is needed: results are read with the calls before them.
     fn is_full(&self) -> bool {
         let is_long = self.bytes >= MAX_BYTES || self.max_tokens.is_some_and(|max| self.tokens >= max);
-        is_long && self.messages.front().is_some_and(|first| first.role() != Role::Tool)
+        is_long && self.messages.front().is_some_and(|first| first.message.role() != Role::Tool)
     }
 
     /// Returns `true` for an entry after the last message, and after the last open batch.
@@ -132,13 +205,35 @@ impl ConversationReader {
         self.has_secrets |= is_sealed;
         self.bytes += entry.content.body.as_str().len();
         self.tokens += estimated_tokens(std::slice::from_ref(&message));
-        self.messages.push_front(message);
+        self.add_notes();
+        self.messages.push_front(ReadMessage { message, is_note: false });
         Ok(())
+    }
+
+    /// Adds a message of a run below. Before the results of its call there is no place for it.
+    fn add_shared(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
+        if &*entry.content.kind == EntryContent::MESSAGE && !self.messages.is_empty() {
+            let (MessageBody { message, .. }, is_sealed) = read_body(codec, entry)?;
+            self.has_secrets |= is_sealed;
+            self.bytes += entry.content.body.as_str().len();
+            self.shared.push_front(&entry.content, message);
+        }
+        Ok(())
+    }
+
+    /// Adds the notes about runs below after the results of their calls.
+    fn add_notes(&mut self) {
+        let place = usize::from(self.messages.front().is_some_and(|it| it.message.role() == Role::Tool));
+        for note in self.shared.take_notes() {
+            self.tokens += estimated_tokens(std::slice::from_ref(&note));
+            self.messages.insert(place, ReadMessage { message: note, is_note: true });
+        }
     }
 
     fn finish(mut self, compaction: Option<CompactionBody>) -> StoredConversation {
         self.progress.finish_reading();
-        let later = Vec::from(self.messages);
+        self.add_notes();
+        let later = self.messages;
         let (has_secrets, is_shortened) = (self.has_secrets, self.is_shortened);
         let (mut messages, mut model_messages) = (Vec::new(), Vec::new());
         if let Some(CompactionBody { messages: compacted, added, .. }) = compaction {
@@ -148,8 +243,8 @@ impl ConversationReader {
         } else if is_shortened {
             model_messages.push(Message::user(OMISSION_NOTE));
         }
-        messages.extend(later.iter().cloned());
-        model_messages.extend(later);
+        messages.extend(later.iter().filter(|it| !it.is_note).map(|it| it.message.clone()));
+        model_messages.extend(later.into_iter().map(|it| it.message));
         let (open, progress, position) = (self.open, self.progress, self.position.position());
         StoredConversation { messages, model_messages, has_secrets, open, is_shortened, progress, position }
     }

@@ -12,6 +12,7 @@ use super::{
     RunUsage,
     entry::{CallIntentBody, CallOutcomeBody, EntryCodec},
     open_batch::OpenBatch,
+    open_below::OpenBelow,
     stored_conversation::read_body,
 };
 
@@ -20,6 +21,8 @@ use super::{
 pub(super) struct StoredProgress {
     /// The records of calls after the last message and the last open batch, in order.
     records: Vec<CallRecord>,
+    /// The runs that wait below calls whose outcomes are records.
+    below: Vec<OpenBelow>,
     /// The kind of the last entry.
     last_kind: Option<Box<str>>,
     /// `true` if the last message belongs to the session itself, and not to the one that it was forked from.
@@ -43,6 +46,15 @@ struct EndUsage {
 enum CallRecord {
     Intent(CallAddress),
     Outcome(Box<CallOutcomeBody>),
+}
+
+impl CallRecord {
+    fn below(&self) -> Option<&OpenBelow> {
+        match self {
+            Self::Intent(_) => None,
+            Self::Outcome(body) => body.below.as_ref(),
+        }
+    }
 }
 
 /// The progress of a call.
@@ -94,21 +106,38 @@ impl StoredProgress {
         self.usage = grant.usage.as_ref().map_or(self.end_usage, |usage| usage.read().unwrap_or_default());
     }
 
+    /// Sets the usage of the last run below a call.
+    pub(super) fn use_end_usage(&mut self) {
+        self.usage = self.end_usage;
+    }
+
+    /// Takes the runs that wait below the calls whose outcomes were taken.
+    pub(super) fn take_below(&mut self) -> Vec<OpenBelow> {
+        std::mem::take(&mut self.below)
+    }
+
+    /// Returns `true` if the last run has ended.
+    pub(super) fn has_end(&self) -> bool {
+        self.last_kind.as_deref() == Some(EntryContent::END)
+    }
+
     /// Returns `true` if the last run has no end in the session.
     pub(super) fn has_no_end(&self) -> bool {
-        self.has_own_message && self.last_kind.as_deref() != Some(EntryContent::END)
+        self.has_own_message && !self.has_end()
     }
 
     /// Applies the stored outcomes of calls that were open.
     pub(super) fn apply_outcomes(&mut self, run: &RunContext, open: &mut OpenBatch) {
         for record in self.records.drain(..) {
             let CallRecord::Outcome(body) = record else { continue };
-            let CallOutcomeBody { address, outcome, .. } = *body;
+            let CallOutcomeBody { address, outcome, below, .. } = *body;
             let Some(index) = open.outcomes.iter().position(|it| it.address() == Some(&address)) else {
                 continue;
             };
             apply_state(run, &outcome);
             open.replace(index, outcome);
+            open.below.retain(|it| it.call != address);
+            open.below.extend(below);
         }
     }
 
@@ -118,6 +147,7 @@ impl StoredProgress {
             true => std::mem::take(&mut self.records),
             false => Vec::new(),
         };
+        self.below = records.iter().filter_map(CallRecord::below).cloned().collect();
         let mut progress: Vec<_> = calls.iter().map(|call| call_progress(call, calls, &records)).collect();
         if !self.has_own_message {
             // The original session continues them.

@@ -71,8 +71,9 @@ pub(super) fn with_run_settings(scope: &RunScope, executor: Executor) -> Result<
     if let Some(writer) = scope.writer.get() {
         let origin = scope.member.as_ref().map(|member| &member.origin);
         // Each call is finished as it ends, so that a crash loses the unfinished ones only.
-        settings =
-            settings.journal(SessionJournal::new(writer, origin, &executor)).finish(Finish::AsCompleted);
+        settings = settings
+            .journal(SessionJournal::new(writer, origin, &scope.parent, &executor))
+            .finish(Finish::AsCompleted);
     }
     if agent.trace_content {
         settings = settings.trace_arguments(true).trace_results(true);

@@ -50,7 +50,7 @@ impl RunUsage {
     }
 
     /// Returns the usage since it was `earlier`.
-    pub(super) fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
         let of_options =
             |now: Option<u64>, before: Option<u64>| now.map(|now| now.saturating_sub(before.unwrap_or(0)));
         let mut additional = self.additional;

@@ -284,6 +284,33 @@ impl Executor {
         Ok(Batch::of_confirmed(self.clone(), confirmed.into_values().collect()))
     }
 
+    /// Returns a batch that runs the bodies of long-running calls again, which continue their work: an agent whose run below the call waits
+    /// for answers. The calls were permitted and counted when they began; rules that deny them apply, and hooks see them as they see
+    /// a confirmed call. Each stays open under its address until its body returns: the record is consumed with its result, or replaced
+    /// if the work goes on.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of the calls is not a long-running call (any more), has expired, or was altered in its store; then
+    /// none of them is run.
+    #[doc(hidden)]
+    pub async fn continue_calls(
+        &self,
+        calls: impl IntoIterator<Item = CallAddress>,
+    ) -> Result<Batch, OpenCallError> {
+        let mut continued = Vec::new();
+        for address in calls {
+            let call = CallRef::Address(address);
+            let found = self.inner.open.find(&call).await?;
+            if found.record.kind != OpenKind::LongRunning {
+                return Err(OpenCallError::NotLongRunning(call));
+            }
+            let arguments = self.inner.open.arguments(&found, self.definition_of(&found.body))?;
+            continued.push(Confirmed::continuing(ToolCall { arguments, ..found.body.call }, found.record));
+        }
+        Ok(Batch::of_confirmed(self.clone(), continued))
+    }
+
     /// Returns the call of `found`, with all answers to questions about it.
     fn confirmed(
         &self,

@@ -1,4 +1,4 @@
-//! Open calls whose last question was answered.
+//! Open calls whose last question was answered, or whose work continues.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -12,11 +12,14 @@ use crate::{
     open_calls::{CallOwner, OpenRecord},
 };
 
-/// A call whose last question was answered. It is open until it is about to run, or is answered otherwise.
+/// A call whose last question was answered: it is open until it is about to run, or is answered otherwise. Or a long-running call whose
+/// body [continues](Self::continues): it is open until it has its result.
 pub(in crate::executor) struct Confirmed {
     pub(in crate::executor) call: ToolCall,
     /// The answers; the last one is new, and its question has the address of the call.
     pub(in crate::executor) answers: CallAnswers,
+    /// `true` if the body continues: it was permitted and counted when it began.
+    pub(in crate::executor) continues: bool,
     record: OpenRecord,
     /// The result of closing the call, which happens once.
     closed: OnceCell<Result<(), ToolError>>,
@@ -24,7 +27,11 @@ pub(in crate::executor) struct Confirmed {
 
 impl Confirmed {
     pub(super) fn new(call: ToolCall, answers: CallAnswers, record: OpenRecord) -> Self {
-        Self { call, answers, record, closed: OnceCell::new() }
+        Self { call, answers, continues: false, record, closed: OnceCell::new() }
+    }
+
+    pub(super) fn continuing(call: ToolCall, record: OpenRecord) -> Self {
+        Self { continues: true, ..Self::new(call, CallAnswers::default(), record) }
     }
 
     pub(in crate::executor) fn address(&self) -> &CallAddress {

@@ -72,6 +72,7 @@ impl AgentTree<'_> {
             emitter: root.emitter.clone(),
             parent: Arc::clone(&place.parent),
             ends_with_call: root.ends_with_call || place.view.is_some(),
+            place: root.place.clone(),
             writer: root.writer.get().cloned().map_or_else(OnceLock::new, OnceLock::from),
             member: Some(Member { is_in_loop: place.is_in_loop, origin, usage }),
         };

@@ -285,14 +285,14 @@ async fn an_approval_below_a_call_is_asked_of_the_handle_of_the_root_run() {
 }
 
 #[tokio::test]
-async fn a_call_that_stays_open_below_a_call_is_answered_with_an_error_and_does_not_run() {
+async fn an_open_call_of_an_agent_outside_of_any_run_is_answered_with_an_error_and_does_not_run() {
     for waits in [false, true] {
         let Cleaner { builder, model, executor, log } = cleaner();
         let tool = AgentTool::new(builder.wait_for_answers(waits).build().unwrap()).unwrap();
-        let (agent, _) = manager(tool);
-        let run = RunContext::new().with_session("s");
-        let end = Runner::new(agent.build().unwrap()).run_with(run, "Clean up.").end().await;
-        assert_eq!((end.reason, end.text.as_str()), (EndReason::Answered, "Done."));
+        let tools = Executor::new(Registry::builder().add(tool).build().unwrap());
+        let call = ToolCall::new("researcher", json!({ "request": "Clean up." }));
+        let outcomes = tools.batch(vec![call]).with_run(RunContext::new().with_session("s")).run().await;
+        assert_eq!(outcomes[0].result().unwrap().text(), "Finished.");
         let result = model.requests()[1].messages[2].tool_results().next().unwrap().clone();
         assert!(result.is_error());
         assert!(result.text().contains("not answered: the run ends with the call"), "{}", result.text());

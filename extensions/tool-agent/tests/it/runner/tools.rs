@@ -103,7 +103,7 @@ async fn delegate(cx: &ToolContext, researcher: &Runner, log: &Log) -> Result<St
     let parent = cx.run().ok_or_else(|| ToolError::failed("no run"))?;
     child.set("n", 2_u32);
     let trigger = match child.trigger() {
-        Some(Trigger::Call { id, tool }) => format!("{id} {tool}"),
+        Some(Trigger::Call { id, tool, .. }) => format!("{id} {tool}"),
         _ => "none".to_owned(),
     };
     let is_child = child.parent_id() == Some(parent.id()) && child.id() != parent.id();

@@ -1,7 +1,11 @@
 //! Runs with sessions in a store: one suite for the stores in memory, in a file and in Postgres, and the tests of several processes.
 
+mod below;
+mod below_changes;
+mod below_tree;
 mod contract;
 mod failures;
+mod histories;
 mod kills;
 mod members;
 #[cfg(feature = "artifacts")]

@@ -1,0 +1,275 @@
+//! The histories of runs below calls: where they are, and which of them a run sees.
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | view key | names the history of a run; a root run has none, and the key of a run that shares the history of the run above continues the key of that run, after a `/` |
+//! | branch | the agents above a run and its own, which says nothing about what it sees |
+//! | history scope | how the view key of a run below a call is made: [`HistoryScope`](crate::HistoryScope) |
+
+use std::{
+    collections::HashMap,
+    ops::ControlFlow,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use tool_session::SessionKey;
+
+use super::{
+    RunnerSettings,
+    compact::max_tokens,
+    conversation::RunConversation,
+    flow::{Flow, boxed, end_as_failed, end_with},
+    open_batch::{OpenBatch, unanswered_result},
+    parent_run::ShownRun,
+    scope::RunScope,
+    session::{Session, SessionTurn},
+    session_map::SharedSession,
+    session_writer::{Retries, SessionWriter},
+    stored_conversation::{ConversationView, read_conversation},
+};
+use crate::Message;
+
+/// The separator of the segments of a view key.
+pub(super) const SEPARATOR: char = '/';
+
+/// The histories of the runs below the calls of one session in memory, by their view keys.
+#[derive(Default)]
+pub(super) struct ChildHistories(Mutex<HashMap<Arc<str>, SharedSession>>);
+
+/// The history of a run, as the runs below its calls see it.
+#[derive(Clone)]
+pub(crate) struct RunHistory {
+    /// The view key of the run, and those of the runs above it.
+    views: Arc<[Arc<str>]>,
+    histories: Arc<ChildHistories>,
+    /// Writes to the store of the session, if there is one.
+    writer: Option<Arc<SessionWriter>>,
+    stays_open: bool,
+}
+
+/// The place of a run below a call.
+#[derive(Clone)]
+pub(crate) struct ChildPlace {
+    /// The history of the run above; `None` if the call is not one of an agent's run.
+    pub(crate) above: Option<RunHistory>,
+    pub(crate) view: Arc<str>,
+    /// `true` for a run that was started before.
+    pub(crate) is_continued: bool,
+    /// `true` if the history remains after the run.
+    pub(crate) is_kept: bool,
+    /// `true` if the run sees the history of the run above, and the other way around.
+    pub(crate) shares: bool,
+    /// The messages that the run shows to the run above once it has ended, if it shares its history.
+    pub(crate) shown: Arc<OnceLock<ShownRun>>,
+    /// The history of the run above, if the run shares it.
+    pub(crate) note_above: Option<Message>,
+    /// `true` if the run may end with open calls, which are answered later.
+    pub(crate) stays_open: bool,
+}
+
+/// The use of a history in memory.
+pub(super) struct HistoryLease {
+    histories: Arc<ChildHistories>,
+    view: Arc<str>,
+    is_kept: bool,
+}
+
+impl RunHistory {
+    /// The history of a root run.
+    pub(super) fn of_root(histories: Arc<ChildHistories>, writer: Option<Arc<SessionWriter>>) -> Self {
+        Self { views: Arc::new([Arc::from("")]), histories, writer, stays_open: true }
+    }
+
+    /// Returns the view key of the run; empty for a root run.
+    pub(crate) fn view(&self) -> &str {
+        self.views.last().map_or("", |view| view)
+    }
+
+    /// Returns the view key of a run that shares this history.
+    pub(crate) fn view_below(&self, key: &str) -> String {
+        format!("{}{SEPARATOR}{key}", self.view())
+    }
+
+    pub(super) fn stays_open(&self) -> bool {
+        self.stays_open
+    }
+
+    pub(crate) fn has_store(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    /// Returns the history of a run of which no store receives a message.
+    pub(crate) fn without_store(self) -> Self {
+        Self { writer: None, ..self }
+    }
+
+    fn below(&self, place: &ChildPlace, writer: Option<Arc<SessionWriter>>) -> Self {
+        let views = self.views.iter().chain([&place.view]).cloned().collect();
+        Self { views, histories: Arc::clone(&self.histories), writer, stays_open: place.stays_open }
+    }
+
+    /// Closes a history in memory whose run ended with open calls, and those below it.
+    pub(super) async fn close(&self, view: &str) {
+        self.histories.close(view).await;
+    }
+}
+
+impl ChildHistories {
+    /// Waits for the turn of a run in its history, at most for `max_wait`; `None` if that is over.
+    async fn turn(self: &Arc<Self>, place: &ChildPlace, max_wait: Duration) -> Option<SessionTurn> {
+        let session = Arc::clone(self.lock().entry(Arc::clone(&place.view)).or_default());
+        let lease = HistoryLease {
+            histories: Arc::clone(self),
+            view: Arc::clone(&place.view),
+            is_kept: place.is_kept,
+        };
+        let session = match Arc::clone(&session).try_lock_owned() {
+            Ok(session) => session,
+            Err(_) => tokio::time::timeout(max_wait, session.lock_owned()).await.ok()?,
+        };
+        Some(SessionTurn::of_child(session, lease))
+    }
+
+    /// Closes the open calls of a history, and of those below it.
+    async fn close(&self, view: &str) {
+        let mut views = vec![Arc::<str>::from(view)];
+        while let Some(view) = views.pop() {
+            let session = self.lock().get(&view).cloned();
+            let Some(session) = session else { continue };
+            let mut session = session.lock().await;
+            if let Some(open) = &mut session.open {
+                views.extend(open.below.iter().map(|below| Arc::clone(&below.view)));
+                finish_unanswered(open).await;
+            }
+            let is_kept = session.is_kept;
+            drop(session);
+            if !is_kept {
+                self.lock().remove(&view);
+            }
+        }
+    }
+
+    /// Closes the open calls of all histories that no run has.
+    pub(super) async fn close_all(&self) {
+        let views: Vec<_> = self.lock().keys().cloned().collect();
+        for view in views {
+            self.close(&view).await;
+        }
+    }
+
+    /// No user code runs under the lock.
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, SharedSession>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers the open calls of a run that is not continued: their results are stored with the next message of its history.
+async fn finish_unanswered(open: &mut OpenBatch) {
+    open.discard().await;
+    open.below.clear();
+    for index in 0..open.outcomes.len() {
+        if !open.outcomes[index].is_finished() {
+            let result = unanswered_result(&open.outcomes[index], "not answered: the run was not continued");
+            open.finish(index, result);
+        }
+    }
+}
+
+impl HistoryLease {
+    /// Ends the use of `session`: a history that no one continues is removed.
+    pub(super) fn end(&self, session: &mut Session, has_store: bool) {
+        session.is_kept = self.is_kept && !has_store;
+        if has_store {
+            *session = Session::default();
+        }
+        if session.is_kept || session.open.is_some() {
+            return;
+        }
+        let mut histories = self.histories.lock();
+        // The turn has one reference; others wait for theirs.
+        if histories.get(&self.view).is_some_and(|session| Arc::strong_count(session) == 2) {
+            histories.remove(&self.view);
+        }
+    }
+}
+
+/// Waits for the turn of a run below a call in its history, and reads it.
+pub(super) async fn open_history(
+    settings: &RunnerSettings,
+    scope: &RunScope,
+    place: &ChildPlace,
+) -> Flow<RunConversation> {
+    let Some(above) = &place.above else {
+        let turn = SessionTurn::without_session().await;
+        let histories = Arc::clone(&turn.children);
+        let history = RunHistory { stays_open: false, ..RunHistory::of_root(histories, None) };
+        scope.parent.set_history(history);
+        return ControlFlow::Continue(RunConversation::new(turn));
+    };
+    if above.views.contains(&place.view) {
+        let view = &place.view;
+        return end_as_failed(format!("a run above has the history `{view}`; use another key"));
+    }
+    if place.view.len() > SessionKey::MAX_NAME_BYTES {
+        let (bytes, max_bytes) = (place.view.len(), SessionKey::MAX_NAME_BYTES);
+        return end_as_failed(format!(
+            "the key of the history has {bytes} bytes, and {max_bytes} are allowed; use a shorter key, or an isolated history"
+        ));
+    }
+    let mut turn = match scope.wait_for(above.histories.turn(place, settings.max_wait)).await {
+        Ok(Some(turn)) => turn,
+        Ok(None) => {
+            let (view, wait) = (&place.view, settings.max_wait);
+            return end_as_failed(format!(
+                "another run did not end within {wait:?} that has the history `{view}`"
+            ));
+        }
+        Err(interruption) => return interruption.end(),
+    };
+    let writer = above.writer.as_ref().map(|it| Arc::new(it.below(&scope.run, Arc::clone(&place.view))));
+    scope.parent.set_history(above.below(place, writer.clone()));
+    let Some(writer) = writer else { return ControlFlow::Continue(RunConversation::new(turn)) };
+    turn.writer = Some(Arc::clone(&writer));
+    drop(scope.writer.set(Arc::clone(&writer)));
+    if !place.is_continued && !place.is_kept {
+        return ControlFlow::Continue(RunConversation::new(turn));
+    }
+    match scope.wait_for(boxed(|| read_history(scope, &writer, turn, place.is_kept || place.shares))).await {
+        Ok(flow) => flow,
+        Err(interruption) => interruption.end(),
+    }
+}
+
+/// Reads a history from the store.
+async fn read_history(
+    scope: &RunScope,
+    writer: &SessionWriter,
+    mut turn: SessionTurn,
+    sees_notes: bool,
+) -> Flow<RunConversation> {
+    let (access, codec) = (writer.access(), writer.codec());
+    let view = ConversationView::of_child(writer.view(), sees_notes);
+    let mut retries = Retries::new(access, &scope.run);
+    let mut stored = loop {
+        match retries.attempt(read_conversation(&access.store, codec, max_tokens(scope), &view)).await {
+            Ok(stored) => break stored,
+            Err(error) => {
+                if let Err(reason) = retries.pause_after(error).await {
+                    return end_with(reason);
+                }
+            }
+        }
+    };
+    if let Some(open) = stored.open.take() {
+        match scope.agent.0.tools.executor(&scope.run).await {
+            Ok((executor, _)) => turn.open = Some(OpenBatch::restored(open, executor).await),
+            Err(error) => return end_as_failed(error.to_string()),
+        }
+    }
+    stored.progress.use_end_usage();
+    if let Some(open) = &mut turn.open {
+        stored.progress.apply_outcomes(&scope.run, open);
+    }
+    ControlFlow::Continue(RunConversation::of_store(turn, stored))
+}

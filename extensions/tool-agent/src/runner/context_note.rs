@@ -1,0 +1,74 @@
+//! Messages of other runs, as a note for a model.
+//!
+//! A run sees the history of another run as one message of the user, since the calls in it are not calls of its own: a provider accepts no result
+//! without its call, and no call of a tool that the request does not declare. Arguments are left out, since they may be secret.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use tool_session::EntryContent;
+
+use crate::{Message, Part, Role};
+
+/// Messages of runs below, by their views, to which earlier ones are added.
+#[derive(Default)]
+pub(super) struct SharedMessages(Vec<SharedRun>);
+
+struct SharedRun {
+    view: Option<Arc<str>>,
+    agent: Arc<str>,
+    /// The last one first.
+    messages: Vec<Message>,
+}
+
+impl SharedMessages {
+    pub(super) fn push_front(&mut self, content: &EntryContent, message: Message) {
+        match self.0.iter_mut().find(|run| run.view == content.view) {
+            Some(run) => run.messages.push(message),
+            None => self.0.push(SharedRun {
+                view: content.view.clone(),
+                agent: content.agent.clone().unwrap_or_default(),
+                messages: vec![message],
+            }),
+        }
+    }
+
+    /// Takes a note about each run, the last run first.
+    pub(super) fn take_notes(&mut self) -> impl Iterator<Item = Message> {
+        std::mem::take(&mut self.0).into_iter().map(|run| note_of_run(&run.agent, run.messages.iter().rev()))
+    }
+}
+
+/// Returns the note about the run of `agent` below a call.
+pub(super) fn note_of_run<'m>(agent: &str, messages: impl IntoIterator<Item = &'m Message>) -> Message {
+    note(&format!("For context, the messages of the agent `{agent}`:"), agent, messages)
+}
+
+/// Returns the note about the conversation above a call.
+pub(super) fn note_of_conversation<'m>(messages: impl IntoIterator<Item = &'m Message>) -> Message {
+    note("For context, the conversation so far:", "assistant", messages)
+}
+
+fn note<'m>(title: &str, agent: &str, messages: impl IntoIterator<Item = &'m Message>) -> Message {
+    let mut text = title.to_owned();
+    for message in messages {
+        add_lines(&mut text, agent, message);
+    }
+    Message::user(text)
+}
+
+fn add_lines(text: &mut String, agent: &str, message: &Message) {
+    let author = if message.role() == Role::User { "user" } else { agent };
+    let said = message.text();
+    // Writing to a text cannot fail.
+    if !said.is_empty() {
+        let _ = write!(text, "\n{author}: {said}");
+    }
+    for part in message.parts() {
+        if let Part::Call(call) = part {
+            let _ = write!(text, "\n{author} called the tool `{}`", call.name);
+        }
+    }
+    for result in message.tool_results() {
+        let _ = write!(text, "\nthe tool `{}` returned: {}", result.name, result.text());
+    }
+}

@@ -1,0 +1,108 @@
+//! Tests of sessions in memory.
+
+use std::pin::pin;
+
+use super::*;
+
+impl Sessions {
+    async fn ready_turn(&self, run: &RunContext) -> SessionTurn {
+        self.turn(run, Duration::MAX).await.unwrap()
+    }
+}
+
+fn run(session: &str) -> RunContext {
+    RunContext::new().with_session(session)
+}
+
+fn key(session: &str) -> SessionKey {
+    SessionKey::of(None, &run(session)).unwrap()
+}
+
+#[test]
+fn a_session_is_of_a_program_and_a_user() {
+    assert_eq!(SessionKey::of(None, &RunContext::new()), None);
+    let app = |app: &str| SessionKey::of(Some(app.to_owned()), &run("s")).unwrap();
+    let user = SessionKey::of(None, &run("s").with_user("ada")).unwrap();
+    assert!(key("s") == key("s") && key("s") != key("t") && app("a") != app("b"));
+    assert!(key("s") != app("a") && key("s") != user);
+}
+
+#[tokio::test]
+async fn a_session_is_removed_once_and_not_while_a_run_waits_for_it() {
+    let sessions = Sessions::default();
+    assert!(!sessions.remove(&key("a")).await);
+    let mut turn = sessions.ready_turn(&run("a")).await;
+    turn.messages.push(Message::user("Hi."));
+    drop(turn);
+    drop(sessions.ready_turn(&run("b")).await);
+    assert_eq!((sessions.len(), sessions.messages(&key("a")).await.len()), (2, 1));
+    assert!(sessions.remove(&key("a")).await);
+    assert_eq!((sessions.len(), sessions.messages(&key("a")).await.len()), (1, 0));
+    assert!(!sessions.remove(&key("a")).await);
+
+    let mut turn = sessions.ready_turn(&run("b")).await;
+    turn.messages.push(Message::user("Hi."));
+    let (b, run) = (key("b"), run("b"));
+    let mut removing = pin!(sessions.remove(&b));
+    assert!(futures_util::poll!(&mut removing).is_pending(), "a run has its turn");
+    let mut waiting = pin!(sessions.ready_turn(&run));
+    assert!(futures_util::poll!(&mut waiting).is_pending());
+    drop(turn);
+    assert!(removing.await);
+    let turn = waiting.await;
+    assert_eq!((sessions.len(), turn.messages.len()), (1, 0), "the next run begins with an empty session");
+}
+
+#[tokio::test]
+async fn a_run_waits_until_its_session_is_deleted_elsewhere() {
+    let sessions = Sessions::default();
+    drop(sessions.ready_turn(&run("a")).await);
+    let (deleted, is_deleted) = tokio::sync::oneshot::channel::<bool>();
+    let (a, run) = (key("a"), run("a"));
+    let mut removing = pin!(sessions.remove_with(&a, |was_in_memory| async move {
+        assert!(was_in_memory);
+        is_deleted.await.unwrap()
+    }));
+    assert!(futures_util::poll!(&mut removing).is_pending(), "the deletion takes time");
+    let mut waiting = pin!(sessions.ready_turn(&run));
+    assert!(futures_util::poll!(&mut waiting).is_pending(), "the deletion has the turn");
+    deleted.send(true).unwrap();
+    assert!(removing.await);
+    assert!(waiting.await.messages.is_empty());
+    assert!(!sessions.remove_with(&key("b"), std::future::ready).await);
+}
+
+#[tokio::test]
+async fn the_session_that_was_not_used_for_the_longest_time_makes_room() {
+    let sessions = Sessions::default();
+    sessions.set_max(2);
+    for name in ["a", "b", "a", "c"] {
+        drop(sessions.ready_turn(&run(name)).await);
+    }
+    let has = |name: &str| sessions.lock().sessions.contains_key(&key(name));
+    assert_eq!(["a", "b", "c"].map(has), [true, false, true]);
+    // To look at a session is no use of it, and one that is in use stays.
+    sessions.messages(&key("a")).await;
+    let turn = sessions.ready_turn(&run("c")).await;
+    drop(sessions.ready_turn(&run("d")).await);
+    assert_eq!(["a", "b", "c", "d"].map(has), [false, false, true, true]);
+    let other = sessions.ready_turn(&run("d")).await;
+    drop(sessions.ready_turn(&run("e")).await);
+    assert_eq!((["c", "d", "e"].map(has), sessions.len()), ([true; 3], 3));
+    drop((turn, other));
+    drop(sessions.ready_turn(&run("f")).await);
+    assert_eq!((has("f"), sessions.len()), (true, 2));
+    assert_eq!(sessions.lock().idle.len(), 2);
+}
+
+#[test]
+fn an_unchecked_message_is_forgotten_once() {
+    let messages = vec![Message::user("a"), Message::user("b")];
+    let mut session = Session { messages, ..Session::default() };
+    session.forget_unchecked();
+    assert_eq!(session.messages.len(), 2);
+    session.is_unchecked = true;
+    session.forget_unchecked();
+    session.forget_unchecked();
+    assert_eq!((session.messages.len(), session.is_unchecked), (1, false));
+}
