@@ -57,7 +57,7 @@ async fn a_hundred_members_work_at_the_same_time() {
     assert_eq!((end.usage.rounds, end.usage.calls, end.usage.tokens()), (200, 100, 5_000));
     let texts: Vec<_> = (0..100).map(|at| format!("m{at}:\n{at}")).collect();
     assert_eq!(end.text, texts.join("\n\n"));
-    // The last total is that of the run, whichever member it is an event of.
+    // The last total counts the whole run, whichever member it is an event of.
     let total = events.iter().rev().find_map(|event| match &event.kind {
         AgentEventKind::Usage { total, .. } => Some(total.tokens()),
         _ => None,

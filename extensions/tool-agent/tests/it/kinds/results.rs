@@ -27,7 +27,7 @@ fn town() -> Town {
 }
 
 #[tokio::test]
-async fn the_output_of_a_sequence_and_of_a_loop_is_that_of_the_last_member() {
+async fn a_sequence_and_a_loop_have_the_output_of_their_last_member() {
     let team = Agent::sequence("team", [speaker("a", "A."), extractor("b")]).build().unwrap();
     assert!(team.output_type().is_some());
     assert_eq!(Runner::new(team).run("Go.").output::<Town>().await.unwrap(), town());
@@ -58,7 +58,7 @@ async fn the_output_of_a_parallel_group_is_an_object_by_the_names_of_its_members
 }
 
 #[tokio::test]
-async fn a_type_of_the_runner_is_that_of_the_last_member_or_of_the_joined_object() {
+async fn a_type_of_the_runner_applies_to_the_last_member_or_to_the_joined_object() {
     let team = Agent::sequence("team", [speaker("a", "A."), agent("b", [oslo()])]).build().unwrap();
     assert_eq!(Runner::new(team).run_structured::<Town>("Go.").await.unwrap(), town());
 

@@ -53,7 +53,7 @@ async fn a_member_has_its_own_limits_and_the_run_the_usage_of_all() {
     let team = Agent::sequence("team", [member("a", rounds(2)), member("b", rounds(2))]).build().unwrap();
     let (events, end) = events_of(Runner::new(team).run("Go.")).await;
     assert_eq!((end.usage.rounds, end.usage.calls, end.usage.tokens()), (4, 2, 200));
-    // The total of an event is that of the run.
+    // The total of an event counts the whole run.
     let totals: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.kind {
@@ -70,7 +70,7 @@ async fn a_member_has_its_own_limits_and_the_run_the_usage_of_all() {
 }
 
 #[tokio::test]
-async fn the_budget_of_a_run_is_that_of_all_members() {
+async fn the_budget_of_a_run_bounds_all_members() {
     let team = Agent::sequence("team", [speaker("a", "A."), speaker("b", "B."), speaker("c", "C.")]);
     let run = RunContext::new().with_budget(Budget { rounds: Some(2), ..Budget::default() });
     let end = Runner::new(team.build().unwrap()).run_with(run, "Go.").end().await;
@@ -113,7 +113,7 @@ async fn state_and_values_pass_from_member_to_member() {
 }
 
 #[tokio::test]
-async fn a_message_that_follows_the_answer_follows_that_of_all_members() {
+async fn a_follow_up_message_waits_for_the_answers_of_all_members() {
     let (a, a_model) = builder("a", [Reply::text("A1."), Reply::text("A2.")]);
     let (b, b_model) = builder("b", [Reply::text("B1."), Reply::text("B2.")]);
     let team = Agent::sequence("team", [a.build().unwrap(), b.build().unwrap()]).build().unwrap();
