@@ -1,45 +1,38 @@
-//! A broker for servers that a model learns of from a skill: a text that it reads when it needs it, and that names a URL.
+//! A broker for servers that a model learns of from a skill: instructions that it loads when it needs them, and that name a URL. It lists the
+//! tools of the server, inspects one, and calls it.
 //!
 //! ```sh
 //! cargo run --bin mcp-skills
 //! ```
 //!
 //! The model has no credentials: a hook of the broker adds the token of the user, for the servers that the program knows. Another hook replaces
-//! the error of a server that refuses it. The calls below are those of a model; the server runs in this program.
+//! the error of a server that refuses it. While a skill is active, the model can call only the tools that the skill allows. The calls below are
+//! those of a script; the servers run in this program.
 
-use anyhow::Context as _;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use tokio::net::TcpListener;
+use tool_agent::{
+    Agent, AgentEventKind, Runner, ScriptedModel,
+    model::Reply,
+    skills::{AgentSkills, AllowedTools, InMemorySkills, Skill, SkillError},
+};
 use tool_mcp::{
     broker::{BrokerTarget, Interception, McpBroker},
     client::{ClientError, ClientErrorKind},
     server::{HttpConfig, Identity, McpServer, ResourceServer, TokenError},
 };
-use tool_runtime::{CancellationToken, Toolbox, prelude::*};
+use tool_runtime::{CancellationToken, Toolbox, event::EventKind, prelude::*};
 
-/// The URLs of the servers: the one that this program has a token for, and another one.
-struct Skills {
-    orders: String,
-    archive: String,
-}
-
-/// Reads a skill: how to do something that needs tools of a server.
-#[tool(read_only)]
-fn read_skill(
-    skills: &Skills,
-    /// `orders` or `archive`.
-    name: String,
-) -> Result<String, ToolError> {
-    let url = match name.as_str() {
-        "orders" => &skills.orders,
-        "archive" => &skills.archive,
-        _ => {
-            return Err(ToolError::failed(format!("there is no skill `{name}`; read `orders` or `archive`")));
-        }
-    };
-    Ok(format!(
-        "List the tools of the MCP server {url} with `mcp_list_tools`, and call them with `mcp_call`."
-    ))
+/// Returns the skill `name`, which names the server at `url`, and what it needs to be called.
+fn skill(name: &str, url: &str) -> Result<Skill, SkillError> {
+    let description = format!("How to look up the state of {name}. Use it for each question about {name}.");
+    let body = format!(
+        "1. List the tools of the MCP server {url} with `mcp_list_tools`.\n\
+         2. Read the parameters of the tool that you need with `mcp_inspect_tools`.\n\
+         3. Call it with `mcp_call`.\n"
+    );
+    let tools = AllowedTools::parse("mcp_list_tools mcp_inspect_tools mcp_call")?;
+    Ok(Skill::new(name, description, body)?.with_allowed_tools(tools))
 }
 
 /// Tells the state of an order.
@@ -91,26 +84,43 @@ fn broker(trusted: String) -> anyhow::Result<McpBroker> {
     Ok(broker.build()?)
 }
 
+/// Removes an order, which no skill allows.
+#[tool(register = false, destructive)]
+fn remove_order(number: u32) -> String {
+    format!("order {number} is removed")
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let skills = Skills { orders: serve_orders().await?, archive: serve_orders().await? };
-    let (orders, archive) = (skills.orders.clone(), skills.archive.clone());
-    let toolbox = Toolbox::from_registry(&Registry::builder().discover().provide(skills).build()?);
+    let (orders, archive) = (serve_orders().await?, serve_orders().await?);
+    let skills = InMemorySkills::new([skill("orders", &orders)?, skill("archive", &archive)?])?;
+    let toolbox = Toolbox::from_registry(&Registry::builder().tool::<remove_order>().build()?);
     toolbox.add_toolset(broker(orders.clone())?)?;
-    let executor = Executor::new(toolbox.snapshot(&RunContext::new()).await?.into_tools());
 
-    let calls = [
-        ("read_skill", json!({ "name": "orders" })),
-        ("mcp_list_tools", json!({ "selector": orders })),
-        ("mcp_call", json!({ "selector": format!("{orders}.order_state"), "arguments": { "number": 7 } })),
-        ("read_skill", json!({ "name": "archive" })),
-        ("mcp_list_tools", json!({ "selector": archive })),
-    ];
-    for (tool, arguments) in calls {
-        let outcomes = executor.run(vec![ToolCall::new(tool, arguments)]).await;
-        let result = outcomes[0].result().context("the call has no result")?;
-        let text = result.text().replace(&orders, "ORDERS").replace(&archive, "ARCHIVE");
-        println!("> {tool}\n{text}\n");
+    // The model learns the URLs from the skills; a script writes them here.
+    let tool = format!("{orders}.order_state");
+    let model = ScriptedModel::new([
+        Reply::call("skill_load", json!({ "name": "orders" })),
+        Reply::call("mcp_list_tools", json!({ "selector": orders })),
+        Reply::call("mcp_inspect_tools", json!({ "selector": orders, "tools": ["order_state"] })),
+        Reply::call("mcp_call", json!({ "selector": tool, "arguments": { "number": 7 } })),
+        Reply::call("remove_order", json!({ "number": 7 })),
+        Reply::call("skill_load", json!({ "name": "archive" })),
+        Reply::call("mcp_list_tools", json!({ "selector": archive })),
+        Reply::text("Order 7 is on its way. You have no access to the archive."),
+    ]);
+    let clerk = Agent::builder("clerk", model).tools(toolbox).skills(AgentSkills::new(skills)).build()?;
+    let mut events = Runner::new(clerk).run("Where is order 7? Was there one before?");
+    while let Some(event) = events.next().await {
+        let text = match event.kind {
+            AgentEventKind::Tool { event } => match event.kind {
+                EventKind::Finished { result } => format!("> {}\n{}", result.name, result.text()),
+                _ => continue,
+            },
+            AgentEventKind::Ended { end } => end.text,
+            _ => continue,
+        };
+        println!("{}\n", text.replace(&orders, "ORDERS").replace(&archive, "ARCHIVE"));
     }
     Ok(())
 }

@@ -174,20 +174,32 @@ fn a_broker_finds_and_calls_a_tool() {
     assert!(last.contains("Sunny in Oslo."), "{last}");
 }
 
-// Z11
+// N18, Z11
 #[test]
 fn a_skill_reveals_a_server_and_hooks_add_the_token_and_replace_the_error() {
     let output = Command::new(env!("CARGO_BIN_EXE_mcp-skills")).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    let answers: Vec<_> = text.split("\n\n").filter(|answer| !answer.trim().is_empty()).collect();
     let expected = [
-        ("read_skill", "the MCP server ORDERS"),
+        ("skill_load", "the MCP server ORDERS"),
         ("mcp_list_tools", "\"ORDERS.order_state\""),
+        ("mcp_inspect_tools", "\"number\""),
         ("mcp_call", "Ada: order 7 is on its way"),
-        ("read_skill", "the MCP server ARCHIVE"),
+        ("remove_order", "the skill `orders` is active and allows only"),
+        ("skill_load", "the MCP server ARCHIVE"),
         ("mcp_list_tools", "the user has no access to this server"),
     ];
+    let text = text.trim_end();
+    let (text, answer) = text.rsplit_once("\n\n").unwrap();
+    assert_eq!(answer, "Order 7 is on its way. You have no access to the archive.");
+    let mut answers: Vec<String> = Vec::new();
+    for part in text.split("\n\n").filter(|part| !part.trim().is_empty()) {
+        match (part.starts_with("> "), answers.last_mut()) {
+            // The result of `skill_load` has blank lines.
+            (false, Some(before)) => before.push_str(part),
+            _ => answers.push(part.to_owned()),
+        }
+    }
     assert_eq!(answers.len(), expected.len(), "{text}");
     for (answer, (tool, part)) in answers.iter().zip(expected) {
         assert!(answer.starts_with(&format!("> {tool}\n")) && answer.contains(part), "{answer}");

@@ -169,10 +169,11 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
         Input::Answers(answers) => {
             run.output = ExpectedOutput::of(output)?;
             boxed(|| continue_skills(run)).await?;
-            if run.scope.own_place().is_some() {
-                return boxed(|| resume_child(run, answers)).await;
+            match run.scope.own_place().is_some() {
+                true => boxed(|| resume_child(run, answers)).await?,
+                false => boxed(|| resume_batch(run, answers)).await?,
             }
-            boxed(|| resume_batch(run, answers)).await
+            boxed(|| continue_skills(run)).await
         }
         Input::Turn => {
             let ActiveRun { scope, conversation, .. } = run;
@@ -187,19 +188,22 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
         Input::Recovery => {
             run.output = ExpectedOutput::of(output)?;
             boxed(|| continue_skills(run)).await?;
-            if run.scope.own_place().is_some() {
-                return boxed(|| recover_child(run)).await;
+            match run.scope.own_place().is_some() {
+                true => boxed(|| recover_child(run)).await?,
+                false => boxed(|| recover_run(run)).await?,
             }
-            boxed(|| recover_run(run)).await
+            boxed(|| continue_skills(run)).await
         }
     }
 }
 
-/// Continues with the skills that were loaded before the run was interrupted, or ended with open calls.
+/// Continues with the skills that were loaded before the run was interrupted, or ended with open calls: those of stored messages, and
+/// after the interrupted batch those of its results.
 async fn continue_skills(run: &mut ActiveRun) -> Flow {
     let ActiveRun { scope, conversation, .. } = run;
     let Some(skills) = &scope.agent.0.tools.framework.skills else { return ControlFlow::Continue(()) };
-    match scope.wait_for(restore_skills(skills, &scope.run, &conversation.session.messages)).await {
+    let messages = &conversation.session.messages;
+    match scope.wait_for(restore_skills(skills, &scope.run, scope.agent.name(), messages)).await {
         Ok(notices) => {
             for notice in notices {
                 scope.emit_notice(notice).await;

@@ -14,6 +14,7 @@ use tool_runtime::{
 
 use super::{
     AllowedTools,
+    error::short_line,
     tools::{SKILL_LIST, SKILL_LOAD, SKILL_READ},
 };
 
@@ -66,6 +67,7 @@ impl SkillRule {
         let arguments = if compares_arguments { arguments.to_value()? } else { Value::Null };
         let refusing = active.iter().find(|skill| !skill.allowed.allows(tool, &arguments));
         Ok(refusing.map(|ActiveSkill { name, allowed }| {
+            let name = short_line(name);
             format!(
                 "the skill `{name}` is active and allows only {allowed}; make the call without the tool `{tool}`, or answer and \
                  say what is missing"
@@ -90,10 +92,17 @@ impl Hook for SkillRule {
     }
 }
 
+/// Returns the name of a value of one agent in one run: a child run has a copy of the values of its parent, and the agents of a sequence share
+/// them.
+pub(super) fn value_key(run: &RunContext, value: &str) -> String {
+    let agent = run.branch().or(run.agent()).unwrap_or_default();
+    format!("tool-agent:{value}:{}:{agent}", run.id())
+}
+
 impl ActiveSkills {
-    /// Returns the skills of `run`. A child run has a copy of the values of its parent, so the name contains the run.
+    /// Returns the skills of `run`.
     pub(super) fn of_run(run: &RunContext) -> Arc<Self> {
-        run.value_or_insert_with(&format!("tool-agent:active-skills:{}", run.id()), Self::default)
+        run.value_or_insert_with(&value_key(run, "active-skills"), Self::default)
     }
 
     /// Narrows the tools of the run from now on.
@@ -103,6 +112,11 @@ impl ActiveSkills {
         if !active.iter().any(|skill| skill.name == *name && skill.allowed == allowed) {
             active.push(ActiveSkill { name: Arc::clone(name), allowed });
         }
+    }
+
+    /// Returns `true` if a skill of this name narrows the tools.
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.list().iter().any(|skill| *skill.name == *name)
     }
 
     fn list(&self) -> Vec<ActiveSkill> {

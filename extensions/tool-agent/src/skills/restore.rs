@@ -7,15 +7,16 @@ use tool_runtime::{RunContext, ToolResult};
 use super::{AgentSkills, AllowedTools, active::ActiveSkills, error::short_line, tools::SKILL_LOAD};
 use crate::{Message, Role};
 
-/// Makes the skills active in `run` that were loaded since the last answer in `messages`. Returns sentences about those that cannot be
+/// Makes the skills active in `run` that `agent` loaded since the last answer in `messages`. Returns sentences about those that cannot be
 /// read any more: they allow no tool.
 pub(crate) async fn restore_skills(
     skills: &AgentSkills,
     run: &RunContext,
+    agent: &str,
     messages: &[Message],
 ) -> Vec<String> {
     let (active, mut notices) = (ActiveSkills::of_run(run), Vec::new());
-    for name in loaded_names(messages) {
+    for name in loaded_names(agent, messages).into_iter().filter(|name| !active.contains(name)) {
         match skills.load(&name).await {
             Ok(skill) => {
                 if let Some(allowed) = skill.header.allowed_tools {
@@ -23,24 +24,31 @@ pub(crate) async fn restore_skills(
                 }
             }
             Err(error) => {
+                active.add(&Arc::from(name.as_str()), AllowedTools::none());
                 let name = short_line(&name);
                 notices.push(format!(
                     "the skill `{name}` is active and cannot be read any more, so that it allows no tool: {error}"
                 ));
-                active.add(&Arc::from(name), AllowedTools::none());
             }
         }
     }
     notices
 }
 
-/// Returns the names of the skills that were loaded since the last response without calls.
-fn loaded_names(messages: &[Message]) -> Vec<String> {
+/// Returns the names of the skills that `agent` loaded since the last response without calls.
+fn loaded_names(agent: &str, messages: &[Message]) -> Vec<String> {
+    let is_own = |it: &&Message| it.agent().is_none_or(|author| author == agent);
     let is_answer = |it: &Message| it.role() == Role::Assistant && it.calls().next().is_none();
-    let start = messages.iter().rposition(is_answer).map_or(0, |at| at + 1);
+    let start = messages.iter().rposition(|it| is_own(&it) && is_answer(it)).map_or(0, |at| at + 1);
     let since = messages.get(start..).unwrap_or_default();
     let loads = |it: &&ToolResult| *it.name == *SKILL_LOAD && !it.is_error();
-    since.iter().flat_map(|it| it.tool_results()).filter(loads).map(|it| name_of(it, since)).collect()
+    since
+        .iter()
+        .filter(is_own)
+        .flat_map(|it| it.tool_results())
+        .filter(loads)
+        .map(|it| name_of(it, since))
+        .collect()
 }
 
 /// Returns the name of the skill whose load has this result; one that no skill has if it cannot be read.

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 use tool_runtime::{Registry, RunContext, ToolError, registry::BuildError, request::SharedRequestHook};
 
 use super::{
-    CodeExecutor, SharedSkills, Skill, SkillError, SkillList, code::SharedCodeExecutor, error::short_line,
-    instruction::SkillInstruction, tools::SkillTools,
+    CodeExecutor, SharedSkills, Skill, SkillError, SkillList, active::value_key, code::SharedCodeExecutor,
+    error::short_line, instruction::SkillInstruction, tools::SkillTools,
 };
 
 /// The maximum number of names in an error.
@@ -132,12 +132,12 @@ impl AgentSkills {
     /// Returns the skills of the agent of `run`; `None` if it has none, or has not begun.
     #[must_use]
     pub fn of_run(run: &RunContext) -> Option<Self> {
-        run.value::<Self>(&key_of_run(run)).map(|skills| Self::clone(&skills))
+        run.value::<Self>(&value_key(run, "skills")).map(|skills| Self::clone(&skills))
     }
 
     /// Makes these the skills of the agent of `run`.
     pub(crate) fn offer_to(&self, run: &RunContext) {
-        run.value_or_insert_with(&key_of_run(run), || self.clone());
+        run.set(value_key(run, "skills"), self.clone());
     }
 
     /// Returns the tools.
@@ -191,10 +191,6 @@ impl SkillSettings {
     pub(super) fn code_tool_for(&self, path: &str) -> Option<String> {
         self.code.iter().find_map(|executor| executor.tool_for(path))
     }
-}
-
-fn key_of_run(run: &RunContext) -> String {
-    format!("tool-agent:skills:{}", run.id())
 }
 
 fn unknown_skill(name: &str, list: &SkillList) -> ToolError {

@@ -162,6 +162,33 @@ async fn a_run_continues_with_its_skills_after_open_calls() {
 }
 
 #[tokio::test]
+async fn a_skill_of_the_batch_with_open_calls_is_active_afterwards() {
+    // Over a session in memory, and over stores, each as another process has it.
+    let folder = tempfile::tempdir().unwrap();
+    let database = tool_session::SqliteStore::open(folder.path().join("sessions.db")).await.unwrap();
+    let database = tool_session::SharedSessionStore::new(database);
+    for store in [None, Some(store()), Some(database)] {
+        let calls = [
+            ToolCall::new("skill_load", json!({ "name": "orders" })).with_id("call_1"),
+            ToolCall::new("refund", json!({ "id": 2 })).with_id("call_2"),
+        ];
+        let cancel = Reply::call("cancel", json!({ "id": 3 }));
+        let replies = [Reply::calls(calls), cancel, Reply::text("Done.")];
+        let (runner, model) = clerk(replies, skills_of([skill("orders", Some("find"))]), tools());
+        let runner = match store {
+            Some(store) => runner.with_app("shop").with_store(store),
+            None => runner,
+        };
+        let run = || RunContext::new().with_user("u-7").with_session("s-1");
+        let end = runner.run_with(run(), "Go.").end().await;
+        let call = end.open[0].address().unwrap();
+        runner.resume(run(), Answers::new().reject(call, "no")).answer().await.unwrap();
+        let texts = results(&model);
+        assert!(texts[2].contains("the skill `orders` is active and allows only `find`"), "{}", texts[2]);
+    }
+}
+
+#[tokio::test]
 async fn a_skill_that_is_gone_when_its_run_continues_allows_no_tool() {
     let model = ScriptedModel::new([
         load("orders"),
@@ -223,6 +250,25 @@ async fn the_skills_of_a_parent_do_not_narrow_an_agent_below_it_nor_the_other_wa
     runner.run("Go.").answer().await.unwrap();
     assert!(results(&inner)[1].contains("the skill `orders` is active"), "{}", results(&inner)[1]);
     assert_eq!(results(&model)[1..], ["Found.", "2 is cancelled"]);
+}
+
+#[tokio::test]
+async fn each_agent_of_a_sequence_has_its_own_active_skills() {
+    let member = |name: &str, model: &ScriptedModel, skill| {
+        let agent = Agent::builder(name, model.clone()).tools(tools());
+        agent.skills(skills_of([skill])).build().unwrap()
+    };
+    let call = |tool: &str| Reply::call(tool, json!({ "id": 1 }));
+    let one = ScriptedModel::new([load("a"), call("cancel"), Reply::text("One.")]);
+    let two = ScriptedModel::new([call("cancel"), load("b"), call("find"), Reply::text("Two.")]);
+    let agents =
+        [member("one", &one, skill("a", Some("find"))), member("two", &two, skill("b", Some("cancel")))];
+    let runner = Runner::new(Agent::sequence("both", agents).build().unwrap());
+    assert!(runner.run("Go.").end().await.reason.is_success());
+    assert!(results(&one)[1].contains("the skill `a` is active"), "{}", results(&one)[1]);
+    let texts = results(&two);
+    assert_eq!(texts[0], "1 is cancelled");
+    assert!(texts.last().unwrap().contains("the skill `b` is active"), "{texts:?}");
 }
 
 #[tokio::test]
