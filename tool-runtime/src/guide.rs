@@ -46,4 +46,5 @@ extension_pages! {
     mcp: "mcp.md",
     openapi: "openapi.md",
     sessions: "sessions.md",
+    tool_search: "tool_search.md",
 }

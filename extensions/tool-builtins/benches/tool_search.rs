@@ -140,12 +140,14 @@ fn print_costs(parts: &[Part]) {
     let mut times: Vec<_> = searches.collect();
     print_time("search, median", median(&mut times), MAX_SEARCH_TIME);
     print_time("search, slowest of a hundred", times[times.len() * 99 / 100], MAX_SEARCH_TIME);
-    let changes = (0..ROUNDS).map(|round| {
-        let start = Instant::now();
-        index.insert(&tools[round * tools.len() / ROUNDS]);
-        start.elapsed()
-    });
-    print_time("one changed tool", median(&mut changes.collect()), MAX_SEARCH_TIME);
+    let mut changes: Vec<_> = (0..ROUNDS)
+        .map(|round| {
+            let start = Instant::now();
+            index.insert(&tools[round * tools.len() / ROUNDS]);
+            start.elapsed()
+        })
+        .collect();
+    print_time("one changed tool", median(&mut changes), MAX_SEARCH_TIME);
 }
 
 fn print_time(name: &str, time: Duration, most: Duration) {
@@ -153,7 +155,7 @@ fn print_time(name: &str, time: Duration, most: Duration) {
     println!("{name:<34}{:>9.3} ms  (at most {:.0})", millis(time), millis(most));
 }
 
-fn median(times: &mut Vec<Duration>) -> Duration {
+fn median(times: &mut [Duration]) -> Duration {
     times.sort();
     times[times.len() / 2]
 }

@@ -65,6 +65,11 @@ pub use self::web::WebTools;
 #[cfg(feature = "shell")]
 pub use self::{sandbox::Sandbox, shell::ShellTools};
 
+/// The examples of the guide about the search for tools.
+#[cfg(all(doctest, feature = "tool-search", feature = "agent"))]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/tool_search.md")]
+pub mod tool_search_guide {}
+
 /// The examples of the guide about these tools.
 #[cfg(all(
     doctest,

@@ -28,7 +28,8 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
-        self.call_guarded(name, arguments.into(), Guard::On).await
+        let (entry, arguments) = self.called_tool(name, arguments.into())?;
+        entry.call(arguments, &self.context(entry), Guard::On).await
     }
 
     /// Calls a tool without its confirmation and permission checks; otherwise as [`call`](Self::call).
@@ -41,22 +42,22 @@ impl Registry {
         name: &str,
         arguments: impl IntoArguments<'a>,
     ) -> Result<ToolOutput, ToolError> {
-        self.call_guarded(name, arguments.into(), Guard::Off).await
+        let (entry, arguments) = self.called_tool(name, arguments.into())?;
+        entry.call(arguments, &self.context(entry), Guard::Off).await
     }
 
+    /// Returns the tool that a call of `name` runs, and its arguments.
     #[inline]
-    async fn call_guarded(
+    fn called_tool<'a>(
         &self,
         name: &str,
-        arguments: Arguments<'_>,
-        guard: Guard,
-    ) -> Result<ToolOutput, ToolError> {
-        let mut entry = self.entry_or_error(name)?;
-        let mut arguments = arguments;
-        if entry.redirects() {
-            (entry, arguments) = self.redirected(entry, arguments)?;
+        arguments: Arguments<'a>,
+    ) -> Result<(&Entry, Arguments<'a>), ToolError> {
+        let entry = self.entry_or_error(name)?;
+        match entry.redirects() {
+            true => self.redirected(entry, arguments),
+            false => Ok((entry, arguments)),
         }
-        entry.call(arguments, &self.context(entry), guard).await
     }
 
     /// Calls a tool in a given context, which [`context_for`](Self::context_for) creates; otherwise as

@@ -5,8 +5,8 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 use tokio::{runtime::Handle, time::timeout};
 use tool_core::{
     Arguments, BoxFuture, Confirmation, Dependency, ErrorKind, Misfit, Prepared, ProvidedValues, Purpose,
-    Redirect, Redirection, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
-    WithCallId, internals::within_call,
+    Redirect, SourceLocation, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, WithCallId,
+    internals::within_call,
 };
 
 use super::{AvailableTools, BuildDiagnostic, Check, Guard};
@@ -26,7 +26,7 @@ pub(crate) struct ToolFacts {
     prepares_arguments: bool,
     retries_blindly: bool,
     holds_arguments: bool,
-    redirect: Option<Redirect>,
+    pub(super) redirect: Option<Redirect>,
 }
 
 impl ToolFacts {
@@ -211,25 +211,6 @@ impl Entry {
     /// Returns `true` if the tool changes the arguments before they are validated.
     pub(crate) fn prepares_arguments(&self) -> bool {
         self.facts.prepares_arguments
-    }
-
-    /// Returns `true` if calls of the tool stand for calls of another one.
-    pub(crate) fn redirects(&self) -> bool {
-        self.facts.redirect.is_some()
-    }
-
-    /// Returns the call for which a call of this tool with `arguments` stands.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the arguments are invalid, or if the tool does not redirect.
-    pub(crate) fn redirection(&self, arguments: Arguments<'_>) -> Result<Redirection, ToolError> {
-        let canonical = self.canonical_arguments(arguments)?;
-        let redirection = catch_result(|| match self.facts.redirect {
-            Some(redirect) => redirect(&canonical),
-            None => Err(ToolError::new(ErrorKind::Unavailable, "the tool redirects no call")),
-        });
-        redirection.map_err(|error| error.of_tool(self.definition().name().to_string()))
     }
 
     /// Returns `true` if the tool has a secret parameter.

@@ -3,6 +3,7 @@
 use tool_core::{Arguments, ErrorKind, Redirection, ToolError};
 
 use super::{Entry, Registry};
+use crate::panics::catch_result;
 
 impl Registry {
     /// Returns the tool and the arguments of a direct call: those for which it stands if `entry` redirects.
@@ -25,6 +26,25 @@ impl Registry {
 }
 
 impl Entry {
+    /// Returns `true` if calls of the tool stand for calls of another one.
+    pub(crate) fn redirects(&self) -> bool {
+        self.facts().redirect.is_some()
+    }
+
+    /// Returns the call for which a call of this tool with `arguments` stands.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the arguments are invalid, or if the tool does not redirect.
+    pub(crate) fn redirection(&self, arguments: Arguments<'_>) -> Result<Redirection, ToolError> {
+        let canonical = self.canonical_arguments(arguments)?;
+        let redirection = catch_result(|| match self.facts().redirect {
+            Some(redirect) => redirect(&canonical),
+            None => Err(ToolError::new(ErrorKind::Unavailable, "the tool redirects no call")),
+        });
+        redirection.map_err(|error| error.of_tool(self.definition().name().to_string()))
+    }
+
     /// Returns the error of a call of this tool to which the tool `redirecting` redirected: it redirects itself, or it is
     /// external.
     #[cold]

@@ -37,6 +37,7 @@ mod panics;
 mod permission;
 mod property;
 mod questions;
+mod redirected_directly;
 mod redirects;
 mod repair;
 mod replaced_settings;

@@ -7,9 +7,7 @@ use tool_runtime::{
     CallOutcome, Dialect, RunContext, ToolCall, Toolbox,
     builder::ExternalTool,
     context::{Budget, ConfirmationAnswer},
-    definition::{
-        Confirmation, Metadata, Permission, Prepared, Redirect, Redirection, ToolDefinition, ToolName,
-    },
+    definition::{Permission, Prepared, Redirect, Redirection, ToolDefinition, ToolName},
     event::EventKind,
     hook::CallView,
     policy::{PermissionRequest, RetryPolicy, Rule, Rules},
@@ -22,9 +20,9 @@ use tool_runtime::{
 use super::{AT_ONCE, Counter, On, building, echo, one, run, texts, ways::each_way};
 
 /// A tool whose calls are those of the tool `name`.
-struct Caller(ToolDefinition);
+pub(super) struct Caller(pub(super) ToolDefinition);
 
-fn caller(name: &str) -> Caller {
+pub(super) fn caller(name: &str) -> Caller {
     let properties = json!({ "name": { "type": "string" }, "arguments": { "type": "object" } });
     let schema = json!({ "type": "object", "properties": properties, "required": ["name"] });
     let name = ToolName::new(name.to_owned()).unwrap();
@@ -83,7 +81,7 @@ fn flaky(counter: &Counter) -> Result<String, ToolError> {
     }
 }
 
-fn tools(counter: &Counter) -> RegistryBuilder {
+pub(super) fn tools(counter: &Counter) -> RegistryBuilder {
     Registry::builder()
         .add(caller("call_tool"))
         .add(caller("other_caller"))
@@ -103,7 +101,7 @@ fn redirected(name: &str, arguments: Value) -> Vec<ToolCall> {
     one("call_tool", &json!({ "name": name, "arguments": arguments }).to_string())
 }
 
-fn bash_call() -> Vec<ToolCall> {
+pub(super) fn bash_call() -> Vec<ToolCall> {
     redirected("bash", json!({ "command": "ls" }))
 }
 
@@ -355,56 +353,5 @@ fn the_result_has_the_wire_name_that_the_model_called() {
         let stored = serde_json::to_string(&results[0]).unwrap();
         let restored: tool_runtime::ToolResult = serde_json::from_str(&stored).unwrap();
         assert_eq!((&*restored.name, restored.called_name()), ("bash", "call_tool"));
-    });
-}
-
-// T11
-#[test]
-fn a_direct_call_of_a_registry_is_redirected() {
-    run(async {
-        let counter = Counter::default();
-        let registry = tools(&counter).build().unwrap();
-        let call = |name: &str, arguments: Value| json!({ "name": name, "arguments": arguments });
-        let output = registry.call("call_tool", call("bash", json!({ "command": "ls" }))).await.unwrap();
-        assert_eq!(output.text(), "ran ls");
-        let error = registry.call("call_tool", call("remove", json!({ "path": "a" }))).await.unwrap_err();
-        assert_eq!(error.kind(), tool_runtime::ErrorKind::ApprovalRequired);
-        let error = registry.call_unguarded("call_tool", call("call_tool", json!({}))).await.unwrap_err();
-        assert_eq!(error.kind(), tool_runtime::ErrorKind::InvalidArguments);
-        let cx = registry.context_for("call_tool").unwrap();
-        let error = registry.call_in(&cx, call("bash", json!({ "command": "ls" }))).await.unwrap_err();
-        assert_eq!(error.kind(), tool_runtime::ErrorKind::Unavailable);
-        assert_eq!(counter.get(), 1);
-    });
-}
-
-#[test]
-fn a_tool_that_redirects_cannot_claim_checks_of_its_own() {
-    for metadata in [
-        Metadata { permission: true, ..Metadata::default() },
-        Metadata { confirmation: Confirmation::Always, ..Metadata::default() },
-    ] {
-        let Caller(definition) = caller("call_tool");
-        let built = Registry::builder().add(Caller(definition.with_metadata(metadata))).build();
-        assert!(built.unwrap_err().to_string().contains("claims"));
-    }
-}
-
-// T11
-#[test]
-fn a_deferred_tool_is_called_and_not_listed() {
-    run(async {
-        let counter = Counter::default();
-        let registry = tools(&counter).build().unwrap();
-        let deferring = registry.with_deferred(|tool| tool.name() != "call_tool");
-        let names: Vec<_> = deferring.definitions().iter().map(|it| it.name().to_string()).collect();
-        assert_eq!(names, ["call_tool"]);
-        assert!(deferring.is_deferred("bash") && !deferring.is_deferred("call_tool"));
-        assert_eq!(deferring.all_definitions().len(), registry.len());
-        let rules = Rules::new([Rule::deny("login")]);
-        let executor = tool_runtime::Executor::builder(deferring).rules(rules).build().unwrap();
-        // The rule fits a deferred tool.
-        assert!(executor.diagnostics().is_empty());
-        assert_eq!(texts(&executor.run(bash_call()).await), ["ran ls"]);
     });
 }

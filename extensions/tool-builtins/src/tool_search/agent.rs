@@ -1,4 +1,4 @@
-//! What an agent does with a search: its requests have the tools that they need.
+//! Hooks of an agent that reduce the tools of its requests.
 
 mod model_choice;
 
@@ -34,7 +34,7 @@ impl AgentHook for ToolSearch {
 ///
 /// ```
 /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
-/// use tool_builtins::tool_search::agent::SelectTools;
+/// use tool_builtins::tool_search::SelectTools;
 /// use tool_runtime::prelude::*;
 ///
 /// /// Returns the weather of a city.

@@ -5,7 +5,7 @@
 //! | | the model sees | its calls | a prompt cache |
 //! | --- | --- | --- | --- |
 //! | a deferred catalogue, [`ToolSearch`] | `search_tools` and `call_tool`, and the tools that are always shown | of `call_tool`, which become calls of the tools that they name | stays valid: the tools of each request are the same |
-//! | a selection, [`SelectTools`](agent::SelectTools) (feature `agent`) | the best tools for the last message of the user | as ever; other tools are unknown | is lost with each other selection |
+//! | a selection, [`SelectTools`] (feature `agent`) | the best tools for the last message of the user | as ever; other tools are unknown | is lost with each other selection |
 //!
 //! A call of `call_tool` is [redirected](tool_runtime::Tool::redirect) before anything else sees it: rules, approvals, limits,
 //! hooks and events are about the tool that it names.
@@ -14,7 +14,7 @@
 //! a server that the program chooses; no model is part of this crate.
 
 #[cfg(feature = "agent")]
-pub mod agent;
+mod agent;
 mod call_tool;
 mod embedder;
 mod fields;
@@ -37,6 +37,8 @@ use tool_runtime::{Registry, ToolDefinition, ToolError, ToolName};
 
 use self::embedder::ToolVectors;
 
+#[cfg(feature = "agent")]
+pub use self::agent::SelectTools;
 #[cfg(feature = "embeddings")]
 pub use self::http_embedder::HttpEmbedder;
 #[doc(hidden)]
@@ -134,7 +136,7 @@ impl ToolSearch {
         self
     }
 
-    /// Sets the embedder, whose order of the tools is combined with that of the index. Default: none.
+    /// Sets the embedder; a search combines its order of the tools with the order of the index. Default: none.
     ///
     /// Each tool is embedded once, and each query. If the embedder fails, the order of the index is used.
     #[must_use]

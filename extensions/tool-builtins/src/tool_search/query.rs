@@ -50,7 +50,7 @@ impl Query {
         let mut query = Self::default();
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut order = Vec::new();
-        let text = &text[..text.floor_char_boundary(MAX_QUERY_BYTES)];
+        let text = cut_query(text);
         let form = index.ranking().word_form();
         for_each_word(text, |word| {
             if !form.apply(word) {
@@ -144,6 +144,15 @@ impl Concept {
             self.variants.push((word.to_owned(), weight));
         }
     }
+}
+
+/// Returns the part of a query that is read.
+fn cut_query(text: &str) -> &str {
+    let mut end = text.len().min(MAX_QUERY_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
 }
 
 /// Returns the two known words of which `word` consists.

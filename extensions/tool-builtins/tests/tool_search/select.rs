@@ -11,7 +11,7 @@ use tool_agent::{
 };
 use tool_builtins::{
     ToolSearch,
-    tool_search::{Embedder, agent::SelectTools},
+    tool_search::{Embedder, SelectTools},
 };
 use tool_runtime::{RunContext, Toolbox, dialect::Usage, prelude::*, toolbox::Visibility};
 

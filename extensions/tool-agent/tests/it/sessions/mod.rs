@@ -3,6 +3,7 @@
 mod below;
 mod below_changes;
 mod below_tree;
+mod caller;
 mod contract;
 mod failures;
 mod histories;
@@ -16,6 +17,7 @@ mod own_session;
 mod postgres;
 mod processes;
 mod recovery;
+mod redirects;
 mod rows;
 mod world;
 

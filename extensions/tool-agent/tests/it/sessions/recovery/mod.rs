@@ -12,7 +12,7 @@ use tool_runtime::{
 };
 use tool_session::EntryContent;
 
-use self::world::{Program, ProgramJournal, batch, call, failure, results, until, until_stuck};
+use self::world::{Program, ProgramJournal, batch, call, failure, redirected, results, until, until_stuck};
 use super::{
     InMemory, Sqlite,
     world::{StoreFactory, key, run},
@@ -101,6 +101,28 @@ async fn a_call_that_waits_stays_open_after_a_crash<F: StoreFactory>() {
     assert_eq!(third.runner.resume(run("s"), answers).answer().await.unwrap(), "Done.");
     assert_eq!((second.bodies.started().len(), third.bodies.started()), (0, vec!["r".to_owned()])); // I17 I19
     assert_eq!(results(&third.model)[0], "did r");
+}
+
+// T11
+async fn redirected_calls_continue_after_a_crash_as_those_of_their_tools<F: StoreFactory>() {
+    let program = Program::new::<F>().await;
+    let calls = [redirected("charge", "a"), redirected("look_up", "b"), redirected("charge", "stuck")];
+    let calls = calls.into_iter().chain([redirected("remove", "r")]);
+    assert_eq!(program.crash(calls).await, ["a", "b", "stuck"]);
+    let second = program.process(false, []);
+    let end = second.runner.recover(run("s")).end().await;
+    // Only the call without an effect runs again, and the one that did not start waits for a person.
+    assert_eq!(
+        (second.bodies.started(), &end.reason, end.open.len()),
+        (vec!["b".to_owned()], &EndReason::OpenCalls, 1)
+    );
+    let third = program.process(false, [Reply::text("Done.")]);
+    let answers = Answers::new().approve(end.open[0].address().unwrap());
+    assert_eq!(third.runner.resume(run("s"), answers).answer().await.unwrap(), "Done.");
+    let results = results(&third.model);
+    assert_eq!([&results[0], &results[1], &results[3]], ["did a", "did b", "did r"]);
+    assert!(results[2].contains("may have taken effect"), "{results:?}");
+    assert_valid(&third.runner.history(&run("s")).await);
 }
 
 async fn an_approved_call_is_interrupted_once_its_record_is_consumed<F: StoreFactory>() {
@@ -290,6 +312,7 @@ tests! {
     a_message_after_a_crash_runs_no_call_and_uses_stored_results,
     a_run_is_recovered_that_crashed_again_while_it_was_recovered,
     each_outcome_of_a_parallel_batch_is_stored_as_its_call_ends, a_call_that_waits_stays_open_after_a_crash,
+    redirected_calls_continue_after_a_crash_as_those_of_their_tools,
     an_approved_call_is_interrupted_once_its_record_is_consumed,
     the_outcome_of_an_approved_call_is_stored_as_it_ends, a_message_after_a_crash_closes_the_calls_that_wait,
     a_crash_is_no_way_around_a_limit, a_session_without_an_interrupted_run_has_nothing_to_continue,

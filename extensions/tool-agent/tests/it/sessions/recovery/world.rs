@@ -12,7 +12,10 @@ use tool_runtime::{
     prelude::*,
 };
 
-use crate::sessions::world::{StoreFactory, World, run};
+use crate::sessions::{
+    caller::Caller,
+    world::{StoreFactory, World, run},
+};
 
 /// The bodies that ran, in order.
 #[derive(Default)]
@@ -99,7 +102,8 @@ impl Program {
     pub(super) fn process(&self, are_stuck: bool, replies: impl IntoIterator<Item = Reply>) -> Process {
         let bodies = Arc::new(Bodies { are_stuck, ..Bodies::default() });
         let tools = Registry::builder().tool::<charge>().tool::<look_up>().tool::<put>().tool::<remove>();
-        let tools = tools.tool::<sign_in>().provide_shared(Arc::clone(&bodies)).build().unwrap();
+        let tools =
+            tools.tool::<sign_in>().add(Caller::new()).provide_shared(Arc::clone(&bodies)).build().unwrap();
         let mut executor = Executor::builder(tools).open_calls(self.open_calls.clone());
         if let Some(journal) = &self.journal {
             executor = executor.journal(journal.clone());
@@ -144,6 +148,11 @@ pub(super) async fn until(events: &mut AgentStream, notify: &Notify) {
 
 pub(super) fn call(tool: &'static str, name: &'static str) -> ToolCall {
     ToolCall::new(tool, json!({ "name": name })).with_id(name)
+}
+
+/// Returns a call that the tool `call_tool` redirects to `tool`.
+pub(super) fn redirected(tool: &'static str, name: &'static str) -> ToolCall {
+    ToolCall::new("call_tool", json!({ "name": tool, "arguments": { "name": name } })).with_id(name)
 }
 
 pub(super) fn batch() -> [ToolCall; 5] {
