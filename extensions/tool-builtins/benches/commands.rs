@@ -5,6 +5,7 @@
 
 use std::{
     hint::black_box,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -13,20 +14,35 @@ use tool_builtins::{Sandbox, ShellTools};
 use tool_runtime::prelude::*;
 
 const ROUNDS: usize = 200;
-const MAX_ADDED: [(Sandbox, Duration); 2] =
-    [(Sandbox::Off, Duration::from_millis(1)), (Sandbox::Preferred, Duration::from_millis(15))];
+
+/// A sandbox, its mechanism, and the time that it may add.
+const MAX_ADDED: [(Sandbox, &str, Duration); 3] = [
+    (Sandbox::Off, "none", Duration::from_millis(1)),
+    (Sandbox::Preferred, "landlock", Duration::from_millis(15)),
+    (Sandbox::Preferred, "bubblewrap", Duration::from_millis(15)),
+];
+
+/// The program that `.ci/builtins/install` found, or the one of the system.
+fn bubblewrap() -> Option<PathBuf> {
+    let of_system = Some(PathBuf::from("/usr/bin/bwrap")).filter(|path| path.exists());
+    std::env::var_os("BUILTINS_BWRAP").map(PathBuf::from).or(of_system)
+}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let folder = tempfile::tempdir().unwrap();
-    let tools = MAX_ADDED.map(|(sandbox, _)| {
-        let shell = ShellTools::new(folder.path()).unwrap().sandbox(sandbox);
+    let tools = MAX_ADDED.map(|(sandbox, mechanism, _)| {
+        let program = bubblewrap().filter(|_| mechanism == "bubblewrap");
+        if mechanism == "bubblewrap" && program.is_none() {
+            println!("`bwrap` is not found; install Debian's `bubblewrap` to measure it");
+        }
+        let shell = ShellTools::new(folder.path()).unwrap().sandbox(sandbox).bubblewrap(program);
         Registry::builder().toolset(shell).build().unwrap()
     });
     let mut floor = Vec::new();
-    let mut ours = [Vec::new(), Vec::new()];
+    let mut ours = MAX_ADDED.map(|_| Vec::new());
     for round in 0..=ROUNDS {
-        let mut times = [Duration::ZERO; 3];
+        let mut times = [Duration::ZERO; 1 + MAX_ADDED.len()];
         let start = Instant::now();
         black_box(
             Command::new("bash").args(["-c", "true"]).current_dir(folder.path()).output().await.unwrap(),
@@ -40,16 +56,15 @@ async fn main() {
         // The first one makes the sandbox.
         if round > 0 {
             floor.push(times[0]);
-            ours[0].push(times[1]);
-            ours[1].push(times[2]);
+            ours.iter_mut().zip(&times[1..]).for_each(|(ours, time)| ours.push(*time));
         }
     }
     let floor = median(&mut floor);
     println!("{:<28}{:>9.2} ms", "tokio::process", millis(floor));
-    for ((sandbox, max_added), times) in MAX_ADDED.iter().zip(&mut ours) {
+    for ((sandbox, mechanism, max_added), times) in MAX_ADDED.iter().zip(&mut ours) {
         let time = median(times);
         let added = millis(time) - millis(floor);
-        let name = format!("bash, Sandbox::{sandbox:?}");
+        let name = format!("bash, {sandbox:?}, {mechanism}");
         println!(
             "{name:<28}{:>9.2} ms  adds {added:.2} ms (at most {:.0})",
             millis(time),

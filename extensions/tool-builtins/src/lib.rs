@@ -3,13 +3,15 @@
 //! | feature | tools |
 //! | --- | --- |
 //! | `command-policy` | `CommandPolicy`: which shell commands run without a question; `conservative`, for all tools |
-//! | `files` | `FileTools`: reads, edits and searches files below one or several folders, also as the ready sets `files::DefaultFileTools` and `files::CodingFileTools` |
-//! | `shell` | `ShellTools`: commands in a sandbox, and background tasks |
+//! | `files` | `FileTools`: reads, edits and searches files below one or several folders, also under the names of `files::DefaultFileTools` and `files::CodingFileTools` |
+//! | `shell` | `ShellTools`: commands in a sandbox, and background tasks; with `files` or `web`, `PdfToText`: the text of PDF documents |
 //! | `code` | `CodeTools`: programs that a model writes, in the same sandbox |
 //! | `todo` | `TodoTools`: a task list in the state of the session |
 //! | `tool-search` | `ToolSearch`: the right tools among thousands, and calls of them that pass the same rules |
 //! | `web` | `WebTools`: pages of the web as Markdown, and searches |
 //! | `agent` | groups as parts of agents of `tool-agent`: with `todo`, `todo::TodoEnforcer`, which does not let a run end with open tasks; with `tool-search`, `tool_search::SelectTools`, which chooses the tools of each request |
+//!
+//! With `files` and `shell`, `sets` has ready sets: `DefaultTools`, and `CodingTools` with `web`.
 #![cfg_attr(
     feature = "files",
     doc = r#"
@@ -39,8 +41,14 @@ pub mod code;
 pub mod command_policy;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(all(feature = "shell", any(feature = "files", feature = "web")))]
+mod pdf;
 #[cfg(feature = "shell")]
 pub mod sandbox;
+#[cfg(any(feature = "files", feature = "shell"))]
+mod session;
+#[cfg(all(feature = "files", feature = "shell"))]
+pub mod sets;
 #[cfg(feature = "shell")]
 pub mod shell;
 #[cfg(feature = "todo")]
@@ -56,6 +64,8 @@ pub use self::code::CodeTools;
 pub use self::command_policy::{CommandPolicy, conservative};
 #[cfg(feature = "files")]
 pub use self::files::FileTools;
+#[cfg(all(feature = "shell", any(feature = "files", feature = "web")))]
+pub use self::pdf::PdfToText;
 #[cfg(feature = "todo")]
 pub use self::todo::TodoTools;
 #[cfg(feature = "tool-search")]

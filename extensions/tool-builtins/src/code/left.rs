@@ -18,6 +18,8 @@ const MAX_DEPTH: usize = 8;
 const MAX_FILES: usize = 16;
 const MAX_IMAGES: usize = 8;
 const MAX_IMAGE_BYTES: u64 = 5 << 20;
+/// Bytes of all images together.
+const MAX_ALL_IMAGES_BYTES: u64 = 10 << 20;
 const MAX_TEXT_BYTES: u64 = 16 << 10;
 const MAX_NAME_CHARS: usize = 200;
 
@@ -26,6 +28,8 @@ const MAX_NAME_CHARS: usize = 200;
 pub(super) struct LeftFiles {
     texts: Vec<String>,
     images: Vec<Content>,
+    image_bytes: u64,
+    omitted_images: usize,
     entries: usize,
     files: usize,
     omitted_files: usize,
@@ -81,10 +85,16 @@ impl LeftFiles {
         let mut start = Vec::new();
         (&file).take(MAX_TEXT_BYTES).read_to_end(&mut start)?;
         if let Some(mime_type) = image_type(&start) {
-            if length <= MAX_IMAGE_BYTES && self.images.len() < MAX_IMAGES {
-                (&file).take(MAX_IMAGE_BYTES - start.len() as u64).read_to_end(&mut start)?;
-                self.images.push(Content::image(start, mime_type));
+            let has_room =
+                self.images.len() < MAX_IMAGES && self.image_bytes + length <= MAX_ALL_IMAGES_BYTES;
+            if length > MAX_IMAGE_BYTES || !has_room {
+                self.omitted_images += 1;
+                return Ok((length, None));
             }
+            // Not more than was counted: something may still write it.
+            (&file).take(length.saturating_sub(start.len() as u64)).read_to_end(&mut start)?;
+            self.image_bytes += start.len() as u64;
+            self.images.push(Content::image(start, mime_type));
             return Ok((length, None));
         }
         let is_cut = length > start.len() as u64;
@@ -115,6 +125,13 @@ impl LeftFiles {
         }
         if self.omitted_files > 0 || self.entries >= MAX_ENTRIES {
             text.push_str("\n[.. more files left out; a program can pack them into one ..]");
+        }
+        if self.omitted_images > 0 {
+            let (one, all) = (MAX_IMAGE_BYTES >> 20, MAX_ALL_IMAGES_BYTES >> 20);
+            text.push_str(&format!(
+                "\n[.. {} images left out: at most {MAX_IMAGES} have {one} MiB each, and {all} MiB together ..]",
+                self.omitted_images
+            ));
         }
         let details = result.details().cloned().unwrap_or_default();
         let result = ToolOutput::from(text).with_details(details);

@@ -15,13 +15,19 @@ use std::{
 use cap_std::fs::Dir;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tempfile::TempDir;
-use tokio::sync::{Mutex, OnceCell};
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex, OnceCell, OwnedMutexGuard},
+    time::{self, Instant},
+};
 use tool_runtime::{prelude::*, schemars};
 
 use self::left::LeftFiles;
 use crate::{
-    sandbox::{CommandLine, Confinement, Ending, Launcher, Limits, RunLimit, Sandbox, system_program},
+    sandbox::{
+        CommandLine, Confinement, Ending, Launcher, RunLimit, Sandbox, ScratchFolder, run_blocking,
+        system_program,
+    },
     shell::{CallOutput, MAX_TIMEOUT_MILLIS, end_error, start_error},
 };
 
@@ -47,7 +53,7 @@ const DEFAULT_TIMEOUT_MILLIS: u64 = 120_000;
 /// ```
 #[derive(Clone, Debug)]
 pub struct CodeTools {
-    base: Arc<TempDir>,
+    base: Arc<ScratchFolder>,
     confinement: Confinement,
     state: Arc<CodeState>,
 }
@@ -56,7 +62,7 @@ pub struct CodeTools {
 struct CodeState {
     launcher: OnceCell<Launcher>,
     /// One run at a time: runs of one sandbox could read each other's files.
-    turn: Mutex<()>,
+    turn: Arc<Mutex<()>>,
 }
 
 impl std::fmt::Debug for CodeState {
@@ -97,14 +103,8 @@ impl CodeTools {
     ///
     /// Returns an error if the folder cannot be made.
     pub fn new() -> io::Result<Self> {
-        let base = tempfile::Builder::new().prefix("tool-code-").tempdir()?;
-        let confinement = Confinement {
-            sandbox: Sandbox::Required,
-            writable: vec![base.path().canonicalize()?],
-            readable: Vec::new(),
-            permits_network: false,
-            limits: Limits::default(),
-        };
+        let base = ScratchFolder::create("tool-code-")?;
+        let confinement = Confinement::new(Sandbox::Required);
         Ok(Self { base: Arc::new(base), confinement, state: Arc::default() })
     }
 
@@ -137,6 +137,14 @@ impl CodeTools {
         self.with_new_state()
     }
 
+    /// Sets the path of the program `bubblewrap`, which guards programs where it can run; `None` for the guards of the kernel alone.
+    /// Default: `bwrap` in a folder of programs of the system, if it is there.
+    #[must_use]
+    pub fn bubblewrap(mut self, program: Option<PathBuf>) -> Self {
+        self.confinement.bubblewrap = program;
+        self.with_new_state()
+    }
+
     /// Another setting is another sandbox.
     fn with_new_state(mut self) -> Self {
         self.state = Arc::default();
@@ -144,7 +152,7 @@ impl CodeTools {
     }
 
     async fn launcher(&self) -> Result<&Launcher, ToolError> {
-        let start = || Launcher::start(&self.confinement);
+        let start = || Launcher::start(&self.confinement, Some(Arc::clone(&self.base)));
         let launcher = self.state.launcher.get_or_try_init(start).await;
         launcher.map_err(|message| ToolError::new(ErrorKind::Unavailable, message))
     }
@@ -164,6 +172,7 @@ impl CodeTools {
         /// Text of the program.
         code: String,
         /// Milliseconds until the program is killed, with exit code 124. Default: 120000.
+        /// The time in which another program runs counts.
         #[schemars(range(min = 1, max = 600_000))]
         timeout_ms: Option<u64>,
         cx: &ToolContext,
@@ -175,20 +184,11 @@ impl CodeTools {
                 format!("there is no `{name}` on this machine; use another language"),
             )
         })?;
-        let _turn = tokio::select! {
-            turn = self.state.turn.lock() => turn,
-            () = cx.cancellation().cancelled() => return Err(ToolError::cancelled()),
-        };
+        let timeout_ms = timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MILLIS).min(MAX_TIMEOUT_MILLIS);
+        let deadline = Instant::now() + Duration::from_millis(timeout_ms);
+        let run = self.begin_run(deadline, cx).await?;
         let launcher = self.launcher().await?;
-        let base = Arc::clone(&self.base);
-        let prepared = run_blocking(move || {
-            // What an earlier program left, also beside its folder.
-            remove_contents(base.path())?;
-            CodeFolder::create(base.path(), file_name, &code)
-        });
-        let folder = prepared
-            .await
-            .map_err(|error| ToolError::failed(format!("the folder of the program: {error}")))?;
+        let folder = run.prepare(file_name, code).await?;
         let home = folder.home.to_string_lossy().into_owned();
         let line = CommandLine {
             words: [program.as_path(), &folder.code].map(|path| path.to_string_lossy().into_owned()).into(),
@@ -199,69 +199,91 @@ impl CodeTools {
                 ("TMPDIR".to_owned(), home),
             ],
         };
-        let timeout_ms = timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MILLIS).min(MAX_TIMEOUT_MILLIS);
-        let limit =
-            RunLimit { timeout: Duration::from_millis(timeout_ms), cancellation: cx.cancellation().clone() };
+        let timeout = deadline.saturating_duration_since(Instant::now());
+        let limit = RunLimit { timeout, cancellation: cx.cancellation().clone() };
         let mut sink = CallOutput::new(cx, false);
         let running = launcher.spawn(line).await.map_err(start_error)?;
         let ending = running.run_to_end(&limit, &mut sink).await.map_err(end_error)?;
-        if ending == Ending::Cancelled {
-            return Err(ToolError::cancelled());
+        match ending {
+            // The call ends when the files are gone.
+            Ending::Cancelled => return run.remove().await.and(Err(ToolError::cancelled())),
+            Ending::NotStarted => return Err(sink.output.start_failure()),
+            Ending::Exited(_) | Ending::TimedOut => {}
         }
         let result = sink.output.result(ending, launcher.enforced(), None);
-        let base = Arc::clone(&self.base);
-        let left = run_blocking(move || {
-            let left = LeftFiles::read(&folder.opened);
-            remove_contents(base.path()).map(|()| left)
-        });
-        let left = left.await.map_err(|error| {
-            ToolError::failed(format!("what the program left cannot be removed: {error}"))
-        })?;
+        let left = run_blocking(move || Ok(LeftFiles::read(&folder.opened)));
+        let left = left.await.map_err(|error| folder_error(&error))?;
+        run.remove().await?;
         Ok(left.add_to(result))
     }
 }
 
-/// Runs work that blocks for a bounded time on a thread for it.
-async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    #[expect(clippy::disallowed_methods, reason = "the call waits for it, and it ends by itself")]
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
-}
-
-/// The paths of one command that removes them.
-#[cfg(unix)]
-const MAX_REMOVED_PATHS: usize = 200;
-
-/// Removes all that is below `folder`. The tree is hostile, and may be deeper than a stack: `rm` follows no link and does not recurse.
-fn remove_contents(folder: &Path) -> io::Result<()> {
-    let entries: Vec<PathBuf> = fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    if entries.is_empty() {
-        return Ok(());
-    }
-    #[cfg(unix)]
-    {
-        let run_quietly = |name: &str, options: &[&str], paths: &[PathBuf]| {
-            let program =
-                system_program(name).ok_or_else(|| io::Error::other(format!("there is no `{name}`")))?;
-            let mut command = std::process::Command::new(program);
-            command.args(options).args(paths).stdin(std::process::Stdio::null());
-            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).status()
-        };
-        // Folders that their owner may not change. The folder itself: a link among the arguments would be followed.
-        run_quietly("chmod", &["-R", "u+rwX", "--"], &[folder.to_owned()])?;
-        for some in entries.chunks(MAX_REMOVED_PATHS) {
-            run_quietly("rm", &["-rf", "--"], some)?;
+impl CodeTools {
+    /// Waits for the end of another run.
+    async fn begin_run(&self, deadline: Instant, cx: &ToolContext) -> Result<CodeRun, ToolError> {
+        let turn = Arc::clone(&self.state.turn);
+        tokio::select! {
+            turn = turn.lock_owned() => Ok(CodeRun { base: Arc::clone(&self.base), turn: Some(turn) }),
+            () = time::sleep_until(deadline) => Err(ToolError::new(
+                ErrorKind::Unavailable,
+                "another program ran until the time limit, so that nothing was run; call it again",
+            )),
+            () = cx.cancellation().cancelled() => Err(ToolError::cancelled()),
         }
     }
-    #[cfg(not(unix))]
-    for entry in entries {
-        fs::remove_dir_all(entry)?;
+}
+
+/// A run, whose files are removed with it: the next one waits for that.
+struct CodeRun {
+    base: Arc<ScratchFolder>,
+    turn: Option<OwnedMutexGuard<()>>,
+}
+
+impl CodeRun {
+    async fn prepare(&self, file_name: &'static str, code: String) -> Result<CodeFolder, ToolError> {
+        let base = Arc::clone(&self.base);
+        let prepared = run_blocking(move || {
+            // What an earlier program left, also beside its folder.
+            base.clear()?;
+            CodeFolder::create(base.path(), file_name, &code)
+        });
+        prepared.await.map_err(|error| folder_error(&error))
     }
-    match fs::read_dir(folder)?.next() {
-        None => Ok(()),
-        Some(_) => Err(io::Error::other("a file or folder of an earlier program cannot be removed")),
+
+    /// Removes what the program left.
+    async fn remove(mut self) -> Result<(), ToolError> {
+        let (base, turn) = (Arc::clone(&self.base), self.turn.take());
+        let removed = run_blocking(move || {
+            let _turn = turn;
+            base.clear()
+        });
+        removed
+            .await
+            .map_err(|error| ToolError::failed(format!("what the program left cannot be removed: {error}")))
     }
+}
+
+impl Drop for CodeRun {
+    /// Removes what a call that was dropped left, beside the tasks of the program.
+    fn drop(&mut self) {
+        /// The processes of the program were killed, and may not have ended yet.
+        const MAX_ATTEMPTS: usize = 10;
+        let Some(turn) = self.turn.take() else { return };
+        let base = Arc::clone(&self.base);
+        let remove = move || {
+            let _turn = turn;
+            let _ = (0..MAX_ATTEMPTS).find(|_| base.clear().is_ok());
+        };
+        match Handle::try_current() {
+            #[expect(clippy::disallowed_methods, reason = "it ends by itself, and the next run waits for it")]
+            Ok(runtime) => drop(runtime.spawn_blocking(remove)),
+            Err(_) => remove(),
+        }
+    }
+}
+
+fn folder_error(error: &io::Error) -> ToolError {
+    ToolError::failed(format!("the folder of the program: {error}"))
 }
 
 /// The folders of one run.

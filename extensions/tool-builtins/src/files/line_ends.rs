@@ -1,9 +1,11 @@
 //! The ends of lines: a text is changed without them, and each line keeps its own.
 
+use std::collections::HashMap;
+
 use similar::TextDiff;
 
-/// Lines that are compared to find the end of each; with more, lines have the ends of those in their place.
-const MAX_COMPARED_LINES: usize = 4000;
+/// Lines whose least difference is found, at a cost of their square; of more, lines that occur once are compared.
+const MAX_COMPARED_LINES: usize = 128;
 
 /// A text whose lines end in `\n`, and the end that each line has in the file.
 pub(super) struct SplitText {
@@ -102,6 +104,11 @@ fn new_ends(old: &str, own: &[bool], new: &str, nearest: bool) -> Vec<bool> {
     let old_middle = old_lines.get(before..old_end).unwrap_or_default();
     let new_middle = new_lines.get(before..new_end).unwrap_or_default();
     if old_middle.len() + new_middle.len() > MAX_COMPARED_LINES {
+        for (index, old_index) in positions_by_unique_lines(old_middle, new_middle).into_iter().enumerate() {
+            if let Some(end) = ends.get_mut(before + index) {
+                *end = end_of(before + old_index);
+            }
+        }
         return ends;
     }
     for operation in TextDiff::from_slices(old_middle, new_middle).ops() {
@@ -114,4 +121,63 @@ fn new_ends(old: &str, own: &[bool], new: &str, nearest: bool) -> Vec<bool> {
         }
     }
     ends
+}
+
+/// The old line of each new one: lines that occur once in both texts, in the same order, stand for each other, and so do the
+/// lines between them, one by one.
+fn positions_by_unique_lines(old: &[&str], new: &[&str]) -> Vec<usize> {
+    let old_places = places_of_unique_lines(old);
+    let new_places = places_of_unique_lines(new);
+    let is_unique = |line: &&str| new_places.get(line).copied().flatten().is_some();
+    let pairs = new.iter().enumerate().filter(|(_, line)| is_unique(line));
+    let pairs = pairs.filter_map(|(index, line)| Some((index, old_places.get(line).copied().flatten()?)));
+    let mut anchors = longest_rising_pairs(&pairs.collect::<Vec<_>>()).into_iter().peekable();
+    let (mut positions, mut next_old) = (Vec::with_capacity(new.len()), 0);
+    for index in 0..new.len() {
+        let anchor = anchors.peek().copied();
+        let position = match anchor {
+            Some((anchor, old_index)) if anchor == index => {
+                anchors.next();
+                old_index
+            }
+            // A line more than the old text has here takes the end of the one before.
+            Some((_, old_index)) => next_old.min(old_index.saturating_sub(1)),
+            None => next_old.min(old.len().saturating_sub(1)),
+        };
+        next_old = position + 1;
+        positions.push(position);
+    }
+    positions
+}
+
+/// The place of each line; `None` if it occurs more than once.
+fn places_of_unique_lines<'a>(lines: &[&'a str]) -> HashMap<&'a str, Option<usize>> {
+    let mut places = HashMap::with_capacity(lines.len());
+    for (index, line) in lines.iter().enumerate() {
+        places.entry(*line).and_modify(|place| *place = None).or_insert(Some(index));
+    }
+    places
+}
+
+/// The longest part of `pairs` whose second numbers rise.
+fn longest_rising_pairs(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // The last pair of the best part of each length, and the pair before each pair.
+    let (mut last_of_length, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    for (index, (_, second)) in pairs.iter().enumerate() {
+        let length =
+            last_of_length.partition_point(|last| pairs.get(*last).is_some_and(|(_, it)| it < second));
+        before.push(length.checked_sub(1).and_then(|length| last_of_length.get(length).copied()));
+        match last_of_length.get_mut(length) {
+            Some(last) => *last = index,
+            None => last_of_length.push(index),
+        }
+    }
+    let mut rising = Vec::with_capacity(last_of_length.len());
+    let mut next = last_of_length.last().copied();
+    while let Some((pair, index)) = next.and_then(|index| Some((*pairs.get(index)?, index))) {
+        rising.push(pair);
+        next = before.get(index).copied().flatten();
+    }
+    rising.reverse();
+    rising
 }

@@ -4,6 +4,7 @@ use std::{
     fmt::{self, Write as _},
     io::{self, Read as _},
     ops::RangeInclusive,
+    sync::Arc,
 };
 
 use cap_std::fs::File;
@@ -118,6 +119,14 @@ pub(super) fn read_image(
     Ok(ToolOutput::new([Content::text(title), Content::image(image, mime)]))
 }
 
+/// `pdftotext` in a sandbox, where it is found.
+pub(super) fn default_pdf_converter() -> Option<Arc<dyn PdfConverter>> {
+    #[cfg(feature = "shell")]
+    return crate::PdfToText::find().map(|converter| Arc::new(converter) as _);
+    #[cfg(not(feature = "shell"))]
+    None
+}
+
 pub(super) fn read_pdf(
     tools: &FileTools,
     pdf: io::Result<File>,
@@ -127,8 +136,8 @@ pub(super) fn read_pdf(
     let path = query.path.as_str();
     let Some(converter) = &tools.pdf_converter else {
         return Err(ToolError::failed(format!(
-            "`{path}` is a PDF document, which nothing here can read; install `pdftotext` (the package `poppler-utils`) and \
-             give the tools a `PdfConverter` that runs it, or convert the document to text"
+            "`{path}` is a PDF document, which nothing here can read; install `pdftotext` (the package `poppler-utils`), \
+             which the feature `shell` runs in a sandbox, give the tools a `PdfConverter`, or convert the document to text"
         )));
     };
     let pages = page_range(query.pages.as_deref())?;

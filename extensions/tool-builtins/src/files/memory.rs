@@ -11,6 +11,8 @@ use std::{
 use cap_fs_ext::MetadataExt as _;
 use tool_runtime::ToolContext;
 
+use crate::session::SessionKey;
+
 /// Files remembered for a session; the one read longest ago is forgotten, and must be read again before an edit.
 const MAX_SESSION_FILES: usize = 1024;
 
@@ -59,9 +61,6 @@ impl FileStamp {
 /// A file of one of the folders: the name of the folder, and the path below it.
 pub(super) type FileKey = (String, PathBuf);
 
-/// The user and the session of a run; empty without one.
-type SessionKey = (String, String);
-
 #[derive(Debug, Default)]
 struct SessionFiles {
     by_file: HashMap<FileKey, (u64, FileStamp)>,
@@ -87,7 +86,7 @@ impl ReadMemory {
         let mut sessions = lock(&self.sessions);
         let serial = sessions.next_serial;
         sessions.next_serial += 1;
-        let session = sessions.by_session.entry(session_of(cx)).or_default();
+        let session = sessions.by_session.entry(SessionKey::of_call(cx)).or_default();
         session.last_use = serial;
         session.by_file.insert(file, (serial, stamp));
         if session.by_file.len() > MAX_SESSION_FILES {
@@ -106,7 +105,7 @@ impl ReadMemory {
 
     pub(super) fn remembered_stamp(&self, cx: &ToolContext, file: &FileKey) -> Option<FileStamp> {
         let sessions = lock(&self.sessions);
-        sessions.by_session.get(&session_of(cx))?.by_file.get(file).map(|(_, stamp)| stamp.clone())
+        sessions.by_session.get(&SessionKey::of_call(cx))?.by_file.get(file).map(|(_, stamp)| stamp.clone())
     }
 
     /// Remembers a read, and returns `true` if the same run has just been given the same result. It is given again by
@@ -140,13 +139,6 @@ impl ReadMemory {
     pub(super) fn lock_edits(&self) -> MutexGuard<'_, ()> {
         lock(&self.edits)
     }
-}
-
-fn session_of(cx: &ToolContext) -> SessionKey {
-    let run = cx.run();
-    let user = run.and_then(|run| run.user()).unwrap_or_default();
-    let session = run.and_then(|run| run.session()).unwrap_or_default();
-    (user.to_owned(), session.to_owned())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -27,6 +27,8 @@ use std::{io, path::Path, sync::Arc};
 
 use tool_runtime::prelude::*;
 
+#[cfg(all(feature = "shell", feature = "web"))]
+pub(crate) use self::sets::named_tools;
 use self::{
     grep::{GrepMode, GrepQuery},
     list::FileQuery,
@@ -81,7 +83,7 @@ impl FileTools {
             memory: Arc::default(),
             permits_unread_edits: false,
             max_whole_bytes: DEFAULT_WHOLE_BYTES,
-            pdf_converter: None,
+            pdf_converter: media::default_pdf_converter(),
         })
     }
 
@@ -143,7 +145,8 @@ impl FileTools {
         self
     }
 
-    /// Sets the converter of PDF documents. Default: none; their read is an error that says what to install.
+    /// Sets the converter of PDF documents. Default: with the feature `shell`, `pdftotext` in a sandbox (`PdfToText`) where the
+    /// program is found; otherwise none, and their read is an error that says what to install.
     #[must_use]
     pub fn with_pdf_converter(mut self, converter: impl PdfConverter) -> Self {
         self.pdf_converter = Some(Arc::new(converter));

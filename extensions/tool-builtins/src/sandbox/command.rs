@@ -15,26 +15,20 @@ pub(super) const SHELL: &str = "/bin/sh";
 /// The folders with the programs of the system.
 pub(super) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Runs its arguments, and ends with the program that started it.
-const WATCHED_SCRIPT: &str = r#"exec 3<&0 </dev/null
+/// Starts the watcher.
+pub(super) const WATCHER_SCRIPT: &str = r#"exec 3<&0 </dev/null
 (read -r _ <&3; kill -s KILL 0) >/dev/null 2>&1 &
 watcher=$!
-exec 3<&-
-"$@"
-status=$?"#;
+exec 3<&-"#;
 
-/// Closes what the program left open for its children, as far as the shell can name it.
+/// Closes what the program left open for its children, as far as every shell can name it.
 const CLOSE_INHERITED: &str = "exec 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-";
-
-/// Ends the watcher after a namespace, of which nothing is left.
-const END_OF_NAMESPACE: &str = r#"
-kill -s KILL "$watcher"
-wait "$watcher" 2>/dev/null
-exit "$status""#;
 
 /// Leaves the watcher in the group, which the program kills next: if the program has ended, the watcher does it. A
 /// command that ends because its output has no reader any more is such a case.
-const END_OF_GROUP: &str = r#"
+pub(super) const RUN_IN_GROUP: &str = r#"
+"$@"
+status=$?
 exit "$status""#;
 
 /// The program of the system with that name.
@@ -49,32 +43,6 @@ pub(crate) struct CommandLine {
     pub(crate) words: Vec<String>,
     pub(crate) folder: PathBuf,
     pub(crate) environment: Vec<(String, String)>,
-}
-
-/// The namespaces of a command.
-#[derive(Clone, Debug)]
-pub(super) struct Namespace {
-    /// The path of `unshare`: a name would be looked up where commands may write.
-    pub(super) program: PathBuf,
-    /// The user keeps its name; impossible if `/proc` is not writable.
-    pub(super) maps_user: bool,
-    pub(super) has_network: bool,
-}
-
-impl Namespace {
-    /// `unshare` with its arguments, before those of the command.
-    pub(super) fn words(&self) -> Vec<String> {
-        let program = self.program.to_string_lossy();
-        let mut arguments = vec![&*program, "--user", "--pid", "--ipc", "--fork", "--kill-child=SIGKILL"];
-        if self.maps_user {
-            arguments.push("--map-current-user");
-        }
-        if !self.has_network {
-            arguments.push("--net");
-        }
-        arguments.push("--");
-        arguments.into_iter().map(str::to_owned).collect()
-    }
 }
 
 /// Scripts that set limits.
@@ -114,32 +82,11 @@ impl<'a> LimitScript<'a> {
 
 /// The words that run `command` watched, without a sandbox.
 pub(super) fn watched_words(command: Vec<String>) -> Vec<String> {
-    shell_words(format!("{WATCHED_SCRIPT}{END_OF_GROUP}"), command)
+    shell_words(format!("{WATCHER_SCRIPT}{RUN_IN_GROUP}"), command)
 }
 
-/// The words that run `command` watched and limited, in a namespace if there is one.
-pub(super) fn confined_words(
-    command: Vec<String>,
-    namespace: Option<&Namespace>,
-    limits: &Limits,
-) -> Vec<String> {
-    let limits = LimitScript::new(limits);
-    let (command, end) = match namespace {
-        None => (command, END_OF_GROUP),
-        Some(namespace) => {
-            // In a session of its own, the command cannot signal the group of the watcher.
-            let own_session =
-                system_program("setsid").map(|program| format!("{} ", program.display())).unwrap_or_default();
-            let script = format!("{}; {own_session}\"$@\"; exit \"$?\"", limits.of_all_processes());
-            let mut words = namespace.words();
-            words.extend(shell_words(script, command));
-            (words, END_OF_NAMESPACE)
-        }
-    };
-    shell_words(format!("{}\n{WATCHED_SCRIPT}{end}", limits.of_each_process()), command)
-}
-
-fn shell_words(script: String, arguments: Vec<String>) -> Vec<String> {
+/// The words that run `script` with `arguments`.
+pub(super) fn shell_words(script: String, arguments: Vec<String>) -> Vec<String> {
     let mut words = vec![SHELL.to_owned(), "-c".to_owned(), script, "sh".to_owned()];
     words.extend(arguments);
     words

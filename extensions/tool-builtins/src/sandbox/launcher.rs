@@ -1,17 +1,21 @@
 //! The start of commands in the sandbox of one setting.
 
-use std::{env, io, path::Path, process::Stdio};
+#[cfg(target_os = "linux")]
+use std::fs;
+use std::{env, io, path::Path, process::Stdio, sync::Arc};
 
-use tempfile::TempDir;
 use tokio::process::Command;
 
-#[cfg(target_os = "linux")]
-use super::thread::SandboxThread;
-use super::{CommandLine, Confinement, Enforced, Running, Sandbox, command::watched_words};
+use super::{
+    CommandLine, Confinement, Enforced, Running, Sandbox, command::watched_words, scratch::ScratchFolder,
+};
 #[cfg(target_os = "linux")]
 use super::{
-    command::{Namespace, SYSTEM_PATH, confined_words},
+    command::{SYSTEM_PATH, system_program},
+    namespace::{MAX_SHELL_DESCRIPTOR, Namespace, closing_words, confined_words},
+    probe::Mechanism,
     restriction::SYSTEM_FOLDERS,
+    thread::SandboxThread,
 };
 
 /// Variables that every command has, if the program has them; and those that begin with `LC_`.
@@ -20,32 +24,36 @@ const KEPT_VARIABLES: [&str; 7] = ["LANG", "LANGUAGE", "LOGNAME", "SHELL", "TERM
 /// Starts commands. Dropping it ends the thread of its sandbox; the commands are owned by their [`Running`].
 pub(crate) struct Launcher {
     enforced: Enforced,
-    /// The temporary folder of the commands. `None` without a sandbox: they have the one of the program.
-    #[allow(dead_code, reason = "it is removed when it is dropped")]
-    private: Option<TempDir>,
     environment: Vec<(String, String)>,
     #[cfg(target_os = "linux")]
     confined: Option<Confined>,
+    /// The temporary folder of the commands, which outlives their thread. `None` without a sandbox: they have the one of the program.
+    #[allow(dead_code, reason = "it is removed when it is dropped")]
+    private: Option<Arc<ScratchFolder>>,
 }
 
 #[cfg(target_os = "linux")]
 struct Confined {
-    thread: SandboxThread,
+    /// Spawns the commands; `None` if the program that makes the namespace guards files, too.
+    thread: Option<SandboxThread>,
     namespace: Option<Namespace>,
     limits: super::Limits,
 }
 
 impl Launcher {
-    /// Prepares the sandbox.
+    /// Prepares the sandbox. Its commands have the temporary folder `private`, or a new one.
     ///
     /// # Errors
     ///
     /// Returns the message of an error if the sandbox is required and a mechanism is missing.
-    pub(crate) async fn start(confinement: &Confinement) -> Result<Self, String> {
+    pub(crate) async fn start(
+        confinement: &Confinement,
+        private: Option<Arc<ScratchFolder>>,
+    ) -> Result<Self, String> {
         if confinement.sandbox == Sandbox::Off {
             return Ok(Self::without_sandbox("sandbox: it is off"));
         }
-        let launcher = Self::start_confined(confinement).await?;
+        let launcher = Self::start_confined(confinement, private).await?;
         match (confinement.sandbox, launcher.enforced.first_gap()) {
             (Sandbox::Required, Some(guard)) => Err(format!(
                 "the sandbox is required, and nothing guards {guard} on this machine: {}; nothing was run. Use a \
@@ -57,24 +65,27 @@ impl Launcher {
     }
 
     #[cfg(target_os = "linux")]
-    async fn start_confined(confinement: &Confinement) -> Result<Self, String> {
+    async fn start_confined(
+        confinement: &Confinement,
+        private: Option<Arc<ScratchFolder>>,
+    ) -> Result<Self, String> {
         let failure = |error: io::Error| format!("the sandbox cannot be prepared: {error}; nothing was run");
-        let private = tempfile::Builder::new().prefix("tool-").tempdir().map_err(failure)?;
+        let private = match private {
+            Some(private) => private,
+            None => Arc::new(ScratchFolder::create("tool-").map_err(failure)?),
+        };
         let mut confinement = confinement.clone();
         confinement.limits = confinement.limits.below_those_of_the_program();
         let environment = confined_environment(&confinement, private.path());
         let limits = confinement.limits;
-        let (thread, report) = SandboxThread::start(confinement, private.path()).await.map_err(failure)?;
-        Ok(Self {
-            enforced: report.enforced,
-            private: Some(private),
-            environment,
-            confined: Some(Confined { thread, namespace: report.namespace, limits }),
-        })
+        let Mechanism { enforced, thread, namespace } =
+            Mechanism::find(confinement, private.path()).await.map_err(failure)?;
+        let confined = Some(Confined { thread, namespace, limits });
+        Ok(Self { enforced, environment, confined, private: Some(private) })
     }
 
     #[cfg(not(target_os = "linux"))]
-    async fn start_confined(_: &Confinement) -> Result<Self, String> {
+    async fn start_confined(_: &Confinement, _: Option<Arc<ScratchFolder>>) -> Result<Self, String> {
         Ok(Self::without_sandbox("sandbox: there is none for this operating system"))
     }
 
@@ -83,10 +94,10 @@ impl Launcher {
         environment.extend(["HOME", "PATH", "TMPDIR"].into_iter().filter_map(program_variable));
         Self {
             enforced: Enforced::nothing(reason),
-            private: None,
             environment,
             #[cfg(target_os = "linux")]
             confined: None,
+            private: None,
         }
     }
 
@@ -99,13 +110,18 @@ impl Launcher {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no process or memory left, or the folder is gone.
+    /// Returns an error if there is no process or memory left, the folder is gone, or a descriptor of the program cannot be
+    /// kept from the command.
     pub(crate) async fn spawn(&self, line: CommandLine) -> io::Result<Running> {
         let command = |words: Vec<String>| self.prepared_command(words, &line.folder, &line.environment);
         #[cfg(target_os = "linux")]
         if let Some(Confined { thread, namespace, limits }) = &self.confined {
             let words = confined_words(line.words.clone(), namespace.as_ref(), limits);
-            let child = thread.spawn(command(words)).await?;
+            let command = command(without_descriptors(inherited_descriptors()?, words)?);
+            let child = match thread {
+                Some(thread) => thread.spawn(command).await?,
+                None => { command }.spawn()?,
+            };
             return Running::new(child, namespace.is_some());
         }
         Running::new(command(watched_words(line.words.clone())).spawn()?, false)
@@ -127,6 +143,38 @@ impl Launcher {
         command.process_group(0);
         command
     }
+}
+
+/// The descriptors that the program left open for its children, and that not every shell can close.
+#[cfg(target_os = "linux")]
+fn inherited_descriptors() -> io::Result<Vec<u32>> {
+    /// In `/proc`, as an octal number.
+    const CLOSE_ON_EXEC: u32 = 0o2_000_000;
+    let is_inherited = |descriptor: &u32| {
+        let path = format!("/proc/self/fdinfo/{descriptor}");
+        let information = fs::read_to_string(path).unwrap_or_default();
+        let flags = information.lines().find_map(|line| line.strip_prefix("flags:"));
+        flags
+            .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok())
+            .is_some_and(|flags| flags & CLOSE_ON_EXEC == 0)
+    };
+    let open =
+        fs::read_dir("/proc/self/fd")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    Ok(open.filter(|descriptor| *descriptor > MAX_SHELL_DESCRIPTOR).filter(is_inherited).collect())
+}
+
+/// `words` after which `descriptors` are closed.
+#[cfg(target_os = "linux")]
+fn without_descriptors(descriptors: Vec<u32>, words: Vec<String>) -> io::Result<Vec<String>> {
+    if descriptors.is_empty() {
+        return Ok(words);
+    }
+    let bash = system_program("bash").ok_or_else(|| {
+        let message = "the program left descriptors above 9 open for its children, and `bash` alone can close them; \
+                       install it, or open them with `O_CLOEXEC`";
+        io::Error::other(message)
+    })?;
+    Ok(closing_words(&bash, &descriptors, words))
 }
 
 fn program_variable(name: &str) -> Option<(String, String)> {

@@ -1,22 +1,32 @@
 //! Commands that reach named folders alone, and no network.
 //!
-//! The workspace has no `unsafe`, so that nothing runs between `fork` and `exec` of a command. Instead, a thread
-//! restricts itself, which holds for its children, and spawns every command: [`Landlock`](https://landlock.io) decides
-//! about files, a filter of system calls about sockets and other processes. A restriction is never lifted, so that each
-//! setting has a thread of its own, owned by its tool set. Processes are in a namespace, whose end is the end of all of
-//! them; `unshare` makes it, since only a program with one thread may.
+//! The workspace has no `unsafe`, so that nothing runs between `fork` and `exec` of a command. There are two ways without it:
 //!
-//! The user is not mapped in that namespace: `/proc` would have to be writable for it. Commands therefore see an unknown
-//! user, have the rights of the program's user over files, and no capability at all.
+//! - [`bubblewrap`](https://github.com/containers/bubblewrap), where it is found, runs a command in namespaces that have the
+//!   named paths and nothing else, and sets the filter of system calls.
+//! - Otherwise, a thread restricts itself, which holds for its children, and spawns every command:
+//!   [`Landlock`](https://landlock.io) decides about files, the filter about sockets and other processes. A restriction is
+//!   never lifted, so that each setting has a thread of its own, owned by its tool set. Processes are in a namespace, whose
+//!   end is the end of all of them; `unshare` makes it, since only a program with one thread may. The user is not mapped in
+//!   it: `/proc` would have to be writable for it. Commands therefore see an unknown user.
+//!
+//! In both, commands have the rights of the program's user over files, and no capability at all.
 
+#[cfg(target_os = "linux")]
+mod bubblewrap;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no sandbox"))]
 mod command;
 #[cfg(target_os = "linux")]
 mod filter;
 mod launcher;
 #[cfg(target_os = "linux")]
+mod namespace;
+#[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
 mod restriction;
 mod running;
+mod scratch;
 #[cfg(target_os = "linux")]
 mod thread;
 
@@ -24,6 +34,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+#[cfg(any(feature = "code", feature = "files", feature = "web"))]
+pub(crate) use self::scratch::{ScratchFolder, run_blocking};
 pub(crate) use self::{
     command::{CommandLine, system_program},
     launcher::Launcher,
@@ -51,8 +63,9 @@ pub enum Sandbox {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Enforced {
-    /// The command reads and writes its folders alone, and reads and runs the programs of the system. The kernel does not guard the attributes
-    /// of other files that belong to the user: a command may change their modes and times.
+    /// The command reads and writes its folders alone, and reads and runs the programs of the system. `landlock` does not guard
+    /// the attributes of other files that belong to the user: a command may change their modes and times. With `bubblewrap`,
+    /// it does not see them.
     pub files: Option<String>,
     /// The command reaches no network, or no socket of other programs if the network is permitted.
     pub network: Option<String>,
@@ -93,6 +106,22 @@ pub(crate) struct Confinement {
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) permits_network: bool,
     pub(crate) limits: Limits,
+    /// The path of `bubblewrap`; `None` for `landlock`.
+    pub(crate) bubblewrap: Option<PathBuf>,
+}
+
+impl Confinement {
+    /// A setting of a sandbox whose commands have a private folder alone.
+    pub(crate) fn new(sandbox: Sandbox) -> Self {
+        Self {
+            sandbox,
+            writable: Vec::new(),
+            readable: Vec::new(),
+            permits_network: false,
+            limits: Limits::default(),
+            bubblewrap: system_program("bwrap"),
+        }
+    }
 }
 
 /// Limits of the processes of a command.

@@ -51,7 +51,8 @@ pub(super) const SYSTEM_SETTINGS: [&str; 34] = [
     "/etc/timezone",
 ];
 
-const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/// The devices that hold nothing.
+pub(super) const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 /// Without this version, a file can be emptied that cannot be written.
 const LEAST_ABI: ABI = ABI::V3;
@@ -62,7 +63,9 @@ const NEWEST_ABI: ABI = ABI::V10;
 pub(super) fn restrict_thread(confinement: &Confinement, private: &Path, enforced: &mut Enforced) {
     match restrict_files(confinement, private) {
         Ok(true) => enforced.files = Some("landlock".to_owned()),
-        Ok(false) => enforced.missing.push("files: this kernel has no landlock".to_owned()),
+        Ok(false) => {
+            enforced.missing.push("files: this kernel has no landlock; install `bubblewrap`".to_owned())
+        }
         Err(error) => enforced.missing.push(format!("files: landlock failed: {error}")),
     }
     let filtered = syscall_filter(confinement.permits_network)

@@ -19,6 +19,8 @@ const READ_BYTES: usize = 64 << 10;
 pub(crate) trait OutputSink: Send {
     fn receive_stdout(&mut self, bytes: &[u8]);
     fn receive_stderr(&mut self, bytes: &[u8]);
+    /// Called at the end if a process that left the group may still write.
+    fn mark_cut(&mut self);
 }
 
 /// Ends a command.
@@ -34,6 +36,8 @@ pub(crate) enum Ending {
     Exited(i32),
     TimedOut,
     Cancelled,
+    /// Before it began: its namespace could not be made.
+    NotStarted,
 }
 
 /// A command that runs. Dropping it kills all of its processes.
@@ -74,7 +78,10 @@ impl Running {
                 status = self.child.wait() => {
                     let status = status?;
                     was_killed = status.code().is_none();
-                    break Ending::Exited(exit_code(status));
+                    break match self.is_in_namespace && is_start_failure(status) {
+                        true => Ending::NotStarted,
+                        false => Ending::Exited(exit_code(status)),
+                    };
                 }
                 () = output.read(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {}
                 () = &mut timeout => break Ending::TimedOut,
@@ -94,7 +101,9 @@ impl Running {
             }
         };
         // Output that does not end belongs to a process that left the group.
-        let _ = time::timeout(MAX_DRAIN, drain).await;
+        if time::timeout(MAX_DRAIN, drain).await.is_err() {
+            sink.mark_cut();
+        }
         Ok(ending)
     }
 }
@@ -142,6 +151,18 @@ async fn read_part(pipe: &mut (impl AsyncRead + Unpin), buffer: Option<&mut Vec<
         Some(buffer) => pipe.read(buffer).await.unwrap_or(0),
         None => 0,
     }
+}
+
+/// Returns `true` for the signal by which the shell around a namespace ends if the namespace did not start.
+fn is_start_failure(status: ExitStatus) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::process::ExitStatusExt::signal(&status)
+        == Some(rustix::process::Signal::USR1.as_raw());
+    #[cfg(not(unix))]
+    return {
+        let _ = status;
+        false
+    };
 }
 
 fn exit_code(status: ExitStatus) -> i32 {

@@ -20,6 +20,8 @@ pub(crate) struct StreamCapture {
     total_bytes: u64,
     /// The whole stream; `None` if there is no store for it, or it is too long.
     whole: Option<Vec<u8>>,
+    /// The handle of the whole stream in the store.
+    handle: Option<u64>,
 }
 
 impl StreamCapture {
@@ -47,8 +49,8 @@ impl StreamCapture {
         self.total_bytes
     }
 
-    /// The text, with a note in place of the part that is left out.
-    pub(crate) fn text(&self, store: Option<&ResultStore>) -> String {
+    /// The text, with a note in place of the part that is left out. The stream moves to the store, once.
+    pub(crate) fn text(&mut self, store: Option<&ResultStore>) -> String {
         let shown_bytes = (self.head.len() + self.tail.len()) as u64;
         if self.total_bytes == shown_bytes {
             let all: Vec<u8> = self.head.iter().chain(&self.tail).copied().collect();
@@ -61,8 +63,10 @@ impl StreamCapture {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let tail = cut_start(&tail);
         let omitted_bytes = self.total_bytes.saturating_sub((head.len() + tail.len()) as u64);
-        let whole = self.whole.as_deref().map(String::from_utf8_lossy);
-        let handle = whole.zip(store).and_then(|(text, store)| Some((store.insert(&text)?, head.len())));
+        if let Some((store, whole)) = store.and_then(|store| Some((store, self.whole.take()?))) {
+            self.handle = store.insert(&String::from_utf8_lossy(&whole));
+        }
+        let handle = self.handle.map(|handle| (handle, head.len()));
         let note = ResultStore::note(&format!("{omitted_bytes} of {} bytes", self.total_bytes), handle);
         let mut text = head;
         // Writing to a string never fails.

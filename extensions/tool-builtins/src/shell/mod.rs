@@ -4,6 +4,8 @@
 //! the call was cancelled.
 
 mod capture;
+#[cfg(feature = "files")]
+mod coding;
 mod deny;
 mod output;
 mod run;
@@ -17,6 +19,10 @@ use std::{
 
 use tool_runtime::{policy::ResultStore, prelude::*};
 
+#[cfg(all(feature = "files", feature = "web"))]
+pub(crate) use self::coding::CodingShell;
+#[cfg(feature = "files")]
+pub(crate) use self::coding::ForegroundShell;
 #[cfg(feature = "code")]
 pub(crate) use self::{
     output::CallOutput,
@@ -26,7 +32,7 @@ use self::{
     run::{CommandRequest, ShellState},
     task::TaskTable,
 };
-use crate::sandbox::{Confinement, Limits, Sandbox};
+use crate::sandbox::{Confinement, Sandbox};
 
 /// Tools that run commands in a folder: `bash`, `task_output` and `task_stop`.
 ///
@@ -84,13 +90,8 @@ impl ShellTools {
             let message = format!("`{}` is no folder; commands run in one", folder.display());
             return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
         }
-        let confinement = Confinement {
-            sandbox: Sandbox::default(),
-            writable: vec![folder.clone()],
-            readable: Vec::new(),
-            permits_network: false,
-            limits: Limits::default(),
-        };
+        let mut confinement = Confinement::new(Sandbox::default());
+        confinement.writable.push(folder.clone());
         let settings = ShellSettings {
             folder,
             confinement,
@@ -136,6 +137,14 @@ impl ShellTools {
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.settings.confinement.limits.memory_bytes = bytes;
+        self.with_new_state()
+    }
+
+    /// Sets the path of the program `bubblewrap`, which guards commands where it can run; `None` for the guards of the kernel alone.
+    /// Default: `bwrap` in a folder of programs of the system, if it is there.
+    #[must_use]
+    pub fn bubblewrap(mut self, program: Option<PathBuf>) -> Self {
+        self.settings.confinement.bubblewrap = program;
         self.with_new_state()
     }
 

@@ -12,11 +12,15 @@ pub(crate) const TIMED_OUT_EXIT_CODE: i32 = 124;
 /// The text of updates that waits while a listener has no room.
 const MAX_PENDING_BYTES: usize = 64 << 10;
 
+const MAX_REASON_CHARS: usize = 400;
+
 /// Both streams of a command.
 #[derive(Debug, Default)]
 pub(crate) struct CommandOutput {
     pub(crate) stdout: StreamCapture,
     pub(crate) stderr: StreamCapture,
+    /// A process that left the group may still write.
+    pub(crate) is_cut: bool,
 }
 
 /// The details of a result.
@@ -32,23 +36,37 @@ struct CommandDetails<'a> {
 
 impl CommandOutput {
     pub(crate) fn new(keeps_all: bool) -> Self {
-        Self { stdout: StreamCapture::new(keeps_all), stderr: StreamCapture::new(keeps_all) }
+        let (stdout, stderr) = (StreamCapture::new(keeps_all), StreamCapture::new(keeps_all));
+        Self { stdout, stderr, is_cut: false }
     }
 
     /// The text of both streams.
-    pub(crate) fn text(&self, store: Option<&ResultStore>) -> String {
+    pub(crate) fn text(&mut self, store: Option<&ResultStore>) -> String {
         let mut text = self.stdout.text(store);
         if self.stderr.total_bytes() > 0 {
             end_line(&mut text);
             text.push_str("[stderr]\n");
             text.push_str(&self.stderr.text(store));
         }
+        if self.is_cut {
+            end_line(&mut text);
+            text.push_str(
+                "[.. a process that left the command holds its output; what it writes is left out ..]\n",
+            );
+        }
         text
+    }
+
+    /// The error of a command whose sandbox did not start.
+    pub(crate) fn start_failure(&mut self) -> ToolError {
+        let reason: String = self.stderr.text(None).trim().chars().take(MAX_REASON_CHARS).collect();
+        let message = format!("the sandbox of the command did not start: {reason}; nothing was run");
+        ToolError::new(ErrorKind::Unavailable, message)
     }
 
     /// The result of a command that ended.
     pub(crate) fn result(
-        &self,
+        &mut self,
         ending: Ending,
         enforced: &Enforced,
         store: Option<&ResultStore>,
@@ -62,6 +80,7 @@ impl CommandOutput {
             Ending::Exited(code) => Some(format!("[exit code {code}]")),
             Ending::TimedOut => Some(format!("[timed out and was killed; exit code {TIMED_OUT_EXIT_CODE}]")),
             Ending::Cancelled => Some("[stopped]".to_owned()),
+            Ending::NotStarted => Some("[the sandbox did not start; nothing was run]".to_owned()),
         };
         if let Some(note) = note {
             end_line(&mut text);
@@ -86,6 +105,8 @@ pub(crate) fn exit_code(ending: Ending) -> i32 {
         Ending::TimedOut => TIMED_OUT_EXIT_CODE,
         // As of a shell whose command was killed.
         Ending::Cancelled => 137,
+        // As of a program that cannot be run.
+        Ending::NotStarted => 126,
     }
 }
 
@@ -139,5 +160,9 @@ impl OutputSink for CallOutput<'_> {
             let text = self.stderr_text.decode(bytes);
             self.show(&text);
         }
+    }
+
+    fn mark_cut(&mut self) {
+        self.output.is_cut = true;
     }
 }

@@ -8,9 +8,12 @@ use tool_runtime::{CancellationToken, prelude::*};
 use super::{
     ShellSettings, ShellTools, deny,
     output::{self, CallOutput},
-    task::{TaskOwner, TaskTable},
+    task::TaskTable,
 };
-use crate::sandbox::{CommandLine, Confinement, Ending, Launcher, RunLimit, system_program};
+use crate::{
+    sandbox::{CommandLine, Confinement, Ending, Launcher, RunLimit, system_program},
+    session::SessionKey,
+};
 
 const DEFAULT_TIMEOUT_MILLIS: u64 = 120_000;
 pub(crate) const MAX_TIMEOUT_MILLIS: u64 = 600_000;
@@ -25,7 +28,7 @@ pub(super) struct ShellState {
 
 impl ShellState {
     async fn launcher(&self, confinement: &Confinement) -> Result<&Arc<Launcher>, ToolError> {
-        let start = async { Launcher::start(confinement).await.map(Arc::new) };
+        let start = async { Launcher::start(confinement, None).await.map(Arc::new) };
         self.launcher
             .get_or_try_init(|| start)
             .await
@@ -61,7 +64,7 @@ pub(super) async fn run_command(
         tools.tasks().check_room()?;
         let running = launcher.spawn(line).await.map_err(start_error)?;
         let timeout = request.timeout_ms.map_or(Duration::MAX, Duration::from_millis);
-        let owner = TaskOwner::of_call(cx);
+        let owner = SessionKey::of_call(cx);
         let task = tools.tasks().insert(running, timeout, results.is_some(), Arc::clone(launcher), owner)?;
         let text = format!("{} runs; read it by `task_output`, end it by `task_stop`", task.id);
         let details = json!({ "task_id": task.id, "status": "not_ready", "enforced": launcher.enforced() });
@@ -73,6 +76,9 @@ pub(super) async fn run_command(
     let mut sink = CallOutput::new(cx, results.is_some());
     let running = launcher.spawn(line).await.map_err(start_error)?;
     let ending = running.run_to_end(&limit, &mut sink).await.map_err(end_error)?;
+    if ending == Ending::NotStarted {
+        return Err(sink.output.start_failure());
+    }
     let result = sink.output.result(ending, launcher.enforced(), results);
     if ending == Ending::Cancelled {
         let details = json!({ "output": result.text() });
@@ -123,7 +129,7 @@ pub(super) async fn read_task(
     wait_ms: Option<u64>,
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    let task = tools.tasks().find(id, &TaskOwner::of_call(cx))?;
+    let task = tools.tasks().find(id, &SessionKey::of_call(cx))?;
     let ending = match wait_ms {
         None => task.ending(),
         Some(wait_ms) => {
@@ -140,6 +146,9 @@ pub(super) async fn read_task(
         let text = format!("[{status}: {id} is still running]\n{}", task.output.lock().text(None));
         return Ok(ToolOutput::from(text).with_details(json!({ "task_id": id, "status": status })));
     };
+    if ending == Ending::NotStarted {
+        return Err(task.output.lock().start_failure());
+    }
     let launcher = tools.state.launcher(&tools.settings.confinement).await?;
     let result = task.output.lock().result(ending, launcher.enforced(), results);
     let mut details = result.details().cloned().unwrap_or_default();
@@ -155,7 +164,7 @@ pub(super) async fn stop_task(
     id: &str,
     cx: &ToolContext,
 ) -> Result<ToolOutput, ToolError> {
-    let task = tools.tasks().find(id, &TaskOwner::of_call(cx))?;
+    let task = tools.tasks().find(id, &SessionKey::of_call(cx))?;
     if let Some(ending) = task.ending() {
         let message = format!(
             "the task {id} has ended with exit code {}; only a running task can be stopped",

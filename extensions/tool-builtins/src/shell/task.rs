@@ -10,7 +10,10 @@ use tokio::{sync::watch, task::JoinSet, time};
 use tool_runtime::{CancellationToken, prelude::*};
 
 use super::output::CommandOutput;
-use crate::sandbox::{Ending, Launcher, OutputSink, RunLimit, Running};
+use crate::{
+    sandbox::{Ending, Launcher, OutputSink, RunLimit, Running},
+    session::SessionKey,
+};
 
 const MAX_RUNNING_TASKS: usize = 16;
 /// The number of tasks whose output is kept; the oldest ended ones are forgotten first.
@@ -31,7 +34,7 @@ struct Tasks {
 
 /// A command in the background.
 pub(super) struct ShellTask {
-    owner: TaskOwner,
+    owner: SessionKey,
     pub(super) id: String,
     pub(super) output: SharedOutput,
     ending: watch::Receiver<Option<Ending>>,
@@ -56,21 +59,9 @@ impl OutputSink for SharedOutput {
     fn receive_stderr(&mut self, bytes: &[u8]) {
         self.lock().stderr.push(bytes);
     }
-}
 
-/// The user and the session that a task belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TaskOwner {
-    user: String,
-    session: String,
-}
-
-impl TaskOwner {
-    pub(super) fn of_call(cx: &ToolContext) -> Self {
-        let run = cx.run();
-        let user = run.and_then(|run| run.user()).unwrap_or_default().to_owned();
-        let session = run.and_then(|run| run.session()).unwrap_or_default().to_owned();
-        Self { user, session }
+    fn mark_cut(&mut self) {
+        self.lock().is_cut = true;
     }
 }
 
@@ -123,7 +114,7 @@ impl TaskTable {
         timeout: Duration,
         keeps_all: bool,
         launcher: Arc<Launcher>,
-        owner: TaskOwner,
+        owner: SessionKey,
     ) -> Result<Arc<ShellTask>, ToolError> {
         let (sender, ending) = watch::channel(None);
         let cancellation = CancellationToken::new();
@@ -151,7 +142,7 @@ impl TaskTable {
     }
 
     /// Returns a task of the user and session of `owner`.
-    pub(super) fn find(&self, id: &str, owner: &TaskOwner) -> Result<Arc<ShellTask>, ToolError> {
+    pub(super) fn find(&self, id: &str, owner: &SessionKey) -> Result<Arc<ShellTask>, ToolError> {
         let tasks = self.lock();
         let mut own = tasks.known.iter().filter(|task| task.owner == *owner);
         own.clone().find(|task| task.id == id).cloned().ok_or_else(|| {

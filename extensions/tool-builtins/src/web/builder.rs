@@ -8,7 +8,7 @@ use tool_http::{HttpClient, reqwest::header::HeaderValue};
 use super::{
     WebTools,
     content::{BoxedPdfConverter, MAX_CONVERSIONS, PdfConverter},
-    domain::{DomainRules, parse_domain},
+    domain::DomainRules,
     robots::{RobotsCache, product_token},
     search::{BoxedSearchEngine, DuckDuckGo, SearchEngine},
 };
@@ -73,7 +73,7 @@ impl WebToolsBuilder {
             body_limit: 5 << 20,
             timeout: Duration::from_secs(30),
             conversion_timeout: Duration::from_secs(10),
-            pdf: None,
+            pdf: default_pdf_converter(),
             engine: Box::new(DuckDuckGo::new()),
             max_results: 10,
         }
@@ -122,13 +122,14 @@ impl WebToolsBuilder {
         self
     }
 
-    /// Sets the time for the conversion of a page. Default: 10 seconds.
+    /// Sets the time for the conversion of a page or a PDF document. Default: 10 seconds.
     pub fn conversion_timeout(mut self, timeout: Duration) -> Self {
         self.conversion_timeout = timeout;
         self
     }
 
-    /// Sets the converter of PDF documents. Default: none; they are an error that says so.
+    /// Sets the converter of PDF documents. Default: with the feature `shell`, `pdftotext` in a sandbox (`PdfToText`) where the
+    /// program is found; otherwise none, and a document is an error that says what to install.
     pub fn pdf_converter(mut self, converter: impl PdfConverter) -> Self {
         self.pdf = Some(Box::new(converter));
         self
@@ -152,12 +153,7 @@ impl WebToolsBuilder {
     ///
     /// If a domain, the user agent or the search engine is not valid, or the system lacks what TLS needs.
     pub fn build(self) -> Result<WebTools, WebBuildError> {
-        let domains =
-            |list: Vec<String>| list.iter().map(|it| parse_domain(it)).collect::<Result<Vec<_>, _>>();
-        let rules = DomainRules {
-            allowed: domains(self.allowed).map_err(WebBuildError)?,
-            blocked: domains(self.blocked).map_err(WebBuildError)?,
-        };
+        let rules = DomainRules::parse(&self.allowed, &self.blocked).map_err(WebBuildError)?;
         let agent = HeaderValue::from_str(&self.user_agent).ok().filter(|it| it.to_str().is_ok());
         let user_agent = agent.filter(|_| !product_token(&self.user_agent).is_empty()).ok_or_else(|| {
             WebBuildError("the user agent is not valid; write it like `my-bot/1.0`, in ASCII".to_owned())
@@ -185,6 +181,13 @@ impl WebToolsBuilder {
             conversions: Arc::new(Semaphore::new(MAX_CONVERSIONS)),
         })
     }
+}
+
+fn default_pdf_converter() -> Option<Box<dyn BoxedPdfConverter>> {
+    #[cfg(feature = "shell")]
+    return crate::PdfToText::find().map(|converter| Box::new(converter) as _);
+    #[cfg(not(feature = "shell"))]
+    None
 }
 
 impl fmt::Debug for WebToolsBuilder {

@@ -133,6 +133,12 @@ impl Drop for StopOnDrop {
     }
 }
 
+/// The error of a page whose conversion takes longer than `limit`.
+pub(super) fn late_conversion(limit: Duration) -> ToolError {
+    let seconds = limit.as_secs_f64();
+    ToolError::failed(format!("the page took more than {seconds} seconds to convert; read another one"))
+}
+
 /// Runs `convert` beside the tasks of the program, and stops it after `limit`.
 #[allow(
     clippy::disallowed_methods,
@@ -143,12 +149,8 @@ pub(super) async fn run_conversion<T: Send + 'static>(
     limit: Duration,
     convert: impl FnOnce(&AtomicBool) -> Result<T, TreeLimit> + Send + 'static,
 ) -> Result<T, ToolError> {
-    let late = || {
-        let seconds = limit.as_secs();
-        ToolError::failed(format!("the page took more than {seconds} seconds to convert; read another one"))
-    };
     let permit = tokio::time::timeout(limit, Arc::clone(conversions).acquire_owned()).await;
-    let Ok(Ok(permit)) = permit else { return Err(late()) };
+    let Ok(Ok(permit)) = permit else { return Err(late_conversion(limit)) };
     let stop = StopOnDrop(Arc::default());
     let flag = Arc::clone(&stop.0);
     let body = move || {
@@ -164,7 +166,7 @@ pub(super) async fn run_conversion<T: Send + 'static>(
         Ok(Ok(Err(TreeLimit::Nodes))) => {
             Err(ToolError::failed("the page has too many elements; read another page"))
         }
-        Ok(Ok(Err(TreeLimit::Stopped))) | Err(_) => Err(late()),
+        Ok(Ok(Err(TreeLimit::Stopped))) | Err(_) => Err(late_conversion(limit)),
         Ok(Err(_)) => Err(ToolError::failed("the page cannot be converted; read another one")),
     }
 }

@@ -45,7 +45,7 @@ fn is_below(host: &str, domain: &str) -> bool {
 }
 
 /// Reads a domain such as `example.com`.
-pub(super) fn parse_domain(text: &str) -> Result<String, String> {
+fn parse_domain(text: &str) -> Result<String, String> {
     let problem = || {
         let text: String = text.chars().take(100).collect();
         format!("`{text}` is not a domain; write it like `example.com`, without scheme, port and path")

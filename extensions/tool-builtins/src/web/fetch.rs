@@ -14,7 +14,7 @@ use tool_runtime::prelude::*;
 
 use super::{
     WebTools,
-    content::{ContentKind, MediaType, PageText, read_text, run_conversion, visible_text},
+    content::{ContentKind, MediaType, PageText, late_conversion, read_text, run_conversion, visible_text},
     domain::canonical_host,
     robots::{MAX_ROBOTS_BYTES, Robots, product_token},
 };
@@ -122,9 +122,9 @@ fn same_host(url: &Url) -> RedirectPolicy {
 
 /// Returns `true` for another host or port that a model can be told.
 fn is_elsewhere(current: &Url, target: &Url) -> bool {
-    let place = |url: &Url| (canonical_host(url), url.port());
+    let authority = |url: &Url| (canonical_host(url), url.port());
     let is_web = Origin::of(target).is_some() && !tool_http::has_user(target);
-    is_web && target.as_str().len() <= MAX_URL_BYTES && place(current) != place(target)
+    is_web && target.as_str().len() <= MAX_URL_BYTES && authority(current) != authority(target)
 }
 
 /// Refuses a URL by the rules of the program, before any request.
@@ -221,11 +221,13 @@ async fn read_page(
         }
         ContentKind::Pdf => {
             let Some(converter) = &tools.settings.pdf else {
-                let message = "the page is a PDF document, and the program has no converter for it; set one by \
-                               `WebToolsBuilder::pdf_converter`, such as `pdftotext` (Debian: `poppler-utils`)";
+                let message = "the page is a PDF document, which nothing here can read; install `pdftotext` (Debian: \
+                               `poppler-utils`), or set a converter by `WebToolsBuilder::pdf_converter`";
                 return Err(ToolError::failed(message));
             };
-            let text = converter.convert_boxed(bytes).await?;
+            let limit = tools.settings.conversion_timeout;
+            let converted = tokio::time::timeout(limit, converter.convert_boxed(bytes)).await;
+            let text = converted.map_err(|_| late_conversion(limit))??;
             let text = visible_text(&text);
             return Ok(PageText { title: String::new(), text, charset: "UTF-8" });
         }
@@ -255,7 +257,7 @@ fn page_report(
     let shown: String = page.text.chars().skip(query.offset).take(query.max_length).collect();
     let end = query.offset.saturating_add(shown.chars().count()).min(total);
     let next = (end < total).then_some(end);
-    let mut text = format!("URL: {url}\n");
+    let mut text = format!("{UNTRUSTED_NOTE}\nURL: {url}\n");
     if !page.title.is_empty() {
         text.push_str(&format!("Title: {}\n", page.title));
     }
@@ -267,7 +269,7 @@ fn page_report(
         () if query.offset >= total => {
             text.push_str(&format!("`offset` {} is past the end of the {total} characters.\n", query.offset));
         }
-        () => text.push_str(&format!("{UNTRUSTED_NOTE}\n\n{shown}\n")),
+        () => text.push_str(&format!("\n{shown}\n")),
     }
     if let Some(next) = next {
         let first = query.offset;
@@ -292,7 +294,9 @@ fn redirect_report(tools: &WebTools, url: &Url, target: &Url, status: u16) -> To
         Err(error) => format!("it cannot be read: {}", error.reason()),
     };
     let host = canonical_host(url);
-    let text = format!("`{host}` redirects to another host, which was not followed: {target}\n{advice}\n");
+    let text = format!(
+        "{UNTRUSTED_NOTE}\n`{host}` redirects to another host, which was not followed: {target}\n{advice}\n"
+    );
     let details =
         json!({ "url": url.as_str(), "status": status, "redirect": target.as_str(), "trust": "web" });
     ToolOutput::new([]).with_text(text).with_details(details)

@@ -22,6 +22,8 @@
 
 mod builder;
 mod charset;
+#[cfg(all(feature = "files", feature = "shell"))]
+mod coding;
 mod content;
 mod domain;
 mod fetch;
@@ -34,6 +36,8 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tool_runtime::prelude::*;
 
+#[cfg(all(feature = "files", feature = "shell"))]
+pub(crate) use self::coding::CodingWeb;
 use self::{builder::WebSettings, fetch::FetchQuery, robots::RobotsCache};
 pub use self::{
     builder::{WebBuildError, WebToolsBuilder},

@@ -6,10 +6,9 @@ use std::{
     process::Stdio,
 };
 
-use tool_builtins::Sandbox;
 use tool_runtime::{CancellationToken, prelude::*};
 
-use super::{MARKER, MODES, World, assert_processes, details, this_program};
+use super::{MARKER, Mode, World, assert_processes, confined, details, modes, this_program};
 
 /// Ways to leave a process behind; the last one ends when its output has no reader any more.
 const ESCAPES: [&str; 7] = [
@@ -32,19 +31,19 @@ const GROUP_ESCAPES: [&str; 3] = [
     "set -m; (sleep 1000 &); setsid --fork sleep 1000; echo begun",
 ];
 
-fn escapes(sandbox: Sandbox) -> Vec<&'static str> {
-    let of_group: &[&str] = if sandbox == Sandbox::Off { &[] } else { &GROUP_ESCAPES };
+fn escapes(mode: Mode) -> Vec<&'static str> {
+    let of_group: &[&str] = if mode.is_off() { &[] } else { &GROUP_ESCAPES };
     ESCAPES.iter().chain(of_group).copied().collect()
 }
 
 // R03
 #[tokio::test]
 async fn a_command_that_ends_leaves_no_process() {
-    for sandbox in MODES {
-        let world = World::new(sandbox);
-        for command in escapes(sandbox) {
+    for mode in modes() {
+        let world = World::new(mode);
+        for command in escapes(mode) {
             let output = world.run(command).await;
-            assert!(output.text().contains("begun"), "{sandbox:?} {command}: {}", output.text());
+            assert!(output.text().contains("begun"), "{mode:?} {command}: {}", output.text());
             world.assert_nothing_is_left();
         }
     }
@@ -53,10 +52,10 @@ async fn a_command_that_ends_leaves_no_process() {
 // R03
 #[tokio::test]
 async fn a_command_that_signals_its_group_leaves_no_process() {
-    for sandbox in [Sandbox::Required, Sandbox::Preferred] {
-        let world = World::new(sandbox);
+    for mode in confined() {
+        let world = World::new(mode);
         let output = world.run(KILLS_ITS_GROUP).await;
-        assert!(output.text().contains("begun"), "{sandbox:?}: {}", output.text());
+        assert!(output.text().contains("begun"), "{mode:?}: {}", output.text());
         world.assert_nothing_is_left();
     }
 }
@@ -64,9 +63,9 @@ async fn a_command_that_signals_its_group_leaves_no_process() {
 // R03, R15
 #[tokio::test]
 async fn a_command_at_its_time_limit_leaves_no_process() {
-    for sandbox in MODES {
-        let world = World::new(sandbox);
-        for command in escapes(sandbox) {
+    for mode in modes() {
+        let world = World::new(mode);
+        for command in escapes(mode) {
             let arguments = json!({ "command": format!("{command}; sleep 1000"), "timeout_ms": 150 });
             let output = world.call("bash", arguments).await.unwrap();
             assert_eq!(details(&output)["timed_out"], true, "{command}");
@@ -78,9 +77,9 @@ async fn a_command_at_its_time_limit_leaves_no_process() {
 // R03
 #[tokio::test]
 async fn a_call_that_is_dropped_leaves_no_process() {
-    for sandbox in MODES {
-        let world = World::new(sandbox);
-        for command in escapes(sandbox) {
+    for mode in modes() {
+        let world = World::new(mode);
+        for command in escapes(mode) {
             let arguments = json!({ "command": format!("{command}; sleep 1000") });
             let marker = world.marker.clone();
             let begun = tokio::task::spawn_blocking(move || assert_processes(&marker, |count| count > 2));
@@ -95,9 +94,33 @@ async fn a_call_that_is_dropped_leaves_no_process() {
 
 // R03
 #[tokio::test]
+async fn a_call_that_is_dropped_at_any_moment_of_its_start_leaves_no_process() {
+    const MOMENTS: usize = 60;
+    for mode in modes() {
+        let world = World::new(mode);
+        world.run("true").await;
+        for moment in 0..MOMENTS {
+            let arguments = json!({ "command": "(trap '' TERM; sleep 1000 &); sleep 1000" });
+            // The other side counts in steps of the scheduler, so that each round ends at another step of the start.
+            let wait = tokio::task::spawn_blocking(move || {
+                for _ in 0..moment * 20 {
+                    std::thread::yield_now();
+                }
+            });
+            tokio::select! {
+                output = world.call("bash", arguments) => panic!("the command ended: {output:?}"),
+                waited = wait => waited.unwrap(),
+            }
+        }
+        world.assert_nothing_is_left();
+    }
+}
+
+// R03
+#[tokio::test]
 async fn a_call_whose_run_is_cancelled_ends_with_its_processes() {
-    for sandbox in MODES {
-        let world = World::new(sandbox);
+    for mode in modes() {
+        let world = World::new(mode);
         let token = CancellationToken::new();
         let run = tool_runtime::RunContext::new().with_cancellation(token.clone());
         let executor = tool_runtime::Executor::builder(world.tools.clone())
@@ -121,8 +144,8 @@ async fn a_call_whose_run_is_cancelled_ends_with_its_processes() {
 #[tokio::test]
 async fn a_bomb_of_two_thousand_forks_ends_at_its_time_limit() {
     const BOMB: &str = "for i in {1..2000}; do (sleep 1000 &) ; done 2>/dev/null; sleep 1000";
-    for sandbox in MODES {
-        let world = World::new(sandbox);
+    for mode in modes() {
+        let world = World::new(mode);
         let arguments = json!({ "command": BOMB, "timeout_ms": 4000 });
         let output = world.call("bash", arguments).await.unwrap();
         assert_eq!(details(&output)["timed_out"], true);
@@ -136,10 +159,9 @@ const PROGRAM_MODE: &str = "TOOL_TEST_PROGRAM_MODE";
 #[tokio::test]
 async fn program() {
     let Ok(mode) = env::var(PROGRAM_MODE) else { return };
-    let sandbox = MODES[mode.parse::<usize>().unwrap()];
-    let world =
-        World::with(|shell| shell.sandbox(sandbox).env(MARKER, env::var("TOOL_TEST_GIVEN_MARKER").unwrap()));
-    for command in escapes(sandbox).into_iter().take(8) {
+    let mode = modes()[mode.parse::<usize>().unwrap()];
+    let world = World::with(|shell| mode.set(shell).env(MARKER, env::var("TOOL_TEST_GIVEN_MARKER").unwrap()));
+    for command in escapes(mode).into_iter().take(8) {
         let endless = format!("{command}; while true; do echo more; done");
         world.call("bash", json!({ "command": endless, "run_in_background": true })).await.unwrap();
         let waiting = format!("{command}; sleep 1000");
@@ -152,7 +174,7 @@ async fn program() {
 // R13, R15
 #[test]
 fn nothing_is_left_of_a_program_that_was_killed() {
-    for mode in 0..MODES.len() {
+    for mode in 0..modes().len() {
         let marker = format!("killed-{}-{mode}", std::process::id());
         let mut program = this_program("leftovers::program")
             .env(PROGRAM_MODE, mode.to_string())

@@ -12,8 +12,11 @@ mod users;
 
 use std::{
     env, fs,
-    path::Path,
-    sync::atomic::{AtomicU32, Ordering},
+    path::{Path, PathBuf},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU32, Ordering},
+    },
     thread,
 };
 
@@ -21,7 +24,61 @@ use tempfile::TempDir;
 use tool_builtins::{Sandbox, ShellTools};
 use tool_runtime::prelude::*;
 
-const MODES: [Sandbox; 3] = [Sandbox::Required, Sandbox::Preferred, Sandbox::Off];
+/// A sandbox and its mechanism.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mode {
+    sandbox: Sandbox,
+    has_bubblewrap: bool,
+}
+
+impl From<Sandbox> for Mode {
+    fn from(sandbox: Sandbox) -> Self {
+        Self { sandbox, has_bubblewrap: false }
+    }
+}
+
+impl Mode {
+    fn set(self, shell: ShellTools) -> ShellTools {
+        shell.sandbox(self.sandbox).bubblewrap(bubblewrap().filter(|_| self.has_bubblewrap))
+    }
+
+    fn is_off(self) -> bool {
+        self.sandbox == Sandbox::Off
+    }
+}
+
+/// Each sandbox with each mechanism, and none.
+fn modes() -> Vec<Mode> {
+    confined().into_iter().chain([Sandbox::Off.into()]).collect()
+}
+
+fn confined() -> Vec<Mode> {
+    let has_bubblewrap = [false, true].into_iter().take(1 + usize::from(bubblewrap().is_some()));
+    has_bubblewrap
+        .flat_map(|has_bubblewrap| {
+            [Sandbox::Required, Sandbox::Preferred].map(|sandbox| Mode { sandbox, has_bubblewrap })
+        })
+        .collect()
+}
+
+/// The program `bubblewrap`, where it can run.
+fn bubblewrap() -> Option<PathBuf> {
+    static PROGRAM: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+        let of_system = || Some(PathBuf::from("/usr/bin/bwrap")).filter(|path| path.exists());
+        let Some(program) = env::var_os("BUILTINS_BWRAP").map(PathBuf::from).or_else(of_system) else {
+            report_skipped("all modes with bubblewrap", "there is no `bwrap`; see `.ci/builtins/install`");
+            return None;
+        };
+        let arguments = ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"];
+        let output = std::process::Command::new(&program).args(arguments).output();
+        if output.as_ref().is_ok_and(|output| output.status.success()) {
+            return Some(program);
+        }
+        report_skipped("all modes with bubblewrap", &format!("it cannot run here: {output:?}"));
+        None
+    });
+    PROGRAM.clone()
+}
 
 /// A folder with tools, a secret beside it, and a variable by which the processes of its commands are found.
 struct World {
@@ -34,8 +91,8 @@ struct World {
 const MARKER: &str = "TOOL_TEST_MARKER";
 
 impl World {
-    fn new(sandbox: Sandbox) -> Self {
-        Self::with(|shell| shell.sandbox(sandbox))
+    fn new(mode: impl Into<Mode>) -> Self {
+        Self::with(|shell| mode.into().set(shell))
     }
 
     fn with(change: impl FnOnce(ShellTools) -> ShellTools) -> Self {

@@ -10,21 +10,25 @@ use std::{
 use tool_builtins::Sandbox;
 use tool_runtime::prelude::*;
 
-use super::{World, details, exit_code, this_program};
-
-const CONFINED: [Sandbox; 2] = [Sandbox::Required, Sandbox::Preferred];
+use super::{World, confined, details, exit_code, this_program};
 
 #[tokio::test]
 async fn a_result_names_the_active_guards_and_the_missing_ones() {
-    for sandbox in CONFINED {
-        let output = World::new(sandbox).run("true").await;
+    for mode in confined() {
+        let output = World::new(mode).run("true").await;
         let enforced = &details(&output)["enforced"];
-        assert_eq!(enforced["files"], "landlock");
-        assert_eq!(enforced["network"], "seccomp, namespace");
-        assert_eq!(enforced["processes"], "namespace");
+        let (files, network, processes) = match mode.has_bubblewrap {
+            true => ("bubblewrap", "bubblewrap, seccomp", "bubblewrap"),
+            false => ("landlock", "seccomp, namespace", "namespace"),
+        };
+        assert_eq!(enforced["files"], files);
+        assert_eq!(enforced["network"], network);
+        assert_eq!(enforced["processes"], processes);
         assert_eq!(enforced["memory"], "ulimit, for the private memory of each process");
         let is_root = rustix::process::geteuid().is_root();
-        assert_eq!(enforced["missing"].as_array().unwrap().len(), usize::from(is_root), "{enforced}");
+        let missing = enforced["missing"].as_array().unwrap();
+        assert!(missing[0].as_str().unwrap().starts_with("shared memory: nothing limits"), "{enforced}");
+        assert_eq!(missing.len(), 1 + usize::from(is_root), "{enforced}");
     }
     let output = World::new(Sandbox::Off).run("true").await;
     let enforced = &details(&output)["enforced"];
@@ -34,8 +38,8 @@ async fn a_result_names_the_active_guards_and_the_missing_ones() {
 
 #[tokio::test]
 async fn a_command_reads_and_writes_its_folder_and_reads_the_system_alone() {
-    for sandbox in CONFINED {
-        let world = World::new(sandbox);
+    for mode in confined() {
+        let world = World::new(mode);
         let outside = world.folder.path().display().to_string();
         assert_eq!(
             world.text("echo text > file && cat file && ls /usr >/dev/null && echo listed").await,
@@ -47,7 +51,6 @@ async fn a_command_reads_and_writes_its_folder_and_reads_the_system_alone() {
             "ln -s ../secret.txt link && cat link".to_owned(),
             "ln ../secret.txt hard && cat hard".to_owned(),
             "ln /etc/passwd hard".to_owned(),
-            format!("ls {outside}"),
             format!("echo more > {outside}/new.txt"),
             format!("echo more >> {outside}/secret.txt"),
             format!("truncate -s 0 {outside}/secret.txt"),
@@ -55,11 +58,13 @@ async fn a_command_reads_and_writes_its_folder_and_reads_the_system_alone() {
             format!("rm {outside}/secret.txt"),
             "cat /etc/shadow".to_owned(),
             "ls /root".to_owned(),
-            "ls /proc".to_owned(),
+            "ls /proc/".to_owned(),
             "cat /proc/1/environ".to_owned(),
             "cat /proc/self/environ".to_owned(),
-            "ls /tmp".to_owned(),
-            "ls /".to_owned(),
+            "ls /home/".to_owned(),
+            "touch /new".to_owned(),
+            "touch /tmp/new".to_owned(),
+            "touch /dev/new".to_owned(),
             "touch /usr/new".to_owned(),
             "echo 1 > /proc/sys/kernel/panic".to_owned(),
             "cat /dev/kmsg".to_owned(),
@@ -70,8 +75,16 @@ async fn a_command_reads_and_writes_its_folder_and_reads_the_system_alone() {
         ];
         for command in refused {
             let output = world.run(&command).await;
-            assert_ne!(exit_code(&output), 0, "{sandbox:?} {command}: {}", output.text());
+            assert_ne!(exit_code(&output), 0, "{mode:?} {command}: {}", output.text());
             assert!(!output.text().contains("a secret"), "{command}");
+        }
+        // The mount namespace has the folders that lead to others, and nothing in them.
+        for folder in [outside.as_str(), "/", "/tmp", "/etc"] {
+            let output = world.run(&format!("ls -a {folder}")).await;
+            assert_eq!(exit_code(&output) == 0, mode.has_bubblewrap, "{mode:?} {folder}");
+            for name in ["secret.txt", "home", "proc", "shadow"] {
+                assert!(!output.text().lines().any(|line| line == name), "{mode:?}: {}", output.text());
+            }
         }
         assert_eq!(fs::read_to_string(world.folder.path().join("secret.txt")).unwrap(), "a secret");
         assert!(!world.folder.path().join("new.txt").exists());
@@ -80,23 +93,49 @@ async fn a_command_reads_and_writes_its_folder_and_reads_the_system_alone() {
     assert_eq!(world.text("cat ../secret.txt").await, "a secret");
 }
 
+/// `landlock` guards neither: the row states the limit.
+#[tokio::test]
+async fn modes_and_times_of_other_files_are_guarded_by_a_mount_namespace_alone() {
+    for mode in confined() {
+        let world = World::new(mode);
+        let secret = world.folder.path().join("secret.txt");
+        let before = fs::metadata(&secret).unwrap();
+        let path = secret.display();
+        let command = format!("chmod 600 {path}; chmod 444 {path}; touch -d 2001-01-01 {path}");
+        let output = world.run(&command).await;
+        let after = fs::metadata(&secret).unwrap();
+        let is_kept = before.permissions() == after.permissions()
+            && before.modified().unwrap() == after.modified().unwrap();
+        assert_eq!(is_kept, mode.has_bubblewrap, "{mode:?}: {}", output.text());
+    }
+}
+
 #[tokio::test]
 async fn a_folder_that_the_program_names_is_readable_or_writable() {
     let other = tempfile::tempdir().unwrap();
     fs::write(other.path().join("tool.sh"), "#!/bin/sh\necho ran\n").unwrap();
     let path = other.path().display().to_string();
     let commands = format!("sh {path}/tool.sh; touch {path}/new 2>/dev/null && echo written");
-    assert_eq!(
-        World::with(|shell| shell.sandbox(Sandbox::Required).readable(other.path()))
-            .run(&commands)
-            .await
-            .text(),
-        "ran\n[exit code 1]"
-    );
-    assert_eq!(
-        World::with(|shell| shell.sandbox(Sandbox::Required).writable(other.path())).text(&commands).await,
-        "ran\nwritten\n"
-    );
+    for mode in confined() {
+        let _ = fs::remove_file(other.path().join("new"));
+        let readable = World::with(|shell| mode.set(shell).readable(other.path()));
+        assert_eq!(readable.run(&commands).await.text(), "ran\n[exit code 1]", "{mode:?}");
+        let writable = World::with(|shell| mode.set(shell).writable(other.path()));
+        assert_eq!(writable.text(&commands).await, "ran\nwritten\n", "{mode:?}");
+        // A folder in one that is readable alone, and one around it.
+        fs::create_dir_all(other.path().join("inner")).unwrap();
+        let nested = World::with(|shell| {
+            let root = shell.readable(other.path()).writable(other.path().join("inner"));
+            mode.set(root)
+        });
+        let _ = fs::remove_file(other.path().join("new"));
+        assert_eq!(
+            nested.run(&format!("touch {path}/inner/new && touch {path}/new")).await.text().lines().last(),
+            Some("[exit code 1]")
+        );
+        let all = World::with(|shell| mode.set(shell).readable(other.path()).writable(std::env::temp_dir()));
+        assert_eq!(all.text(&commands).await, "ran\nwritten\n", "{mode:?}");
+    }
 }
 
 /// Connects by a socket, and says the first error.
@@ -125,8 +164,8 @@ async fn no_socket_of_the_network_or_of_a_path_is_reached() {
     let datagrams = python(
         "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.connect('log.sock'); print('connected')",
     );
-    for sandbox in CONFINED {
-        let world = World::new(sandbox);
+    for mode in confined() {
+        let world = World::new(mode);
         let _docker = UnixListener::bind(world.root().join("docker.sock")).unwrap();
         let _log = UnixDatagram::bind(world.root().join("log.sock")).unwrap();
         for command in [&connect, &udp, &by_path, &abstract_name, &datagrams, &ring] {
@@ -135,11 +174,13 @@ async fn no_socket_of_the_network_or_of_a_path_is_reached() {
         }
         assert_eq!(world.text(&pair).await, "b'x'\n");
     }
-    let world = World::with(|shell| shell.sandbox(Sandbox::Required).network(true));
-    let _docker = UnixListener::bind(world.root().join("docker.sock")).unwrap();
-    assert_eq!(world.text(&connect).await, "connected\n");
-    for command in [&by_path, &abstract_name, &ring] {
-        assert_ne!(exit_code(&world.run(command).await), 0, "{command}");
+    for mode in confined() {
+        let world = World::with(|shell| mode.set(shell).network(true));
+        let _docker = UnixListener::bind(world.root().join("docker.sock")).unwrap();
+        assert_eq!(world.text(&connect).await, "connected\n", "{mode:?}");
+        for command in [&by_path, &abstract_name, &ring] {
+            assert_ne!(exit_code(&world.run(command).await), 0, "{mode:?} {command}");
+        }
     }
     let world = World::new(Sandbox::Off);
     let _docker = UnixListener::bind(world.root().join("docker.sock")).unwrap();
@@ -150,8 +191,8 @@ async fn no_socket_of_the_network_or_of_a_path_is_reached() {
 
 #[tokio::test]
 async fn no_program_runs_as_its_owner_and_no_file_gets_another_one() {
-    for sandbox in CONFINED {
-        let world = World::new(sandbox);
+    for mode in confined() {
+        let world = World::new(mode);
         for command in [
             "touch a; chmod 4755 a",
             "touch a; chmod g+s a",
@@ -178,8 +219,8 @@ async fn no_other_process_is_traced_or_killed_and_a_process_has_a_limit_of_memor
     }
     let mut neighbour = Command::new("sleep").arg("1000").spawn().unwrap();
     let id = neighbour.id();
-    for sandbox in CONFINED {
-        let world = World::with(|shell| shell.sandbox(sandbox).memory_limit(256 << 20));
+    for mode in confined() {
+        let world = World::with(|shell| mode.set(shell).memory_limit(256 << 20));
         let traces = python("import sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) < 0)");
         assert_ne!(exit_code(&world.run(&traces).await), 0);
         assert_ne!(exit_code(&world.run(&format!("kill -s KILL {id}")).await), 0);
@@ -212,7 +253,7 @@ async fn program_without_namespaces() {
     let enforced = &details(&output)["enforced"];
     assert_eq!(enforced["files"], "landlock");
     assert!(enforced["processes"].is_null());
-    assert!(enforced["missing"][0].as_str().unwrap().contains("no user namespace"), "{enforced}");
+    assert!(enforced["missing"].to_string().contains("no user namespace"), "{enforced}");
     preferred.assert_nothing_is_left();
     println!("proven");
 }
@@ -230,4 +271,81 @@ fn a_required_sandbox_runs_nothing_where_a_mechanism_is_missing_and_a_preferred_
         .output()
         .unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("proven"), "{output:?}");
+}
+
+const TOOLS_LOSE_NAMESPACES: &str = "TOOL_TEST_TOOLS_LOSE_NAMESPACES";
+
+/// Commands after the machine has stopped to permit namespaces, in the process that the test below starts; otherwise nothing.
+#[tokio::test]
+async fn program_that_loses_namespaces() {
+    if std::env::var(TOOLS_LOSE_NAMESPACES).is_err() {
+        return;
+    }
+    let worlds: Vec<World> = confined().into_iter().map(World::new).collect();
+    for world in &worlds {
+        assert_eq!(exit_code(&world.run("exit 1").await), 1);
+    }
+    fs::write("/proc/sys/user/max_user_namespaces", "0").unwrap();
+    for world in &worlds {
+        let error = world.call("bash", json!({ "command": "touch began" })).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        let text = error.to_string();
+        assert!(text.contains("the sandbox of the command did not start: "), "{text}");
+        assert!(
+            text.contains("nothing was run") && text.contains("amespace") || text.contains("unshare"),
+            "{text}"
+        );
+        let task = json!({ "command": "touch began", "run_in_background": true });
+        let task = world.call("bash", task).await.unwrap();
+        let id = details(&task)["task_id"].clone();
+        let error = world.call("task_output", json!({ "task_id": id, "wait": true })).await.unwrap_err();
+        assert!(error.to_string().contains("nothing was run"), "{error}");
+        assert!(!world.root().join("began").exists());
+    }
+    println!("proven");
+}
+
+#[test]
+fn a_sandbox_that_fails_to_start_is_an_error_that_says_so() {
+    let program = this_program("refusals::program_that_loses_namespaces");
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--"])
+        .arg(program.get_program())
+        .args(program.get_args())
+        .env(TOOLS_LOSE_NAMESPACES, "1")
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("proven"), "{output:?}");
+}
+
+#[tokio::test]
+async fn a_descriptor_that_the_program_left_open_does_not_reach_a_command() {
+    use std::os::fd::AsRawFd as _;
+    for mode in confined() {
+        let world = World::new(mode);
+        let secret = fs::File::open(world.folder.path().join("secret.txt")).unwrap();
+        let inherited = rustix::io::fcntl_dupfd_cloexec(&secret, 100).unwrap();
+        rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
+        let number = inherited.as_raw_fd();
+        let own =
+            "for n in 3 4 5 6 7 8 9; do { true >&$n || true <&$n; } 2>/dev/null && echo \"$n is open\"; done";
+        assert_eq!(world.run(own).await.text(), "[no output]\n[exit code 1]", "{mode:?}");
+        let output = world.run(&format!("cat <&{number}; echo end")).await;
+        assert!(
+            output.text().starts_with("end\n") && output.text().contains("Bad file descriptor"),
+            "{mode:?}: {}",
+            output.text()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_mechanism_that_does_not_answer_is_missing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let endless = folder.path().join("bwrap");
+    fs::write(&endless, "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    fs::set_permissions(&endless, fs::Permissions::from_mode(0o755)).unwrap();
+    let world = World::with(|shell| shell.bubblewrap(Some(endless)));
+    assert_eq!(details(&world.run("true").await)["enforced"]["files"], "landlock");
 }

@@ -18,13 +18,13 @@ use tool_runtime::{
     prelude::*,
 };
 
-use super::{MODES, World, details, exit_code};
+use super::{World, confined, details, exit_code, modes};
 
 // R02
 #[tokio::test]
 async fn a_command_that_fails_is_a_normal_result_with_exit_code_and_both_streams() {
-    for sandbox in MODES {
-        let world = World::new(sandbox);
+    for mode in modes() {
+        let world = World::new(mode);
         let output = world.run("echo one; echo two >&2; exit 3").await;
         assert!(!output.is_failure());
         assert_eq!(output.text(), "one\n[stderr]\ntwo\n[exit code 3]");
@@ -40,8 +40,8 @@ async fn a_command_that_fails_is_a_normal_result_with_exit_code_and_both_streams
 // R02, R04
 #[tokio::test]
 async fn a_command_starts_in_the_folder_with_an_empty_standard_input_and_few_variables() {
-    for sandbox in MODES {
-        let world = World::with(|shell| shell.sandbox(sandbox).env("COLOUR", "red"));
+    for mode in modes() {
+        let world = World::with(|shell| mode.set(shell).env("COLOUR", "red"));
         fs::create_dir(world.root().join("inner")).unwrap();
         assert_eq!(world.text("pwd -P").await.trim(), world.root().canonicalize().unwrap().to_str().unwrap());
         let inner =
@@ -59,8 +59,8 @@ async fn a_command_starts_in_the_folder_with_an_empty_standard_input_and_few_var
 // R03, R15
 #[tokio::test]
 async fn a_command_that_reaches_its_time_limit_is_killed_and_has_exit_code_124() {
-    for sandbox in MODES {
-        let world = World::new(sandbox);
+    for mode in modes() {
+        let world = World::new(mode);
         let command = json!({ "command": "trap '' TERM INT HUP; echo begun; sleep 1000", "timeout_ms": 200 });
         let output = world.call("bash", command).await.unwrap();
         assert_eq!(exit_code(&output), 124);
@@ -101,6 +101,39 @@ async fn a_gigabyte_of_output_needs_bounded_memory() {
     assert!(output.text().ends_with("end\n"));
     let binary = world.text("head -c 200000 /dev/zero | tr '\\0' '\\377'").await;
     assert!(binary.len() <= 257 << 10, "{}", binary.len());
+}
+
+// R03
+#[tokio::test]
+async fn output_that_a_process_outside_of_the_group_holds_is_named_as_cut() {
+    let world = World::new(Sandbox::Off);
+    let output =
+        world.run("mkfifo a; setsid sh -c 'echo $$ >a; exec sleep 1000' & read -r id <a; echo $id").await;
+    let text = output.text().to_string();
+    assert!(
+        text.contains("[.. a process that left the command holds its output; what it writes is left out ..]"),
+        "{text}"
+    );
+    let id = text.lines().next().unwrap().parse().unwrap();
+    let id = rustix::process::Pid::from_raw(id).unwrap();
+    let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+    world.assert_nothing_is_left();
+    assert!(!World::new(Sandbox::Off).text("sleep 1000 & echo one").await.contains("[.."));
+}
+
+// R03
+#[tokio::test]
+async fn a_folder_that_its_owner_may_not_change_is_removed_with_the_tools() {
+    for mode in confined() {
+        let world = World::new(mode);
+        let made = "mkdir -p $TMPDIR/a/b; ln -s $PWD/.. $TMPDIR/a/link; chmod 0 $TMPDIR/a; echo $TMPDIR";
+        let private = world.text(made).await;
+        let World { folder, shell, tools, .. } = world;
+        assert!(Path::new(private.trim()).join("a").exists());
+        drop((shell, tools));
+        assert!(!Path::new(private.trim()).exists(), "{mode:?}");
+        assert!(folder.path().join("secret.txt").exists());
+    }
 }
 
 // R04

@@ -1,16 +1,18 @@
 //! Commands in the background.
 
-use tool_builtins::Sandbox;
-use tool_runtime::prelude::*;
+use std::sync::Arc;
 
-use super::{MODES, World, assert_processes, details};
+use tool_builtins::Sandbox;
+use tool_runtime::{policy::ResultStore, prelude::*};
+
+use super::{World, assert_processes, details, modes};
 
 // R15
 #[tokio::test]
 async fn a_task_is_polled_awaited_and_stopped_and_only_once() {
-    for sandbox in MODES {
-        let world = World::new(sandbox);
-        let escape = if sandbox == Sandbox::Off { "" } else { "setsid " };
+    for mode in modes() {
+        let world = World::new(mode);
+        let escape = if mode.is_off() { "" } else { "setsid " };
         let command = format!("echo one; {escape}sleep 1000 & sleep 1000");
         let command = json!({ "command": command, "run_in_background": true });
         let started = world.call("bash", command).await.unwrap();
@@ -32,8 +34,8 @@ async fn a_task_is_polled_awaited_and_stopped_and_only_once() {
 // R15
 #[tokio::test]
 async fn a_task_that_ended_has_its_output_and_exit_code() {
-    for sandbox in MODES {
-        let world = World::new(sandbox);
+    for mode in modes() {
+        let world = World::new(mode);
         let command = json!({ "command": "echo one; exit 4", "run_in_background": true });
         let id = details(&world.call("bash", command).await.unwrap())["task_id"].clone();
         let ended = world.call("task_output", json!({ "task_id": id, "wait": true })).await.unwrap();
@@ -43,11 +45,26 @@ async fn a_task_that_ended_has_its_output_and_exit_code() {
     }
 }
 
+// R15
+#[tokio::test]
+async fn the_output_of_a_task_is_stored_once_and_not_by_each_look() {
+    let store = Arc::new(ResultStore::new(64 << 20));
+    let world = World::with(|shell| shell.sandbox(Sandbox::Off).results(Arc::clone(&store)));
+    let command = json!({ "command": "head -c 400000 /dev/zero | tr '\\0' x", "run_in_background": true });
+    let id = details(&world.call("bash", command).await.unwrap())["task_id"].clone();
+    let look = async || {
+        let output = world.call("task_output", json!({ "task_id": id, "wait": true })).await.unwrap();
+        output.text().lines().find(|line| line.contains("read_result")).unwrap().to_owned()
+    };
+    let first = look().await;
+    assert_eq!((look().await, look().await), (first.clone(), first));
+}
+
 // R13
 #[tokio::test]
 async fn tasks_end_when_their_tools_are_closed_or_dropped() {
-    for sandbox in MODES {
-        let world = World::new(sandbox);
+    for mode in modes() {
+        let world = World::new(mode);
         let command = json!({ "command": "sleep 1000 & sleep 1000", "run_in_background": true });
         world.call("bash", command.clone()).await.unwrap();
         assert_processes(&world.marker, |count| count > 2);

@@ -141,6 +141,12 @@ async fn pages_that_nest_without_end_are_refused_and_others_convert_in_one_step(
             error.contains("nested deeper than 512 levels") || error.contains("too many elements");
         assert!(is_refused, "{name}: {error}");
     }
+    // Each of them has a colour, and looks for the one behind it in all around it.
+    let around = deep(&format!("<div style='{}color:red'>", "a:b;".repeat(300)), 480);
+    let coloured = Site::html(&format!("{around}{}", deep("<i style='color:red'>x</i> ", 2000))).await;
+    let web = builder().conversion_timeout(Duration::from_secs(60)).build().unwrap();
+    let text = fetch(&web, &coloured.url("/")).await.unwrap();
+    assert!(text.contains("*x* *x* *x*"));
     // The depth of a page whose elements end by themselves does not grow.
     let flat = Site::html(&deep("<p>x", 20_000)).await;
     fetch(&builder().build().unwrap(), &flat.url("/")).await.unwrap();

@@ -2,7 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool_runtime::{prelude::*, registry::RegistryBuilder, schemars};
+use tool_runtime::{
+    prelude::*,
+    registry::{BuildError, RegistryBuilder},
+    schemars,
+    toolset::NamedTools,
+};
 
 use super::super::{
     FileTools,
@@ -72,6 +77,22 @@ impl CodingFileTools {
             false => builder.toolset(Writers(self.files)),
         }
     }
+
+    /// The tools as a set with the [name](Self::name), for a `Toolbox`.
+    ///
+    /// # Errors
+    ///
+    /// None that a program can cause; a registry is built.
+    pub fn into_toolset(self) -> Result<NamedTools, BuildError> {
+        let name = self.name.clone();
+        Ok(named_tools(name, &self.add_to(Registry::builder()).build()?))
+    }
+}
+
+/// The set `name` of all tools of a registry.
+pub(crate) fn named_tools(name: String, tools: &Registry) -> NamedTools {
+    let names = tools.definitions().iter().map(|definition| definition.name().as_str());
+    NamedTools::new(name, names.filter_map(|name| tools.get(name).cloned()))
 }
 
 /// The form of the results of `Grep`.

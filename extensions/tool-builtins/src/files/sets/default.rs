@@ -53,9 +53,11 @@ impl DefaultFileTools {
         /// Number of lines. Default: 2000.
         #[schemars(range(min = 1))]
         limit: Option<u64>,
+        /// Pages of a PDF document, such as `3` or `3-7`; at most 20.
+        pages: Option<String>,
         cx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        read_file(&self.files, &ReadQuery { path, offset, limit, pages: None }, cx)
+        read_file(&self.files, &ReadQuery { path, offset, limit, pages }, cx)
     }
 
     /// Writes a file: a new one, with the folders that it needs, or all content of one that was read in full.

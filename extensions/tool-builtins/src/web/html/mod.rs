@@ -5,6 +5,7 @@
 //! row is padded.
 
 mod code;
+mod hiding_style;
 mod markdown;
 mod tree;
 mod tree_builder;

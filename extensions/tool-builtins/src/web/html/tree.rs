@@ -4,6 +4,7 @@
 //! neighbours, so that text before a table is moved in constant time. Nothing here calls itself.
 
 use std::{
+    cell::OnceCell,
     rc::Rc,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -14,7 +15,10 @@ use html5ever::{
     tree_builder::TreeBuilderOpts,
 };
 
-use super::tree_builder::TreeBuilder;
+use super::{
+    hiding_style::{Colours, canonical_colour},
+    tree_builder::TreeBuilder,
+};
 
 /// Levels of elements; browsers have the same limit.
 pub(crate) const MAX_DEPTH: u32 = 512;
@@ -52,6 +56,8 @@ pub(crate) struct Node {
     pub(super) first_child: Option<NodeId>,
     pub(super) last_child: Option<NodeId>,
     depth: u32,
+    /// Read once, since each element within looks at it.
+    colours: OnceCell<Colours>,
     pub(super) data: NodeData,
 }
 
@@ -118,6 +124,19 @@ impl Tree {
     pub(crate) fn attribute(&self, id: NodeId, name: &str) -> Option<&str> {
         let NodeData::Element { attributes, .. } = self.data(id) else { return None };
         attributes.iter().find(|(known, _)| &*known.local == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The colours of the inline style and the old attributes of an element.
+    pub(crate) fn colours(&self, id: NodeId) -> Colours {
+        let read = || {
+            let of_style = self.attribute(id, "style").map(Colours::of_style).unwrap_or_default();
+            let of_attribute = |name| self.attribute(id, name).and_then(canonical_colour);
+            Colours {
+                text: of_style.text.or_else(|| of_attribute("color")),
+                behind: of_style.behind.or_else(|| of_attribute("bgcolor")),
+            }
+        };
+        self.node(id).map(|node| *node.colours.get_or_init(read)).unwrap_or_default()
     }
 
     pub(crate) fn has_class(&self, id: NodeId, class: &str) -> bool {
@@ -194,7 +213,16 @@ impl Tree {
 
     pub(super) fn push(&mut self, data: NodeData) -> NodeId {
         let (parent, previous, next, first_child, last_child) = (None, None, None, None, None);
-        self.nodes.push(Node { parent, previous, next, first_child, last_child, depth: 0, data });
+        self.nodes.push(Node {
+            parent,
+            previous,
+            next,
+            first_child,
+            last_child,
+            depth: 0,
+            colours: OnceCell::new(),
+            data,
+        });
         self.nodes.len() - 1
     }
 

@@ -22,22 +22,27 @@ const MAX_NODES: usize = 400_000;
 const MAX_ATTRIBUTE_BYTES: usize = 8 * 1024;
 
 /// The attributes that are read after the parser.
-const KEPT_ATTRIBUTES: [&str; 15] = [
+const KEPT_ATTRIBUTES: [&str; 20] = [
     "alt",
     "aria-hidden",
+    "bgcolor",
     "charset",
     "class",
+    "color",
     "content",
+    "height",
     "hidden",
     "href",
     "id",
     "name",
     "open",
+    "popover",
     "role",
     "src",
     "start",
     "style",
     "type",
+    "width",
 ];
 
 /// A node as the parser knows it.

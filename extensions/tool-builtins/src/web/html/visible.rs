@@ -1,12 +1,15 @@
 //! The part of a page that its readers see.
 
-use super::tree::{DOCUMENT, NodeId, Tree};
+use super::{
+    hiding_style::is_hiding_style,
+    tree::{DOCUMENT, NodeId, Tree},
+};
 
 /// Elements whose content is not the text of the page.
-const DROPPED_TAGS: [&str; 23] = [
+const DROPPED_TAGS: [&str; 25] = [
     "applet", "area", "audio", "base", "canvas", "datalist", "embed", "frame", "frameset", "head", "iframe",
-    "link", "meta", "noembed", "noframes", "noscript", "object", "param", "script", "select", "style",
-    "template", "video",
+    "link", "meta", "meter", "noembed", "noframes", "noscript", "object", "param", "progress", "script",
+    "select", "style", "template", "video",
 ];
 
 /// Elements around the text of a page, which are left out if the page does not mark its main part.
@@ -29,46 +32,24 @@ pub(crate) fn is_dropped(tree: &Tree, id: NodeId) -> bool {
     tree.attribute(id, "hidden").is_some()
         || tree.attribute(id, "aria-hidden").is_some_and(|it| it.eq_ignore_ascii_case("true"))
         || (tag == "dialog" && tree.attribute(id, "open").is_none())
+        || tree.attribute(id, "popover").is_some()
+        || (tag == "img" && ["width", "height"].iter().any(|side| is_tiny(tree, id, side)))
         || tree.attribute(id, "style").is_some_and(is_hiding_style)
+        || has_colour_of_its_background(tree, id)
 }
 
-/// Returns `true` if a declaration of an inline style hides the element, or moves its text away.
-fn is_hiding_style(style: &str) -> bool {
-    style.split(';').any(|declaration| {
-        let Some((property, value)) = declaration.split_once(':') else { return false };
-        let value: String =
-            value.chars().filter(|it| !it.is_whitespace()).collect::<String>().to_ascii_lowercase();
-        let value = value.trim_end_matches("!important");
-        match property.trim().to_ascii_lowercase().as_str() {
-            "display" => value == "none",
-            "visibility" => matches!(value, "hidden" | "collapse"),
-            "content-visibility" => value == "hidden",
-            "color" | "-webkit-text-fill-color" => matches!(value, "transparent" | "rgba(0,0,0,0)"),
-            "opacity" | "font-size" | "zoom" => is_near_zero(value),
-            "max-height" | "max-width" | "height" | "width" => is_near_zero(value) || value == "1px",
-            "left" | "right" | "top" | "bottom" | "text-indent" | "margin-left" | "margin-top" => {
-                is_far_away(value)
-            }
-            "clip" => value.starts_with("rect(0") || value.starts_with("rect(1px"),
-            "clip-path" => matches!(value, "inset(50%)" | "inset(100%)"),
-            "transform" => value == "scale(0)",
-            _ => false,
-        }
-    })
+/// Returns `true` for an image of a single point, which counts readers and has no visible description.
+fn is_tiny(tree: &Tree, id: NodeId, side: &str) -> bool {
+    tree.attribute(id, side).is_some_and(|it| matches!(it.trim().trim_end_matches("px"), "0" | "1"))
 }
 
-fn number(value: &str) -> Option<f64> {
-    let end =
-        value.find(|it: char| !it.is_ascii_digit() && !matches!(it, '.' | '-' | '+')).unwrap_or(value.len());
-    value.get(..end)?.parse().ok()
-}
-
-fn is_near_zero(value: &str) -> bool {
-    number(value).is_some_and(|it| it.abs() < 0.05)
-}
-
-fn is_far_away(value: &str) -> bool {
-    number(value).is_some_and(|it| it <= -500.0)
+/// Returns `true` if the text of an element has the colour that it, or the nearest element around it with one, has behind it.
+///
+/// The colours are those of inline styles and old attributes.
+fn has_colour_of_its_background(tree: &Tree, id: NodeId) -> bool {
+    let Some(text) = tree.colours(id).text else { return false };
+    let around = std::iter::successors(Some(id), |id| tree.parent(*id));
+    around.into_iter().find_map(|id| tree.colours(id).behind) == Some(text)
 }
 
 /// Returns the element with the text of the page, and `true` if the elements around its text are inside of it.

@@ -107,6 +107,24 @@ async fn each_line_keeps_its_own_end() {
     assert_eq!(fs::read(world.path("a")).unwrap(), b"a\nb\r\nd\r\nmore\r\n");
 }
 
+// R18
+#[tokio::test]
+async fn each_line_of_a_large_text_keeps_its_end_wherever_it_moves() {
+    const LINES: usize = 5000;
+    let world = World::new();
+    let end = |number: usize| if number.is_multiple_of(3) { "\r\n" } else { "\n" };
+    let text: String = (0..LINES).map(|number| format!("line {number}{}", end(number))).collect();
+    world.write("a", &text);
+    let whole = json!({ "path": "a", "limit": LINES });
+    world.tools.call("read_file", whole).await.unwrap();
+    let kept = (0..LINES).filter(|number| number % 1000 != 500);
+    let new: String = kept.clone().map(|number| format!("line {number}\n")).collect();
+    world.write_file("a", &format!("new first\n{new}new last\n")).await.unwrap();
+    let changed = fs::read_to_string(world.path("a")).unwrap();
+    let own: String = kept.map(|number| format!("line {number}{}", end(number))).collect();
+    assert!(changed.contains(&own), "{}", &changed[..200]);
+}
+
 // R09
 #[tokio::test]
 async fn the_details_have_the_unified_difference_as_far_as_it_is_small() {

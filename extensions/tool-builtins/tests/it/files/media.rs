@@ -70,7 +70,9 @@ async fn a_pdf_is_read_by_a_converter_in_pages_and_otherwise_the_error_says_what
     let world = World::new();
     world.write("a.txt", "%PDF-1.7\n");
     let error = world.read("a.txt").await.unwrap_err();
-    assert!(error.contains("install `pdftotext`") && error.contains("poppler-utils"), "{error}");
+    let is_converted = cfg!(feature = "shell") && std::path::Path::new("/usr/bin/pdftotext").exists();
+    let says_package = error.contains("install `pdftotext`") && error.contains("poppler-utils");
+    assert!(says_package || (is_converted && error.contains("`pdftotext` does not convert")), "{error}");
 
     let files = FileTools::new(world.path("")).unwrap().with_pdf_converter(Pages(22));
     let tools = Registry::builder().toolset(files).build().unwrap();

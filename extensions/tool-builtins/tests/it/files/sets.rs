@@ -6,7 +6,7 @@ use tool_builtins::{
     FileTools,
     files::{CodingFileTools, DefaultFileTools},
 };
-use tool_runtime::prelude::*;
+use tool_runtime::{ToolSet as _, prelude::*};
 
 use super::World;
 
@@ -40,6 +40,12 @@ async fn the_coding_set_has_the_names_and_arguments_that_models_know() {
     let set = CodingFileTools::new(files);
     assert_eq!(set.clone().with_name(" ").name(), "claudecode");
     assert_eq!(set.clone().with_name("code").name(), "code");
+    let named = set.clone().with_name("code").into_toolset().unwrap();
+    assert_eq!(named.name(), "code");
+    let toolbox = tool_runtime::Toolbox::new();
+    toolbox.add_toolset(tool_runtime::toolset::ToolSetExt::prefixed(named)).unwrap();
+    let prefixed = toolbox.snapshot(&tool_runtime::RunContext::new()).await.unwrap().into_tools();
+    assert_eq!(names(&prefixed), ["code__Glob", "code__Grep", "code__Read"]);
     let reading = set.clone().add_to(Registry::builder()).build().unwrap();
     assert_eq!(names(&reading), ["Glob", "Grep", "Read"]);
     let tools = set.read_only(false).add_to(Registry::builder()).build().unwrap();

@@ -1,0 +1,254 @@
+//! The text of PDF documents, by `pdftotext` in a sandbox: parsers of these documents have mistakes, and documents are
+//! hostile.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    ops::RangeInclusive,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::sync::{Mutex, OnceCell};
+use tool_runtime::{CancellationToken, prelude::*};
+
+use crate::sandbox::{
+    CommandLine, Confinement, Ending, Launcher, OutputSink, RunLimit, Sandbox, ScratchFolder, run_blocking,
+    system_program,
+};
+
+/// Bytes of a document.
+const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
+
+/// Bytes of the text of a document; the rest is left out.
+const MAX_TEXT_BYTES: usize = 8 << 20;
+
+const MAX_MESSAGE_BYTES: usize = 300;
+
+/// Private memory of the program.
+const MAX_MEMORY_BYTES: u64 = 1 << 30;
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Converts PDF documents to text by the program `pdftotext` (Debian: `poppler-utils`), which sees nothing but the document.
+///
+/// `FileTools` and `WebTools` use it where the program is found. The sandbox is [required](Sandbox::Required). A clone
+/// shares it; one document is converted at a time.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_builtins::PdfToText;
+///
+/// // `None` if the program is not installed.
+/// let converter = PdfToText::find().map(|converter| converter.timeout(Duration::from_secs(10)));
+/// # drop(converter);
+/// ```
+#[derive(Clone, Debug)]
+pub struct PdfToText {
+    program: PathBuf,
+    sandbox: Sandbox,
+    readable: Vec<PathBuf>,
+    timeout: Duration,
+    state: Arc<PdfState>,
+}
+
+#[derive(Default)]
+struct PdfState {
+    sandbox: OnceCell<PdfSandbox>,
+    /// Documents of one sandbox could read each other.
+    turn: Mutex<()>,
+}
+
+struct PdfSandbox {
+    // First: it ends before its folder is removed.
+    launcher: Launcher,
+    folder: Arc<ScratchFolder>,
+}
+
+impl std::fmt::Debug for PdfState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PdfState").finish_non_exhaustive()
+    }
+}
+
+impl PdfToText {
+    /// The program of the system; `None` if it is not installed.
+    #[must_use]
+    pub fn find() -> Option<Self> {
+        system_program("pdftotext").map(Self::new)
+    }
+
+    /// The program at the path `program`.
+    #[must_use]
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            sandbox: Sandbox::Required,
+            readable: Vec::new(),
+            timeout: DEFAULT_TIMEOUT,
+            state: Arc::default(),
+        }
+    }
+
+    /// Permits the program to read and run what is below `path`, such as its libraries, if they are not those of the system.
+    #[must_use]
+    pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        self.readable.push(path.canonicalize().unwrap_or(path));
+        self.with_new_state()
+    }
+
+    /// Chooses between a sandbox and none. Default: [`Sandbox::Required`].
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = sandbox;
+        self.with_new_state()
+    }
+
+    /// Sets the time for a document. Default: 30 seconds.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    fn with_new_state(mut self) -> Self {
+        self.state = Arc::default();
+        self
+    }
+
+    async fn start_sandbox(&self) -> Result<PdfSandbox, ToolError> {
+        let folder = ScratchFolder::create("tool-pdf-").map_err(|error| folder_error(&error))?;
+        let folder = Arc::new(folder);
+        let mut confinement = Confinement::new(self.sandbox);
+        confinement.readable.clone_from(&self.readable);
+        confinement.limits.memory_bytes = MAX_MEMORY_BYTES;
+        let launcher = Launcher::start(&confinement, Some(Arc::clone(&folder))).await;
+        let launcher = launcher.map_err(|message| ToolError::new(ErrorKind::Unavailable, message))?;
+        Ok(PdfSandbox { launcher, folder })
+    }
+
+    /// The text of the pages of `document`, each with a form feed at its end.
+    async fn convert_document(
+        &self,
+        document: impl Read + Send + 'static,
+        pages: Option<RangeInclusive<u32>>,
+        cancellation: CancellationToken,
+    ) -> Result<String, ToolError> {
+        let _turn = tokio::select! {
+            turn = self.state.turn.lock() => turn,
+            () = cancellation.cancelled() => return Err(ToolError::cancelled()),
+        };
+        let PdfSandbox { launcher, folder } =
+            self.state.sandbox.get_or_try_init(|| self.start_sandbox()).await?;
+        let path = folder.path().join("document.pdf");
+        let copied = {
+            let (folder, path) = (Arc::clone(folder), path.clone());
+            run_blocking(move || {
+                // What an earlier document made the program leave.
+                folder.clear()?;
+                let copied = io::copy(&mut document.take(MAX_DOCUMENT_BYTES + 1), &mut File::create(path)?)?;
+                Ok(copied)
+            })
+        };
+        if copied.await.map_err(|error| folder_error(&error))? > MAX_DOCUMENT_BYTES {
+            let message = format!("the document has more than {MAX_DOCUMENT_BYTES} bytes; use a smaller one");
+            return Err(ToolError::failed(message));
+        }
+        let mut words = vec![self.program.to_string_lossy().into_owned()];
+        words.extend(["-enc", "UTF-8"].map(str::to_owned));
+        if let Some(pages) = pages {
+            let (first, last) = (pages.start().to_string(), pages.end().to_string());
+            words.extend(["-f".to_owned(), first, "-l".to_owned(), last]);
+        }
+        words.extend([path.to_string_lossy().into_owned(), "-".to_owned()]);
+        let line = CommandLine { words, folder: folder.path().to_owned(), environment: Vec::new() };
+        let running = launcher.spawn(line).await.map_err(|error| program_error(&error.to_string()))?;
+        let mut text = DocumentText::default();
+        let limit = RunLimit { timeout: self.timeout, cancellation };
+        let ending = running.run_to_end(&limit, &mut text).await;
+        let ending = ending.map_err(|error| program_error(&error.to_string()))?;
+        let folder = Arc::clone(folder);
+        run_blocking(move || folder.clear()).await.map_err(|error| folder_error(&error))?;
+        text.result(ending, self.timeout)
+    }
+}
+
+fn folder_error(error: &io::Error) -> ToolError {
+    ToolError::failed(format!("the folder of the document: {error}"))
+}
+
+fn program_error(reason: &str) -> ToolError {
+    ToolError::failed(format!("`pdftotext` does not convert the document: {reason}"))
+}
+
+/// The output of the program.
+#[derive(Default)]
+struct DocumentText {
+    text: Vec<u8>,
+    message: Vec<u8>,
+}
+
+impl DocumentText {
+    fn result(self, ending: Ending, timeout: Duration) -> Result<String, ToolError> {
+        let message: String =
+            String::from_utf8_lossy(&self.message).split_whitespace().collect::<Vec<_>>().join(" ");
+        match ending {
+            Ending::Exited(0) => Ok(String::from_utf8_lossy(&self.text).into_owned()),
+            // The first page is past the last one.
+            Ending::Exited(_) if message.contains("Wrong page range") => Ok(String::new()),
+            Ending::Exited(code) => Err(program_error(&format!("{message} (exit code {code})"))),
+            Ending::TimedOut => {
+                let seconds = timeout.as_secs_f64();
+                Err(program_error(&format!("it took more than {seconds} seconds; read another document")))
+            }
+            Ending::Cancelled => Err(ToolError::cancelled()),
+            Ending::NotStarted => Err(program_error(&format!("its sandbox did not start: {message}"))),
+        }
+    }
+}
+
+impl OutputSink for DocumentText {
+    fn receive_stdout(&mut self, bytes: &[u8]) {
+        let room = MAX_TEXT_BYTES - self.text.len();
+        self.text.extend_from_slice(&bytes[..room.min(bytes.len())]);
+    }
+
+    fn receive_stderr(&mut self, bytes: &[u8]) {
+        let room = MAX_MESSAGE_BYTES - self.message.len();
+        self.message.extend_from_slice(&bytes[..room.min(bytes.len())]);
+    }
+
+    fn mark_cut(&mut self) {}
+}
+
+#[cfg(feature = "files")]
+impl crate::files::PdfConverter for PdfToText {
+    fn read_pages(
+        &self,
+        pdf: File,
+        pages: RangeInclusive<u32>,
+        cx: &ToolContext,
+    ) -> Result<Vec<String>, ToolError> {
+        let runtime = tokio::runtime::Handle::try_current()
+            .map_err(|_| program_error("there is no `tokio` runtime; call the tool in one"))?;
+        let text = runtime.block_on(self.convert_document(pdf, Some(pages), cx.cancellation().clone()))?;
+        let mut pages: Vec<String> = text.split('\u{c}').map(str::to_owned).collect();
+        // Each page has a form feed at its end, but one that was cut.
+        if pages.last().is_some_and(String::is_empty) {
+            pages.pop();
+        }
+        Ok(pages)
+    }
+}
+
+#[cfg(feature = "web")]
+impl crate::web::PdfConverter for PdfToText {
+    async fn convert(&self, document: Vec<u8>) -> Result<String, ToolError> {
+        let document = io::Cursor::new(document);
+        let text = self.convert_document(document, None, CancellationToken::new()).await?;
+        // A form feed is no visible character.
+        Ok(text.replace('\u{c}', "\n"))
+    }
+}
