@@ -35,6 +35,9 @@ pub async fn show(mut events: AgentStream) -> anyhow::Result<End> {
         match event.kind {
             AgentEventKind::Text { delta } => print!("{}", Escape::LINES.text(&delta)),
             AgentEventKind::Tool { event } => show_call(&event.kind),
+            AgentEventKind::Transferred { to } => {
+                println!("[{} transfers to {}]", Escape::LINE.text(&event.agent), Escape::LINE.text(&to));
+            }
             AgentEventKind::Notice { text } => println!("[{}]", Escape::LINES.text(&text)),
             AgentEventKind::Ended { end } => {
                 if !end.text.is_empty() {

@@ -78,6 +78,8 @@ impl EntryContent {
     pub const CALL_INTENT: &str = "call-intent";
     /// The kind of the outcome of a call whose batch is not stored yet.
     pub const CALL_OUTCOME: &str = "call-outcome";
+    /// The kind of a change of control: which of several agents has the conversation, and which one has the next message.
+    pub const CONTROL: &str = "control";
 
     /// Creates the content of an entry of `run`, at the present time.
     #[must_use]

@@ -21,7 +21,8 @@ pub struct Actions {
     /// Asks the calling agent to hand over to its parent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub escalate: bool,
-    /// The agent that continues the conversation.
+    /// The agent that continues the conversation; the last one that a call of the batch names. A run of `tool-agent` makes the transfer once
+    /// the results of the batch are stored, if its tree has such an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<String>,
     /// The changes of the session's [`State`](crate::State), as a JSON Merge Patch

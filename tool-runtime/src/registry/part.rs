@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tool_core::{ProvidedValues, SharedRequestHook, Tool, ToolError};
 
 use super::{
-    BuildDiagnostic, BuildError, Deferral, Entry, OUTPUT_TOOL, Origins, Registry, RegistrySettings,
+    BuildDiagnostic, BuildError, Deferral, Entry, OUTPUT_TOOL, Origin, Origins, Registry, RegistrySettings,
     ToolFacts,
     reserved::{refuse_output_tool, refuse_tool},
 };
@@ -90,6 +90,50 @@ impl Registry {
         let at = entries.partition_point(|entry| entry.definition().name().as_str() < OUTPUT_TOOL);
         entries.insert(at, output);
         Ok(self.of(entries))
+    }
+
+    /// Returns a registry with the same tools, and with `tool` as a tool that an agent needs to work, such as a transfer to another
+    /// agent: no [`Visibility`](crate::toolbox::Visibility) hides it. It takes the place of a tool of its name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{Executor, RunContext, executor::RunSettings, prelude::*, toolbox::{Origin, Visibility}};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool(register = false)]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// /// Ends the conversation.
+    /// #[tool(register = false)]
+    /// fn leave() -> &'static str {
+    ///     "bye"
+    /// }
+    ///
+    /// let tools = Registry::builder().tool::<add>().build()?.with_framework_tool(leave)?;
+    /// assert_eq!(tools.origin("leave"), Some(&Origin::Framework));
+    /// let settings = RunSettings::new().show(Visibility::all().only(["nothing"]));
+    /// let executor = Executor::new(tools).with_settings(&RunContext::new(), settings)?;
+    /// let names: Vec<_> = executor.tools().definitions().iter().map(|it| it.name().as_str()).collect();
+    /// assert_eq!(names, ["leave"]);
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name of the tool is reserved, or if it is invalid.
+    pub fn with_framework_tool(&self, tool: impl Tool + 'static) -> Result<Self, BuildError> {
+        let entry = self.compile(&(Arc::new(tool) as Arc<dyn Tool>))?;
+        let name = entry.definition().name().clone();
+        let mut entries: Vec<_> =
+            self.inner.entries.iter().filter(|it| *it.definition().name() != name).cloned().collect();
+        let at = entries.partition_point(|it| it.definition().name() < &name);
+        entries.insert(at, entry);
+        let mut origins = self.inner.available.origins().map(|it| Origins::clone(it)).unwrap_or_default();
+        origins.insert(name, Origin::Framework);
+        Ok(self.of_with(entries, &[], origins, false))
     }
 
     /// Returns a registry with the tools and request hooks of this one and of `other`. Provided values and other settings are those of

@@ -67,6 +67,12 @@ async fn loop_shows_two_drafts_and_ends_by_the_critic() {
     check(env!("CARGO_BIN_EXE_loop"), &[], "").await;
 }
 
+// R26 V08
+#[tokio::test]
+async fn transfer_goes_to_the_specialist_and_back_over_three_messages() {
+    check(env!("CARGO_BIN_EXE_transfer"), &[], "").await;
+}
+
 // Y02
 #[tokio::test]
 async fn extract_prints_the_corrected_value() {

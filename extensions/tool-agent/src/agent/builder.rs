@@ -8,7 +8,7 @@ use tool_runtime::{RunContext, ToolError, schemars::JsonSchema};
 
 use super::{
     Agent, AgentKind, AgentPart, AgentSettings, AgentTools, Compaction, InputDecision, Instruction, Limits,
-    Price, QueueMode,
+    Price, QueueMode, sub_agents::check_sub_agents,
 };
 use crate::{
     AgentKnowledge, Message, NativeTool,
@@ -34,6 +34,12 @@ pub enum AgentError {
     MissingName,
     /// The type of the output has no valid schema.
     InvalidOutputType {
+        /// The reason.
+        message: String,
+    },
+    /// The agents below the agent cannot be told apart or take over, or a tool has the name of one: see
+    /// [`AgentBuilder::sub_agent`].
+    InvalidSubAgent {
         /// The reason.
         message: String,
     },
@@ -75,6 +81,7 @@ impl fmt::Display for AgentError {
             Self::InvalidOutputType { message } => {
                 write!(f, "the type of the output has no valid schema: {message}")
             }
+            Self::InvalidSubAgent { message } => write!(f, "the agent cannot have its sub-agents: {message}"),
             Self::NoMembers { group } => {
                 write!(f, "the agent `{group}` has no agents; give it at least one")
             }
@@ -121,6 +128,9 @@ impl AgentSettings {
             output: None,
             trace_content: false,
             branch_state: Vec::new(),
+            sub_agents: Vec::new(),
+            keeps_control: true,
+            awaits_user_reply: false,
         }
     }
 }
@@ -351,11 +361,63 @@ impl AgentBuilder {
         self
     }
 
+    /// Adds an agent that may take over the conversation: the model receives the tool `transfer_to_agent`, whose argument
+    /// `agent_name` is the name of a sub-agent, of the agent above, or of another sub-agent of that one. The optional `message` tells the other
+    /// agent what it is to do.
+    ///
+    /// A [group](crate::Agent::sequence) of agents is no sub-agent, and its members have none; it may be an [`AgentTool`](crate::AgentTool).
+    ///
+    /// The calls beside a transfer run, and all results are stored. From the next round on, instruction, model, tools, hooks, output and
+    /// settings are those of the other agent, which reads the same conversation. It stays active, also for the next messages of the user and in other
+    /// processes, unless it [returns control](Self::keeps_control). A tool of the program transfers by
+    /// [`Actions::transfer`](tool_runtime::output::Actions), to any agent of the tree.
+    ///
+    /// The [limits](Self::limits) of the root count for the whole run, and those of a sub-agent for what the run used since it took over. The root
+    /// has the prices that a sub-agent lacks; without an [input check](Self::input_check) of its own, a sub-agent has the one of the nearest agent above.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_agent::{Agent, Runner, ScriptedModel, model::Reply};
+    /// use tool_runtime::prelude::*;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let model = ScriptedModel::new([Reply::text("Your invoice is paid.")]);
+    /// let billing = Agent::builder("billing", model).description("Knows invoices.").build()?;
+    ///
+    /// let model = ScriptedModel::new([Reply::call("transfer_to_agent", json!({ "agent_name": "billing" }))]);
+    /// let desk = Agent::builder("desk", model).sub_agent(billing).build()?;
+    /// assert_eq!(Runner::new(desk).run("Is my invoice paid?").answer().await?, "Your invoice is paid.");
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    pub fn sub_agent(mut self, agent: Agent) -> Self {
+        self.settings.sub_agents.push(agent);
+        self
+    }
+
+    /// Sets whether the agent, after a transfer to it, also has the next messages of the user. Default: `true`; with `false`, the root
+    /// has the next message.
+    pub fn keeps_control(mut self, keeps: bool) -> Self {
+        self.settings.keeps_control = keeps;
+        self
+    }
+
+    /// Sets whether the model receives the tool `await_user_reply`, which directs the next message of the user to this agent, once: the
+    /// message after it goes to the agent that would have had it. Default: `false`. A run below a call has no next message, and does not offer it.
+    pub fn await_user_reply(mut self, awaits: bool) -> Self {
+        self.settings.awaits_user_reply = awaits;
+        self
+    }
+
     /// Builds the agent.
     ///
     /// # Errors
     ///
-    /// Returns an error if the name is empty, the type of the output has no valid schema, or a [part](Self::with) cannot be added.
+    /// Returns an error if the name is empty, the type of the output has no valid schema, or a [part](Self::with) cannot be added; also if two agents
+    /// of the tree have one name, or a tool has the name of a sub-agent and is not that [agent as a tool](crate::AgentTool), or the name of a tool of
+    /// this crate that the agent receives; also if a sub-agent is a group, such as a [sequence](crate::Agent::sequence).
     pub fn build(mut self) -> Result<Agent, AgentError> {
         if self.settings.name.trim().is_empty() {
             return Err(AgentError::MissingName);
@@ -366,6 +428,7 @@ impl AgentBuilder {
         for part in self.parts {
             part.add_to(&mut self.settings)?;
         }
+        check_sub_agents(&self.settings).map_err(|message| AgentError::InvalidSubAgent { message })?;
         Ok(Agent(Arc::new(self.settings)))
     }
 }

@@ -172,7 +172,7 @@ impl GroupBuilder {
     /// # Errors
     ///
     /// Returns an error if the name is empty, if there are no members, if a loop has no iterations, or if two agents of the tree have the
-    /// same name, as two clones of one agent.
+    /// same name, as two clones of one agent; also if a member has [sub-agents](crate::AgentBuilder::sub_agent).
     pub fn build(mut self) -> Result<Agent, AgentError> {
         let AgentSettings { name, kind, .. } = &self.settings;
         if name.trim().is_empty() {
@@ -203,8 +203,21 @@ impl GroupBuilder {
             return Err(AgentError::NoMembers { group });
         }
         check_names(&agent, &mut HashSet::new())?;
+        if let Some(member) = agent.members().iter().find(|member| !member.sub_agents().is_empty()) {
+            return Err(AgentError::InvalidSubAgent { message: group_problem(&agent, member) });
+        }
         Ok(agent)
     }
+}
+
+/// Returns the problem of a member that has sub-agents: control moves between agents of a conversation, and not between the turns of a group.
+fn group_problem(group: &Agent, member: &Agent) -> String {
+    format!(
+        "the member `{}` of `{}` has sub-agents, which a member cannot transfer to; give the group an agent whose tool is \
+         `AgentTool` of it",
+        member.name(),
+        group.name()
+    )
 }
 
 /// Returns the type of the output of agents in parallel: an object with the output or the text of each; `None` if none has an output.

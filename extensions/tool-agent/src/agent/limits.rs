@@ -34,6 +34,9 @@ pub struct Limits {
     /// The maximum number of consecutive rounds in which the model makes the same calls with the same arguments.
     /// Default: 5.
     pub repeated_calls: Option<u64>,
+    /// The maximum number of [transfers](crate::AgentBuilder::sub_agent) without a message of the user; for a tree of agents,
+    /// the limit of the root. Default: 10.
+    pub transfers: Option<u64>,
 }
 
 impl Default for Limits {
@@ -46,6 +49,7 @@ impl Default for Limits {
             cost: None,
             time: None,
             repeated_calls: Some(5),
+            transfers: Some(10),
         }
     }
 }
@@ -67,6 +71,8 @@ pub enum Limit {
     RepeatedCalls,
     /// The cost.
     Cost,
+    /// The number of transfers without a message of the user.
+    Transfers,
     /// The [budget](tool_runtime::context::Budget) of the run.
     Budget,
 }

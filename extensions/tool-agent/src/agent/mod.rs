@@ -2,12 +2,14 @@
 
 mod builder;
 mod compaction;
+mod control_tools;
 mod framework;
 mod input_check;
 mod kind;
 mod limits;
 mod part;
 mod price;
+mod sub_agents;
 mod tools;
 
 use std::{collections::HashMap, fmt, sync::Arc};
@@ -26,8 +28,11 @@ pub use self::{
     tools::AgentTools,
 };
 pub(crate) use self::{
+    control_tools::{AwaitReplyTool, TransferTool},
     input_check::{CheckFuture, InputCheck},
     kind::AgentKind,
+    sub_agents::{AWAIT_TOOL, AgentTree, TRANSFER_TOOL, agent_metadata},
+    tools::ListingError,
 };
 use crate::{
     hook::SharedAgentHook,
@@ -91,6 +96,9 @@ pub(crate) struct AgentSettings {
     pub(crate) trace_content: bool,
     /// Names of state that the agent has in each of its branches: see [`AgentPart::branch_state`].
     pub(crate) branch_state: Vec<Arc<str>>,
+    pub(crate) sub_agents: Vec<Agent>,
+    pub(crate) keeps_control: bool,
+    pub(crate) awaits_user_reply: bool,
 }
 
 /// The number of queued messages that a run takes at once.

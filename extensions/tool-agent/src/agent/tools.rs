@@ -1,7 +1,7 @@
 //! The tools of an agent.
 
 use tool_runtime::{
-    Executor, Registry, RunContext, Toolbox, executor::ExecutorError, registry::BuildError,
+    Executor, Registry, RunContext, ToolError, Toolbox, executor::ExecutorError, registry::BuildError,
     toolbox::RunDiagnostic,
 };
 
@@ -24,6 +24,8 @@ pub struct AgentTools {
 pub(crate) enum ListingError {
     Tools(BuildError),
     Executor(ExecutorError),
+    /// A tool of this crate is not valid.
+    Control(ToolError),
 }
 
 impl Default for AgentTools {
@@ -81,6 +83,11 @@ impl AgentTools {
         Self { framework, ..self }
     }
 
+    /// Returns the tools that do not depend on a run.
+    pub(super) fn known_tools(&self) -> &Registry {
+        self.executor.tools()
+    }
+
     /// Returns the executor with the current tools for `run`, and diagnostics about tools that it lost and rules without
     /// effect.
     pub(crate) async fn executor(
@@ -116,6 +123,7 @@ impl std::fmt::Display for ListingError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Tools(error) => write!(f, "the tools of the run cannot be listed: {error}"),
+            Self::Control(error) => write!(f, "a tool of the agent cannot be made: {}", error.reason()),
             Self::Executor(error) => write!(f, "the tools of the run cannot be executed: {error}"),
         }
     }

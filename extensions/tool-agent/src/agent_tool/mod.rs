@@ -13,7 +13,7 @@ use tool_runtime::{
 };
 
 use self::child_call::ChildCall;
-use crate::{Agent, AgentError, Runner, runner::boxed};
+use crate::{Agent, AgentError, Runner, agent::agent_metadata, runner::boxed};
 
 /// The argument of an agent without an input schema.
 const REQUEST: &str = "request";
@@ -140,7 +140,7 @@ impl AgentTool {
         let invalid = |message| AgentError::InvalidTool { message };
         let name = ToolName::new(agent.name().to_owned()).map_err(|error| invalid(error.to_string()))?;
         let schema = request_schema().map_err(|error| invalid(error.to_string()))?;
-        let description = agent.description().to_owned();
+        let (agent_name, description) = (agent.name().to_owned(), agent.description().to_owned());
         let output = agent.output_type().and_then(|output| output.result_schema());
         let settings = AgentToolSettings {
             runner: Runner::below_calls(agent),
@@ -153,7 +153,8 @@ impl AgentTool {
             state: ChildState::default(),
             history: HistoryScope::default(),
         };
-        let mut definition = ToolDefinition::new(name, description, schema);
+        let mut definition =
+            ToolDefinition::new(name, description, schema).with_metadata(agent_metadata(agent_name));
         if let Some(output) = output {
             definition = definition.with_output_schema(output);
         }
@@ -168,7 +169,8 @@ impl AgentTool {
             self.definition.name().clone(),
             self.definition.description().to_owned(),
             schema,
-        );
+        )
+        .with_metadata(self.definition.metadata().clone());
         if let Some(output) = self.definition.output_schema() {
             definition = definition.with_output_schema(output.clone());
         }

@@ -86,6 +86,10 @@ impl<'p> TurnView<'p> {
                 self.end_line()?;
                 self.program.note(&format!("{above}{reason}"));
             }
+            AgentEventKind::Transferred { to } => {
+                self.end_line()?;
+                self.program.note(&format!("{} transfers the conversation to {to}", event.agent));
+            }
             AgentEventKind::Notice { text } => {
                 self.end_line()?;
                 self.program.note(text);
@@ -120,6 +124,9 @@ impl<'p> TurnView<'p> {
         match &event.kind {
             AgentEventKind::Child { event, .. } => self.show_child_event(event, &above),
             AgentEventKind::Tool { event } => self.show_tool_event(event, &above),
+            AgentEventKind::Transferred { to } => {
+                self.program.note(&format!("{above}transfers the conversation to {to}"));
+            }
             AgentEventKind::Notice { text } => self.program.note(&format!("{above}{text}")),
             _ => {}
         }

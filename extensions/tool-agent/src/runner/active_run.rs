@@ -5,6 +5,7 @@ use super::{
     output::ExpectedOutput, scope::RunScope, tools::RunTools,
 };
 use crate::{
+    OutputType,
     agent::CheckFuture,
     hook::SharedAgentHook,
     model::{SharedModel, ToolChoice},
@@ -14,6 +15,10 @@ use crate::{
 pub(super) struct ActiveRun {
     pub(super) scope: RunScope,
     pub(super) hooks: HookChain,
+    /// The hooks of the runner, which each agent of the run has.
+    pub(super) runner_hooks: Vec<SharedAgentHook>,
+    /// The type of the output, if it is not the agent's.
+    pub(super) output_type: Option<OutputType>,
     pub(super) conversation: RunConversation,
     pub(super) limits: RunLimits,
     pub(super) tools: RunTools,
@@ -38,6 +43,8 @@ impl ActiveRun {
     ) -> Box<Self> {
         Box::new(Self {
             hooks: HookChain::new(hooks, &scope.agent),
+            runner_hooks: hooks.to_vec(),
+            output_type: None,
             conversation,
             limits: RunLimits::default(),
             tools: RunTools::default(),

@@ -7,7 +7,8 @@ use tool_runtime::{CallOutcome, call::merged_actions, executor::stop_error, outp
 use super::{
     Answers, End, EndReason,
     active_run::ActiveRun,
-    flow::{Flow, boxed, end_as_failed, end_by_stop},
+    control::transfer_limit_message,
+    flow::{Flow, boxed, end_as_failed, end_at_limit, end_by_stop},
     open_calls::{
         StoredBatch, apply_answers, close_open_calls, refuse_open_calls, settle_open_calls, store_results,
     },
@@ -15,7 +16,7 @@ use super::{
     scope::RunScope,
 };
 use crate::{
-    Message,
+    Limit, Message,
     model::{Response, ToolChoice},
 };
 
@@ -116,10 +117,15 @@ async fn finish_batch(run: &mut ActiveRun, number: u64, response: &Response) -> 
         }
     }
     settle_open_calls(scope, conversation).await?;
-    let Some(StoredBatch { outcomes, results }) = store_results(scope, conversation).await else {
+    let Some(StoredBatch { outcomes, results, max_transfers }) = store_results(scope, conversation).await
+    else {
         return ControlFlow::Continue(());
     };
-    continue_after_results(run, number, response, outcomes, results).await
+    continue_after_results(run, number, response, outcomes, results).await?;
+    match max_transfers {
+        Some(max) => end_at_limit(Limit::Transfers, transfer_limit_message(max)),
+        None => ControlFlow::Continue(()),
+    }
 }
 
 /// Continues or ends the run after the results of its calls are stored.
@@ -157,10 +163,19 @@ pub(super) async fn continue_after_results(
     hooks.after_step(scope, &step_end).await
 }
 
+/// Reports a transfer to an agent that the tree does not have.
+pub(super) async fn report_ignored_transfer(scope: &RunScope, agent: &str) {
+    report_ignored_action(scope, &format!("a tool asked for a transfer to the agent `{agent}`")).await;
+}
+
+async fn report_ignored_action(scope: &RunScope, action: &str) {
+    let effect = "which has no effect in this run; read `ToolResult::actions` to act on it";
+    scope.emit_notice(format!("{action}, {effect}")).await;
+}
+
 /// Reports actions that have no effect in a run of one agent.
 async fn report_ignored_actions(scope: &RunScope, actions: &Actions) {
     let ignored = [
-        actions.transfer.as_ref().map(|agent| format!("a tool asked for a transfer to the agent `{agent}`")),
         (actions.escalate && !scope.is_in_loop()).then(|| "a tool asked to escalate".to_owned()),
         (!actions.artifacts.is_empty()).then(|| {
             let names: Vec<_> = actions.artifacts.keys().map(|name| format!("`{name}`")).collect();
@@ -168,7 +183,6 @@ async fn report_ignored_actions(scope: &RunScope, actions: &Actions) {
         }),
     ];
     for action in ignored.into_iter().flatten() {
-        let effect = "which has no effect in this run; read `ToolResult::actions` to act on it";
-        scope.emit_notice(format!("{action}, {effect}")).await;
+        report_ignored_action(scope, &action).await;
     }
 }

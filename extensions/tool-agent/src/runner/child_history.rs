@@ -21,12 +21,13 @@ use super::{
     conversation::RunConversation,
     flow::{Flow, boxed, end_as_failed, end_with},
     open_batch::{OpenBatch, unanswered_result},
+    open_session::{conversation_in_memory, restore_control, restore_open_batch},
     parent_run::ShownRun,
     scope::RunScope,
     session::{Session, SessionTurn},
     session_map::SharedSession,
     session_writer::{Retries, SessionWriter},
-    stored_conversation::{ConversationView, read_conversation},
+    stored_conversation::{ConversationView, StoredConversation, read_conversation},
 };
 use crate::Message;
 
@@ -197,7 +198,7 @@ impl HistoryLease {
 /// Waits for the turn of a run below a call in its history, and reads it.
 pub(super) async fn open_history(
     settings: &RunnerSettings,
-    scope: &RunScope,
+    scope: &mut RunScope,
     place: &ChildPlace,
 ) -> Flow<RunConversation> {
     let Some(above) = &place.above else {
@@ -205,7 +206,7 @@ pub(super) async fn open_history(
         let histories = Arc::clone(&turn.children);
         let history = RunHistory { stays_open: false, ..RunHistory::of_root(histories, None) };
         scope.parent.set_history(history);
-        return ControlFlow::Continue(RunConversation::new(turn));
+        return ControlFlow::Continue(conversation_in_memory(scope, turn).await);
     };
     if above.views.contains(&place.view) {
         let view = &place.view;
@@ -229,47 +230,65 @@ pub(super) async fn open_history(
     };
     let writer = above.writer.as_ref().map(|it| Arc::new(it.below(&scope.run, Arc::clone(&place.view))));
     scope.parent.set_history(above.below(place, writer.clone()));
-    let Some(writer) = writer else { return ControlFlow::Continue(RunConversation::new(turn)) };
+    let Some(writer) = writer else {
+        return ControlFlow::Continue(conversation_in_memory(scope, turn).await);
+    };
     turn.writer = Some(Arc::clone(&writer));
     drop(scope.writer.set(Arc::clone(&writer)));
     if !place.is_continued && !place.is_kept {
-        return ControlFlow::Continue(RunConversation::new(turn));
+        return ControlFlow::Continue(conversation_in_memory(scope, turn).await);
     }
-    match scope.wait_for(boxed(|| read_history(scope, &writer, turn, place.is_kept || place.shares))).await {
-        Ok(flow) => flow,
-        Err(interruption) => interruption.end(),
-    }
+    let reading = boxed(|| read_history(scope, &writer, place.is_kept || place.shares));
+    let stored = match scope.wait_for(reading).await {
+        Ok(stored) => stored?,
+        Err(interruption) => return interruption.end(),
+    };
+    boxed(|| continue_history(scope, turn, stored)).await
 }
 
 /// Reads a history from the store.
 async fn read_history(
     scope: &RunScope,
     writer: &SessionWriter,
-    mut turn: SessionTurn,
     sees_notes: bool,
-) -> Flow<RunConversation> {
+) -> Flow<StoredConversation> {
     let (access, codec) = (writer.access(), writer.codec());
     let view = ConversationView::of_child(writer.view(), sees_notes);
     let mut retries = Retries::new(access, &scope.run);
-    let mut stored = loop {
+    loop {
         match retries.attempt(read_conversation(&access.store, codec, max_tokens(scope), &view)).await {
-            Ok(stored) => break stored,
+            Ok(stored) => return ControlFlow::Continue(stored),
             Err(error) => {
                 if let Err(reason) = retries.pause_after(error).await {
                     return end_with(reason);
                 }
             }
         }
-    };
-    if let Some(open) = stored.open.take() {
-        match scope.agent.0.tools.executor(&scope.run).await {
-            Ok((executor, _)) => turn.open = Some(OpenBatch::restored(open, executor).await),
-            Err(error) => return end_as_failed(error.to_string()),
+    }
+}
+
+/// Returns the conversation of a history as it is stored, with its active agent, whose tools the open calls have.
+async fn continue_history(
+    scope: &mut RunScope,
+    mut turn: SessionTurn,
+    mut stored: StoredConversation,
+) -> Flow<RunConversation> {
+    turn.control = std::mem::take(&mut stored.control);
+    let mut control = turn.control.clone();
+    restore_control(scope, &mut control).await;
+    if stored.open.is_some() {
+        match scope.wait_for(restore_open_batch(scope, &mut stored)).await {
+            Ok(Ok(open)) => turn.open = open,
+            Ok(Err(error)) => return end_as_failed(error.to_string()),
+            Err(interruption) => return interruption.end(),
         }
     }
+    turn.position = stored.position.take();
     stored.progress.use_end_usage();
     if let Some(open) = &mut turn.open {
         stored.progress.apply_outcomes(&scope.run, open);
     }
-    ControlFlow::Continue(RunConversation::of_store(turn, stored))
+    let mut conversation = RunConversation::of_store(turn, stored);
+    conversation.control = control;
+    ControlFlow::Continue(conversation)
 }

@@ -7,7 +7,8 @@ use tool_session::{EntryContent, SessionError};
 
 use super::{
     AgentEventKind, EndReason, RunUsage,
-    entry::{CompactionBody, MessageBody},
+    control::Control,
+    entry::{CompactionBody, ControlBody, MessageBody},
     flow::{Flow, end_with},
     group::{POSITION_KIND, Position},
     handle::Inbox,
@@ -36,6 +37,8 @@ pub(super) struct RunConversation {
     has_secrets: bool,
     /// The progress of the last run, of which the session has no end.
     pub(super) progress: StoredProgress,
+    /// The agent that has control, and the one that has the next message; stored with the next messages.
+    pub(super) control: Control,
 }
 
 /// The turn of one of several agents in a conversation.
@@ -64,15 +67,25 @@ impl RunConversation {
             model_messages.insert((*before).min(model_messages.len()), note.clone());
         }
         let (usage, progress) = (RunUsage::default(), StoredProgress::default());
-        Self { session, model_messages, counted: None, usage, member: None, has_secrets: false, progress }
+        let control = session.control.clone();
+        Self {
+            session,
+            model_messages,
+            counted: None,
+            usage,
+            member: None,
+            has_secrets: false,
+            progress,
+            control,
+        }
     }
 
     /// Continues the conversation of a session in a store.
     pub(super) fn of_store(mut session: SessionTurn, stored: StoredConversation) -> Self {
         let StoredConversation { messages, model_messages, has_secrets, progress, .. } = stored;
         session.messages = messages;
-        let usage = RunUsage::default();
-        Self { session, model_messages, counted: None, usage, member: None, has_secrets, progress }
+        let (usage, control) = (RunUsage::default(), session.control.clone());
+        Self { session, model_messages, counted: None, usage, member: None, has_secrets, progress, control }
     }
 
     /// Returns a conversation that begins as this one, whose messages are no messages of the session.
@@ -82,8 +95,8 @@ impl RunConversation {
         session.writer = self.session.writer.clone();
         let model_messages = self.model_messages.clone();
         let (usage, progress) = (RunUsage::default(), StoredProgress::default());
-        let has_secrets = self.has_secrets;
-        Self { session, model_messages, counted: None, usage, member: None, has_secrets, progress }
+        let (has_secrets, control) = (self.has_secrets, Control::default());
+        Self { session, model_messages, counted: None, usage, member: None, has_secrets, progress, control }
     }
 
     /// Begins the turn of an agent, whose request nothing counted yet.
@@ -155,14 +168,24 @@ impl RunConversation {
         self.add_messages(scope, messages.into_iter().collect(), false).await;
     }
 
-    /// Stores the results of the open batch, and what follows them. The batch remains until they are stored: a run that is dropped meanwhile, or
+    /// Stores the results of the open batch, what follows them, and `control` after them; returns `false` if the store fails. The batch remains until they are stored: a run that is dropped meanwhile, or
     /// whose store fails, loses no result.
-    pub(super) async fn add_results(&mut self, scope: &RunScope, messages: Vec<Message>) {
+    pub(super) async fn add_results(
+        &mut self,
+        scope: &RunScope,
+        messages: Vec<Message>,
+        control: Control,
+    ) -> bool {
         let messages = self.signed(messages);
-        if self.write_messages(&messages, false).await {
+        let before = std::mem::replace(&mut self.control, control);
+        let is_stored = self.write_messages(&messages, false).await;
+        if is_stored {
             self.session.open = None;
             self.show_messages(scope, messages).await;
+        } else {
+            self.control = before;
         }
+        is_stored
     }
 
     /// Stores messages; if the store fails, the run ends at its next [check](Self::check_stored).
@@ -188,7 +211,10 @@ impl RunConversation {
 
     /// Writes messages to the store, if there is one; returns `false` if that failed.
     async fn write_messages(&mut self, messages: &[Message], has_secret: bool) -> bool {
-        let Some(writer) = self.session.writer.clone() else { return true };
+        let Some(writer) = self.session.writer.clone() else {
+            self.keep_control();
+            return true;
+        };
         self.has_secrets |= has_secret;
         let unstored =
             messages.iter().map(|message| UnstoredMessage { message: message.clone(), has_secret });
@@ -201,7 +227,17 @@ impl RunConversation {
             .and_then(|position| Ok(position.into_iter().chain(self.unstored_entries(&writer)?).collect()));
         let is_stored = writer.write(entries, self.total_usage()).await;
         self.session.unstored.clear();
+        if is_stored {
+            self.keep_control();
+        }
         is_stored
+    }
+
+    /// Keeps control for the next run, unless the message that moved it may be refused.
+    fn keep_control(&mut self) {
+        if !self.session.is_unchecked && self.session.control != self.control {
+            self.session.control = self.control.clone();
+        }
     }
 
     /// Takes the entry of the position of the agent that runs, if it is not stored.
@@ -219,12 +255,17 @@ impl RunConversation {
         }
     }
 
-    /// Returns the entries of the messages that the store does not have.
+    /// Returns the entries of the messages, and of a change of control, that the store does not have.
     fn unstored_entries(&self, writer: &SessionWriter) -> Result<Vec<EntryContent>, SessionError> {
         let entry = |it: &UnstoredMessage| {
             self.entry(writer, EntryContent::MESSAGE, &MessageBody::new(it.message.clone()), it.has_secret)
         };
-        self.session.unstored.iter().map(entry).collect()
+        let mut entries: Vec<_> = self.session.unstored.iter().map(entry).collect();
+        if !self.session.is_unchecked && self.session.control != self.control {
+            let body = ControlBody::new(self.control.clone());
+            entries.push(writer.entry(EntryContent::CONTROL, &body, false));
+        }
+        entries.into_iter().collect()
     }
 
     /// Ends the run if a step is not stored: no request and no call follows it.
@@ -270,7 +311,10 @@ impl RunConversation {
     /// Stores the end of the run; returns the reason of another end if that fails.
     pub(super) async fn store_end(&mut self, reason: &EndReason) -> Option<EndReason> {
         self.session.usage = self.usage;
-        let writer = self.session.writer.clone()?;
+        let Some(writer) = self.session.writer.clone() else {
+            self.keep_control();
+            return None;
+        };
         if self.session.is_unchecked {
             self.session.unstored.clear();
         }
@@ -329,6 +373,7 @@ impl RunConversation {
     ) -> bool {
         let mut has_some = false;
         while let Some(message) = next(&scope.inbox) {
+            self.control.transfers = 0;
             self.add(scope, message).await;
             has_some = true;
             if mode == QueueMode::One {

@@ -8,6 +8,7 @@
 //! | `call-intent` | `{"v":1,"intent":{"address":{..},"tool":"charge","definition":"..","arguments":".."}}` | before the body of a call runs whose tool is neither read-only nor idempotent; `arguments` is a hash |
 //! | `call-outcome` | `{"v":1,"address":{..},"outcome":{..},"definition":".."}` | as a call of such a tool ends, or waits for an answer; after a crash it is the outcome of the call |
 //! | `position` | `{"v":1,"path":[{"agent":"critic","step":3}],"usage":{..}}` | of several agents, with the first message of each turn and after a compaction: the way to the agent from the root of its tree, each step with the number of members that began before it, and the usage of the run until then |
+//! | `control` | `{"v":1,"control":{"agent":"billing","next":"billing","transfers":1,..}}` | with the results or the message after which another agent has the conversation, or the next message: names of agents, none for the root |
 //! | `end` | `{"v":1,"reason":{"reason":"answered"},"usage":{..}}` | with the end of the run, in the transaction that releases its lease |
 //!
 //! A body without `v` has version 1; a newer version is an error, since a conversation with a hole is worse than none.
@@ -33,7 +34,7 @@ use tool_runtime::{
 };
 use tool_session::{EntryContent, JsonText, SessionError, SessionKey};
 
-use super::{EndReason, RunUsage, open_below::OpenBelow};
+use super::{EndReason, RunUsage, control::Control, open_below::OpenBelow};
 use crate::{Message, format_version::FormatVersion};
 
 /// The body of an entry of the kind `message`.
@@ -93,6 +94,14 @@ pub(super) struct CallOutcomeBody {
     pub(super) below: Option<OpenBelow>,
 }
 
+/// The body of an entry of the kind `control`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ControlBody {
+    #[serde(default, rename = "v")]
+    version: FormatVersion,
+    pub(super) control: Control,
+}
+
 /// The body of an entry of the kind `end`.
 #[derive(Debug, Serialize)]
 struct EndBody<'a> {
@@ -136,6 +145,12 @@ impl OpenBatchBody {
         after: Vec<Message>,
     ) -> Self {
         Self { version: FormatVersion, outcomes, definitions, after, below: Vec::new() }
+    }
+}
+
+impl ControlBody {
+    pub(super) fn new(control: Control) -> Self {
+        Self { version: FormatVersion, control }
     }
 }
 

@@ -39,7 +39,7 @@ pub struct AgentEvent {
     pub time: SystemTime,
     /// The id of the run.
     pub run: CallId,
-    /// The name of the agent.
+    /// The name of the agent; after a [transfer](AgentEventKind::Transferred), the other agent.
     pub agent: Arc<str>,
     /// The kind of the event, with the data of this kind.
     #[serde(flatten)]
@@ -101,6 +101,11 @@ pub enum AgentEventKind {
         /// The event.
         #[serde(rename = "child")]
         event: Box<AgentEvent>,
+    },
+    /// The agent of this event gave the conversation to another one, which has the events of the next round.
+    Transferred {
+        /// The name of the other agent.
+        to: Arc<str>,
     },
     /// A part of the request that the provider does not support, or a repair of the run.
     Notice {

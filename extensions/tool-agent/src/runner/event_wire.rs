@@ -49,6 +49,8 @@ struct EventWire {
     #[serde(default)]
     child: Option<Box<AgentEvent>>,
     #[serde(default)]
+    to: Option<Arc<str>>,
+    #[serde(default)]
     text: Option<String>,
     #[serde(default)]
     calls: Option<Vec<ToolCall>>,
@@ -68,6 +70,7 @@ enum Kind {
     Usage,
     Tool,
     Child,
+    Transferred,
     Notice,
     Open,
     Ended,
@@ -94,6 +97,7 @@ impl EventWire {
                 call: member(self.call, "call")?,
                 event: member(self.child, "child")?,
             },
+            Kind::Transferred => AgentEventKind::Transferred { to: member(self.to, "to")? },
             Kind::Notice => AgentEventKind::Notice { text: member(self.text, "text")? },
             Kind::Open => AgentEventKind::Open {
                 calls: member(self.calls, "calls")?,

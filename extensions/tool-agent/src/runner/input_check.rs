@@ -10,7 +10,11 @@ use super::{
     scope::RunScope,
     session::Session,
 };
-use crate::{Agent, InputDecision, Message, agent::CheckFuture, model::Response};
+use crate::{
+    Agent, InputDecision, Message,
+    agent::{AgentTree, CheckFuture},
+    model::Response,
+};
 
 /// Starts the check of a message, if the agent has one.
 pub(super) fn start_check(agent: &Agent, run: &Arc<RunContext>, message: &Message) -> Option<CheckFuture> {
@@ -20,6 +24,15 @@ pub(super) fn start_check(agent: &Agent, run: &Arc<RunContext>, message: &Messag
         let Some(check) = &agent.0.input_check else { return Ok(InputDecision::Accept) };
         run_callback(|| check(run, message)).await
     }))
+}
+
+/// Returns the active agent, or the nearest one above it that has a check: a transfer removes no check.
+pub(super) fn checking_agent(root: &Agent, active: &Agent) -> Option<Agent> {
+    let mut agent = active;
+    while agent.0.input_check.is_none() {
+        agent = AgentTree(root).above(agent.name())?;
+    }
+    Some(agent.clone())
 }
 
 /// Returns the response that `asking` gives, once the check accepted the message of the user. The check remains in

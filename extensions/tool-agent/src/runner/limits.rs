@@ -6,11 +6,12 @@ use tool_runtime::{RunContext, ToolCall, context::BudgetUsage, dialect::Usage, g
 
 use super::{
     AgentEventKind, RunUsage,
+    control::UsageMark,
     flow::{Flow, Interruption, end_at_limit, end_by_stop},
     scope::RunScope,
 };
 use crate::{
-    Limit, Limits, Message, Role,
+    Agent, Limit, Limits, Message, Role,
     hook::{CountedResponse, HookRequests},
     model::{Response, SharedModel},
 };
@@ -96,24 +97,13 @@ impl RunLimits {
             return end_by_stop(stop);
         }
         self.count_children(scope);
-        let limits = &scope.agent.0.limits;
-        let is_reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
-        if is_reached(limits.rounds, self.usage.rounds) {
-            let rounds = self.usage.rounds;
-            return end_at_limit(
-                Limit::Rounds,
-                format!("the run made {rounds} requests to the model, which is the limit `Limits::rounds`"),
-            );
+        let used = UsageMark::of(&self.usage);
+        self.check_usage(scope, &scope.root, used, "the run")?;
+        if !scope.is_root_active() {
+            let by = format!("the agent `{}`", scope.agent.name());
+            self.check_usage(scope, &scope.agent, used.since(scope.period.start), &by)?;
         }
-        let tokens = self.usage.tokens();
-        if is_reached(limits.tokens, tokens) {
-            let limit = limits.tokens.unwrap_or(0);
-            return end_at_limit(Limit::Tokens, format!("the run used {tokens} tokens, and may use {limit}"));
-        }
-        if let Some(problem) = self.cost_problem(scope) {
-            return end_at_limit(Limit::Cost, problem);
-        }
-        if scope.run.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
+        if scope.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
             return Interruption::DeadlinePassed.end();
         }
         if let Err(error) = scope.run.count_round() {
@@ -123,20 +113,39 @@ impl RunLimits {
         ControlFlow::Continue(())
     }
 
+    /// Ends the run if `used` reaches a limit of `agent`: the root limits the whole run, and another agent what is used since its start.
+    fn check_usage(&self, scope: &RunScope, agent: &Agent, used: UsageMark, by: &str) -> Flow {
+        let limits = &agent.0.limits;
+        let is_reached = |limit: Option<u64>, used: u64| limit.is_some_and(|limit| used >= limit);
+        let UsageMark { rounds, tokens, .. } = used;
+        if is_reached(limits.rounds, rounds) {
+            let message =
+                format!("{by} made {rounds} requests to the model, which is the limit `Limits::rounds`");
+            return end_at_limit(Limit::Rounds, message);
+        }
+        if is_reached(limits.tokens, tokens) {
+            let limit = limits.tokens.unwrap_or(0);
+            return end_at_limit(Limit::Tokens, format!("{by} used {tokens} tokens, and may use {limit}"));
+        }
+        match self.cost_problem(scope, limits, used, by) {
+            Some(problem) => end_at_limit(Limit::Cost, problem),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
     /// Counts the runs below the calls that ended so far.
     pub(super) fn count_children(&mut self, scope: &RunScope) {
         self.usage.children = scope.parent.usage_of_turn();
     }
 
     /// Returns the reason for which the limit of the cost ends the run.
-    fn cost_problem(&self, scope: &RunScope) -> Option<String> {
-        let agent = &scope.agent.0;
-        let max_cost = agent.limits.cost?;
+    fn cost_problem(&self, scope: &RunScope, limits: &Limits, used: UsageMark, by: &str) -> Option<String> {
+        let max_cost = limits.cost?;
         if let Some(problem) = &self.unknown_cost {
             return Some(format!("the cost of the run is limited, and {problem}"));
         }
         let model = scope.agent.model().map(model_name).unwrap_or_default();
-        if self.usage.rounds == 0 && !agent.prices.contains_key(&model) {
+        if self.usage.rounds == scope.period.start.rounds && scope.price(&model).is_none() {
             return Some(format!(
                 "the cost of the run is limited, and the model `{model}` has no price; set it by `AgentBuilder::price`"
             ));
@@ -147,8 +156,8 @@ impl RunLimits {
                 "the cost of the run is limited, and the cost of a run below a call is not known".to_owned(),
             );
         }
-        let cost = self.usage.cost.unwrap_or(0.0) + children.cost.unwrap_or(0.0);
-        (cost >= max_cost).then(|| format!("the run cost {cost}, and may cost {max_cost}"))
+        let cost = used.cost;
+        (cost >= max_cost).then(|| format!("{by} cost {cost}, and may cost {max_cost}"))
     }
 
     /// Counts the tokens and the cost of a response of `model`.
@@ -179,8 +188,8 @@ impl RunLimits {
 
     /// Reports a response without token counts, if a limit needs them.
     async fn report_uncounted(&mut self, scope: &RunScope, response: &str) {
-        let limits = &scope.agent.0.limits;
-        if limits.tokens.is_some() || limits.cost.is_some() {
+        let mut limits = [&scope.root, &scope.agent].into_iter().map(|agent| &agent.0.limits);
+        if limits.any(|limits| limits.tokens.is_some() || limits.cost.is_some()) {
             let text = format!("{response} has no token counts");
             self.unknown_cost = Some(text.clone());
             scope.emit_notice(text).await;
@@ -189,8 +198,7 @@ impl RunLimits {
 
     /// Adds the cost of a response by the price of its model, and charges the budget.
     fn add_cost(&mut self, scope: &RunScope, model: &str, response_model: Option<&str>, usage: Usage) {
-        let prices = &scope.agent.0.prices;
-        match response_model.into_iter().chain([model]).find_map(|name| prices.get(name)).copied() {
+        match response_model.into_iter().chain([model]).find_map(|name| scope.price(name)) {
             Some(price) => self.usage.cost = Some(self.usage.cost.unwrap_or(0.0) + price.cost(&usage)),
             None => self.unknown_cost = Some(format!("the model `{model}` has no price")),
         }
@@ -200,29 +208,37 @@ impl RunLimits {
 
     /// Counts calls, or ends the run before calls that exceed a limit: none of them is executed.
     pub(super) fn admit_calls(&mut self, scope: &RunScope, calls: &[ToolCall]) -> Flow {
-        let Limits { calls: max_calls, calls_per_response, repeated_calls, .. } = scope.agent.0.limits;
         let count = calls.len() as u64;
-        if let Some(max) = max_calls.filter(|max| self.usage.calls + count > *max) {
-            return end_at_limit(
-                Limit::Calls,
-                format!("the run may make at most {max} calls, which is the limit `Limits::calls`"),
-            );
-        }
-        if let Some(max) = calls_per_response.filter(|max| count > *max) {
-            let message = format!(
-                "the model made {count} calls in one response, and may make {max}, which is the limit \
-                 `Limits::calls_per_response`"
-            );
-            return end_at_limit(Limit::Calls, message);
+        admit_count(&scope.root.0.limits, self.usage.calls, count, "the run")?;
+        if !scope.is_root_active() {
+            let by = format!("the agent `{}`", scope.agent.name());
+            let used = self.usage.calls.saturating_sub(scope.period.start.calls);
+            admit_count(&scope.agent.0.limits, used, count, &by)?;
         }
         self.usage.calls += count;
-        let Some(max_rounds) = repeated_calls else { return ControlFlow::Continue(()) };
+        let Some(max_rounds) = scope.agent.0.limits.repeated_calls else { return ControlFlow::Continue(()) };
         if self.repeated.count_round(calls) <= max_rounds {
             return ControlFlow::Continue(());
         }
         let message = format!("the model made the same calls more than {max_rounds} times in a row");
         end_at_limit(Limit::RepeatedCalls, message)
     }
+}
+
+/// Ends the run before `count` calls that exceed a limit; `used` were made before.
+fn admit_count(limits: &Limits, used: u64, count: u64, by: &str) -> Flow {
+    if let Some(max) = limits.calls.filter(|max| used + count > *max) {
+        let message = format!("{by} may make at most {max} calls, which is the limit `Limits::calls`");
+        return end_at_limit(Limit::Calls, message);
+    }
+    if let Some(max) = limits.calls_per_response.filter(|max| count > *max) {
+        let message = format!(
+            "the model made {count} calls in one response, and may make {max}, which is the limit \
+             `Limits::calls_per_response`"
+        );
+        return end_at_limit(Limit::Calls, message);
+    }
+    ControlFlow::Continue(())
 }
 
 impl RepeatedCalls {
@@ -291,6 +307,7 @@ mod tests {
             cost: None,
             time: None,
             repeated_calls: Some(5),
+            transfers: Some(10),
         };
         assert_eq!(Limits::default(), expected);
     }

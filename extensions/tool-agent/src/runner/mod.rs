@@ -1,5 +1,6 @@
 //! The runner: agents in sessions, as streams of events.
 
+mod active_agent;
 mod active_run;
 mod answers;
 mod ask;
@@ -8,6 +9,7 @@ mod calls;
 mod child_history;
 mod compact;
 mod context_note;
+mod control;
 mod conversation;
 mod entry;
 mod event;

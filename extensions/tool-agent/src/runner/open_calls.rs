@@ -15,7 +15,9 @@ use tool_runtime::{
 use super::{
     AgentEventKind, Answers, EndReason,
     answers::Answer,
+    batch_end::report_ignored_transfer,
     calls::run_batch,
+    control::{ControlChange, Transfer},
     conversation::RunConversation,
     flow::{Flow, Interruption, boxed},
     open_batch::{
@@ -43,6 +45,8 @@ pub(super) struct StoredBatch {
     pub(super) outcomes: Vec<CallOutcome>,
     /// The message with the results, in the order of the calls.
     pub(super) results: Message,
+    /// The limit of transfers that another one would exceed.
+    pub(super) max_transfers: Option<u64>,
 }
 
 /// Returns once all calls of the open batch have a result; ends the run if it does not wait for them.
@@ -305,8 +309,25 @@ pub(super) async fn store_results(
 ) -> Option<StoredBatch> {
     let OpenBatch { outcomes, after, .. } = conversation.session.open.as_ref()?;
     let (outcomes, after) = (outcomes.clone(), after.clone());
+    let change = conversation.control.after_batch(&scope.root, &scope.agent, &outcomes, &conversation.usage);
+    let ControlChange { mut control, transfer } = change;
+    if !after.is_empty() {
+        control.transfers = 0;
+    }
     let results = Message::results(outcomes.iter().filter_map(CallOutcome::result).cloned());
-    conversation.add_results(scope, std::iter::once(results.clone()).chain(after).collect()).await;
+    let messages = std::iter::once(results.clone()).chain(after).collect();
+    let max_transfers = match (conversation.add_results(scope, messages, control).await, transfer) {
+        (true, Transfer::Made(to)) => {
+            scope.emit(AgentEventKind::Transferred { to }).await;
+            None
+        }
+        (true, Transfer::UnknownAgent(name)) => {
+            report_ignored_transfer(scope, &name).await;
+            None
+        }
+        (_, Transfer::LimitReached(max)) => Some(max),
+        _ => None,
+    };
     conversation.add_notes(scope);
-    Some(StoredBatch { outcomes, results })
+    Some(StoredBatch { outcomes, results, max_transfers })
 }

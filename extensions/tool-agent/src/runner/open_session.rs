@@ -10,6 +10,7 @@ use super::{
     EndReason, RunnerSettings,
     child_history::{RunHistory, open_history},
     compact::max_tokens,
+    control::Control,
     conversation::RunConversation,
     entry::EntryCodec,
     flow::{Flow, boxed, end_as_failed, end_with},
@@ -17,13 +18,14 @@ use super::{
     scope::RunScope,
     session::SessionTurn,
     session_writer::{RETRY_PAUSE, Retries, SessionWriter, StoreAccess, instant_after, store_failure},
-    stored_conversation::{ConversationView, read_conversation},
+    stored_conversation::{ConversationView, StoredConversation, read_control, read_conversation},
 };
+use crate::agent::ListingError;
 
 /// Waits for the turn of the run in its session, and reads the session.
-pub(super) async fn open_session(settings: &RunnerSettings, scope: &RunScope) -> Flow<RunConversation> {
-    if let Some(place) = &scope.place {
-        return boxed(|| open_history(settings, scope, place)).await;
+pub(super) async fn open_session(settings: &RunnerSettings, scope: &mut RunScope) -> Flow<RunConversation> {
+    if let Some(place) = scope.place.clone() {
+        return boxed(|| open_history(settings, scope, &place)).await;
     }
     let conversation = boxed(|| open_root_session(settings, scope)).await?;
     let (histories, writer) =
@@ -32,7 +34,7 @@ pub(super) async fn open_session(settings: &RunnerSettings, scope: &RunScope) ->
     ControlFlow::Continue(conversation)
 }
 
-async fn open_root_session(settings: &RunnerSettings, scope: &RunScope) -> Flow<RunConversation> {
+async fn open_root_session(settings: &RunnerSettings, scope: &mut RunScope) -> Flow<RunConversation> {
     let access = settings.store_access();
     let wait_end = access.as_ref().map(|_| instant_after(settings.max_wait));
     let turn = match scope.wait_for(settings.sessions.turn(&scope.run, settings.max_wait)).await {
@@ -41,34 +43,80 @@ async fn open_root_session(settings: &RunnerSettings, scope: &RunScope) -> Flow<
         Err(interruption) => return interruption.end(),
     };
     let (Some(access), Some(wait_end)) = (access, wait_end) else {
-        return ControlFlow::Continue(RunConversation::new(turn));
+        return ControlFlow::Continue(conversation_in_memory(scope, turn).await);
     };
     let key = match SessionKey::of_run(&scope.run) {
-        None => return ControlFlow::Continue(RunConversation::new(turn)),
+        None => return ControlFlow::Continue(conversation_in_memory(scope, turn).await),
         Some(Ok(key)) => key,
         Some(Err(error)) => return end_as_failed(error.to_string()),
     };
-    let opening = open_stored_session(settings.codec(key, &access), access, scope, turn, wait_end);
-    match scope.wait_for(opening).await {
-        Ok(Ok(conversation)) => ControlFlow::Continue(conversation),
+    let codec = settings.codec(key, &access);
+    let opening = lease_session(&codec, &access, scope, turn, wait_end);
+    let leased = match scope.wait_for(opening).await {
+        Ok(Ok(leased)) => leased,
+        Ok(Err(reason)) => return end_with(reason),
+        Err(interruption) => return interruption.end(),
+    };
+    let mut control = leased.control.clone();
+    restore_control(scope, &mut control).await;
+    match scope.wait_for(read_session(&codec, &access, scope, leased)).await {
+        Ok(Ok(mut conversation)) => {
+            if scope.root.sub_agents().is_empty() {
+                control = conversation.session.control.clone();
+                restore_control(scope, &mut control).await;
+            }
+            conversation.control = control;
+            ControlFlow::Continue(conversation)
+        }
         Ok(Err(reason)) => end_with(reason),
         Err(interruption) => interruption.end(),
     }
 }
 
-async fn open_stored_session(
-    codec: EntryCodec,
-    access: StoreAccess,
+/// Returns the conversation of a session in memory, with its active agent.
+pub(super) async fn conversation_in_memory(scope: &mut RunScope, turn: SessionTurn) -> RunConversation {
+    let mut conversation = RunConversation::new(turn);
+    restore_control(scope, &mut conversation.control).await;
+    conversation
+}
+
+/// Makes the agent of the session active, or the root if that agent is gone.
+pub(super) async fn restore_control(scope: &mut RunScope, control: &mut Control) {
+    if *control == Control::default() && scope.root.sub_agents().is_empty() {
+        return;
+    }
+    if let Some(gone) = control.replace_gone(&scope.root) {
+        let root = scope.root.name();
+        scope
+            .emit_notice(format!("the agent `{gone}` of the session is gone; the agent `{root}` continues"))
+            .await;
+    }
+    scope.activate(control);
+}
+
+/// A session of which the run has the lease.
+struct LeasedSession {
+    turn: SessionTurn,
+    grant: LeaseGrant,
+    stale_batch: Option<OpenBatch>,
+    /// Control as it is stored.
+    control: Control,
+}
+
+/// Takes the lease of the session.
+async fn lease_session(
+    codec: &EntryCodec,
+    access: &StoreAccess,
     scope: &RunScope,
     mut turn: SessionTurn,
     wait_end: Instant,
-) -> Result<RunConversation, EndReason> {
-    let attempts = Retries::new(&access, &scope.run);
+) -> Result<LeasedSession, EndReason> {
+    let attempts = Retries::new(access, &scope.run);
     for lease in turn.take_abandoned_leases() {
         // Another run may have taken it over since; a lease that is not abandoned expires later.
         drop(attempts.attempt(access.store.abandon(&lease)).await);
     }
-    let grant = acquire_lease(&access, &codec.session, scope, wait_end).await?;
+    let grant = acquire_lease(access, &codec.session, scope, wait_end).await?;
     let values = grant.state.merged();
     apply_stored_state(&scope.run, &values);
     let writer = SessionWriter::new(access.clone(), codec.clone(), &scope.run, &grant, values);
@@ -77,13 +125,34 @@ async fn open_stored_session(
     turn.writer = Some(Arc::clone(&writer));
     drop(scope.writer.set(writer));
     let stale_batch = turn.take_stale_batch(grant.session.revision);
+    let mut control = Control::default();
+    if !scope.root.sub_agents().is_empty() {
+        let mut retries = Retries::new(access, &scope.run);
+        control = loop {
+            match retries.attempt(read_control(&access.store, codec)).await {
+                Ok(control) => break control,
+                Err(error) => retries.pause_after(error).await?,
+            }
+        };
+    }
+    Ok(LeasedSession { turn, grant, stale_batch, control })
+}
+
+/// Reads the conversation of a session with its open calls, which are those of the active agent.
+async fn read_session(
+    codec: &EntryCodec,
+    access: &StoreAccess,
+    scope: &RunScope,
+    leased: LeasedSession,
+) -> Result<RunConversation, EndReason> {
+    let LeasedSession { mut turn, grant, stale_batch, control } = leased;
     if let Some(run) = grant.interrupted.as_ref().filter(|run| *run != scope.run.id()) {
         scope.emit_notice(format!("the run `{run}` of the session was interrupted before its end")).await;
     }
     let view = ConversationView::of_root(grant.session.origin.as_ref().map_or(0, |origin| origin.entry));
-    let mut retries = Retries::new(&access, &scope.run);
+    let mut retries = Retries::new(access, &scope.run);
     let mut stored = loop {
-        let reading = read_conversation(&access.store, &codec, max_tokens(scope), &view);
+        let reading = read_conversation(&access.store, codec, max_tokens(scope), &view);
         match retries.attempt(reading).await {
             Ok(stored) => break stored,
             Err(error) => retries.pause_after(error).await?,
@@ -92,11 +161,9 @@ async fn open_stored_session(
     if stored.is_shortened {
         scope.emit_notice("earlier messages of the session are left out, since they are too long").await;
     }
-    if let (None, Some(open)) = (&turn.open, stored.open.take()) {
-        let agent = stored.position.as_ref().and_then(|position| position.agent(&scope.agent));
-        let listed = agent.unwrap_or(&scope.agent).0.tools.executor(&scope.run).await;
-        let (executor, _) = listed.map_err(|error| EndReason::Failed { message: error.to_string() })?;
-        turn.open = Some(OpenBatch::restored(open, executor).await);
+    if turn.open.is_none() {
+        let restored = restore_open_batch(scope, &mut stored).await;
+        turn.open = restored.map_err(|error| EndReason::Failed { message: error.to_string() })?;
     }
     if let Some(stale_batch) = stale_batch {
         stale_batch.discard_except(turn.open.as_ref()).await;
@@ -106,7 +173,25 @@ async fn open_stored_session(
     if let Some(open) = &mut turn.open {
         stored.progress.apply_outcomes(&scope.run, open);
     }
+    turn.control = match scope.root.sub_agents().is_empty() {
+        true => std::mem::take(&mut stored.control),
+        false => control,
+    };
     Ok(RunConversation::of_store(turn, stored))
+}
+
+/// Takes the open calls of a stored conversation, which have the tools of the agent that made them.
+pub(super) async fn restore_open_batch(
+    scope: &RunScope,
+    stored: &mut StoredConversation,
+) -> Result<Option<OpenBatch>, ListingError> {
+    let Some(open) = stored.open.take() else { return Ok(None) };
+    let agent = stored.position.as_ref().and_then(|position| position.agent(&scope.agent));
+    let (executor, _) = match agent {
+        Some(agent) => agent.0.tools.executor(&scope.run).await?,
+        None => scope.list_tools().await?,
+    };
+    Ok(Some(OpenBatch::restored(open, executor).await))
 }
 
 /// Waits for the lease of the session until `wait_end`.

@@ -6,6 +6,7 @@ use tool_runtime::{CallOutcome, Executor, ToolCall, executor::stop_error, open_c
 
 use super::{
     End, EndReason,
+    active_agent::restore_names,
     active_run::ActiveRun,
     ask::prepare_step,
     batch_end::{continue_after_results, continue_open_batch, end_batch, release_tool_choice},
@@ -16,7 +17,7 @@ use super::{
     open_batch::{OpenBatch, definition_hash, interrupted_result, unexecuted_result},
     open_below::{ChildInput, continue_below, settle_below},
     open_calls::{close_open_calls, ignore_early_answers},
-    round::{end_answer, instruction, refuse_calls, step_with},
+    round::{admit_calls, end_answer, instruction, refuse_calls, step_with},
     scope::RunScope,
     stored_progress::CallProgress,
     tools::executor_of_step,
@@ -168,7 +169,7 @@ async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, re
     let progress = conversation.progress.take_calls(&scope.run, &calls);
     let is_new = progress.iter().all(|it| matches!(it, CallProgress::NotStarted));
     // Calls of which one has started were admitted before.
-    if let ControlFlow::Break(end) = limits.admit_calls(scope, &calls)
+    if let ControlFlow::Break(end) = admit_calls(scope, conversation, limits, &executor, &calls)
         && is_new
     {
         refuse_calls(scope, conversation, &calls, &end.reason).await;
@@ -185,7 +186,11 @@ async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, re
     let waiting: Vec<_> = waiting.map(|(call, _)| call.clone()).collect();
     let (outcomes, after) = match is_stopped || waiting.is_empty() {
         true => (Vec::new(), Vec::new()),
-        false => run_batch(scope, executor.batch(waiting)).await,
+        false => {
+            let (mut outcomes, after) = run_batch(scope, scope.batch(&executor, &waiting)).await;
+            restore_names(&waiting, &mut outcomes);
+            (outcomes, after)
+        }
     };
     let unstarted = if is_stopped { "not executed: the run was stopped" } else { INTERRUPTED };
     let mut body = batch_body(&executor, &calls, progress, outcomes, unstarted, after);
@@ -233,8 +238,11 @@ pub(super) async fn close_interrupted_calls(scope: &RunScope, conversation: &mut
     // Its outcomes need the executor only if calls wait.
     // The agent that made them, if it is one of several.
     let agent = conversation.session.position.as_ref().and_then(|position| position.agent(&scope.agent));
-    let agent = agent.unwrap_or(&scope.agent).clone();
-    match agent.0.tools.executor(&scope.run).await {
+    let listed = match agent {
+        Some(agent) => agent.0.tools.executor(&scope.run).await,
+        None => scope.list_tools().await,
+    };
+    match listed {
         Ok((executor, _)) => {
             let mut body = batch_body(&executor, &calls, progress, Vec::new(), INTERRUPTED, Vec::new());
             body.below = conversation.progress.take_below();

@@ -6,11 +6,13 @@ use tool_runtime::{Executor, ToolCall, call::Incomplete};
 
 use super::{
     EndReason,
+    active_agent::restore_names,
     active_run::ActiveRun,
     ask::ask,
     batch_end::{end_batch, release_tool_choice},
     calls::run_batch,
     compact::{compact, compact_if_full},
+    control::UsageMark,
     conversation::RunConversation,
     flow::{Flow, RoundFailure, boxed, end_as_failed, end_with, run_callback},
     handle::Inbox,
@@ -50,6 +52,10 @@ async fn receive_response(run: &mut ActiveRun) -> Flow<Option<Box<RoundResponse>
     let ActiveRun { scope, hooks, conversation, limits, .. } = run;
     conversation.check_stored()?;
     limits.count_hook_requests(scope, &hooks.requests).await;
+    if run.follow_control() {
+        run.set_output()?;
+    }
+    let ActiveRun { scope, conversation, limits, .. } = run;
     limits.start_round(scope)?;
     boxed(|| compact_if_full(scope, conversation)).await?;
     let executor = boxed(|| run.tools.list(&run.scope)).await?;
@@ -188,11 +194,20 @@ pub(super) async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Resp
         conversation.add_unstored(message);
         return ControlFlow::Continue(());
     }
-    // Of several agents, such a message follows the answer of all.
-    let (is_whole, agent_mode) = (scope.member.is_none(), scope.agent.0.follow_up_mode);
-    match is_whole && conversation.add_queued(scope, agent_mode, Inbox::next_follow_up).await {
+    if scope.member.is_some() {
+        // A message that follows the answer follows that of all agents.
+        return ControlFlow::Break(end);
+    }
+    let before = conversation.control.clone();
+    conversation.control.assign_message(&scope.root);
+    // A message that goes to another agent begins its time within the run.
+    conversation.control.start = UsageMark::of(&limits.usage);
+    match conversation.add_queued(scope, scope.agent.0.follow_up_mode, Inbox::next_follow_up).await {
         true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(end),
+        false => {
+            conversation.control = before;
+            ControlFlow::Break(end)
+        }
     }
 }
 
@@ -205,17 +220,31 @@ async fn run_calls(
     response: &Response,
 ) -> Flow {
     let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
-    if let ControlFlow::Break(end) = limits.admit_calls(scope, &calls) {
+    if let ControlFlow::Break(end) = admit_calls(scope, conversation, limits, &executor, &calls) {
         boxed(|| refuse_calls(scope, conversation, &calls, &end.reason)).await;
         return ControlFlow::Break(end);
     }
     conversation.usage = limits.usage;
     ignore_early_answers(scope).await;
-    let (outcomes, after) = boxed(|| run_batch(scope, executor.batch(calls))).await;
+    let batch = scope.batch(&executor, &calls);
+    let (mut outcomes, after) = boxed(|| run_batch(scope, batch)).await;
+    restore_names(&calls, &mut outcomes);
     let open = conversation.session.open.insert(OpenBatch::new(executor, outcomes, after));
     boxed(|| settle_below(scope, open)).await;
     release_tool_choice(tool_choice);
     boxed(|| end_batch(run, number, response)).await
+}
+
+/// Counts calls, or ends the run before calls that a limit prevents.
+pub(super) fn admit_calls(
+    scope: &RunScope,
+    conversation: &RunConversation,
+    limits: &mut RunLimits,
+    executor: &Executor,
+    calls: &[ToolCall],
+) -> Flow {
+    limits.admit_calls(scope, calls)?;
+    scope.admit_transfer(&conversation.control, executor.tools(), calls)
 }
 
 /// Answers calls that a limit prevents.

@@ -11,6 +11,7 @@ use tool_runtime::RunContext;
 
 use super::{
     AgentEvent, AgentEventKind, End, Runner,
+    active_agent::ControlPeriod,
     active_run::ActiveRun,
     answers::{Answers, Input},
     batch_end::{resume_batch, resume_child},
@@ -19,11 +20,10 @@ use super::{
     flow::{Flow, boxed},
     group::run_group,
     handle::Inbox,
-    input_check::start_check,
+    input_check::{checking_agent, start_check},
     member::CONTINUE_MESSAGE,
     open_calls::close_open_calls,
     open_session::open_session,
-    output::ExpectedOutput,
     parent_run::ParentRun,
     recovery::{check_unfinished, close_interrupted_calls, recover_child, recover_run},
     remember::remember_session,
@@ -32,7 +32,7 @@ use super::{
     session_writer::SessionWriter,
     span::RunSpan,
 };
-use crate::{Message, OutputType, Role, event_stream::Emitter, skills::restore_skills};
+use crate::{Message, Role, event_stream::Emitter, skills::restore_skills};
 
 /// Runs the agent of `runner` to its end.
 pub(super) async fn run_to_end(
@@ -45,8 +45,10 @@ pub(super) async fn run_to_end(
 ) {
     let (parent, ends_with_call) =
         (ParentRun::offer(&run, &inbox), place.as_ref().is_some_and(|place| !place.stays_open));
-    let scope = RunScope {
+    let mut scope = RunScope {
+        root: runner.0.agent.clone(),
         agent: runner.0.agent.clone(),
+        period: ControlPeriod::default(),
         run,
         inbox,
         emitter,
@@ -56,7 +58,7 @@ pub(super) async fn run_to_end(
         writer: OnceLock::new(),
         member: None,
     };
-    let conversation = match boxed(|| open_session(&runner.0, &scope)).await {
+    let conversation = match boxed(|| open_session(&runner.0, &mut scope)).await {
         ControlFlow::Continue(conversation) => conversation,
         ControlFlow::Break(end) => {
             span.record_end(&end);
@@ -71,7 +73,8 @@ pub(super) async fn run_to_end(
         return boxed(|| run_group_to_end(&runner, scope, conversation, input, span)).await;
     };
     let mut run = ActiveRun::new(scope, model, &runner.0.hooks, conversation);
-    let rounds = boxed(|| run_rounds(&mut run, runner.0.output.as_ref(), input));
+    run.output_type = runner.0.output.clone();
+    let rounds = boxed(|| run_rounds(&mut run, input));
     let end = match writer {
         None => rounds.await,
         Some(writer) => boxed(|| run_with_lease(rounds, writer)).await,
@@ -121,8 +124,8 @@ async fn run_with_lease<T>(rounds: impl Future<Output = T>, writer: Arc<SessionW
 }
 
 /// Takes all rounds, and stores the end.
-async fn run_rounds(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -> End {
-    let mut end = boxed(|| take_rounds(run, output, input)).await;
+async fn run_rounds(run: &mut ActiveRun, input: Input) -> End {
+    let mut end = boxed(|| take_rounds(run, input)).await;
     boxed(|| store_end(&mut run.conversation, &mut end)).await;
     end
 }
@@ -135,8 +138,8 @@ pub(super) async fn store_end(conversation: &mut RunConversation, end: &mut End)
 }
 
 /// Takes all rounds of an agent.
-pub(super) async fn take_rounds(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -> End {
-    let mut flow = boxed(|| start(run, output, input)).await;
+pub(super) async fn take_rounds(run: &mut ActiveRun, input: Input) -> End {
+    let mut flow = boxed(|| start(run, input)).await;
     let mut end = loop {
         match flow {
             ControlFlow::Break(end) => break end,
@@ -157,17 +160,17 @@ pub(super) async fn take_rounds(run: &mut ActiveRun, output: Option<&OutputType>
 }
 
 /// Starts the run with a message, or with answers to the open calls of its session.
-async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -> Flow {
-    let output = output.or(run.scope.agent.output_type()).cloned();
+async fn start(run: &mut ActiveRun, input: Input) -> Flow {
     add_note_above(run);
     match input {
         Input::Message(message) => {
             boxed(|| add_input(run, message)).await;
-            run.output = ExpectedOutput::of(output)?;
-            ControlFlow::Continue(())
+            run.set_output()
         }
         Input::Answers(answers) => {
-            run.output = ExpectedOutput::of(output)?;
+            run.conversation.control.start_run();
+            run.follow_control();
+            run.set_output()?;
             boxed(|| continue_skills(run)).await?;
             match run.scope.own_place().is_some() {
                 true => boxed(|| resume_child(run, answers)).await?,
@@ -182,11 +185,10 @@ async fn start(run: &mut ActiveRun, output: Option<&OutputType>, input: Input) -
             if last.is_some_and(|last| last.role() == Role::Assistant && is_own(last)) {
                 conversation.add_unstored(Message::user(CONTINUE_MESSAGE));
             }
-            run.output = ExpectedOutput::of(output)?;
-            ControlFlow::Continue(())
+            run.set_output()
         }
         Input::Recovery => {
-            run.output = ExpectedOutput::of(output)?;
+            run.set_output()?;
             boxed(|| continue_skills(run)).await?;
             match run.scope.own_place().is_some() {
                 true => boxed(|| recover_child(run)).await?,
@@ -224,7 +226,7 @@ fn add_note_above(run: &mut ActiveRun) {
 
 /// Stores the message of the user, after the results of all calls before it, and starts its check.
 async fn add_input(run: &mut ActiveRun, message: Message) {
-    let ActiveRun { scope, conversation, check, .. } = run;
+    let ActiveRun { scope, conversation, .. } = run;
     let reason = "not answered: the user sent another message";
     boxed(|| close_open_calls(scope, conversation, reason)).await;
     boxed(|| close_interrupted_calls(scope, conversation)).await;
@@ -232,7 +234,11 @@ async fn add_input(run: &mut ActiveRun, message: Message) {
         // Runs below calls of a run that was dropped: no call above them is open.
         boxed(|| conversation.session.children.close_all()).await;
     }
-    *check = start_check(&scope.agent, &scope.run, &message);
+    conversation.control.assign_message(&scope.root);
+    run.follow_control();
+    let ActiveRun { scope, conversation, check, .. } = run;
+    let checking = checking_agent(&scope.root, &scope.agent);
+    *check = checking.and_then(|agent| start_check(&agent, &scope.run, &message));
     // In one step with the message: the run may be dropped at each wait.
     conversation.session.is_unchecked = check.is_some();
     boxed(|| conversation.add(scope, message)).await;

@@ -1,4 +1,4 @@
-//! The parts of a run that do not change, which each of its owners of state uses.
+//! The parts of a run that do not change, but for its active agent, which each of its owners of state uses.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -8,14 +8,18 @@ use std::{
 use tool_runtime::RunContext;
 
 use super::{
-    AgentEvent, AgentEventKind, RunUsage, child_history::ChildPlace, flow::Interruption, handle::Inbox,
-    member::Member, parent_run::ParentRun, session_writer::SessionWriter,
+    AgentEvent, AgentEventKind, RunUsage, active_agent::ControlPeriod, child_history::ChildPlace,
+    flow::Interruption, handle::Inbox, member::Member, parent_run::ParentRun, session_writer::SessionWriter,
 };
 use crate::{Agent, event_stream::Emitter};
 
 /// The agent of a run, its context, the messages that it receives, and the events that it emits.
 pub(super) struct RunScope {
+    /// The agent of the runner.
+    pub(super) root: Agent,
+    /// The active agent: the root, or one below it.
     pub(super) agent: Agent,
+    pub(super) period: ControlPeriod,
     pub(super) run: Arc<RunContext>,
     pub(super) inbox: Arc<Inbox>,
     pub(super) emitter: Emitter<AgentEvent>,
@@ -70,9 +74,9 @@ impl RunScope {
         }
     }
 
-    /// Waits for the deadline of the run.
+    /// Waits for the deadline of the run, or of its active agent.
     pub(super) async fn wait_for_deadline(&self) {
-        match self.run.deadline() {
+        match self.deadline() {
             Some(end) => tokio::time::sleep(end.saturating_duration_since(Instant::now())).await,
             None => std::future::pending().await,
         }

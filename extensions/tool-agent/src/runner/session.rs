@@ -13,6 +13,7 @@ use tool_session::Lease as StoreLease;
 use super::{
     RunUsage,
     child_history::{ChildHistories, HistoryLease},
+    control::Control,
     group::Position,
     open_batch::OpenBatch,
     session_map::{CurrentRun, SessionKey, SessionMap, SharedSession},
@@ -48,6 +49,8 @@ pub(super) struct Session {
     pub(super) is_unchecked: bool,
     /// The messages that the store does not have, since the input check has not accepted one of them.
     pub(super) unstored: Vec<UnstoredMessage>,
+    /// The agent that has control, as the session has it; with a store, as it was read.
+    pub(super) control: Control,
     /// The revision of the stored session after the turn that left the open batch.
     last_revision: Option<u64>,
     /// The histories of the runs below calls of this session.

@@ -4,7 +4,7 @@ mod below;
 
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -52,6 +52,8 @@ pub(super) struct SessionWriter {
     view: Option<Arc<str>>,
     shared: Arc<SharedWrites>,
     is_ended: AtomicBool,
+    /// The active agent, if it is another one than the agent of the run.
+    agent: std::sync::Mutex<Option<Arc<str>>>,
 }
 
 /// The writes of a run and of the runs below its calls, one after another.
@@ -103,6 +105,7 @@ impl SessionWriter {
                 root: Arc::clone(run),
             }),
             is_ended: AtomicBool::new(false),
+            agent: std::sync::Mutex::default(),
         }
     }
 
@@ -130,7 +133,20 @@ impl SessionWriter {
         body: &impl Serialize,
         has_secret: bool,
     ) -> Result<EntryContent, SessionError> {
-        self.codec.entry(&self.run, kind, body, has_secret).map(|entry| self.in_view(entry))
+        let entry = self.codec.entry(&self.run, kind, body, has_secret)?;
+        Ok(self.in_view(self.of_agent(entry)))
+    }
+
+    /// Sets the active agent, whose name the next entries have; `None` for the agent of the run.
+    pub(super) fn set_agent(&self, agent: Option<Arc<str>>) {
+        *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = agent;
+    }
+
+    fn of_agent(&self, entry: EntryContent) -> EntryContent {
+        match self.agent.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            Some(agent) => entry.with_agent(agent),
+            None => entry,
+        }
     }
 
     /// Returns the entry of a body of one of several agents.
@@ -164,7 +180,7 @@ impl SessionWriter {
         reason: &EndReason,
         usage: RunUsage,
     ) -> bool {
-        let end = end_entry(&self.run, reason, usage).map(|entry| self.in_view(entry));
+        let end = end_entry(&self.run, reason, usage).map(|end| self.in_view(self.of_agent(end)));
         let entries = entries.and_then(|entries| Ok(entries.into_iter().chain([end?]).collect()));
         let is_stored = self.write_step(entries, usage, true).await;
         self.is_ended.fetch_or(is_stored, Ordering::Relaxed);

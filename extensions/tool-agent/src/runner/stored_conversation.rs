@@ -8,7 +8,8 @@ use super::{
     child_history::SEPARATOR,
     compact::{OMISSION_NOTE, estimated_tokens},
     context_note::SharedMessages,
-    entry::{CompactionBody, EntryCodec, MessageBody, OpenBatchBody},
+    control::Control,
+    entry::{CompactionBody, ControlBody, EntryCodec, MessageBody, OpenBatchBody},
     group::{Position, PositionReader},
     stored_progress::StoredProgress,
 };
@@ -34,6 +35,8 @@ pub(super) struct StoredConversation {
     pub(super) is_shortened: bool,
     /// The progress of the last run.
     pub(super) progress: StoredProgress,
+    /// Control as the last entry about it has it, if that entry was read.
+    pub(super) control: Control,
     /// The position of the last run in its tree of agents, if it can be continued there.
     pub(super) position: Option<Position>,
 }
@@ -132,6 +135,23 @@ pub(super) async fn read_conversation(
     Ok(reader.finish(None))
 }
 
+/// Reads which agent of a session has control; the entry may be older than the part of the conversation that a run reads.
+pub(super) async fn read_control(
+    store: &SharedSessionStore,
+    codec: &EntryCodec,
+) -> Result<Control, SessionError> {
+    let mut query = Some(EntryQuery::backward().of_kind(EntryContent::CONTROL).limit(20));
+    while let Some(page_query) = query {
+        let page = store.entries(&codec.session, &page_query).await?;
+        // Runs below calls have control entries of their own.
+        if let Some(entry) = page.entries.iter().find(|entry| entry.content.view.is_none()) {
+            return Ok(read_body::<ControlBody>(codec, entry)?.0.control);
+        }
+        query = page_query.next(&page);
+    }
+    Ok(Control::default())
+}
+
 /// Reads all messages of a session, in order.
 pub(super) async fn read_messages(
     store: &SharedSessionStore,
@@ -171,6 +191,7 @@ struct ConversationReader {
     open: Option<OpenBatchBody>,
     is_shortened: bool,
     progress: StoredProgress,
+    control: Option<Control>,
     position: PositionReader,
 }
 
@@ -189,6 +210,10 @@ impl ConversationReader {
     fn add(&mut self, codec: &EntryCodec, entry: &Entry) -> Result<(), SessionError> {
         match &*entry.content.kind {
             EntryContent::MESSAGE => {}
+            EntryContent::CONTROL if self.control.is_none() => {
+                self.control = Some(read_body::<ControlBody>(codec, entry)?.0.control);
+                return Ok(());
+            }
             EntryContent::CALL_INTENT | EntryContent::CALL_OUTCOME if self.is_of_last_batch(entry) => {
                 self.has_secrets |= self.progress.add_record(codec, entry)?;
                 return Ok(());
@@ -246,7 +271,17 @@ impl ConversationReader {
         messages.extend(later.iter().filter(|it| !it.is_note).map(|it| it.message.clone()));
         model_messages.extend(later.into_iter().map(|it| it.message));
         let (open, progress, position) = (self.open, self.progress, self.position.position());
-        StoredConversation { messages, model_messages, has_secrets, open, is_shortened, progress, position }
+        let control = self.control.unwrap_or_default();
+        StoredConversation {
+            messages,
+            model_messages,
+            has_secrets,
+            open,
+            is_shortened,
+            progress,
+            position,
+            control,
+        }
     }
 }
 

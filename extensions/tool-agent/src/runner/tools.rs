@@ -25,13 +25,21 @@ pub(super) struct RunTools {
 impl RunTools {
     /// Returns the executor with the tools of this round, and reports the tools that it lost.
     pub(super) async fn list(&mut self, scope: &RunScope) -> Flow<Executor> {
-        let (executor, diagnostics) = match scope.wait_for(scope.agent.0.tools.executor(&scope.run)).await {
+        let (executor, diagnostics) = match scope.wait_for(scope.list_tools()).await {
             Ok(Ok(listed)) => listed,
             Ok(Err(error)) => return end_as_failed(error.to_string()),
             Err(interruption) => return interruption.end(),
         };
         for diagnostic in diagnostics {
             self.report(scope, &diagnostic).await;
+        }
+        for name in scope.replaced_tools() {
+            let text = format!(
+                "the tool `{name}` of the agent is hidden by a tool of this name that it receives; rename it"
+            );
+            if self.reported.insert(text.clone()) {
+                scope.emit_notice(text).await;
+            }
         }
         ControlFlow::Continue(executor)
     }

@@ -27,3 +27,4 @@ mod sessions;
 mod skills;
 mod strict;
 mod telemetry;
+mod transfer;

@@ -196,6 +196,7 @@ fn limits_have_their_documented_defaults() {
         cost: None,
         time: None,
         repeated_calls: Some(5),
+        transfers: Some(10),
     };
     assert_eq!(Limits::default(), expected);
 }

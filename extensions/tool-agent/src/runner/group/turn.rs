@@ -7,6 +7,7 @@ use tracing::Instrument as _;
 use super::{
     super::{
         EndReason,
+        active_agent::ControlPeriod,
         active_run::ActiveRun,
         answers::Input,
         conversation::{MemberTurn, RunConversation},
@@ -41,7 +42,8 @@ pub(super) async fn run_turn(
     let mut span = RunSpan::new(agent, &scope.run, None);
     let entered = span.span().clone();
     let mut run = ActiveRun::new(scope, model, &tree.settings.hooks, conversation);
-    let rounds = boxed(|| take_rounds(&mut run, place.output.as_ref(), input));
+    run.output_type = place.output;
+    let rounds = boxed(|| take_rounds(&mut run, input));
     let end = rounds.instrument(entered).await;
     span.record_end(&end);
     let ActiveRun { scope, mut conversation, .. } = *run;
@@ -66,7 +68,9 @@ impl AgentTree<'_> {
         };
         let root = self.root;
         let scope = RunScope {
+            root: agent.clone(),
             agent: agent.clone(),
+            period: ControlPeriod::default(),
             run: Arc::clone(&place.run),
             inbox: Arc::clone(&root.inbox),
             emitter: root.emitter.clone(),

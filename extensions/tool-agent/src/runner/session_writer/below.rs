@@ -17,6 +17,7 @@ impl SessionWriter {
             view: Some(view),
             shared: Arc::clone(&self.shared),
             is_ended: AtomicBool::new(false),
+            agent: std::sync::Mutex::default(),
         }
     }
 

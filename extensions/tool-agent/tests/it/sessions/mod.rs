@@ -19,6 +19,7 @@ mod processes;
 mod recovery;
 mod redirects;
 mod rows;
+pub(crate) mod transfer;
 mod world;
 
 use tool_runtime::open_calls::MemoryOpenCalls;
@@ -51,10 +52,12 @@ mod in_memory {
     use super::InMemory;
 
     super::contract::contract_of!(InMemory);
+    super::transfer::transfer_tests!(InMemory);
 }
 
 mod sqlite {
     use super::Sqlite;
 
     super::contract::contract_of!(Sqlite);
+    super::transfer::transfer_tests!(Sqlite);
 }
