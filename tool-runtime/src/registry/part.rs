@@ -98,7 +98,10 @@ impl Registry {
     /// # Examples
     ///
     /// ```
-    /// use tool_runtime::{Executor, RunContext, executor::RunSettings, prelude::*, toolbox::{Origin, Visibility}};
+    /// use tool_runtime::{
+    ///     Executor, RunContext, executor::RunSettings, prelude::*, schema::InputSchema,
+    ///     toolbox::{Origin, Visibility},
+    /// };
     ///
     /// /// Adds two numbers.
     /// #[tool(register = false)]
@@ -106,12 +109,8 @@ impl Registry {
     ///     a + b
     /// }
     ///
-    /// /// Ends the conversation.
-    /// #[tool(register = false)]
-    /// fn leave() -> &'static str {
-    ///     "bye"
-    /// }
-    ///
+    /// let schema = InputSchema::new(json!({ "type": "object" }))?;
+    /// let leave = ToolBuilder::new("leave").description("Ends the conversation.").input_schema(schema).external()?;
     /// let tools = Registry::builder().tool::<add>().build()?.with_framework_tool(leave)?;
     /// assert_eq!(tools.origin("leave"), Some(&Origin::Framework));
     /// let settings = RunSettings::new().show(Visibility::all().only(["nothing"]));
