@@ -130,7 +130,10 @@ pub use self::{
         Agent, AgentBuilder, AgentError, AgentPart, AgentTools, Compaction, Conversation, GroupBuilder,
         InputDecision, Limit, Limits, Price, QueueMode,
     },
-    agent_tool::{AgentTool, ChildState, HistoryScope, ResponseMode},
+    agent_tool::{
+        AgentTool, ChildState, DynamicAgentBuilder, DynamicAgentTool, HistoryScope, RequestField,
+        ResponseMode, SubAgentBuilder, SubAgentTool,
+    },
     exit_loop::exit_loop,
     hook::{AgentHook, SharedAgentHook, Step, StepEnd},
     knowledge::AgentKnowledge,
@@ -140,9 +143,11 @@ pub use self::{
     output::{OUTPUT_INSTRUCTION, OutputTool, OutputType},
     runner::{
         AgentEvent, AgentEventKind, AgentStream, Answers, CallAbove, ChildUsage, End, EndReason,
-        MemoryPolicy, RunError, RunHandle, RunUsage, Runner,
+        MemoryPolicy, RunError, RunHandle, RunOptions, RunUsage, Runner,
     },
 };
+#[doc(no_inline)]
+pub use tool_runtime::dialect::Thinking;
 
 // Here, because its programs use this crate and `tool-runtime`.
 #[cfg(doctest)]

@@ -219,8 +219,9 @@ impl ToolContext {
     /// let cx = ToolContext::for_test().with_call_id("call_1");
     /// let child = cx.child_run("researcher").unwrap();
     /// assert_eq!((child.agent(), child.depth()), (Some("researcher"), 1));
-    /// let Some(Trigger::Call { id, tool, .. }) = child.trigger() else { panic!("no call") };
+    /// let Some(Trigger::Call { id, tool, address }) = child.trigger() else { panic!("no call") };
     /// assert_eq!((id.to_string().as_str(), tool.as_str()), ("call_1", "test"));
+    /// assert_eq!(*address, cx.address());
     /// ```
     pub fn child_run(&self, agent: impl Into<String>) -> Result<RunContext, ToolError> {
         let mut child = match self.run() {

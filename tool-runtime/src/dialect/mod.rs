@@ -125,6 +125,7 @@ mod reading;
 mod request;
 mod schema;
 mod stop;
+mod thinking;
 mod usage;
 
 use std::{
@@ -144,6 +145,7 @@ pub use self::{
     json::Json,
     provider::{Provider, ToolSelection, providers},
     request::{RequestError, RequestTarget},
+    thinking::Thinking,
     usage::Usage,
 };
 use self::{

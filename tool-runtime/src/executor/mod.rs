@@ -12,6 +12,7 @@
 //! - [`CallJournal`] records a [`CallIntent`] before a body with an effect runs, and the outcome of each call, for a
 //!   program that continues after a crash; [`SharedCallJournal`] is a handle to a journal of any type.
 //! - [`RunSettings`] override settings of an executor for one run.
+//! - [`CallGuards`] are the components of an executor that decide on its calls, for the calls of another one.
 //! - [`stop_error`] returns the error by which a tool, hook or policy stopped the run.
 //!
 //! Each call passes through three steps:
@@ -34,6 +35,7 @@ mod build;
 mod event_sink;
 mod finish;
 mod group;
+mod guards;
 mod journal;
 mod open;
 mod perform;
@@ -57,10 +59,12 @@ use std::{
 };
 
 use tokio::sync::broadcast;
+use tool_core::ProvidedValues;
 
 pub use self::{
     batch::Batch,
     build::{ExecutionStrategy, ExecutorBuilder, ExecutorError, Finish, InvalidStrategy},
+    guards::CallGuards,
     journal::{CallIntent, CallJournal, SharedCallJournal},
     run_settings::RunSettings,
     steering::Steering,
@@ -119,6 +123,8 @@ pub(crate) struct Inner {
     /// All tools, including hidden ones, which open calls may use.
     known: Registry,
     settings: Arc<Settings>,
+    /// The values of the registry, and the guards of this executor.
+    provided: Arc<ProvidedValues>,
     limits: EnforcedLimits,
     listeners: broadcast::Sender<ToolEvent>,
     open: Arc<OpenCalls>,
@@ -147,9 +153,19 @@ impl Executor {
         let settings = Arc::new(settings);
         let arrivals = open.serials();
         let diagnostics = settings.diagnostics(&tools);
-        let known = tools.clone();
-        let inner =
-            Inner { tools, known, settings, limits, listeners, open, arrivals, detached, diagnostics };
+        let (known, provided) = (tools.clone(), guards::provided_values(&tools, &settings));
+        let inner = Inner {
+            tools,
+            known,
+            settings,
+            provided,
+            limits,
+            listeners,
+            open,
+            arrivals,
+            detached,
+            diagnostics,
+        };
         Self { inner: Arc::new(inner) }
     }
 
@@ -183,6 +199,7 @@ impl Executor {
             limits: limits.with_tools(tools.all_definitions().iter()).map_err(ExecutorError::Limits)?,
             diagnostics: settings.diagnostics(&tools),
             known: tools.clone(),
+            provided: guards::provided_values(&tools, settings),
             tools,
             settings: Arc::clone(settings),
             listeners: listeners.clone(),

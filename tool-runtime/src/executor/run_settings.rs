@@ -7,6 +7,7 @@ use tool_core::{Permission, RunContext, ToolError, ToolOutput};
 use super::{
     Executor, Inner,
     build::{ExecutionStrategy, ExecutorError, Finish, InvalidStrategy},
+    guards::provided_values,
     journal::SharedCallJournal,
     settings::{External, Settings},
 };
@@ -224,14 +225,16 @@ impl RunSettings {
     }
 
     /// Returns the settings of a run whose executor has `settings`.
-    fn over(self, settings: &Settings) -> Settings {
+    pub(super) fn over(self, settings: &Settings) -> Settings {
         let mut settings = settings.clone();
         self.replaced.apply(&mut settings);
         settings.hooks.extend(self.hooks);
         settings.rules.extend(self.rules);
         settings.policies.extend(self.policies);
         settings.external = self.external.or(settings.external);
-        settings.approver = self.approver.or(settings.approver);
+        if self.approver.is_some() {
+            (settings.approver, settings.guard_approvers) = (self.approver, Vec::new());
+        }
         settings.journal = self.journal.or(settings.journal);
         settings.retry = self.retry.or(settings.retry);
         settings.confirmation_call = self.confirmation_call.unwrap_or(settings.confirmation_call);
@@ -318,13 +321,14 @@ impl Executor {
             Some(visibility) => visibility.applied(run.read_only(), &all),
             None => (all, Vec::new()),
         };
-        let settings = settings.over(&inner.settings);
+        let settings = Arc::new(settings.over(&inner.settings));
         let mut diagnostics = settings.diagnostics(&tools);
         diagnostics.extend(hidden);
         let inner = Inner {
-            tools,
             known,
-            settings: Arc::new(settings),
+            provided: provided_values(&tools, &settings),
+            settings,
+            tools,
             limits: inner.limits.clone(),
             listeners: inner.listeners.clone(),
             open: Arc::clone(&inner.open),

@@ -35,6 +35,8 @@ pub(super) struct Settings {
     /// All of them must allow a call.
     pub(super) policies: Vec<SharedPermissionPolicy>,
     pub(super) approver: Option<SharedApprover>,
+    /// The approvers of guards that `approver` asks.
+    pub(super) guard_approvers: Vec<SharedApprover>,
     pub(super) pending_approvals: bool,
     pub(super) confirmation_call: String,
     pub(super) retry: Option<RetryPolicy>,
@@ -70,6 +72,7 @@ impl Default for Settings {
             rules: Vec::new(),
             policies: Vec::new(),
             approver: None,
+            guard_approvers: Vec::new(),
             pending_approvals: false,
             confirmation_call: CONFIRMATION_CALL.to_owned(),
             retry: None,

@@ -30,7 +30,7 @@ use super::{
     stop::StopReason,
     timeouts::{AttemptTimeouts, has_timer},
 };
-use crate::{CallOutcome, ToolResult, event::EventKind, policy::ApprovalRequest, registry::Entry};
+use crate::{CallOutcome, Registry, ToolResult, event::EventKind, policy::ApprovalRequest, registry::Entry};
 
 /// The shared state of a batch.
 pub(super) struct BatchState {
@@ -182,8 +182,9 @@ impl BatchState {
     ) {
         let call = request.call;
         // Made in its place: it is large.
-        let cx = state.cx.insert(executor.tools.call_context(
+        let cx = state.cx.insert(Registry::call_context(
             entry,
+            &executor.provided,
             (call.id.clone(), request.serial),
             Arc::clone(&self.token),
         ));

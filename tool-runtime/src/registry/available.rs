@@ -4,8 +4,8 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use tool_core::{ToolDefinition, ToolName};
 
-use super::Origin;
-use super::Registry;
+use super::{Entry, OUTPUT_TOOL, Origin, Registry, RegistrySettings};
+use crate::guard::catch;
 
 /// The origins of tools by name.
 pub(crate) type Origins = HashMap<ToolName, Origin>;
@@ -46,11 +46,20 @@ pub struct AvailableTools {
     /// Sorted by name.
     definitions: Arc<[ToolDefinition]>,
     origins: Option<Arc<Origins>>,
+    /// The tools, in the order of the definitions.
+    entries: Arc<[Arc<Entry>]>,
+    settings: Arc<RegistrySettings>,
 }
 
 impl AvailableTools {
-    pub(super) fn new(definitions: Vec<ToolDefinition>, origins: Option<Arc<Origins>>) -> Self {
-        Self { definitions: definitions.into(), origins }
+    pub(super) fn new(
+        definitions: Vec<ToolDefinition>,
+        origins: Option<Arc<Origins>>,
+        entries: &Arc<[Arc<Entry>]>,
+        settings: &Arc<RegistrySettings>,
+    ) -> Self {
+        let (entries, settings) = (Arc::clone(entries), Arc::clone(settings));
+        Self { definitions: definitions.into(), origins, entries, settings }
     }
 
     /// Returns the definitions, sorted by name.
@@ -75,6 +84,54 @@ impl AvailableTools {
         self.get(name)?;
         let known = self.origins.as_ref().and_then(|origins| origins.get(name));
         Some(known.unwrap_or(DIRECT))
+    }
+
+    /// Returns the tools that another run may be given, with the values that the program provides to them: those
+    /// of the program that pass `keeps`, without tools of the framework, `submit_output`, and external tools, which
+    /// have no body here.
+    ///
+    /// An executor of these tools has none of the rules of the calls beside which they are available: add the
+    /// [guards](crate::executor::CallGuards) of the call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::{prelude::*, registry::AvailableTools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// /// Computes 2 + 3 with another tool.
+    /// #[tool]
+    /// async fn compute(tools: &AvailableTools) -> Result<String, ToolError> {
+    ///     let others = tools.user_tools(|tool| tool.name().as_str() != "compute");
+    ///     Ok(others.call("add", json!({ "a": 2, "b": 3 })).await?.text().into_owned())
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let tools = Registry::builder().tool::<add>().tool::<compute>().build()?;
+    /// assert_eq!(tools.call("compute", "{}").await?.text(), "5");
+    /// # Ok::<(), anyhow::Error>(())
+    /// # })?;
+    /// # Ok::<(), anyhow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn user_tools(&self, mut keeps: impl FnMut(&ToolDefinition) -> bool) -> Registry {
+        let mut is_offered = |entry: &Entry| {
+            let name = entry.definition().name().as_str();
+            let is_user_tool = self.origin(name).is_some_and(Origin::is_user_tool) && name != OUTPUT_TOOL;
+            // A tool that cannot tell is not passed on.
+            let is_external = || catch(|| entry.tool().is_external()).unwrap_or(true);
+            is_user_tool && !is_external() && keeps(entry.definition())
+        };
+        let entries: Vec<_> = self.entries.iter().filter(|entry| is_offered(entry)).cloned().collect();
+        // A model may call a tool that it is not given, too.
+        let has_secret = self.entries.iter().any(|entry| entry.has_secret());
+        let settings = Arc::clone(&self.settings);
+        Registry::from_entries(entries, settings, Vec::new(), self.origins.clone(), has_secret, None)
     }
 
     pub(super) fn origins(&self) -> Option<&Arc<Origins>> {

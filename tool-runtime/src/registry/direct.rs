@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
-use tool_core::{Arguments, CallId, ErrorKind, IntoArguments, ToolContext, ToolError, ToolOutput};
+use tool_core::{
+    Arguments, CallId, ErrorKind, IntoArguments, ProvidedValues, ToolContext, ToolError, ToolOutput,
+};
 
 use super::{Entry, Registry, guard::Guard};
 
@@ -143,14 +145,14 @@ impl Registry {
         ToolContext::new(name, Arc::clone(self.provided()))
     }
 
-    /// Creates a context for the call `id` with serial number `serial` and cancellation token `token`.
+    /// Creates a context for the call `id` with serial number `serial`, provided values and cancellation token `token`.
     pub(crate) fn call_context(
-        &self,
         entry: &Entry,
+        provided: &Arc<ProvidedValues>,
         (id, serial): (CallId, u64),
         token: Arc<CancellationToken>,
     ) -> ToolContext {
         let name = entry.definition().name().clone();
-        ToolContext::of_call(name, Arc::clone(self.provided()), (id, serial), token)
+        ToolContext::of_call(name, Arc::clone(provided), (id, serial), token)
     }
 }

@@ -29,7 +29,7 @@ impl Registry {
             .collect();
         let mut origins = self.inner.available.origins().map(|it| Origins::clone(it)).unwrap_or_default();
         let mut dropped = Vec::new();
-        for tool in more.iter().flat_map(|it| &it.inner.entries) {
+        for tool in more.iter().flat_map(|it| it.inner.entries.iter()) {
             let name = tool.definition().name().clone();
             let entry = self.compile(tool.tool())?;
             let origin = origins.insert(name.clone(), Origin::Framework).unwrap_or(Origin::Direct);

@@ -92,7 +92,7 @@ pub struct Registry {
 
 struct Inner {
     /// Shared with the subsets of this registry.
-    entries: Vec<Arc<Entry>>,
+    entries: Arc<[Arc<Entry>]>,
     /// The definitions and origins, in the form that tools receive.
     available: Arc<AvailableTools>,
     /// The definitions that are listed, and the names of those that are not; `None` if all are.
@@ -185,7 +185,8 @@ impl Registry {
         let has_secret = hides_secret || entries.iter().any(|entry| entry.has_secret());
         let redirects = entries.iter().any(|entry| entry.redirects());
         let deferral = deferred.and_then(|deferred| deferred.of(&definitions)).map(Arc::new);
-        let available = Arc::new(AvailableTools::new(definitions, origins));
+        let entries: Arc<[_]> = entries.into();
+        let available = Arc::new(AvailableTools::new(definitions, origins, &entries, &settings));
         let mut provided = ProvidedValues::clone(&settings.provided);
         provided.insert(Arc::clone(&available));
         Self {

@@ -69,7 +69,7 @@ impl Registry {
     #[must_use]
     pub fn toolsets(&self) -> Vec<NamedTools> {
         let mut sets: BTreeMap<&str, Vec<Arc<dyn Tool>>> = BTreeMap::new();
-        for entry in &self.inner.entries {
+        for entry in self.entries() {
             if let Some(set) = &entry.definition().metadata().toolset {
                 sets.entry(set).or_default().push(Arc::clone(entry.tool()));
             }
@@ -169,8 +169,8 @@ impl Registry {
     /// ```
     pub fn with_tools_of(&self, other: &Self) -> Result<Self, BuildError> {
         let mut diagnostics = Vec::new();
-        let mut entries = self.inner.entries.clone();
-        for entry in &other.inner.entries {
+        let mut entries = self.inner.entries.to_vec();
+        for entry in other.inner.entries.iter() {
             let name = entry.definition().name();
             match self.inner.by_name.get(name).and_then(|index| self.inner.entries.get(*index)) {
                 Some(own) if Arc::ptr_eq(own, entry) => {}

@@ -73,6 +73,12 @@ async fn transfer_goes_to_the_specialist_and_back_over_three_messages() {
     check(env!("CARGO_BIN_EXE_transfer"), &[], "").await;
 }
 
+// Q24, Q25
+#[tokio::test]
+async fn dynamic_agent_has_one_tool_of_the_clerk_and_passes_its_rules() {
+    check(env!("CARGO_BIN_EXE_dynamic-agent"), &[], "").await;
+}
+
 // Y02
 #[tokio::test]
 async fn extract_prints_the_corrected_value() {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, error::Error, fmt, sync::Arc};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tool_runtime::{RunContext, ToolError, schemars::JsonSchema};
+use tool_runtime::{RunContext, ToolError, dialect::Thinking, schemars::JsonSchema};
 
 use super::{
     Agent, AgentKind, AgentPart, AgentSettings, AgentTools, Compaction, InputDecision, Instruction, Limits,
@@ -70,6 +70,11 @@ pub enum AgentError {
         /// The reason.
         message: String,
     },
+    /// A sub-agent has a tool that is one too: see [`SubAgentTool`](crate::SubAgentTool).
+    NestedSubAgent {
+        /// The name of the tool.
+        name: String,
+    },
 }
 
 impl fmt::Display for AgentError {
@@ -94,6 +99,10 @@ impl fmt::Display for AgentError {
             Self::NoIterations { group } => {
                 write!(f, "the loop `{group}` has 0 iterations; give it at least 1")
             }
+            Self::NestedSubAgent { name } => write!(
+                f,
+                "the tool `{name}` is a sub-agent, and a sub-agent may not have another one; remove it from its tools"
+            ),
             Self::InvalidTool { message } => write!(f, "the agent cannot be a tool: {message}"),
             Self::InvalidPart { part, message } => {
                 write!(f, "the part `{part}` cannot be added to the agent: {message}")
@@ -117,6 +126,7 @@ impl AgentSettings {
             limits: Limits::default(),
             tool_choice: ToolChoice::Auto,
             parameters: Map::new(),
+            thinking: None,
             approvals_by_handle: false,
             waits_for_answers: false,
             input_check: None,
@@ -145,6 +155,25 @@ impl AgentBuilder {
     #[must_use]
     pub fn model(&self) -> &SharedModel {
         &self.model
+    }
+
+    /// Sets the model, in place of the one of [`Agent::builder`].
+    pub(crate) fn with_model(mut self, model: impl Into<SharedModel>) -> Self {
+        self.model = model.into();
+        self.settings.kind = AgentKind::Model(self.model.clone());
+        self
+    }
+
+    /// Returns the limits as they are now.
+    pub(crate) fn current_limits(&self) -> Limits {
+        self.settings.limits.clone()
+    }
+
+    /// Sets how much the model thinks before it answers. What its provider lacks is a notice of the run, and a
+    /// [parameter](Self::parameter) overrides it. Default: as the model does by itself.
+    pub fn thinking(mut self, thinking: Thinking) -> Self {
+        self.settings.thinking = Some(thinking);
+        self
     }
 
     /// Sets the description, for other agents and for people. Default: none.

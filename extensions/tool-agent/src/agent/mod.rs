@@ -15,7 +15,7 @@ mod tools;
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use serde_json::{Map, Value};
-use tool_runtime::{BoxFuture, RunContext, Tool, ToolError, registry::OUTPUT_TOOL};
+use tool_runtime::{BoxFuture, RunContext, Tool, ToolError, dialect::Thinking, registry::OUTPUT_TOOL};
 
 pub use self::{
     builder::{AgentBuilder, AgentError},
@@ -84,6 +84,7 @@ pub(crate) struct AgentSettings {
     pub(crate) limits: Limits,
     pub(crate) tool_choice: ToolChoice,
     pub(crate) parameters: Map<String, Value>,
+    pub(crate) thinking: Option<Thinking>,
     pub(crate) approvals_by_handle: bool,
     pub(crate) waits_for_answers: bool,
     pub(crate) input_check: Option<Box<InputCheck>>,

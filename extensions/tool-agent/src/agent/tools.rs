@@ -1,8 +1,10 @@
 //! The tools of an agent.
 
 use tool_runtime::{
-    Executor, Registry, RunContext, ToolError, Toolbox, executor::ExecutorError, registry::BuildError,
-    toolbox::RunDiagnostic,
+    Executor, Registry, RunContext, ToolDefinition, ToolError, Toolbox,
+    executor::ExecutorError,
+    registry::BuildError,
+    toolbox::{RunDiagnostic, RunTools, Snapshot},
 };
 
 use super::framework::FrameworkTools;
@@ -88,27 +90,69 @@ impl AgentTools {
         self.executor.tools()
     }
 
+    /// Returns the definitions of the tools that are known before any run: without those of a toolbox.
+    pub(crate) fn definitions(&self) -> &[ToolDefinition] {
+        self.known_tools().definitions()
+    }
+
     /// Returns the executor with the current tools for `run`, and diagnostics about tools that it lost and rules without
     /// effect.
     pub(crate) async fn executor(
         &self,
         run: &RunContext,
     ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
-        let (executor, mut diagnostics) = self.program_executor(run).await?;
+        let listed = match &self.toolbox {
+            None => (self.executor.clone(), self.executor.diagnostics().to_vec()),
+            Some(toolbox) => {
+                self.executor_of_snapshot(toolbox.snapshot(run).await.map_err(ListingError::Tools)?)?
+            }
+        };
+        self.with_framework_tools(run, listed)
+    }
+
+    /// Returns the executor as [`executor`](Self::executor) does, with the additional tools of `run`.
+    pub(crate) async fn executor_with(
+        &self,
+        run: &RunContext,
+        additions: &RunTools,
+    ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
+        let known = self.known_tools();
+        let toolbox = self.toolbox.clone().unwrap_or_else(|| Toolbox::from_registry(known));
+        let snapshot = toolbox.snapshot_with(run, additions).await.map_err(ListingError::Tools)?;
+        let (mut executor, diagnostics) = self.executor_of_snapshot(snapshot)?;
+        if known.definitions().len() < known.len() {
+            // A toolbox defers no tools.
+            let tools = executor.tools().with_deferred(|tool| known.is_deferred(tool.name().as_str()));
+            executor = executor.with_tools(tools).map_err(ListingError::Executor)?;
+        }
+        self.with_framework_tools(run, (executor, diagnostics))
+    }
+
+    /// Returns the executor with `tools` in place of the agent's.
+    pub(crate) fn executor_of(
+        &self,
+        run: &RunContext,
+        tools: Registry,
+    ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
+        let executor = self.executor.with_tools(tools).map_err(ListingError::Executor)?;
+        // Its rules may be about tools that are not here.
+        self.with_framework_tools(run, (executor, Vec::new()))
+    }
+
+    fn with_framework_tools(
+        &self,
+        run: &RunContext,
+        (executor, mut diagnostics): (Executor, Vec<RunDiagnostic>),
+    ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
         let (executor, dropped) = self.framework.add_to(executor, run)?;
         diagnostics.extend(dropped);
         Ok((executor, diagnostics))
     }
 
-    /// Returns the executor with the tools of the program.
-    async fn program_executor(
+    fn executor_of_snapshot(
         &self,
-        run: &RunContext,
+        snapshot: Snapshot,
     ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
-        let Some(toolbox) = &self.toolbox else {
-            return Ok((self.executor.clone(), self.executor.diagnostics().to_vec()));
-        };
-        let snapshot = toolbox.snapshot(run).await.map_err(ListingError::Tools)?;
         let mut diagnostics = snapshot.diagnostics().to_vec();
         let with_added = |tools: Registry, added| tools.with_tools_of(added);
         let tools =

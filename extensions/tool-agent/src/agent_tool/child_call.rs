@@ -4,15 +4,18 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json, value::RawValue};
 use tool_runtime::{
-    RunContext, ToolContext, ToolError, ToolOutput, call::CallAddress, context::StateScope, output::Actions,
+    RunContext, ToolContext, ToolError, ToolOutput, call::CallAddress, context::StateScope,
+    executor::CallGuards, output::Actions,
 };
 
-use super::{AgentToolSettings, ChildState, HistoryScope, ResponseMode, branch_state::BranchState};
+use super::{
+    AgentToolSettings, ChildState, HistoryScope, ResponseMode, branch_state::BranchState, sub_agent,
+};
 use crate::{
-    AgentEvent, AgentEventKind, AgentStream, End, EndReason, Part, Role, RunUsage, Runner,
+    AgentEvent, AgentEventKind, AgentStream, End, EndReason, Part, Role, RunOptions, RunUsage, Runner,
     runner::{
-        CallStart, ChildPlace, Continuation, OpenBelow, OpenQuestion, ParentRun, RunHistory, ShownRun, boxed,
-        state_changes,
+        CallStart, ChildPlace, Continuation, OpenBelow, OpenQuestion, ParentRun, RunAdditions, RunHistory,
+        ShownRun, boxed, state_changes,
     },
 };
 
@@ -111,10 +114,25 @@ impl<'c> ChildCall<'c> {
         cx: &ToolContext,
         message: String,
     ) -> Result<Box<RunningChild<'c>>, ToolError> {
-        Ok(Self::start(settings, cx)?.run(message))
+        let additions = RunAdditions::below_call(cx.get::<CallGuards>().and_then(CallGuards::plugins));
+        Self::begin_with(settings, cx, additions, message)
     }
 
-    fn run(self, message: String) -> Box<RunningChild<'c>> {
+    /// Begins the run as [`begin`](Self::begin) does, with the tools, the instruction and the guards of `additions`.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin`](Self::begin).
+    pub(super) fn begin_with(
+        settings: &'c AgentToolSettings,
+        cx: &ToolContext,
+        additions: Box<RunAdditions>,
+        message: String,
+    ) -> Result<Box<RunningChild<'c>>, ToolError> {
+        Ok(Self::start(settings, cx)?.run(additions, message))
+    }
+
+    fn run(self, additions: Box<RunAdditions>, message: String) -> Box<RunningChild<'c>> {
         let Self { settings, run, place, initial_state, parent, address, continuation } = self;
         let (view, stays_open, shown) = (Arc::clone(&place.view), place.stays_open, Arc::clone(&place.shown));
         let mut counted = CountedUsage {
@@ -123,6 +141,7 @@ impl<'c> ChildCall<'c> {
             parent: parent.clone(),
             child: None,
         };
+        let run = RunOptions::new(run).with_additions(additions);
         let (stream, texts) = match continuation {
             None => (settings.runner.run_below(run, place, message), Vec::new()),
             Some(Continuation { below, input }) => {
@@ -148,6 +167,11 @@ impl<'c> ChildCall<'c> {
 }
 
 impl RunningChild<'_> {
+    /// Returns the run, which nothing has polled yet.
+    pub(super) fn run(&self) -> &RunContext {
+        &self.run
+    }
+
     /// Runs the agent to its end.
     ///
     /// # Errors
@@ -287,6 +311,11 @@ impl AgentToolSettings {
 
     /// Returns the result of the run that ended with `end`, and whose responses have `texts`.
     fn output(&self, end: &End, texts: Vec<String>) -> Result<ToolOutput, ToolError> {
+        if self.is_sub_agent
+            && let Some(output) = sub_agent::limited_output(end, &texts)
+        {
+            return Ok(output);
+        }
         if !end.reason.is_success() {
             return Err(match end.reason {
                 EndReason::Cancelled => ToolError::cancelled(),
@@ -308,6 +337,9 @@ impl AgentToolSettings {
                 texts.into_iter().rev().find(|text| !text.is_empty()).unwrap_or_default()
             }
         };
+        if self.is_sub_agent && text.is_empty() {
+            return Ok(ToolOutput::from(sub_agent::NO_TEXT));
+        }
         match self.wraps_result {
             true if text.is_empty() => ToolOutput::json(&json!({})),
             true => ToolOutput::json(&json!({ "result": text })),

@@ -2,8 +2,13 @@
 
 mod branch_state;
 mod child_call;
+mod dynamic;
+mod sub_agent;
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde_json::json;
 use tool_runtime::{
@@ -13,10 +18,16 @@ use tool_runtime::{
 };
 
 use self::child_call::ChildCall;
+pub use self::{
+    dynamic::{DynamicAgentBuilder, DynamicAgentTool, RequestField},
+    sub_agent::{SubAgentBuilder, SubAgentTool},
+};
 use crate::{Agent, AgentError, Runner, agent::agent_metadata, runner::boxed};
 
 /// The argument of an agent without an input schema.
 const REQUEST: &str = "request";
+
+const REQUEST_DESCRIPTION: &str = "What the agent is to do, with all that it must know.";
 
 /// An agent as a tool of another agent, or of any program: a call is a run of the agent below the call.
 ///
@@ -79,6 +90,24 @@ struct AgentToolSettings {
     shows_text: bool,
     state: ChildState,
     history: HistoryScope,
+    is_sub_agent: bool,
+}
+
+impl AgentToolSettings {
+    fn new(agent: Agent) -> Self {
+        Self {
+            runner: Runner::below_calls(agent),
+            takes_request: true,
+            response: ResponseMode::default(),
+            wraps_result: false,
+            skips_summarization: false,
+            streams_text: false,
+            shows_text: true,
+            state: ChildState::default(),
+            history: HistoryScope::default(),
+            is_sub_agent: false,
+        }
+    }
 }
 
 /// The texts of a run that are the result of its call.
@@ -139,20 +168,10 @@ impl AgentTool {
     pub fn new(agent: Agent) -> Result<Self, AgentError> {
         let invalid = |message| AgentError::InvalidTool { message };
         let name = ToolName::new(agent.name().to_owned()).map_err(|error| invalid(error.to_string()))?;
-        let schema = request_schema().map_err(|error| invalid(error.to_string()))?;
+        let schema = text_schema(REQUEST, REQUEST_DESCRIPTION).map_err(|error| invalid(error.to_string()))?;
         let (agent_name, description) = (agent.name().to_owned(), agent.description().to_owned());
         let output = agent.output_type().and_then(|output| output.result_schema());
-        let settings = AgentToolSettings {
-            runner: Runner::below_calls(agent),
-            takes_request: true,
-            response: ResponseMode::default(),
-            wraps_result: false,
-            skips_summarization: false,
-            streams_text: false,
-            shows_text: true,
-            state: ChildState::default(),
-            history: HistoryScope::default(),
-        };
+        let settings = AgentToolSettings::new(agent);
         let mut definition =
             ToolDefinition::new(name, description, schema).with_metadata(agent_metadata(agent_name));
         if let Some(output) = output {
@@ -231,31 +250,34 @@ impl AgentTool {
 
     /// Returns the message of the run.
     fn message(&self, arguments: Arguments<'_>) -> Result<String, ToolError> {
-        let canonical = self.definition.canonical(arguments)?.into_text();
-        if !self.settings.takes_request {
-            return Ok(canonical.into_owned());
+        match self.settings.takes_request {
+            true => text_argument(&self.definition, arguments, REQUEST),
+            false => Ok(self.definition.canonical(arguments)?.into_text().into_owned()),
         }
-        #[derive(serde::Deserialize)]
-        struct Request {
-            request: String,
-        }
-        let Request { request } =
-            serde_json::from_str(&canonical).map_err(|error| ToolError::bad_parameter(error.to_string()))?;
-        Ok(request)
     }
 }
 
-/// Returns the schema of an agent without an input schema.
-fn request_schema() -> Result<InputSchema, SchemaError> {
-    let request =
-        json!({ "type": "string", "description": "What the agent is to do, with all that it must know." });
+/// Returns the schema of an object with one text `name`.
+fn text_schema(name: &str, description: &str) -> Result<InputSchema, SchemaError> {
     let schema = json!({
         "type": "object",
-        "properties": { REQUEST: request },
-        "required": [REQUEST],
+        "properties": { name: { "type": "string", "description": description } },
+        "required": [name],
         "additionalProperties": false,
     });
     InputSchema::new(schema)
+}
+
+/// Returns the text `name` of the arguments.
+fn text_argument(
+    definition: &ToolDefinition,
+    arguments: Arguments<'_>,
+    name: &str,
+) -> Result<String, ToolError> {
+    let canonical = definition.canonical(arguments)?.into_text();
+    let mut texts: BTreeMap<String, String> =
+        serde_json::from_str(&canonical).map_err(|error| ToolError::bad_parameter(error.to_string()))?;
+    Ok(texts.remove(name).unwrap_or_default())
 }
 
 impl Tool for AgentTool {

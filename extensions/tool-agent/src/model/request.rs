@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tool_runtime::{Registry, RunContext};
+use tool_runtime::{Registry, RunContext, dialect::Thinking};
 
 use crate::Message;
 
@@ -26,6 +26,8 @@ pub struct Request {
     pub cache: Vec<CachePoint>,
     /// Members of the request in the provider's format, such as `temperature`; they override those of the model.
     pub parameters: Map<String, Value>,
+    /// The thinking of the model; `None` for the default of the model.
+    pub thinking: Option<Thinking>,
     /// The run that the request belongs to.
     pub run: Arc<RunContext>,
     /// Set once the additions of tools and request hooks are part of the request.
@@ -43,6 +45,7 @@ impl Request {
             output: None,
             cache: Vec::new(),
             parameters: Map::new(),
+            thinking: None,
             run: Arc::new(RunContext::new()),
             has_additions: false,
         }

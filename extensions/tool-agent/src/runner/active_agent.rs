@@ -73,7 +73,7 @@ impl RunScope {
 
     /// Lists the tools of the active agent, with those of this crate that it receives.
     pub(super) async fn list_tools(&self) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
-        let (executor, diagnostics) = self.agent.0.tools.executor(&self.run).await?;
+        let (executor, diagnostics) = self.list_tools_of(&self.agent).await?;
         let awaits_reply = self.agent.0.awaits_user_reply && !self.ends_with_call;
         match awaits_reply || !self.period.targets.is_empty() {
             true => Ok((self.with_control_tools(executor, awaits_reply)?, diagnostics)),
@@ -181,7 +181,7 @@ impl ActiveRun {
         }
         self.scope.activate(control);
         let agent = &self.scope.agent;
-        self.hooks = HookChain::new(&self.runner_hooks, agent);
+        self.hooks = HookChain::new(&self.scope.hooks, agent);
         if let Some(model) = agent.model() {
             self.model = model.clone();
         }

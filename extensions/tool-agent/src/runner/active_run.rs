@@ -7,7 +7,6 @@ use super::{
 use crate::{
     OutputType,
     agent::CheckFuture,
-    hook::SharedAgentHook,
     model::{SharedModel, ToolChoice},
 };
 
@@ -15,8 +14,6 @@ use crate::{
 pub(super) struct ActiveRun {
     pub(super) scope: RunScope,
     pub(super) hooks: HookChain,
-    /// The hooks of the runner, which each agent of the run has.
-    pub(super) runner_hooks: Vec<SharedAgentHook>,
     /// The type of the output, if it is not the agent's.
     pub(super) output_type: Option<OutputType>,
     pub(super) conversation: RunConversation,
@@ -34,16 +31,10 @@ pub(super) struct ActiveRun {
 }
 
 impl ActiveRun {
-    /// Creates a run of the agent of `scope`, which has `model`, with the hooks of its runner. Boxed, since runs nest.
-    pub(super) fn new(
-        scope: RunScope,
-        model: SharedModel,
-        hooks: &[SharedAgentHook],
-        conversation: RunConversation,
-    ) -> Box<Self> {
+    /// Creates a run of the agent of `scope`, which has `model`. Boxed, since runs nest.
+    pub(super) fn new(scope: RunScope, model: SharedModel, conversation: RunConversation) -> Box<Self> {
         Box::new(Self {
-            hooks: HookChain::new(hooks, &scope.agent),
-            runner_hooks: hooks.to_vec(),
+            hooks: HookChain::new(&scope.hooks, &scope.agent),
             output_type: None,
             conversation,
             limits: RunLimits::default(),

@@ -33,6 +33,7 @@ mod recovery;
 mod remember;
 mod round;
 mod run;
+mod run_options;
 mod scope;
 mod session;
 mod session_map;
@@ -63,6 +64,7 @@ pub use self::{
     handle::RunHandle,
     memory::MemoryPolicy,
     open_below::CallAbove,
+    run_options::RunOptions,
     stream::{AgentStream, RunError},
     usage::{ChildUsage, RunUsage},
 };
@@ -75,6 +77,7 @@ pub(crate) use self::{
     flow::boxed,
     open_below::{CallStart, Continuation, OpenBelow, OpenQuestion},
     parent_run::{ParentRun, ShownRun},
+    run_options::RunAdditions,
     state_changes::state_changes,
 };
 use crate::{
@@ -191,11 +194,11 @@ impl Runner {
     }
 
     /// Runs the agent for a message of the user in `run`, which has the user, the session, provided values, the budget,
-    /// the deadline and the cancellation. Runs of one session wait for each other.
+    /// the deadline and the cancellation; [`RunOptions`] add tools and settings. Runs of one session wait for each other.
     ///
     /// Nothing happens until the stream is polled. Dropping it cancels the run.
-    pub fn run_with(&self, run: RunContext, input: impl Into<Message>) -> AgentStream {
-        self.start_run(run, Input::Message(input.into()))
+    pub fn run_with(&self, run: impl Into<RunOptions>, input: impl Into<Message>) -> AgentStream {
+        self.start_run(run.into(), Input::Message(input.into()))
     }
 
     /// Continues the session of `run` after a run that ended with [open calls](EndReason::OpenCalls): approved calls run,
@@ -235,15 +238,16 @@ impl Runner {
     /// # })?;
     /// # Ok::<(), anyhow::Error>(())
     /// ```
-    pub fn resume(&self, run: RunContext, answers: Answers) -> AgentStream {
-        self.start_run(run, Input::Answers(answers))
+    pub fn resume(&self, run: impl Into<RunOptions>, answers: Answers) -> AgentStream {
+        self.start_run(run.into(), Input::Answers(answers))
     }
 
-    fn start_run(&self, run: RunContext, input: Input) -> AgentStream {
+    fn start_run(&self, run: RunOptions, input: Input) -> AgentStream {
         self.start_run_in(run, None, input)
     }
 
-    fn start_run_in(&self, run: RunContext, place: Option<ChildPlace>, input: Input) -> AgentStream {
+    fn start_run_in(&self, run: RunOptions, place: Option<ChildPlace>, input: Input) -> AgentStream {
+        let RunOptions { run, additions } = run;
         let message = match &input {
             Input::Message(message) => Some(message.clone()),
             Input::Answers(_) | Input::Recovery | Input::Turn => None,
@@ -255,8 +259,9 @@ impl Runner {
         let events = EventStream::new(move |emitter| async move {
             let span = RunSpan::new(&runner.0.agent, &of_run, message.as_ref());
             let entered = span.span().clone();
-            let start = (input, place);
-            boxed(|| run_to_end(runner, of_run, inbox, emitter, start, span)).instrument(entered).await;
+            boxed(|| run_to_end(runner, (of_run, additions), inbox, emitter, (input, place), span))
+                .instrument(entered)
+                .await;
         });
         AgentStream::new(events, handle, run)
     }
@@ -303,7 +308,7 @@ impl Runner {
     /// As [`AgentStream::output`].
     pub async fn run_structured_with<T: DeserializeOwned + JsonSchema + 'static>(
         &self,
-        run: RunContext,
+        run: impl Into<RunOptions>,
         input: impl Into<Message>,
     ) -> Result<T, RunError> {
         self.clone().with_output_type(OutputType::of::<T>()).run_with(run, input).output().await

@@ -25,13 +25,13 @@ use std::{collections::HashMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tool_runtime::{
-    CallOutcome, Executor, RunContext, ToolCall,
+    CallOutcome, Executor, ToolCall,
     call::{CallAddress, Operation},
     open_calls::OpenCallError,
 };
 
 use super::{
-    AgentStream, End, RunUsage, Runner,
+    AgentStream, End, RunOptions, RunUsage, Runner,
     answers::{Answers, Input},
     calls::run_batch,
     child_history::{ChildPlace, RunHistory},
@@ -163,14 +163,14 @@ fn is_long_running(outcome: &CallOutcome) -> bool {
 
 impl Runner {
     /// Runs the agent below a call, for a message.
-    pub(crate) fn run_below(&self, run: RunContext, place: ChildPlace, message: String) -> AgentStream {
+    pub(crate) fn run_below(&self, run: RunOptions, place: ChildPlace, message: String) -> AgentStream {
         self.start_run_in(run, Some(place), Input::Message(message.into()))
     }
 
     /// Continues a run below a call that ended with open calls.
     pub(crate) fn continue_below(
         &self,
-        run: RunContext,
+        run: RunOptions,
         place: ChildPlace,
         input: ChildInput,
     ) -> AgentStream {

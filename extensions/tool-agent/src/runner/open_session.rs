@@ -188,7 +188,7 @@ pub(super) async fn restore_open_batch(
     let Some(open) = stored.open.take() else { return Ok(None) };
     let agent = stored.position.as_ref().and_then(|position| position.agent(&scope.agent));
     let (executor, _) = match agent {
-        Some(agent) => agent.0.tools.executor(&scope.run).await?,
+        Some(agent) => scope.list_tools_of(agent).await?,
         None => scope.list_tools().await?,
     };
     Ok(Some(OpenBatch::restored(open, executor).await))

@@ -7,8 +7,9 @@ use std::{
 
 use tokio::sync::Notify;
 use tool_runtime::{
-    RunContext,
+    RunContext, ToolError,
     call::{CallAddress, CallId},
+    policy::{Approval, ApprovalHandle, Approver, SharedApprover},
 };
 
 use super::{
@@ -30,6 +31,8 @@ const MAX_WAITING_EVENTS: usize = 16;
 pub(crate) struct ParentRun {
     /// The inbox of the handle that the program has, which belongs to the root run.
     approvals: Arc<Inbox>,
+    /// Waits for the decisions in that inbox. One for the whole tree, so that no question is asked twice.
+    approver: SharedApprover,
     events: Mutex<EventQueue>,
     /// Notified of an event in the queue.
     arrived: Notify,
@@ -98,11 +101,15 @@ impl ParentRun {
 
     /// Makes `run` known to the runs below its calls, which count for `whole`, too.
     pub(super) fn offer_part(run: &RunContext, inbox: &Arc<Inbox>, whole: Option<Arc<Self>>) -> Arc<Self> {
-        let approvals = Self::of(run).map_or_else(|| Arc::clone(inbox), |above| Arc::clone(&above.approvals));
+        let (approvals, approver) = match Self::of(run) {
+            Some(above) => (Arc::clone(&above.approvals), above.approver.clone()),
+            None => (Arc::clone(inbox), SharedApprover::new(HandleApprover(Arc::clone(inbox)))),
+        };
         let (events, usage, arrived, freed, below, shown) = Default::default();
         let (run_id, history) = (run.id().clone(), OnceLock::new());
         let parent = Arc::new(Self {
             approvals,
+            approver,
             events,
             arrived,
             freed,
@@ -171,9 +178,9 @@ impl ParentRun {
         lock(&self.below)
     }
 
-    /// Returns the inbox that receives the decisions about calls of this run.
-    pub(super) fn approvals(&self) -> &Arc<Inbox> {
-        &self.approvals
+    /// Returns the approver that waits for the decisions of the handle of the root run.
+    pub(super) fn approver(&self) -> &SharedApprover {
+        &self.approver
     }
 
     /// Receives the events of the runs below the calls of a batch.
@@ -233,6 +240,15 @@ impl ParentRun {
     /// Returns the usage of the runs below the calls of the agent that has its turn.
     pub(super) fn usage_of_turn(&self) -> ChildUsage {
         lock(&self.usage).of_turn
+    }
+}
+
+/// The approver of the calls that the handle of a run decides on.
+struct HandleApprover(Arc<Inbox>);
+
+impl Approver for HandleApprover {
+    async fn ask(&self, request: &ApprovalHandle) -> Result<Approval, ToolError> {
+        self.0.wait_for_approval(request).await
     }
 }
 

@@ -239,7 +239,7 @@ pub(super) async fn close_interrupted_calls(scope: &RunScope, conversation: &mut
     // The agent that made them, if it is one of several.
     let agent = conversation.session.position.as_ref().and_then(|position| position.agent(&scope.agent));
     let listed = match agent {
-        Some(agent) => agent.0.tools.executor(&scope.run).await,
+        Some(agent) => scope.list_tools_of(agent).await,
         None => scope.list_tools().await,
     };
     match listed {

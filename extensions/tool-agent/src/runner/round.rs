@@ -110,6 +110,7 @@ pub(super) fn step_with(run: &mut ActiveRun, instruction: Arc<str>, executor: &E
         output: None,
         cache: Vec::new(),
         parameters: agent.parameters.clone(),
+        thinking: agent.thinking,
         run: Arc::clone(&scope.run),
         has_additions: false,
     };
@@ -121,13 +122,22 @@ pub(super) fn step_with(run: &mut ActiveRun, instruction: Arc<str>, executor: &E
 /// Returns the instruction of the agent for this round.
 pub(super) async fn instruction(scope: &RunScope) -> Flow<Arc<str>> {
     let make = match &scope.agent.0.instruction {
-        Instruction::Text(text) => return ControlFlow::Continue(Arc::clone(text)),
+        Instruction::Text(text) => return ControlFlow::Continue(with_addition(scope, text)),
         Instruction::Of(make) => make,
     };
     match scope.wait_for(run_callback(|| make(Arc::clone(&scope.run)))).await {
-        Ok(Ok(text)) => ControlFlow::Continue(text.into()),
+        Ok(Ok(text)) => ControlFlow::Continue(with_addition(scope, &text.into())),
         Ok(Err(error)) => end_as_failed(format!("the instruction of the agent failed: {}", error.reason())),
         Err(interruption) => interruption.end(),
+    }
+}
+
+/// Returns the instruction of the agent with the one that the run adds.
+fn with_addition(scope: &RunScope, instruction: &Arc<str>) -> Arc<str> {
+    match &scope.additions.instruction {
+        None => Arc::clone(instruction),
+        Some(added) if instruction.trim().is_empty() => Arc::clone(added),
+        Some(added) => format!("{instruction}\n\n{added}").into(),
     }
 }
 

@@ -28,6 +28,7 @@ use super::{
     recovery::{check_unfinished, close_interrupted_calls, recover_child, recover_run},
     remember::remember_session,
     round::run_round,
+    run_options::RunAdditions,
     scope::RunScope,
     session_writer::SessionWriter,
     span::RunSpan,
@@ -37,7 +38,7 @@ use crate::{Message, Role, event_stream::Emitter, skills::restore_skills};
 /// Runs the agent of `runner` to its end.
 pub(super) async fn run_to_end(
     runner: Runner,
-    run: Arc<RunContext>,
+    (run, mut additions): (Arc<RunContext>, Box<RunAdditions>),
     inbox: Arc<Inbox>,
     emitter: Emitter<AgentEvent>,
     (input, place): (Input, Option<ChildPlace>),
@@ -45,11 +46,14 @@ pub(super) async fn run_to_end(
 ) {
     let (parent, ends_with_call) =
         (ParentRun::offer(&run, &inbox), place.as_ref().is_some_and(|place| !place.stays_open));
+    let hooks = additions.inherit(&run, &runner.0.hooks);
     let mut scope = RunScope {
         root: runner.0.agent.clone(),
+        hooks,
         agent: runner.0.agent.clone(),
         period: ControlPeriod::default(),
         run,
+        additions,
         inbox,
         emitter,
         parent,
@@ -72,7 +76,7 @@ pub(super) async fn run_to_end(
     let Some(model) = scope.agent.model().cloned() else {
         return boxed(|| run_group_to_end(&runner, scope, conversation, input, span)).await;
     };
-    let mut run = ActiveRun::new(scope, model, &runner.0.hooks, conversation);
+    let mut run = ActiveRun::new(scope, model, conversation);
     run.output_type = runner.0.output.clone();
     let rounds = boxed(|| run_rounds(&mut run, input));
     let end = match writer {

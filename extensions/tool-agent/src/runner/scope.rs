@@ -5,13 +5,14 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-use tool_runtime::RunContext;
+use tool_runtime::{Executor, RunContext, toolbox::RunDiagnostic};
 
 use super::{
     AgentEvent, AgentEventKind, RunUsage, active_agent::ControlPeriod, child_history::ChildPlace,
-    flow::Interruption, handle::Inbox, member::Member, parent_run::ParentRun, session_writer::SessionWriter,
+    flow::Interruption, handle::Inbox, member::Member, parent_run::ParentRun, run_options::RunAdditions,
+    session_writer::SessionWriter,
 };
-use crate::{Agent, event_stream::Emitter};
+use crate::{Agent, agent::ListingError, event_stream::Emitter, hook::SharedAgentHook};
 
 /// The agent of a run, its context, the messages that it receives, and the events that it emits.
 pub(super) struct RunScope {
@@ -21,6 +22,10 @@ pub(super) struct RunScope {
     pub(super) agent: Agent,
     pub(super) period: ControlPeriod,
     pub(super) run: Arc<RunContext>,
+    /// The tools and settings of the run beside those of the agent.
+    pub(super) additions: Box<RunAdditions>,
+    /// The hooks of the runners, from the root run down, without those of agents.
+    pub(super) hooks: Vec<SharedAgentHook>,
     pub(super) inbox: Arc<Inbox>,
     pub(super) emitter: Emitter<AgentEvent>,
     /// The run as the runs below its calls see it.
@@ -62,6 +67,25 @@ impl RunScope {
 
     pub(super) async fn emit_withdrawn(&self, reason: impl Into<String>) {
         self.emit(AgentEventKind::Withdrawn { reason: reason.into() }).await;
+    }
+
+    /// Returns the executor with the tools of `agent` and those of the run, and diagnostics about them.
+    pub(super) async fn list_tools_of(
+        &self,
+        agent: &Agent,
+    ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
+        let (tools, additions) = (&agent.0.tools, &self.additions);
+        let (executor, mut diagnostics) = match (&additions.replaced_tools, &additions.tools) {
+            (Some(replaced), _) => tools.executor_of(&self.run, replaced.clone())?,
+            (None, Some(of_run)) => tools.executor_with(&self.run, of_run).await?,
+            (None, None) => tools.executor(&self.run).await?,
+        };
+        if additions.settings.is_none() && additions.visibility.is_none() {
+            return Ok((executor, diagnostics));
+        }
+        let executor = additions.with_settings(&self.run, executor).map_err(ListingError::Executor)?;
+        diagnostics.extend_from_slice(executor.diagnostics());
+        Ok((executor, diagnostics))
     }
 
     /// Awaits `future`, until the run is cancelled or its time is over.

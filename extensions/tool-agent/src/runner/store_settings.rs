@@ -6,7 +6,7 @@ use tool_runtime::{RunContext, open_calls::ProgramKey};
 use tool_session::{LeaseRequest, SharedSessionStore};
 
 use super::{
-    AgentStream, Runner, RunnerSettings, answers::Input, entry::EntryCodec, session::Sessions,
+    AgentStream, RunOptions, Runner, RunnerSettings, answers::Input, entry::EntryCodec, session::Sessions,
     session_map::SessionKey, session_writer::StoreAccess, stored_conversation::read_messages,
 };
 use crate::Message;
@@ -145,8 +145,8 @@ impl Runner {
     /// # })?;
     /// # Ok::<(), anyhow::Error>(())
     /// ```
-    pub fn recover(&self, run: RunContext) -> AgentStream {
-        self.start_run(run, Input::Recovery)
+    pub fn recover(&self, run: impl Into<RunOptions>) -> AgentStream {
+        self.start_run(run.into(), Input::Recovery)
     }
 
     /// Sets the key under which messages with secret arguments are encrypted in a store that outlives the process; without it, such a

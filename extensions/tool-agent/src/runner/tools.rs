@@ -1,6 +1,6 @@
 //! The tools of a run: listed for each round, and executed with the settings of the run.
 
-use std::{collections::HashSet, ops::ControlFlow, sync::Arc};
+use std::{collections::HashSet, ops::ControlFlow};
 
 use tool_runtime::{
     Executor,
@@ -69,8 +69,17 @@ pub(super) fn executor_of_step(scope: &RunScope, step: &Step, executor: Executor
 }
 
 /// Derives the executor whose approvals are answered by the handle of the run, whose spans have the content of the agent's,
-/// and whose calls are in the journal of the session.
+/// whose calls are in the journal of the session, and pass the guards of the runs above.
 pub(super) fn with_run_settings(scope: &RunScope, executor: Executor) -> Result<Executor, ExecutorError> {
+    if scope.additions.has_guards() {
+        let executor = scope.additions.with_inherited_guards(executor);
+        let executor = with_agent_settings(scope, executor)?;
+        return Ok(scope.additions.with_guards(executor));
+    }
+    with_agent_settings(scope, executor)
+}
+
+fn with_agent_settings(scope: &RunScope, executor: Executor) -> Result<Executor, ExecutorError> {
     let agent = &scope.agent.0;
     if !agent.trace_content && !agent.approvals_by_handle && scope.writer.get().is_none() {
         return Ok(executor);
@@ -87,11 +96,7 @@ pub(super) fn with_run_settings(scope: &RunScope, executor: Executor) -> Result<
         settings = settings.trace_arguments(true).trace_results(true);
     }
     if agent.approvals_by_handle {
-        let inbox = Arc::clone(scope.parent.approvals());
-        settings = settings.approver_fn(move |request| {
-            let inbox = Arc::clone(&inbox);
-            async move { inbox.wait_for_approval(&request).await }
-        });
+        settings = settings.approver(scope.parent.approver().clone());
     }
     executor.with_settings(&scope.run, settings)
 }

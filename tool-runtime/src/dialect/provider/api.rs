@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::formats;
-use crate::Dialect;
+use crate::{Dialect, dialect::Thinking};
 
 pub(super) mod sealed {
     /// Implemented by the providers of this crate.
@@ -72,6 +72,14 @@ pub trait Provider: sealed::Sealed + fmt::Debug + Send + Sync {
 
     /// Sets the format of the answer: JSON of `schema`, which the provider enforces if `strict` is set.
     fn set_output_format(&self, members: &mut Map<String, Value>, name: &str, schema: &Value, strict: bool);
+
+    /// Sets how much `model` thinks, after all other members. Returns a sentence about what the provider lacks.
+    fn set_thinking(
+        &self,
+        members: &mut Map<String, Value>,
+        model: &str,
+        thinking: Thinking,
+    ) -> Option<String>;
 
     /// Returns `true` if a request can have both tools and a format of the answer. Default: `true`.
     fn combines_output_with_tools(&self) -> bool {
@@ -170,6 +178,15 @@ pub fn providers() -> Vec<&'static dyn Provider> {
         }
     }
     providers
+}
+
+/// Returns the object in `members` under `name`, which is created if it is absent.
+pub(super) fn object_in<'m>(members: &'m mut Map<String, Value>, name: &str) -> &'m mut Value {
+    let object = members.entry(name).or_insert_with(|| Value::Object(Map::new()));
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    object
 }
 
 /// Returns the members of an object.

@@ -12,7 +12,7 @@ use crate::{
     Registry, ToolCall, ToolDefinition, ToolName, ToolOutput, ToolResult,
     builder::ExternalTool,
     dialect::{
-        BoundTools, Dialect, DialectError, Usage,
+        BoundTools, Dialect, DialectError, Thinking, Usage,
         content::Block,
         draft::{MessageDraft, MessagePart, text},
         error::JsonLocation,
@@ -154,6 +154,11 @@ impl Provider for Fictional {
         if selection == ToolSelection::None {
             members.insert("tools_allowed".to_owned(), false.into());
         }
+    }
+
+    fn set_thinking(&self, members: &mut Map<String, Value>, _: &str, thinking: Thinking) -> Option<String> {
+        members.insert("effort".to_owned(), json!(thinking));
+        None
     }
 
     fn set_output_format(&self, members: &mut Map<String, Value>, _: &str, schema: &Value, _: bool) {

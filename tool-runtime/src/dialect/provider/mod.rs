@@ -294,3 +294,7 @@ mod fictional_tests;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
+mod thinking_tests;

@@ -5,12 +5,15 @@ use std::collections::HashMap;
 use genai::{
     adapter::AdapterKind,
     chat::{
-        Binary, CacheControl, ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, Tool,
-        ToolCall, ToolChoice as Choice, ToolResponse,
+        Binary, CacheControl, ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent,
+        ReasoningEffort, Tool, ToolCall, ToolChoice as Choice, ToolResponse,
     },
 };
 use serde_json::{Map, Value};
-use tool_runtime::{Content, Dialect, ToolResult, dialect::BoundTools};
+use tool_runtime::{
+    Content, Dialect, ToolResult,
+    dialect::{BoundTools, Thinking},
+};
 
 use crate::{
     Message, Part, Role,
@@ -81,8 +84,22 @@ pub(super) fn prepared(request: &Request, kind: AdapterKind, options: ChatOption
             ToolChoice::Tool(name) => Some(Choice::tool(bound.wire_name(name))),
         };
     }
+    if let Some(thinking) = request.thinking {
+        options.reasoning_effort = Some(reasoning_effort(thinking));
+    }
     parameterize(&mut options, &request.parameters);
     Prepared { request: sent, options, names, unsupported: conversation.unsupported }
+}
+
+/// Returns the setting for `thinking`; the crate converts it for its providers.
+fn reasoning_effort(thinking: Thinking) -> ReasoningEffort {
+    match thinking {
+        Thinking::Low => ReasoningEffort::Low,
+        Thinking::Medium => ReasoningEffort::Medium,
+        Thinking::High => ReasoningEffort::High,
+        Thinking::Tokens(tokens) if tokens > 0 => ReasoningEffort::Budget(tokens),
+        _ => ReasoningEffort::Zero,
+    }
 }
 
 /// Options with which the end of a stream contains the whole response.

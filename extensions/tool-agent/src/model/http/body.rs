@@ -28,7 +28,8 @@ pub(super) async fn build_body(
     bound: &BoundTools,
     request: &Request,
 ) -> Result<BuiltBody, ModelError> {
-    let members = request_members(settings, bound, request);
+    let mut thinking_notice = None;
+    let members = request_members(settings, bound, request, &mut thinking_notice);
     let mut body = bound.body(Value::Object(members)).map_err(invalid_request)?;
     let (points, remark) = CachePoints::of_request(settings, request);
     let mut conversation = Conversation::of_request(settings, bound, request);
@@ -36,6 +37,7 @@ pub(super) async fn build_body(
     conversation.messages.into_iter().for_each(|json| body.push_json(json));
     let mut unsupported = conversation.unsupported;
     unsupported.extend(remark);
+    unsupported.extend(thinking_notice);
     bound.declare_tools(&mut body).map_err(invalid_request)?;
     let additions = match request.has_additions {
         true => RequestAdditions::default(),
@@ -65,8 +67,13 @@ fn invalid_request(error: DialectError) -> ModelError {
     ModelError::of_request(RequestError::Dialect(error))
 }
 
-/// Returns the members besides messages and tools.
-fn request_members(settings: &Settings, bound: &BoundTools, request: &Request) -> Map<String, Value> {
+/// Returns the members besides messages and tools, and sets the sentence about thinking that the provider lacks.
+fn request_members(
+    settings: &Settings,
+    bound: &BoundTools,
+    request: &Request,
+    thinking_notice: &mut Option<String>,
+) -> Map<String, Value> {
     let provider = settings.provider;
     let mut members = provider.request_members(&settings.name, settings.streams);
     if !request.instruction.trim().is_empty() {
@@ -90,6 +97,9 @@ fn request_members(settings: &Settings, bound: &BoundTools, request: &Request) -
             _ => ToolSelection::Required,
         };
         provider.set_tool_selection(&mut members, selection);
+    }
+    if let Some(thinking) = request.thinking {
+        *thinking_notice = provider.set_thinking(&mut members, &settings.name, thinking);
     }
     merge_members(&mut members, &settings.parameters);
     merge_members(&mut members, &request.parameters);

@@ -41,7 +41,7 @@ pub(super) async fn run_turn(
     conversation.begin_turn(turn);
     let mut span = RunSpan::new(agent, &scope.run, None);
     let entered = span.span().clone();
-    let mut run = ActiveRun::new(scope, model, &tree.settings.hooks, conversation);
+    let mut run = ActiveRun::new(scope, model, conversation);
     run.output_type = place.output;
     let rounds = boxed(|| take_rounds(&mut run, input));
     let end = rounds.instrument(entered).await;
@@ -72,6 +72,8 @@ impl AgentTree<'_> {
             agent: agent.clone(),
             period: ControlPeriod::default(),
             run: Arc::clone(&place.run),
+            additions: root.additions.clone(),
+            hooks: root.hooks.clone(),
             inbox: Arc::clone(&root.inbox),
             emitter: root.emitter.clone(),
             parent: Arc::clone(&place.parent),

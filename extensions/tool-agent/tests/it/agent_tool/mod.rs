@@ -1,8 +1,11 @@
 //! Agents as tools of other agents.
 
 mod below;
+mod dynamic;
+mod inherited;
 mod results;
 mod states;
+mod sub_agent;
 
 use std::{
     collections::HashSet,

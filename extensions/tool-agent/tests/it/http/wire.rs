@@ -6,7 +6,7 @@ use tool_agent::{
     Message, Original, Part, Role,
     model::{CachePoint, Model, ModelEvent, Request, ToolChoice},
 };
-use tool_runtime::{Content, Dialect, ToolCall, ToolResult, prelude::*};
+use tool_runtime::{Content, Dialect, ToolCall, ToolResult, dialect::Thinking, prelude::*};
 
 use super::{WIRES, ask, dialect, events, finished, model, saying, server::Answer, streaming};
 
@@ -31,6 +31,30 @@ async fn sent(wire: &str, request: Request) -> (String, Vec<String>) {
     let unsupported = unsupported.collect();
     finished(all);
     (server.received().remove(0).text().to_owned(), unsupported)
+}
+
+// Q01, U32
+#[tokio::test]
+async fn a_request_has_the_thinking_of_its_agent_and_a_notice_of_what_is_lacking() {
+    for wire in WIRES {
+        let mut request = Request::new([Message::user("25 times 4?")]);
+        request.thinking = Some(Thinking::Tokens(3_000));
+        let (body, unsupported) = sent(wire, request.clone()).await;
+        let body: Value = serde_json::from_str(&body).unwrap();
+        let (pointer, expected) = match wire {
+            "openai" => ("/reasoning_effort", json!("medium")),
+            "openai-responses" => ("/reasoning/effort", json!("medium")),
+            "anthropic" => ("/thinking/budget_tokens", json!(3_000)),
+            _ => ("/generationConfig/thinkingConfig/thinkingLevel", json!("medium")),
+        };
+        assert_eq!(body.pointer(pointer), Some(&expected), "{wire}");
+        assert_eq!(unsupported.len(), usize::from(wire != "anthropic"), "{wire}: {unsupported:?}");
+        // A parameter overrides it.
+        let name = pointer.split('/').nth(1).unwrap();
+        request.parameters.insert(name.to_owned(), json!("other"));
+        let (body, _) = sent(wire, request).await;
+        assert_eq!(serde_json::from_str::<Value>(&body).unwrap()[name], "other", "{wire}");
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod below_changes;
 mod below_tree;
 mod caller;
 mod contract;
+mod dynamic_agents;
 mod failures;
 mod histories;
 mod kills;

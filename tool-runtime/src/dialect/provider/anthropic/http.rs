@@ -5,11 +5,21 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{Anthropic, cache};
 use crate::{
     Dialect,
-    dialect::provider::api::{Provider, ToolSelection, object_members, sealed::Sealed},
+    dialect::{
+        Thinking,
+        provider::api::{Provider, ToolSelection, object_in, object_members, sealed::Sealed},
+        thinking::{Level, ModelVersion},
+    },
 };
 
 /// The maximum number of tokens of a response: the provider requires one.
 const DEFAULT_MAX_TOKENS: u32 = 8_192;
+
+/// The minimum number of tokens for thinking.
+const MIN_THINKING_TOKENS: u32 = 1_024;
+
+/// The first version whose models decide themselves how much they think.
+const ADAPTIVE_VERSION: ModelVersion = ModelVersion::new(4, 6);
 
 impl Sealed for Anthropic {}
 
@@ -62,6 +72,43 @@ impl Provider for Anthropic {
     ) {
         let format = json!({ "type": "json_schema", "schema": schema });
         members.insert("output_config".to_owned(), json!({ "format": format }));
+    }
+
+    /// Since 4.6, a model decides itself, within an effort; before, it has a number of tokens, at least 1,024. With forced
+    /// calls, no model thinks.
+    fn set_thinking(
+        &self,
+        members: &mut Map<String, Value>,
+        model: &str,
+        thinking: Thinking,
+    ) -> Option<String> {
+        let level = thinking.level();
+        let is_adaptive = ModelVersion::of(model).is_some_and(|it| it.is_since(ADAPTIVE_VERSION));
+        if level == Level::Off {
+            if !is_adaptive {
+                members.insert("thinking".to_owned(), json!({ "type": "disabled" }));
+            }
+            return None;
+        }
+        let choice = members.get("tool_choice").and_then(|choice| choice["type"].as_str());
+        if matches!(choice, Some("any" | "tool")) {
+            return Some("`anthropic` does not think with a forced call; the setting is left out".to_owned());
+        }
+        if is_adaptive {
+            members.insert("thinking".to_owned(), json!({ "type": "adaptive" }));
+            object_in(members, "output_config")["effort"] = level.name().into();
+            return thinking.level_notice("anthropic");
+        }
+        let tokens = thinking.tokens().max(MIN_THINKING_TOKENS);
+        members.insert("thinking".to_owned(), json!({ "type": "enabled", "budget_tokens": tokens }));
+        // They count among the tokens of the response.
+        members.insert("max_tokens".to_owned(), tokens.saturating_add(DEFAULT_MAX_TOKENS).into());
+        (tokens != thinking.tokens()).then(|| {
+            format!(
+                "`anthropic` thinks with at least {MIN_THINKING_TOKENS} tokens; they are sent in place of {}",
+                thinking.tokens()
+            )
+        })
     }
 
     fn strict_dialect(&self) -> Option<Dialect> {

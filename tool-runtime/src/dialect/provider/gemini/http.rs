@@ -5,13 +5,26 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::Gemini;
 use crate::{
     Dialect,
-    dialect::provider::api::{Provider, ToolSelection, sealed::Sealed},
+    dialect::{
+        Thinking,
+        provider::api::{Provider, ToolSelection, object_in, sealed::Sealed},
+        thinking::{Level, ModelVersion, always_thinks, never_thinks},
+    },
 };
 
 /// The signature of a call that no Gemini model wrote
 /// (<https://ai.google.dev/gemini-api/docs/thought-signatures#faqs>): since Gemini 3, the first call of a message needs
 /// one.
 const NO_SIGNATURE: &str = r#"{"thoughtSignature":"skip_thought_signature_validator","functionCall":"#;
+
+/// The first version whose models think.
+const FIRST_THINKING_VERSION: ModelVersion = ModelVersion::new(2, 5);
+
+/// The first version with levels of thinking.
+const LEVELS_VERSION: ModelVersion = ModelVersion::new(3, 0);
+
+/// The minimum number of tokens for thinking of the models `pro` of version 2.5.
+const MIN_PRO_TOKENS: u32 = 128;
 
 /// Returns `true` for a model since version 3.
 fn needs_signatures(model: &str) -> bool {
@@ -89,6 +102,35 @@ impl Provider for Gemini {
     ) {
         let config = json!({ "responseMimeType": "application/json", "responseJsonSchema": schema });
         members.insert("generationConfig".to_owned(), config);
+    }
+
+    /// Since Gemini 3, a model has levels and always thinks; Gemini 2.5 has a number of tokens, of which the models `pro` need
+    /// at least 128; before, no model thinks.
+    fn set_thinking(
+        &self,
+        members: &mut Map<String, Value>,
+        model: &str,
+        thinking: Thinking,
+    ) -> Option<String> {
+        let name = model.strip_prefix("models/").unwrap_or(model);
+        let level = thinking.level();
+        let version = ModelVersion::of(name);
+        if version.is_some_and(|it| !it.is_since(FIRST_THINKING_VERSION)) {
+            return (level != Level::Off).then(|| never_thinks(name));
+        }
+        let config = object_in(members, "generationConfig");
+        if version.is_some_and(|it| !it.is_since(LEVELS_VERSION)) {
+            let least = if name.contains("pro") { MIN_PRO_TOKENS } else { 0 };
+            let tokens = thinking.tokens().max(least);
+            config["thinkingConfig"] = json!({ "thinkingBudget": tokens });
+            return (tokens != thinking.tokens()).then(|| always_thinks(name, &format!("{tokens} tokens")));
+        }
+        let sent = if level == Level::Off { Level::Low } else { level };
+        config["thinkingConfig"] = json!({ "thinkingLevel": sent.name() });
+        match level {
+            Level::Off => Some(always_thinks(name, sent.name())),
+            _ => thinking.level_notice("gemini"),
+        }
     }
 
     /// The provider [rejects both together](https://github.com/googleapis/python-genai/issues/867).

@@ -5,7 +5,11 @@ use serde_json::{Map, Value, json};
 use super::OpenAiChat;
 use crate::{
     Dialect,
-    dialect::provider::api::{Provider, ToolSelection, object_members, sealed::Sealed},
+    dialect::{
+        Thinking,
+        provider::api::{Provider, ToolSelection, object_members, sealed::Sealed},
+        thinking::{Level, always_thinks, never_thinks},
+    },
 };
 
 /// The URL of OpenAI's own server.
@@ -14,6 +18,30 @@ pub(in crate::dialect::provider) const BASE_URL: &str = "https://api.openai.com/
 /// Returns the header with the key.
 pub(in crate::dialect::provider) fn authorization(key: Option<&str>) -> Vec<(&'static str, String)> {
     key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
+}
+
+/// Returns the effort for `thinking` of a model, and a sentence about what it lacks.
+///
+/// `none` is known since GPT-5.1, and `minimal` to GPT-5; the models before them that think (`o1`, `o3`, `o4`) always do.
+pub(in crate::dialect::provider) fn reasoning_effort(
+    model: &str,
+    thinking: Thinking,
+) -> (Option<&'static str>, Option<String>) {
+    let level = thinking.level();
+    if ["gpt-3", "gpt-4", "chatgpt-4"].iter().any(|prefix| model.starts_with(prefix)) {
+        let notice = (level != Level::Off).then(|| never_thinks(model));
+        return (None, notice);
+    }
+    if level != Level::Off {
+        return (Some(level.name()), thinking.level_notice("openai"));
+    }
+    let least = match model {
+        "gpt-5" => "minimal",
+        _ if model.starts_with("gpt-5-") => "minimal",
+        _ if ["o1", "o3", "o4"].iter().any(|prefix| model.starts_with(prefix)) => "low",
+        _ => return (Some(level.name()), None),
+    };
+    (Some(least), Some(always_thinks(model, least)))
 }
 
 impl Sealed for OpenAiChat {}
@@ -76,6 +104,19 @@ impl Provider for OpenAiChat {
         let format = json!({ "name": name, "schema": schema, "strict": strict });
         let format = json!({ "type": "json_schema", "json_schema": format });
         members.insert("response_format".to_owned(), format);
+    }
+
+    fn set_thinking(
+        &self,
+        members: &mut Map<String, Value>,
+        model: &str,
+        thinking: Thinking,
+    ) -> Option<String> {
+        let (effort, notice) = reasoning_effort(model, thinking);
+        if let Some(effort) = effort {
+            members.insert("reasoning_effort".to_owned(), effort.into());
+        }
+        notice
     }
 
     fn strict_dialect(&self) -> Option<Dialect> {

@@ -5,9 +5,12 @@ use serde_json::{Map, Value, json};
 use super::OpenAiResponses;
 use crate::{
     Dialect,
-    dialect::provider::{
-        api::{Provider, ToolSelection, object_members, sealed::Sealed},
-        openai_chat::http::{BASE_URL, authorization},
+    dialect::{
+        Thinking,
+        provider::{
+            api::{Provider, ToolSelection, object_in, object_members, sealed::Sealed},
+            openai_chat::http::{BASE_URL, authorization, reasoning_effort},
+        },
     },
 };
 
@@ -59,6 +62,19 @@ impl Provider for OpenAiResponses {
     fn set_output_format(&self, members: &mut Map<String, Value>, name: &str, schema: &Value, strict: bool) {
         let format = json!({ "type": "json_schema", "name": name, "schema": schema, "strict": strict });
         members.insert("text".to_owned(), json!({ "format": format }));
+    }
+
+    fn set_thinking(
+        &self,
+        members: &mut Map<String, Value>,
+        model: &str,
+        thinking: Thinking,
+    ) -> Option<String> {
+        let (effort, notice) = reasoning_effort(model, thinking);
+        if let Some(effort) = effort {
+            object_in(members, "reasoning")["effort"] = effort.into();
+        }
+        notice
     }
 
     fn strict_dialect(&self) -> Option<Dialect> {

@@ -1,0 +1,117 @@
+//! The tools that a dynamic agent may have, and the selection of a model from them.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use tool_runtime::{
+    BoxFuture, Registry, ToolContext, ToolDefinition, ToolError, guard::catch_async, registry::AvailableTools,
+};
+
+/// The maximum number of names that a schema lists.
+const MAX_LISTED_NAMES: usize = 256;
+
+/// The maximum number of names in a message.
+const MAX_SHOWN_NAMES: usize = 32;
+
+/// The maximum length of a name in a message.
+const MAX_SHOWN_NAME_CHARS: usize = 64;
+
+/// The tool that passes control to another agent, which belongs to the agent of its run.
+const TRANSFER_TOOL: &str = "transfer_to_agent";
+
+/// The tools that an agent may have.
+#[derive(Clone, Default)]
+pub(super) enum Boundary {
+    /// Those of the run of the call.
+    #[default]
+    OfRun,
+    Fixed(Registry),
+    PerCall(Arc<BoundaryFn>),
+}
+
+type BoundaryFn = dyn Fn(ToolContext) -> BoxFuture<'static, Result<Registry, ToolError>> + Send + Sync;
+
+/// The tools that a model chose.
+#[derive(Debug)]
+pub(super) struct Selection {
+    pub(super) tools: Registry,
+    /// A warning about names that are not known.
+    pub(super) warning: Option<String>,
+}
+
+impl Boundary {
+    /// Returns the names that the schema of the tool `own` lists, sorted.
+    pub(super) fn names(&self, own: &str) -> Option<Vec<String>> {
+        let Self::Fixed(tools) = self else { return None };
+        let tools = offered_tools(available(tools)?, own);
+        let names: Vec<_> = tools.definitions().iter().map(|it| it.name().to_string()).collect();
+        (1..=MAX_LISTED_NAMES).contains(&names.len()).then_some(names)
+    }
+
+    /// Returns the tools for a call.
+    pub(super) async fn tools(&self, cx: &ToolContext) -> Result<Registry, ToolError> {
+        let own = cx.tool_name().as_str();
+        let tools = match self {
+            Self::OfRun => return Ok(offered(cx.get::<AvailableTools>(), own)),
+            Self::Fixed(tools) => tools.clone(),
+            Self::PerCall(make) => {
+                catch_async(|| make(cx.clone())).await.unwrap_or_else(|panic| Err(panic.into()))?
+            }
+        };
+        Ok(offered(available(&tools), own))
+    }
+}
+
+/// Returns the tools of a registry as a call of it sees them.
+fn available(tools: &Registry) -> Option<&AvailableTools> {
+    tools.provided().get::<AvailableTools>()
+}
+
+fn offered(available: Option<&AvailableTools>, own: &str) -> Registry {
+    available.map(|available| offered_tools(available, own)).unwrap_or_default()
+}
+
+/// Returns the tools that an agent may have, started by the tool `own`.
+fn offered_tools(available: &AvailableTools, own: &str) -> Registry {
+    available.user_tools(|tool| {
+        let name = tool.name().as_str();
+        name != own && name != TRANSFER_TOOL
+    })
+}
+
+/// Returns the tools with these names; all for `None`.
+///
+/// # Errors
+///
+/// Returns an error that lists the tools if there are names, and none of them is known.
+pub(super) fn select(offered: &Registry, names: Option<&[String]>) -> Result<Selection, ToolError> {
+    let Some(names) = names else { return Ok(Selection { tools: offered.clone(), warning: None }) };
+    let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    let (known, unknown): (Vec<&str>, Vec<&str>) =
+        names.into_iter().partition(|name| offered.get(name).is_some());
+    if known.is_empty() && !unknown.is_empty() {
+        let available =
+            shown_names(offered.definitions().iter().map(ToolDefinition::name).map(AsRef::as_ref));
+        let available = if offered.is_empty() { "none".to_owned() } else { available };
+        let message =
+            format!("unknown tools: {}; available: {available}", shown_names(unknown.iter().copied()));
+        return Err(ToolError::bad_parameter(message));
+    }
+    let warning = (!unknown.is_empty()).then(|| {
+        format!(
+            "Warning: the agent had no tools {}, which are unknown.",
+            shown_names(unknown.iter().copied())
+        )
+    });
+    Ok(Selection { tools: offered.resolve(known).0, warning })
+}
+
+/// Returns names for a message.
+fn shown_names<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
+    let more = names.len().saturating_sub(MAX_SHOWN_NAMES);
+    let shown = names.take(MAX_SHOWN_NAMES).map(|name| {
+        let text: String = name.chars().take(MAX_SHOWN_NAME_CHARS).collect();
+        format!("`{}`", text.escape_debug())
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}

@@ -1,0 +1,110 @@
+//! The arguments of a dynamic agent: which are offered, and how they are described.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tool_runtime::ToolError;
+
+use crate::agent_tool::REQUEST_DESCRIPTION;
+
+/// A field of the arguments of a [`DynamicAgentTool`](crate::DynamicAgentTool).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum RequestField {
+    /// The work of the agent.
+    Request,
+    /// An instruction after the template's.
+    Instruction,
+    /// The names of the tools that the agent has.
+    Tools,
+}
+
+/// The fields that are offered, and their descriptions.
+#[derive(Debug, Clone)]
+pub(super) struct Fields {
+    offered: BTreeMap<RequestField, String>,
+}
+
+/// The arguments of a call.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct DynamicRequest {
+    pub(super) request: String,
+    #[serde(default)]
+    pub(super) instruction: Option<String>,
+    /// The names of the tools; `None` for all.
+    #[serde(default)]
+    pub(super) tools: Option<Vec<String>>,
+}
+
+impl RequestField {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Instruction => "instruction",
+            Self::Tools => "tools",
+        }
+    }
+
+    fn default_description(self) -> &'static str {
+        match self {
+            Self::Request => REQUEST_DESCRIPTION,
+            Self::Instruction => {
+                "How the agent works, in addition to its own instruction. For this request only."
+            }
+            Self::Tools => {
+                "The names of the tools that the agent has, of those that you have. Default: all. `[]`: none."
+            }
+        }
+    }
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        let all = [RequestField::Request, RequestField::Instruction, RequestField::Tools];
+        Self { offered: all.map(|field| (field, field.default_description().to_owned())).into() }
+    }
+}
+
+impl Fields {
+    pub(super) fn hide(&mut self, field: RequestField) {
+        if field != RequestField::Request {
+            self.offered.remove(&field);
+        }
+    }
+
+    pub(super) fn describe(&mut self, field: RequestField, description: String) {
+        // A hidden field stays hidden.
+        if let Some(current) = self.offered.get_mut(&field) {
+            *current = description;
+        }
+    }
+
+    /// Returns the schema of the arguments; `names` are those of the tools, if they are listed.
+    pub(super) fn schema(&self, names: Option<&[String]>) -> Value {
+        let property = |(field, description): (&RequestField, &String)| {
+            let mut schema = match field {
+                // Not blank.
+                RequestField::Request => json!({ "type": "string", "pattern": "\\S" }),
+                RequestField::Instruction => json!({ "type": "string" }),
+                RequestField::Tools => match names {
+                    Some(names) => json!({ "type": "array", "items": { "type": "string", "enum": names } }),
+                    None => json!({ "type": "array", "items": { "type": "string" } }),
+                },
+            };
+            schema["description"] = Value::from(description.as_str());
+            (field.name().to_owned(), schema)
+        };
+        let properties: Map<_, _> = self.offered.iter().map(property).collect();
+        // Other properties are permitted, so that a hidden field has no effect.
+        json!({ "type": "object", "properties": properties, "required": [RequestField::Request.name()] })
+    }
+
+    /// Reads arguments that match the schema. Fields that are not offered are dropped.
+    pub(super) fn read(&self, canonical: &str) -> Result<DynamicRequest, ToolError> {
+        let invalid = |error: serde_json::Error| ToolError::bad_parameter(error.to_string());
+        let mut arguments: Map<String, Value> = serde_json::from_str(canonical).map_err(invalid)?;
+        arguments.retain(|name, _| self.offered.keys().any(|field| field.name() == name));
+        serde_json::from_value(Value::Object(arguments)).map_err(invalid)
+    }
+}

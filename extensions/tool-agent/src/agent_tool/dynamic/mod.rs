@@ -1,0 +1,124 @@
+//! An agent whose tools and instruction the model above chooses, inside a boundary.
+
+mod boundary;
+mod builder;
+mod fields;
+
+use std::{borrow::Cow, fmt};
+
+use tool_runtime::{
+    Content, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, definition::Prepared,
+    executor::CallGuards, schema::Arguments,
+};
+
+use self::{boundary::Boundary, fields::Fields};
+pub use self::{builder::DynamicAgentBuilder, fields::RequestField};
+use super::{AgentToolSettings, child_call::ChildCall};
+use crate::{Agent, runner::RunAdditions};
+
+/// A tool by which a model starts an agent for one request, and chooses its instruction and its tools inside a boundary.
+///
+/// The arguments are `request`, and optionally `instruction`, for this run only and after the instruction of the template,
+/// and `tools`: all tools inside the boundary if it is omitted, none for an empty list, or exactly those that are named.
+/// Unknown names are left out, with a warning in front of the result; if no name is known, the result is an error that lists
+/// the tools.
+///
+/// The boundary is by default the tools that the run of the call has, as its model sees them: without this tool,
+/// `transfer_to_agent` and external tools. The program may [set another](DynamicAgentBuilder::boundary).
+///
+/// The template is an agent that fixes everything else: the model, the executor with its policies, hooks, limits; its own
+/// tools are not offered. The calls of the agent pass the executor of the template, and all [guards](CallGuards) of the call
+/// of this tool in addition: what a rule, a policy, a hook or a person forbids there is forbidden here. A question is
+/// answered by the approver of the call above, and by the template's if it has one; if the calls above have no
+/// approver, it is not answered, and the call does not run.
+///
+/// # Examples
+///
+/// ```
+/// use tool_agent::{Agent, DynamicAgentTool, Runner, ScriptedModel, model::Reply};
+/// use tool_runtime::prelude::*;
+///
+/// /// Counts the words of a text.
+/// #[tool(read_only)]
+/// fn count(text: String) -> usize {
+///     text.split_whitespace().count()
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let helper = ScriptedModel::new([
+///     Reply::call("count", json!({ "text": "to be or not to be" })),
+///     Reply::text("Six words."),
+/// ]);
+/// let helper = DynamicAgentTool::builder(Agent::builder("helper", helper).build()?).build()?;
+///
+/// let model = ScriptedModel::new([
+///     Reply::call("dynamic_agent", json!({ "request": "Count the words of: to be or not to be", "tools": ["count"] })),
+///     Reply::text("Six."),
+/// ]);
+/// let tools = Registry::builder().tool::<count>().add(helper).build()?;
+/// let runner = Runner::new(Agent::builder("clerk", model).tools(tools).build()?);
+/// assert_eq!(runner.run("How many words?").answer().await?, "Six.");
+/// # Ok::<(), anyhow::Error>(())
+/// # })?;
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct DynamicAgentTool {
+    definition: ToolDefinition,
+    settings: AgentToolSettings,
+    boundary: Boundary,
+    fields: Fields,
+}
+
+impl DynamicAgentTool {
+    /// Creates a builder of a tool whose agents have the model, the executor, the hooks, the limits and the instruction of
+    /// `template`.
+    pub fn builder(template: Agent) -> DynamicAgentBuilder {
+        DynamicAgentBuilder::new(template)
+    }
+
+    async fn call(&self, arguments: Arguments<'_>, cx: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let request = self.fields.read(&self.definition.canonical(arguments)?.into_text())?;
+        let offered = self.boundary.tools(cx).await?;
+        let selection = boundary::select(&offered, request.tools.as_deref())?;
+        let mut additions = RunAdditions::below_call(cx.get::<CallGuards>().cloned());
+        additions.replace_tools(selection.tools);
+        if let Some(instruction) = request.instruction.filter(|it| !it.trim().is_empty()) {
+            additions.add_instruction(instruction);
+        }
+        let child = ChildCall::begin_with(&self.settings, cx, additions, request.request)?;
+        let output = child.result().await?;
+        Ok(match selection.warning {
+            // A run that waits has no result yet.
+            Some(warning) if output.operation_id().is_none() => with_warning(output, warning),
+            _ => output,
+        })
+    }
+}
+
+/// Returns the result of a run with a warning in front of it.
+fn with_warning(mut output: ToolOutput, warning: String) -> ToolOutput {
+    let mut content = vec![Content::text(warning)];
+    content.extend(match output.content() {
+        Cow::Borrowed(blocks) => blocks.to_vec(),
+        Cow::Owned(blocks) => blocks,
+    });
+    output.set_content(content);
+    output
+}
+
+impl Tool for DynamicAgentTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn prepare<'a>(&'a self, arguments: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+        Ok(Prepared::new(arguments, move |arguments, cx: &ToolContext| Box::pin(self.call(arguments, cx))))
+    }
+}
+
+impl fmt::Debug for DynamicAgentTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicAgentTool").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
