@@ -205,7 +205,7 @@ pub(super) async fn end_answer(run: &mut ActiveRun, step: &Step, response: &Resp
         return ControlFlow::Continue(());
     }
     if scope.member.is_some() {
-        // A message that follows the answer follows that of all agents.
+        // A message that follows the answer follows the answers of all agents.
         return ControlFlow::Break(end);
     }
     let before = conversation.control.clone();

@@ -75,7 +75,9 @@ impl RunScope {
         agent: &Agent,
     ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
         let (tools, additions) = (&agent.0.tools, &self.additions);
-        let (executor, mut diagnostics) = match (&additions.replaced_tools, &additions.tools) {
+        // An agent that has control after a transfer keeps its tools.
+        let replaced = additions.replaced_tools.as_ref().filter(|_| agent.name() == self.root.name());
+        let (executor, mut diagnostics) = match (replaced, &additions.tools) {
             (Some(replaced), _) => tools.executor_of(&self.run, replaced.clone())?,
             (None, Some(of_run)) => tools.executor_with(&self.run, of_run).await?,
             (None, None) => tools.executor(&self.run).await?,
