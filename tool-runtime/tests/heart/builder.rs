@@ -185,10 +185,13 @@ impl Numbered {
     }
 }
 
+/// The name of a store.
+struct StoreName(&'static str);
+
 /// Reads from a store.
 #[tool(register = false)]
-fn read(store: &String) -> String {
-    store.clone()
+fn read(store: &StoreName) -> &'static str {
+    store.0
 }
 
 #[test]
@@ -223,12 +226,12 @@ fn the_tools_of_two_registries_are_one_registry() {
     assert_eq!(run(both.call("number", "{}")).unwrap().text(), "7");
 
     // Values are those of the first registry.
-    let reading = Registry::builder().tool::<read>().provide("other".to_owned()).build().unwrap();
+    let reading = Registry::builder().tool::<read>().provide(StoreName("other")).build().unwrap();
     let error = both.with_tools_of(&reading).unwrap_err();
     assert!(
         matches!(error.diagnostics(), [BuildDiagnostic::NotProvided { tool, .. }] if tool == "read"),
         "{error}"
     );
-    let own = sums().provide("own".to_owned()).build().unwrap().with_tools_of(&reading).unwrap();
+    let own = sums().provide(StoreName("own")).build().unwrap().with_tools_of(&reading).unwrap();
     assert_eq!(run(own.call("read", "{}")).unwrap().text(), "own");
 }

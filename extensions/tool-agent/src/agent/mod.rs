@@ -3,6 +3,7 @@
 mod builder;
 mod compaction;
 mod control_tools;
+mod error;
 mod framework;
 mod input_check;
 mod kind;
@@ -18,8 +19,9 @@ use serde_json::{Map, Value};
 use tool_runtime::{BoxFuture, RunContext, Tool, ToolError, dialect::Thinking, registry::OUTPUT_TOOL};
 
 pub use self::{
-    builder::{AgentBuilder, AgentError},
+    builder::AgentBuilder,
     compaction::{Compaction, Conversation},
+    error::AgentError,
     input_check::InputDecision,
     kind::GroupBuilder,
     limits::{Limit, Limits},
