@@ -124,7 +124,7 @@ pub enum ResponseMode {
 /// The history that a run below a call sees and continues.
 ///
 /// Each run below a call has a view key, under which its messages are in the session of the root run. The key is not the
-/// [branch](RunContext::branch), which names the agents above a run, and does not tell what they see.
+/// [branch](tool_runtime::RunContext::branch), which names the agents above a run, and does not tell what they see.
 ///
 /// Messages of other runs are shown as a note, a message of the user: their texts, the names of the tools that they called, and the texts of results, without
 /// arguments.
