@@ -1,8 +1,16 @@
 //! Runs below runs: their usage after a drop or a crash, and their events where a body runs the batch.
 
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
 use tool_agent::hook;
 use tool_runtime::Executor;
-use tool_session::{InMemoryStore, SharedSessionStore};
+use tool_session::{Clock, InMemoryStore, SharedSessionStore};
 
 use super::*;
 
@@ -33,7 +41,10 @@ fn a_call_that_is_dropped_counts_all_runs_below_it() {
 
 #[tokio::test]
 async fn what_a_child_used_is_stored_with_its_result_and_counts_after_a_crash() {
-    let store = SharedSessionStore::new(InMemoryStore::new());
+    let seconds = Arc::new(AtomicU64::new(0));
+    let passed = Arc::clone(&seconds);
+    let clock = Clock::new(move || SystemTime::now() + Duration::from_secs(passed.load(Ordering::Relaxed)));
+    let store = SharedSessionStore::new(InMemoryStore::new().with_clock(clock));
     let run = || RunContext::new().with_user("u").with_session("s");
     let (agent, _) = researcher([found().with_usage(usage()), Reply::text("717,710.").with_usage(usage())]);
     let tool = AgentTool::new(agent.build().unwrap()).unwrap();
@@ -59,6 +70,8 @@ async fn what_a_child_used_is_stored_with_its_result_and_counts_after_a_crash() 
         }
     }
     drop(stream);
+    // The lease of that process expires.
+    seconds.store(60, Ordering::Relaxed);
     let end = runner(Some(100)).recover(run()).end().await;
     assert!(matches!(end.reason, EndReason::Limit { limit: Limit::Tokens, .. }), "{end}");
     assert_eq!((end.usage.children.runs, end.usage.children.tokens), (1, 100));
