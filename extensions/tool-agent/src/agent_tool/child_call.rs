@@ -129,6 +129,8 @@ impl<'c> ChildCall<'c> {
         additions: Box<RunAdditions>,
         message: String,
     ) -> Result<Box<RunningChild<'c>>, ToolError> {
+        // The run has the token, and ends with an end of each of its calls: it is not dropped at once.
+        let _ = cx.cancellation();
         Ok(Self::start(settings, cx)?.run(additions, message))
     }
 

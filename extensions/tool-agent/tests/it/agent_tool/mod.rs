@@ -6,6 +6,7 @@ mod inherited;
 mod results;
 mod states;
 mod sub_agent;
+mod tree;
 
 use std::{
     collections::HashSet,
