@@ -298,13 +298,9 @@ async fn prepare_admitted<'a>(
 impl<'a> CallPreparation<'a, '_> {
     /// Returns the call, ready to run, or its other next step.
     async fn next_step(mut self) -> Result<NextStep<'a>, NextStep<'a>> {
-        let by_rule = |error| NextStep::answered_early(AnswerSource::Permission, Err(error));
-        let mut rules_decision = self.judge_by_rules().map_err(by_rule)?;
-        if self.run_before_hooks().await? {
-            rules_decision = self.judge_by_rules().map_err(by_rule)?;
-        }
+        // Work that continues was judged when it began: to answer it otherwise would hide what it did.
         if !self.request.confirmed.is_some_and(|confirmed| confirmed.continues) {
-            self.check_permission(rules_decision).await?;
+            self.judge().await?;
         }
         *self.canonical = Some(Box::new(self.prepared.arguments().as_str().to_owned().into()));
         let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry);
@@ -312,6 +308,17 @@ impl<'a> CallPreparation<'a, '_> {
         let is_needed_again = retry.is_some() || self.executor.settings.approver.is_some();
         let source = self.canonical.as_deref().filter(|_| is_needed_again).cloned();
         Ok(NextStep::Ready(Box::new(ReadyCall { entry: self.entry, prepared: self.prepared, source, retry })))
+    }
+
+    /// Passes the call to the rules, the hooks, and those who permit it.
+    async fn judge(&mut self) -> Result<(), NextStep<'a>> {
+        let by_rule = |error| NextStep::answered_early(AnswerSource::Permission, Err(error));
+        let mut rules_decision = self.judge_by_rules().map_err(by_rule)?;
+        if self.run_before_hooks().await? {
+            rules_decision = self.judge_by_rules().map_err(by_rule)?;
+        }
+        self.check_permission(rules_decision).await?;
+        Ok(())
     }
 
     /// Returns the verdict of the rules on the call as it is now.

@@ -91,7 +91,7 @@ impl<'c> ChildCall<'c> {
             // The events of its calls are among those that are passed on.
             run = run.without_above();
         }
-        let place = settings.place(&run, parent.as_deref(), &address, continuation.as_ref());
+        let place = settings.place(&run, parent.as_ref(), &address, continuation.as_ref());
         let (initial_state, state) = match &continuation {
             Some(Continuation { below, .. }) => (below.initial_state.clone(), below.state.clone()),
             None => {
@@ -267,11 +267,11 @@ impl AgentToolSettings {
     fn place(
         &self,
         run: &RunContext,
-        parent: Option<&ParentRun>,
+        parent: Option<&Arc<ParentRun>>,
         address: &CallAddress,
         continuation: Option<&Continuation>,
     ) -> ChildPlace {
-        let mut above = parent.and_then(ParentRun::history).cloned();
+        let mut above = parent.and_then(|parent| parent.history()).cloned();
         let mut stays_open = parent.is_some_and(|parent| parent.may_stay_open(address));
         if self.history == HistoryScope::Fresh {
             stays_open &= above.as_ref().is_some_and(|above| !above.has_store());
@@ -292,8 +292,10 @@ impl AgentToolSettings {
             is_kept: matches!(self.history, HistoryScope::Persistent(_)),
             shares,
             shown: Arc::default(),
-            note_above: parent.filter(|_| shares).and_then(ParentRun::note_for_child),
+            note_above: parent.filter(|_| shares).and_then(|parent| parent.note_for_child()),
             stays_open,
+            parent: parent.cloned(),
+            usage: continuation.map_or_else(RunUsage::default, |continuation| continuation.below.usage),
         }
     }
 

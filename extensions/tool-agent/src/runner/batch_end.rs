@@ -40,9 +40,14 @@ pub(super) async fn end_batch(run: &mut ActiveRun, number: u64, response: &Respo
 
 /// Answers the open calls of the session, and continues with the end of their batch.
 pub(super) async fn resume_batch(run: &mut ActiveRun, answers: Answers) -> Flow {
-    let ActiveRun { scope, conversation, tool_choice, .. } = run;
+    let ActiveRun { scope, conversation, limits, tool_choice, .. } = run;
     if conversation.session.open.is_none() {
         return end_as_failed(no_open_calls(scope).to_owned());
+    }
+    if scope.place.is_some() {
+        // One of several agents below a call, whose run goes on where it was.
+        limits.continue_own_usage(scope, conversation.progress.usage, &conversation.session.messages);
+        conversation.usage = limits.usage;
     }
     release_tool_choice(tool_choice);
     if let Err(problem) = apply_answers(scope, conversation, answers).await {

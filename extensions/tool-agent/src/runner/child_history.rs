@@ -16,13 +16,13 @@ use std::{
 use tool_session::SessionKey;
 
 use super::{
-    RunnerSettings,
+    RunUsage, RunnerSettings,
     compact::max_tokens,
     conversation::RunConversation,
     flow::{Flow, boxed, end_as_failed, end_with},
     open_batch::{OpenBatch, unanswered_result},
     open_session::{conversation_in_memory, restore_control, restore_open_batch},
-    parent_run::ShownRun,
+    parent_run::{ParentRun, ShownRun},
     scope::RunScope,
     session::{Session, SessionTurn},
     session_map::SharedSession,
@@ -67,6 +67,10 @@ pub(crate) struct ChildPlace {
     pub(crate) note_above: Option<Message>,
     /// `true` if the run may end with open calls, which are answered later.
     pub(crate) stays_open: bool,
+    /// The run above, if it is an agent's.
+    pub(crate) parent: Option<Arc<ParentRun>>,
+    /// The usage of a run that is continued, as its call noted it when it ended with open calls.
+    pub(crate) usage: RunUsage,
 }
 
 /// The use of a history in memory.
@@ -105,6 +109,11 @@ impl RunHistory {
         Self { writer: None, ..self }
     }
 
+    /// Returns the history of a run that does not wait for answers.
+    pub(super) fn without_waiting(self) -> Self {
+        Self { stays_open: false, ..self }
+    }
+
     fn below(&self, place: &ChildPlace, writer: Option<Arc<SessionWriter>>) -> Self {
         let views = self.views.iter().chain([&place.view]).cloned().collect();
         Self { views, histories: Arc::clone(&self.histories), writer, stays_open: place.stays_open }
@@ -138,7 +147,8 @@ impl ChildHistories {
         while let Some(view) = views.pop() {
             let session = self.lock().get(&view).cloned();
             let Some(session) = session else { continue };
-            let mut session = session.lock().await;
+            // The run that has it closes its open calls with its own message: it may be a run above this one.
+            let Ok(mut session) = session.try_lock() else { continue };
             if let Some(open) = &mut session.open {
                 views.extend(open.below.iter().map(|below| Arc::clone(&below.view)));
                 finish_unanswered(open).await;
@@ -284,7 +294,9 @@ async fn continue_history(
         }
     }
     turn.position = stored.position.take();
-    stored.progress.use_end_usage();
+    // A run that was interrupted after it was continued has no end.
+    let usage = scope.place.as_ref().map_or_else(RunUsage::default, |place| place.usage);
+    stored.progress.use_end_usage(usage);
     if let Some(open) = &mut turn.open {
         stored.progress.apply_outcomes(&scope.run, open);
     }

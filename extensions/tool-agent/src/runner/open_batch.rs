@@ -13,7 +13,7 @@ use tool_runtime::{
 use super::{
     End, EndReason,
     entry::OpenBatchBody,
-    open_below::{CallAbove, OpenBelow, discard_questions},
+    open_below::{CallAbove, OpenBelow, discard_questions, is_long_running},
 };
 use crate::Message;
 
@@ -178,8 +178,15 @@ impl OpenBatch {
                 discard_questions(&batch.executor, below).await;
             }
             let change = if definition.is_none() { "was removed" } else { "has changed" };
-            let reason = format!("the tool {change} since the call was made; the call was not executed");
-            let result = unanswered_result(outcome, &reason);
+            // The body of a call that waits for an approval has not run; work that continues has begun.
+            let result = match is_long_running(outcome) {
+                true => interrupted_result(outcome, &format!("the tool {change} since the call was made")),
+                false => {
+                    let reason =
+                        format!("the tool {change} since the call was made; the call was not executed");
+                    unanswered_result(outcome, &reason)
+                }
+            };
             batch.finish(index, result);
         }
         let Self { outcomes, below, .. } = &mut batch;

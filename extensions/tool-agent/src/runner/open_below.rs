@@ -20,7 +20,10 @@
 //! **A crash.** A call whose run had not ended counts as interrupted. One that was open, and whose run was continued, is continued again by
 //! [`Runner::recover`](crate::Runner::recover), as a root run would be.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -122,6 +125,14 @@ pub(super) struct CallsBelow {
     opened: HashMap<CallAddress, OpenBelow>,
     /// The calls of the current batch that continue; `None` once their body has begun.
     continued: HashMap<CallAddress, Option<Continuation>>,
+    /// The calls of the current batch that were approved, which another run of the session may have made.
+    approved: HashSet<CallAddress>,
+}
+
+impl CallsBelow {
+    fn is_resumed(&self, call: &CallAddress) -> bool {
+        self.continued.contains_key(call) || self.approved.contains(call)
+    }
 }
 
 impl OpenBelow {
@@ -157,7 +168,7 @@ impl OpenQuestion {
     }
 }
 
-fn is_long_running(outcome: &CallOutcome) -> bool {
+pub(super) fn is_long_running(outcome: &CallOutcome) -> bool {
     matches!(outcome, CallOutcome::Pending(pending) if matches!(pending.operation, Operation::LongRunning(Some(_))))
 }
 
@@ -194,8 +205,18 @@ impl ParentRun {
 
     /// Returns `true` if the call at `call` is one of this run, in a batch of the runner, and may stay open.
     pub(crate) fn may_stay_open(&self, call: &CallAddress) -> bool {
-        let is_own = call.run.as_ref() == Some(self.run()) || self.calls_below().continued.contains_key(call);
+        let is_own = call.run.as_ref() == Some(self.run()) || self.calls_below().is_resumed(call);
         is_own && self.history().is_some_and(RunHistory::stays_open)
+    }
+
+    /// Notes the calls of the next batch that were approved.
+    pub(super) fn note_approved(&self, calls: impl IntoIterator<Item = CallAddress>) {
+        self.calls_below().approved.extend(calls);
+    }
+
+    /// Returns `true` if a run below another call of the batch waits for answers in the history `view`.
+    pub(super) fn waits_in(&self, view: &str) -> bool {
+        self.calls_below().opened.values().any(|below| *below.view == *view)
     }
 
     /// Notes that the run below a call waits for answers.
@@ -214,6 +235,7 @@ pub(super) async fn settle_below(scope: &RunScope, open: &mut OpenBatch) {
     let opened = {
         let mut calls = scope.parent.calls_below();
         calls.continued.clear();
+        calls.approved.clear();
         std::mem::take(&mut calls.opened)
     };
     open.below.retain(|it| !opened.contains_key(&it.call));

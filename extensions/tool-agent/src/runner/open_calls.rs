@@ -213,6 +213,7 @@ async fn apply_decisions(
         return Ok(());
     }
     let batch = executor.resume(answers).await.map_err(|error| error.to_string())?;
+    scope.parent.note_approved(indices.iter().filter_map(|index| open.outcomes[*index].address().cloned()));
     let (outcomes, steering) = run_batch(scope, batch).await;
     for (index, outcome) in indices.into_iter().zip(outcomes) {
         open.replace(index, outcome);
@@ -279,6 +280,10 @@ pub(super) async fn refuse_open_calls(
         let outcome = &open.outcomes[index];
         let Some(address) = outcome.address() else { continue };
         let (result, effect) = match open.executor.discard(address).await {
+            Ok(()) if open.below.iter().any(|it| it.call == *address) => {
+                let result = format!("{reason}; what the agent did before may have taken effect");
+                (unanswered_result(outcome, &result), format!("is closed: {reason}"))
+            }
             Ok(()) => (unanswered_result(outcome, reason), format!("is closed: {reason}")),
             // It did not run; its record remains until it expires.
             Err(error @ OpenCallError::Store(_)) => {

@@ -15,6 +15,7 @@ use super::{
     entry::EntryCodec,
     flow::{Flow, boxed, end_as_failed, end_with},
     open_batch::OpenBatch,
+    parent_run::ParentRun,
     scope::RunScope,
     session::SessionTurn,
     session_writer::{RETRY_PAUSE, Retries, SessionWriter, StoreAccess, instant_after, store_failure},
@@ -208,7 +209,8 @@ async fn acquire_lease(
             Ok(grant) => return Ok(grant),
             // A run that its own child waits for cannot end.
             Err(SessionError::Busy { run, .. })
-                if Instant::now() >= wait_end || scope.run.parent_id() == Some(&run) =>
+                if Instant::now() >= wait_end
+                    || run != *scope.run.id() && ParentRun::is_within(&scope.run, &run) =>
             {
                 return Err(EndReason::Busy { run });
             }

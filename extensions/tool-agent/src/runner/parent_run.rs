@@ -24,6 +24,9 @@ use crate::Message;
 /// The key of the value by which the runs below a call find the run of the call.
 const PARENT_KEY: &str = "tool_agent.parent_run";
 
+/// The key of the ids of an agent's run and of the runs above it.
+const RUNS_KEY: &str = "tool_agent.runs";
+
 /// The number of events that runs below the calls of a batch may emit before they wait for the reader.
 const MAX_WAITING_EVENTS: usize = 16;
 
@@ -121,7 +124,16 @@ impl ParentRun {
             shown,
         });
         run.set(PARENT_KEY, Arc::downgrade(&parent));
+        let mut runs = run.value::<Vec<CallId>>(RUNS_KEY).as_deref().cloned().unwrap_or_default();
+        runs.push(run.id().clone());
+        run.set(RUNS_KEY, runs);
         parent
+    }
+
+    /// Returns `true` if `run` is the run `id`, or is below a call of it on any level.
+    pub(super) fn is_within(run: &RunContext, id: &CallId) -> bool {
+        let runs = run.value::<Vec<CallId>>(RUNS_KEY);
+        run.id() == id || run.parent_id() == Some(id) || runs.is_some_and(|runs| runs.contains(id))
     }
 
     /// Returns the agent's run that `run` is or is below; `None` if there is none, or if it has ended.

@@ -134,7 +134,8 @@ pub(super) async fn instruction(scope: &RunScope) -> Flow<Arc<str>> {
 
 /// Returns the instruction of the agent with the one that the run adds.
 fn with_addition(scope: &RunScope, instruction: &Arc<str>) -> Arc<str> {
-    match &scope.additions.instruction {
+    // Another agent, which has control after a transfer, keeps its own.
+    match scope.additions.instruction.as_ref().filter(|_| scope.is_root_active()) {
         None => Arc::clone(instruction),
         Some(added) if instruction.trim().is_empty() => Arc::clone(added),
         Some(added) => format!("{instruction}\n\n{added}").into(),

@@ -17,7 +17,7 @@ use super::{
     batch_end::{resume_batch, resume_child},
     child_history::ChildPlace,
     conversation::RunConversation,
-    flow::{Flow, boxed},
+    flow::{Flow, boxed, end_as_failed},
     group::run_group,
     handle::Inbox,
     input_check::{checking_agent, start_check},
@@ -168,11 +168,14 @@ async fn start(run: &mut ActiveRun, input: Input) -> Flow {
     add_note_above(run);
     match input {
         Input::Message(message) => {
+            check_history_is_free(&run.scope)?;
             boxed(|| add_input(run, message)).await;
             run.set_output()
         }
         Input::Answers(answers) => {
-            run.conversation.control.start_run();
+            if run.scope.own_place().is_none() {
+                run.conversation.control.start_run();
+            }
             run.follow_control();
             run.set_output()?;
             boxed(|| continue_skills(run)).await?;
@@ -217,6 +220,19 @@ async fn continue_skills(run: &mut ActiveRun) -> Flow {
             ControlFlow::Continue(())
         }
         Err(interruption) => interruption.end(),
+    }
+}
+
+/// Ends the run if its history belongs to another call of the same batch, which waits for an answer.
+fn check_history_is_free(scope: &RunScope) -> Flow {
+    let Some(ChildPlace { parent: Some(parent), view, .. }) = scope.own_place() else {
+        return ControlFlow::Continue(());
+    };
+    match parent.waits_in(view) {
+        true => end_as_failed(format!(
+            "another call waits for an answer in the history `{view}`; call the agent again after that answer"
+        )),
+        false => ControlFlow::Continue(()),
     }
 }
 

@@ -75,8 +75,9 @@ impl RunScope {
         agent: &Agent,
     ) -> Result<(Executor, Vec<RunDiagnostic>), ListingError> {
         let (tools, additions) = (&agent.0.tools, &self.additions);
-        // An agent that has control after a transfer keeps its tools.
-        let replaced = additions.replaced_tools.as_ref().filter(|_| agent.name() == self.root.name());
+        // An agent that has control after a transfer keeps its tools; the members of a group have no such agents.
+        let has_replaced = agent.name() == self.root.name() || self.root.model().is_none();
+        let replaced = additions.replaced_tools.as_ref().filter(|_| has_replaced);
         let (executor, mut diagnostics) = match (replaced, &additions.tools) {
             (Some(replaced), _) => tools.executor_of(&self.run, replaced.clone())?,
             (None, Some(of_run)) => tools.executor_with(&self.run, of_run).await?,

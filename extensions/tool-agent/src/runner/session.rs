@@ -16,6 +16,7 @@ use super::{
     control::Control,
     group::Position,
     open_batch::OpenBatch,
+    parent_run::ParentRun,
     session_map::{CurrentRun, SessionKey, SessionMap, SharedSession},
     session_writer::{SessionWriter, UnstoredMessage},
 };
@@ -214,8 +215,10 @@ impl Sessions {
             }
         }
         // A run that its own child waits for cannot end.
-        if let Some(parent) = run.parent_id().filter(|_| lease.is_held_by(run)) {
-            return Err(parent.clone());
+        let current_run = lease.current_run.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(above) = current_run.filter(|above| run.id() != above && ParentRun::is_within(run, above))
+        {
+            return Err(above);
         }
         let turn = lease.turn_within(max_wait).await?;
         if let Some(lease) = &turn.lease {
@@ -277,7 +280,7 @@ impl Sessions {
 impl Lease {
     fn is_held_by(&self, run: &RunContext) -> bool {
         let current = self.current_run.lock().unwrap_or_else(PoisonError::into_inner);
-        current.as_ref().is_some_and(|current| current == run.id() || run.parent_id() == Some(current))
+        current.as_ref().is_some_and(|current| ParentRun::is_within(run, current))
     }
 
     /// Waits for the turn in the session.

@@ -106,9 +106,9 @@ impl StoredProgress {
         self.usage = grant.usage.as_ref().map_or(self.end_usage, |usage| usage.read().unwrap_or_default());
     }
 
-    /// Sets the usage of the last run below a call.
-    pub(super) fn use_end_usage(&mut self) {
-        self.usage = self.end_usage;
+    /// Sets the usage of the last run below a call; `noted` is the one that its call noted, if the run has no end.
+    pub(super) fn use_end_usage(&mut self, noted: RunUsage) {
+        self.usage = if self.end_usage == RunUsage::default() { noted } else { self.end_usage };
     }
 
     /// Takes the runs that wait below the calls whose outcomes were taken.

@@ -58,7 +58,8 @@ fn each_reason_has_one_name_in_json_and_in_spans_and_a_sentence() {
             (name, &name.into(), sentence.to_owned())
         );
         assert_eq!(serde_json::from_value::<EndReason>(json).ok(), Some(reason.clone()));
-        let is_success = ["answered", "submitted", "terminated", "skipped_summarization"].contains(&name);
+        let is_success =
+            ["answered", "submitted", "terminated", "skipped_summarization", "escalated"].contains(&name);
         assert_eq!(reason.is_success(), is_success, "{name}");
     }
 }

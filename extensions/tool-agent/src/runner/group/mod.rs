@@ -193,7 +193,13 @@ async fn start_group(
         Input::Answers(_) if conversation.session.open.is_none() => {
             return end_as_failed(no_open_calls(scope).to_owned());
         }
-        Input::Answers(_) | Input::Turn => {}
+        Input::Answers(_) => {
+            if let Some(place) = &scope.place {
+                conversation.progress.usage = place.usage;
+                continue_usage(tree, conversation);
+            }
+        }
+        Input::Turn => {}
         Input::Recovery => {
             check_unfinished(scope, conversation)?;
             continue_usage(tree, conversation);

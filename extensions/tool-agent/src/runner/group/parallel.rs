@@ -108,6 +108,9 @@ fn place_of_member(scope: &RunScope, place: &Place, member: &Agent, token: &Canc
     let run = place.run.parallel_member(member.name()).with_cancellation(token.child_token());
     let run = Arc::new(with_time_limit(run, member));
     let parent = ParentRun::offer_part(&run, &scope.inbox, Some(Arc::clone(&place.parent)));
+    if let Some(history) = place.parent.history() {
+        parent.set_history(history.clone().without_waiting());
+    }
     let view = run.key().map(Into::into);
     let (path, is_in_loop) = (place.path.clone(), place.is_in_loop);
     Place { run, parent, path, is_in_loop, view, output: None }
