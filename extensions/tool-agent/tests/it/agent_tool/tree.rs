@@ -35,7 +35,7 @@ fn tree(name: String, level: usize) -> Agent {
     Agent::builder(name, model).tools(tools.build().unwrap()).build().unwrap()
 }
 
-/// What the events of a run and of all runs below it tell.
+/// The calls and responses in the events of a run and of all runs below it.
 #[derive(Default)]
 struct Seen {
     open: HashSet<CallAddress>,
