@@ -40,7 +40,7 @@ use super::{
 use crate::{Agent, Message, OutputType, agent::AgentKind};
 
 /// The parts of a run that all of its agents share.
-struct AgentTree<'r> {
+struct GroupRun<'r> {
     settings: &'r RunnerSettings,
     /// The scope of the run.
     root: &'r RunScope,
@@ -98,7 +98,7 @@ pub(super) async fn run_group(
     mut conversation: RunConversation,
     input: Input,
 ) -> (RunConversation, End) {
-    let tree = AgentTree { settings, root: scope, usage: Arc::default() };
+    let tree = GroupRun { settings, root: scope, usage: Arc::default() };
     let (mut conversation, mut end) = match start_group(&tree, &mut conversation, input).await {
         ControlFlow::Continue(start) => run_turns(&tree, conversation, start).await,
         ControlFlow::Break(end) => (conversation, end),
@@ -116,7 +116,7 @@ pub(super) async fn run_group(
 
 /// Runs the agents, once more for each message that follows their answer.
 async fn run_turns(
-    tree: &AgentTree<'_>,
+    tree: &GroupRun<'_>,
     mut conversation: RunConversation,
     mut start: TurnStart,
 ) -> (RunConversation, End) {
@@ -132,7 +132,7 @@ async fn run_turns(
 }
 
 /// Stores the messages that follow the answer, with the position at the root: the first agent answers them, also after a crash.
-async fn add_follow_ups(tree: &AgentTree<'_>, conversation: &mut RunConversation) -> bool {
+async fn add_follow_ups(tree: &GroupRun<'_>, conversation: &mut RunConversation) -> bool {
     let scope = tree.root;
     let (_, mut turn) = tree.begin_turn(&scope.agent, &tree.root_place());
     turn.position = Some(Position::new(Vec::new(), tree.usage.total()));
@@ -146,7 +146,7 @@ async fn add_follow_ups(tree: &AgentTree<'_>, conversation: &mut RunConversation
 
 /// Runs an agent of the tree.
 fn run_agent<'t>(
-    tree: &'t AgentTree<'_>,
+    tree: &'t GroupRun<'_>,
     agent: &'t Agent,
     place: Place,
     conversation: RunConversation,
@@ -180,7 +180,7 @@ fn run_agent<'t>(
 
 /// Stores the message of the user, or finds the agent that continues.
 async fn start_group(
-    tree: &AgentTree<'_>,
+    tree: &GroupRun<'_>,
     conversation: &mut RunConversation,
     input: Input,
 ) -> Flow<TurnStart> {
@@ -221,7 +221,7 @@ async fn start_group(
 }
 
 /// Goes on with the usage of the interrupted run, a part of which is the usage of the agent that continues.
-fn continue_usage(tree: &AgentTree<'_>, conversation: &mut RunConversation) {
+fn continue_usage(tree: &GroupRun<'_>, conversation: &mut RunConversation) {
     let usage = conversation.progress.usage;
     let ended = conversation.session.position.as_ref().map_or(usage, |position| position.usage);
     count_spent(&tree.root.run, &ended);
@@ -268,7 +268,7 @@ async fn add_checked(scope: &RunScope, conversation: &mut RunConversation, messa
     ControlFlow::Continue(())
 }
 
-impl AgentTree<'_> {
+impl GroupRun<'_> {
     /// Returns the place of the agent of the run.
     fn root_place(&self) -> Place {
         Place {

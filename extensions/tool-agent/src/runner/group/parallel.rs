@@ -10,7 +10,7 @@ use super::{
         AgentEventKind, End, EndReason, conversation::RunConversation, parent_run::ParentRun,
         scope::RunScope, state_changes::state_changes,
     },
-    AgentTree, Place, Position, TurnEnd, TurnStart,
+    GroupRun, Place, Position, TurnEnd, TurnStart,
     answer::{JoinedOutput, joined_end},
     run_agent, with_time_limit,
 };
@@ -25,7 +25,7 @@ pub(super) struct ParallelGroup<'t> {
 
 /// Runs the members of a group at the same time, and adds their answers to the conversation as one message.
 pub(super) async fn run_parallel(
-    tree: &AgentTree<'_>,
+    tree: &GroupRun<'_>,
     group: ParallelGroup<'_>,
     place: Place,
     mut conversation: RunConversation,
@@ -63,7 +63,7 @@ pub(super) async fn run_parallel(
 
 /// Runs the members, and returns their ends in the order of the list.
 async fn run_members(
-    tree: &AgentTree<'_>,
+    tree: &GroupRun<'_>,
     group: &ParallelGroup<'_>,
     place: &Place,
     scope: &RunScope,

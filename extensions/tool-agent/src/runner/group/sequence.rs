@@ -2,7 +2,7 @@
 
 use super::{
     super::conversation::RunConversation,
-    AgentTree, Place, TurnEnd, TurnStart,
+    GroupRun, Place, TurnEnd, TurnStart,
     answer::{LastAnswer, failed_end},
     changed_agents, run_agent,
 };
@@ -10,7 +10,7 @@ use crate::Agent;
 
 /// Runs `members` one after another, `iterations` times.
 pub(super) async fn run_sequence(
-    tree: &AgentTree<'_>,
+    tree: &GroupRun<'_>,
     members: &[Agent],
     iterations: u64,
     place: Place,
@@ -47,7 +47,7 @@ pub(super) async fn run_sequence(
 
 /// Runs `members` one after another, at most `max` times, until a call asks to escalate.
 pub(super) async fn run_loop(
-    tree: &AgentTree<'_>,
+    tree: &GroupRun<'_>,
     members: &[Agent],
     max: u64,
     place: Place,

@@ -17,13 +17,13 @@ use super::{
         scope::RunScope,
         span::RunSpan,
     },
-    AgentTree, Place, Position, TurnEnd,
+    GroupRun, Place, Position, TurnEnd,
 };
 use crate::{Agent, model::SharedModel};
 
 /// Runs an agent in the conversation of its run.
 pub(super) async fn run_turn(
-    tree: &AgentTree<'_>,
+    tree: &GroupRun<'_>,
     agent: &Agent,
     model: SharedModel,
     place: Place,
@@ -55,7 +55,7 @@ pub(super) async fn run_turn(
     TurnEnd { conversation, is_escalated: end.reason == EndReason::Escalated, end }
 }
 
-impl AgentTree<'_> {
+impl GroupRun<'_> {
     /// Returns the scope of an agent, and its turn in a conversation.
     pub(super) fn begin_turn(&self, agent: &Agent, place: &Place) -> (RunScope, MemberTurn) {
         let usage = Arc::new(self.usage.begin());
