@@ -98,13 +98,13 @@ pub(super) async fn run_group(
     mut conversation: RunConversation,
     input: Input,
 ) -> (RunConversation, End) {
-    let tree = GroupRun { settings, root: scope, usage: Arc::default() };
-    let (mut conversation, mut end) = match start_group(&tree, &mut conversation, input).await {
-        ControlFlow::Continue(start) => run_turns(&tree, conversation, start).await,
+    let group_run = GroupRun { settings, root: scope, usage: Arc::default() };
+    let (mut conversation, mut end) = match start_group(&group_run, &mut conversation, input).await {
+        ControlFlow::Continue(start) => run_turns(&group_run, conversation, start).await,
         ControlFlow::Break(end) => (conversation, end),
     };
     if conversation.member.is_none() {
-        conversation.usage = tree.usage.total();
+        conversation.usage = group_run.usage.total();
     }
     end.usage = conversation.total_usage();
     if conversation.session.open.is_none() {
@@ -116,15 +116,16 @@ pub(super) async fn run_group(
 
 /// Runs the agents, once more for each message that follows their answer.
 async fn run_turns(
-    tree: &GroupRun<'_>,
+    group_run: &GroupRun<'_>,
     mut conversation: RunConversation,
     mut start: TurnStart,
 ) -> (RunConversation, End) {
     loop {
-        let turn = run_agent(tree, &tree.root.agent, tree.root_place(), conversation, start).await;
+        let turn =
+            run_agent(group_run, &group_run.root.agent, group_run.root_place(), conversation, start).await;
         let end = turn.end;
         conversation = turn.conversation;
-        if !end.reason.is_success() || !add_follow_ups(tree, &mut conversation).await {
+        if !end.reason.is_success() || !add_follow_ups(group_run, &mut conversation).await {
             return (conversation, end);
         }
         start = TurnStart::begin();
@@ -132,21 +133,21 @@ async fn run_turns(
 }
 
 /// Stores the messages that follow the answer, with the position at the root: the first agent answers them, also after a crash.
-async fn add_follow_ups(tree: &GroupRun<'_>, conversation: &mut RunConversation) -> bool {
-    let scope = tree.root;
-    let (_, mut turn) = tree.begin_turn(&scope.agent, &tree.root_place());
-    turn.position = Some(Position::new(Vec::new(), tree.usage.total()));
+async fn add_follow_ups(group_run: &GroupRun<'_>, conversation: &mut RunConversation) -> bool {
+    let scope = group_run.root;
+    let (_, mut turn) = group_run.begin_turn(&scope.agent, &group_run.root_place());
+    turn.position = Some(Position::new(Vec::new(), group_run.usage.total()));
     conversation.begin_turn(turn);
     let mode = scope.agent.0.follow_up_mode;
     let has_some = conversation.add_queued(scope, mode, Inbox::next_follow_up).await;
     conversation.end_turn();
-    conversation.usage = tree.usage.total();
+    conversation.usage = group_run.usage.total();
     has_some
 }
 
 /// Runs an agent of the tree.
 fn run_agent<'t>(
-    tree: &'t GroupRun<'_>,
+    group_run: &'t GroupRun<'_>,
     agent: &'t Agent,
     place: Place,
     conversation: RunConversation,
@@ -154,14 +155,14 @@ fn run_agent<'t>(
 ) -> BoxFuture<'t, TurnEnd> {
     match &agent.0.kind {
         AgentKind::Model(model) => {
-            Box::pin(turn::run_turn(tree, agent, model.clone(), place, conversation, start.input))
+            Box::pin(turn::run_turn(group_run, agent, model.clone(), place, conversation, start.input))
         }
         AgentKind::Sequence(members) => {
-            Box::pin(sequence::run_sequence(tree, members, 1, place, conversation, start))
+            Box::pin(sequence::run_sequence(group_run, members, 1, place, conversation, start))
         }
         AgentKind::Repeat { members, max } => {
             let place = Place { is_in_loop: true, ..place };
-            Box::pin(sequence::run_loop(tree, members, *max, place, conversation, start))
+            Box::pin(sequence::run_loop(group_run, members, *max, place, conversation, start))
         }
         AgentKind::Parallel { .. } if !start.is_begin() => {
             let problem = format!(
@@ -173,18 +174,18 @@ fn run_agent<'t>(
         }
         AgentKind::Parallel { members, cancels_on_failure } => {
             let group = parallel::ParallelGroup { agent, members, cancels_on_failure: *cancels_on_failure };
-            Box::pin(parallel::run_parallel(tree, group, place, conversation))
+            Box::pin(parallel::run_parallel(group_run, group, place, conversation))
         }
     }
 }
 
 /// Stores the message of the user, or finds the agent that continues.
 async fn start_group(
-    tree: &GroupRun<'_>,
+    group_run: &GroupRun<'_>,
     conversation: &mut RunConversation,
     input: Input,
 ) -> Flow<TurnStart> {
-    let scope = tree.root;
+    let scope = group_run.root;
     match &input {
         Input::Message(message) => {
             add_checked(scope, conversation, message.clone()).await?;
@@ -196,13 +197,13 @@ async fn start_group(
         Input::Answers(_) => {
             if let Some(place) = &scope.place {
                 conversation.progress.usage = place.usage;
-                continue_usage(tree, conversation);
+                continue_usage(group_run, conversation);
             }
         }
         Input::Turn => {}
         Input::Recovery => {
             check_unfinished(scope, conversation)?;
-            continue_usage(tree, conversation);
+            continue_usage(group_run, conversation);
         }
     }
     let Some(position) = &conversation.session.position else {
@@ -221,12 +222,12 @@ async fn start_group(
 }
 
 /// Goes on with the usage of the interrupted run, a part of which is the usage of the agent that continues.
-fn continue_usage(tree: &GroupRun<'_>, conversation: &mut RunConversation) {
+fn continue_usage(group_run: &GroupRun<'_>, conversation: &mut RunConversation) {
     let usage = conversation.progress.usage;
     let ended = conversation.session.position.as_ref().map_or(usage, |position| position.usage);
-    count_spent(&tree.root.run, &ended);
-    tree.usage.continue_usage(ended);
-    tree.root.parent.continue_usage(ended.children);
+    count_spent(&group_run.root.run, &ended);
+    group_run.usage.continue_usage(ended);
+    group_run.root.parent.continue_usage(ended.children);
     conversation.progress.usage = usage.since(&ended);
 }
 

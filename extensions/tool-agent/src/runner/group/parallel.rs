@@ -25,13 +25,13 @@ pub(super) struct ParallelGroup<'t> {
 
 /// Runs the members of a group at the same time, and adds their answers to the conversation as one message.
 pub(super) async fn run_parallel(
-    tree: &GroupRun<'_>,
+    group_run: &GroupRun<'_>,
     group: ParallelGroup<'_>,
     place: Place,
     mut conversation: RunConversation,
 ) -> TurnEnd {
-    let usage_before = tree.usage.total();
-    let (scope, mut turn) = tree.begin_turn(group.agent, &place);
+    let usage_before = group_run.usage.total();
+    let (scope, mut turn) = group_run.begin_turn(group.agent, &place);
     if place.view.is_none() {
         let position = Position::new(place.path.clone(), usage_before);
         conversation.session.position = Some(position.clone());
@@ -40,7 +40,7 @@ pub(super) async fn run_parallel(
     conversation.begin_turn(turn);
     // The messages of the members are stored before the next message of the conversation.
     conversation.store_position().await;
-    let ends = run_members(tree, &group, &place, &scope, &conversation).await;
+    let ends = run_members(group_run, &group, &place, &scope, &conversation).await;
     let is_escalated = ends.iter().any(|turn| turn.is_escalated);
     let names = group.members.iter().map(Agent::name);
     let ends: Vec<_> = names.zip(ends).map(|(name, turn)| (name, turn.end)).collect();
@@ -63,7 +63,7 @@ pub(super) async fn run_parallel(
 
 /// Runs the members, and returns their ends in the order of the list.
 async fn run_members(
-    tree: &GroupRun<'_>,
+    group_run: &GroupRun<'_>,
     group: &ParallelGroup<'_>,
     place: &Place,
     scope: &RunScope,
@@ -78,7 +78,7 @@ async fn run_members(
         let fork = conversation.fork().await;
         running.push(async move {
             let TurnEnd { end, is_escalated, .. } =
-                run_agent(tree, member, place, fork, TurnStart::begin()).await;
+                run_agent(group_run, member, place, fork, TurnStart::begin()).await;
             (index, MemberEnd { end, is_escalated })
         });
     }

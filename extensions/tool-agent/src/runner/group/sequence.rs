@@ -10,7 +10,7 @@ use crate::Agent;
 
 /// Runs `members` one after another, `iterations` times.
 pub(super) async fn run_sequence(
-    tree: &GroupRun<'_>,
+    group_run: &GroupRun<'_>,
     members: &[Agent],
     iterations: u64,
     place: Place,
@@ -30,11 +30,11 @@ pub(super) async fn run_sequence(
         let index = usize::try_from(step.checked_rem(count).unwrap_or_default()).unwrap_or_default();
         // The run that is continued may have had more iterations.
         let Some(member) = members.get(index).filter(|_| step < steps) else {
-            return TurnEnd::new(conversation, failed_end(changed_agents(&tree.root.agent)));
+            return TurnEnd::new(conversation, failed_end(changed_agents(&group_run.root.agent)));
         };
         let output = place.output.clone().filter(|_| index + 1 == members.len());
         let below = place.of_member(member, step, output);
-        let mut turn = run_agent(tree, member, below, conversation, start).await;
+        let mut turn = run_agent(group_run, member, below, conversation, start).await;
         answer.follow(&mut turn.end);
         step += 1;
         if !turn.end.reason.is_success() || turn.is_escalated || step == steps {
@@ -47,13 +47,13 @@ pub(super) async fn run_sequence(
 
 /// Runs `members` one after another, at most `max` times, until a call asks to escalate.
 pub(super) async fn run_loop(
-    tree: &GroupRun<'_>,
+    group_run: &GroupRun<'_>,
     members: &[Agent],
     max: u64,
     place: Place,
     conversation: RunConversation,
     start: TurnStart,
 ) -> TurnEnd {
-    let turn = run_sequence(tree, members, max, place, conversation, start).await;
+    let turn = run_sequence(group_run, members, max, place, conversation, start).await;
     TurnEnd::new(turn.conversation, turn.end)
 }

@@ -23,7 +23,7 @@ use crate::{Agent, model::SharedModel};
 
 /// Runs an agent in the conversation of its run.
 pub(super) async fn run_turn(
-    tree: &GroupRun<'_>,
+    group_run: &GroupRun<'_>,
     agent: &Agent,
     model: SharedModel,
     place: Place,
@@ -31,8 +31,8 @@ pub(super) async fn run_turn(
     input: Input,
 ) -> TurnEnd {
     place.parent.begin_turn();
-    let usage_before = tree.usage.total();
-    let (scope, mut turn) = tree.begin_turn(agent, &place);
+    let usage_before = group_run.usage.total();
+    let (scope, mut turn) = group_run.begin_turn(agent, &place);
     if place.view.is_none() {
         let position = Position::new(place.path, usage_before);
         conversation.session.position = Some(position.clone());
