@@ -101,8 +101,9 @@ pub trait Tool: Send + Sync {
     /// or event sees it. Default: `None`.
     ///
     /// Read once, when the tool is registered. The function receives the validated arguments. A call is redirected once:
-    /// never to a tool that redirects, nor to an external tool. Of this tool, the schema and the name apply; its body,
-    /// its timeout and its retries do not, and it must not claim a confirmation or a permission. See [`Redirect`].
+    /// never to a tool that redirects, to an external tool, or to a tool of the framework. Of this tool, the schema and the
+    /// name apply; its body, its timeout and its retries do not, and it must not claim a confirmation or a permission. See
+    /// [`Redirect`].
     fn redirect(&self) -> Option<Redirect> {
         None
     }

@@ -5,7 +5,12 @@ use std::sync::Arc;
 use tool_core::{ErrorKind, Permission, RunContext, ToolContext, ToolDefinition, ToolError};
 
 use super::{Inner, event_sink::HOOK_COMPONENT};
-use crate::{ToolCall, hook::CallView, panics::run_in_call, registry::Entry};
+use crate::{
+    ToolCall,
+    hook::CallView,
+    panics::run_in_call,
+    registry::{Entry, framework_target_error},
+};
 
 /// Returns `true` if a call is left to the caller, by its tool or by the executor.
 pub(super) fn is_external(
@@ -43,7 +48,7 @@ fn denial_of_redirecting(executor: &Inner, call: &ToolCall) -> Option<Permission
 }
 
 /// Returns the answer to a call of a tool that redirects, which no component turned into another call: to the call of a
-/// model that stands for none, or to a call that would be redirected twice, or to an external tool.
+/// model that stands for none, or to a call that would be redirected twice, or to a tool of the framework or an external one.
 pub(super) fn redirect_refusal(executor: &Inner, call: &ToolCall, entry: &Entry) -> ToolError {
     let name = entry.definition().name().as_str();
     if let Some(redirecting) = &call.redirected_from {
@@ -57,6 +62,9 @@ pub(super) fn redirect_refusal(executor: &Inner, call: &ToolCall, entry: &Entry)
             ToolError::new(error.kind(), message).of_tool(name.to_owned())
         }
         Err(error) => error,
+        Ok(target) if !executor.tools.is_redirection_target(&target.name) => {
+            framework_target_error(&target.name, name)
+        }
         Ok(_) => entry.not_redirected_error(name),
     }
 }

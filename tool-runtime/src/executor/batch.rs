@@ -172,14 +172,17 @@ impl Inner {
     }
 
     /// Replaces a call of a tool that redirects by the call for which it stands, before anything else sees it. A call that
-    /// stands for none is left unchanged, and answered with the reason when it is prepared; so is one that is redirected
-    /// to a tool that redirects: there is no second time.
+    /// stands for none, or for one of a tool of the framework, is left unchanged, and answered with the reason when it is
+    /// prepared; so is one that is redirected to a tool that redirects: there is no second time.
     fn redirect_call(&self, call: &mut ToolCall) {
         if call.incomplete.is_some() || call.redirected_from.is_some() {
             return;
         }
         let Some(entry) = self.tools.entry(&call.name).filter(|entry| entry.redirects()) else { return };
         let Ok(redirection) = entry.redirection(call.arguments.as_borrowed()) else { return };
+        if !self.tools.is_redirection_target(&redirection.name) {
+            return;
+        }
         call.redirected_from = Some(std::mem::replace(&mut call.name, redirection.name).into());
         call.arguments = redirection.arguments;
         if self.tools.repairs_arguments() {

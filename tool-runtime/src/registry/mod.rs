@@ -57,6 +57,7 @@ pub use self::{
 pub(crate) use self::{
     available::Origins,
     entry::{Entry, ToolFacts},
+    redirected::framework_target_error,
     reserved::refuse_set,
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use tool_core::{Arguments, ErrorKind, Redirection, ToolError};
 
-use super::{Entry, Registry};
+use super::{Entry, Origin, Registry};
 use crate::panics::catch_result;
 
 impl Registry {
@@ -18,11 +18,30 @@ impl Registry {
     ) -> Result<(&Entry, Arguments<'a>), ToolError> {
         let Redirection { name, arguments, .. } = entry.redirection(arguments)?;
         let target = self.entry_or_error(&name)?;
+        if !self.is_redirection_target(&name) {
+            return Err(framework_target_error(&name, entry.definition().name().as_str()));
+        }
         match target.redirects() || target.tool().is_external() {
             true => Err(target.not_redirected_error(entry.definition().name().as_str())),
             false => Ok((target, arguments)),
         }
     }
+}
+
+impl Registry {
+    /// Returns `false` for a tool of the framework. A model has it in each request, and its component reads the calls of a response by
+    /// their names before they are redirected.
+    pub(crate) fn is_redirection_target(&self, name: &str) -> bool {
+        self.origin(name) != Some(&Origin::Framework)
+    }
+}
+
+/// Returns the error of a call that the tool `redirecting` would redirect to the tool `name` of the framework.
+#[cold]
+pub(crate) fn framework_target_error(name: &str, redirecting: &str) -> ToolError {
+    let message =
+        format!("`{redirecting}` cannot call `{name}`, a tool of the framework; call `{name}` itself");
+    ToolError::new(ErrorKind::InvalidArguments, message).of_tool(redirecting.to_owned())
 }
 
 impl Entry {

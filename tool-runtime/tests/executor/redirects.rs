@@ -281,6 +281,27 @@ fn a_call_is_redirected_once_and_not_to_external_tools() {
     });
 }
 
+#[test]
+fn a_call_is_not_redirected_to_tools_of_the_framework() {
+    each_way(async |way| {
+        let counter = Counter::default();
+        let registry = tools(&counter).build().unwrap();
+        let own = Registry::builder().tool::<echo>().provide(counter.clone()).build().unwrap();
+        let registry = registry.with_framework_tools(&[own], &[]).unwrap().0;
+        let executor = way.of(tool_runtime::Executor::builder(registry.clone()));
+        let expected = "`call_tool` cannot call `echo`, a tool of the framework; call `echo` itself";
+        let outcomes = executor.run(redirected("echo", json!({ "text": "a" }))).await;
+        let result = outcomes[0].result().unwrap();
+        assert!(result.text().contains(expected), "{}", result.text());
+        assert_eq!(&*result.name, "call_tool");
+        let outcomes = executor.run(one("echo", r#"{ "text": "a" }"#)).await;
+        assert_eq!((texts(&outcomes)[0].as_str(), counter.get()), ("a", 1));
+        let call = json!({ "name": "echo", "arguments": { "text": "a" } });
+        let error = registry.call("call_tool", call).await.unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    });
+}
+
 // T11
 #[test]
 fn an_unknown_name_and_arguments_that_do_not_fit_are_answered_as_by_a_direct_call() {

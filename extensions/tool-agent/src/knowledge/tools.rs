@@ -9,7 +9,9 @@ use super::{KnowledgeMatch, KnowledgeQuery, KnowledgeSettings};
 
 /// The maximum number of bytes of one text in a result; the rest is left out.
 const MAX_TEXT_BYTES: usize = 8 << 10;
-/// The maximum number of bytes of a result; further texts are left out.
+/// The maximum number of bytes of the metadata of one text, as JSON; longer metadata is left out.
+const MAX_METADATA_BYTES: usize = 4 << 10;
+/// The maximum number of bytes of a result; texts that exceed it are left out.
 const MAX_RESULT_BYTES: usize = 32 << 10;
 
 /// The tool without filters.
@@ -86,9 +88,12 @@ impl KnowledgeSettings {
 pub(super) struct KnowledgeTexts {
     /// The texts, the best one first.
     texts: Vec<KnowledgeText>,
-    /// The number of further texts that were left out, since the result would be too long.
+    /// The number of texts that were left out, since the result would be too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<u64>,
+    /// A note about the texts that were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 /// A text.
@@ -108,6 +113,12 @@ struct KnowledgeText {
     /// The number of bytes at the end of the text that were left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out_bytes: Option<u64>,
+    /// The number of bytes of the further members, if they were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out_metadata_bytes: Option<u64>,
+    /// The number of bytes in a result, about.
+    #[serde(skip)]
+    bytes: usize,
 }
 
 impl KnowledgeTexts {
@@ -115,14 +126,18 @@ impl KnowledgeTexts {
         let (count, mut bytes, mut texts) = (found.len(), 0, Vec::new());
         for found in found.into_iter().take(max_matches) {
             let text = KnowledgeText::new(found);
-            bytes += text.bytes();
-            if bytes > MAX_RESULT_BYTES {
-                break;
+            // A shorter text after one that is left out still counts.
+            if bytes + text.bytes > MAX_RESULT_BYTES {
+                continue;
             }
+            bytes += text.bytes;
             texts.push(text);
         }
         let left_out = some_count(count - texts.len());
-        Self { texts, left_out }
+        let note = left_out.map(|left_out| {
+            format!("{left_out} of {count} texts were left out, since the result would be too long; search for other words")
+        });
+        Self { texts, left_out, note }
     }
 }
 
@@ -131,20 +146,31 @@ impl KnowledgeText {
         let KnowledgeMatch { text, source, score, metadata } = found;
         let end = (0..=MAX_TEXT_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
         let start = text.get(..end.unwrap_or_default()).unwrap_or_default();
+        let (metadata, left_out_metadata_bytes) = match metadata_bytes(&metadata) {
+            ..=MAX_METADATA_BYTES => (metadata, 0),
+            bytes => (Map::new(), bytes),
+        };
+        let left_out_bytes = some_count(text.len() - start.len());
+        let (text, source) =
+            (Sanitizer::clean(start), source.map(|source| Escape::LINE.at_most(500).text(&source)));
         Self {
-            left_out_bytes: some_count(text.len() - start.len()),
-            text: Sanitizer::clean(start),
-            source: source.map(|source| Escape::LINE.at_most(500).text(&source)),
+            bytes: text.len() + source.as_ref().map_or(0, String::len) + metadata_bytes(&metadata),
+            left_out_bytes,
+            text,
+            source,
             score: score.filter(|score| score.is_finite()),
             metadata,
+            left_out_metadata_bytes: some_count(left_out_metadata_bytes),
         }
     }
+}
 
-    /// Returns about the number of bytes in a result.
-    fn bytes(&self) -> usize {
-        let metadata =
-            if self.metadata.is_empty() { 0 } else { Value::Object(self.metadata.clone()).to_string().len() };
-        self.text.len() + self.source.as_ref().map_or(0, String::len) + metadata
+/// Returns the number of bytes of metadata as JSON.
+fn metadata_bytes(metadata: &Map<String, Value>) -> usize {
+    if metadata.is_empty() {
+        0
+    } else {
+        serde_json::to_string(metadata).map_or(usize::MAX, |json| json.len())
     }
 }
 

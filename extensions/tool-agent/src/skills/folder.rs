@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashSet,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::{self, Read as _},
     path::Path,
     sync::Arc,
@@ -23,8 +23,9 @@ const SKILL_MD: &str = "SKILL.md";
 
 /// The maximum number of skills of a store.
 const MAX_SKILLS: usize = 1_000;
-/// The maximum number of entries of a folder that are considered.
+/// The maximum number of names in a folder that are considered, and of those that begin with a dot and are passed over.
 const MAX_ENTRIES: usize = 10_000;
+const MAX_DOT_ENTRIES: usize = 100_000;
 /// The maximum number of files in a list, and of folders below each other.
 const MAX_FILES: usize = 200;
 const MAX_FOLDER_DEPTH: usize = 8;
@@ -115,6 +116,11 @@ impl Skills for SkillFolders {
         let (skill, path) = (skill.to_owned(), path.to_owned());
         self.run(move |roots| {
             let folder = find_skill(roots, &skill)?;
+            // Of a link, the name of its target counts, too.
+            let target = folder.dir.canonicalize(&path).unwrap_or_default();
+            if has_dot_name(&path) || has_dot_name(&target.to_string_lossy()) {
+                return Err(SkillError::UnknownFile { skill, path });
+            }
             let max = usize::try_from(Skill::MAX_FILE_BYTES).unwrap_or(usize::MAX);
             match read_regular_file(&folder.dir, &path, max) {
                 Ok(Some(content)) => Ok(content),
@@ -133,7 +139,7 @@ impl Skills for SkillFolders {
 fn list_folders(roots: &[SkillRoot]) -> SkillList {
     let (mut list, mut names) = (SkillList::default(), HashSet::new());
     for root in roots {
-        let folders = match sorted_names(&root.dir) {
+        let folders = match FolderNames::of(&root.dir) {
             Ok(folders) => folders,
             Err(error) => {
                 let problem = format!("its folder cannot be listed: {error}");
@@ -141,28 +147,21 @@ fn list_folders(roots: &[SkillRoot]) -> SkillList {
                 continue;
             }
         };
-        for folder in folders {
-            let Some(name) = folder.to_str() else {
-                let problem = "the name of its folder is not UTF-8; rename it";
-                list.diagnostics.push(SkillDiagnostic::new(&folder.display().to_string(), problem));
-                continue;
-            };
-            let problem = match root.open_skill(name) {
-                Ok(None) => continue,
-                Ok(Some(_)) if list.headers.len() >= MAX_SKILLS => {
-                    format!("there are more than {MAX_SKILLS} skills; remove some")
-                }
-                Ok(Some(found)) if names.insert(name.to_owned()) => {
-                    list.headers.push(found.skill.header);
-                    continue;
-                }
-                Ok(Some(_)) => {
-                    "another folder has a skill of this name, which comes first; rename one".to_owned()
-                }
-                Err(error) => error.to_string(),
-            };
+        if folders.has_more {
+            let problem =
+                format!("its folder has more than {MAX_ENTRIES} names, and only those are read; remove some");
+            list.diagnostics.push(SkillDiagnostic::new(&root.name, problem));
+        }
+        for (at, folder) in folders.names.iter().enumerate() {
+            if list.headers.len() >= MAX_SKILLS {
+                let rest = folders.names.get(at..).unwrap_or_default();
+                list.diagnostics.extend(root.unread_folders(rest));
+                break;
+            }
+            let Some(problem) = root.list_skill(folder, &mut list, &mut names) else { continue };
             let place = if roots.len() > 1 { format!(" (in `{}`)", root.name) } else { String::new() };
-            list.diagnostics.push(SkillDiagnostic::new(name, format!("{problem}{place}")));
+            let folder = folder.display().to_string();
+            list.diagnostics.push(SkillDiagnostic::new(&folder, format!("{problem}{place}")));
         }
     }
     list
@@ -182,6 +181,38 @@ fn find_skill(roots: &[SkillRoot], name: &str) -> Result<SkillFolder, SkillError
 }
 
 impl SkillRoot {
+    /// Adds the skill in `folder`, if it is one; returns the problem of one that is not added.
+    fn list_skill(
+        &self,
+        folder: &OsStr,
+        list: &mut SkillList,
+        names: &mut HashSet<String>,
+    ) -> Option<String> {
+        let Some(name) = folder.to_str() else {
+            return Some("the name of its folder is not UTF-8; rename it".to_owned());
+        };
+        match self.open_skill(name) {
+            Ok(None) => None,
+            Ok(Some(found)) if names.insert(name.to_owned()) => {
+                list.headers.push(found.skill.header);
+                None
+            }
+            Ok(Some(_)) => {
+                Some("another folder has a skill of this name, which comes first; rename one".to_owned())
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Returns the diagnostic of folders that are not read since the list is full; `None` if there is no folder among `names`.
+    fn unread_folders(&self, names: &[OsString]) -> Option<SkillDiagnostic> {
+        let is_folder = |name: &&OsString| self.dir.metadata(name).is_ok_and(|it| it.is_dir());
+        let unread = names.iter().filter(is_folder).count();
+        let problem =
+            format!("there are {MAX_SKILLS} skills, and {unread} further folders are not read; remove some");
+        (unread > 0).then(|| SkillDiagnostic::new(&self.name, problem))
+    }
+
     /// Reads the skill in the folder `name`; `None` if it is no folder of a skill.
     fn open_skill(&self, name: &str) -> Result<Option<SkillFolder>, SkillError> {
         let dir = match self.dir.open_dir(name) {
@@ -229,7 +260,7 @@ struct FileWalk {
 impl FileWalk {
     /// Adds the files below `dir`, whose path ends with `/` unless it is empty. What cannot be read is not listed.
     fn visit(&mut self, dir: &Dir, prefix: &str, depth: usize) {
-        for name in sorted_names(dir).unwrap_or_default() {
+        for name in FolderNames::of(dir).unwrap_or_default().names {
             self.entries += 1;
             let Some(name) = name.to_str().filter(|_| self.entries <= MAX_ENTRIES) else {
                 self.unlisted += 1;
@@ -254,13 +285,39 @@ impl FileWalk {
     }
 }
 
-/// Returns the names in a folder, sorted, without those that begin with a dot.
-fn sorted_names(dir: &Dir) -> io::Result<Vec<OsString>> {
-    let entries = dir.entries()?.take(MAX_ENTRIES).filter_map(Result::ok);
-    let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
-    names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
-    names.sort_unstable();
-    Ok(names)
+/// The names in a folder that are considered.
+#[derive(Default)]
+struct FolderNames {
+    /// Sorted, without those that begin with a dot.
+    names: Vec<OsString>,
+    /// `true` if the folder has more names than are considered.
+    has_more: bool,
+}
+
+impl FolderNames {
+    fn of(dir: &Dir) -> io::Result<Self> {
+        let (mut found, mut dot_entries) = (Self::default(), 0);
+        for entry in dir.entries()?.filter_map(Result::ok) {
+            let name = entry.file_name();
+            let is_dot_entry = name.as_encoded_bytes().starts_with(b".");
+            dot_entries += usize::from(is_dot_entry);
+            found.has_more =
+                dot_entries > MAX_DOT_ENTRIES || (!is_dot_entry && found.names.len() >= MAX_ENTRIES);
+            if found.has_more {
+                break;
+            }
+            if !is_dot_entry {
+                found.names.push(name);
+            }
+        }
+        found.names.sort_unstable();
+        Ok(found)
+    }
+}
+
+/// Returns `true` if a part of a path begins with a dot.
+fn has_dot_name(path: &str) -> bool {
+    path.split(['/', '\\']).any(|part| part.starts_with('.'))
 }
 
 /// Reads a file, unless it is longer than `max_bytes`. Opens nothing but a regular file, and never waits for the other end of a pipe.

@@ -118,6 +118,26 @@ async fn results_are_bounded_and_a_panic_is_an_error_of_the_call() {
 }
 
 #[tokio::test]
+async fn a_match_that_is_left_out_leaves_out_no_later_one() {
+    let long = KnowledgeMatch::new("x".repeat(8_000));
+    let mut described = KnowledgeMatch::new("described");
+    described.metadata.insert("page".into(), json!("y".repeat(40_000)));
+    let found = std::iter::once(described).chain(vec![long; 5]).chain([KnowledgeMatch::new("short")]);
+    let knowledge = Scripted { found: found.collect(), ..Scripted::default() };
+    let (results, _) = results_of(AgentKnowledge::new(knowledge), [search("a")], RunContext::new()).await;
+    let found: Value = serde_json::from_str(&results[0]).unwrap();
+    let texts = found["texts"].as_array().unwrap();
+    assert_eq!(
+        (&texts[0]["text"], texts.last().unwrap()),
+        (&json!("described"), &json!({ "text": "short" }))
+    );
+    assert_eq!((&texts[0]["left_out_metadata_bytes"], &texts[0]["metadata"]), (&json!(40_011), &json!(null)));
+    assert_eq!((texts.len(), &found["left_out"]), (6, &json!(1)));
+    assert!(found["note"].as_str().unwrap().starts_with("1 of 7 texts were left out, since"), "{found}");
+    assert!(results[0].len() < 34_000);
+}
+
+#[tokio::test]
 async fn notes_of_the_user_are_knowledge() {
     let memory = SharedMemory::new(InMemoryStore::new());
     let user = UserKey::new("shop", "u-7").unwrap();

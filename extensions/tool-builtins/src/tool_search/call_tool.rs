@@ -14,7 +14,7 @@ use super::{CALL_TOOL, search_tools::definition};
 /// that tool. Created by [`ToolSearch::call_tool`](super::ToolSearch::call_tool).
 ///
 /// An executor and a registry [redirect](Tool::redirect) its calls: it has no body of its own. It cannot call itself, nor tools
-/// that the caller executes.
+/// of the framework, nor those that the caller executes.
 #[derive(Debug)]
 pub struct CallTool {
     definition: ToolDefinition,

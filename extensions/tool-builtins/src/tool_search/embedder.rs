@@ -14,6 +14,9 @@ const MAX_BATCH_TEXTS: usize = 128;
 /// The maximum number of characters of a text.
 const MAX_TEXT_CHARS: usize = 2_000;
 
+/// The number of texts of one search after which no request that fails is repeated with fewer texts.
+const MAX_REFUSED_TEXTS: usize = 64;
+
 /// The number of vectors from which those of tools of other runs are not kept.
 const MAX_OTHER_VECTORS: usize = 10_000;
 
@@ -42,7 +45,8 @@ pub trait Embedder: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// If the texts cannot be embedded.
+    /// If the texts cannot be embedded. Those of tools are requested again in smaller numbers; one that fails alone, while the query
+    /// does not, is not requested again.
     fn embed(&self, texts: &[String]) -> impl Future<Output = Result<Vec<Vec<f32>>, ToolError>> + Send;
 }
 
@@ -56,12 +60,14 @@ impl<E: Embedder> ErasedEmbedder for E {
     }
 }
 
+/// The vectors of tools by their definitions, each of which is embedded once; `None` for one that the embedder refused.
+type VectorsByHash = BTreeMap<ContentHash, Option<Arc<[f32]>>>;
+
 /// An embedder, with the vectors of tools that it made. Clones share them.
 #[derive(Clone)]
 pub(super) struct ToolVectors {
     embedder: Arc<dyn ErasedEmbedder>,
-    /// By the definitions: each is embedded once.
-    vectors: Arc<Mutex<BTreeMap<ContentHash, Arc<[f32]>>>>,
+    vectors: Arc<Mutex<VectorsByHash>>,
 }
 
 impl ToolVectors {
@@ -76,15 +82,18 @@ impl ToolVectors {
         query: &str,
         limit: usize,
     ) -> Result<Vec<&'t ToolDefinition>, ToolError> {
-        self.embed_tools(tools).await?;
-        let query = self.embed(&[cut_text(query)]).await?.pop().unwrap_or_default();
+        let query = [cut_text(query)];
+        // First: a server that fails for all texts fails here.
+        let vector = self.embed(&query).await?.pop().unwrap_or_default();
+        self.embed_tools(tools, &query).await?;
+        let query = vector;
         let vectors = self.lock();
-        let similarity = |tool: &ToolDefinition| {
-            vectors
-                .get(&tool.content_hash())
-                .filter(|vector| vector.len() == query.len())
-                .map(|vector| vector.iter().zip(query.iter()).map(|(one, other)| one * other).sum::<f32>())
-        };
+        let similarity =
+            |tool: &ToolDefinition| {
+                vectors.get(&tool.content_hash())?.as_ref().filter(|vector| vector.len() == query.len()).map(
+                    |vector| vector.iter().zip(query.iter()).map(|(one, other)| one * other).sum::<f32>(),
+                )
+            };
         let similar = tools.iter().filter_map(|tool| Some((*tool, similarity(tool)?)));
         let mut similar: Vec<_> = similar.collect();
         similar
@@ -92,18 +101,20 @@ impl ToolVectors {
         Ok(similar.into_iter().take(limit).map(|(tool, _)| tool).collect())
     }
 
-    /// Embeds the tools that were not embedded before.
-    async fn embed_tools(&self, tools: &[&ToolDefinition]) -> Result<(), ToolError> {
+    /// Embeds the tools that were not embedded before. `query` is a text that the embedder accepts, unless it fails for all.
+    async fn embed_tools(&self, tools: &[&ToolDefinition], query: &[String]) -> Result<(), ToolError> {
         let new: Vec<_> = {
             let vectors = self.lock();
-            tools.iter().filter(|tool| !vectors.contains_key(&tool.content_hash())).collect()
+            let hashes = tools.iter().map(|tool| (tool.content_hash(), *tool));
+            hashes.filter(|(hash, _)| !vectors.contains_key(hash)).collect()
         };
-        for batch in new.chunks(MAX_BATCH_TEXTS) {
-            let texts =
-                batch.iter().map(|tool| cut_text(&format!("{}: {}", tool.name(), tool.description())));
-            let embedded = self.embed(&texts.collect::<Vec<_>>()).await?;
-            let mut vectors = self.lock();
-            vectors.extend(batch.iter().map(|tool| tool.content_hash()).zip(embedded));
+        let new = new.into_iter();
+        let new =
+            new.map(|(hash, tool)| (hash, cut_text(&format!("{}: {}", tool.name(), tool.description()))));
+        let (hashes, texts): (Vec<_>, Vec<_>) = new.unzip();
+        let mut refused = 0;
+        for (hashes, texts) in hashes.chunks(MAX_BATCH_TEXTS).zip(texts.chunks(MAX_BATCH_TEXTS)) {
+            refused += self.embed_batch(hashes, texts, query, MAX_REFUSED_TEXTS - refused).await?;
         }
         let mut vectors = self.lock();
         if vectors.len() > tools.len().saturating_mul(2) + MAX_OTHER_VECTORS {
@@ -111,6 +122,39 @@ impl ToolVectors {
             vectors.retain(|hash, _| kept.contains(hash));
         }
         Ok(())
+    }
+
+    /// Embeds a batch, and returns the number of texts that were refused. A request that fails is repeated by halves, so that one text
+    /// costs the others nothing; after `max_refused` texts, those of a request that fails are left to the next search.
+    async fn embed_batch(
+        &self,
+        hashes: &[ContentHash],
+        texts: &[String],
+        query: &[String],
+        max_refused: usize,
+    ) -> Result<usize, ToolError> {
+        let (mut refused, mut parts) = (0, vec![(hashes, texts)]);
+        while let Some((hashes, texts)) = parts.pop() {
+            match self.embed(texts).await {
+                Ok(embedded) => {
+                    let mut vectors = self.lock();
+                    vectors.extend(hashes.iter().copied().zip(embedded.into_iter().map(Some)));
+                }
+                Err(_) if refused >= max_refused => {}
+                Err(_) if texts.len() > 1 => {
+                    let middle = texts.len() / 2;
+                    let (first, second) = (hashes.split_at(middle), texts.split_at(middle));
+                    parts.extend([(first.1, second.1), (first.0, second.0)]);
+                }
+                Err(_) => {
+                    // The text is refused, or the server has failed for all texts since.
+                    self.embed(query).await?;
+                    refused += 1;
+                    self.lock().extend(hashes.iter().map(|hash| (*hash, None)));
+                }
+            }
+        }
+        Ok(refused)
     }
 
     /// Returns a vector of length 1 for each text.
@@ -132,7 +176,7 @@ impl ToolVectors {
         Ok(vectors.into_iter().map(unit_vector).collect())
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ContentHash, Arc<[f32]>>> {
+    fn lock(&self) -> MutexGuard<'_, VectorsByHash> {
         self.vectors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

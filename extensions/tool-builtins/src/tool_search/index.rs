@@ -3,7 +3,13 @@
 //! The lengths of all fields are summed exactly, so that a tool that is removed and added again changes nothing. No vector is
 //! kept for a tool: its words are found again in the lists that it is in.
 
-use std::{cmp::Ordering, collections::HashMap, fmt};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeSet, HashMap},
+    fmt,
+    ops::RangeInclusive,
+    sync::Arc,
+};
 
 use tool_runtime::{Registry, ToolDefinition, ToolName};
 
@@ -56,7 +62,9 @@ pub(super) type Id = u32;
 pub struct ToolIndex {
     ranking: Ranking,
     /// The words, by their text.
-    words: HashMap<Box<str>, Id>,
+    words: HashMap<Arc<str>, Id>,
+    /// The words, by their first byte and their length in bytes.
+    spellings: BTreeSet<(u8, usize, Arc<str>)>,
     /// For each word, the tools that have it, by number.
     postings: Vec<Vec<Posting>>,
     /// The tools, by number; `None` for a number that is free.
@@ -273,9 +281,13 @@ impl ToolIndex {
         (!postings.is_empty()).then_some(postings.as_slice())
     }
 
-    /// Returns all words that some tool has or had.
-    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
-        self.words.keys().map(AsRef::as_ref)
+    /// Returns the words that some tool has, with this first byte and a length in bytes that is one of `lengths`; the shortest ones
+    /// first, sorted.
+    pub(super) fn words_of(&self, first: u8, lengths: RangeInclusive<usize>) -> impl Iterator<Item = &str> {
+        let start = (first, *lengths.start(), Arc::from(""));
+        let end = (first, lengths.end().saturating_add(1), Arc::from(""));
+        let words = self.spellings.range(start..end).map(|(_, _, word)| word.as_ref());
+        words.filter(|word| self.postings(word).is_some())
     }
 
     /// Returns the average number of words of each field, at least 1.
@@ -321,7 +333,11 @@ impl ToolIndex {
             None => {
                 let id = Id::try_from(self.postings.len()).unwrap_or(Id::MAX);
                 self.postings.push(Vec::new());
-                self.words.insert(word.as_str().into(), id);
+                let shared: Arc<str> = word.as_str().into();
+                if let Some(first) = word.as_bytes().first() {
+                    self.spellings.insert((*first, word.len(), Arc::clone(&shared)));
+                }
+                self.words.insert(shared, id);
                 self.unused_words += 1;
                 id
             }

@@ -138,7 +138,8 @@ impl ToolSearch {
 
     /// Sets the embedder; a search combines its order of the tools with the order of the index. Default: none.
     ///
-    /// Each tool is embedded once, and each query. If the embedder fails, the order of the index is used.
+    /// Each tool is embedded once, and each query. A tool that the embedder refuses is found by its words only. If the embedder fails,
+    /// the order of the index is used.
     #[must_use]
     pub fn embedder(mut self, embedder: impl Embedder) -> Self {
         self.vectors = Some(ToolVectors::new(embedder));
@@ -189,7 +190,7 @@ impl ToolSearch {
     ///
     /// # Errors
     ///
-    /// Returns the error of the embedder.
+    /// Returns the error of the embedder, if it fails for the query.
     pub async fn find(
         &self,
         tools: &[ToolDefinition],

@@ -17,8 +17,11 @@ const MAX_QUERY_BYTES: usize = 16 << 10;
 /// The minimum number of characters of a word for which words with a similar spelling are looked up.
 const MIN_SIMILAR_CHARS: usize = 5;
 
-/// The maximum number of unknown words of a query for which others are looked up, each of which compares all words.
+/// The maximum number of unknown words of a query for which others are looked up.
 const MAX_UNKNOWN_WORDS: usize = 8;
+
+/// The maximum number of words with which an unknown one is compared; longer ones are left out.
+const MAX_COMPARED_WORDS: usize = 2_000;
 
 /// Verbs of one action, without their endings.
 const RELATED: [&[&str]; 6] = [
@@ -118,13 +121,13 @@ impl Query {
         let unknown = self.concepts.iter_mut().filter(|it| it.variants.is_empty());
         let unknown = unknown.filter(|it| it.word.chars().count() >= MIN_SIMILAR_CHARS);
         for concept in unknown.take(MAX_UNKNOWN_WORDS) {
-            let similar = index.words().filter(|word| is_similar(&concept.word, word));
-            let mut similar: Vec<_> = similar.filter(|word| index.postings(word).is_some()).collect();
-            // The words of a map have no order of their own.
-            similar.sort_unstable();
-            for word in similar {
-                concept.variants.push((word.to_owned(), weight));
-            }
+            let Some(first) = concept.word.as_bytes().first() else { continue };
+            let (length, max_edits) = (concept.word.len(), max_edits(&concept.word));
+            let shortest = length.saturating_sub(max_edits).max(MIN_SIMILAR_CHARS - 1);
+            let compared = index.words_of(*first, shortest..=length + max_edits).take(MAX_COMPARED_WORDS);
+            let similar = compared.filter(|word| edits_within(&concept.word, word, max_edits));
+            concept.variants = similar.map(|word| (word.to_owned(), weight)).collect();
+            concept.variants.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         }
     }
 
@@ -165,14 +168,9 @@ fn known_parts<'w>(index: &ToolIndex, word: &'w str) -> Option<(&'w str, &'w str
     known.next()
 }
 
-/// Returns `true` if one change of a character, or two of a long word, or an ending lead from one word to the other.
-fn is_similar(word: &str, other: &str) -> bool {
-    let (length, other_length) = (word.len(), other.len());
-    let max_edits = if length >= 8 { 2 } else { 1 };
-    if word.as_bytes().first() != other.as_bytes().first() || other_length < MIN_SIMILAR_CHARS - 1 {
-        return false;
-    }
-    length.abs_diff(other_length) <= max_edits && edits_within(word, other, max_edits)
+/// Returns the number of changes of characters that lead from a word to those with a similar spelling.
+fn max_edits(word: &str) -> usize {
+    if word.len() >= 8 { 2 } else { 1 }
 }
 
 /// Returns `true` if at most `max` characters differ.

@@ -57,6 +57,21 @@ fn forms_of_words_and_words_written_as_one_are_found() {
 }
 
 #[test]
+fn an_unknown_word_is_compared_with_a_bounded_number_of_words() {
+    let letter = |at: usize| char::from(b'a' + (at % 26) as u8);
+    let words = (0..3_000).map(|at| format!("za{}{}{}zz", letter(at / 676), letter(at / 26), letter(at)));
+    let words: Vec<_> = words.collect();
+    let tools = words.chunks(300).map(|words| words.join(" "));
+    let named: Vec<_> = tools.enumerate().map(|(at, words)| (format!("t{at}"), words)).collect();
+    let named: Vec<_> = named.iter().map(|(name, words)| (name.as_str(), words.as_str())).collect();
+    let index = index_of(named.iter().copied().chain([("last", "zyxwvut")]));
+    assert_eq!(index.search("zyxwvut", 5).len(), 1);
+    // It is the last one of its length.
+    assert_eq!(names(&index, "zyxwvuz"), [""; 0]);
+    assert_eq!(names(&index_of([("last", "zyxwvut")]), "zyxwvuz"), ["last"]);
+}
+
+#[test]
 fn equal_scores_are_sorted_by_name_whatever_the_order_of_insertion() {
     let tools = [("b_mail", "Sends."), ("a_mail", "Sends."), ("c_mail", "Sends.")];
     let registry = tools_of(tools).build().unwrap();

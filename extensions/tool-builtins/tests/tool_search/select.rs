@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use tool_agent::{
@@ -231,6 +231,79 @@ fn an_embedder_finds_tools_by_meaning_and_embeds_each_once() {
         assert_eq!(tools, [["a"], ["e"]]);
         // Five tools, and two queries.
         assert_eq!(embedder.texts.load(Ordering::SeqCst), 5 + 2);
+    });
+}
+
+/// An embedder that refuses requests with a text that is too long for it, and counts its requests.
+#[derive(Clone, Default)]
+struct ShortTexts {
+    words: WordVectors,
+    requests: Arc<AtomicUsize>,
+    is_down: Arc<AtomicBool>,
+}
+
+impl Embedder for ShortTexts {
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ToolError> {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        if self.is_down.load(Ordering::SeqCst) || texts.iter().any(|text| text.contains("hostile")) {
+            return Err(ToolError::failed("the input is too large"));
+        }
+        self.words.embed(texts).await
+    }
+}
+
+#[test]
+fn a_tool_that_the_embedder_refuses_costs_no_other_its_vector() {
+    run(async {
+        let embedder = ShortTexts::default();
+        let search = ToolSearch::new().embedder(embedder.clone());
+        let registry = tools_of(ten().into_iter().chain([("k", "Is hostile."), ("l", "Is hostile, too.")]));
+        let registry = registry.build().unwrap();
+        let found = async |query: &str| {
+            let found = search.find(registry.definitions(), query, 1).await;
+            found.map(|found| found.iter().map(|it| it.name().to_string()).collect::<Vec<_>>())
+        };
+        assert_eq!(found("Do I need an umbrella?").await.unwrap(), ["a"]);
+        // The tools that were refused are not requested again, and are found by their words.
+        let requests = embedder.requests.swap(0, Ordering::SeqCst);
+        assert!(requests < 20, "{requests}");
+        assert_eq!(found("I am hungry.").await.unwrap(), ["e"]);
+        assert_eq!(embedder.requests.load(Ordering::SeqCst), 1);
+        assert!(search.matches(registry.definitions(), "hostile", 5).len() == 2);
+        // A selection goes on, too.
+        let hook = SelectTools::new(1).search(search.clone());
+        let (requests, end) =
+            requests_with(registry.clone(), hook, [Reply::text("Done.")], "My puppy is tired.").await;
+        assert_eq!((requests, end), (vec![vec!["h".to_owned()]], EndReason::Answered));
+    });
+}
+
+#[test]
+fn a_server_that_is_down_refuses_no_tool() {
+    run(async {
+        let embedder = ShortTexts::default();
+        embedder.is_down.store(true, Ordering::SeqCst);
+        let search = ToolSearch::new().embedder(embedder.clone());
+        let registry = tools_of(ten()).build().unwrap();
+        assert!(search.find(registry.definitions(), "I am hungry.", 1).await.is_err());
+        assert_eq!(embedder.requests.load(Ordering::SeqCst), 1);
+        embedder.is_down.store(false, Ordering::SeqCst);
+        let found = search.find(registry.definitions(), "I am hungry.", 1).await.unwrap();
+        assert_eq!(found[0].name(), "e");
+    });
+}
+
+#[test]
+fn many_hostile_tools_cost_a_bounded_number_of_requests() {
+    run(async {
+        let names: Vec<_> = (0..1_000).map(|at| format!("t{at}")).collect();
+        let hostile = names.iter().map(|name| (name.as_str(), "Is hostile."));
+        let registry = tools_of(hostile.chain(ten())).build().unwrap();
+        let embedder = ShortTexts::default();
+        let search = ToolSearch::new().embedder(embedder.clone());
+        assert!(search.find(registry.definitions(), "Bake bread.", 1).await.is_ok());
+        let requests = embedder.requests.load(Ordering::SeqCst);
+        assert!(requests < 300, "{requests}");
     });
 }
 

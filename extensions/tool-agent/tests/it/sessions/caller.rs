@@ -7,10 +7,10 @@ use tool_runtime::{
     schema::{Arguments, InputSchema},
 };
 
-pub(super) struct Caller(ToolDefinition);
+pub(crate) struct Caller(ToolDefinition);
 
 impl Caller {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let properties = json!({ "name": { "type": "string" }, "arguments": { "type": "object" } });
         let schema = json!({ "type": "object", "properties": properties, "required": ["name", "arguments"] });
         let name = ToolName::new("call_tool").unwrap();

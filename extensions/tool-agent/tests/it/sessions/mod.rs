@@ -4,7 +4,7 @@ mod below;
 mod below_changes;
 mod below_seams;
 mod below_tree;
-mod caller;
+pub(crate) mod caller;
 mod contract;
 mod dynamic_agents;
 mod failures;

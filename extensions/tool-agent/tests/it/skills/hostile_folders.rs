@@ -12,7 +12,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tool_agent::skills::{SharedSkills, Skill, SkillFolders};
+use tool_agent::skills::{SharedSkills, Skill, SkillError, SkillFolders};
 
 use super::folders::write;
 
@@ -215,6 +215,62 @@ async fn other_files_and_names_beside_skills_are_left_out() {
     let good = skills.load("good").await.unwrap();
     assert_eq!((good.files.len(), good.unlisted_files), (200, 51));
     assert!(good.files.is_sorted_by(|one, other| one.path < other.path));
+}
+
+#[tokio::test]
+async fn files_below_a_name_that_begins_with_a_dot_are_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "good/SKILL.md", skill_md("good"));
+    for path in [".env", ".git/config", "notes/.key", "notes/a.txt"] {
+        write(folder.path(), &format!("good/{path}"), "secret");
+    }
+    let skills = open(folder.path());
+    symlink(".env", folder.path().join("good/link.txt")).unwrap();
+    symlink(".git", folder.path().join("good/linked")).unwrap();
+    let linked = ["link.txt", "linked/config"];
+    for path in [".env", "./.env", ".git/config", "notes/.key", "notes//./.key"].into_iter().chain(linked) {
+        let error = skills.read_file("good", path).await.unwrap_err();
+        assert!(matches!(error, SkillError::UnknownFile { .. }), "{path}: {error}");
+    }
+    assert_eq!(skills.read_file("good", "./notes/a.txt").await.unwrap(), b"secret");
+}
+
+#[tokio::test]
+async fn names_that_begin_with_a_dot_do_not_count_as_entries() {
+    let folder = tempfile::tempdir().unwrap();
+    for at in 0..30_000 {
+        fs::write(folder.path().join(format!(".f{at}")), "").unwrap();
+    }
+    for name in ["good", "other", "third"] {
+        write(folder.path(), &format!("{name}/SKILL.md"), skill_md(name));
+    }
+    let list = open(folder.path()).list().await.unwrap();
+    assert_eq!((list.headers.len(), list.diagnostics), (3, vec![]));
+    for at in 0..10_001 {
+        fs::write(folder.path().join(format!("f{at}")), "").unwrap();
+    }
+    let list = open(folder.path()).list().await.unwrap();
+    let problems: Vec<_> = list.diagnostics.iter().map(|it| it.problem.as_str()).collect();
+    assert_eq!(problems, ["its folder has more than 10000 names, and only those are read; remove some"]);
+}
+
+#[tokio::test]
+async fn folders_beyond_the_maximum_of_skills_are_one_diagnostic() {
+    let folder = tempfile::tempdir().unwrap();
+    for at in 0..1_000 {
+        let name = format!("s-{at:04}");
+        write(folder.path(), &format!("{name}/SKILL.md"), skill_md(&name));
+    }
+    write(folder.path(), "zz.txt", "");
+    let skills = open(folder.path());
+    let list = skills.list().await.unwrap();
+    assert_eq!((list.headers.len(), list.diagnostics), (1_000, vec![]));
+    write(folder.path(), "t-1/SKILL.md", skill_md("t-1"));
+    write(folder.path(), "t-2/SKILL.md", "broken");
+    let list = skills.list().await.unwrap();
+    assert_eq!(list.headers.last().unwrap().name.to_string(), "s-0999");
+    let problems: Vec<_> = list.diagnostics.iter().map(|it| it.problem.as_str()).collect();
+    assert_eq!(problems, ["there are 1000 skills, and 2 further folders are not read; remove some"]);
 }
 
 #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@ use tool_agent::{AgentTool, Answers, EndReason, Limit, Limits, Runner, model::Re
 use tool_runtime::{Executor, ToolCall, prelude::*};
 
 use super::{agent, desk, events_of, last_results, run, transfer, transfers};
-use crate::runner::open::assert_valid;
+use crate::{runner::open::assert_valid, sessions::caller::Caller};
 
 /// Removes a file.
 #[tool(register = false, destructive, confirm)]
@@ -69,6 +69,21 @@ async fn transfers_in_a_circle_end_at_their_limit() {
     let (events, end) = events_of(&runner, "Go on.").await;
     assert!(matches!(end.reason, EndReason::Limit { limit: Limit::Transfers, .. }), "{end}");
     assert_eq!(transfers(&events).len(), 10);
+}
+
+#[tokio::test]
+async fn a_transfer_by_a_tool_that_redirects_is_refused() {
+    let arguments = json!({ "name": "transfer_to_agent", "arguments": { "agent_name": "billing" } });
+    let calls = [Reply::call("call_tool", arguments), Reply::text("Still me.")];
+    let (desk, model, billing) = desk(calls, []);
+    let tools = Registry::builder().add(Caller::new()).build().unwrap();
+    let limits = Limits { transfers: Some(0), ..Limits::default() };
+    let runner = Runner::new(desk.tools(tools).limits(limits).build().unwrap());
+    let (events, end) = events_of(&runner, "Hi.").await;
+    assert_eq!((transfers(&events).len(), end.text.as_str()), (0, "Still me."));
+    let results = last_results(&model.requests()[1].messages);
+    assert!(results[0].contains("`call_tool` cannot call `transfer_to_agent`"), "{}", results[0]);
+    assert!(billing.requests().is_empty());
 }
 
 #[tokio::test]
