@@ -76,8 +76,12 @@ impl ApproveMode {
         events_shown: Option<Arc<Notify>>,
     ) -> Result<(Executor, MissingTerminal), ExecutorError> {
         // A rule, since a policy is not consulted if the tool itself requires confirmation.
-        let all = base.tools().definitions();
-        let writing = all.iter().filter(|it| self == Self::ReadOnly && !it.metadata().is_read_only());
+        let tools = base.tools();
+        let writing = tools.all_definitions().iter().filter(|it| {
+            // A rule about a tool that redirects would be one about all calls of others that it makes.
+            let redirects = || tools.redirects_calls_of(it.name().as_str());
+            self == Self::ReadOnly && !it.metadata().is_read_only() && !redirects()
+        });
         let rules: Vec<_> = writing.map(|it| Rule::deny(it.name().as_str()).reason(ONLY_READING)).collect();
         let permission = move |request: &PermissionRequest<'_>| {
             let metadata = request.metadata();
@@ -167,8 +171,10 @@ async fn ask_person(request: &ApprovalRequest, screen: &Screen) -> Result<Approv
 #[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use tool_runtime::{
-        Executor, Registry, ToolBuilder, ToolCall,
-        definition::{Metadata, Permission},
+        Executor, Registry, ToolBuilder, ToolCall, ToolDefinition, ToolName,
+        definition::{Metadata, Permission, Prepared, Redirect, Redirection},
+        prelude::{Tool, ToolError, json},
+        schema::{Arguments, InputSchema},
         tool, tool_args,
     };
 
@@ -280,6 +286,45 @@ mod tests {
         let text = |at: usize| outcomes[at].result().unwrap().text().into_owned();
         assert_eq!(text(0), "Denied: only read-only tools may run (`--approve read-only`)");
         assert_eq!(text(1), "looked");
+    }
+
+    /// A tool whose calls are those of the tool that they name.
+    struct CallTool(ToolDefinition);
+
+    impl Tool for CallTool {
+        fn definition(&self) -> &ToolDefinition {
+            &self.0
+        }
+
+        fn prepare<'a>(&'a self, _: Arguments<'a>) -> Result<Prepared<'a>, ToolError> {
+            Err(ToolError::failed("it redirects"))
+        }
+
+        fn redirect(&self) -> Option<Redirect> {
+            Some(|arguments| {
+                let call = arguments.to_value().map_err(|error| ToolError::failed(error.to_string()))?;
+                Ok(Redirection::new(call["name"].as_str().unwrap_or_default(), "{}"))
+            })
+        }
+    }
+
+    #[test]
+    fn read_only_decides_about_the_tool_to_which_a_call_is_redirected() {
+        let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+        let name = ToolName::new("call_tool").unwrap();
+        let call_tool =
+            CallTool(ToolDefinition::new(name, "Calls a tool.", InputSchema::new(schema).unwrap()));
+        let tools = Registry::builder().tool::<lock>().tool::<look>().tool::<shut>().add(call_tool).build();
+        let tools = tools.unwrap().with_deferred(|tool| tool.name() != "call_tool");
+        let executor = test_executor(ApproveMode::ReadOnly, tools, true).0;
+        let call = |name: &str| ToolCall::new("call_tool", json!({ "name": name }));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let outcomes = runtime.block_on(executor.run(vec![call("look"), call("lock"), call("shut")]));
+        let text = |at: usize| outcomes[at].result().unwrap().text().into_owned();
+        assert_eq!(text(0), "looked");
+        for at in [1, 2] {
+            assert_eq!(text(at), "Denied: only read-only tools may run (`--approve read-only`)");
+        }
     }
 
     // The events before a question are shown before it.

@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use tool_core::{ToolDefinition, ToolName};
 
-use super::{Entry, OUTPUT_TOOL, Origin, Registry, RegistrySettings};
+use super::{Entry, OUTPUT_TOOL, Origin, Registry, RegistrySettings, deferral::Deferral};
 use crate::guard::catch;
 
 /// The origins of tools by name.
@@ -49,6 +49,7 @@ pub struct AvailableTools {
     /// The tools, in the order of the definitions.
     entries: Arc<[Arc<Entry>]>,
     settings: Arc<RegistrySettings>,
+    deferral: Option<Arc<Deferral>>,
 }
 
 impl AvailableTools {
@@ -57,9 +58,10 @@ impl AvailableTools {
         origins: Option<Arc<Origins>>,
         entries: &Arc<[Arc<Entry>]>,
         settings: &Arc<RegistrySettings>,
+        deferral: Option<Arc<Deferral>>,
     ) -> Self {
         let (entries, settings) = (Arc::clone(entries), Arc::clone(settings));
-        Self { definitions: definitions.into(), origins, entries, settings }
+        Self { definitions: definitions.into(), origins, entries, settings, deferral }
     }
 
     /// Returns the definitions, sorted by name.
@@ -88,7 +90,7 @@ impl AvailableTools {
 
     /// Returns the tools that another run may be given, with the values that the program provides to them: those
     /// of the program that pass `keeps`, without tools of the framework, `submit_output`, and external tools, which
-    /// have no body here.
+    /// have no body here. A [deferred](Registry::with_deferred) tool stays one.
     ///
     /// An executor of these tools has none of the rules of the calls beside which they are available: add the
     /// [guards](crate::executor::CallGuards) of the call.
@@ -130,8 +132,8 @@ impl AvailableTools {
         let entries: Vec<_> = self.entries.iter().filter(|entry| is_offered(entry)).cloned().collect();
         // A model may call a tool that it is not given, too.
         let has_secret = self.entries.iter().any(|entry| entry.has_secret());
-        let settings = Arc::clone(&self.settings);
-        Registry::from_entries(entries, settings, Vec::new(), self.origins.clone(), has_secret, None)
+        let (settings, deferral) = (Arc::clone(&self.settings), self.deferral.as_deref());
+        Registry::from_entries(entries, settings, Vec::new(), self.origins.clone(), has_secret, deferral)
     }
 
     pub(super) fn origins(&self) -> Option<&Arc<Origins>> {

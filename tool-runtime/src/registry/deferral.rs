@@ -71,6 +71,13 @@ impl Registry {
         self.of_deferred(self.entries().to_vec(), Some(&deferral))
     }
 
+    /// Returns the same tools, of which none is deferred.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_deferral(&self) -> Self {
+        self.of_deferred(self.entries().to_vec(), None)
+    }
+
     /// Returns `true` if the registry has a tool of that name that is [deferred](Self::with_deferred).
     #[must_use]
     pub fn is_deferred(&self, name: &str) -> bool {

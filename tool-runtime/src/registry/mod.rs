@@ -187,7 +187,8 @@ impl Registry {
         let redirects = entries.iter().any(|entry| entry.redirects());
         let deferral = deferred.and_then(|deferred| deferred.of(&definitions)).map(Arc::new);
         let entries: Arc<[_]> = entries.into();
-        let available = Arc::new(AvailableTools::new(definitions, origins, &entries, &settings));
+        let available =
+            Arc::new(AvailableTools::new(definitions, origins, &entries, &settings, deferral.clone()));
         let mut provided = ProvidedValues::clone(&settings.provided);
         provided.insert(Arc::clone(&available));
         Self {
@@ -268,6 +269,13 @@ impl Registry {
         self.entry_or_error(name).map(Entry::tool)
     }
 
+    /// Returns `true` if `other` is a clone of this registry, or this registry is one of `other`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Returns a weak handle that identifies this registry.
     pub(crate) fn identity(&self) -> Identity {
         Identity(Arc::downgrade(&self.inner))
@@ -303,10 +311,10 @@ impl Registry {
         &self.inner.provided
     }
 
-    /// Returns a hash over all definitions. It is equal for equal registries, in every run and every build.
+    /// Returns a hash over [all definitions](Self::all_definitions). It is equal for equal registries, in every run and every build.
     #[must_use]
     pub fn content_hash(&self) -> ContentHash {
-        let hashes = || self.definitions().iter().map(ToolDefinition::content_hash);
+        let hashes = || self.all_definitions().iter().map(ToolDefinition::content_hash);
         *self.inner.content_hash.get_or_init(|| ContentHash::combine(hashes()))
     }
 

@@ -1,11 +1,27 @@
 //! Calls that stand for calls of another tool: each is redirected once, before anything else sees it.
 
-use tool_core::{Arguments, ErrorKind, Redirection, ToolError};
+use tool_core::{Arguments, ErrorKind, Redirection, ToolDefinition, ToolError};
 
 use super::{Entry, Origin, Registry};
 use crate::panics::catch_result;
 
 impl Registry {
+    /// Returns `true` if calls of the tool `name` stand for calls of another one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn redirects_calls_of(&self, name: &str) -> bool {
+        self.entry(name).is_some_and(Entry::redirects)
+    }
+
+    /// Returns the tool whose call a call of the tool `name` with `arguments` is; `None` if `name` redirects no call, or none that can be
+    /// made.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn redirection_target(&self, name: &str, arguments: Arguments<'_>) -> Option<&ToolDefinition> {
+        let entry = self.entry(name).filter(|entry| entry.redirects())?;
+        self.redirected(entry, arguments).ok().map(|(target, _)| target.definition())
+    }
+
     /// Returns the tool and the arguments of a direct call: those for which it stands if `entry` redirects.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use tool_runtime::{
     definition::{Metadata, Prepared},
     diagnostic::Severity,
     prelude::*,
-    registry::BuildDiagnostic,
+    registry::{AvailableTools, BuildDiagnostic},
     schema::{Arguments, InputSchema},
 };
 
@@ -206,6 +206,27 @@ fn a_deferred_tool_stays_one_in_a_registry_with_more_tools() {
         assert_eq!((names, tools.len()), (vec!["number"], 2));
         assert_eq!(run(tools.call("add", r#"{"a":1,"b":2}"#)).unwrap().text(), "3");
     }
+}
+
+#[test]
+fn registries_that_list_nothing_are_not_thereby_the_same() {
+    let one = Registry::builder().tool::<add>().build().unwrap().with_deferred(|_| true);
+    let other = Registry::builder().toolset(Numbered(7)).build().unwrap().with_deferred(|_| true);
+    assert!(one.definitions().is_empty() && other.definitions().is_empty());
+    assert!(one.is_same(&one.clone()) && !one.is_same(&other));
+    assert_ne!(one.content_hash(), other.content_hash());
+    assert_eq!(one.content_hash(), one.without_deferral().content_hash());
+}
+
+#[test]
+fn a_deferred_tool_stays_one_among_the_tools_of_another_run() {
+    let both = Registry::builder().tool::<add>().toolset(Numbered(7)).build().unwrap();
+    let deferring = both.with_deferred(|tool| tool.name() == "add");
+    let passed = deferring.provided().get::<AvailableTools>().unwrap().user_tools(|_| true);
+    let listed =
+        |tools: &Registry| -> Vec<_> { tools.definitions().iter().map(|it| it.name().to_string()).collect() };
+    assert_eq!((listed(&passed), passed.len()), (vec!["number".to_owned()], 2));
+    assert_eq!(listed(&passed.without_deferral()), ["add", "number"]);
 }
 
 #[test]

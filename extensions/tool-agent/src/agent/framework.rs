@@ -59,7 +59,7 @@ impl FrameworkTools {
     fn extended(&self, program: &Registry) -> Result<Extended, BuildError> {
         let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let last = lock().clone();
-        if let Some(last) = last.filter(|it| std::ptr::eq(it.program.definitions(), program.definitions())) {
+        if let Some(last) = last.filter(|it| it.program.is_same(program)) {
             return Ok(last);
         }
         let (tools, hooks) = self.tools()?;

@@ -84,7 +84,7 @@ impl RunScope {
     fn with_control_tools(&self, executor: Executor, awaits_reply: bool) -> Result<Executor, ListingError> {
         let lock = || self.period.executor.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((tools, derived)) = &*lock()
-            && std::ptr::eq(tools.definitions(), executor.tools().definitions())
+            && tools.is_same(executor.tools())
         {
             return Ok(derived.clone());
         }

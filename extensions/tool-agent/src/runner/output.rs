@@ -59,7 +59,7 @@ impl ExpectedOutput {
     /// Returns `tools` with the output tool.
     fn with_output_tool(&mut self, tools: &Registry) -> Result<Registry, ToolError> {
         if let Some((before, with_output)) = &self.tools
-            && std::ptr::eq(before.definitions(), tools.definitions())
+            && before.is_same(tools)
         {
             return Ok(with_output.clone());
         }

@@ -57,7 +57,7 @@ impl RunTools {
 
 /// Returns the executor of the tools of `step`, which a hook may have changed, with the settings of the run.
 pub(super) fn executor_of_step(scope: &RunScope, step: &Step, executor: Executor) -> Flow<Executor> {
-    let has_changed = !std::ptr::eq(step.request.tools.definitions(), executor.tools().definitions());
+    let has_changed = !step.request.tools.is_same(executor.tools());
     let executor = match has_changed {
         true => executor.with_tools(step.request.tools.clone()),
         false => Ok(executor),

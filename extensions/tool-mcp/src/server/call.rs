@@ -11,6 +11,8 @@ use tool_runtime::{
     CallOutcome, Content, Executor, RunContext, ToolCall, ToolDefinition, ToolResult, schema::Arguments,
 };
 
+#[cfg(feature = "http")]
+use super::listed_tools::has_header_parameters;
 use super::{
     handler::RequestHandler,
     listed_tools::{RESULT_PROPERTY, is_of_objects, result_schema},
@@ -55,8 +57,13 @@ impl<'a> ToolCallRequest<'a> {
             .lookup(&request.name)
             .map_err(|error| ErrorData::invalid_params(error.feedback(), None))?;
         let definition = tool.definition().clone();
+        // The tool that runs.
+        let target = executor.tools().redirection_target(&request.name, arguments.as_borrowed());
+        #[cfg(feature = "http")]
+        self.check_headers_of(target)?;
+        let is_task = self.is_task(target.unwrap_or(&definition));
         // Elsewhere, the call is refused before it runs. A message of the protocol is not repaired.
-        let may_begin = executor.tools().repairs_arguments() || self.is_task(&definition);
+        let may_begin = executor.tools().repairs_arguments() || is_task;
         if may_begin && serde_json::from_str::<IgnoredAny>(arguments.as_str()).is_err() {
             return Err(ErrorData::parse_error("the arguments are not JSON", None));
         }
@@ -64,7 +71,7 @@ impl<'a> ToolCallRequest<'a> {
         // Up to 2025-11-25, a question has no state that its arguments are bound to.
         let bound = if self.is_modern { arguments.as_str().to_owned() } else { String::new() };
         let call = ToolCall::new(&*request.name, arguments).with_meta(self.context.meta.0.0.clone());
-        if self.is_task(&definition) {
+        if is_task {
             return Ok(self.start_as_task(executor, definition, call, run)?.into());
         }
         let asking = RoundRequest {
@@ -80,6 +87,21 @@ impl<'a> ToolCallRequest<'a> {
             RoundOutcome::Asks(asks) => return Ok(asks.into()),
         };
         Ok(answer_of(&outcome, &definition, self.is_modern).into())
+    }
+
+    /// Returns an error if a call is redirected to `target`, of which the SDK would compare parameters with headers: it compares those of
+    /// the tool that a request names.
+    #[cfg(feature = "http")]
+    fn check_headers_of(&self, target: Option<&ToolDefinition>) -> Result<(), ErrorData> {
+        let is_over_http = self.is_modern && self.context.extensions.get::<http::request::Parts>().is_some();
+        match target.filter(|target| is_over_http && has_header_parameters(target)) {
+            None => Ok(()),
+            Some(target) => {
+                let name = target.name();
+                let message = format!("call `{name}` itself: parameters of it are headers of the request");
+                Err(ErrorData::invalid_params(message, None))
+            }
+        }
     }
 
     /// Logs a member of `_meta` that is there and cannot be read: the call goes on without the reports that it asks for.

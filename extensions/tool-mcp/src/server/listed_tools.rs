@@ -1,6 +1,6 @@
 //! Tools as the protocol lists them.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
@@ -14,8 +14,8 @@ pub(super) struct ListedTools {
     tools: Vec<Tool>,
     /// For each tool whose results are no objects: its output schema up to 2025-11-25, where they are wrapped.
     wrapped: Vec<Option<Arc<JsonObject>>>,
-    /// The names of the tools with parameters that are headers too, over HTTP.
-    with_headers: BTreeSet<String>,
+    /// The tools with parameters that are headers too, over HTTP; also those that are called and not listed.
+    with_headers: BTreeMap<String, Tool>,
 }
 
 /// The property under which a result stands that is no object.
@@ -24,11 +24,15 @@ pub(super) const RESULT_PROPERTY: &str = "result";
 impl ListedTools {
     pub(super) fn new(tools: &Registry) -> Self {
         let mut listed = Self::default();
-        for definition in tools.definitions() {
-            if tools.get(definition.name().as_str()).is_some_and(|tool| !tool.is_external()) {
-                if names_headers(&definition.input_schema().to_value()) {
-                    listed.with_headers.insert(definition.name().to_string());
-                }
+        for definition in tools.all_definitions() {
+            let name = definition.name().as_str();
+            if tools.get(name).is_none_or(|tool| tool.is_external()) {
+                continue;
+            }
+            if has_header_parameters(definition) {
+                listed.with_headers.insert(name.to_owned(), listed_tool(definition));
+            }
+            if !tools.is_deferred(name) {
                 listed.tools.push(listed_tool(definition));
                 listed.wrapped.push(result_schema(definition).and_then(wrapped_schema));
             }
@@ -65,18 +69,18 @@ impl ListedTools {
     /// Returns `true` if the transport compares parameters of the tool `name` with headers.
     #[cfg(feature = "http")]
     pub(super) fn has_header_parameters(&self, name: &str) -> bool {
-        self.with_headers.contains(name)
+        self.with_headers.contains_key(name)
     }
 
     /// Returns the tool `name` if the transport compares parameters of it with headers.
     pub(super) fn with_header_parameters(&self, name: &str) -> Option<&Tool> {
-        self.with_headers.contains(name).then(|| self.get(name))?
+        self.with_headers.get(name)
     }
+}
 
-    fn get(&self, name: &str) -> Option<&Tool> {
-        let at = self.tools.binary_search_by(|tool| tool.name.as_ref().cmp(name)).ok()?;
-        self.tools.get(at)
-    }
+/// Returns `true` if parameters of the tool are headers too, over HTTP.
+pub(super) fn has_header_parameters(definition: &ToolDefinition) -> bool {
+    names_headers(&definition.input_schema().to_value())
 }
 
 /// Returns `true` if a part of the schema of the parameters names a header.
@@ -232,7 +236,7 @@ mod tests {
                 .wrapped
                 .push((name == "b").then(|| Arc::new(Map::from_iter([("w".to_owned(), json!(1))]))));
         }
-        listed.with_headers.extend(["b".to_owned(), "d".to_owned()]);
+        listed.with_headers.extend(["b", "d"].map(|name| (name.to_owned(), Tool::new(name, "", Map::new()))));
         let page = |cursor, size| {
             let (tools, next) = listed.tool_page(cursor, size, false);
             (tools.iter().map(|tool| tool.name.as_ref()).collect::<String>(), next)
@@ -254,7 +258,7 @@ mod tests {
         };
         assert_eq!((has_schema(true), has_schema(false)), (vec![false, true, false], vec![false; 3]));
         let name = |name| listed.with_header_parameters(name).map(|tool| tool.name.as_ref());
-        assert_eq!(["a", "b", "c", "d"].map(name), [None, Some("b"), None, None]);
+        assert_eq!(["a", "b", "c", "d"].map(name), [None, Some("b"), None, Some("d")]);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl ServedTools {
     /// Returns the version of the package that the server `name` belongs to: the one of that name, or else the only one that has tools.
     pub(super) fn package_version(&self, name: &str) -> Option<&'static str> {
         let tools = self.fixed_tools()?;
-        let sites = tools.definitions().iter().filter_map(|tool| tools.get(tool.name().as_str())?.site());
+        let sites = tools.all_definitions().iter().filter_map(|tool| tools.get(tool.name().as_str())?.site());
         let packages: BTreeSet<_> = sites.filter_map(|site| Some((site.package?, site.version?))).collect();
         let is_named = |package: &str| package.replace('-', "_") == name.replace('-', "_");
         let named = packages.iter().find(|(package, _)| is_named(package));
@@ -90,7 +90,7 @@ impl ServedTools {
 
     /// Returns `true` if there may be a long-running tool: tools of a toolbox come and go.
     pub(super) fn has_long_running(&self) -> bool {
-        let mut definitions = self.fixed_tools().map(|tools| tools.definitions().iter());
+        let mut definitions = self.fixed_tools().map(|tools| tools.all_definitions().iter());
         definitions.as_mut().is_none_or(|it| it.any(|definition| definition.metadata().is_long_running()))
     }
 

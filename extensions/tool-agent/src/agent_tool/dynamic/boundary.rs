@@ -43,7 +43,7 @@ impl Boundary {
     pub(super) fn names(&self, own: &str) -> Option<Vec<String>> {
         let Self::Fixed(tools) = self else { return None };
         let tools = offered_tools(available(tools)?, own);
-        let names: Vec<_> = tools.definitions().iter().map(|it| it.name().to_string()).collect();
+        let names: Vec<_> = tools.all_definitions().iter().map(|it| it.name().to_string()).collect();
         (1..=MAX_LISTED_NAMES).contains(&names.len()).then_some(names)
     }
 
@@ -90,7 +90,7 @@ pub(super) fn select(offered: &Registry, names: Option<&[String]>) -> Result<Sel
         names.into_iter().partition(|name| offered.get(name).is_some());
     if known.is_empty() && !unknown.is_empty() {
         let available =
-            shown_names(offered.definitions().iter().map(ToolDefinition::name).map(AsRef::as_ref));
+            shown_names(offered.all_definitions().iter().map(ToolDefinition::name).map(AsRef::as_ref));
         let available = if offered.is_empty() { "none".to_owned() } else { available };
         let message =
             format!("unknown tools: {}; available: {available}", shown_names(unknown.iter().copied()));
@@ -102,7 +102,8 @@ pub(super) fn select(offered: &Registry, names: Option<&[String]>) -> Result<Sel
             shown_names(unknown.iter().copied())
         )
     });
-    Ok(Selection { tools: offered.resolve(known).0, warning })
+    // The model sees the tools that were named.
+    Ok(Selection { tools: offered.resolve(known).0.without_deferral(), warning })
 }
 
 /// Returns names for a message.

@@ -100,6 +100,19 @@ async fn an_agent_has_one_of_two_tools_and_a_rule_of_the_run_above_denies_one_of
     assert_eq!(*clerk.log.lock().unwrap(), ["erased"]);
 }
 
+#[tokio::test]
+async fn an_agent_is_shown_no_deferred_tool_that_the_model_did_not_name() {
+    for (arguments, offered) in [
+        (json!({ "request": "Look." }), vec!["look_up"]),
+        (json!({ "request": "Erase.", "tools": ["erase"] }), vec!["erase"]),
+    ] {
+        let clerk = Clerk::new(arguments, [Reply::text("Fine.")]);
+        let tools = clerk.tools.with_deferred(|tool| tool.name() == "erase");
+        clerk.run(Executor::new(tools)).await;
+        assert_eq!(clerk.offered(), offered);
+    }
+}
+
 fn plain_tool(name: impl Into<String>) -> impl Tool {
     let tool = ToolBuilder::new(name.into()).description("Returns a text.");
     tool.expect_handler(|_: Map<String, Value>, _| async move { Ok::<_, ToolError>("done") })

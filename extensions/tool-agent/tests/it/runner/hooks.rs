@@ -159,6 +159,28 @@ async fn a_hook_changes_model_tools_and_messages_of_its_step_only() {
     assert!(history.iter().all(|message| !message.text().contains("reverse")));
 }
 
+/// Takes the tool `echo` out of each step. Nothing else is listed before or after.
+struct Narrowing;
+
+impl AgentHook for Narrowing {
+    async fn before_model(&self, step: &mut Step) -> Result<Option<Response>, ToolError> {
+        let tools = Registry::builder().tool::<reverse>().build();
+        let tools = tools.map_err(|error| ToolError::failed(error.to_string()))?;
+        step.set_tools(tools.with_deferred(|_| true));
+        Ok(None)
+    }
+}
+
+#[tokio::test]
+async fn a_hook_takes_a_deferred_tool_away() {
+    let (builder, model) = agent([echoes("a"), Reply::text("No.")]);
+    let tools = Registry::builder().tool::<echo>().tool::<reverse>().build().unwrap();
+    let builder = builder.tools(tools.with_deferred(|_| true)).hook(Narrowing);
+    assert_eq!(Runner::new(builder.build().unwrap()).run("Echo.").answer().await.unwrap(), "No.");
+    let result = model.requests()[1].messages.last().unwrap().tool_results().next().unwrap().clone();
+    assert!(result.is_error(), "{}", result.text());
+}
+
 struct StopAfterStep;
 
 impl AgentHook for StopAfterStep {

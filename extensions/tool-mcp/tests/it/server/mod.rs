@@ -2,6 +2,7 @@
 
 mod auth;
 mod basics;
+mod caller_tool;
 mod cluster;
 mod context;
 mod exact_limits;

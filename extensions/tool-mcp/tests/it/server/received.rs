@@ -12,7 +12,9 @@ use tool_runtime::{
 };
 
 use super::{
-    BOTH, Served, initialize, modern, serve, sse,
+    BOTH, Served,
+    caller_tool::CallTool,
+    initialize, modern, serve, sse,
     streams::{open, raw},
 };
 
@@ -34,6 +36,10 @@ impl Tool for Text {
 
 /// A server with the tools `text`, and `region`, whose parameter of that name is a header too.
 fn server() -> McpServer {
+    McpServer::new(tools()).max_request(100_000)
+}
+
+fn tools() -> Registry {
     let tool = |name: &'static str, schema: Value| {
         let schema = InputSchema::new(schema).unwrap();
         Text(ToolDefinition::new(ToolName::new(name).unwrap(), "Returns its arguments.", schema))
@@ -44,8 +50,9 @@ fn server() -> McpServer {
     let tools = Registry::builder()
         .add(tool("text", json!({ "type": "object" })))
         .add(tool("region", region))
+        .add(CallTool::new())
         .build();
-    McpServer::new(tools.unwrap()).max_request(100_000)
+    tools.unwrap()
 }
 
 const EXACT: &str = r#"{ "n": 0.1234567890123456789012345678901, "m": 10000000000000000000000000 }"#;
@@ -163,4 +170,42 @@ async fn headers_are_compared_with_arguments() {
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status().is_success(), is_right, "{header:?}");
     }
+}
+
+#[tokio::test]
+async fn headers_are_compared_with_arguments_of_a_deferred_tool() {
+    let [_, version] = BOTH;
+    let server = McpServer::new(tools().with_deferred(|tool| tool.name() == "region"));
+    let served = serve(server.http().unwrap()).await;
+    let listed = served.post(&modern("tools/list", json!({})), &version).send().await.unwrap();
+    assert!(!listed.text().await.unwrap().contains("\"region\""));
+    for (header, is_right) in [("north", true), ("south", false)] {
+        let shape = modern("tools/call", json!({ "name": "region" }));
+        let text = call(&version, "region", r#"{ "region": "north" }"#, "");
+        let request = served.post(&shape, &version).body(text).header("mcp-param-region", header);
+        assert_eq!(request.send().await.unwrap().status().is_success(), is_right, "{header}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_headers_would_not_be_compared_is_refused() {
+    let [_, version] = BOTH;
+    let redirected = |name: &str| {
+        let arguments = json!({ "name": name, "arguments": { "region": "north" } });
+        call(&version, "call_tool", &arguments.to_string(), "")
+    };
+    let served = serve(server().http().unwrap()).await;
+    let shape = modern("tools/call", json!({ "name": "call_tool" }));
+    let answer = |text: String| async {
+        let answer = served.post(&shape, &version).body(text).send().await.unwrap();
+        sse(&answer.text().await.unwrap())
+    };
+    let refused = answer(redirected("region")).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    assert_eq!(text_of(&answer(redirected("text")).await), r#"{"region":"north"}"#);
+    // There are no headers in a stream.
+    let (mut client, _) = raw(server(), CancellationToken::new());
+    open(&mut client, &version).await;
+    client.write.write_all(format!("{}\n", redirected("region")).as_bytes()).await.unwrap();
+    assert_eq!(text_of(&client.receive().await), r#"{"region":"north"}"#);
 }

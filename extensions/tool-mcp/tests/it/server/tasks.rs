@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tool_mcp::server::{Answer, Caller, McpServer};
 use tool_runtime::{Executor, context::Progress, output::ToolOutput, prelude::*};
 
-use super::{BOTH, Served, connect, modern, serve, sse, text};
+use super::{BOTH, Served, caller_tool::CallTool, connect, modern, serve, sse, text};
 
 const NOW: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
@@ -91,6 +91,24 @@ async fn a_long_running_tool_is_a_task_for_a_client_that_knows_them() {
     assert_eq!(task["result"]["content"][0]["text"], "worked", "{task}");
     let unknown = send(&served, "tasks/get", json!({ "taskId": "none" })).await;
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+}
+
+#[tokio::test]
+async fn a_redirected_call_of_a_deferred_tool_is_a_task() {
+    let (_, gate) = executor();
+    let tools = Registry::builder().tool::<work>().add(CallTool::new());
+    let tools = tools.provide_shared(Arc::clone(&gate)).build().unwrap();
+    let tools = tools.with_deferred(|tool| tool.name() == "work");
+    let served = serve(McpServer::new(tools).http().unwrap()).await;
+    let discovered = send(&served, "server/discover", json!({})).await;
+    assert!(discovered["result"]["capabilities"]["extensions"].is_object(), "{discovered}");
+    let call = json!({ "name": "call_tool", "arguments": { "name": "work", "arguments": {} } });
+    let answer = send(&served, "tools/call", call).await;
+    assert_eq!(answer["result"]["resultType"], "task", "{answer}");
+    gate.started.notified().await;
+    gate.go.notify_one();
+    let task = until(&served, answer["result"]["taskId"].as_str().unwrap(), "completed").await;
+    assert_eq!(task["result"]["content"][0]["text"], "worked", "{task}");
 }
 
 #[tokio::test]
