@@ -86,6 +86,8 @@ impl AgentPart {
     /// Declares that the tools keep state in `name:BRANCH`, where `BRANCH` is the [branch of the run](tool_runtime::RunContext::branch). An
     /// [`AgentTool`](crate::AgentTool) grants it to each run of the agent, whatever its [state](crate::AgentTool::state): it begins with
     /// the last value, and what it changes lasts; of two runs of one agent at once, the later change of a value wins. Agents further below have theirs, too, if each agent above them declares the same name.
+    ///
+    /// An agent below a root run of the same name begins without it, and what it changes ends with its run: the name is the root's.
     pub fn branch_state(mut self, name: impl Into<Arc<str>>) -> Self {
         self.branch_state.push(name.into());
         self

@@ -4,18 +4,15 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json, value::RawValue};
 use tool_runtime::{
-    RunContext, ToolContext, ToolError, ToolOutput, call::CallAddress, context::StateScope,
-    executor::CallGuards, output::Actions,
+    RunContext, ToolContext, ToolError, ToolOutput, call::CallAddress, executor::CallGuards, output::Actions,
 };
 
-use super::{
-    AgentToolSettings, ChildState, HistoryScope, ResponseMode, branch_state::BranchState, sub_agent,
-};
+use super::{AgentToolSettings, HistoryScope, ResponseMode, branch_state::BranchState, sub_agent};
 use crate::{
     AgentEvent, AgentEventKind, AgentStream, End, EndReason, Part, Role, RunOptions, RunUsage, Runner,
     runner::{
         CallStart, ChildPlace, Continuation, OpenBelow, OpenQuestion, ParentRun, RunAdditions, RunHistory,
-        ShownRun, boxed, state_changes,
+        ShownRun, boxed,
     },
 };
 
@@ -24,6 +21,8 @@ pub(super) struct ChildCall<'c> {
     settings: &'c AgentToolSettings,
     run: RunContext,
     place: ChildPlace,
+    /// The state of the branch of the run.
+    own: BranchState<'c>,
     /// The state with which the run started first.
     initial_state: Map<String, Value>,
     parent: Option<Arc<ParentRun>>,
@@ -39,6 +38,7 @@ pub(super) struct RunningChild<'c> {
     /// Dropped after the stream, whose runs count what they used when they are dropped.
     counted: CountedUsage,
     run: Arc<RunContext>,
+    own: BranchState<'c>,
     initial_state: Map<String, Value>,
     parent: Option<Arc<ParentRun>>,
     address: CallAddress,
@@ -92,16 +92,16 @@ impl<'c> ChildCall<'c> {
             run = run.without_above();
         }
         let place = settings.place(&run, parent.as_ref(), &address, continuation.as_ref());
+        let own = BranchState::of(settings.runner.agent(), &run, cx.run().map(AsRef::as_ref));
         let (initial_state, state) = match &continuation {
             Some(Continuation { below, .. }) => (below.initial_state.clone(), below.state.clone()),
             None => {
-                let own = BranchState::of(settings.runner.agent(), &run);
-                let state = initial_state(&settings.state, &own, cx);
+                let state = own.initial_state(&settings.state, cx);
                 (state.clone(), state)
             }
         };
         let run = run.with_key(&*place.view).with_state(state);
-        Ok(Self { settings, run, place, initial_state, parent, address, continuation })
+        Ok(Self { settings, run, place, own, initial_state, parent, address, continuation })
     }
 
     /// Begins the run of a call for `message`, or continues it. Not a part of a future, and boxed, since runs nest.
@@ -135,7 +135,7 @@ impl<'c> ChildCall<'c> {
     }
 
     fn run(self, additions: Box<RunAdditions>, message: String) -> Box<RunningChild<'c>> {
-        let Self { settings, run, place, initial_state, parent, address, continuation } = self;
+        let Self { settings, run, place, own, initial_state, parent, address, continuation } = self;
         let (view, stays_open, shown) = (Arc::clone(&place.view), place.stays_open, Arc::clone(&place.shown));
         let mut counted = CountedUsage {
             usage: RunUsage::default(),
@@ -157,6 +157,7 @@ impl<'c> ChildCall<'c> {
             stream,
             counted,
             run,
+            own,
             initial_state,
             parent,
             address,
@@ -215,6 +216,7 @@ impl RunningChild<'_> {
             settings,
             mut counted,
             run,
+            own,
             initial_state,
             parent,
             address,
@@ -252,10 +254,9 @@ impl RunningChild<'_> {
         let id = run.id().to_string();
         let of_run = |error: ToolError| error.with_child_run_id(id.clone());
         let output = settings.output(&end, texts).map_err(of_run)?;
-        let own = BranchState::of(settings.runner.agent(), &run);
         let actions = Actions {
             skip_summarization: settings.skips_summarization,
-            state: shared_changes(&settings.state, &own, &initial_state, &run.state()).map_err(of_run)?,
+            state: own.shared_changes(&settings.state, &initial_state, &run.state()).map_err(of_run)?,
             ..Actions::default()
         };
         Ok(output.with_details(details).with_child_run_id(id).with_actions(actions))
@@ -358,45 +359,5 @@ fn persistent_view(runner: &Runner, key: &str) -> String {
         "" => format!("agenttool:{}:default", runner.agent().name()),
         // A `/` is between the segments of runs that share a history.
         key => key.replace('%', "%25").replace('/', "%2F"),
-    }
-}
-
-/// Returns the state with which the run of a call starts; `own` is the state of its branch.
-fn initial_state(state: &ChildState, own: &BranchState<'_>, cx: &ToolContext) -> Map<String, Value> {
-    let above = cx.run().map(|run| run.state_for_child()).unwrap_or_default();
-    let is_granted = |name: &String| match state {
-        ChildState::None => own.contains(name),
-        ChildState::Copy => true,
-        ChildState::Shared(names) => names.contains(name) || own.contains(name),
-    };
-    above.into_iter().filter(|(name, _)| is_granted(name)).collect()
-}
-
-/// Returns the changes that the run made to the names that were granted, and to the state of its branch.
-///
-/// # Errors
-///
-/// Returns an error if names are granted, and the run changed another one.
-fn shared_changes(
-    granted: &ChildState,
-    own: &BranchState<'_>,
-    before: &Map<String, Value>,
-    after: &Map<String, Value>,
-) -> Result<Map<String, Value>, ToolError> {
-    let mut changes = state_changes(before, after);
-    changes.retain(|name, _| StateScope::of(name) != StateScope::Temp);
-    let ChildState::Shared(names) = granted else {
-        changes.retain(|name, _| own.contains(name));
-        return Ok(changes);
-    };
-    // What an agent further below has in its branch ends with this run.
-    changes.retain(|name, _| names.contains(name) || own.contains(name) || !own.is_below(name));
-    match changes.keys().find(|name| !names.contains(*name) && !own.contains(name)) {
-        None => Ok(changes),
-        Some(name) => {
-            let message =
-                format!("agent error: the agent changed the state `{name}`, which is not shared with it");
-            Err(ToolError::failed(message))
-        }
     }
 }

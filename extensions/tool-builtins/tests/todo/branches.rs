@@ -43,6 +43,28 @@ async fn a_parent_and_the_agent_of_its_tool_have_a_list_each() {
     }
 }
 
+#[tokio::test]
+async fn an_agent_below_one_of_its_name_has_a_list_of_its_own_that_ends_with_its_run() {
+    for state in [ChildState::None, ChildState::Shared(["other".to_owned()].into())] {
+        let below = ScriptedModel::new([write(&[("look", "pending")]), Reply::text("Looked.")]);
+        let agent = Agent::builder("coder", below.clone()).with(TodoTools::new()).build().unwrap();
+        let tool = AgentTool::new(agent).unwrap().state(state);
+        let ask = Reply::call("coder", json!({ "request": "Look." }));
+        let model = ScriptedModel::new([write(&[("plan", "pending")]), ask, Reply::text("Done.")]);
+        let tools = Registry::builder().add(tool).build().unwrap();
+        let agent = Agent::builder("coder", model.clone()).tools(tools).with(TodoTools::new());
+        let mut stream = Runner::new(agent.build().unwrap()).run("Explore.");
+        while stream.next().await.is_some() {}
+        assert_eq!(json!(*stream.run().state()), json!({ "todos:coder": list(&[("plan", "pending")]) }));
+        let text = |model: &ScriptedModel, at: usize| {
+            let requests = model.requests();
+            requests[at].messages.last().unwrap().tool_results().next().unwrap().text().into_owned()
+        };
+        assert!(!text(&below, 1).contains("oldTodos"), "{}", text(&below, 1));
+        assert_eq!(text(&model, 2), "Looked.");
+    }
+}
+
 /// Writes into the list of another agent.
 #[tool(register = false)]
 fn meddle(cx: &ToolContext) -> Result<&'static str, ToolError> {
