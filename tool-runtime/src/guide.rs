@@ -46,5 +46,7 @@ extension_pages! {
     mcp: "mcp.md",
     openapi: "openapi.md",
     sessions: "sessions.md",
+    several_agents: "several_agents.md",
+    skills_and_knowledge: "skills_and_knowledge.md",
     tool_search: "tool_search.md",
 }

@@ -108,6 +108,14 @@ mod format_version;
 #[cfg(all(doctest, feature = "cli"))]
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/agents.md")]
 pub mod guide {}
+/// The examples of the guide about several agents.
+#[cfg(doctest)]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/several_agents.md")]
+pub mod guide_of_several_agents {}
+/// The examples of the guide about skills and knowledge.
+#[cfg(doctest)]
+#[doc = include_str!("../../../tool-runtime/src/docs/guide/skills_and_knowledge.md")]
+pub mod guide_of_skills_and_knowledge {}
 /// The examples of the guide about sessions.
 #[cfg(all(doctest, feature = "http"))]
 #[doc = include_str!("../../../tool-runtime/src/docs/guide/sessions.md")]

@@ -165,7 +165,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets the limits of a run. Default: 50 requests, 5 rounds with the same calls, and no other limit.
+    /// Sets the limits of a run. Default: [`Limits::default`]: 50 requests, 128 calls in one response, 5 rounds in a row with the
+    /// same calls, 10 transfers, and no other limit.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings.limits = limits;
         self
@@ -185,8 +186,9 @@ impl AgentBuilder {
     }
 
     /// Sets whether calls that require an approval wait for [`RunHandle::approve`](crate::RunHandle::approve) while
-    /// the run continues to emit events. Default: `false`: the approver of the executor decides, and without one the
-    /// run ends with the open calls.
+    /// the run continues to emit events. Default: `false`: the approver of the executor decides. Without one, calls of tools with
+    /// `confirm` stay open, and calls about which a rule or a policy asks fail, unless they are
+    /// [pending](tool_runtime::executor::ExecutorBuilder::pending_approvals).
     pub fn approvals_by_handle(mut self, by_handle: bool) -> Self {
         self.settings.approvals_by_handle = by_handle;
         self

@@ -104,7 +104,8 @@ impl RunOptions {
     }
 
     /// Sets which tools the model sees, those of [`tools`](Self::tools) included; a call of any other one is answered as
-    /// unknown. Default: all.
+    /// unknown. External tools of the run and tools of the framework, such as those of [skills](crate::skills), are never
+    /// hidden. Default: all.
     pub fn show(mut self, visibility: Visibility) -> Self {
         self.additions.visibility = Some(visibility);
         self

@@ -28,9 +28,10 @@ use crate::{Agent, runner::RunAdditions};
 ///
 /// The template is an agent that fixes everything else: the model, the executor with its policies, hooks, limits; its own
 /// tools are not offered. The calls of the agent pass the executor of the template, and all [guards](CallGuards) of the call
-/// of this tool in addition: what a rule, a policy, a hook or a person forbids there is forbidden here. A question is
-/// answered by the approver of the call above, and by the template's if it has one; if the calls above have no
-/// approver, it is not answered, and the call does not run.
+/// of this tool in addition: what a rule, a policy, a hook or a person forbids there is forbidden here. Only an approver of
+/// the call above can approve a call; if the template has one, too, both must. Without one above, the question stays open,
+/// even if the template has an approver. If a rule or a policy asks, the call fails instead, unless the executor of the
+/// template has [pending approvals](tool_runtime::executor::ExecutorBuilder::pending_approvals).
 ///
 /// # Examples
 ///

@@ -9,7 +9,7 @@ use tool_agent::{
 use tool_runtime::{
     CallOutcome, ToolCall,
     call::{CallAddress, CallId},
-    open_calls::OpenFilter,
+    open_calls::{OpenFilter, OpenKind},
     prelude::*,
     registry::RegistryBuilder,
 };
@@ -153,6 +153,17 @@ async fn a_question_of_a_child_is_answered_in_another_process<F: StoreFactory>()
     assert_eq!((&end.reason, paths(&end)), (&EndReason::OpenCalls, vec!["c1:cleaner > r1".to_owned()]));
     assert_eq!((end.confirmations.len(), end.usage.children.runs), (1, 1));
     assert_eq!(child_model.requests().len(), 1);
+    // The call above the question has a record, too, and any executor with the key reads both.
+    let records = office.world.open_calls.list(&OpenFilter::default()).await.unwrap();
+    let reader = office.world.executor(Registry::default()).build().unwrap();
+    let mut read: Vec<_> = records
+        .iter()
+        .map(|record| {
+            (record.kind == OpenKind::Confirmation, reader.open_call(record).unwrap().call().name.to_string())
+        })
+        .collect();
+    read.sort();
+    assert_eq!(read, [(false, "cleaner".to_owned()), (true, "remove".to_owned())]);
     // Q17: the history of the child is in the session, under its view key.
     let entries = office.world.entries("s").await;
     let below: Vec<&Entry> = entries.iter().filter(|entry| entry.content.view.is_some()).collect();
