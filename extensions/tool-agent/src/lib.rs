@@ -3,7 +3,7 @@
 //! An [`Agent`] is a [`Model`] with an instruction and tools; a [`Runner`] runs it and yields one stream of
 //! [events](AgentEvent): text as it arrives, calls, results, token counts, and the end with its reason.
 //!
-//! ```
+//! ```standalone_crate
 //! use tool_agent::{Agent, AgentEventKind, Runner, ScriptedModel, model::Reply};
 //! use tool_runtime::prelude::*;
 //!
