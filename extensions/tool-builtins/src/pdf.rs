@@ -18,11 +18,20 @@ use crate::sandbox::{
     system_program,
 };
 
+const DOCUMENT_NAME: &str = "document.pdf";
+
 /// Bytes of a document.
 const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 
 /// Bytes of the text of a document; the rest is left out.
 const MAX_TEXT_BYTES: usize = 8 << 20;
+
+#[cfg(any(feature = "files", feature = "web"))]
+const TOO_LONG: &str = "a conversion gives at most 8 MiB of text";
+
+/// Pages that are named as left out; a call of `read_file` has no more.
+#[cfg(feature = "files")]
+const MAX_NAMED_PAGES: usize = 20;
 
 const MAX_MESSAGE_BYTES: usize = 300;
 
@@ -57,7 +66,7 @@ pub struct PdfToText {
 struct PdfState {
     sandbox: OnceCell<PdfSandbox>,
     /// Documents of one sandbox could read each other.
-    turn: Mutex<()>,
+    turn: Arc<Mutex<()>>,
 }
 
 struct PdfSandbox {
@@ -129,30 +138,32 @@ impl PdfToText {
         Ok(PdfSandbox { launcher, folder })
     }
 
-    /// The text of the pages of `document`, each with a form feed at its end.
+    /// The text of the pages of `document`.
     async fn convert_document(
         &self,
         document: impl Read + Send + 'static,
         pages: Option<RangeInclusive<u32>>,
         cancellation: CancellationToken,
-    ) -> Result<String, ToolError> {
-        let _turn = tokio::select! {
-            turn = self.state.turn.lock() => turn,
+    ) -> Result<ConvertedText, ToolError> {
+        let turn = tokio::select! {
+            turn = Arc::clone(&self.state.turn).lock_owned() => turn,
             () = cancellation.cancelled() => return Err(ToolError::cancelled()),
         };
         let PdfSandbox { launcher, folder } =
             self.state.sandbox.get_or_try_init(|| self.start_sandbox()).await?;
-        let path = folder.path().join("document.pdf");
+        let path = folder.path().join(DOCUMENT_NAME);
         let copied = {
-            let (folder, path) = (Arc::clone(folder), path.clone());
+            let folder = Arc::clone(folder);
+            // A call that is dropped does not end the copy: the turn ends with it.
             run_blocking(move || {
                 // What an earlier document made the program leave.
                 folder.clear()?;
-                let copied = io::copy(&mut document.take(MAX_DOCUMENT_BYTES + 1), &mut File::create(path)?)?;
-                Ok(copied)
+                let mut copy = folder.create_file(DOCUMENT_NAME)?;
+                Ok((turn, io::copy(&mut document.take(MAX_DOCUMENT_BYTES + 1), &mut copy)?))
             })
         };
-        if copied.await.map_err(|error| folder_error(&error))? > MAX_DOCUMENT_BYTES {
+        let (turn, length) = copied.await.map_err(|error| folder_error(&error))?;
+        if length > MAX_DOCUMENT_BYTES {
             let message = format!("the document has more than {MAX_DOCUMENT_BYTES} bytes; use a smaller one");
             return Err(ToolError::failed(message));
         }
@@ -170,7 +181,11 @@ impl PdfToText {
         let ending = running.run_to_end(&limit, &mut text).await;
         let ending = ending.map_err(|error| program_error(&error.to_string()))?;
         let folder = Arc::clone(folder);
-        run_blocking(move || folder.clear()).await.map_err(|error| folder_error(&error))?;
+        let removed = run_blocking(move || {
+            let _turn = turn;
+            folder.clear()
+        });
+        removed.await.map_err(|error| folder_error(&error))?;
         text.result(ending, self.timeout)
     }
 }
@@ -187,17 +202,29 @@ fn program_error(reason: &str) -> ToolError {
 #[derive(Default)]
 struct DocumentText {
     text: Vec<u8>,
+    is_cut: bool,
     message: Vec<u8>,
 }
 
+/// The text of pages, each with a form feed at its end.
+#[derive(Debug, Default)]
+struct ConvertedText {
+    text: String,
+    /// There was more.
+    is_cut: bool,
+}
+
 impl DocumentText {
-    fn result(self, ending: Ending, timeout: Duration) -> Result<String, ToolError> {
+    fn result(self, ending: Ending, timeout: Duration) -> Result<ConvertedText, ToolError> {
         let message: String =
             String::from_utf8_lossy(&self.message).split_whitespace().collect::<Vec<_>>().join(" ");
         match ending {
-            Ending::Exited(0) => Ok(String::from_utf8_lossy(&self.text).into_owned()),
+            Ending::Exited(0) => {
+                let text = String::from_utf8_lossy(&self.text).into_owned();
+                Ok(ConvertedText { text, is_cut: self.is_cut })
+            }
             // The first page is past the last one.
-            Ending::Exited(_) if message.contains("Wrong page range") => Ok(String::new()),
+            Ending::Exited(_) if message.contains("Wrong page range") => Ok(ConvertedText::default()),
             Ending::Exited(code) => Err(program_error(&format!("{message} (exit code {code})"))),
             Ending::TimedOut => {
                 let seconds = timeout.as_secs_f64();
@@ -212,6 +239,7 @@ impl DocumentText {
 impl OutputSink for DocumentText {
     fn receive_stdout(&mut self, bytes: &[u8]) {
         let room = MAX_TEXT_BYTES - self.text.len();
+        self.is_cut |= bytes.len() > room;
         self.text.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
@@ -220,7 +248,9 @@ impl OutputSink for DocumentText {
         self.message.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
-    fn mark_cut(&mut self) {}
+    fn mark_cut(&mut self) {
+        self.is_cut = true;
+    }
 }
 
 #[cfg(feature = "files")]
@@ -233,8 +263,18 @@ impl crate::files::PdfConverter for PdfToText {
     ) -> Result<Vec<String>, ToolError> {
         let runtime = tokio::runtime::Handle::try_current()
             .map_err(|_| program_error("there is no `tokio` runtime; call the tool in one"))?;
-        let text = runtime.block_on(self.convert_document(pdf, Some(pages), cx.cancellation().clone()))?;
+        let wanted = pages.size_hint().0.min(MAX_NAMED_PAGES);
+        let converted = self.convert_document(pdf, Some(pages), cx.cancellation().clone());
+        let ConvertedText { text, is_cut } = runtime.block_on(converted)?;
         let mut pages: Vec<String> = text.split('\u{c}').map(str::to_owned).collect();
+        if is_cut {
+            if let Some(last) = pages.last_mut() {
+                last.insert_str(0, &format!("[.. its end is left out: {TOO_LONG} ..]\n"));
+            }
+            let missing = format!("[.. left out, if there is this page: {TOO_LONG}; read it alone ..]");
+            pages.resize(wanted.max(pages.len()), missing);
+            return Ok(pages);
+        }
         // Each page has a form feed at its end, but one that was cut.
         if pages.last().is_some_and(String::is_empty) {
             pages.pop();
@@ -247,8 +287,45 @@ impl crate::files::PdfConverter for PdfToText {
 impl crate::web::PdfConverter for PdfToText {
     async fn convert(&self, document: Vec<u8>) -> Result<String, ToolError> {
         let document = io::Cursor::new(document);
-        let text = self.convert_document(document, None, CancellationToken::new()).await?;
+        let ConvertedText { text, is_cut } =
+            self.convert_document(document, None, CancellationToken::new()).await?;
         // A form feed is no visible character.
-        Ok(text.replace('\u{c}', "\n"))
+        let text = text.replace('\u{c}', "\n");
+        Ok(if is_cut { format!("{text}\n\n[.. the rest is left out: {TOO_LONG} ..]\n") } else { text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::Future as _, pin::pin, sync::mpsc, task::Context};
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_dropped_keeps_the_turn_until_its_copy_ends() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let converter = PdfToText::new("/bin/sh").sandbox(Sandbox::Off);
+            converter.state.sandbox.get_or_try_init(|| converter.start_sandbox()).await.unwrap();
+            let (release, released) = mpsc::channel::<()>();
+            // The copy waits for the one thread.
+            #[expect(clippy::disallowed_methods, reason = "it is awaited")]
+            let blocker = tokio::task::spawn_blocking(move || released.recv());
+            {
+                let document = io::Cursor::new("the document");
+                let mut converted =
+                    pin!(converter.convert_document(document, None, CancellationToken::new()));
+                let mut cx = Context::from_waker(std::task::Waker::noop());
+                assert!(converted.as_mut().poll(&mut cx).is_pending());
+            }
+            assert!(converter.state.turn.try_lock().is_err());
+            release.send(()).unwrap();
+            blocker.await.unwrap().unwrap();
+            let _turn = converter.state.turn.lock().await;
+        });
     }
 }

@@ -6,13 +6,14 @@
 mod left;
 
 use std::{
-    fs, io,
-    path::{Path, PathBuf},
+    io::{self, Write as _},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
 
-use cap_std::fs::Dir;
+use cap_fs_ext::DirExt as _;
+use cap_std::fs::{Dir, OpenOptions};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::{
@@ -55,14 +56,14 @@ const DEFAULT_TIMEOUT_MILLIS: u64 = 120_000;
 pub struct CodeTools {
     base: Arc<ScratchFolder>,
     confinement: Confinement,
+    /// One run at a time: runs could read each other's files. It is of the folder, which tools of other settings share.
+    turn: Arc<Mutex<()>>,
     state: Arc<CodeState>,
 }
 
 #[derive(Default)]
 struct CodeState {
     launcher: OnceCell<Launcher>,
-    /// One run at a time: runs of one sandbox could read each other's files.
-    turn: Arc<Mutex<()>>,
 }
 
 impl std::fmt::Debug for CodeState {
@@ -105,7 +106,7 @@ impl CodeTools {
     pub fn new() -> io::Result<Self> {
         let base = ScratchFolder::create("tool-code-")?;
         let confinement = Confinement::new(Sandbox::Required);
-        Ok(Self { base: Arc::new(base), confinement, state: Arc::default() })
+        Ok(Self { base: Arc::new(base), confinement, turn: Arc::default(), state: Arc::default() })
     }
 
     /// Chooses between a sandbox and none. Default: [`Sandbox::Required`].
@@ -188,7 +189,7 @@ impl CodeTools {
         let deadline = Instant::now() + Duration::from_millis(timeout_ms);
         let run = self.begin_run(deadline, cx).await?;
         let launcher = self.launcher().await?;
-        let folder = run.prepare(file_name, code).await?;
+        let (run, folder) = run.prepare(file_name, code).await?;
         let home = folder.home.to_string_lossy().into_owned();
         let line = CommandLine {
             words: [program.as_path(), &folder.code].map(|path| path.to_string_lossy().into_owned()).into(),
@@ -221,7 +222,7 @@ impl CodeTools {
 impl CodeTools {
     /// Waits for the end of another run.
     async fn begin_run(&self, deadline: Instant, cx: &ToolContext) -> Result<CodeRun, ToolError> {
-        let turn = Arc::clone(&self.state.turn);
+        let turn = Arc::clone(&self.turn);
         tokio::select! {
             turn = turn.lock_owned() => Ok(CodeRun { base: Arc::clone(&self.base), turn: Some(turn) }),
             () = time::sleep_until(deadline) => Err(ToolError::new(
@@ -240,12 +241,13 @@ struct CodeRun {
 }
 
 impl CodeRun {
-    async fn prepare(&self, file_name: &'static str, code: String) -> Result<CodeFolder, ToolError> {
-        let base = Arc::clone(&self.base);
+    /// Makes its folders. If the call is dropped meanwhile, the run ends after it, and no other one has the turn before.
+    async fn prepare(self, file_name: &'static str, code: String) -> Result<(Self, CodeFolder), ToolError> {
         let prepared = run_blocking(move || {
             // What an earlier program left, also beside its folder.
-            base.clear()?;
-            CodeFolder::create(base.path(), file_name, &code)
+            self.base.clear()?;
+            let folder = CodeFolder::create(&self.base, file_name, &code)?;
+            Ok((self, folder))
         });
         prepared.await.map_err(|error| folder_error(&error))
     }
@@ -286,6 +288,9 @@ fn folder_error(error: &io::Error) -> ToolError {
     ToolError::failed(format!("the folder of the program: {error}"))
 }
 
+/// The folder of a run: there is one at a time.
+const RUN_FOLDER: &str = "run";
+
 /// The folders of one run.
 struct CodeFolder {
     code: PathBuf,
@@ -296,13 +301,55 @@ struct CodeFolder {
 }
 
 impl CodeFolder {
-    fn create(base: &Path, file_name: &str, text: &str) -> io::Result<Self> {
-        let run = tempfile::Builder::new().prefix("run-").tempdir_in(base)?.keep();
-        let (code, work, home) = (run.join(file_name), run.join("work"), run.join("home"));
-        fs::write(&code, text)?;
-        fs::create_dir(&work)?;
-        fs::create_dir(&home)?;
-        let opened = Dir::open_ambient_dir(&work, cap_std::ambient_authority())?;
+    /// Makes them below the handle of `base`, which is empty.
+    fn create(base: &ScratchFolder, file_name: &str, text: &str) -> io::Result<Self> {
+        let create_folder = |parent: &Dir, name: &str| {
+            parent.create_dir(name)?;
+            parent.open_dir_nofollow(name)
+        };
+        let run = create_folder(&base.open()?, RUN_FOLDER)?;
+        let mut code = run.open_with(file_name, OpenOptions::new().write(true).create_new(true))?;
+        code.write_all(text.as_bytes())?;
+        let opened = create_folder(&run, "work")?;
+        run.create_dir("home")?;
+        let path = base.path().join(RUN_FOLDER);
+        let (code, work, home) = (path.join(file_name), path.join("work"), path.join("home"));
         Ok(Self { code, work, opened, home })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::Future as _, pin::pin, sync::mpsc, task::Context};
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_dropped_in_its_preparation_keeps_the_turn_until_its_end() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let tools = CodeTools::new().unwrap();
+            let (release, released) = mpsc::channel::<()>();
+            // The preparation waits for the one thread.
+            #[expect(clippy::disallowed_methods, reason = "it is awaited")]
+            let blocker = tokio::task::spawn_blocking(move || released.recv());
+            let deadline = Instant::now() + Duration::from_secs(60);
+            let run = tools.begin_run(deadline, &ToolContext::for_test()).await.unwrap();
+            {
+                let mut prepared = pin!(run.prepare("main.sh", "the code".to_owned()));
+                assert!(
+                    prepared.as_mut().poll(&mut Context::from_waker(std::task::Waker::noop())).is_pending()
+                );
+            }
+            assert!(tools.turn.try_lock().is_err());
+            release.send(()).unwrap();
+            blocker.await.unwrap().unwrap();
+            let _turn = tools.turn.lock().await;
+            assert_eq!(tools.base.open().unwrap().entries().unwrap().count(), 0);
+        });
     }
 }

@@ -153,7 +153,12 @@ pub(super) fn read_pdf(
             break;
         }
         let _ = writeln!(text, "[page {number}]");
-        text.extend(page.trim_end().chars().take(MAX_PAGE_BYTES));
+        let page = page.trim_end();
+        let end = page.char_indices().nth(MAX_PAGE_BYTES).map_or(page.len(), |(end, _)| end);
+        text.push_str(&page[..end]);
+        if end < page.len() {
+            text.push_str("\n[.. the rest of this page is left out ..]");
+        }
         text.push('\n');
         number += 1;
     }

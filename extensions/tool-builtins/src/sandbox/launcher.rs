@@ -28,7 +28,6 @@ pub(crate) struct Launcher {
     #[cfg(target_os = "linux")]
     confined: Option<Confined>,
     /// The temporary folder of the commands, which outlives their thread. `None` without a sandbox: they have the one of the program.
-    #[allow(dead_code, reason = "it is removed when it is dropped")]
     private: Option<Arc<ScratchFolder>>,
 }
 
@@ -79,7 +78,7 @@ impl Launcher {
         let environment = confined_environment(&confinement, private.path());
         let limits = confinement.limits;
         let Mechanism { enforced, thread, namespace } =
-            Mechanism::find(confinement, private.path()).await.map_err(failure)?;
+            Mechanism::find(confinement, &private).await.map_err(failure)?;
         let confined = Some(Confined { thread, namespace, limits });
         Ok(Self { enforced, environment, confined, private: Some(private) })
     }
@@ -110,9 +109,11 @@ impl Launcher {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no process or memory left, the folder is gone, or a descriptor of the program cannot be
-    /// kept from the command.
+    /// Returns an error if there is no process or memory left, the folder is gone, the private folder was exchanged, or a
+    /// descriptor of the program cannot be kept from the command.
     pub(crate) async fn spawn(&self, line: CommandLine) -> io::Result<Running> {
+        // An earlier command may reach the folder around it.
+        self.private.as_ref().map_or(Ok(()), |private| private.check_place())?;
         let command = |words: Vec<String>| self.prepared_command(words, &line.folder, &line.environment);
         #[cfg(target_os = "linux")]
         if let Some(Confined { thread, namespace, limits }) = &self.confined {

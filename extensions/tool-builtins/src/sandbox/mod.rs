@@ -23,6 +23,8 @@ mod launcher;
 mod namespace;
 #[cfg(target_os = "linux")]
 mod probe;
+#[cfg(unix)]
+mod removal;
 #[cfg(target_os = "linux")]
 mod restriction;
 mod running;

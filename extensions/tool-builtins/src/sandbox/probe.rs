@@ -10,6 +10,7 @@ use super::{
     command::{LimitScript, SHELL, SYSTEM_PATH, system_program},
     filter::syscall_filter,
     namespace::{FILTER_DESCRIPTOR, Namespace},
+    scratch::ScratchFolder,
     thread::SandboxThread,
 };
 
@@ -26,10 +27,10 @@ pub(super) struct Mechanism {
 
 impl Mechanism {
     /// Tries `bubblewrap` first, which guards most, and otherwise what the kernel offers to a thread.
-    pub(super) async fn find(confinement: Confinement, private: &Path) -> std::io::Result<Self> {
-        let mut mechanism = match Self::bubblewrap(&confinement, private).await {
+    pub(super) async fn find(confinement: Confinement, private: &ScratchFolder) -> std::io::Result<Self> {
+        let mut mechanism = match Self::bubblewrap(&confinement, private.path()).await {
             Some(mechanism) => mechanism,
-            None => Self::restricted_thread(confinement.clone(), private).await?,
+            None => Self::restricted_thread(confinement.clone(), &private.own_path()).await?,
         };
         mechanism.probe_limits(&confinement).await;
         Ok(mechanism)

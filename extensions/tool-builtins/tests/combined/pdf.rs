@@ -147,5 +147,40 @@ async fn a_conversion_has_a_time_limit_and_bounded_text() {
     assert!(error.contains("it took more than 0.05 seconds"), "{error}");
     let long = script(&folder, "head -c 100M /dev/zero | tr '\\0' x; printf '\\f'");
     let text = read(&files(&folder, long), None).await.unwrap();
-    assert!(text.len() < 300_000 && text.contains("[page 1]\nxxx"), "{}", text.len());
+    assert!(text.len() < 300_000 && text.contains(" 8 MiB of text ..]\nxxx"), "{}", text.len());
+    assert!(text.starts_with("`a.pdf`, pages 1-1; if more follow, "), "{}", &text[..200]);
+    assert!(text.ends_with("x\n[.. the rest of this page is left out ..]\n"), "{}", text.len());
+}
+
+#[tokio::test]
+async fn text_that_is_cut_is_never_said_to_be_all_of_a_document() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.pdf"), "%PDF-1.4\n").unwrap();
+    // Two pages, the second one with more blanks than a conversion gives.
+    let blank = script(&folder, "printf 'one\\f'; head -c 9M /dev/zero | tr '\\0' ' '; printf '\\f'");
+    let text = read(&files(&folder, blank), Some("1-3")).await.unwrap();
+    assert!(text.starts_with("`a.pdf`, pages 1-3; if more follow, "), "{text}");
+    assert!(text.contains("[page 2]\n[.. its end is left out: a conversion gives "), "{text}");
+    assert!(text.contains("[page 3]\n[.. left out, if there is this page: "), "{text}");
+    let whole = script(&folder, "printf 'one\\f'");
+    assert!(read(&files(&folder, whole), None).await.unwrap().starts_with("`a.pdf`, pages 1-1 of 1\n"));
+}
+
+#[tokio::test]
+async fn a_folder_that_is_exchanged_receives_no_document_and_loses_nothing() {
+    let (folder, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(folder.path().join("a.pdf"), "%PDF-1.4\n").unwrap();
+    let names = script(&folder, "shift $(($# - 2)); printf '%s\\f' \"${1%/*}\"");
+    let tools = files(&folder, names);
+    let text = read(&tools, None).await.unwrap();
+    let place = PathBuf::from(text.lines().last().unwrap());
+    let (old, file) = (folder.path().join("old"), kept.path().join("document.pdf"));
+    fs::write(&file, "kept").unwrap();
+    fs::rename(&place, &old).unwrap();
+    std::os::unix::fs::symlink(kept.path(), &place).unwrap();
+    let error = read(&tools, None).await.unwrap_err();
+    assert!(error.contains("a command exchanged the private folder"), "{error}");
+    drop(tools);
+    assert_eq!(fs::read(&file).unwrap(), b"kept");
+    fs::remove_file(place).unwrap();
 }

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 mod code;
+mod exchanges;
 mod leftovers;
 mod refusals;
 mod results;
