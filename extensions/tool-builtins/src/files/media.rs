@@ -149,11 +149,11 @@ pub(super) fn read_pdf(
     }
     let (mut text, mut number) = (String::new(), first);
     for page in texts.iter().take((last - first + 1) as usize) {
+        let page = page.trim_end();
         if text.len() + page.len() > MAX_PAGE_BYTES && number > first {
             break;
         }
         let _ = writeln!(text, "[page {number}]");
-        let page = page.trim_end();
         let end = page.char_indices().nth(MAX_PAGE_BYTES).map_or(page.len(), |(end, _)| end);
         text.push_str(&page[..end]);
         if end < page.len() {
