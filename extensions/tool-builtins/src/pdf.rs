@@ -296,6 +296,7 @@ impl crate::web::PdfConverter for PdfToText {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use std::{future::Future as _, pin::pin, sync::mpsc, task::Context};
 

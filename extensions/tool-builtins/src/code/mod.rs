@@ -319,6 +319,7 @@ impl CodeFolder {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use std::{future::Future as _, pin::pin, sync::mpsc, task::Context};
 

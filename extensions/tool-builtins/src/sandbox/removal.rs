@@ -41,7 +41,12 @@ pub(super) fn remove_contents(top: &OwnedFd) -> io::Result<()> {
             return Ok(());
         }
         // One that cannot be removed keeps no other.
-        names.iter().fold(Ok(()), |result, name| result.and(removal.remove_entry(name)))?;
+        let mut result = Ok(());
+        for name in &names {
+            let removed = removal.remove_entry(name);
+            result = result.and(removed);
+        }
+        result?;
     }
 }
 
@@ -134,6 +139,7 @@ fn some_names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may")]
 mod tests {
     use std::{
         fs::{self, File, Permissions},
@@ -164,7 +170,7 @@ mod tests {
             symlink(&file, parent.join("file")).unwrap();
         }
         for path in ["d/d", "d", ""] {
-            fs::set_permissions(folder.path().join(path), Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(folder.path().join(path), Permissions::from_mode(0o0)).unwrap();
         }
         remove_contents(&top).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
