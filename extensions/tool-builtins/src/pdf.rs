@@ -2,7 +2,6 @@
 //! hostile.
 
 use std::{
-    fs::File,
     io::{self, Read},
     ops::RangeInclusive,
     path::PathBuf,
@@ -257,7 +256,7 @@ impl OutputSink for DocumentText {
 impl crate::files::PdfConverter for PdfToText {
     fn read_pages(
         &self,
-        pdf: File,
+        pdf: std::fs::File,
         pages: RangeInclusive<u32>,
         cx: &ToolContext,
     ) -> Result<Vec<String>, ToolError> {
