@@ -180,11 +180,14 @@ fn has_python(test: &str) -> bool {
     is_found
 }
 
+/// The variable with the file that lists the tests which did not run.
+const SKIPPED_TESTS: &str = "TOOL_TESTS_SKIPPED";
+
 /// Says that a test did not run.
 fn report_skipped(test: &str, reason: &str) {
     use std::io::Write as _;
     println!("skipped: {test}: {reason}");
-    if let Some(path) = env::var_os("TOOL_TESTS_SKIPPED") {
+    if let Some(path) = env::var_os(SKIPPED_TESTS) {
         let mut file = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
         writeln!(file, "tool-builtins: {test}: {reason}").unwrap();
     }
