@@ -90,9 +90,9 @@ impl AgentTools {
         self.executor.tools()
     }
 
-    /// Returns the definitions of the tools that are known before any run: without those of a toolbox.
+    /// Returns the definitions of the tools that are known before any run, deferred ones included: without those of a toolbox.
     pub(crate) fn definitions(&self) -> &[ToolDefinition] {
-        self.known_tools().definitions()
+        self.known_tools().all_definitions()
     }
 
     /// Returns the executor with the current tools for `run`, and diagnostics about tools that it lost and rules without

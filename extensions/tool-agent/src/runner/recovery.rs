@@ -33,16 +33,8 @@ pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
     check_unfinished(scope, conversation)?;
     limits.continue_usage(scope, conversation.progress.usage, &conversation.session.messages);
     conversation.usage = limits.usage;
-    let shown = conversation.messages_before_calls();
-    if let Some(open) = &mut conversation.session.open {
-        release_tool_choice(tool_choice);
-        close_started_calls(open).await;
-        scope.parent.show(shown);
-        let inputs = open.below.iter().map(|it| (it.call.clone(), ChildInput::Recovery)).collect();
-        if let Err(problem) = boxed(|| continue_below(scope, open, inputs)).await {
-            return end_as_failed(problem);
-        }
-        return continue_open_batch(run).await;
+    if conversation.session.open.is_some() {
+        return continue_interrupted_batch(run).await;
     }
     let Some(last) = conversation.session.messages.last().cloned() else {
         return ControlFlow::Continue(());
@@ -63,22 +55,14 @@ pub(super) async fn recover_run(run: &mut ActiveRun) -> Flow {
 
 /// Continues a run below a call that may have been interrupted: one that waits for answers waits again, and one that has its answer has it again.
 pub(super) async fn recover_child(run: &mut ActiveRun) -> Flow {
-    let ActiveRun { scope, conversation, limits, tool_choice, output, .. } = run;
+    let ActiveRun { scope, conversation, limits, output, .. } = run;
     if conversation.session.open.is_none() && !conversation.progress.has_end() {
         return boxed(|| recover_run(run)).await;
     }
     limits.continue_own_usage(scope, conversation.progress.usage, &conversation.session.messages);
     conversation.usage = limits.usage;
-    let shown = conversation.messages_before_calls();
-    if let Some(open) = &mut conversation.session.open {
-        release_tool_choice(tool_choice);
-        close_started_calls(open).await;
-        scope.parent.show(shown);
-        let inputs = open.below.iter().map(|it| (it.call.clone(), ChildInput::Recovery)).collect();
-        if let Err(problem) = boxed(|| continue_below(scope, open, inputs)).await {
-            return end_as_failed(problem);
-        }
-        return continue_open_batch(run).await;
+    if conversation.session.open.is_some() {
+        return continue_interrupted_batch(run).await;
     }
     let last = conversation.session.messages.last();
     match last.filter(|last| last.role() == Role::Assistant && last.calls().next().is_none()) {
@@ -87,6 +71,22 @@ pub(super) async fn recover_child(run: &mut ActiveRun) -> Flow {
         }
         _ => end_as_failed("the run was interrupted after its end, and its result is not known".to_owned()),
     }
+}
+
+/// Continues the open batch: calls that had begun are closed, and runs below calls are continued.
+async fn continue_interrupted_batch(run: &mut ActiveRun) -> Flow {
+    let ActiveRun { scope, conversation, tool_choice, .. } = run;
+    release_tool_choice(tool_choice);
+    let messages = conversation.messages_before_calls();
+    if let Some(open) = &mut conversation.session.open {
+        close_started_calls(open).await;
+        scope.parent.show(messages);
+        let inputs = open.below.iter().map(|it| (it.call.clone(), ChildInput::Recovery)).collect();
+        if let Err(problem) = boxed(|| continue_below(scope, open, inputs)).await {
+            return end_as_failed(problem);
+        }
+    }
+    continue_open_batch(run).await
 }
 
 /// Ends the run if its session has nothing to continue.
