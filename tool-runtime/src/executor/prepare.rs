@@ -102,6 +102,24 @@ impl<'a> NextStep<'a> {
     fn stopped(stop: StopReason) -> Self {
         Self::answered_early(AnswerSource::Executor, Err(stop.error()))
     }
+
+    /// Returns the step of a call whose work has begun: an answer in place of its result says that the work may have taken effect.
+    fn of_begun_work(self) -> Self {
+        let (answered_by, reason) = match &self {
+            Self::NotAdmitted(error) => (AnswerSource::Hook, error.to_string()),
+            Self::Answered(EarlyAnswer { outcome: Err(error), .. }) if error.is_stop() => return self,
+            Self::Answered(EarlyAnswer { answered_by: AnswerSource::Executor, .. }) => return self,
+            Self::Answered(EarlyAnswer { outcome: Err(error), answered_by }) => {
+                (*answered_by, error.to_string())
+            }
+            Self::Answered(EarlyAnswer { outcome: Ok(_), answered_by }) => {
+                (*answered_by, "a hook answered in its place".to_owned())
+            }
+            _ => return self,
+        };
+        let message = format!("the call was interrupted, and may have taken effect ({reason})");
+        Self::answered_early(answered_by, Err(ToolError::failed(message)))
+    }
 }
 
 /// A call during its preparation.
@@ -168,7 +186,10 @@ pub(super) async fn prepare_call<'a>(
     batch: &BatchState,
     state: &'a mut CallState,
 ) -> (NextStep<'a>, &'a CallState) {
-    let step = prepare_by_components(executor, request, batch, state).await;
+    let mut step = prepare_by_components(executor, request, batch, state).await;
+    if request.confirmed.is_some_and(|confirmed| confirmed.continues) {
+        step = step.of_begun_work();
+    }
     if let (NextStep::Ready(ready), Some(cx)) = (&step, &state.cx)
         && ready.retry.is_some()
     {
@@ -298,9 +319,13 @@ async fn prepare_admitted<'a>(
 impl<'a> CallPreparation<'a, '_> {
     /// Returns the call, ready to run, or its other next step.
     async fn next_step(mut self) -> Result<NextStep<'a>, NextStep<'a>> {
-        // Work that continues was judged when it began: to answer it otherwise would hide what it did.
+        let by_rule = |error| NextStep::answered_early(AnswerSource::Permission, Err(error));
+        let mut rules_decision = self.judge_by_rules().map_err(by_rule)?;
+        if self.run_before_hooks().await? {
+            rules_decision = self.judge_by_rules().map_err(by_rule)?;
+        }
         if !self.request.confirmed.is_some_and(|confirmed| confirmed.continues) {
-            self.judge().await?;
+            self.check_permission(rules_decision).await?;
         }
         *self.canonical = Some(Box::new(self.prepared.arguments().as_str().to_owned().into()));
         let retry = RetryPolicy::of(self.executor.settings.retry.as_ref(), self.entry);
@@ -308,17 +333,6 @@ impl<'a> CallPreparation<'a, '_> {
         let is_needed_again = retry.is_some() || self.executor.settings.approver.is_some();
         let source = self.canonical.as_deref().filter(|_| is_needed_again).cloned();
         Ok(NextStep::Ready(Box::new(ReadyCall { entry: self.entry, prepared: self.prepared, source, retry })))
-    }
-
-    /// Passes the call to the rules, the hooks, and those who permit it.
-    async fn judge(&mut self) -> Result<(), NextStep<'a>> {
-        let by_rule = |error| NextStep::answered_early(AnswerSource::Permission, Err(error));
-        let mut rules_decision = self.judge_by_rules().map_err(by_rule)?;
-        if self.run_before_hooks().await? {
-            rules_decision = self.judge_by_rules().map_err(by_rule)?;
-        }
-        self.check_permission(rules_decision).await?;
-        Ok(())
     }
 
     /// Returns the verdict of the rules on the call as it is now.

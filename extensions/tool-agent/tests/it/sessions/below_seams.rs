@@ -7,6 +7,7 @@ use tool_agent::{
 };
 use tool_runtime::{
     ToolCall, ToolContext,
+    open_calls::OpenFilter,
     policy::{Rule, Rules},
     prelude::*,
 };
@@ -18,6 +19,7 @@ use super::{
 
 over_stores! {
     an_agent_whose_call_was_approved_in_another_run_waits_for_answers,
+    a_rule_that_denies_an_agent_later_does_not_hide_what_its_run_did,
     a_group_below_a_call_goes_on_with_its_usage,
     an_agent_that_has_control_below_a_call_keeps_its_own_limits_after_an_answer,
     a_history_that_waits_for_an_answer_takes_no_message_of_another_call,
@@ -48,6 +50,28 @@ async fn an_agent_whose_call_was_approved_in_another_run_waits_for_answers<F: St
     let answer = runner.resume(run("s"), Answers::new().approve(address(&end, 0))).answer().await.unwrap();
     assert_eq!((answer.as_str(), results(&model)), ("Done.", vec!["It is clean.".to_owned()]));
     assert_eq!(office.effects(), ["a.txt"]);
+}
+
+async fn a_rule_that_denies_an_agent_later_does_not_hide_what_its_run_did<F: StoreFactory>() {
+    let office = Office::new::<F>().await;
+    let manager = |rules: Vec<Rule>, replies: Vec<Reply>, below: Vec<Reply>| {
+        let (cleaner, _) = office.leaf("cleaner", below);
+        let tools = Registry::builder().add(AgentTool::new(cleaner.build().unwrap()).unwrap());
+        let executor = office.world.executor(tools.build().unwrap()).rules(Rules::new(rules));
+        let model = ScriptedModel::new(replies);
+        let agent = Agent::builder("manager", model.clone()).tools(executor.build().unwrap());
+        (office.runner(agent), model)
+    };
+    let asking = vec![Reply::calls([removal("a.txt", "r1")])];
+    let (runner, _) = manager(vec![], vec![Reply::calls([ask("cleaner", "c1")])], asking);
+    let end = runner.run_with(run("s"), "Clean up.").end().await;
+    let (runner, model) = manager(vec![Rule::deny("cleaner")], vec![Reply::text("Done.")], vec![]);
+    let answers = Answers::new().approve(address(&end, 0));
+    assert_eq!(runner.resume(run("s"), answers).answer().await.unwrap(), "Done.");
+    let results = results(&model);
+    assert!(results[0].starts_with("the call was interrupted, and may have taken effect ("), "{results:?}");
+    assert!(office.effects().is_empty());
+    assert!(office.world.open_calls.list(&OpenFilter::default()).await.unwrap().is_empty());
 }
 
 async fn a_group_below_a_call_goes_on_with_its_usage<F: StoreFactory>() {
