@@ -10,7 +10,7 @@ use std::{
 use tool_builtins::Sandbox;
 use tool_runtime::prelude::*;
 
-use super::{World, confined, details, exit_code, this_program};
+use super::{SKIPPED_TESTS, World, confined, details, exit_code, this_program};
 
 #[tokio::test]
 async fn a_result_names_the_active_guards_and_the_missing_ones() {
