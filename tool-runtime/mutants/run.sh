@@ -5,6 +5,7 @@ here="$(cd "$(dirname "$0")" && pwd)"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$here/../../target}"
 # The tests of the stores run over Postgres, too.
 . "$("$here/../../.ci/session/install")/environment"
+. "$("$here/../../.ci/builtins/install")/environment"
 # Without debugging information, the build is a third of its size.
 export CARGO_PROFILE_DEV_DEBUG=0
 exec nice cargo run --quiet --locked --manifest-path "$here/Cargo.toml" -- "$@"

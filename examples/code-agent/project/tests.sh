@@ -10,5 +10,13 @@ expect() {
     fi
 }
 
-expect "$(greet Ada)" "Hello, Ada!"
-expect "$(greet)" "Hello, you!"
+run_tests() {
+    expect "$(greet Ada)" "Hello, Ada!"
+    expect "$(greet)" "Hello, you!"
+}
+
+# Written at once: whoever watches sees one update, never a part of one.
+report="$(run_tests)"
+code=$?
+echo "$report"
+exit "$code"

@@ -22,9 +22,11 @@ const SELECTION: &[&str] = &[
     "--exclude=benches",
     "--exclude=tool-core-doc-tests",
     "--features=tool-runtime/foreign-schemas,tool-runtime/sealed-calls,tool-runtime/opentelemetry,tool-runtime/testing,tool-runtime/url-rules",
-    "--features=tool-agent/opentelemetry,tool-agent/genai,tool-agent/cli",
+    "--features=tool-agent/opentelemetry,tool-agent/genai,tool-agent/cli,tool-agent/artifacts,tool-agent/chat-store,tool-agent/skills",
     "--features=tool-mcp/opentelemetry,tool-mcp/auth,tool-mcp/cli,tool-openapi/cli",
-    "--features=tool-session/sqlite,tool-session/postgres,tool-session/artifacts,tool-session/tools,tool-builtins/files",
+    "--features=tool-session/cli,tool-session/sqlite,tool-session/postgres,tool-session/artifacts,tool-session/tools",
+    "--features=tool-builtins/files,tool-builtins/shell,tool-builtins/code,tool-builtins/command-policy,tool-builtins/web",
+    "--features=tool-builtins/todo,tool-builtins/agent,tool-builtins/tool-search,tool-builtins/embeddings,code-agent/program",
 ];
 
 /// The lowest number of test programs that a complete build consists of.

@@ -20,6 +20,7 @@ const PLACES: &[&str] = &[
     "tool-core/src",
     "tool-runtime/src",
     "extensions/tool-agent/src",
+    "extensions/tool-builtins/src",
     "extensions/tool-cli/src",
     "extensions/tool-http/src",
     "extensions/tool-mcp/src",
