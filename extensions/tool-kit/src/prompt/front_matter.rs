@@ -1,0 +1,195 @@
+//! The front matter of a prompt file.
+
+use serde::Deserialize;
+use tool_runtime::serde_json::Value;
+
+use super::{PromptDefinition, PromptError, PromptThinking};
+
+/// The maximum length of the front matter.
+pub(super) const MAX_HEADER_BYTES: usize = 64 << 10;
+
+/// The line above and below the front matter.
+const FENCE: &str = "---";
+
+/// A file in its parts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FileParts<'a> {
+    /// The front matter, and its offset in the file.
+    pub(super) header: Option<(&'a str, usize)>,
+    /// The template, and its offset in the file.
+    pub(super) body: (&'a str, usize),
+}
+
+/// What the front matter states.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FrontMatter {
+    name: Option<String>,
+    title: Option<String>,
+    description: Option<String>,
+    model: Option<String>,
+    provider: Option<String>,
+    pub(super) system_prompt: Option<String>,
+    input: Option<Value>,
+    output: Option<Value>,
+    tools: Option<Vec<String>>,
+    thinking: Option<Thinking>,
+    thinking_budget: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Thinking {
+    Switch(bool),
+    Level(ThinkingLevel),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ThinkingLevel {
+    Off,
+    On,
+    Low,
+    Medium,
+    High,
+}
+
+/// Divides a file into front matter and template.
+pub(super) fn divide_file(text: &str) -> Result<FileParts<'_>, PromptError> {
+    let start = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
+    let mut lines = text[start..].split_inclusive('\n');
+    let first = lines.next().unwrap_or_default();
+    if first.trim_end() != FENCE {
+        return Ok(FileParts { header: None, body: (&text[start..], start) });
+    }
+    let header_start = start + first.len();
+    let mut at = header_start;
+    for line in lines {
+        if line.trim_end() == FENCE {
+            let body = at + line.len();
+            return Ok(FileParts {
+                header: Some((&text[header_start..at], header_start)),
+                body: (&text[body..], body),
+            });
+        }
+        at += line.len();
+        if at - header_start > MAX_HEADER_BYTES {
+            let problem = format!(
+                "the front matter has more than {MAX_HEADER_BYTES} bytes; shorten it, and end it with a line `---`"
+            );
+            return Err(PromptError::new(problem).at(text, start));
+        }
+    }
+    Err(PromptError::new("the front matter has no end; add a line `---` below it").at(text, start))
+}
+
+impl FrontMatter {
+    /// Reads YAML.
+    pub(super) fn parse(text: &str, (header, offset): (&str, usize)) -> Result<Self, PromptError> {
+        if header.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let options = serde_saphyr::options! {
+            budget: serde_saphyr::budget! {
+                max_events: 20_000,
+                max_nodes: 10_000,
+                max_depth: 64,
+                max_total_scalar_bytes: 4 * MAX_HEADER_BYTES,
+            },
+            // As in YAML 1.2: a name `no` is a text.
+            strict_booleans: true,
+        };
+        serde_saphyr::from_str_with_options(header, options).map_err(|error| {
+            let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
+            let message = error.to_string();
+            let reason = message.lines().next().unwrap_or_default();
+            let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+            // Which are those of the front matter, not of the file.
+            let reason = reason.strip_prefix(&format!("line {line} column {column}: ")).unwrap_or(reason);
+            let problem = format!("the front matter cannot be read: {}", short_line(reason));
+            PromptError::new(problem).at(text, offset + place_offset(header, line, column))
+        })
+    }
+
+    /// Returns the definition; `file_name` and `heading` stand for a name and a title that are not stated.
+    pub(super) fn definition(
+        self,
+        file_name: Option<&str>,
+        heading: Option<&str>,
+    ) -> Result<PromptDefinition, PromptError> {
+        let name =
+            self.name.as_deref().or(file_name).ok_or_else(|| {
+                PromptError::new("the prompt has no name; add `name: ..` to the front matter")
+            })?;
+        let mut definition = PromptDefinition::new(name)?;
+        definition = match (self.title, heading) {
+            (Some(title), _) => definition.with_title(title)?,
+            (None, Some(heading)) => definition.with_heading(heading),
+            (None, None) => definition,
+        };
+        if let Some(description) = self.description {
+            definition = definition.with_description(description);
+        }
+        if let Some(model) = self.model {
+            definition = definition.with_model(model);
+        }
+        if let Some(provider) = self.provider {
+            definition = definition.with_provider(provider);
+        }
+        if let Some(schema) = self.input {
+            definition = definition.with_input(schema)?;
+        }
+        if let Some(schema) = self.output {
+            definition = definition.with_output(schema)?;
+        }
+        if let Some(tools) = self.tools {
+            definition = definition.with_tools(tools);
+        }
+        if let Some(thinking) = self.thinking {
+            definition = definition.with_thinking(thinking.into());
+        }
+        if let Some(tokens) = self.thinking_budget {
+            definition = definition.with_thinking_budget(tokens);
+        }
+        Ok(definition)
+    }
+}
+
+impl From<Thinking> for PromptThinking {
+    fn from(thinking: Thinking) -> Self {
+        match thinking {
+            Thinking::Switch(false) | Thinking::Level(ThinkingLevel::Off) => Self::Off,
+            Thinking::Switch(true) | Thinking::Level(ThinkingLevel::On) => Self::On,
+            Thinking::Level(ThinkingLevel::Low) => Self::Low,
+            Thinking::Level(ThinkingLevel::Medium) => Self::Medium,
+            Thinking::Level(ThinkingLevel::High) => Self::High,
+        }
+    }
+}
+
+/// Returns the offset of a line and a column, from 1 on.
+fn place_offset(text: &str, line: u64, column: u64) -> usize {
+    let before = |number: u64| usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
+    let start: usize = text.split_inclusive('\n').take(before(line)).map(str::len).sum();
+    let rest = text.get(start..).unwrap_or_default();
+    start + rest.char_indices().nth(before(column)).map_or(0, |(at, _)| at)
+}
+
+fn short_line(text: &str) -> String {
+    tool_runtime::policy::Escape::LINE.at_most(300).text(text)
+}
+
+/// Returns the first heading of the first level, outside of fenced code.
+pub(super) fn heading_of(body: &str) -> Option<&str> {
+    let mut is_code = false;
+    for line in body.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        }
+        let heading = line.strip_prefix("# ").filter(|_| !is_code).map(str::trim);
+        if let Some(heading) = heading.filter(|heading| !heading.is_empty()) {
+            return Some(heading);
+        }
+    }
+    None
+}

@@ -1,0 +1,83 @@
+//! The type of bytes, and their text.
+
+use std::path::Path;
+
+use encoding_rs::{Encoding, WINDOWS_1252};
+use tool_runtime::output::{Blob, ResourceBody};
+
+const PLAIN_TEXT: &str = "text/plain";
+const UNKNOWN_TYPE: &str = "application/octet-stream";
+
+/// Bytes with their type: text of any encoding as UTF-8, anything else as it is.
+pub(super) struct DetectedContent {
+    pub(super) mime_type: String,
+    pub(super) body: ResourceBody,
+}
+
+/// Detects the type by the content, and by the name of a file where the content does not tell.
+pub(super) fn detect_content(bytes: Vec<u8>, file_name: Option<&str>) -> DetectedContent {
+    let by_content = infer::get(&bytes).map(|kind| kind.mime_type());
+    let by_name = file_name.and_then(|name| mime_guess::from_path(Path::new(name)).first_raw());
+    let is_binary = by_content.is_some_and(|mime_type| !mime_type.starts_with("text/"));
+    let text = if is_binary { Err(bytes) } else { decode_text(bytes) };
+    match text {
+        Ok(text) => {
+            let mime_type =
+                by_content.or(by_name.filter(|mime_type| is_textual(mime_type))).unwrap_or(PLAIN_TEXT);
+            DetectedContent { mime_type: mime_type.to_owned(), body: ResourceBody::Text(text) }
+        }
+        Err(bytes) => {
+            let mime_type = by_content.or(by_name).unwrap_or(UNKNOWN_TYPE);
+            DetectedContent { mime_type: mime_type.to_owned(), body: ResourceBody::Blob(Blob(bytes)) }
+        }
+    }
+}
+
+/// Returns `true` for the types whose files are texts.
+fn is_textual(mime_type: &str) -> bool {
+    let subtype = mime_type.split('/').nth(1).unwrap_or_default();
+    mime_type.starts_with("text/")
+        || ["json", "xml", "javascript", "yaml", "x-yaml", "toml", "sql", "x-sh", "graphql"]
+            .contains(&subtype)
+        || subtype.ends_with("+json")
+        || subtype.ends_with("+xml")
+}
+
+/// Returns the text of bytes, or the bytes if they are none: UTF-8, UTF-16 with or without a mark, and else Windows-1252 without control
+/// characters.
+fn decode_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
+    if let Some((encoding, mark_bytes)) = Encoding::for_bom(&bytes) {
+        let text = encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark_bytes..]);
+        return text.map(String::from).ok_or(bytes);
+    }
+    if bytes.contains(&0) {
+        return utf16_of(&bytes).ok_or(bytes);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let bytes = error.into_bytes();
+            let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c);
+            match bytes.iter().any(is_control) {
+                true => Err(bytes),
+                false => Ok(WINDOWS_1252.decode_without_bom_handling(&bytes).0.into_owned()),
+            }
+        }
+    }
+}
+
+/// Returns the text of UTF-16 without a mark, whose characters are mostly those of ASCII.
+fn utf16_of(bytes: &[u8]) -> Option<String> {
+    if !bytes.len().is_multiple_of(2) {
+        return None;
+    }
+    let zeros = |first: usize| bytes.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
+    let (in_high_first, in_low_first, units) = (zeros(0), zeros(1), bytes.len() / 2);
+    let encoding = match (in_high_first * 2 > units, in_low_first * 2 > units) {
+        (true, false) => encoding_rs::UTF_16BE,
+        (false, true) => encoding_rs::UTF_16LE,
+        _ => return None,
+    };
+    let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
+    (!text.contains('\0')).then(|| text.into_owned())
+}

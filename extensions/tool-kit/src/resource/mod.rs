@@ -1,0 +1,123 @@
+//! Resources: readable objects with a URI.
+
+mod content;
+mod file;
+mod label;
+mod live;
+mod stored;
+mod uri;
+
+use std::{error::Error, fmt, sync::Arc};
+
+use tool_runtime::{BoxFuture, RunContext, ToolError, output};
+
+pub use self::{
+    file::FileResource,
+    label::LabelledResource,
+    live::{LiveResource, live},
+    stored::StoredResource,
+    uri::ResourceUri,
+};
+
+/// A readable object with a URI. [`StoredResource`] has its content in memory, [`FileResource`] and [`live`] read it each time anew.
+///
+/// What is read is an [`output::Resource`], the value that tools return and MCP servers send.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+/// use tool_kit::resource::{ReadableResource, StoredResource};
+/// use tool_runtime::{RunContext, output::ResourceBody};
+///
+/// # #[tokio::main] async fn main() -> anyhow::Result<()> {
+/// let notes = StoredResource::text("notes", "Buy milk.")?.with_uri("notes://today")?.with_description("Of today.");
+/// let read = notes.read(&Arc::new(RunContext::new())).await?;
+/// assert_eq!((&*read.uri, read.body), ("notes://today", ResourceBody::Text("Buy milk.".to_owned())));
+/// # Ok(())
+/// # }
+/// ```
+pub trait ReadableResource: Send + Sync + 'static {
+    /// Returns the absolute URI.
+    fn uri(&self) -> &ResourceUri;
+
+    /// Returns the name, an identifier.
+    fn name(&self) -> &str;
+
+    /// Returns the description. Default: none.
+    fn description(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the MIME type of the content; empty if it is known only when it is read. Default: empty.
+    fn mime_type(&self) -> &str {
+        ""
+    }
+
+    /// Reads the content.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it cannot be read.
+    fn read<'a>(&'a self, run: &'a Arc<RunContext>) -> BoxFuture<'a, Result<output::Resource, ToolError>>;
+
+    /// Returns the resource under another URI. All else stays.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the URI is not absolute.
+    fn with_uri(self, uri: &str) -> Result<LabelledResource<Self>, ResourceError>
+    where
+        Self: Sized,
+    {
+        Ok(LabelledResource::new(self).replace_uri(ResourceUri::parse(uri)?))
+    }
+
+    /// Returns the resource with another description. All else stays.
+    fn with_description(self, description: impl Into<String>) -> LabelledResource<Self>
+    where
+        Self: Sized,
+    {
+        LabelledResource::new(self).replace_description(description.into())
+    }
+}
+
+impl<R: ReadableResource + ?Sized> ReadableResource for Arc<R> {
+    fn uri(&self) -> &ResourceUri {
+        (**self).uri()
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn description(&self) -> Option<&str> {
+        (**self).description()
+    }
+
+    fn mime_type(&self) -> &str {
+        (**self).mime_type()
+    }
+
+    fn read<'a>(&'a self, run: &'a Arc<RunContext>) -> BoxFuture<'a, Result<output::Resource, ToolError>> {
+        (**self).read(run)
+    }
+}
+
+/// What is wrong with a resource, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceError(String);
+
+impl ResourceError {
+    pub(crate) fn new(problem: impl Into<String>) -> Self {
+        Self(problem.into())
+    }
+}
+
+impl fmt::Display for ResourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for ResourceError {}

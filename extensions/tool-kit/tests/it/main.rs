@@ -1,0 +1,6 @@
+//! Tests of prompts and resources, through the public interface.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod folders;
+mod prompt_files;
+mod resources;
