@@ -26,7 +26,7 @@ const SELECTION: &[&str] = &[
     "--features=tool-mcp/opentelemetry,tool-mcp/auth,tool-mcp/cli,tool-openapi/cli",
     "--features=tool-session/cli,tool-session/sqlite,tool-session/postgres,tool-session/artifacts,tool-session/tools",
     "--features=tool-builtins/files,tool-builtins/shell,tool-builtins/code,tool-builtins/command-policy,tool-builtins/web",
-    "--features=tool-builtins/todo,tool-builtins/agent,tool-builtins/tool-search,tool-builtins/embeddings,code-agent/program",
+    "--features=tool-builtins/todo,tool-builtins/agent,tool-builtins/tool-search,tool-builtins/embeddings,code-agent/program,tool-kit/mcp",
 ];
 
 /// The lowest number of test programs that a complete build consists of.

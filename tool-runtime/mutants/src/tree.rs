@@ -23,6 +23,7 @@ const PLACES: &[&str] = &[
     "extensions/tool-builtins/src",
     "extensions/tool-cli/src",
     "extensions/tool-http/src",
+    "extensions/tool-kit/src",
     "extensions/tool-mcp/src",
     "extensions/tool-openapi/src",
     "extensions/tool-session/src",

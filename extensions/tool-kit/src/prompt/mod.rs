@@ -54,6 +54,20 @@ pub trait Prompt: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<RenderedPrompt, ToolError>>;
 }
 
+impl<P: Prompt + ?Sized> Prompt for Arc<P> {
+    fn definition(&self) -> &PromptDefinition {
+        (**self).definition()
+    }
+
+    fn render<'a>(
+        &'a self,
+        run: &'a Arc<RunContext>,
+        input: &'a Value,
+    ) -> BoxFuture<'a, Result<RenderedPrompt, ToolError>> {
+        (**self).render(run, input)
+    }
+}
+
 /// The messages of a prompt for one input.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]

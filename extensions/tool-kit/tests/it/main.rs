@@ -2,5 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod folders;
+#[cfg(feature = "mcp")]
+mod offered;
 mod prompt_files;
 mod resources;

@@ -3,12 +3,13 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use rmcp::model::{GetPromptResult, Prompt, PromptMessage, Role};
-use tool_runtime::{BoxFuture, RunContext, ToolError};
+use tool_runtime::{BoxFuture, Content, RunContext, ToolError};
 
 use super::{
     ChangeSignal, Completing, Page, Paging, Prompts,
     collection::{Collection, none_to_complete},
 };
+use crate::content::to_block;
 
 type Get = dyn Fn(Arc<RunContext>, BTreeMap<String, String>) -> BoxFuture<'static, Result<Vec<PromptMessage>, ToolError>>
     + Send
@@ -86,6 +87,38 @@ impl PromptSet {
         self.prompts.insert(prompt.name.clone(), (prompt, get));
         self.prompts.changes.list_changed();
         self
+    }
+
+    /// Adds a prompt as [`dynamic`](Self::dynamic), with messages of the content that tools have, too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_mcp::{rmcp::model::{Prompt, Role}, server::PromptSet};
+    /// use tool_runtime::Content;
+    ///
+    /// let chart = Prompt::new("chart", Some("Explains the chart."), None);
+    /// let prompts = PromptSet::new().contents(chart, |_, _| async {
+    ///     Ok(vec![(Role::User, Content::image(b"png".to_vec(), "image/png")), (Role::User, Content::text("Explain it."))])
+    /// });
+    /// # drop(prompts);
+    /// ```
+    #[must_use]
+    pub fn contents<F>(
+        self,
+        prompt: Prompt,
+        get: impl Fn(Arc<RunContext>, BTreeMap<String, String>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Vec<(Role, Content)>, ToolError>> + Send + 'static,
+    {
+        self.dynamic(prompt, move |run, arguments| {
+            let messages = get(run, arguments);
+            async move {
+                let messages = messages.await?.into_iter();
+                Ok(messages.map(|(role, content)| PromptMessage::new(role, to_block(&content))).collect())
+            }
+        })
     }
 
     /// Sets the candidates for the arguments of the prompt that was added last.

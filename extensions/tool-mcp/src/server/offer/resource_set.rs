@@ -14,11 +14,23 @@ use super::{
     template::Template,
 };
 
-type Read = dyn Fn(Arc<RunContext>) -> BoxFuture<'static, Result<ResourceBody, ToolError>> + Send + Sync;
+type Read = dyn Fn(Arc<RunContext>) -> BoxFuture<'static, Result<ReadContent, ToolError>> + Send + Sync;
 type ReadTemplate = dyn Fn(Arc<RunContext>, BTreeMap<String, String>) -> BoxFuture<'static, Result<ResourceBody, ToolError>>
     + Send
     + Sync;
-type ResourceReading = Box<dyn FnOnce() -> BoxFuture<'static, Result<ResourceBody, ToolError>> + Send>;
+type ResourceReading = Box<dyn FnOnce() -> BoxFuture<'static, Result<ReadContent, ToolError>> + Send>;
+
+/// What was read: a type of its own counts more than the one that is listed.
+struct ReadContent {
+    mime_type: Option<String>,
+    body: ResourceBody,
+}
+
+impl From<ResourceBody> for ReadContent {
+    fn from(body: ResourceBody) -> Self {
+        Self { mime_type: None, body }
+    }
+}
 
 /// [`Resources`] in memory: texts, bytes, and closures. Clones are the same set; changes reach the clients.
 ///
@@ -135,6 +147,52 @@ impl ResourceSet {
     where
         F: Future<Output = Result<ResourceBody, ToolError>> + Send + 'static,
     {
+        self.insert(resource, move |run| {
+            let reading = read(run);
+            async move { Ok(reading.await?.into()) }
+        })
+    }
+
+    /// Adds a resource whose document `read` returns, each time anew, with the type of its content. One of the same URI is replaced.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_mcp::{rmcp::model, server::ResourceSet};
+    /// use tool_runtime::output::{Resource, ResourceBody};
+    ///
+    /// let resources = ResourceSet::new().document(model::Resource::new("chart://now", "chart"), |_| async {
+    ///     let body = ResourceBody::Text("<svg/>".to_owned());
+    ///     Ok(Resource { uri: "chart://now".to_owned(), mime_type: "image/svg+xml".to_owned(), body })
+    /// });
+    /// # drop(resources);
+    /// ```
+    #[must_use]
+    pub fn document<F>(
+        self,
+        resource: Resource,
+        read: impl Fn(Arc<RunContext>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<output::Resource, ToolError>> + Send + 'static,
+    {
+        self.insert(resource, move |run| {
+            let reading = read(run);
+            async move {
+                let output::Resource { mime_type, body, .. } = reading.await?;
+                Ok(ReadContent { mime_type: Some(mime_type).filter(|it| !it.is_empty()), body })
+            }
+        })
+    }
+
+    fn insert<F>(
+        self,
+        resource: Resource,
+        read: impl Fn(Arc<RunContext>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<ReadContent, ToolError>> + Send + 'static,
+    {
         let read: Arc<Read> = Arc::new(move |run| Box::pin(read(run)));
         let before = self.resources.insert(resource.uri.clone(), (resource.clone(), read));
         let changes = &self.resources.changes;
@@ -203,7 +261,10 @@ impl ResourceSet {
             let variables = it.matcher.variables_of(uri)?;
             Some((it.template.mime_type.clone(), Arc::clone(&it.read), variables))
         })?;
-        Some((mime_type, Box::new(move || read(run, variables))))
+        let read = move || -> BoxFuture<'static, _> {
+            Box::pin(async move { Ok(read(run, variables).await?.into()) })
+        };
+        Some((mime_type, Box::new(read)))
     }
 }
 
@@ -235,8 +296,8 @@ impl Resources for ResourceSet {
             let reading = self.reader_of(run, uri);
             let (mime_type, read) =
                 reading.ok_or_else(|| ToolError::not_found(format!("there is no resource `{uri}`")))?;
-            let body = read().await?;
-            let mime_type = mime_type.unwrap_or_else(|| match &body {
+            let ReadContent { mime_type: own_type, body } = read().await?;
+            let mime_type = own_type.or(mime_type).unwrap_or_else(|| match &body {
                 ResourceBody::Text(_) => "text/plain".to_owned(),
                 ResourceBody::Blob(_) => "application/octet-stream".to_owned(),
             });

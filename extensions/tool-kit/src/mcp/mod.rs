@@ -1,0 +1,122 @@
+//! Prompts and resources for the clients of an MCP server (feature `mcp`).
+//!
+//! ```
+//! use tool_kit::{mcp::{offer_prompt, offer_resource}, prompt::PromptFile, resource::StoredResource};
+//! use tool_mcp::server::{McpServer, PromptSet, ResourceSet};
+//! use tool_runtime::Registry;
+//!
+//! # fn example() -> anyhow::Result<()> {
+//! let explain = PromptFile::parse("---\nname: explain\n---\nExplain {{ .topic }}.")?;
+//! let prompts = offer_prompt(PromptSet::new(), explain);
+//! let resources = offer_resource(ResourceSet::new(), StoredResource::text("notes", "Buy milk.")?);
+//! let server = McpServer::new(Registry::discover()?).prompts(prompts).resources(resources);
+//! # drop(server);
+//! # Ok(())
+//! # }
+//! ```
+
+mod input;
+
+use std::sync::Arc;
+
+use tool_mcp::{
+    rmcp::model,
+    server::{PromptSet, ResourceSet},
+};
+
+use self::input::{InputReader, candidates_of};
+use crate::{
+    prompt::{FolderChange, FolderError, Prompt, PromptDefinition, PromptFolder, PromptRole},
+    resource::ReadableResource,
+};
+
+/// The name of the argument of a prompt whose input is no object.
+const INPUT_ARGUMENT: &str = "input";
+
+/// Adds a prompt to those that a server offers. One of the same name is replaced; clients learn of it.
+///
+/// The members of an object are the arguments, which the protocol sends as texts: those of other types are read as JSON, such as `3`, `true` or
+/// `["a"]`. An input of another type is the argument `input`. Values of an `enum`, and of a boolean, are candidates while a user types.
+/// The [instruction](crate::prompt::RenderedPrompt::instruction) of a prompt, for which the protocol has no place, is its first message.
+#[must_use]
+pub fn offer_prompt(prompts: PromptSet, prompt: impl Prompt) -> PromptSet {
+    let prompt: Arc<dyn Prompt> = Arc::new(prompt);
+    let definition = prompt.definition();
+    let (described, reader) = (described_prompt(definition), InputReader::new(definition));
+    let completed = Arc::clone(&prompt);
+    let prompts = prompts.contents(described, move |run, arguments| {
+        let (prompt, input) = (Arc::clone(&prompt), reader.read(arguments));
+        async move {
+            let rendered = prompt.render(&run, &input?).await?;
+            let instruction =
+                rendered.instruction.map(|text| (model::Role::User, tool_runtime::Content::text(text)));
+            let messages =
+                rendered.messages.into_iter().map(|message| (role_of(message.role), message.content));
+            Ok(instruction.into_iter().chain(messages).collect())
+        }
+    });
+    prompts.complete(move |_, completing| {
+        candidates_of(completed.definition(), completing.argument, completing.value)
+    })
+}
+
+/// Adds a resource to those that a server offers. One of the same URI is replaced; clients that subscribed to it learn of it.
+#[must_use]
+pub fn offer_resource(resources: ResourceSet, resource: impl ReadableResource) -> ResourceSet {
+    let resource: Arc<dyn ReadableResource> = Arc::new(resource);
+    let mut described = model::Resource::new(resource.uri().as_str(), resource.name());
+    described.description = resource.description().map(str::to_owned);
+    described.mime_type = Some(resource.mime_type().to_owned()).filter(|mime_type| !mime_type.is_empty());
+    resources.document(described, move |run| {
+        let resource = Arc::clone(&resource);
+        async move { resource.read(&run).await }
+    })
+}
+
+/// Loads the folder again, and changes what a server offers accordingly. Returns what has changed.
+///
+/// # Errors
+///
+/// As [`PromptFolder::reload`]; nothing changes then.
+pub fn reload_prompts(prompts: &PromptSet, folder: &PromptFolder) -> Result<Vec<FolderChange>, FolderError> {
+    let changes = folder.reload()?;
+    for change in &changes {
+        match change {
+            FolderChange::Removed(name) => {
+                prompts.remove(name);
+            }
+            FolderChange::Added(name) | FolderChange::Changed(name) => {
+                if let Some(prompt) = folder.get(name) {
+                    drop(offer_prompt(prompts.clone(), prompt));
+                }
+            }
+        }
+    }
+    Ok(changes)
+}
+
+fn described_prompt(definition: &PromptDefinition) -> model::Prompt {
+    let mut arguments: Vec<_> = definition.arguments().into_iter().map(described_argument).collect();
+    if let Some(input) = definition.input().filter(|input| !input::is_object(input)) {
+        let mut argument = model::PromptArgument::new(INPUT_ARGUMENT).with_required(true);
+        argument.description = input.get("description").and_then(|text| text.as_str()).map(str::to_owned);
+        arguments = vec![argument];
+    }
+    let arguments = Some(arguments).filter(|arguments| !arguments.is_empty());
+    let mut prompt = model::Prompt::new(definition.name(), definition.description(), arguments);
+    prompt.title = definition.title().map(str::to_owned);
+    prompt
+}
+
+fn described_argument(argument: crate::prompt::PromptArgument) -> model::PromptArgument {
+    let mut described = model::PromptArgument::new(argument.name).with_required(argument.required);
+    described.description = argument.description;
+    described
+}
+
+fn role_of(role: PromptRole) -> model::Role {
+    match role {
+        PromptRole::User => model::Role::User,
+        PromptRole::Assistant => model::Role::Assistant,
+    }
+}
