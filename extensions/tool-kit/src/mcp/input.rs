@@ -42,7 +42,7 @@ pub(super) fn is_object(schema: &Value) -> bool {
     }
 }
 
-/// Returns the value that a text is: itself where the schema takes a text, and else that of its JSON.
+/// Reads a text: as itself where the schema takes a text, and else as JSON.
 fn value_of(schema: Option<&Value>, name: &str, text: String) -> Result<Value, ToolError> {
     if schema.is_none_or(takes_text) {
         return Ok(Value::String(text));

@@ -43,7 +43,7 @@ pub struct PromptDefinition {
     thinking_budget: Option<u32>,
 }
 
-/// How much the model thinks before it answers.
+/// The amount of thinking before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PromptThinking {

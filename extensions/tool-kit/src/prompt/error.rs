@@ -4,7 +4,7 @@ use std::{error::Error, fmt, path::PathBuf};
 
 use tool_runtime::{ErrorKind, ToolError};
 
-/// What is wrong with a prompt: of a file with its path, and where it is known with line and column, from 1 on.
+/// A problem of a prompt: of a file with its path, and if it has a place with line and column, from 1 on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PromptError {

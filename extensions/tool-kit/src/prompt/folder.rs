@@ -135,7 +135,7 @@ fn read_folder(folder: &Path) -> Result<BTreeMap<String, Arc<PromptFile>>, Folde
         let name = prompt.definition().name().to_owned();
         if let Some((other, _)) = prompts.get(&name) {
             let problem =
-                format!("the name `{name}` is that of `{}`, too; rename one of them", other.display());
+                format!("the prompt of `{}` has the name `{name}`, too; rename one of them", other.display());
             problems.push(PromptError::new(problem).in_file(path));
             continue;
         }

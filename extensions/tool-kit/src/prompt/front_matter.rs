@@ -20,7 +20,7 @@ pub(super) struct FileParts<'a> {
     pub(super) body: (&'a str, usize),
 }
 
-/// What the front matter states.
+/// The members of the front matter.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FrontMatter {

@@ -82,9 +82,9 @@ pub struct RenderedPrompt {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PromptMessage {
-    /// Who says it.
+    /// The author.
     pub role: PromptRole,
-    /// What is said.
+    /// The text, or another block.
     pub content: Content,
 }
 

@@ -21,7 +21,7 @@ pub use self::{
 
 /// A readable object with a URI. [`StoredResource`] has its content in memory, [`FileResource`] and [`live`] read it each time anew.
 ///
-/// What is read is an [`output::Resource`], the value that tools return and MCP servers send.
+/// Its content is an [`output::Resource`], the value that tools return and MCP servers send.
 ///
 /// # Examples
 ///
@@ -104,7 +104,7 @@ impl<R: ReadableResource + ?Sized> ReadableResource for Arc<R> {
     }
 }
 
-/// What is wrong with a resource, and what to do.
+/// A problem of a resource, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceError(String);
 

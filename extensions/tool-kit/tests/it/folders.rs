@@ -50,7 +50,7 @@ fn a_folder_with_a_mistake_is_not_loaded_and_keeps_what_it_had() {
     assert_eq!(error.problems.len(), 2, "{error}");
     let text = error.to_string();
     assert!(text.contains("b.md:1:1: the action is not closed"), "{text}");
-    assert!(text.contains("the name `a` is that of") && text.contains("rename one of them"), "{text}");
+    assert!(text.contains("has the name `a`, too") && text.contains("rename one of them"), "{text}");
     assert_eq!(names(&prompts), ["a"]);
     assert!(prompts.get("d").is_none() && prompts.get("a").is_some());
     assert_eq!(PromptFolder::load(path).unwrap_err().problems.len(), 2);

@@ -32,7 +32,7 @@ pub(crate) struct Template {
     text: Arc<RewrittenText>,
 }
 
-/// What is wrong with a template, and where.
+/// A problem of a template, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TemplateProblem {
     /// The offset in the text of the template, in bytes.

@@ -100,7 +100,7 @@ pub(super) fn rewrite_actions(text: &str) -> Result<RewrittenText, TemplateProbl
     Ok(RewrittenText { text: rewriter.text, parts: rewriter.parts, lines })
 }
 
-/// Returns the end of a statement of the engine; of `raw`, that of the whole block.
+/// Returns the end of a statement of the engine, or of the whole block `raw`.
 fn native_end(text: &str, start: usize) -> Result<usize, TemplateProblem> {
     let (word, mut end) = native_statement(text, start)?;
     if word != "raw" {
@@ -349,7 +349,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// What takes the place of an action.
+/// The text in place of an action.
 enum Replacement {
     Comment,
     Expression(String),

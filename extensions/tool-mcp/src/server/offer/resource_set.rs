@@ -20,7 +20,7 @@ type ReadTemplate = dyn Fn(Arc<RunContext>, BTreeMap<String, String>) -> BoxFutu
     + Sync;
 type ResourceReading = Box<dyn FnOnce() -> BoxFuture<'static, Result<ReadContent, ToolError>> + Send>;
 
-/// What was read: a type of its own counts more than the one that is listed.
+/// Content that was read. Its own type counts more than the listed one.
 struct ReadContent {
     mime_type: Option<String>,
     body: ResourceBody,
