@@ -152,3 +152,6 @@ impl<'a> Scorer<'a> {
 fn real(count: u64) -> f64 {
     count as f64
 }
+
+#[cfg(test)]
+mod tests;

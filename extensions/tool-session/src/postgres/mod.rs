@@ -232,3 +232,6 @@ impl SessionStore for PostgresStore {
         self.transact(async |connection| sql::import_sessions(connection, exports).await).await
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,5 +26,7 @@ mod shared_exports;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "sqlite")]
+mod sqlite_batches;
+#[cfg(feature = "sqlite")]
 mod sqlite_versions;
 mod values;

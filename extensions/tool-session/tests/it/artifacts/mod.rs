@@ -3,6 +3,8 @@
 pub(crate) mod deletion;
 #[cfg(feature = "sqlite")]
 mod folder;
+#[cfg(feature = "tools")]
+mod instructions;
 pub(crate) mod names;
 pub(crate) mod saves;
 pub(crate) mod sweeps;

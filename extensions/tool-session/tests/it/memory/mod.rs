@@ -3,6 +3,8 @@
 pub(crate) mod deletion;
 pub(crate) mod queries;
 pub(crate) mod ranking;
+#[cfg(feature = "tools")]
+mod results;
 pub(crate) mod sessions;
 #[cfg(feature = "tools")]
 mod tools;
