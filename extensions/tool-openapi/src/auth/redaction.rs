@@ -139,9 +139,9 @@ impl Decoded {
     /// Returns the position of the beginning of `needle` at the end, before a part of an escape that was cut.
     fn find_cut_off_needle(&self, needle: &[char]) -> Option<Range<usize>> {
         let last = *self.starts.last()?;
-        // The number of an entity may be cut, too.
+        // The number of an entity may be cut, too: `&#1` is the shortest one.
         let is_escape =
-            |at: usize| at + 1 == self.chars.len() && self.starts.get(at).is_some_and(|it| last - it > 1);
+            |at: usize| at + 1 == self.chars.len() && self.starts.get(at).is_some_and(|it| last - it > 2);
         let is_mark = |at: usize| matches!(self.chars.get(at), None | Some('\\' | '&' | '%' | '\u{fffd}'));
         let is_part = |at: usize| is_mark(at) || is_escape(at);
         let ends =
@@ -300,6 +300,22 @@ mod tests {
                 ); // E10
             }
         }
+    }
+
+    #[test]
+    fn the_number_of_an_entity_may_be_cut_and_no_other_character() {
+        let cut = |text: &str| Needles::new(["Hunter2-secret"].into_iter()).secret_ranges(text, true);
+        let letters = "&#72;&#117;&#110;&#116;";
+        for (end, is_hidden) in [("&#1", true), ("&#10", true), ("&", true), ("é", false), ("x", false)] {
+            let text = format!("{letters}{end}");
+            let expected = Vec::from_iter(is_hidden.then_some(0..text.len()));
+            assert_eq!(cut(&text), expected, "{text}"); // E10
+        }
+        for (text, is_hidden) in [("Hunt", true), ("Hun", false), ("Hunt\u{fffd}", true), ("Hunt!", false)] {
+            assert_eq!(cut(text), Vec::from_iter(is_hidden.then_some(0..text.len())), "{text}"); // E10
+        }
+        // What a cut may leave of a secret stands at the end only.
+        assert!(cut(&format!("Hunt%{}", "x".repeat(64))).is_empty());
     }
 
     #[test]
