@@ -94,9 +94,6 @@ impl OperationTool {
 
 /// Adds the headers of the program, which override parameters of their names; of cookies, each by its name.
 fn with_configured_headers(mut request: Request, configured: &HeaderMap) -> Request {
-    if configured.is_empty() {
-        return request;
-    }
     let headers = request.headers_mut();
     let cookies = |headers: &HeaderMap| -> Vec<String> {
         let all =
@@ -106,9 +103,7 @@ fn with_configured_headers(mut request: Request, configured: &HeaderMap) -> Requ
     let name_of = |cookie: &str| cookie.split('=').next().unwrap_or_default().trim().to_owned();
     let mut merged = cookies(configured);
     let names: Vec<_> = merged.iter().map(|it| name_of(it)).collect();
-    if !names.is_empty() {
-        merged.extend(cookies(headers).into_iter().filter(|it| !names.contains(&name_of(it))));
-    }
+    merged.extend(cookies(headers).into_iter().filter(|it| !names.contains(&name_of(it))));
     for name in configured.keys() {
         headers.remove(name);
     }

@@ -129,7 +129,6 @@ pub(crate) fn import_document(
     }
     let responses = reading.finish_import(&mut report)?;
     shapes.set_components(responses.into_texts());
-    drop(all);
     for id in settings.calls.unknown_views(read.iter().map(|it| &it.definition)) {
         let message = format!("there is no tool of the operation `{id}`, which has a view");
         report.warn_document("unknown_view", message);

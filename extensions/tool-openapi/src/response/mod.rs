@@ -112,7 +112,7 @@ pub(crate) fn make_output(
     };
     let mismatch = call.schema_mismatch(&head, &shown, json.as_ref(), is_cut);
     let body = shown.as_ref().map(String::len).unwrap_or_default().min(call.settings.response_limit);
-    let opening = head.opening_text(&call.plan.method, note, joined_length(0, body, &tail));
+    let opening = head.opening_text(&call.plan.method, note, joined_length(body, &tail));
     let output = match shown {
         Ok(text) => call.text_output(&head, opening, Text { text, json, is_cut }, tail)?,
         Err(content) => ToolOutput::new([Content::text(join_text(opening, "", &tail)), content]),
@@ -132,7 +132,7 @@ struct Text {
 /// The opening, the body and the remarks of a text.
 fn join_text(opening: String, body: &str, tail: &[String]) -> String {
     let mut text = opening;
-    text.reserve(joined_length(0, body.len(), tail));
+    text.reserve(joined_length(body.len(), tail));
     if !body.is_empty() {
         text.push_str("\n\n");
         text.push_str(body);
@@ -144,10 +144,10 @@ fn join_text(opening: String, body: &str, tail: &[String]) -> String {
     text
 }
 
-/// The most bytes that [`join_text`] makes of an opening and a body of these lengths.
-fn joined_length(opening: usize, body: usize, tail: &[String]) -> usize {
+/// The most bytes that [`join_text`] adds to an opening, with a body of this length.
+fn joined_length(body: usize, tail: &[String]) -> usize {
     let notes: usize = tail.iter().map(|note| "\n".len() + note.len()).sum();
-    opening + "\n\n".len() + body + notes
+    "\n\n".len() + body + notes
 }
 
 impl AnsweredCall<'_> {
@@ -183,7 +183,7 @@ impl AnsweredCall<'_> {
             ));
         }
         // The note of the limit has a line of its own.
-        let around = joined_length(opening.len(), 0, &tail) + "\n".len();
+        let around = opening.len() + joined_length(0, &tail) + "\n".len();
         let room = self.settings.response_limit.saturating_sub(around);
         let Limited { text, note, is_json } = limit_text(text, room, is_valid, calls.readback.as_deref());
         tail.splice(0..0, note);
