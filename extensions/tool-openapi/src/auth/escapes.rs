@@ -127,3 +127,96 @@ fn parse_digits(digits: &[char], radix: u32) -> Option<u32> {
     }
     digits.iter().try_fold(0_u32, |sum, digit| sum.checked_mul(radix)?.checked_add(digit.to_digit(radix)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ENTITIES, decode_escape};
+
+    fn decoded(text: &str) -> Option<(char, usize)> {
+        decode_escape(&text.chars().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn an_escape_is_read_with_its_length() {
+        for (text, expected) in [
+            ("\\u{41}", Some(('A', 6))),
+            ("\\u{1f511}x", Some(('\u{1f511}', 9))),
+            ("\\u{0000041}", Some(('A', 11))),
+            ("\\u{00000041}", None),
+            ("\\u{}", None),
+            ("\\u{41", None),
+            ("\\u{110000}", None),
+            ("\\u0041\\u0042", Some(('A', 6))),
+            ("\\u004", None),
+            ("\\ud83d\\udd11", Some(('\u{1f511}', 12))),
+            ("\\ud83d", None),
+            ("\\ud83d\\u0041", None),
+            ("\\udd11", None),
+            ("\\x41", Some(('A', 4))),
+            ("\\x4", None),
+            ("\\x4g", None),
+            ("\\\"", Some(('"', 2))),
+            ("\\\\", Some(('\\', 2))),
+            ("\\/", Some(('/', 2))),
+            ("\\'", Some(('\'', 2))),
+            ("\\b", Some(('\u{8}', 2))),
+            ("\\f", Some(('\u{c}', 2))),
+            ("\\n", Some(('\n', 2))),
+            ("\\r", Some(('\r', 2))),
+            ("\\t", Some(('\t', 2))),
+            ("\\q", None),
+            ("\\", None),
+            ("A", None),
+            ("", None),
+        ] {
+            assert_eq!(decoded(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_entity_is_read_with_its_length() {
+        for (name, letter) in ENTITIES {
+            assert_eq!(decoded(&format!("&{name};x")), Some((letter, name.len() + 2)), "{name}");
+        }
+        for (text, expected) in [
+            ("&amp", None),
+            ("&AMP;", None),
+            ("&;", None),
+            ("&#65;", Some(('A', 5))),
+            ("&#65", Some(('A', 4))),
+            ("&#65x", Some(('A', 4))),
+            ("&#0000000065;", Some(('A', 13))),
+            ("&#9999999999;", None),
+            ("&#x41;", Some(('A', 6))),
+            ("&#x41", Some(('A', 5))),
+            ("&#x0000000041;", Some(('A', 14))),
+            ("&#xd800;", None),
+            ("&#;", None),
+            ("&#x;", None),
+        ] {
+            assert_eq!(decoded(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_escapes_of_a_character_in_a_url_are_read_at_once() {
+        for (text, expected) in [
+            ("%41%42", Some(('A', 3))),
+            ("%7f", Some(('\u{7f}', 3))),
+            ("%C2%80", Some(('\u{80}', 6))),
+            ("%df%bf", Some(('\u{7ff}', 6))),
+            ("%e0%a0%80", Some(('\u{800}', 9))),
+            ("%ef%bf%bf%41", Some(('\u{ffff}', 9))),
+            ("%f0%90%80%80", Some(('\u{10000}', 12))),
+            ("%c2", None),
+            ("%c2x80", None),
+            ("%e0%a0", None),
+            ("%80", None),
+            ("%ff", None),
+            ("%4", None),
+            ("%4g", None),
+        ] {
+            assert_eq!(decoded(text), expected, "{text}");
+        }
+    }
+}

@@ -16,6 +16,8 @@ mod corpus;
 mod credentials;
 mod discriminators;
 mod echoes;
+mod exact_bodies;
+mod exact_links;
 mod fetch;
 mod files;
 mod generator;
