@@ -10,6 +10,7 @@
 #[cfg(feature = "http")]
 mod additions;
 mod agent_tool;
+mod exact_limits;
 mod fallback;
 #[cfg(feature = "http")]
 mod http;

@@ -348,3 +348,13 @@ fn the_trace_of_a_caller_contains_the_run_with_its_requests_and_calls() {
     let children: Vec<_> = children.map(|span| &*span.name).collect();
     assert_eq!(children, ["chat scripted", "execute_tools", "chat scripted"]);
 }
+
+#[test]
+fn an_agent_without_a_description_has_none_in_its_span() {
+    for (description, expected) in [("Opens doors.", Some("Opens doors.")), ("", None)] {
+        let spans = run(agent(replies()).description(description));
+        let span = of(&spans, "invoke_agent")[0];
+        let recorded = span.fields.get("gen_ai.agent.description").map(String::as_str);
+        assert_eq!(recorded, expected);
+    }
+}

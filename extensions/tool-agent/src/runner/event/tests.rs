@@ -1,4 +1,6 @@
-use super::EndReason;
+use tool_runtime::{CallOutcome, Executor, Registry, ToolCall};
+
+use super::{End, EndReason};
 use crate::{Limit, model::ModelErrorKind};
 
 /// Each reason with its name and its sentence.
@@ -61,5 +63,30 @@ fn each_reason_has_one_name_in_json_and_in_spans_and_a_sentence() {
         let is_success =
             ["answered", "submitted", "terminated", "skipped_summarization", "escalated"].contains(&name);
         assert_eq!(reason.is_success(), is_success, "{name}");
+    }
+}
+
+/// The outcomes of so many calls, which differ by their ids.
+async fn outcomes(count: usize) -> Vec<CallOutcome> {
+    let calls = (1..=count).map(|id| ToolCall::new("none", "{}").with_id(format!("c{id}"))).collect();
+    Executor::new(Registry::default()).run(calls).await
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_names_the_calls_that_wait_for_an_answer() {
+    let next = "; answer them with `Runner::resume` in the same session, or give the agent an approver";
+    let call = |id: usize| format!("`none` (id `c{id}`)");
+    let calls = |ids: std::ops::RangeInclusive<usize>| ids.map(call).collect::<Vec<_>>().join(", ");
+    for (reason, count, sentence) in [
+        (EndReason::OpenCalls, 0, "calls wait for an answer".to_owned()),
+        (EndReason::OpenCalls, 1, format!("calls wait for an answer: {}{next}", call(1))),
+        (EndReason::OpenCalls, 5, format!("calls wait for an answer: {}{next}", calls(1..=5))),
+        (EndReason::OpenCalls, 7, format!("calls wait for an answer: {} and 2 more{next}", calls(1..=5))),
+        // The calls of a run that has its output are closed.
+        (EndReason::Submitted, 1, "the model submitted its output".to_owned()),
+        (EndReason::Answered, 0, "the model answered".to_owned()),
+    ] {
+        let end = End { open: outcomes(count).await, ..End::new(reason) };
+        assert_eq!(end.to_string(), sentence);
     }
 }

@@ -10,6 +10,7 @@ mod genai;
 mod history;
 mod metadata;
 mod mocks;
+mod new_messages;
 mod recorded;
 mod reports;
 mod retries;
