@@ -59,7 +59,7 @@ fn bm25(counts: NoteCounts, notes: f64, frequency: f64, tokens: f64) -> f64 {
 }
 
 #[test]
-fn a_score_is_that_of_bm25() {
+fn notes_have_the_scores_of_bm25() {
     let counts = NoteCounts { notes: 4, tokens: 10 };
     let terms = [term("cat", 1), term("dog", 3)];
     let texts = [(1, "cat dog"), (2, "Cat, cat; dog bird!"), (3, "bird"), (4, "dog dog dog dog")];
@@ -75,7 +75,7 @@ fn a_score_is_that_of_bm25() {
         assert_eq!(number, expected_number);
         assert!((score - expected).abs() < 1e-12, "{number}: {score} {expected}");
     }
-    // A count of notes with a term that is larger than that of all notes is that of all.
+    // A term occurs in no more notes than there are.
     let of = |notes: u64| best_matches(counts, &[term("cat", notes)], [(1, "cat")], 1)[0].1;
     assert_eq!(of(4), of(9));
     assert!(of(3) > of(4));
