@@ -96,7 +96,7 @@ impl Discovery<'_> {
                 .map_err(|problem| authorization_error(format!("the metadata at `{url}` {problem}")));
         }
         let mut failure = None;
-        for url in well_known(server, &[RESOURCE_PATH], true) {
+        for url in well_known(server, &[RESOURCE_PATH]) {
             match self.fetch_document(&url).await {
                 Ok(Some(document)) => match self.read_resource(&document) {
                     Ok(resource) => return Ok(resource),
@@ -249,15 +249,15 @@ fn no_metadata(issuers: &[String]) -> AuthError {
     authorization_error(format!("the authorization server {} has no metadata", issuers.join(", ")))
 }
 
-/// Returns the URLs of metadata for `base`, with a path in front of its own path, behind it if `appends`, and without it.
-fn well_known(base: &Url, paths: &[&str], appends: bool) -> Vec<Url> {
+/// Returns the URLs of metadata for `base`: each path in front of its own path, the last one behind it, and each without it.
+fn well_known(base: &Url, paths: &[&str]) -> Vec<Url> {
     let own = base.path().trim_matches('/');
     let mut urls = Vec::new();
     if !own.is_empty() {
         for path in paths {
             urls.push(url_at_path(base, &format!("{path}/{own}")));
         }
-        if let Some(path) = paths.last().filter(|_| appends) {
+        if let Some(path) = paths.last() {
             urls.push(url_at_path(base, &format!("/{own}{path}")));
         }
     }
@@ -274,7 +274,7 @@ fn issuer_urls(issuer: &Url) -> Vec<(Url, String)> {
         let path = path.to_owned();
         (url, path)
     };
-    well_known(issuer, &[OAUTH_PATH, OPENID_PATH], true).into_iter().map(with_path).collect()
+    well_known(issuer, &[OAUTH_PATH, OPENID_PATH]).into_iter().map(with_path).collect()
 }
 
 /// Returns the issuer if a server names the URL of its metadata in place of it.

@@ -33,9 +33,18 @@ fn metadata_has_three_places_for_an_issuer_with_a_path() {
             "https://a.example/.well-known/openid-configuration ",
         ]
     );
-    let resource = |appends| well_known(&url("https://a.example/mcp"), &[RESOURCE_PATH], appends);
-    assert_eq!(resource(false).len(), 2);
-    assert_eq!(resource(true)[1].as_str(), "https://a.example/mcp/.well-known/oauth-protected-resource");
+    let resource = |server: &str| -> Vec<String> {
+        well_known(&url(server), &[RESOURCE_PATH]).into_iter().map(String::from).collect()
+    };
+    assert_eq!(
+        resource("https://ada@a.example/mcp/?b#c"),
+        [
+            "https://a.example/.well-known/oauth-protected-resource/mcp",
+            "https://a.example/mcp/.well-known/oauth-protected-resource",
+            "https://a.example/.well-known/oauth-protected-resource",
+        ]
+    );
+    assert_eq!(resource("https://a.example"), ["https://a.example/.well-known/oauth-protected-resource"]);
 }
 
 #[test]
