@@ -109,9 +109,19 @@ impl Drop for BodyPermit {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-    use std::task::Waker;
+    use std::{sync::atomic::AtomicUsize, task::Wake};
 
     use super::*;
+
+    /// Counts how often a reader is woken.
+    #[derive(Default)]
+    struct WakeCount(AtomicUsize);
+
+    impl Wake for WakeCount {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 
     fn has_given_way(body: &BodyPermit) -> bool {
         body.poll_given_way(&Context::from_waker(Waker::noop()))
@@ -133,5 +143,20 @@ mod tests {
         assert_eq!([&slow, &fast, &new, &newer].map(has_given_way), [true, false, false, false]);
         drop((fast, new, newer));
         assert_eq!(bodies.lock_open().len(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_reader_of_a_body_that_gives_way_is_woken() {
+        let bodies = Arc::new(ReceivedBodies::new(1));
+        let slow = bodies.admit_body().unwrap();
+        let wakes = Arc::new(WakeCount::default());
+        assert!(!slow.poll_given_way(&Context::from_waker(&Waker::from(Arc::clone(&wakes)))));
+        tokio::time::advance(MIN_AGE - Duration::from_millis(1)).await;
+        assert!(bodies.admit_body().is_none());
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+        tokio::time::advance(Duration::from_millis(1)).await;
+        let new = bodies.admit_body().unwrap();
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+        assert_eq!([&slow, &new].map(has_given_way), [true, false]);
     }
 }

@@ -89,6 +89,7 @@ pub(crate) async fn error(broker: &McpBroker, tool: &str, arguments: Value) -> S
 #[tokio::test]
 async fn a_broker_has_four_tools_with_schemas() {
     let broker = broker().0.build().unwrap();
+    assert_eq!(tool_runtime::ToolSet::name(&broker), "mcp");
     let tools = tools_of(&broker).await;
     let names: Vec<_> = tools.iter().map(|tool| tool.definition().name().as_str()).collect();
     // N01

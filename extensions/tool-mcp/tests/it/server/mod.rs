@@ -8,6 +8,7 @@ mod context;
 mod exact_limits;
 mod hostile;
 mod http;
+mod lagging;
 mod lost;
 mod malformed;
 mod malformed_params;

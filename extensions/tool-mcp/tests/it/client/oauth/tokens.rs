@@ -72,3 +72,21 @@ async fn a_registration_has_the_name_of_the_program() {
     let error = connect(&server, agreeing().0.client("program", None)).await;
     assert!(server.received_text("client_id=program") && !server.received_text("POST /register"), "{error}");
 }
+
+#[tokio::test]
+async fn a_token_is_refreshed_with_the_secret_of_a_program_that_is_registered() {
+    // `program:hush` as Basic.
+    const BASIC: &str = "Basic cHJvZ3JhbTpodXNo";
+    for (secret, is_sent) in [(Some("hush".to_owned()), true), (None, false)] {
+        let server = Web::start().await;
+        server.challenge("Bearer").authorize();
+        let (oauth, questions) = agreeing();
+        let oauth = oauth.client("program", secret).store(ended(&server, Some("refresh")).await);
+        let error = connect(&server, oauth).await;
+        let refresh = server.received().into_iter().find(|it| it.contains("refresh_token=refresh"));
+        let refresh = refresh.unwrap_or_else(|| panic!("{error}"));
+        assert_eq!(refresh.contains(BASIC) || refresh.contains("client_secret=hush"), is_sent, "{refresh}");
+        assert_eq!(questions.load(Ordering::Relaxed), 0, "{error}");
+        assert!(server.received_text("Bearer t"), "{error}");
+    }
+}
