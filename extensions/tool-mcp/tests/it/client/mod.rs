@@ -19,6 +19,7 @@ mod pages;
 mod posts;
 mod proxy;
 mod questions;
+mod reconnects;
 mod requests;
 mod results;
 mod streams;
