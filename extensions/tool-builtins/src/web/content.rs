@@ -18,7 +18,7 @@ use tool_runtime::{hook::Sanitizer, prelude::*};
 
 use super::{
     charset::DecodedText,
-    html::{MAX_DEPTH, Page, TreeLimit},
+    html::{HiddenText, MAX_DEPTH, Page, TreeLimit},
 };
 
 /// Pages that are converted at once; one that its call no longer waits for counts until it has stopped.
@@ -122,6 +122,15 @@ pub(super) struct PageText {
     pub(super) title: String,
     pub(super) text: String,
     pub(super) charset: &'static str,
+    /// The text that the style sheets of the page hide.
+    pub(super) hidden: HiddenText,
+    pub(super) notes: Vec<String>,
+}
+
+impl PageText {
+    pub(super) fn plain(text: String, charset: &'static str) -> Self {
+        Self { title: String::new(), text, charset, hidden: HiddenText::default(), notes: Vec::new() }
+    }
 }
 
 /// Sets its flag when the call ends, in whichever way.
@@ -188,14 +197,31 @@ pub(super) fn read_text(
     stop: &AtomicBool,
 ) -> Result<PageText, TreeLimit> {
     let DecodedText { text, charset } = DecodedText::decode(bytes, media_type.charset.as_deref(), is_html);
-    let (title, text) = match is_html {
-        true => {
-            let page = Page::convert(&text, url, stop)?;
-            (page.title, page.markdown)
+    if !is_html {
+        return Ok(PageText::plain(visible_text(&text), charset));
+    }
+    let page = Page::convert(&text, url, stop)?;
+    let (text, notes) = (visible_text(&page.markdown), hidden_notes(&page));
+    Ok(PageText { title: page.title, hidden: page.hidden, notes, ..PageText::plain(text, charset) })
+}
+
+/// Says what the style sheets of a page hide.
+fn hidden_notes(page: &Page) -> Vec<String> {
+    let HiddenText { chars, unread } = page.hidden;
+    let mut notes = Vec::new();
+    match (chars, page.is_all_hidden) {
+        (0, _) => {}
+        (_, true) => notes.push("[a style sheet hides all text of the page, which is shown here]".to_owned()),
+        (chars, false) => {
+            notes.push(format!("[{chars} characters that a style sheet hides from people were left out]"));
         }
-        false => (String::new(), text),
-    };
-    Ok(PageText { title, text: visible_text(&text), charset })
+    }
+    if unread > 0 {
+        notes.push(format!(
+            "[{unread} selectors of style sheets were not read; the text may have parts that people do not see]"
+        ));
+    }
+    notes
 }
 
 #[cfg(test)]

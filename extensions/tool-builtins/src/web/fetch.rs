@@ -229,7 +229,7 @@ async fn read_page(
             let converted = tokio::time::timeout(limit, converter.convert_boxed(bytes)).await;
             let text = converted.map_err(|_| late_conversion(limit))??;
             let text = visible_text(&text);
-            return Ok(PageText { title: String::new(), text, charset: "UTF-8" });
+            return Ok(PageText::plain(text, "UTF-8"));
         }
         ContentKind::Binary => {
             let name: String = media_type.name.chars().filter(char::is_ascii_graphic).take(60).collect();
@@ -264,6 +264,9 @@ fn page_report(
     if let Some(prompt) = &query.prompt {
         text.push_str(&format!("Find in the text: {prompt}\n"));
     }
+    for note in &page.notes {
+        text.push_str(&format!("{note}\n"));
+    }
     match () {
         () if total == 0 => text.push_str("The page has no text.\n"),
         () if query.offset >= total => {
@@ -283,7 +286,8 @@ fn page_report(
     let details = json!({
         "title": page.title, "url": url.as_str(), "status": status, "media_type": media_type.name,
         "charset": page.charset, "total_chars": total, "offset": query.offset, "next_offset": next,
-        "is_cut": cut_at.is_some(), "trust": "web",
+        "is_cut": cut_at.is_some(), "hidden_chars": page.hidden.chars, "unread_selectors": page.hidden.unread,
+        "trust": "web",
     });
     ToolOutput::new([]).with_text(text).with_details(details)
 }

@@ -13,6 +13,7 @@ mod hostile;
 mod markdown;
 mod robots;
 mod searches;
+mod styles;
 
 use std::net::IpAddr;
 

@@ -5,7 +5,8 @@
 //! row is padded.
 
 mod code;
-mod hiding_style;
+mod colour;
+mod css;
 mod markdown;
 mod tree;
 mod tree_builder;
@@ -17,6 +18,7 @@ use tool_http::reqwest::Url;
 
 use self::markdown::MarkdownWriter;
 pub(super) use self::{
+    css::HiddenText,
     tree::{DOCUMENT, MAX_DEPTH, NodeId, Tree, TreeLimit},
     visible::is_dropped,
 };
@@ -30,12 +32,15 @@ pub(super) const MAX_TITLE_CHARS: usize = 200;
 pub(super) struct Page {
     pub(super) title: String,
     pub(super) markdown: String,
+    pub(super) hidden: HiddenText,
+    /// A style sheet hides all of the text, which is shown nevertheless: a script may do so, too.
+    pub(super) is_all_hidden: bool,
 }
 
 impl Page {
     /// Converts a page that was served at `url`.
     pub(super) fn convert(html: &str, url: &Url, stop: &AtomicBool) -> Result<Self, TreeLimit> {
-        let tree = Tree::parse(html, stop)?;
+        let mut tree = Tree::parse(html, stop)?;
         let mut title = String::new();
         let mut base = None;
         for id in tree.descendants(DOCUMENT, |id| tree.is_foreign(id)) {
@@ -49,12 +54,23 @@ impl Page {
         }
         let base = base.filter(|it| matches!(it.scheme(), "http" | "https"));
         let base = base.as_ref().unwrap_or(url);
-        let (part, has_surroundings) = visible::readable_part(&tree);
-        let mut markdown = MarkdownWriter::write(&tree, part, base, has_surroundings, stop)?;
-        if markdown.is_empty() && has_surroundings {
-            markdown = MarkdownWriter::write(&tree, part, base, false, stop)?;
+        let mut markdown = write_readable_part(&tree, base, stop)?;
+        let hidden = tree.hidden;
+        let is_all_hidden = markdown.is_empty() && hidden.chars > 0;
+        if is_all_hidden {
+            css::hide_nodes(&mut tree, false, stop)?;
+            markdown = write_readable_part(&tree, base, stop)?;
         }
-        Ok(Self { title: visible_text(&title), markdown })
+        Ok(Self { title: visible_text(&title), markdown, hidden, is_all_hidden })
+    }
+}
+
+fn write_readable_part(tree: &Tree, base: &Url, stop: &AtomicBool) -> Result<String, TreeLimit> {
+    let (part, has_surroundings) = visible::readable_part(tree);
+    let markdown = MarkdownWriter::write(tree, part, base, has_surroundings, stop)?;
+    match markdown.is_empty() && has_surroundings {
+        true => MarkdownWriter::write(tree, part, base, false, stop),
+        false => Ok(markdown),
     }
 }
 

@@ -4,7 +4,6 @@
 //! neighbours, so that text before a table is moved in constant time. Nothing here calls itself.
 
 use std::{
-    cell::OnceCell,
     rc::Rc,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -16,7 +15,7 @@ use html5ever::{
 };
 
 use super::{
-    hiding_style::{Colours, canonical_colour},
+    css::{HiddenText, hide_nodes},
     tree_builder::TreeBuilder,
 };
 
@@ -56,8 +55,8 @@ pub(crate) struct Node {
     pub(super) first_child: Option<NodeId>,
     pub(super) last_child: Option<NodeId>,
     depth: u32,
-    /// Read once, since each element within looks at it.
-    colours: OnceCell<Colours>,
+    /// A style hides it, with all in it.
+    is_hidden: bool,
     pub(super) data: NodeData,
 }
 
@@ -65,6 +64,10 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(super) nodes: Vec<Node>,
+    /// The page has no document type: names of classes and ids have no case.
+    pub(super) is_quirky: bool,
+    /// The text that its style sheets hide.
+    pub(super) hidden: HiddenText,
 }
 
 /// A step of a walk through a tree.
@@ -98,7 +101,9 @@ impl Tree {
                 return Err(TreeLimit::Stopped);
             }
         }
-        parser.finish()
+        let mut tree = parser.finish()?;
+        tree.hidden = hide_nodes(&mut tree, true, stop)?;
+        Ok(tree)
     }
 
     pub(super) fn node(&self, id: NodeId) -> Option<&Node> {
@@ -126,17 +131,31 @@ impl Tree {
         attributes.iter().find(|(known, _)| &*known.local == name).map(|(_, value)| value.as_str())
     }
 
-    /// The colours of the inline style and the old attributes of an element.
-    pub(crate) fn colours(&self, id: NodeId) -> Colours {
-        let read = || {
-            let of_style = self.attribute(id, "style").map(Colours::of_style).unwrap_or_default();
-            let of_attribute = |name| self.attribute(id, name).and_then(canonical_colour);
-            Colours {
-                text: of_style.text.or_else(|| of_attribute("color")),
-                behind: of_style.behind.or_else(|| of_attribute("bgcolor")),
-            }
-        };
-        self.node(id).map(|node| *node.colours.get_or_init(read)).unwrap_or_default()
+    pub(super) fn attribute_count(&self, id: NodeId) -> usize {
+        match self.data(id) {
+            NodeData::Element { attributes, .. } => attributes.len(),
+            _ => 0,
+        }
+    }
+
+    /// Returns `true` for an element with a style sheet, also of a graphic, whose rules hold for the page.
+    pub(super) fn is_style(&self, id: NodeId) -> bool {
+        let NodeData::Element { name, .. } = self.data(id) else { return false };
+        &*name.local == "style" && (name.ns == ns!(html) || name.ns == ns!(svg))
+    }
+
+    pub(super) fn is_hidden(&self, id: NodeId) -> bool {
+        self.node(id).is_some_and(|node| node.is_hidden)
+    }
+
+    /// Hides these nodes, and no others.
+    pub(super) fn set_hidden(&mut self, hidden: &[NodeId]) {
+        for node in &mut self.nodes {
+            node.is_hidden = false;
+        }
+        for id in hidden {
+            self.update(Some(*id), |node| node.is_hidden = true);
+        }
     }
 
     pub(crate) fn has_class(&self, id: NodeId, class: &str) -> bool {
@@ -145,6 +164,18 @@ impl Tree {
 
     pub(crate) fn parent(&self, id: NodeId) -> Option<NodeId> {
         self.node(id)?.parent
+    }
+
+    pub(super) fn first_child(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.first_child
+    }
+
+    pub(super) fn previous(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.previous
+    }
+
+    pub(super) fn next(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.next
     }
 
     /// Returns the step after `visit` in the walk of `root`; `enters` is `false` to pass over the children of a node.
@@ -220,7 +251,7 @@ impl Tree {
             first_child,
             last_child,
             depth: 0,
-            colours: OnceCell::new(),
+            is_hidden: false,
             data,
         });
         self.nodes.len() - 1

@@ -13,37 +13,20 @@ use html5ever::{
     tendril::StrTendril,
 };
 
-use super::tree::{DOCUMENT, MAX_DEPTH, NodeData, NodeId, Tree, TreeLimit};
+use super::{
+    css::HiddenText,
+    tree::{DOCUMENT, MAX_DEPTH, NodeData, NodeId, Tree, TreeLimit},
+};
 
 /// Elements and texts of one page.
 const MAX_NODES: usize = 400_000;
 
-/// Bytes of an attribute that is kept.
+/// Attributes of an element that are kept, and bytes of one: a selector of a style sheet may ask for any.
+const MAX_ATTRIBUTES: usize = 64;
 const MAX_ATTRIBUTE_BYTES: usize = 8 * 1024;
 
-/// The attributes that are read after the parser.
-const KEPT_ATTRIBUTES: [&str; 20] = [
-    "alt",
-    "aria-hidden",
-    "bgcolor",
-    "charset",
-    "class",
-    "color",
-    "content",
-    "height",
-    "hidden",
-    "href",
-    "id",
-    "name",
-    "open",
-    "popover",
-    "role",
-    "src",
-    "start",
-    "style",
-    "type",
-    "width",
-];
+/// The attributes that are kept in any number and length: without them, a hidden text would be shown.
+const HIDING_ATTRIBUTES: [&str; 5] = ["aria-hidden", "class", "hidden", "id", "style"];
 
 /// A node as the parser knows it.
 #[derive(Debug, Clone)]
@@ -63,7 +46,7 @@ pub(super) struct TreeBuilder {
 
 impl TreeBuilder {
     pub(super) fn new() -> Self {
-        let mut tree = Tree { nodes: Vec::new() };
+        let mut tree = Tree { nodes: Vec::new(), is_quirky: false, hidden: HiddenText::default() };
         tree.push(NodeData::Document);
         let nameless = Rc::new(QualName::new(None, ns!(), local_name!("")));
         Self { tree: RefCell::new(tree), limit: Cell::new(None), nameless }
@@ -108,9 +91,11 @@ impl TreeBuilder {
 }
 
 fn kept_attributes(attributes: Vec<Attribute>) -> Vec<(QualName, String)> {
-    let kept =
-        |it: &Attribute| KEPT_ATTRIBUTES.contains(&&*it.name.local) && it.value.len() <= MAX_ATTRIBUTE_BYTES;
-    attributes.into_iter().filter(kept).map(|it| (it.name, it.value.to_string())).collect()
+    let kept = |(index, it): &(usize, Attribute)| {
+        HIDING_ATTRIBUTES.contains(&&*it.name.local)
+            || (*index < MAX_ATTRIBUTES && it.value.len() <= MAX_ATTRIBUTE_BYTES)
+    };
+    attributes.into_iter().enumerate().filter(kept).map(|(_, it)| (it.name, it.value.to_string())).collect()
 }
 
 impl TreeSink for TreeBuilder {
@@ -174,7 +159,9 @@ impl TreeSink for TreeBuilder {
         one.id == other.id
     }
 
-    fn set_quirks_mode(&self, _: QuirksMode) {}
+    fn set_quirks_mode(&self, mode: QuirksMode) {
+        self.tree.borrow_mut().is_quirky = mode == QuirksMode::Quirks;
+    }
 
     fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
         let parent = sibling.id.and_then(|id| self.tree.borrow().parent(id));

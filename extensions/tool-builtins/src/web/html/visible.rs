@@ -1,9 +1,6 @@
 //! The part of a page that its readers see.
 
-use super::{
-    hiding_style::is_hiding_style,
-    tree::{DOCUMENT, NodeId, Tree},
-};
+use super::tree::{DOCUMENT, NodeId, Tree};
 
 /// Elements whose content is not the text of the page.
 const DROPPED_TAGS: [&str; 25] = [
@@ -18,10 +15,13 @@ const SURROUNDING_TAGS: [&str; 3] = ["aside", "footer", "nav"];
 /// Characters that a main part has at least; a page with less marks something else by it.
 const MIN_MAIN_CHARS: usize = 80;
 
-/// Returns `true` for elements that a browser does not show, and for those without text.
-///
-/// A style sheet is not read: text that one hides, by a colour or a position, is part of the result.
+/// Returns `true` for elements and text that a browser does not show, and for elements without text.
 pub(crate) fn is_dropped(tree: &Tree, id: NodeId) -> bool {
+    tree.is_hidden(id) || is_never_text(tree, id)
+}
+
+/// Returns `true` for elements that have no text, whatever their style is.
+pub(super) fn is_never_text(tree: &Tree, id: NodeId) -> bool {
     let tag = tree.tag(id);
     if tree.is_foreign(id) || DROPPED_TAGS.contains(&tag) {
         return true;
@@ -34,22 +34,11 @@ pub(crate) fn is_dropped(tree: &Tree, id: NodeId) -> bool {
         || (tag == "dialog" && tree.attribute(id, "open").is_none())
         || tree.attribute(id, "popover").is_some()
         || (tag == "img" && ["width", "height"].iter().any(|side| is_tiny(tree, id, side)))
-        || tree.attribute(id, "style").is_some_and(is_hiding_style)
-        || has_colour_of_its_background(tree, id)
 }
 
 /// Returns `true` for an image of a single point, which counts readers and has no visible description.
 fn is_tiny(tree: &Tree, id: NodeId, side: &str) -> bool {
     tree.attribute(id, side).is_some_and(|it| matches!(it.trim().trim_end_matches("px"), "0" | "1"))
-}
-
-/// Returns `true` if the text of an element has the colour that it, or the nearest element around it with one, has behind it.
-///
-/// The colours are those of inline styles and old attributes.
-fn has_colour_of_its_background(tree: &Tree, id: NodeId) -> bool {
-    let Some(text) = tree.colours(id).text else { return false };
-    let around = std::iter::successors(Some(id), |id| tree.parent(*id));
-    around.into_iter().find_map(|id| tree.colours(id).behind) == Some(text)
 }
 
 /// Returns the element with the text of the page, and `true` if the elements around its text are inside of it.

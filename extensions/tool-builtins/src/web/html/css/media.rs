@@ -1,0 +1,157 @@
+//! Conditions of a style sheet on the screen: those of a window of a computer.
+
+/// The size of the window, in pixels.
+const WIDTH: f64 = 1280.0;
+const HEIGHT: f64 = 800.0;
+
+/// Pixels of an `em`.
+const EM: f64 = 16.0;
+
+/// Returns `true` if a list of media queries, in small letters and with single blanks, is about the screen of a computer.
+///
+/// A feature that is not known is taken as present: what its rules hide may be hidden.
+pub(super) fn is_for_screen(queries: &str) -> bool {
+    let queries = queries.trim();
+    queries.is_empty() || queries.split(',').any(|query| is_true(query.trim()))
+}
+
+fn is_true(query: &str) -> bool {
+    if let Some(rest) = query.strip_prefix("not ") {
+        return !is_true(rest);
+    }
+    let query = query.strip_prefix("only ").unwrap_or(query);
+    query.split(" or ").any(|part| part.split(" and ").all(is_condition_true))
+}
+
+fn is_condition_true(condition: &str) -> bool {
+    let condition = condition.trim();
+    if let Some(rest) = condition.strip_prefix("not ") {
+        return !is_condition_true(rest);
+    }
+    let Some(feature) = condition.strip_prefix('(').and_then(|it| it.strip_suffix(')')) else {
+        return !matches!(
+            condition,
+            "print" | "speech" | "aural" | "braille" | "embossed" | "handheld" | "projection" | "tty" | "tv"
+        );
+    };
+    let feature = feature.trim();
+    if feature.starts_with('(') || feature.starts_with("not ") {
+        return is_true(feature);
+    }
+    match feature.split_once(':') {
+        Some((name, value)) => is_feature_true(name.trim(), value.trim()),
+        None => is_range_true(feature),
+    }
+}
+
+fn is_feature_true(name: &str, value: &str) -> bool {
+    let (bound, feature) = match name.split_once('-') {
+        Some((bound @ ("min" | "max"), feature)) => (bound, feature),
+        _ => ("", name),
+    };
+    let size = match feature {
+        "width" | "device-width" => WIDTH,
+        "height" | "device-height" => HEIGHT,
+        _ => {
+            return match (name, value) {
+                ("orientation", value) => value == "landscape",
+                ("prefers-color-scheme", value) => value == "light",
+                ("prefers-reduced-motion" | "prefers-contrast" | "prefers-reduced-transparency", value) => {
+                    value == "no-preference"
+                }
+                ("hover" | "any-hover", value) => value == "hover",
+                ("pointer" | "any-pointer", value) => value == "fine",
+                ("scripting", value) => value == "enabled",
+                ("forced-colors" | "inverted-colors", value) => value == "none",
+                ("display-mode", value) => value == "browser",
+                ("update", value) => value == "fast",
+                _ => true,
+            };
+        }
+    };
+    let Some(limit) = pixels(value) else { return true };
+    match bound {
+        "min" => size >= limit,
+        "max" => size <= limit,
+        _ => size == limit,
+    }
+}
+
+/// `width >= 40em`, `40em <= width` or `40em < width <= 90em`.
+fn is_range_true(feature: &str) -> bool {
+    let feature = feature.replace(' ', "");
+    let mut operands = vec![String::new()];
+    let mut operators = Vec::new();
+    for character in feature.chars() {
+        match (character, operators.last_mut()) {
+            ('<' | '>', _) => {
+                operators.push(character.to_string());
+                operands.push(String::new());
+            }
+            ('=', Some(operator)) if operands.last().is_some_and(String::is_empty) => operator.push('='),
+            _ => operands.last_mut().into_iter().for_each(|it| it.push(character)),
+        }
+    }
+    let number = |operand: &String| match operand.as_str() {
+        "width" | "device-width" => Some(WIDTH),
+        "height" | "device-height" => Some(HEIGHT),
+        value => pixels(value),
+    };
+    let pairs = operands.iter().zip(operands.iter().skip(1)).zip(&operators);
+    pairs.into_iter().all(|((one, other), operator)| {
+        let (Some(one), Some(other)) = (number(one), number(other)) else { return true };
+        match operator.as_str() {
+            "<" => one < other,
+            "<=" => one <= other,
+            ">" => one > other,
+            _ => one >= other,
+        }
+    })
+}
+
+fn pixels(value: &str) -> Option<f64> {
+    let value = value.trim();
+    let length = |unit: &str| value.strip_suffix(unit).and_then(|it| it.parse::<f64>().ok());
+    let number = length("px").or(length("rem").or(length("em")).map(|it| it * EM));
+    number.or_else(|| value.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_for_screen;
+
+    #[test]
+    fn queries_are_judged_as_in_a_window_of_a_computer() {
+        for (query, expected) in [
+            ("", true),
+            ("all", true),
+            ("screen", true),
+            ("only screen and (min-width:600px)", true),
+            ("print", false),
+            ("print, screen", true),
+            ("not print", true),
+            ("not all", false),
+            ("not screen and (min-width:1px)", false),
+            ("(max-width:40em)", false),
+            ("(max-width:100em)", true),
+            ("(min-width:80rem)", true),
+            ("(min-width:80.1rem)", false),
+            ("screen and (max-device-width:480px)", false),
+            ("(width<600px)", false),
+            ("(width <= 1280px)", true),
+            ("(1280px < width)", false),
+            ("(600px <= width < 1281px)", true),
+            ("(max-width:600px) or (min-height:1px)", true),
+            ("(not (max-width:600px))", true),
+            ("(orientation:portrait)", false),
+            ("(prefers-color-scheme:dark)", false),
+            ("(prefers-color-scheme:light)", true),
+            ("(hover:none)", false),
+            ("(hover:hover)", true),
+            ("(color)", true),
+            ("(unknown:1)", true),
+        ] {
+            assert_eq!(is_for_screen(query), expected, "{query}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The text that the styles of a page hide.
+//!
+//! Each element gets the declarations of its inline style and of the `<style>` elements of the page, by the order that browsers
+//! follow; a text is hidden by an element around it, or by what it has from it, such as a colour. What is not understood, or would
+//! take too long, is counted, so that the result can say it.
+
+mod declaration;
+mod hiding;
+mod matcher;
+mod media;
+mod selector;
+mod sheet;
+mod validity;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use self::{
+    declaration::{Declaration, Property, inline_declarations},
+    hiding::{ElementStyle, HidingSource, TextStyle},
+    matcher::Matcher,
+    sheet::{RuleKey, StyleRule, StyleRules},
+};
+use super::{
+    tree::{DOCUMENT, NodeData, NodeId, Tree, TreeLimit, Visit},
+    visible::is_never_text,
+};
+
+/// Nodes between two looks at `stop`.
+const NODES_PER_CHECK: usize = 1024;
+
+/// The text of a page that style sheets hide.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct HiddenText {
+    /// Characters of text, without blanks, that style sheets hide.
+    pub(crate) chars: usize,
+    /// Selectors that can hide text, and were not understood or compared.
+    pub(crate) unread: usize,
+}
+
+/// Hides the nodes of a page that its styles hide; without `has_sheets`, those that its elements hide themselves.
+pub(super) fn hide_nodes(
+    tree: &mut Tree,
+    has_sheets: bool,
+    stop: &AtomicBool,
+) -> Result<HiddenText, TreeLimit> {
+    let mut rules = StyleRules::default();
+    if has_sheets {
+        read_sheets(tree, &mut rules);
+    }
+    let page: &Tree = tree;
+    let mut walk = StyleWalk {
+        tree: page,
+        rules: &rules,
+        matcher: Matcher::new(page),
+        hidden: Vec::new(),
+        hidden_chars: 0,
+        around: vec![TextStyle::PLAIN],
+    };
+    walk.visit_all(stop)?;
+    let not_compared = if walk.matcher.is_exhausted() { rules.rules.len() } else { 0 };
+    let report = HiddenText { chars: walk.hidden_chars, unread: rules.unread + not_compared };
+    let hidden = walk.hidden;
+    tree.set_hidden(&hidden);
+    Ok(report)
+}
+
+fn read_sheets(tree: &Tree, rules: &mut StyleRules) {
+    // A template is no part of the page.
+    for id in tree.descendants(DOCUMENT, |id| tree.tag(id) == "template") {
+        let attribute = |name| tree.attribute(id, name).unwrap_or_default();
+        let is_embedded =
+            |href: &str| href.trim_start().get(..5).is_some_and(|it| it.eq_ignore_ascii_case("data:"));
+        if tree.tag(id) == "link" && is_embedded(attribute("href")) {
+            rules.unread += usize::from(attribute("rel").to_ascii_lowercase().contains("stylesheet"));
+        }
+        let kind = attribute("type").trim();
+        if !tree.is_style(id) || !(kind.is_empty() || kind.eq_ignore_ascii_case("text/css")) {
+            continue;
+        }
+        if !media::is_for_screen(&attribute("media").to_ascii_lowercase()) {
+            continue;
+        }
+        let mut text = String::new();
+        for child in std::iter::successors(tree.first_child(id), |child| tree.next(*child)) {
+            if let NodeData::Text(part) = tree.data(child) {
+                text.push_str(part);
+            }
+        }
+        rules.read_sheet(&text);
+    }
+}
+
+struct StyleWalk<'t> {
+    tree: &'t Tree,
+    rules: &'t StyleRules,
+    matcher: Matcher<'t>,
+    hidden: Vec<NodeId>,
+    hidden_chars: usize,
+    /// The styles of the text in the open elements.
+    around: Vec<TextStyle>,
+}
+
+impl<'t> StyleWalk<'t> {
+    fn visit_all(&mut self, stop: &AtomicBool) -> Result<(), TreeLimit> {
+        let mut upcoming = Some(Visit::Enter(DOCUMENT));
+        let mut visits: usize = 0;
+        while let Some(visit) = upcoming {
+            visits += 1;
+            if visits.is_multiple_of(NODES_PER_CHECK) && stop.load(Ordering::Relaxed) {
+                return Err(TreeLimit::Stopped);
+            }
+            let enters = match visit {
+                Visit::Enter(id) => self.enter(id),
+                Visit::Leave(id) => {
+                    if let NodeData::Element { .. } = self.tree.data(id) {
+                        self.around.pop();
+                    }
+                    false
+                }
+            };
+            upcoming = self.tree.next_visit(DOCUMENT, visit, enters);
+        }
+        Ok(())
+    }
+
+    /// Judges a node; `false` if nothing in it is shown.
+    fn enter(&mut self, id: NodeId) -> bool {
+        let around = self.around.last().copied().unwrap_or(TextStyle::PLAIN);
+        if let NodeData::Text(_) = self.tree.data(id) {
+            if let Some(source) = around.hiding_source() {
+                self.hide(id, source);
+            }
+            return false;
+        }
+        if !matches!(self.tree.data(id), NodeData::Element { .. }) {
+            return true;
+        }
+        let declarations = own_declarations(self.tree, id);
+        let mut style = ElementStyle::default();
+        for declaration in &declarations.attributes {
+            style.add(declaration, 0, HidingSource::Element);
+        }
+        self.add_rules(&mut style, id);
+        for declaration in &declarations.inline {
+            style.add(
+                declaration,
+                weight(declaration.is_important, true, false, 0, 0),
+                HidingSource::Element,
+            );
+        }
+        let is_link = self.tree.tag(id) == "a" && self.tree.attribute(id, "href").is_some();
+        let text = around.within(&style, is_link);
+        self.around.push(text);
+        // An image is shown as its description.
+        let is_image = self.tree.tag(id) == "img";
+        let source = style.hiding_source().or_else(|| text.hiding_source().filter(|_| is_image));
+        match source {
+            Some(source) => self.hide(id, source),
+            None => return !is_never_text(self.tree, id),
+        }
+        false
+    }
+
+    fn hide(&mut self, id: NodeId, source: HidingSource) {
+        self.hidden.push(id);
+        if source == HidingSource::StyleSheet && !is_never_text(self.tree, id) {
+            let texts = self.tree.descendants(id, |it| is_never_text(self.tree, it));
+            let chars = |id| match self.tree.data(id) {
+                NodeData::Text(text) => text.chars().filter(|it| !it.is_whitespace()).count(),
+                _ => 0,
+            };
+            self.hidden_chars += texts.map(chars).sum::<usize>();
+        }
+    }
+
+    /// Adds the declarations of the rules whose selector is about the element.
+    fn add_rules<'s>(&self, style: &mut ElementStyle<'s>, id: NodeId)
+    where
+        't: 's,
+    {
+        if self.rules.rules.is_empty() {
+            return;
+        }
+        let mut add = |key: &RuleKey| {
+            for (index, rule) in self.rules.rules_of(key) {
+                if self.matcher.is_exhausted() {
+                    return;
+                }
+                if self.matcher.matches(&rule.selector, id) {
+                    add_rule(style, index, rule);
+                }
+            }
+        };
+        add(&RuleKey::Any);
+        add(&RuleKey::Tag(self.tree.tag(id).to_owned()));
+        if let Some(name) = self.tree.attribute(id, "id") {
+            add(&RuleKey::id(name));
+        }
+        for class in self.tree.attribute(id, "class").unwrap_or_default().split_ascii_whitespace() {
+            add(&RuleKey::class(class));
+        }
+    }
+}
+
+fn add_rule<'s>(style: &mut ElementStyle<'s>, index: usize, rule: &'s StyleRule) {
+    let specificity = rule.selector.specificity();
+    for declaration in rule.declarations.iter() {
+        let weight = weight(declaration.is_important, false, rule.is_layered, specificity, index);
+        style.add(declaration, weight, HidingSource::StyleSheet);
+    }
+}
+
+fn weight(is_important: bool, is_inline: bool, is_layered: bool, specificity: u32, index: usize) -> u64 {
+    let index = u64::try_from(index).unwrap_or(u64::MAX).min(u64::from(u32::MAX));
+    // Among important declarations, those of a layer win.
+    let is_strong = is_layered == is_important;
+    u64::from(is_important) << 63
+        | u64::from(is_inline) << 62
+        | u64::from(is_strong) << 61
+        | u64::from(specificity) << 32
+        | index
+}
+
+/// The declarations of an element itself.
+struct OwnDeclarations {
+    attributes: Vec<Declaration>,
+    inline: Vec<Declaration>,
+}
+
+fn own_declarations(tree: &Tree, id: NodeId) -> OwnDeclarations {
+    let of_attribute = |name, property| {
+        let value = tree.attribute(id, name)?.trim().to_ascii_lowercase();
+        Some(Declaration { property, value, is_important: false })
+    };
+    let attributes = [of_attribute("color", Property::Color), of_attribute("bgcolor", Property::Background)];
+    OwnDeclarations {
+        attributes: attributes.into_iter().flatten().collect(),
+        inline: tree.attribute(id, "style").map(inline_declarations).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,325 @@
+//! Selectors, as far as a page needs them to hide a text.
+
+use std::sync::Arc;
+
+use cssparser::{CowRcStr, ParseError, Parser, Token, parse_nth};
+
+/// Parts of a selector between combinators; the selectors of people have fewer.
+const MAX_COMPOUNDS: usize = 32;
+
+/// Levels of selectors inside of others.
+const MAX_DEPTH: usize = 8;
+
+/// The relation of a part of a selector to the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Combinator {
+    Descendant,
+    Child,
+    NextSibling,
+    LaterSibling,
+}
+
+/// The comparison of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum AttributeTest {
+    Exists,
+    Equals(String),
+    Word(String),
+    Dash(String),
+    Prefix(String),
+    Suffix(String),
+    Part(String),
+}
+
+/// A condition on one element.
+#[derive(Debug, Clone)]
+pub(super) enum Condition {
+    Tag(String),
+    Id(String),
+    Class(String),
+    Attribute {
+        name: String,
+        test: AttributeTest,
+        ignores_case: bool,
+    },
+    Root,
+    Empty,
+    /// The position among the elements of its parent, or among those with its name.
+    Nth {
+        step: i32,
+        first: i32,
+        is_from_end: bool,
+        is_of_type: bool,
+    },
+    Not(Arc<[Selector]>),
+    Any {
+        selectors: Arc<[Selector]>,
+        is_weightless: bool,
+    },
+    /// A state in which no page is at its start, such as `:hover`.
+    Never,
+}
+
+/// The conditions on one element between combinators.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Compound {
+    pub(super) conditions: Vec<Condition>,
+}
+
+/// A selector. `combinators` has the relation of each compound but the first to the one before it.
+#[derive(Debug, Clone)]
+pub(super) struct Selector {
+    pub(super) compounds: Vec<Compound>,
+    pub(super) combinators: Vec<Combinator>,
+}
+
+/// The selectors of a rule, and the number of those that were not understood.
+#[derive(Debug, Default)]
+pub(super) struct SelectorList {
+    pub(super) selectors: Vec<Selector>,
+    pub(super) unread: usize,
+}
+
+type SelectorError = ParseError<()>;
+
+fn unread<T>() -> Result<T, SelectorError> {
+    Err(ParseError::custom(()))
+}
+
+impl SelectorList {
+    /// Reads selectors; `parent` are those of the rule around them.
+    pub(super) fn parse(input: &mut Parser<'_>, parent: Option<&Arc<[Selector]>>) -> Self {
+        parse_list(input, parent, 0)
+    }
+}
+
+impl Selector {
+    /// Returns the weight in the cascade.
+    pub(super) fn specificity(&self) -> u32 {
+        self.compounds
+            .iter()
+            .flat_map(|it| &it.conditions)
+            .map(Condition::specificity)
+            .sum::<u32>()
+            .min(1 << 24)
+    }
+}
+
+impl Condition {
+    fn specificity(&self) -> u32 {
+        let greatest =
+            |selectors: &[Selector]| selectors.iter().map(Selector::specificity).max().unwrap_or(0);
+        match self {
+            Self::Id(_) => 1 << 16,
+            Self::Class(_)
+            | Self::Attribute { .. }
+            | Self::Root
+            | Self::Empty
+            | Self::Nth { .. }
+            | Self::Never => 1 << 8,
+            Self::Tag(_) => 1,
+            Self::Any { is_weightless: true, .. } => 0,
+            Self::Any { selectors, .. } | Self::Not(selectors) => greatest(selectors),
+        }
+    }
+}
+
+fn parse_list(input: &mut Parser<'_>, parent: Option<&Arc<[Selector]>>, depth: usize) -> SelectorList {
+    let mut list = SelectorList::default();
+    loop {
+        let selector = input
+            .parse_until_before(cssparser::Delimiter::Comma, |input| parse_selector(input, parent, depth));
+        match selector {
+            Ok(Some(selector)) => list.selectors.push(selector),
+            Ok(None) => {}
+            Err(_) => list.unread += 1,
+        }
+        if input.next().is_err() {
+            return list;
+        }
+    }
+}
+
+/// Reads one selector; `None` for one of a pseudo-element, which hides no text of the page.
+fn parse_selector(
+    input: &mut Parser<'_>,
+    parent: Option<&Arc<[Selector]>>,
+    depth: usize,
+) -> Result<Option<Selector>, SelectorError> {
+    if depth > MAX_DEPTH {
+        return unread();
+    }
+    let mut selector = Selector { compounds: Vec::new(), combinators: Vec::new() };
+    let mut compound = Compound::default();
+    let mut combinator = None;
+    if let Some(selectors) = parent.filter(|_| !names_parent(input)) {
+        compound.conditions.push(any_of(selectors));
+        combinator = Some(Combinator::Descendant);
+    }
+    while let Ok(token) = input.next_including_whitespace() {
+        match token.clone() {
+            Token::WhiteSpace(_) if compound.conditions.is_empty() => continue,
+            Token::WhiteSpace(_) => combinator = combinator.or(Some(Combinator::Descendant)),
+            Token::Delim('>') => combinator = Some(Combinator::Child),
+            Token::Delim('+') => combinator = Some(Combinator::NextSibling),
+            Token::Delim('~') => combinator = Some(Combinator::LaterSibling),
+            token => {
+                if let Some(combinator) = combinator.take() {
+                    if compound.conditions.is_empty() {
+                        return unread();
+                    }
+                    selector.compounds.push(std::mem::take(&mut compound));
+                    selector.combinators.push(combinator);
+                }
+                match (token, parent) {
+                    (Token::Delim('&'), Some(selectors)) => compound.conditions.push(any_of(selectors)),
+                    (token, _) => match parse_condition(token, input, depth)? {
+                        Some(condition) => compound.conditions.push(condition),
+                        None => return Ok(None),
+                    },
+                }
+            }
+        }
+        if selector.compounds.len() > MAX_COMPOUNDS {
+            return unread();
+        }
+    }
+    // A selector does not end with a combinator, but for blanks.
+    let is_whole = matches!(combinator, None | Some(Combinator::Descendant));
+    if compound.conditions.is_empty() || !is_whole {
+        return unread();
+    }
+    selector.compounds.push(compound);
+    Ok(Some(selector))
+}
+
+/// Returns `true` if a selector says where the one of the rule around it stands.
+fn names_parent(input: &mut Parser<'_>) -> bool {
+    let start = input.state();
+    let mut is_found = false;
+    while let (false, Ok(token)) = (is_found, input.next()) {
+        is_found = *token == Token::Delim('&');
+    }
+    input.reset(&start);
+    is_found
+}
+
+fn any_of(selectors: &Arc<[Selector]>) -> Condition {
+    Condition::Any { selectors: Arc::clone(selectors), is_weightless: false }
+}
+
+/// Reads what `token` begins; `None` for a pseudo-element.
+fn parse_condition(
+    token: Token<'_>,
+    input: &mut Parser<'_>,
+    depth: usize,
+) -> Result<Option<Condition>, SelectorError> {
+    let condition = match token {
+        // It matches all, and counts as a condition, so that a selector of it alone is not empty.
+        Token::Delim('*') => Condition::Not(Arc::new([])),
+        Token::Ident(name) => Condition::Tag(name.to_ascii_lowercase()),
+        Token::IDHash(name) | Token::Hash(name) => Condition::Id(name.to_string()),
+        Token::Delim('.') => match input.next_including_whitespace()? {
+            Token::Ident(name) => Condition::Class(name.to_string()),
+            _ => return unread(),
+        },
+        Token::SquareBracketBlock => input.parse_nested_block(parse_attribute)?,
+        Token::Colon => return parse_pseudo_class(input, depth),
+        _ => return unread(),
+    };
+    Ok(Some(condition))
+}
+
+fn parse_attribute(input: &mut Parser<'_>) -> Result<Condition, SelectorError> {
+    let name = input.expect_ident()?.to_ascii_lowercase();
+    let Ok(operator) = input.next().cloned() else {
+        return Ok(Condition::Attribute { name, test: AttributeTest::Exists, ignores_case: false });
+    };
+    let value = input.expect_ident_or_string()?.to_string();
+    let flag = input.try_parse(|input| input.expect_ident().map(|flag| flag.to_ascii_lowercase()));
+    let test = match operator {
+        Token::Delim('=') => AttributeTest::Equals(value),
+        Token::IncludeMatch => AttributeTest::Word(value),
+        Token::DashMatch => AttributeTest::Dash(value),
+        Token::PrefixMatch => AttributeTest::Prefix(value),
+        Token::SuffixMatch => AttributeTest::Suffix(value),
+        Token::SubstringMatch => AttributeTest::Part(value),
+        _ => return unread(),
+    };
+    // The values of some attributes of HTML have no case; `type` is the one that style sheets name.
+    let ignores_case = flag.is_ok_and(|flag| flag == "i") || name == "type";
+    Ok(Condition::Attribute { name, test, ignores_case })
+}
+
+/// Reads what follows a colon; `None` for a pseudo-element.
+fn parse_pseudo_class(input: &mut Parser<'_>, depth: usize) -> Result<Option<Condition>, SelectorError> {
+    let nth = |step, first, is_from_end, is_of_type| Condition::Nth { step, first, is_from_end, is_of_type };
+    let token = input.next_including_whitespace()?.clone();
+    let condition = match token {
+        Token::Colon => return Ok(None),
+        Token::Ident(name) => match &*name.to_ascii_lowercase() {
+            "before" | "after" | "first-line" | "first-letter" => return Ok(None),
+            "root" | "scope" => Condition::Root,
+            "empty" => Condition::Empty,
+            "first-child" => nth(0, 1, false, false),
+            "last-child" => nth(0, 1, true, false),
+            "first-of-type" => nth(0, 1, false, true),
+            "last-of-type" => nth(0, 1, true, true),
+            "only-child" => both_ends(false),
+            "only-of-type" => both_ends(true),
+            "link" | "any-link" => Condition::Attribute {
+                name: "href".to_owned(),
+                test: AttributeTest::Exists,
+                ignores_case: false,
+            },
+            "hover" | "focus" | "focus-within" | "focus-visible" | "active" | "visited" | "target"
+            | "checked" | "disabled" | "invalid" | "user-invalid" | "indeterminate" | "placeholder-shown"
+            | "autofill" | "-webkit-autofill" | "fullscreen" | "modal" | "popover-open" | "playing"
+            | "paused" => Condition::Never,
+            _ => return unread(),
+        },
+        Token::Function(name) => parse_function(&name, input, depth)?,
+        _ => return unread(),
+    };
+    Ok(Some(condition))
+}
+
+/// The condition on an element that is the first and the last one.
+fn both_ends(is_of_type: bool) -> Condition {
+    let conditions =
+        [false, true].map(|is_from_end| Condition::Nth { step: 0, first: 1, is_from_end, is_of_type });
+    let compound = Compound { conditions: conditions.into() };
+    let selector = Selector { compounds: vec![compound], combinators: Vec::new() };
+    Condition::Any { selectors: Arc::new([selector]), is_weightless: false }
+}
+
+fn parse_function(
+    name: &CowRcStr<'_>,
+    input: &mut Parser<'_>,
+    depth: usize,
+) -> Result<Condition, SelectorError> {
+    let name = name.to_ascii_lowercase();
+    input.parse_nested_block(|input| {
+        let is_of_type = name.ends_with("of-type");
+        match name.as_str() {
+            "nth-child" | "nth-last-child" | "nth-of-type" | "nth-last-of-type" => {
+                let (step, first) = parse_nth(input)?;
+                let is_from_end = name.starts_with("nth-last");
+                input.expect_exhausted()?;
+                Ok(Condition::Nth { step, first, is_from_end, is_of_type })
+            }
+            "not" | "is" | "where" | "matches" | "-webkit-any" | "-moz-any" => {
+                let list = parse_list(input, None, depth + 1);
+                if list.unread > 0 {
+                    return unread();
+                }
+                let selectors = list.selectors.into();
+                Ok(match name.as_str() {
+                    "not" => Condition::Not(selectors),
+                    name => Condition::Any { selectors, is_weightless: name == "where" },
+                })
+            }
+            _ => unread(),
+        }
+    })
+}

@@ -1,0 +1,203 @@
+//! Which values a browser takes: one that it does not know leaves the value before it in place.
+
+use super::{
+    super::colour::{canonical_colour, is_colour_name, is_transparent},
+    declaration::{PICTURE, Property},
+    hiding::{is_far_away, number},
+};
+
+const UNITS: [&str; 36] = [
+    "px", "em", "rem", "ex", "ch", "cap", "ic", "lh", "rlh", "vw", "vh", "vi", "vb", "vmin", "vmax", "svw",
+    "svh", "lvw", "lvh", "dvw", "dvh", "cqw", "cqh", "cqi", "cqb", "cqmin", "cqmax", "cm", "mm", "q", "in",
+    "pt", "pc", "%", "fr", "deg",
+];
+
+const LENGTH_WORDS: [&str; 26] = [
+    "auto",
+    "none",
+    "normal",
+    "medium",
+    "xx-small",
+    "x-small",
+    "small",
+    "large",
+    "x-large",
+    "xx-large",
+    "xxx-large",
+    "smaller",
+    "larger",
+    "min-content",
+    "max-content",
+    "fit-content",
+    "stretch",
+    "-webkit-fill-available",
+    "caption",
+    "icon",
+    "menu",
+    "message-box",
+    "small-caption",
+    "status-bar",
+    "hanging",
+    "each-line",
+];
+
+const DISPLAY_WORDS: [&str; 36] = [
+    "none",
+    "block",
+    "inline",
+    "inline-block",
+    "flex",
+    "inline-flex",
+    "grid",
+    "inline-grid",
+    "table",
+    "inline-table",
+    "table-row",
+    "table-cell",
+    "table-column",
+    "table-caption",
+    "table-row-group",
+    "table-header-group",
+    "table-footer-group",
+    "table-column-group",
+    "list-item",
+    "contents",
+    "flow-root",
+    "flow",
+    "run-in",
+    "ruby",
+    "ruby-text",
+    "ruby-base",
+    "ruby-text-container",
+    "ruby-base-container",
+    "math",
+    "-webkit-box",
+    "-webkit-inline-box",
+    "-webkit-flex",
+    "-webkit-inline-flex",
+    "-ms-flexbox",
+    "-ms-grid",
+    "-moz-box",
+];
+
+const BACKGROUND_WORDS: [&str; 22] = [
+    "none",
+    "repeat",
+    "repeat-x",
+    "repeat-y",
+    "no-repeat",
+    "space",
+    "round",
+    "scroll",
+    "fixed",
+    "local",
+    "left",
+    "right",
+    "top",
+    "bottom",
+    "center",
+    "cover",
+    "contain",
+    "auto",
+    "border-box",
+    "padding-box",
+    "content-box",
+    "text",
+];
+
+/// Returns `true` if a browser takes `value`, in small letters, for the property.
+pub(super) fn is_valid(property: Property, value: &str) -> bool {
+    use Property::*;
+    let is_global = ["inherit", "initial", "unset", "revert", "revert-layer"].contains(&value);
+    if is_global || value.contains("var(") {
+        return true;
+    }
+    let words_are = |words: &[&str]| value.split(' ').all(|word| words.contains(&word));
+    match property {
+        Display => words_are(&DISPLAY_WORDS),
+        Visibility => ["visible", "hidden", "collapse"].contains(&value),
+        ContentVisibility => ["visible", "auto", "hidden"].contains(&value),
+        Opacity | Zoom | Scale => value.split(' ').all(|part| {
+            ["none", "normal", "reset"].contains(&part)
+                || starts_with_function(part, &["calc", "min", "max", "clamp"])
+                || number(part).is_some_and(|(_, unit)| unit.is_empty() || unit == "%")
+        }),
+        Color | FillColor => is_colour(value),
+        Background => {
+            value == PICTURE
+                || is_colour(value)
+                || value
+                    .split([' ', ',', '/'])
+                    .all(|part| part.is_empty() || BACKGROUND_WORDS.contains(&part) || is_length(part))
+        }
+        BackgroundClip => value.split(',').all(|it| BACKGROUND_WORDS.contains(&it.trim())),
+        Overflow => words_are(&["visible", "hidden", "clip", "scroll", "auto", "overlay"]),
+        Position => ["static", "relative", "absolute", "fixed", "sticky", "-webkit-sticky"].contains(&value),
+        Clip => value == "auto" || value.starts_with("rect("),
+        ClipPath => {
+            let shapes = ["inset", "circle", "ellipse", "polygon", "path", "shape", "rect", "xywh", "url"];
+            value == "none" || starts_with_function(value, &shapes) || value.ends_with("-box")
+        }
+        Filter => {
+            let functions = [
+                "opacity",
+                "blur",
+                "brightness",
+                "contrast",
+                "drop-shadow",
+                "grayscale",
+                "hue-rotate",
+                "invert",
+                "saturate",
+                "sepia",
+                "url",
+            ];
+            value == "none" || starts_with_function(value, &functions)
+        }
+        Transform => {
+            let functions = ["matrix", "translate", "scale", "rotate", "skew", "perspective"];
+            value == "none" || functions.iter().any(|it| value.starts_with(it) && value.contains('('))
+        }
+        FontSize | LetterSpacing | TextIndent | Width | Height | MaxWidth | MaxHeight | Left | Right
+        | Top | Bottom | MarginLeft | MarginRight | MarginTop | MarginBottom | Translate => {
+            value.split(' ').all(is_length) || starts_with_function(value, &["calc", "min", "max", "clamp"])
+        }
+    }
+}
+
+fn is_length(part: &str) -> bool {
+    let functions = ["calc", "min", "max", "clamp", "env", "fit-content", "anchor", "anchor-size"];
+    match number(part) {
+        // Without a unit, a page without a document type takes it.
+        Some((size, "")) => size == 0.0 || is_far_away(part),
+        Some((_, unit)) => UNITS.contains(&unit) || starts_with_function(part, &functions),
+        None => LENGTH_WORDS.contains(&part) || starts_with_function(part, &functions),
+    }
+}
+
+fn is_colour(value: &str) -> bool {
+    const FUNCTIONS: [&str; 13] = [
+        "rgb",
+        "rgba",
+        "hsl",
+        "hsla",
+        "hwb",
+        "lab",
+        "lch",
+        "oklab",
+        "oklch",
+        "color",
+        "color-mix",
+        "light-dark",
+        "device-cmyk",
+    ];
+    canonical_colour(value).is_some()
+        || is_transparent(value)
+        || value == "currentcolor"
+        || is_colour_name(value)
+        || starts_with_function(value, &FUNCTIONS)
+}
+
+fn starts_with_function(value: &str, names: &[&str]) -> bool {
+    value.split_once('(').is_some_and(|(name, _)| names.contains(&name))
+}
