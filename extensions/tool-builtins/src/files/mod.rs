@@ -326,3 +326,6 @@ impl FileTools {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

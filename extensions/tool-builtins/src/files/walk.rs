@@ -86,6 +86,9 @@ impl<'a> Walk<'a> {
             self.skipped += 1;
             return Ok(ControlFlow::Continue(()));
         };
+        if self.cx.is_cancelled() {
+            return Err(ToolError::cancelled());
+        }
         names.sort_unstable();
         let levels = self.ignored.len();
         if names.iter().any(|(name, _)| name == Path::new(".gitignore")) {

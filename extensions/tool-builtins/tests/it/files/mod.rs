@@ -10,6 +10,8 @@ mod media;
 mod model;
 mod notebooks;
 mod payloads;
+#[cfg(unix)]
+mod races;
 mod reads;
 mod roots;
 mod searches;
