@@ -78,7 +78,7 @@ fn a_file_system_that_is_full_or_only_read_keeps_its_files() {
     };
     let mount = format!("mount -t tmpfs tmpfs {}", folder.path().display());
     if !unshare("sh".as_ref(), &["-c", &mount]).is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: this machine mounts no file system for a test");
+        test_support::skipped::report("this machine mounts no file system for a test");
         return;
     }
     let program = env::current_exe().unwrap();

@@ -1,11 +1,11 @@
-//! Which declarations hide an element, and which its text alone.
+//! The declarations that hide an element, and those that hide its text alone.
 
 use super::{
     super::colour::{canonical_colour, is_same_colour, is_transparent},
     declaration::{Declaration, PICTURE, PROPERTY_COUNT, Property},
 };
 
-/// What hides a text.
+/// The place of the style that hides a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HidingSource {
     /// The element, or one around it, by an inline style or an old attribute.
@@ -41,7 +41,7 @@ impl<'s> ElementStyle<'s> {
         self.get(property).map_or("", |(value, _)| value)
     }
 
-    /// What hides the element with all in it, if anything does.
+    /// Returns the place of the style that hides the element with all in it.
     pub(super) fn hiding_source(&self) -> Option<HidingSource> {
         use Property::*;
         let is_positioned = self.value(Position) != "static";
@@ -103,7 +103,7 @@ impl<'s> ElementStyle<'s> {
     }
 }
 
-/// What is behind a text.
+/// The paint behind a text.
 #[derive(Debug, Clone, Copy)]
 enum Backdrop {
     /// The page itself, which no style paints.
@@ -179,7 +179,7 @@ impl TextStyle {
         self
     }
 
-    /// What hides a text with these properties, if anything does.
+    /// Returns the place of the style that hides a text with these properties.
     pub(super) fn hiding_source(&self) -> Option<HidingSource> {
         let places = [self.is_invisible, self.is_tiny, self.is_indented_away, self.is_spaced_away];
         let paint = [self.is_transparent, self.has_no_fill, self.colour_source()];
@@ -187,7 +187,7 @@ impl TextStyle {
         places.into_iter().chain(paint).flatten().next()
     }
 
-    /// What gives a text the colour of what is behind it.
+    /// Returns the place of the style that gives a text the colour behind it.
     fn colour_source(&self) -> Option<HidingSource> {
         let (text, source) = self.colour?;
         let Backdrop::Colour(behind, other) = self.backdrop else { return None };

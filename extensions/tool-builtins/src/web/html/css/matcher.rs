@@ -1,4 +1,4 @@
-//! Which elements a selector is about.
+//! The comparison of selectors with elements.
 
 use std::cell::Cell;
 

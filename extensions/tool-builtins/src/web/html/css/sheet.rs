@@ -28,7 +28,7 @@ pub(super) struct StyleRule {
     pub(super) is_layered: bool,
 }
 
-/// What the last part of a selector asks for.
+/// The name that the last part of a selector asks for.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) enum RuleKey {
     Id(String),

@@ -1,4 +1,4 @@
-//! Which values a browser takes: one that it does not know leaves the value before it in place.
+//! The values that a browser takes: one that it does not know leaves the value before it in place.
 
 use super::{
     super::colour::{canonical_colour, is_colour_name, is_transparent},
