@@ -2,7 +2,8 @@
 //!
 //! The parser is a browser's (`html5ever`); the tree and the text are our own, since each converter that was measured can be made to
 //! take seconds or gigabytes by a page of 200 kB: nested elements, elements inside of tables, or a wide cell to which each other
-//! row is padded.
+//! row is padded. In a release build with a stack of 2 MiB, 5,000 nested elements (55 kB) overflow the stack of `htmd` 0.5.6, and take
+//! `dom_smoothie` 0.19.0 3.1 seconds; 20,000 take it more than 30.
 
 mod code;
 mod colour;
