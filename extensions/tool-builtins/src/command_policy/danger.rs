@@ -60,6 +60,34 @@ const INDIRECT_COMMANDS: &[&str] = &[
     "toybox",
     "zsh",
     // Programs that run others.
+    "aa-exec",
+    "abduco",
+    "byobu",
+    "chpst",
+    "cpulimit",
+    "daemon",
+    "daemonize",
+    "dbus-launch",
+    "dtach",
+    "envdir",
+    "hyperfine",
+    "i386",
+    "logsave",
+    "mosh",
+    "newgrp",
+    "nocache",
+    "rlogin",
+    "rsh",
+    "run0",
+    "runcon",
+    "setlock",
+    "ssh-agent",
+    "systemd-cat",
+    "systemd-inhibit",
+    "trickle",
+    "uname26",
+    "x86_64",
+    "zellij",
     "catchsegv",
     "ccache",
     "cgexec",
@@ -133,21 +161,45 @@ const INDIRECT_COMMANDS: &[&str] = &[
 ];
 
 /// Options that run programs, write files or set variables, by the name of the program. `*` stands for any characters: long options may be
-/// abbreviated, and short ones stand in one word.
+/// abbreviated, and short ones stand in one word, so that `-*x*` is each word of short options with `x`.
 const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("[", &["-v", "-R"]),
-    ("cargo", &["--config*", "-Z*"]),
+    ("ag", &["--pa*"]),
+    ("bat", &["--pa*"]),
+    ("batcat", &["--pa*"]),
+    ("cargo", &["--config*", "-Z*", "-C*", "--manifest-path*"]),
+    ("diff3", &["--d*"]),
     ("fd", &["-*x*", "-*X*", "--ex*"]),
     ("fdfind", &["-*x*", "-*X*", "--ex*"]),
     ("find", &["-exec*", "-ok*", "-delete", "-fls", "-fprint*"]),
-    ("git", &["--ex*", "--conf*", "--upl*", "--rec*", "--op*", "-O*"]),
+    ("git", &["--ex*", "--conf*", "--upl*", "--rec*", "--op*", "--ou*", "-O*", "-x*"]),
+    ("go", &["-exec*", "--exec*", "-toolexec*", "--toolexec*", "-vettool*", "--vettool*", "-C*"]),
     ("jobs", &["-*x*"]),
+    ("man", &["-*P*", "-*H*", "-*p*", "--pa*", "--ht*", "--b*", "--pr*"]),
     ("printf", &["-v*"]),
     ("rg", &["--pre*", "--hos*"]),
-    ("sort", &["--co*"]),
-    ("tar", &["--ch*", "--to-*", "--us*", "--in*", "--ne*", "-*I*", "-*F*"]),
+    ("rsync", &["-*e*", "--rs*"]),
+    ("rustc", &["-*C*", "--cod*", "-Z*"]),
+    ("scp", &["-*S*", "-*o*", "-*F*"]),
+    ("sdiff", &["--d*", "-*o*", "--o*"]),
+    ("sftp", &["-*S*", "-*o*", "-*F*", "-*D*", "-*b*"]),
+    ("sort", &["-*o*", "--o*", "--co*"]),
+    ("split", &["--f*"]),
+    ("tar", &["--ch*", "--to-*", "--us*", "--in*", "--ne*", "--rs*", "--rm*", "-*I*", "-*F*"]),
     ("test", &["-v", "-R"]),
     ("wait", &["-*p*"]),
+    ("zip", &["-*T*", "--un*"]),
+];
+
+/// Commands of `git` that run what an argument names, with the argument: a word, or the begin of an option.
+const RUNNING_GIT_COMMANDS: &[(&str, &[&str])] = &[
+    ("bisect", &["run"]),
+    ("clone", &["-c*", "-u*"]),
+    // It writes what other commands run: aliases, hooks, programs.
+    ("config", &["*"]),
+    ("filter-branch", &["*"]),
+    ("send-email", &["*"]),
+    ("submodule", &["foreach"]),
 ];
 
 /// Returns `true` if the program `name` runs others, or changes how the shell finds them.
@@ -202,6 +254,9 @@ pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
     if name == "git" && fixed <= 1 && command.words.get(1).is_some_and(|word| word.text.starts_with('-')) {
         return true;
     }
+    if name == "git" && runs_by_command(command, fixed) {
+        return true;
+    }
     // The first word of `tar` needs no dash.
     if name == "tar" && command.words.get(1).is_some_and(|word| word.text.contains(['I', 'F'])) {
         return true;
@@ -211,6 +266,7 @@ pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
     };
     arguments.into_iter().any(|(_, word)| {
         let is_option = |option: &&str| match option.split_once('*') {
+            Some(("-", _)) if word.text.starts_with("--") => false,
             Some((start, rest)) => {
                 let end = word.text.strip_prefix(start);
                 end.is_some_and(|end| end.contains(rest.trim_end_matches('*')))
@@ -219,6 +275,21 @@ pub(super) fn runs_by_option(command: &SimpleCommand, fixed: usize) -> bool {
         };
         let is_count = name == "printf" && stores_a_count(&word.text);
         !word.is_plain() || is_count || options.iter().any(is_option)
+    })
+}
+
+/// Returns `true` if `git` runs what an argument behind the first `fixed` words names.
+fn runs_by_command(command: &SimpleCommand, fixed: usize) -> bool {
+    let Some(own) = command.words.get(1) else { return false };
+    let Some((_, arguments)) = RUNNING_GIT_COMMANDS.iter().find(|(name, _)| *name == own.text) else {
+        return false;
+    };
+    command.words.iter().skip(fixed.max(1)).any(|word| {
+        let is_argument = |argument: &&str| match argument.strip_suffix('*') {
+            Some(start) => word.text.starts_with(start),
+            None => word.text == **argument,
+        };
+        !word.is_plain() || arguments.iter().any(is_argument)
     })
 }
 

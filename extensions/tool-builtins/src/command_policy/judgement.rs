@@ -59,7 +59,7 @@ impl CommandPolicy {
         if let Some(command) = script.commands.iter().find(is_moved) {
             let name = escaped(&command.source);
             return Some(format!(
-                "`{name}` is unclear: another folder may be a repository with programs of its own"
+                "`{name}` is unclear: another folder may have programs and settings of its own"
             ));
         }
         let redirections = script.redirections.iter();

@@ -80,12 +80,13 @@ pub use self::{
 /// # Limits of `*`
 ///
 /// `*` admits every option of the program. Options that run other programs are unclear for some programs (`find -exec`,
-/// `git -c`, `git --exec-path`, `cargo --config`, `rg --pre`, ..), and this list is not complete. Allow with `*` only what
-/// is harmless with all of its options, or restrict them: `ask("sort -o*")`. In particular:
+/// `git -c`, `git bisect run`, `git log --output`, `cargo --config`, `cargo --manifest-path`, `rg --pre`, `tar --to-command`,
+/// `rsync -e`, `sort -o`, ..), and this list is not complete. Allow with `*` only what is harmless with all of its options, or
+/// restrict them: `ask("curl -o*")`. In particular:
 ///
 /// - `python3 *`, `node *`, `perl *`, `awk *`, `sed *`, `make *` and `npm *` admit any program.
-/// - `git *` admits aliases and hooks of the repository, and `git diff --output=FILE`; `cargo *` admits build scripts.
-/// - `cat *` and `grep *` read every file of the user. `sort *`, `uniq *` and `tee *` write files.
+/// - `git *` admits aliases and hooks of the repository; `cargo *` admits build scripts.
+/// - `cat *` and `grep *` read every file of the user. `uniq *`, `tee *` and `curl *` write files.
 /// - The input of a program is not looked at: `echo .. | python3` is allowed by `echo *` and `python3`.
 ///
 /// # Unclear texts

@@ -1,5 +1,12 @@
 //! A shell command, as far as the policy looks at it.
 
+/// Programs that run what the configuration of their folder names, or its scripts.
+const FOLDER_PROGRAMS: &[&str] = &[
+    "ant", "bazel", "bundle", "cargo", "cmake", "composer", "deno", "dotnet", "git", "go", "gradle", "just",
+    "make", "meson", "mix", "mvn", "ninja", "npm", "npx", "nox", "pnpm", "poetry", "pytest", "rake", "rustc",
+    "sbt", "task", "tox", "uv", "yarn",
+];
+
 /// All simple commands of a text, wherever they stand in it, and what makes the text unclear.
 #[derive(Debug, Default)]
 pub(super) struct Script {
@@ -74,11 +81,10 @@ impl SimpleCommand {
         self.words.first().map_or("", |word| base_name(&word.text))
     }
 
-    /// Returns `true` if the program is another one, or runs other ones, in another folder: by its path, or by the configuration that
-    /// `git` finds there.
+    /// Returns `true` if the program is another one, or runs other ones, in another folder: by its path, or by what it finds there.
     pub(super) fn depends_on_folder(&self) -> bool {
         let program = self.words.first().map_or("", |word| word.text.as_str());
-        self.name() == "git" || (program.contains('/') && !program.starts_with('/'))
+        FOLDER_PROGRAMS.contains(&self.name()) || (program.contains('/') && !program.starts_with('/'))
     }
 
     pub(super) fn changes_folder(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Rules over shell commands.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may")]
 
+mod attacks;
 mod calls;
 mod conservative;
 mod hostile;
