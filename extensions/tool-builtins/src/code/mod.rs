@@ -26,8 +26,8 @@ use tool_runtime::{prelude::*, schemars};
 use self::left::LeftFiles;
 use crate::{
     sandbox::{
-        CommandLine, Confinement, Ending, Launcher, RunLimit, Sandbox, ScratchFolder, run_blocking,
-        system_program,
+        CommandLine, Confinement, Ending, Launcher, RunLimit, Sandbox, ScratchFolder, path_without_links,
+        run_blocking, system_program,
     },
     shell::{CallOutput, MAX_TIMEOUT_MILLIS, end_error, start_error},
 };
@@ -119,8 +119,7 @@ impl CodeTools {
     /// Permits programs to read and run what is below `path`, such as libraries or a folder of data.
     #[must_use]
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
-        let path = path.into();
-        self.confinement.readable.push(path.canonicalize().unwrap_or(path));
+        self.confinement.readable.push(path_without_links(path.into()));
         self.with_new_state()
     }
 

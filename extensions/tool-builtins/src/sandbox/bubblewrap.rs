@@ -6,27 +6,43 @@
 //! binds its end to its parent; the command itself gets its session later, by `setsid`.
 
 use std::{
+    fmt::Write as _,
     fs::{self, File},
     io::{self, Write as _},
-    os::fd::AsRawFd as _,
-    path::Path,
+    os::fd::AsRawFd,
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::fs::{MemfdFlags, OFlags, SealFlags, fcntl_add_seals, memfd_create};
 use seccompiler::BpfProgram;
 
 use super::{
     Confinement,
+    command::{SHELL, system_program},
+    filter::syscall_filter,
+    named_path::open_named_path,
     restriction::{DEVICES, SYSTEM_FOLDERS, SYSTEM_SETTINGS},
+    scratch::ScratchFolder,
 };
+
+/// The descriptor by which `bubblewrap` reads the filter of system calls.
+const FILTER_DESCRIPTOR: u8 = 9;
+
+/// The first descriptor of the paths that every shell can name: no script uses it, nor the two after it.
+const FIRST_SHELL_DESCRIPTOR: u32 = 4;
+const MAX_SHELL_MOUNTS: usize = 3;
+
+/// The first descriptor of more paths: `bash` uses some that are lower.
+const FIRST_BASH_DESCRIPTOR: u32 = 30;
 
 /// The filter of system calls in the memory of the program, where no command can change it.
 #[derive(Debug)]
-pub(super) struct SealedFilter(File);
+struct SealedFilter(File);
 
 impl SealedFilter {
     /// Stores `filter` as `bubblewrap` reads it.
-    pub(super) fn new(filter: &BpfProgram) -> io::Result<Self> {
+    fn new(filter: &BpfProgram) -> io::Result<Self> {
         let mut bytes = Vec::with_capacity(filter.len() * 8);
         for instruction in filter {
             bytes.extend_from_slice(&instruction.code.to_ne_bytes());
@@ -41,54 +57,168 @@ impl SealedFilter {
     }
 
     /// The path by which a child of the program opens it.
-    pub(super) fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
+    fn path(&self) -> String {
+        own_descriptor_path(&self.0)
     }
 }
 
-/// `bubblewrap` with its arguments, before those of the command. It reads the filter from `filter_descriptor`.
-///
-/// # Errors
-///
-/// Returns an error if a path of the setting is no Unicode: the command would not see it.
-pub(super) fn bubblewrap_words(
-    program: &Path,
-    confinement: &Confinement,
-    private: &Path,
-    filter_descriptor: u8,
-) -> io::Result<Vec<String>> {
-    let text = |path: &Path| {
-        path.to_str().map(str::to_owned).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` is no Unicode", path.display()))
-        })
-    };
-    let mut words = vec![text(program)?];
-    let options = ["--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"];
-    words.extend(options.map(str::to_owned));
-    words.extend(["--seccomp".to_owned(), filter_descriptor.to_string()]);
-    if confinement.permits_network {
-        words.push("--share-net".to_owned());
-    }
-    for path in SYSTEM_FOLDERS.map(Path::new) {
-        match fs::read_link(path) {
-            // `/bin` is a link to `/usr/bin` where the two are merged.
-            Ok(target) => words.extend(["--symlink".to_owned(), text(&target)?, text(path)?]),
-            Err(_) => words.extend(["--ro-bind-try".to_owned(), text(path)?, text(path)?]),
+/// `bubblewrap` with the setting of its commands.
+#[derive(Debug)]
+pub(super) struct Bubblewrap {
+    /// The program with all arguments that are the same for each command.
+    words: Vec<String>,
+    readable: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
+    private: Arc<ScratchFolder>,
+    filter: SealedFilter,
+    /// The shell that names any descriptor.
+    bash: Option<PathBuf>,
+}
+
+/// The paths that `bubblewrap` mounts for one command, opened.
+#[derive(Debug, Default)]
+pub(super) struct OpenedMounts {
+    /// Open until the command has ended.
+    pub(super) files: Vec<File>,
+    /// The shell that can name their descriptors.
+    pub(super) shell: PathBuf,
+    /// Their redirections, in that shell.
+    pub(super) redirections: String,
+    /// The arguments that mount them.
+    words: Vec<String>,
+}
+
+impl Bubblewrap {
+    /// # Errors
+    ///
+    /// Returns an error if a path of the setting is no Unicode, which the command would not see, or if the processor has no filter.
+    pub(super) fn new(
+        program: &Path,
+        confinement: &Confinement,
+        private: Arc<ScratchFolder>,
+    ) -> io::Result<Self> {
+        let filter = syscall_filter(confinement.permits_network).map_err(io::Error::other)?;
+        let filter = SealedFilter::new(&filter)?;
+        let mut words = vec![unicode(program)?.to_owned()];
+        let options =
+            ["--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL"];
+        words.extend(options.map(str::to_owned));
+        words.extend(["--seccomp".to_owned(), FILTER_DESCRIPTOR.to_string()]);
+        if confinement.permits_network {
+            words.push("--share-net".to_owned());
         }
+        for path in SYSTEM_FOLDERS.map(Path::new) {
+            match fs::read_link(path) {
+                // `/bin` is a link to `/usr/bin` where the two are merged.
+                Ok(target) => {
+                    words.extend(["--symlink", unicode(&target)?, unicode(path)?].map(str::to_owned))
+                }
+                Err(_) => words.extend(mount_words("--ro-bind-try", path)?),
+            }
+        }
+        for path in SYSTEM_SETTINGS {
+            words.extend(mount_words("--ro-bind-try", Path::new(path))?);
+        }
+        let Confinement { readable, writable, .. } = confinement.clone();
+        for path in readable.iter().chain(&writable) {
+            unicode(path)?;
+        }
+        Ok(Self { words, readable, writable, private, filter, bash: system_program("bash") })
     }
-    let readable = confinement.readable.iter().map(|path| ("--ro-bind-try", &**path));
-    let writable = confinement.writable.iter().map(|folder| ("--bind-try", &**folder));
-    let settings = SYSTEM_SETTINGS.iter().map(|path| ("--ro-bind-try", Path::new(*path)));
-    let devices = DEVICES.iter().map(|path| ("--dev-bind-try", Path::new(*path)));
-    // What is writable comes last: it may contain what is readable, or be a part of it.
-    let mounts = settings.chain(readable).chain(writable).chain([("--bind", private)]).chain(devices);
-    for (option, path) in mounts {
-        words.extend([option.to_owned(), text(path)?, text(path)?]);
+
+    /// Opens the paths of the setting for a command. A command may have put something else at each of them, and may do so until they
+    /// are mounted: a link is refused, and `bubblewrap` gets handles.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is a link at one of them, or no descriptor is left.
+    pub(super) fn open_mounts(&self) -> io::Result<OpenedMounts> {
+        let readable = self.readable.iter().map(|path| ("--ro-bind-fd", path));
+        // What is writable comes last: it may contain what is readable, or be a part of it.
+        let named = readable.chain(self.writable.iter().map(|path| ("--bind-fd", path)));
+        let mut files = Vec::new();
+        for (option, path) in named {
+            let Some(file) = open_named_path(path, OFlags::RDONLY | OFlags::NONBLOCK)? else { continue };
+            let kind = file.metadata()?.file_type();
+            if kind.is_dir() || kind.is_file() {
+                files.push((option, path, file));
+            }
+        }
+        // The private folder is one more.
+        let (shell, first_descriptor) = match (files.len() < MAX_SHELL_MOUNTS, &self.bash) {
+            (true, _) => (PathBuf::from(SHELL), FIRST_SHELL_DESCRIPTOR),
+            (false, Some(bash)) => (bash.clone(), FIRST_BASH_DESCRIPTOR),
+            (false, None) => {
+                let message =
+                    "without `bash`, a command has at most two readable and writable paths; install it";
+                return Err(io::Error::other(message));
+            }
+        };
+        let mut mounts = OpenedMounts { shell, ..OpenedMounts::default() };
+        mounts.redirect(FILTER_DESCRIPTOR.into(), &self.filter.path());
+        let mut descriptor = first_descriptor;
+        for (option, path, file) in files {
+            mounts.mount(option, descriptor, &own_descriptor_path(&file), unicode(path)?);
+            mounts.files.push(file);
+            descriptor += 1;
+        }
+        mounts.mount("--bind-fd", descriptor, &self.private.program_path(), unicode(self.private.path())?);
+        Ok(mounts)
     }
-    // The folders that lead to the others are memory.
-    if !confinement.writable.iter().any(|folder| folder == Path::new("/")) {
-        words.extend(["--remount-ro", "/"].map(str::to_owned));
+
+    /// The words that run a command in `folder`, before its own.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a path is no Unicode.
+    pub(super) fn words(&self, mounts: &OpenedMounts, folder: &Path) -> io::Result<Vec<String>> {
+        let mut words = self.words.clone();
+        words.extend(mounts.words.iter().cloned());
+        for path in DEVICES {
+            words.extend(mount_words("--dev-bind-try", Path::new(path))?);
+        }
+        // The folders that lead to the others are memory.
+        if !self.writable.iter().any(|folder| folder == Path::new("/")) {
+            words.extend(["--remount-ro", "/"].map(str::to_owned));
+        }
+        // If it is not there, nothing runs: the folder of the program is no substitute.
+        words.extend(["--chdir", unicode(folder)?, "--"].map(str::to_owned));
+        Ok(words)
     }
-    words.push("--".to_owned());
-    Ok(words)
+}
+
+impl OpenedMounts {
+    /// Nothing to mount.
+    pub(super) fn none() -> Self {
+        Self { shell: SHELL.into(), ..Self::default() }
+    }
+
+    /// Mounts what is open as `source` at `place`.
+    fn mount(&mut self, option: &str, descriptor: u32, source: &str, place: &str) {
+        self.redirect(descriptor, source);
+        self.words.extend([option.to_owned(), descriptor.to_string(), place.to_owned()]);
+    }
+
+    /// Opens `path` as `descriptor`.
+    fn redirect(&mut self, descriptor: u32, path: &str) {
+        // Writing to a string never fails.
+        let _ = write!(self.redirections, " {descriptor}<{path}");
+    }
+}
+
+/// The words that mount `path` at its own place.
+fn mount_words(option: &str, path: &Path) -> io::Result<[String; 3]> {
+    let path = unicode(path)?;
+    Ok([option.to_owned(), path.to_owned(), path.to_owned()])
+}
+
+fn unicode(path: &Path) -> io::Result<&str> {
+    path.to_str().ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` is no Unicode", path.display()))
+    })
+}
+
+/// The path by which a child of the program opens `file` of the program.
+pub(super) fn own_descriptor_path(file: &impl AsRawFd) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }

@@ -80,9 +80,12 @@ impl<'a> LimitScript<'a> {
     }
 }
 
-/// The words that run `command` watched, without a sandbox.
+/// The words that run `command` watched, without a sandbox. Elsewhere than on Unix, there is no watcher.
 pub(super) fn watched_words(command: Vec<String>) -> Vec<String> {
-    shell_words(format!("{WATCHER_SCRIPT}{RUN_IN_GROUP}"), command)
+    match cfg!(unix) {
+        true => shell_words(format!("{WATCHER_SCRIPT}{RUN_IN_GROUP}"), command),
+        false => command,
+    }
 }
 
 /// The words that run `script` with `arguments`.

@@ -12,7 +12,7 @@ use super::{
 #[cfg(target_os = "linux")]
 use super::{
     command::{SYSTEM_PATH, system_program},
-    namespace::{MAX_SHELL_DESCRIPTOR, Namespace, closing_words, confined_words},
+    namespace::{MAX_SHELL_DESCRIPTOR, Namespace, PreparedNamespace, closing_words, confined_words},
     probe::Mechanism,
     restriction::SYSTEM_FOLDERS,
     thread::SandboxThread,
@@ -90,7 +90,10 @@ impl Launcher {
 
     fn without_sandbox(reason: &str) -> Self {
         let mut environment = kept_environment();
-        environment.extend(["HOME", "PATH", "TMPDIR"].into_iter().filter_map(program_variable));
+        let own = ["HOME", "PATH", "TMPDIR"].into_iter();
+        let of_windows = ["SystemRoot", "PATHEXT", "TEMP", "TMP", "USERPROFILE"].into_iter();
+        let of_windows = of_windows.filter(|_| cfg!(windows));
+        environment.extend(own.chain(of_windows).filter_map(program_variable));
         Self {
             enforced: Enforced::nothing(reason),
             environment,
@@ -109,23 +112,26 @@ impl Launcher {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no process or memory left, the folder is gone, the private folder was exchanged, or a
-    /// descriptor of the program cannot be kept from the command.
+    /// Returns an error if there is no process or memory left, the folder is gone, the private folder or another one was exchanged, or
+    /// a descriptor of the program cannot be kept from the command.
     pub(crate) async fn spawn(&self, line: CommandLine) -> io::Result<Running> {
         // An earlier command may reach the folder around it.
         self.private.as_ref().map_or(Ok(()), |private| private.check_place())?;
         let command = |words: Vec<String>| self.prepared_command(words, &line.folder, &line.environment);
         #[cfg(target_os = "linux")]
         if let Some(Confined { thread, namespace, limits }) = &self.confined {
-            let words = confined_words(line.words.clone(), namespace.as_ref(), limits);
+            let prepared = namespace.as_ref().map(|namespace| namespace.prepare(&line.folder)).transpose()?;
+            let words = confined_words(line.words.clone(), prepared.as_ref(), limits);
             let command = command(without_descriptors(inherited_descriptors()?, words)?);
             let child = match thread {
                 Some(thread) => thread.spawn(command).await?,
                 None => { command }.spawn()?,
             };
-            return Running::new(child, namespace.is_some());
+            let is_in_namespace = prepared.is_some();
+            let files = prepared.map_or_else(Vec::new, PreparedNamespace::into_files);
+            return Running::new(child, files, is_in_namespace);
         }
-        Running::new(command(watched_words(line.words.clone())).spawn()?, false)
+        Running::new(command(watched_words(line.words.clone())).spawn()?, Vec::new(), false)
     }
 
     fn prepared_command(
@@ -139,7 +145,9 @@ impl Launcher {
         command.args(words).current_dir(folder);
         command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.envs(environment.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        // Without a watcher, the pipe would be the input of the command.
+        command.stdin(if cfg!(unix) { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
         command

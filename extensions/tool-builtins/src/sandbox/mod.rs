@@ -19,8 +19,11 @@ mod command;
 #[cfg(target_os = "linux")]
 mod filter;
 mod launcher;
+mod named_path;
 #[cfg(target_os = "linux")]
 mod namespace;
+#[cfg(unix)]
+mod orphans;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(unix)]
@@ -41,6 +44,7 @@ pub(crate) use self::scratch::{ScratchFolder, run_blocking};
 pub(crate) use self::{
     command::{CommandLine, system_program},
     launcher::Launcher,
+    named_path::path_without_links,
     running::{Ending, OutputSink, RunLimit, Running},
 };
 

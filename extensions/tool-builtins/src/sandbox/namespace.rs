@@ -1,40 +1,52 @@
 //! The namespaces around a command, and what its shell closes and limits first.
 
 use std::{
+    fs::File,
+    io,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use super::{
     Limits,
-    bubblewrap::SealedFilter,
+    bubblewrap::{Bubblewrap, OpenedMounts},
     command::{LimitScript, RUN_IN_GROUP, SHELL, WATCHER_SCRIPT, shell_words},
 };
-
-/// The descriptor by which `bubblewrap` reads the filter of system calls.
-pub(super) const FILTER_DESCRIPTOR: u8 = 9;
 
 /// The last descriptor that every shell can name.
 pub(super) const MAX_SHELL_DESCRIPTOR: u32 = 9;
 
-/// Ends the watcher after a namespace, of which nothing is left. The shell ends by a signal that nothing in the namespace
+/// Ends the watcher after a namespace, of which nothing is left; `bash` would report that. The shell ends by a signal that nothing in the namespace
 /// can send if its first process did not start.
 const END_OF_NAMESPACE: &str = r#"
+exec 2>/dev/null
 kill -s KILL "$watcher"
-wait "$watcher" 2>/dev/null
+wait "$watcher"
 [ "$started" ] || kill -s USR1 "$$"
 exit "$status""#;
 
-/// The namespaces of a command.
-#[derive(Clone, Debug)]
+/// The maker of the namespaces of commands.
+#[derive(Debug)]
 pub(super) struct Namespace {
-    /// The program that makes them with its arguments, before those of the command. It is a path: a name would be looked up
-    /// where commands may write.
-    pub(super) words: Vec<String>,
+    maker: NamespaceMaker,
     /// The path of `setsid`: in a session of its own, the command cannot signal the group of the watcher.
-    pub(super) own_session: PathBuf,
-    /// The filter that the program sets; `None` if the thread has set it.
-    pub(super) filter: Option<Arc<SealedFilter>>,
+    own_session: PathBuf,
+}
+
+#[derive(Debug)]
+enum NamespaceMaker {
+    /// The words of `unshare`, before those of the command. The first one is a path: a name would be looked up where commands may
+    /// write.
+    Unshare(Vec<String>),
+    Bubblewrap(Box<Bubblewrap>),
+}
+
+/// The namespace of one command.
+#[derive(Debug)]
+pub(super) struct PreparedNamespace {
+    /// The words that make it, before those of the command.
+    words: Vec<String>,
+    own_session: PathBuf,
+    mounts: OpenedMounts,
 }
 
 impl Namespace {
@@ -54,49 +66,72 @@ impl Namespace {
             arguments.push("--net");
         }
         arguments.push("--");
-        Self { words: arguments.into_iter().map(str::to_owned).collect(), own_session, filter: None }
+        let words = arguments.into_iter().map(str::to_owned).collect();
+        Self { maker: NamespaceMaker::Unshare(words), own_session }
     }
 
-    /// The words that make the namespaces and end.
+    pub(super) fn of_bubblewrap(bubblewrap: Bubblewrap, own_session: PathBuf) -> Self {
+        Self { maker: NamespaceMaker::Bubblewrap(Box::new(bubblewrap)), own_session }
+    }
+
+    /// Prepares the namespace of a command that starts in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a path of the setting is a link by now, or no descriptor is left.
+    pub(super) fn prepare(&self, folder: &Path) -> io::Result<PreparedNamespace> {
+        let (words, mounts) = match &self.maker {
+            NamespaceMaker::Unshare(words) => (words.clone(), OpenedMounts::none()),
+            NamespaceMaker::Bubblewrap(bubblewrap) => {
+                let mounts = bubblewrap.open_mounts()?;
+                (bubblewrap.words(&mounts, folder)?, mounts)
+            }
+        };
+        Ok(PreparedNamespace { words, own_session: self.own_session.clone(), mounts })
+    }
+}
+
+impl PreparedNamespace {
+    /// The words that make the namespace and end.
     pub(super) fn probe_words(&self) -> Vec<String> {
         let mut words = self.words.clone();
         words.extend([SHELL, "-c", ":"].map(str::to_owned));
-        match self.filter_redirection() {
-            None => words,
-            Some(redirection) => shell_words(format!("\"$@\"{redirection}"), words),
-        }
+        self.shell_words(format!("\"$@\"{}", self.mounts.redirections), words)
     }
 
-    /// Opens the filter for the program.
-    fn filter_redirection(&self) -> Option<String> {
-        self.filter.as_ref().map(|filter| format!(" {FILTER_DESCRIPTOR}<{}", filter.path()))
+    /// The files that are open until the command has ended.
+    pub(super) fn into_files(self) -> Vec<File> {
+        self.mounts.files
+    }
+
+    /// The words that run `script`, which may name the descriptors of the files.
+    fn shell_words(&self, script: String, arguments: Vec<String>) -> Vec<String> {
+        let mut words = shell_words(script, arguments);
+        words[0] = self.mounts.shell.to_string_lossy().into_owned();
+        words
     }
 
     /// Runs the program, and keeps what its first process writes to descriptor 8.
     fn run_script(&self) -> String {
-        let redirection = self.filter_redirection().unwrap_or_default();
-        format!("\nexec 7>&1\nstarted=$(\"$@\" 8>&1 >&7 7>&-{redirection})\nstatus=$?")
+        let redirections = &self.mounts.redirections;
+        format!("\nexec 7>&1\nstarted=$(\"$@\" 8>&1 >&7 7>&-{redirections})\nstatus=$?")
     }
 }
 
 /// The words that run `command` watched and limited, in a namespace if there is one.
 pub(super) fn confined_words(
     command: Vec<String>,
-    namespace: Option<&Namespace>,
+    namespace: Option<&PreparedNamespace>,
     limits: &Limits,
 ) -> Vec<String> {
     let limits = LimitScript::new(limits);
-    let (command, run) = match namespace {
-        None => (command, RUN_IN_GROUP.to_owned()),
-        Some(namespace) => {
-            let (own_session, limit) = (namespace.own_session.display(), limits.of_all_processes());
-            let script = format!("echo started >&8; exec 8>&-; {limit}; {own_session} \"$@\"; exit \"$?\"");
-            let mut words = namespace.words.clone();
-            words.extend(shell_words(script, command));
-            (words, namespace.run_script() + END_OF_NAMESPACE)
-        }
-    };
-    shell_words(format!("{}\n{WATCHER_SCRIPT}{run}", limits.of_each_process()), command)
+    let script = |run: &str| format!("{}\n{WATCHER_SCRIPT}{run}", limits.of_each_process());
+    let Some(namespace) = namespace else { return shell_words(script(RUN_IN_GROUP), command) };
+    let (own_session, limit) = (namespace.own_session.display(), limits.of_all_processes());
+    let inner = format!("echo started >&8; exec 8>&-; {limit}; {own_session} \"$@\"; exit \"$?\"");
+    let mut words = namespace.words.clone();
+    words.extend(shell_words(inner, command));
+    namespace.shell_words(script(&(namespace.run_script() + END_OF_NAMESPACE)), words)
 }
 
 /// The words that close `descriptors` and run `command`. `bash` alone can name those above 9.

@@ -6,10 +6,9 @@ use tokio::{process::Command, time};
 
 use super::{
     Confinement, Enforced,
-    bubblewrap::{SealedFilter, bubblewrap_words},
+    bubblewrap::Bubblewrap,
     command::{LimitScript, SHELL, SYSTEM_PATH, system_program},
-    filter::syscall_filter,
-    namespace::{FILTER_DESCRIPTOR, Namespace},
+    namespace::Namespace,
     scratch::ScratchFolder,
     thread::SandboxThread,
 };
@@ -27,8 +26,11 @@ pub(super) struct Mechanism {
 
 impl Mechanism {
     /// Tries `bubblewrap` first, which guards most, and otherwise what the kernel offers to a thread.
-    pub(super) async fn find(confinement: Confinement, private: &ScratchFolder) -> std::io::Result<Self> {
-        let mut mechanism = match Self::bubblewrap(&confinement, private.path()).await {
+    pub(super) async fn find(
+        confinement: Confinement,
+        private: &Arc<ScratchFolder>,
+    ) -> std::io::Result<Self> {
+        let mut mechanism = match Self::bubblewrap(&confinement, Arc::clone(private)).await {
             Some(mechanism) => mechanism,
             None => Self::restricted_thread(confinement.clone(), &private.own_path()).await?,
         };
@@ -36,13 +38,14 @@ impl Mechanism {
         Ok(mechanism)
     }
 
-    async fn bubblewrap(confinement: &Confinement, private: &Path) -> Option<Self> {
+    async fn bubblewrap(confinement: &Confinement, private: Arc<ScratchFolder>) -> Option<Self> {
         let program = confinement.bubblewrap.as_deref()?;
         let own_session = system_program("setsid")?;
-        let filter = SealedFilter::new(&syscall_filter(confinement.permits_network).ok()?).ok()?;
-        let words = bubblewrap_words(program, confinement, private, FILTER_DESCRIPTOR).ok()?;
-        let namespace = Namespace { words, own_session, filter: Some(Arc::new(filter)) };
-        if !run_probe(&namespace.probe_words(), None).await {
+        let bubblewrap = Bubblewrap::new(program, confinement, private).ok()?;
+        let namespace = Namespace::of_bubblewrap(bubblewrap, own_session);
+        // Versions without `--bind-fd` fail here.
+        let prepared = namespace.prepare(Path::new("/")).ok()?;
+        if !run_probe(&prepared.probe_words(), None).await {
             return None;
         }
         let network = if confinement.permits_network { "seccomp" } else { "bubblewrap, seccomp" };
@@ -63,7 +66,8 @@ impl Mechanism {
             (Some(program), Some(own_session)) => {
                 let maps_user = enforced.files.is_none();
                 let candidate = Namespace::of_unshare(&program, own_session, maps_user, permits_network);
-                let is_permitted = run_probe(&candidate.probe_words(), Some(&thread)).await;
+                let prepared = candidate.prepare(Path::new("/"))?;
+                let is_permitted = run_probe(&prepared.probe_words(), Some(&thread)).await;
                 namespace = is_permitted.then_some(candidate);
                 if namespace.is_none() {
                     enforced.missing.push(missing_processes("this machine permits no user namespace"));

@@ -1,13 +1,14 @@
 //! The restrictions that a thread puts on itself.
 
-use std::path::Path;
+use std::{os::fd::AsFd, path::Path};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
+use rustix::fs::{FileType, OFlags, fstat};
 
-use super::{Confinement, Enforced, filter::syscall_filter};
+use super::{Confinement, Enforced, filter::syscall_filter, named_path::open_named_path};
 
 /// The programs and libraries of the system.
 pub(super) const SYSTEM_FOLDERS: [&str; 8] =
@@ -99,7 +100,7 @@ fn restrict_files(confinement: &Confinement, private: &Path) -> Result<bool, Rul
         created = permit_path(created, Path::new(folder), executable)?;
     }
     for path in &confinement.readable {
-        created = permit_path(created, path, executable)?;
+        created = permit_named_path(created, path, executable)?;
     }
     for path in SYSTEM_SETTINGS {
         created = permit_path(created, Path::new(path), readable)?;
@@ -107,20 +108,43 @@ fn restrict_files(confinement: &Confinement, private: &Path) -> Result<bool, Rul
     for path in DEVICES {
         created = permit_path(created, Path::new(path), device)?;
     }
-    for folder in confinement.writable.iter().map(|folder| &**folder).chain([private]) {
-        created = permit_path(created, folder, own)?;
+    for folder in &confinement.writable {
+        created = permit_named_path(created, folder, own)?;
     }
+    created = permit_path(created, private, own)?;
     Ok(created.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
 }
 
-/// Permits `access` below `path`; nothing if there is no such path.
+/// Permits `access` below a path of the setting; nothing if there is none, or a command of another setting has put a link there.
+fn permit_named_path(
+    ruleset: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    match open_named_path(path, OFlags::PATH) {
+        Ok(Some(handle)) => permit_handle(ruleset, handle, access),
+        _ => Ok(ruleset),
+    }
+}
+
+/// Permits `access` below a path of the system; nothing if there is none.
 fn permit_path(
     ruleset: RulesetCreated,
     path: &Path,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
-    let Ok(handle) = PathFd::new(path) else { return Ok(ruleset) };
-    let of_file = AccessFs::from_file(NEWEST_ABI);
-    let access = if path.is_dir() { access } else { access & of_file };
+    match PathFd::new(path) {
+        Ok(handle) => permit_handle(ruleset, handle, access),
+        Err(_) => Ok(ruleset),
+    }
+}
+
+fn permit_handle(
+    ruleset: RulesetCreated,
+    handle: impl AsFd,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    let is_folder = fstat(&handle).is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir());
+    let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST_ABI) };
     ruleset.add_rule(PathBeneath::new(handle, access))
 }

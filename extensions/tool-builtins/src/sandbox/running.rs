@@ -1,17 +1,23 @@
 //! A command that runs.
 
-use std::{io, process::ExitStatus, time::Duration};
+use std::{fs::File, io, process::ExitStatus, time::Duration};
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{Child, ChildStderr, ChildStdin, ChildStdout},
-    time,
+    time::{self, Instant},
 };
 use tool_runtime::CancellationToken;
+
+#[cfg(unix)]
+use super::orphans::{collect_orphans, keep_killed_group};
 
 /// The time for output that is still in a pipe when its command has ended. Without a sandbox, a process that left the
 /// group may hold the pipe open.
 const MAX_DRAIN: Duration = Duration::from_millis(250);
+
+/// The time for which a part of a line waits for its end.
+const MAX_HELD: Duration = Duration::from_millis(100);
 
 const READ_BYTES: usize = 64 << 10;
 
@@ -19,6 +25,12 @@ const READ_BYTES: usize = 64 << 10;
 pub(crate) trait OutputSink: Send {
     fn receive_stdout(&mut self, bytes: &[u8]);
     fn receive_stderr(&mut self, bytes: &[u8]);
+    /// Identifies the part of a line that waits for its end before it is shown; `None` if there is none.
+    fn held_part(&self) -> Option<u64> {
+        None
+    }
+    /// Shows that part: the command has paused or ended.
+    fn show_held(&mut self) {}
     /// Called at the end if a process that left the group may still write.
     fn mark_cut(&mut self);
 }
@@ -48,19 +60,23 @@ pub(crate) struct Running {
     stdout: ChildStdout,
     stderr: ChildStderr,
     /// The watcher of the command waits for the end of this pipe.
-    _alive: ChildStdin,
+    _alive: Option<ChildStdin>,
+    _files: Vec<File>,
     /// Nothing outlives the first process.
     is_in_namespace: bool,
 }
 
 impl Running {
-    pub(super) fn new(mut child: Child, is_in_namespace: bool) -> io::Result<Self> {
+    /// With the `files` that the start of the command opens by the descriptors of this program.
+    pub(super) fn new(mut child: Child, files: Vec<File>, is_in_namespace: bool) -> io::Result<Self> {
+        #[cfg(unix)]
+        collect_orphans();
         let group = ProcessGroup::of(&child);
         let no_pipe = || io::Error::other("a standard stream of the command is missing");
         let stdout = child.stdout.take().ok_or_else(no_pipe)?;
         let stderr = child.stderr.take().ok_or_else(no_pipe)?;
-        let alive = child.stdin.take().ok_or_else(no_pipe)?;
-        Ok(Self { group, child, stdout, stderr, _alive: alive, is_in_namespace })
+        let alive = child.stdin.take();
+        Ok(Self { group, child, stdout, stderr, _alive: alive, _files: files, is_in_namespace })
     }
 
     /// Waits for the end, and kills the command at its limit.
@@ -70,24 +86,7 @@ impl Running {
         sink: &mut dyn OutputSink,
     ) -> io::Result<Ending> {
         let mut output = OutputReader::default();
-        let timeout = time::sleep(limit.timeout);
-        tokio::pin!(timeout);
-        let mut was_killed = false;
-        let ending = loop {
-            tokio::select! {
-                status = self.child.wait() => {
-                    let status = status?;
-                    was_killed = status.code().is_none();
-                    break match self.is_in_namespace && is_start_failure(status) {
-                        true => Ending::NotStarted,
-                        false => Ending::Exited(exit_code(status)),
-                    };
-                }
-                () = output.read(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {}
-                () = &mut timeout => break Ending::TimedOut,
-                () = limit.cancellation.cancelled() => break Ending::Cancelled,
-            }
-        };
+        let (ending, was_killed) = self.wait_for_end(limit, &mut output, sink).await?;
         // A shell that was killed did not wait for the namespace.
         if matches!(ending, Ending::Exited(_)) && self.is_in_namespace && !was_killed {
             self.group.forget();
@@ -104,7 +103,45 @@ impl Running {
         if time::timeout(MAX_DRAIN, drain).await.is_err() {
             sink.mark_cut();
         }
+        sink.show_held();
         Ok(ending)
+    }
+
+    /// Waits for the end or a limit, and says if a signal ended the command.
+    async fn wait_for_end(
+        &mut self,
+        limit: &RunLimit,
+        output: &mut OutputReader,
+        sink: &mut dyn OutputSink,
+    ) -> io::Result<(Ending, bool)> {
+        let (timeout, pause) = (time::sleep(limit.timeout), time::sleep(MAX_HELD));
+        tokio::pin!(timeout, pause);
+        let mut held = None;
+        loop {
+            tokio::select! {
+                status = self.child.wait() => {
+                    let status = status?;
+                    let ending = match self.is_in_namespace && is_start_failure(status) {
+                        true => Ending::NotStarted,
+                        false => Ending::Exited(exit_code(status)),
+                    };
+                    return Ok((ending, status.code().is_none()));
+                }
+                () = output.read(&mut self.stdout, &mut self.stderr, sink), if !output.is_closed() => {
+                    let part = sink.held_part();
+                    if part != held {
+                        pause.as_mut().reset(Instant::now() + MAX_HELD);
+                    }
+                    held = part;
+                }
+                () = &mut pause, if held.is_some() => {
+                    sink.show_held();
+                    held = None;
+                }
+                () = &mut timeout => return Ok((Ending::TimedOut, false)),
+                () = limit.cancellation.cancelled() => return Ok((Ending::Cancelled, false)),
+            }
+        }
     }
 }
 
@@ -177,13 +214,15 @@ fn exit_code(status: ExitStatus) -> i32 {
 struct ProcessGroup {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
+    #[cfg(unix)]
+    killed: Option<rustix::process::Pid>,
 }
 
 #[cfg(unix)]
 impl ProcessGroup {
     fn of(child: &Child) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self { leader: id.and_then(rustix::process::Pid::from_raw) }
+        Self { leader: id.and_then(rustix::process::Pid::from_raw), killed: None }
     }
 
     fn forget(&mut self) {
@@ -194,6 +233,7 @@ impl ProcessGroup {
         if let Some(leader) = self.leader.take() {
             // An error means that no process is left.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+            self.killed = Some(leader);
         }
     }
 }
@@ -212,5 +252,8 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
+        // Not before: the runtime waits for the leader.
+        #[cfg(unix)]
+        self.killed.into_iter().for_each(keep_killed_group);
     }
 }

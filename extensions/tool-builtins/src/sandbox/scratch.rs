@@ -61,6 +61,12 @@ impl ScratchFolder {
         format!("/proc/self/fd/{}", self.opened.as_raw_fd()).into()
     }
 
+    /// A path by which a child of this program reaches the folder, also after it was exchanged.
+    #[cfg(target_os = "linux")]
+    pub(super) fn program_path(&self) -> String {
+        super::bubblewrap::own_descriptor_path(&self.opened)
+    }
+
     /// A handle of the folder.
     ///
     /// # Errors

@@ -103,23 +103,3 @@ fn cut_start(tail: &[u8]) -> String {
     }
     text[start..].to_owned()
 }
-
-/// Makes text of a stream in parts: a character that is cut is completed by the next part.
-#[derive(Debug, Default)]
-pub(crate) struct PartialText {
-    carried: Vec<u8>,
-}
-
-impl PartialText {
-    pub(crate) fn decode(&mut self, bytes: &[u8]) -> String {
-        self.carried.extend_from_slice(bytes);
-        let whole = match std::str::from_utf8(&self.carried) {
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            // Text with bytes that are no text may end anywhere.
-            _ => self.carried.len(),
-        };
-        let text = String::from_utf8_lossy(&self.carried[..whole]).into_owned();
-        self.carried.drain(..whole);
-        text
-    }
-}

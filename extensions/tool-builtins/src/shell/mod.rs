@@ -10,6 +10,7 @@ mod deny;
 mod output;
 mod run;
 mod task;
+mod update;
 
 use std::{
     fmt, io,
@@ -32,7 +33,7 @@ use self::{
     run::{CommandRequest, ShellState},
     task::TaskTable,
 };
-use crate::sandbox::{Confinement, Sandbox};
+use crate::sandbox::{Confinement, Sandbox, path_without_links};
 
 /// Tools that run commands in a folder: `bash`, `task_output` and `task_stop`.
 ///
@@ -114,14 +115,14 @@ impl ShellTools {
     /// program's `PATH` are in the one of the commands, too.
     #[must_use]
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
-        self.settings.confinement.readable.push(resolved(path.into()));
+        self.settings.confinement.readable.push(path_without_links(path.into()));
         self.with_new_state()
     }
 
     /// Permits commands to read, write and run what is below `folder`, beside the first folder.
     #[must_use]
     pub fn writable(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.settings.confinement.writable.push(resolved(folder.into()));
+        self.settings.confinement.writable.push(path_without_links(folder.into()));
         self.with_new_state()
     }
 
@@ -195,11 +196,6 @@ impl ShellTools {
     fn tasks(&self) -> &TaskTable {
         &self.state.tasks
     }
-}
-
-/// Rules hold for files, not for names.
-fn resolved(path: PathBuf) -> PathBuf {
-    path.canonicalize().unwrap_or(path)
 }
 
 impl fmt::Debug for ShellTools {

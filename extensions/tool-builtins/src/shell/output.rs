@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tool_runtime::{policy::ResultStore, prelude::*};
 
-use super::capture::{PartialText, StreamCapture};
+use super::{capture::StreamCapture, update::LineText};
 use crate::sandbox::{Ending, Enforced, OutputSink};
 
 /// The exit code of a command that reached its time limit, as of `timeout`.
@@ -116,20 +116,27 @@ fn end_line(text: &mut String) {
     }
 }
 
-/// Keeps the output of a call, and shows it to listeners as it comes.
+/// Keeps the output of a call, and shows it to listeners by lines as it comes.
 pub(crate) struct CallOutput<'a> {
     pub(crate) output: CommandOutput,
     cx: &'a ToolContext,
-    stdout_text: PartialText,
-    stderr_text: PartialText,
+    stdout_text: LineText,
+    stderr_text: LineText,
     pending: String,
+    /// Changes with each text that is shown.
+    shown_parts: u64,
 }
 
 impl<'a> CallOutput<'a> {
     pub(crate) fn new(cx: &'a ToolContext, keeps_all: bool) -> Self {
-        let output = CommandOutput::new(keeps_all);
-        let (stdout_text, stderr_text) = (PartialText::default(), PartialText::default());
-        Self { output, cx, stdout_text, stderr_text, pending: String::new() }
+        Self {
+            output: CommandOutput::new(keeps_all),
+            cx,
+            stdout_text: LineText::default(),
+            stderr_text: LineText::default(),
+            pending: String::new(),
+            shown_parts: 0,
+        }
     }
 
     /// A listener that is slow loses text: the command does not wait for it.
@@ -142,6 +149,7 @@ impl<'a> CallOutput<'a> {
         if !self.pending.is_empty() && self.cx.try_update(self.pending.clone()) {
             self.pending.clear();
         }
+        self.shown_parts += u64::from(!text.is_empty());
     }
 }
 
@@ -149,7 +157,7 @@ impl OutputSink for CallOutput<'_> {
     fn receive_stdout(&mut self, bytes: &[u8]) {
         self.output.stdout.push(bytes);
         if self.cx.has_sink() {
-            let text = self.stdout_text.decode(bytes);
+            let text = self.stdout_text.push(bytes);
             self.show(&text);
         }
     }
@@ -157,9 +165,20 @@ impl OutputSink for CallOutput<'_> {
     fn receive_stderr(&mut self, bytes: &[u8]) {
         self.output.stderr.push(bytes);
         if self.cx.has_sink() {
-            let text = self.stderr_text.decode(bytes);
+            let text = self.stderr_text.push(bytes);
             self.show(&text);
         }
+    }
+
+    fn held_part(&self) -> Option<u64> {
+        let is_held =
+            !self.stdout_text.is_empty() || !self.stderr_text.is_empty() || !self.pending.is_empty();
+        is_held.then_some(self.shown_parts)
+    }
+
+    fn show_held(&mut self) {
+        let text = self.stdout_text.take_rest() + &self.stderr_text.take_rest();
+        self.show(&text);
     }
 
     fn mark_cut(&mut self) {

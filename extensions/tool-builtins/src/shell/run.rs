@@ -53,7 +53,8 @@ pub(super) async fn run_command(
     check_command(settings, &request.command)?;
     let folder = start_folder(settings, request.folder.as_deref())?;
     let launcher = state.launcher(&settings.confinement).await?;
-    let shell = system_program("bash").unwrap_or_else(|| PathBuf::from("/bin/sh"));
+    let shell = system_program("bash");
+    let shell = shell.unwrap_or_else(|| PathBuf::from(if cfg!(unix) { "/bin/sh" } else { "bash" }));
     let line = CommandLine {
         words: vec![shell.to_string_lossy().into_owned(), "-c".to_owned(), request.command],
         folder,

@@ -7,10 +7,10 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tool_builtins::CodeTools;
+use tool_builtins::{CodeTools, ShellTools};
 use tool_runtime::prelude::*;
 
-use super::{World, bubblewrap, confined};
+use super::{Mode, World, bubblewrap, confined};
 
 /// A folder of the user that no command may change: a file and a folder, each with its mode.
 struct Kept(TempDir);
@@ -106,6 +106,76 @@ async fn a_program_whose_folder_a_shell_exchanges_does_not_run() {
             drop(tools);
             kept.assert_unchanged();
             remove_exchanged(&place);
+        }
+    }
+}
+
+/// Tools with the folders of others, and the tools of someone who may write around these.
+struct Neighbours {
+    folder: TempDir,
+    tools: Registry,
+    writer: Registry,
+}
+
+impl Neighbours {
+    /// With `more` writable folders.
+    fn new(mode: Mode, more: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["root", "readable"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let shell = ShellTools::new(folder.path().join("root")).unwrap();
+        let shell = (0..more).fold(shell, |shell, number| {
+            let name = folder.path().join(format!("more{number}"));
+            fs::create_dir(&name).unwrap();
+            shell.writable(name)
+        });
+        let shell = mode.set(shell.readable(folder.path().join("readable")));
+        let writer = mode.set(ShellTools::new(folder.path()).unwrap());
+        let registry = |shell| Registry::builder().toolset(shell).build().unwrap();
+        Self { folder, tools: registry(shell), writer: registry(writer) }
+    }
+
+    async fn bash(tools: &Registry, command: &str) -> Result<ToolOutput, ToolError> {
+        tools.call_unguarded("bash", json!({ "command": command })).await
+    }
+}
+
+#[tokio::test]
+async fn a_link_in_the_place_of_a_folder_of_the_setting_leads_nowhere() {
+    for mode in confined() {
+        for (name, more, runs_before) in [
+            ("root", 0, true),
+            ("root", 0, false),
+            ("readable", 0, true),
+            ("readable", 0, false),
+            ("root", 3, true),
+        ] {
+            let kept = Kept::new();
+            let world = Neighbours::new(mode, more);
+            if runs_before {
+                assert_eq!(Neighbours::bash(&world.tools, "echo one").await.unwrap().text(), "one\n");
+            }
+            let outside = kept.0.path().display();
+            let exchange = format!("mv {name} old && ln -s {outside} {name} && echo exchanged");
+            let exchanged = Neighbours::bash(&world.writer, &exchange).await.unwrap();
+            assert_eq!(exchanged.text(), "exchanged\n", "{mode:?}");
+            let (folder, place) = (world.folder.path(), world.folder.path().join(name));
+            let uses = format!(
+                "for d in . {} {outside}; do cat $d/inner/a.txt; touch $d/new; done; echo end",
+                place.display()
+            );
+            match Neighbours::bash(&world.tools, &uses).await {
+                Ok(output) => assert!(!output.text().contains("kept"), "{mode:?}: {}", output.text()),
+                Err(error) => assert!(error.to_string().contains("there is a link at"), "{mode:?}: {error}"),
+            }
+            kept.assert_unchanged();
+            if mode.has_bubblewrap && runs_before {
+                fs::remove_file(&place).unwrap();
+                assert!(Neighbours::bash(&world.tools, "touch new").await.is_ok() == (name == "readable"));
+                fs::rename(folder.join("old"), &place).unwrap();
+                assert_eq!(Neighbours::bash(&world.tools, "echo two").await.unwrap().text(), "two\n");
+            }
         }
     }
 }

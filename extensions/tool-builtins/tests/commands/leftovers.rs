@@ -1,14 +1,14 @@
 //! Nothing of a command is left.
 
 use std::{
-    env,
+    env, fs,
     io::{BufRead, BufReader},
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use tool_runtime::{CancellationToken, prelude::*};
 
-use super::{MARKER, Mode, World, assert_processes, confined, details, modes, this_program};
+use super::{MARKER, Mode, SKIPPED_TESTS, World, assert_processes, confined, details, modes, this_program};
 
 /// Ways to leave a process behind; the last one ends when its output has no reader any more.
 const ESCAPES: [&str; 7] = [
@@ -161,11 +161,14 @@ async fn program() {
     let Ok(mode) = env::var(PROGRAM_MODE) else { return };
     let mode = modes()[mode.parse::<usize>().unwrap()];
     let world = World::with(|shell| mode.set(shell).env(MARKER, env::var("TOOL_TEST_GIVEN_MARKER").unwrap()));
-    for command in escapes(mode).into_iter().take(8) {
-        let endless = format!("{command}; while true; do echo more; done");
-        world.call("bash", json!({ "command": endless, "run_in_background": true })).await.unwrap();
+    for command in escapes(mode) {
         let waiting = format!("{command}; sleep 1000");
         world.call("bash", json!({ "command": waiting, "run_in_background": true })).await.unwrap();
+    }
+    // At most 16 run.
+    for command in escapes(mode).into_iter().rev().take(6) {
+        let endless = format!("{command}; while true; do echo more; done");
+        world.call("bash", json!({ "command": endless, "run_in_background": true })).await.unwrap();
     }
     println!("started");
     std::future::pending::<()>().await;
@@ -189,4 +192,57 @@ fn nothing_is_left_of_a_program_that_was_killed() {
         program.wait().unwrap();
         assert_processes(&marker, |count| count == 0);
     }
+}
+
+const FIRST_PROCESS: &str = "TOOL_TEST_FIRST_PROCESS";
+
+/// Processes that have ended, and for which this program has not waited.
+fn unwaited_children() -> usize {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path().join("children"));
+    let children: String = tasks.map(|path| fs::read_to_string(path).unwrap_or_default()).collect();
+    let status = |id: &str| fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    children.split_whitespace().filter(|id| status(id).contains(") Z ")).count()
+}
+
+/// Commands of the first process of a container, in the process that the test below starts; otherwise nothing.
+#[tokio::test]
+async fn program_that_is_the_first_process() {
+    const COMMANDS: usize = 40;
+    const MAX_COMMANDS: usize = 1000;
+    const MAX_UNWAITED: usize = 4;
+    if env::var(FIRST_PROCESS).is_err() {
+        return;
+    }
+    assert_eq!(std::process::id(), 1);
+    for mode in modes() {
+        let world = World::new(mode);
+        for _ in 0..COMMANDS {
+            let output = world.run("sleep 1000 & sleep 1000 & exit 3").await;
+            assert_eq!(super::exit_code(&output), 3);
+            let timed = json!({ "command": "sleep 1000 & sleep 1000", "timeout_ms": 1 });
+            assert_eq!(super::exit_code(&world.call("bash", timed).await.unwrap()), 124);
+        }
+        // What was killed may not have ended yet.
+        let mut more = 0..MAX_COMMANDS;
+        while unwaited_children() > MAX_UNWAITED && more.next().is_some() {
+            world.run("true").await;
+        }
+        assert!(unwaited_children() <= MAX_UNWAITED, "{mode:?}: {}", unwaited_children());
+    }
+    println!("proven");
+}
+
+// R03
+#[test]
+fn a_program_that_is_the_first_process_of_a_container_keeps_no_ended_process() {
+    let program = this_program("leftovers::program_that_is_the_first_process");
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--"])
+        .arg(program.get_program())
+        .args(program.get_args())
+        .env(FIRST_PROCESS, "1")
+        .env_remove(SKIPPED_TESTS)
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("proven"), "{output:?}");
 }

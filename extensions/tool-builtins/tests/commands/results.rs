@@ -202,6 +202,36 @@ async fn every_command_asks_by_default_and_its_output_is_shown_as_it_comes() {
     assert_eq!(outcomes[0].result().unwrap().text(), "öne\ntwo\n");
 }
 
+// R02
+#[tokio::test]
+async fn a_prompt_without_a_line_end_is_shown_before_its_command_ends() {
+    for mode in modes() {
+        let folder = tempfile::tempdir().unwrap();
+        let shell = mode.set(ShellTools::new(folder.path()).unwrap());
+        let tools = Registry::builder().toolset(shell).build().unwrap();
+        let executor =
+            Executor::builder(tools).approver(|_: &ApprovalRequest| Approval::Approved).build().unwrap();
+        let mut events = executor.subscribe();
+        let arguments =
+            json!({ "command": "mkfifo gate; printf 'Your name? '; read -r name <gate; echo $name" });
+        let answers = async {
+            let mut shown = String::new();
+            while let Some(Ok(event)) = events.next().await {
+                if let EventKind::Updated { update, .. } = &event.kind {
+                    shown.push_str(&update.text());
+                    if shown == "Your name? " {
+                        let gate = folder.path().join("gate");
+                        let written = tokio::task::spawn_blocking(move || fs::write(gate, "Ada\n"));
+                        return written.await.unwrap().unwrap();
+                    }
+                }
+            }
+        };
+        let (outcomes, ()) = tokio::join!(executor.run(vec![ToolCall::new("bash", arguments)]), answers);
+        assert_eq!(outcomes[0].result().unwrap().text(), "Your name? Ada\n", "{mode:?}");
+    }
+}
+
 fn until_there(path: &Path) -> &Path {
     while !path.exists() {
         thread::yield_now();

@@ -1,0 +1,84 @@
+//! The text of updates: whole lines of a stream, as far as they come.
+
+/// The part of a line that is held until its end.
+const MAX_HELD_BYTES: usize = 8 << 10;
+
+/// A stream whose lines are shown when they have ended. The rest is shown when the command pauses or ends.
+#[derive(Debug, Default)]
+pub(super) struct LineText {
+    held: Vec<u8>,
+}
+
+impl LineText {
+    /// Returns the lines that `bytes` end; of a long line, what is there. A carriage return ends a line, too: displays of progress
+    /// have no other end.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> String {
+        self.held.extend_from_slice(bytes);
+        let line_end = self.held.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+        let mut end = line_end.map_or(0, |place| place + 1);
+        if self.held.len() - end > MAX_HELD_BYTES {
+            end = self.length_of_whole_characters();
+        }
+        self.take(end)
+    }
+
+    /// Returns all that is held, but no part of a character.
+    pub(super) fn take_rest(&mut self) -> String {
+        self.take(self.length_of_whole_characters())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    fn take(&mut self, length: usize) -> String {
+        let text = String::from_utf8_lossy(&self.held[..length]).into_owned();
+        self.held.drain(..length);
+        text
+    }
+
+    fn length_of_whole_characters(&self) -> usize {
+        match std::str::from_utf8(&self.held) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            // Text with bytes that are no text may end anywhere.
+            _ => self.held.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // R02
+    #[test]
+    fn a_line_is_shown_when_it_has_ended_and_the_rest_when_the_command_pauses() {
+        let mut text = LineText::default();
+        assert_eq!(text.push(b"one\ntw"), "one\n");
+        assert_eq!(text.push(b"o"), "");
+        assert_eq!(text.push(b"\n10 %\r20"), "two\n10 %\r");
+        assert_eq!(text.take_rest(), "20");
+        assert!(text.is_empty());
+        assert_eq!(text.push(b" %\n"), " %\n");
+    }
+
+    // R02
+    #[test]
+    fn no_character_is_cut_and_a_long_line_is_bounded() {
+        let mut text = LineText::default();
+        let euro = "€".as_bytes();
+        assert_eq!(text.push(&euro[..2]), "");
+        assert_eq!(text.take_rest(), "");
+        assert!(!text.is_empty());
+        assert_eq!(text.push(&euro[2..]), "");
+        assert_eq!(text.take_rest(), "€");
+        let mut shown = String::new();
+        for byte in "€".repeat(10_000).as_bytes() {
+            shown.push_str(&text.push(&[*byte]));
+            assert!(text.held.len() <= MAX_HELD_BYTES + 4);
+        }
+        shown.push_str(&text.take_rest());
+        assert_eq!(shown, "€".repeat(10_000));
+        assert_eq!(text.push(b"\xff\n\xe2\x82"), "\u{fffd}\n");
+    }
+}
