@@ -19,7 +19,7 @@ use seccompiler::BpfProgram;
 
 use super::{
     Confinement,
-    command::{SHELL, system_program},
+    command::system_program,
     filter::syscall_filter,
     named_path::open_named_path,
     restriction::{DEVICES, SYSTEM_FOLDERS, SYSTEM_SETTINGS},
@@ -80,8 +80,8 @@ pub(super) struct Bubblewrap {
 pub(super) struct OpenedMounts {
     /// Open until the command has ended.
     pub(super) files: Vec<File>,
-    /// The shell that can name their descriptors.
-    pub(super) shell: PathBuf,
+    /// The shell that names their descriptors, if not each one can.
+    pub(super) bash: Option<PathBuf>,
     /// Their redirections, in that shell.
     pub(super) redirections: String,
     /// The arguments that mount them.
@@ -145,16 +145,16 @@ impl Bubblewrap {
             }
         }
         // The private folder is one more.
-        let (shell, first_descriptor) = match (files.len() < MAX_SHELL_MOUNTS, &self.bash) {
-            (true, _) => (PathBuf::from(SHELL), FIRST_SHELL_DESCRIPTOR),
-            (false, Some(bash)) => (bash.clone(), FIRST_BASH_DESCRIPTOR),
+        let (bash, first_descriptor) = match (files.len() < MAX_SHELL_MOUNTS, &self.bash) {
+            (true, _) => (None, FIRST_SHELL_DESCRIPTOR),
+            (false, Some(bash)) => (Some(bash.clone()), FIRST_BASH_DESCRIPTOR),
             (false, None) => {
                 let message =
                     "without `bash`, a command has at most two readable and writable paths; install it";
                 return Err(io::Error::other(message));
             }
         };
-        let mut mounts = OpenedMounts { shell, ..OpenedMounts::default() };
+        let mut mounts = OpenedMounts { bash, ..OpenedMounts::default() };
         mounts.redirect(FILTER_DESCRIPTOR.into(), &self.filter.path());
         let mut descriptor = first_descriptor;
         for (option, path, file) in files {
@@ -188,11 +188,6 @@ impl Bubblewrap {
 }
 
 impl OpenedMounts {
-    /// Nothing to mount.
-    pub(super) fn none() -> Self {
-        Self { shell: SHELL.into(), ..Self::default() }
-    }
-
     /// Mounts what is open as `source` at `place`.
     fn mount(&mut self, option: &str, descriptor: u32, source: &str, place: &str) {
         self.redirect(descriptor, source);

@@ -94,3 +94,11 @@ pub(super) fn shell_words(script: String, arguments: Vec<String>) -> Vec<String>
     words.extend(arguments);
     words
 }
+
+/// The same in `bash`, which reads no file that a variable of the command names: it is not in the sandbox, where that file may have been
+/// written.
+pub(super) fn bash_words(bash: &Path, script: String, arguments: Vec<String>) -> Vec<String> {
+    let mut words = vec![bash.to_string_lossy().into_owned(), "-p".to_owned()];
+    words.extend(shell_words(script, arguments).into_iter().skip(1));
+    words
+}

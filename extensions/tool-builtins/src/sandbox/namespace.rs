@@ -9,7 +9,7 @@ use std::{
 use super::{
     Limits,
     bubblewrap::{Bubblewrap, OpenedMounts},
-    command::{LimitScript, RUN_IN_GROUP, SHELL, WATCHER_SCRIPT, shell_words},
+    command::{LimitScript, RUN_IN_GROUP, SHELL, WATCHER_SCRIPT, bash_words, shell_words},
 };
 
 /// The last descriptor that every shell can name.
@@ -81,7 +81,7 @@ impl Namespace {
     /// Returns an error if a path of the setting is a link by now, or no descriptor is left.
     pub(super) fn prepare(&self, folder: &Path) -> io::Result<PreparedNamespace> {
         let (words, mounts) = match &self.maker {
-            NamespaceMaker::Unshare(words) => (words.clone(), OpenedMounts::none()),
+            NamespaceMaker::Unshare(words) => (words.clone(), OpenedMounts::default()),
             NamespaceMaker::Bubblewrap(bubblewrap) => {
                 let mounts = bubblewrap.open_mounts()?;
                 (bubblewrap.words(&mounts, folder)?, mounts)
@@ -106,9 +106,10 @@ impl PreparedNamespace {
 
     /// The words that run `script`, which may name the descriptors of the files.
     fn shell_words(&self, script: String, arguments: Vec<String>) -> Vec<String> {
-        let mut words = shell_words(script, arguments);
-        words[0] = self.mounts.shell.to_string_lossy().into_owned();
-        words
+        match &self.mounts.bash {
+            Some(bash) => bash_words(bash, script, arguments),
+            None => shell_words(script, arguments),
+        }
     }
 
     /// Runs the program, and keeps what its first process writes to descriptor 8.
@@ -138,7 +139,5 @@ pub(super) fn confined_words(
 pub(super) fn closing_words(bash: &Path, descriptors: &[u32], command: Vec<String>) -> Vec<String> {
     let closed: String = descriptors.iter().map(|descriptor| format!(" {descriptor}<&-")).collect();
     let script = format!("exec{closed}; exec \"$@\"");
-    let mut words = shell_words(script, command);
-    words[0] = bash.to_string_lossy().into_owned();
-    words
+    bash_words(bash, script, command)
 }

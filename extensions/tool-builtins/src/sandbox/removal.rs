@@ -6,7 +6,7 @@
 use std::{ffi::CString, io, os::fd::OwnedFd};
 
 use rustix::{
-    fs::{AtFlags, CWD, Dir, Mode, OFlags, fchmod, fstat, openat, renameat, unlinkat},
+    fs::{AtFlags, Dir, Mode, OFlags, fchmod, openat, renameat, unlinkat},
     io::Errno,
 };
 
@@ -113,6 +113,8 @@ fn open_own_folder(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd as _;
+
+        use rustix::fs::{CWD, fstat};
         // It opens what cannot be read. Modes are changed by its path alone, which is the folder itself.
         let found = openat(parent, name, FOLDER.union(OFlags::PATH), Mode::empty())?;
         if !Mode::from_raw_mode(fstat(&found)?.st_mode).contains(Mode::RWXU) {

@@ -347,6 +347,30 @@ async fn a_descriptor_that_the_program_left_open_does_not_reach_a_command() {
 }
 
 #[tokio::test]
+async fn a_file_that_shells_read_first_is_read_in_the_sandbox_alone() {
+    use std::os::fd::AsRawFd as _;
+    // It makes another shell necessary around each command.
+    let inherited = rustix::io::fcntl_dupfd_cloexec(fs::File::open("/dev/null").unwrap(), 100).unwrap();
+    rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
+    assert!(inherited.as_raw_fd() >= 100);
+    for mode in confined() {
+        let others: Vec<_> = (0..4).map(|_| tempfile::tempdir().unwrap()).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let first_file = folder.path().join("first.sh");
+        let world = World::with(|shell| {
+            let shell = others.iter().fold(shell, |shell, other| shell.writable(other.path()));
+            mode.set(shell.writable(folder.path()).env("BASH_ENV", first_file.to_str().unwrap()))
+        });
+        let outside = world.folder.path().join("escaped");
+        let command = format!("echo 'echo first; touch {}' > {}", outside.display(), first_file.display());
+        world.run(&command).await;
+        let text = world.text("echo second").await;
+        assert!(text.starts_with("first\nsecond\n"), "{mode:?}: {text}");
+        assert!(!outside.exists(), "{mode:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_mechanism_that_does_not_answer_is_missing() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
