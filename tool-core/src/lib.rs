@@ -55,7 +55,8 @@ pub use self::{
     output::{Actions, Blob, Bytes, Content, Resource, ResourceBody, ToolOutput},
     registration::{Method, Registration, SourceLocation},
     request::{
-        AddedMessage, ModelRequest, RequestAdditions, RequestFn, RequestHook, SharedRequestHook, request_fn,
+        AddedMessage, ModelRequest, RequestAdditions, RequestFn, RequestHook, RequestMessage,
+        RequestMessages, RequestResult, RequestRole, SharedRequestHook, request_fn,
     },
     state::{State, StateScope, patch::merge_patch},
     tool::{

@@ -1,16 +1,19 @@
 //! Additions of tools and programs to the requests that are sent to a model.
 
+mod messages;
+
 use std::{
     any::type_name,
     fmt,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use serde_json::{Map, Value};
 
 use tool_schema::guard::GuardedArc;
 
+pub use self::messages::{RequestMessage, RequestMessages, RequestResult, RequestRole};
 use crate::{BoxFuture, Content, RunContext, ToolError};
 
 /// A request before it is sent to a model. The tools of the request, by
@@ -43,6 +46,9 @@ struct Shared {
     body: Value,
     run: Arc<RunContext>,
     added: Mutex<RequestAdditions>,
+    messages: OnceLock<RequestMessages>,
+    /// The messages, once a hook asked for them.
+    shown: OnceLock<Vec<RequestMessage>>,
 }
 
 /// The additions to one request, in the order in which they were made.
@@ -78,7 +84,8 @@ impl ModelRequest {
     /// Creates a request of `run` with the members `body`, for the provider `dialect`.
     #[must_use]
     pub fn new(dialect: &'static str, body: Value, run: Arc<RunContext>) -> Self {
-        let shared = Shared { dialect, body, run, added: Mutex::default() };
+        let (added, messages, shown) = Default::default();
+        let shared = Shared { dialect, body, run, added, messages, shown };
         Self { shared: Arc::new(shared), tool_name: None }
     }
 

@@ -6,6 +6,6 @@
 
 #[doc(inline)]
 pub use tool_core::{
-    AddedMessage, ModelRequest, OnRequest, RequestAdditions, RequestFn, RequestHook, SharedRequestHook,
-    request_fn,
+    AddedMessage, ModelRequest, OnRequest, RequestAdditions, RequestFn, RequestHook, RequestMessage,
+    RequestMessages, RequestResult, RequestRole, SharedRequestHook, request_fn,
 };

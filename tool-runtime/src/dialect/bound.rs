@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, de::MapAccess};
 use serde_json::{Value, value::RawValue};
-use tool_core::{Arguments, RequestAdditions, RunContext};
+use tool_core::{Arguments, RequestAdditions, RequestMessages, RunContext};
 
 use super::{
     AssembledResponse, Assembler, DialectError, Json, RequestBody,
@@ -22,7 +22,7 @@ use crate::{CallOutcome, Registry, ToolCall, ToolResult, diagnostic::Diagnostic}
 pub struct BoundTools {
     wire: Wire,
     exports: Arc<Exports>,
-    registry: Registry,
+    pub(super) registry: Registry,
 }
 
 impl BoundTools {
@@ -124,7 +124,7 @@ impl BoundTools {
         request: &mut R,
         run: impl Into<Arc<RunContext>>,
     ) -> Result<RequestAdditions, RequestError> {
-        request::collect_additions(self, &self.registry, request, run.into()).await
+        self.collect_additions_with(request, run, RequestMessages::default()).await
     }
 
     /// Puts additions in their places in `request`: the last step of [`build_request`](Self::build_request).

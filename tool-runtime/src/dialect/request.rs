@@ -4,7 +4,8 @@ use std::{borrow::Cow, collections::HashSet, fmt, sync::Arc};
 
 use serde_json::{Value, json};
 use tool_core::{
-    AddedMessage, BoxFuture, ModelRequest, RequestAdditions, RequestHook as _, RunContext, ToolError,
+    AddedMessage, BoxFuture, ModelRequest, RequestAdditions, RequestHook as _, RequestMessages, RunContext,
+    ToolError,
 };
 
 use super::{BoundTools, DialectError, RequestBody};
@@ -128,10 +129,12 @@ pub(super) async fn collect_additions<R: RequestTarget>(
     registry: &Registry,
     request: &mut R,
     run: Arc<RunContext>,
+    messages: RequestMessages,
 ) -> Result<RequestAdditions, RequestError> {
     let body = request.members();
     let stop = run.cancellation().clone();
-    let model_request = ModelRequest::new(bound.format().name(), std::mem::take(body), run);
+    let model_request =
+        ModelRequest::new(bound.format().name(), std::mem::take(body), run).with_messages(messages);
     let mut lent = LentBody { members: body, request: Some(model_request.clone()) };
     let asking = ask_for_additions(registry, &model_request, |name| bound.wire_name(name));
     let asked = stop.run_until_cancelled(asking).await.ok_or(RequestError::Cancelled);
@@ -139,6 +142,23 @@ pub(super) async fn collect_additions<R: RequestTarget>(
     let additions = lent.take_back();
     asked??;
     Ok(additions)
+}
+
+impl BoundTools {
+    /// Asks for additions as [`collect_additions`](Self::collect_additions) does, and shows hooks and tools the
+    /// [`messages`](crate::request::ModelRequest::messages) of the request.
+    ///
+    /// # Errors
+    ///
+    /// As [`collect_additions`](Self::collect_additions).
+    pub async fn collect_additions_with<R: RequestTarget>(
+        &self,
+        request: &mut R,
+        run: impl Into<Arc<RunContext>>,
+        messages: RequestMessages,
+    ) -> Result<RequestAdditions, RequestError> {
+        collect_additions(self, &self.registry, request, run.into(), messages).await
+    }
 }
 
 /// The members of a body while hooks see them; a drop puts them back.

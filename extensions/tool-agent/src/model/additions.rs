@@ -5,11 +5,14 @@ use serde_json::json;
 use tool_runtime::{
     dialect::RequestError,
     policy::Escape,
-    request::{AddedMessage, ModelRequest, RequestAdditions},
+    request::{
+        AddedMessage, ModelRequest, RequestAdditions, RequestMessage, RequestMessages, RequestResult,
+        RequestRole,
+    },
 };
 
 use super::{Model, ModelError, ModelErrorKind, ModelEvent, Request, ResponseStream, SharedModel};
-use crate::Message;
+use crate::{Message, Role};
 
 /// The [dialect](ModelRequest::dialect) of a request that is not in the format of a provider.
 const NEUTRAL: &str = "neutral";
@@ -52,10 +55,37 @@ struct Extended {
 
 /// Asks the tools and hooks of a request, and adds what they add.
 async fn extended_request(mut request: Request) -> Result<Extended, ModelError> {
-    let model_request = ModelRequest::new(NEUTRAL, json!({}), request.run.clone());
+    let messages = shown_messages(&request);
+    let model_request = ModelRequest::new(NEUTRAL, json!({}), request.run.clone()).with_messages(messages);
     let additions = request.tools.request_additions(model_request).await.map_err(ModelError::of_request)?;
     let unsupported = request.add(&additions);
     Ok(Extended { request, additions, unsupported })
+}
+
+/// Returns the messages of a request as hooks see them; they are copied when a hook asks for them.
+pub(super) fn shown_messages(request: &Request) -> RequestMessages {
+    if request.tools.is_empty() && request.tools.request_hooks().is_empty() {
+        return RequestMessages::default();
+    }
+    let messages = request.messages.clone();
+    RequestMessages::new(move || messages.iter().map(shown_message).collect())
+}
+
+fn shown_message(message: &Message) -> RequestMessage {
+    let role = match message.role() {
+        Role::User => RequestRole::User,
+        Role::Assistant => RequestRole::Assistant,
+        Role::Tool => RequestRole::Tool,
+    };
+    message.tool_results().fold(RequestMessage::new(role, message.content()), |shown, result| {
+        let content = result.content().into_owned();
+        shown.with_result(RequestResult::new(
+            result.id.to_string(),
+            &*result.name,
+            result.is_error(),
+            content,
+        ))
+    })
 }
 
 impl Request {

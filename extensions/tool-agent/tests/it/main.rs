@@ -25,6 +25,7 @@ mod recording;
 mod runner;
 mod scripted;
 mod sessions;
+mod shown_messages;
 mod skills;
 mod strict;
 mod telemetry;

@@ -11,7 +11,7 @@ use super::{
     cache::CachePoints,
     conversation::{Conversation, replacement_notice},
 };
-use crate::model::{ModelError, Request, ToolChoice};
+use crate::model::{ModelError, Request, ToolChoice, additions::shown_messages};
 
 /// The body of a request.
 pub(super) struct BuiltBody {
@@ -42,7 +42,8 @@ pub(super) async fn build_body(
     let additions = match request.has_additions {
         true => RequestAdditions::default(),
         false => {
-            let asked = bound.collect_additions(&mut body, request.run.clone()).await;
+            let messages = shown_messages(request);
+            let asked = bound.collect_additions_with(&mut body, request.run.clone(), messages).await;
             asked.map_err(ModelError::of_request)?
         }
     };
