@@ -275,7 +275,7 @@ impl AgentToolSettings {
         let mut above = parent.and_then(|parent| parent.history()).cloned();
         let mut stays_open = parent.is_some_and(|parent| parent.may_stay_open(address));
         if self.history == HistoryScope::Fresh {
-            stays_open &= above.as_ref().is_some_and(|above| !above.has_store());
+            stays_open &= above.as_ref().is_some_and(|above| !above.has_shared_store());
             above = above.map(RunHistory::without_store);
         }
         let key = || run.key().unwrap_or_default().to_owned();

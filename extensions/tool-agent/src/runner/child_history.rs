@@ -100,8 +100,9 @@ impl RunHistory {
         self.stays_open
     }
 
-    pub(crate) fn has_store(&self) -> bool {
-        self.writer.is_some()
+    /// Returns `true` if other processes may continue the session.
+    pub(crate) fn has_shared_store(&self) -> bool {
+        self.writer.as_ref().is_some_and(|writer| !writer.has_own_store())
     }
 
     /// Returns the history of a run of which no store receives a message.
@@ -188,11 +189,15 @@ async fn finish_unanswered(open: &mut OpenBatch) {
 }
 
 impl HistoryLease {
-    /// Ends the use of `session`: a history that no one continues is removed.
-    pub(super) fn end(&self, session: &mut Session, has_store: bool) {
-        session.is_kept = self.is_kept && !has_store;
-        if has_store {
+    /// Ends the use of `session`: a history that no one continues is removed. Of what a store has, the open batch stays, as long as no other process
+    /// may answer it.
+    pub(super) fn end(&self, session: &mut Session, writer: Option<&SessionWriter>) {
+        session.is_kept = self.is_kept;
+        if let Some(writer) = writer {
+            let open = session.open.take().filter(|_| writer.has_own_store());
             *session = Session::default();
+            session.is_kept = self.is_kept && open.is_some();
+            session.open = open;
         }
         if session.is_kept || session.open.is_some() {
             return;
@@ -286,7 +291,7 @@ async fn continue_history(
     turn.control = std::mem::take(&mut stored.control);
     let mut control = turn.control.clone();
     restore_control(scope, &mut control).await;
-    if stored.open.is_some() {
+    if stored.open.is_some() && turn.open.is_none() {
         match scope.wait_for(restore_open_batch(scope, &mut stored)).await {
             Ok(Ok(open)) => turn.open = open,
             Ok(Err(error)) => return end_as_failed(error.to_string()),

@@ -8,19 +8,19 @@ use tool_session::{EntryContent, SessionError};
 use super::{
     AgentEventKind, EndReason, RunUsage,
     control::Control,
-    entry::{CompactionBody, ControlBody, MessageBody},
+    entry::{CompactionBody, ControlBody, CutOff, MessageBody, MessageMarks, UnstoredMessage},
     flow::{Flow, end_with},
     group::{POSITION_KIND, Position},
     handle::Inbox,
     member::EntryOrigin,
     scope::RunScope,
     session::SessionTurn,
-    session_writer::{SessionWriter, UnstoredMessage},
+    session_writer::SessionWriter,
     stored_conversation::StoredConversation,
     stored_progress::StoredProgress,
     usage_ledger::LedgerEntry,
 };
-use crate::{Message, QueueMode, Role};
+use crate::{Message, QueueMode, Role, model::Response};
 
 /// The conversation of a run: as its session stores it, and as the model receives it.
 pub(super) struct RunConversation {
@@ -152,20 +152,22 @@ impl RunConversation {
         self.add_all(scope, [message]).await;
     }
 
-    /// Stores the response of the model, whose calls may have secret arguments.
-    pub(super) async fn add_response(&mut self, scope: &RunScope, message: Message, tools: &Registry) {
+    /// Stores the response of the model, whose calls may have secret arguments, and which may be cut off.
+    pub(super) async fn add_response(&mut self, scope: &RunScope, response: &Response, tools: &Registry) {
         let has_secret = self.session.writer.is_some()
-            && message.calls().any(|call| {
+            && response.message.calls().any(|call| {
                 // The misspelt name of a tool may have its secrets, and so may a tool that redirects to it.
                 let secrets = tools.get(&call.name).map(|tool| &tool.definition().metadata().secrets);
                 tools.has_unidentified_secret(&call.name) || secrets.is_some_and(|it| !it.is_empty())
             });
-        self.add_messages(scope, vec![message], has_secret).await;
+        let cut_off = response.truncated.then(|| CutOff { stop_reason: response.stop_reason.clone() });
+        let marks = MessageMarks { has_secret, cut_off };
+        self.add_messages(scope, vec![response.message.clone()], marks).await;
     }
 
     /// Stores messages: all of them before the first event, so that a dropped run stores all or none.
     pub(super) async fn add_all(&mut self, scope: &RunScope, messages: impl IntoIterator<Item = Message>) {
-        self.add_messages(scope, messages.into_iter().collect(), false).await;
+        self.add_messages(scope, messages.into_iter().collect(), MessageMarks::default()).await;
     }
 
     /// Stores the results of the open batch, what follows them, and `control` after them; returns `false` if the store fails. The batch remains until they are stored: a run that is dropped meanwhile, or
@@ -178,7 +180,7 @@ impl RunConversation {
     ) -> bool {
         let messages = self.signed(messages);
         let before = std::mem::replace(&mut self.control, control);
-        let is_stored = self.write_messages(&messages, false).await;
+        let is_stored = self.write_messages(&messages, MessageMarks::default()).await;
         if is_stored {
             self.session.open = None;
             self.show_messages(scope, messages).await;
@@ -189,9 +191,9 @@ impl RunConversation {
     }
 
     /// Stores messages; if the store fails, the run ends at its next [check](Self::check_stored).
-    async fn add_messages(&mut self, scope: &RunScope, messages: Vec<Message>, has_secret: bool) {
+    async fn add_messages(&mut self, scope: &RunScope, messages: Vec<Message>, marks: MessageMarks) {
         let messages = self.signed(messages);
-        if self.write_messages(&messages, has_secret).await {
+        if self.write_messages(&messages, marks).await {
             self.show_messages(scope, messages).await;
         }
     }
@@ -210,14 +212,14 @@ impl RunConversation {
     }
 
     /// Writes messages to the store, if there is one; returns `false` if that failed.
-    async fn write_messages(&mut self, messages: &[Message], has_secret: bool) -> bool {
+    async fn write_messages(&mut self, messages: &[Message], marks: MessageMarks) -> bool {
         let Some(writer) = self.session.writer.clone() else {
             self.keep_control();
             return true;
         };
-        self.has_secrets |= has_secret;
+        self.has_secrets |= marks.has_secret;
         let unstored =
-            messages.iter().map(|message| UnstoredMessage { message: message.clone(), has_secret });
+            messages.iter().map(|it| UnstoredMessage { message: it.clone(), marks: marks.clone() });
         self.session.unstored.extend(unstored);
         if self.session.is_unchecked {
             return writer.failure().is_none();
@@ -258,7 +260,9 @@ impl RunConversation {
     /// Returns the entries of the messages, and of a change of control, that the store does not have.
     fn unstored_entries(&self, writer: &SessionWriter) -> Result<Vec<EntryContent>, SessionError> {
         let entry = |it: &UnstoredMessage| {
-            self.entry(writer, EntryContent::MESSAGE, &MessageBody::new(it.message.clone()), it.has_secret)
+            let mut body = MessageBody::new(it.message.clone());
+            body.cut_off.clone_from(&it.marks.cut_off);
+            self.entry(writer, EntryContent::MESSAGE, &body, it.marks.has_secret)
         };
         let mut entries: Vec<_> = self.session.unstored.iter().map(entry).collect();
         if !self.session.is_unchecked && self.session.control != self.control {

@@ -2,14 +2,14 @@
 //!
 //! | kind | body | written |
 //! | --- | --- | --- |
-//! | `message` | `{"v":1,"message":{"role":"user","parts":[{"text":"Hello."}]}}` | with each message of the conversation, before it is an event and before a call of it runs |
+//! | `message` | `{"v":1,"message":{"role":"user","parts":[{"text":"Hello."}]}}` | with each message of the conversation, before it is an event and before a call of it runs; a response that was cut off has `"cutOff":{"stopReason":"length"}`, and its last call never runs |
 //! | `compaction` | `{"v":1,"messages":[..],"added":[1]}` | after a compaction: the conversation as the model receives it; `added` has the positions of messages that no entry has, such as a note about omitted ones |
 //! | `open-batch` | `{"v":1,"outcomes":[..],"definitions":["..",null],"after":[..]}` | before the end of a run with open calls: the outcomes of the last batch, the hashes of the definitions of its tools, the messages that follow its results, and `below`, the questions of runs below calls of agents |
 //! | `call-intent` | `{"v":1,"intent":{"address":{..},"tool":"charge","definition":"..","arguments":".."}}` | before the body of a call runs whose tool is neither read-only nor idempotent; `arguments` is a hash |
 //! | `call-outcome` | `{"v":1,"address":{..},"outcome":{..},"definition":".."}` | as a call of such a tool ends, or waits for an answer; after a crash it is the outcome of the call |
 //! | `position` | `{"v":1,"path":[{"agent":"critic","step":3}],"usage":{..}}` | of several agents, with the first message of each turn and after a compaction: the way to the agent from the root of its tree, each step with the number of members that began before it, and the usage of the run until then |
 //! | `control` | `{"v":1,"control":{"agent":"billing","next":"billing","transfers":1,..}}` | with the results or the message after which another agent has the conversation, or the next message: names of agents, none for the root |
-//! | `end` | `{"v":1,"reason":{"reason":"answered"},"usage":{..}}` | with the end of the run, in the transaction that releases its lease |
+//! | `end` | `{"v":1,"reason":{"reason":"answered"},"usage":{..}}` | with the end of the run, in the transaction that releases its lease; `recovered` has the runs that it continued |
 //!
 //! A body without `v` has version 1; a newer version is an error, since a conversation with a hole is worse than none.
 //!
@@ -29,7 +29,10 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tool_runtime::{
-    CallOutcome, RunContext, call::CallAddress, definition::ContentHash, executor::CallIntent,
+    CallOutcome, RunContext,
+    call::{CallAddress, CallId},
+    definition::ContentHash,
+    executor::CallIntent,
     open_calls::ProgramKey,
 };
 use tool_session::{EntryContent, JsonText, SessionError, SessionKey};
@@ -43,6 +46,31 @@ pub(super) struct MessageBody {
     #[serde(default, rename = "v")]
     version: FormatVersion,
     pub(super) message: Message,
+    /// `None` for a message that is whole.
+    #[serde(default, rename = "cutOff", skip_serializing_if = "Option::is_none")]
+    pub(super) cut_off: Option<CutOff>,
+}
+
+/// The mark of a response that was cut off.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct CutOff {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stop_reason: Option<String>,
+}
+
+/// The marks that are stored beside the content of a message.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MessageMarks {
+    /// `true` if it has secret arguments.
+    pub(super) has_secret: bool,
+    pub(super) cut_off: Option<CutOff>,
+}
+
+/// A message that is not stored yet.
+pub(super) struct UnstoredMessage {
+    pub(super) message: Message,
+    pub(super) marks: MessageMarks,
 }
 
 /// The body of an entry of the kind `compaction`.
@@ -109,6 +137,23 @@ struct EndBody<'a> {
     version: FormatVersion,
     reason: &'a EndReason,
     usage: RunUsage,
+    #[serde(skip_serializing_if = "<[CallId]>::is_empty")]
+    recovered: &'a [CallId],
+}
+
+/// The usage of a run, and the runs that it continues.
+#[derive(Serialize)]
+struct RecoveredUsage<'a> {
+    #[serde(flatten)]
+    usage: RunUsage,
+    recovered: &'a [CallId],
+}
+
+/// The runs that a run continues, as its usage and its end have them.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct RecoveredRuns {
+    #[serde(default)]
+    pub(super) recovered: Vec<CallId>,
 }
 
 /// A body that is encrypted, or any other one.
@@ -122,7 +167,7 @@ struct SealedBody {
 
 impl MessageBody {
     pub(super) fn new(message: Message) -> Self {
-        Self { version: FormatVersion, message }
+        Self { version: FormatVersion, message, cut_off: None }
     }
 }
 
@@ -160,13 +205,22 @@ impl CompactionBody {
     }
 }
 
+/// Returns the text of the usage of a run, which a run that continues it reads.
+pub(super) fn usage_text(usage: RunUsage, recovered: &[CallId]) -> Result<JsonText, SessionError> {
+    match recovered.is_empty() {
+        true => JsonText::of(&usage),
+        false => JsonText::of(&RecoveredUsage { usage, recovered }),
+    }
+}
+
 /// Returns the entry of the end of a run.
 pub(super) fn end_entry(
     run: &RunContext,
     reason: &EndReason,
     usage: RunUsage,
+    recovered: &[CallId],
 ) -> Result<EntryContent, SessionError> {
-    let body = JsonText::of(&EndBody { version: FormatVersion, reason, usage })?;
+    let body = JsonText::of(&EndBody { version: FormatVersion, reason, usage, recovered })?;
     Ok(EntryContent::of_run(run, EntryContent::END, body))
 }
 

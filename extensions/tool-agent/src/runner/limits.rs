@@ -74,7 +74,7 @@ impl RunLimits {
     pub(super) fn continue_own_usage(&mut self, scope: &RunScope, usage: RunUsage, messages: &[Message]) {
         self.usage = usage;
         scope.parent.continue_usage(usage.children);
-        if usage.rounds > 0 && usage.cost.is_none() {
+        if usage.has_unknown_cost || (usage.rounds > 0 && usage.cost.is_none()) {
             self.unknown_cost = Some("the cost before the interruption is not known".to_owned());
         }
         let start = messages.iter().rposition(|it| it.role() == Role::User).unwrap_or(0);
@@ -188,12 +188,18 @@ impl RunLimits {
 
     /// Reports a response without token counts, if a limit needs them.
     async fn report_uncounted(&mut self, scope: &RunScope, response: &str) {
+        let text = format!("{response} has no token counts");
+        self.unknown_cost = Some(text.clone());
+        self.mark_cost();
         let mut limits = [&scope.root, &scope.agent].into_iter().map(|agent| &agent.0.limits);
         if limits.any(|limits| limits.tokens.is_some() || limits.cost.is_some()) {
-            let text = format!("{response} has no token counts");
-            self.unknown_cost = Some(text.clone());
             scope.emit_notice(text).await;
         }
+    }
+
+    /// Tells in the usage, which outlives the process, if its cost is not the whole.
+    fn mark_cost(&mut self) {
+        self.usage.has_unknown_cost = self.usage.cost.is_some() && self.unknown_cost.is_some();
     }
 
     /// Adds the cost of a response by the price of its model, and charges the budget.
@@ -202,6 +208,7 @@ impl RunLimits {
             Some(price) => self.usage.cost = Some(self.usage.cost.unwrap_or(0.0) + price.cost(&usage)),
             None => self.unknown_cost = Some(format!("the model `{model}` has no price")),
         }
+        self.mark_cost();
         // An exceeded budget ends the run before its next round.
         drop(scope.run.count_tokens(usage));
     }

@@ -84,7 +84,7 @@ use crate::{
     Agent, AgentHook, Message, event_stream::EventStream, hook::SharedAgentHook, output::OutputType,
 };
 
-/// Runs an agent, and keeps the conversations of its sessions in memory, or in a [store](Self::with_store). Cheap to clone; clones
+/// Runs an agent, and keeps its sessions, conversation and state, in memory, or in a [store](Self::with_store). Cheap to clone; clones
 /// share the sessions.
 ///
 /// # Examples
@@ -316,20 +316,14 @@ impl Runner {
 
     /// Returns the conversation of the session of `run`; empty if there is none. Waits for a run of the session.
     ///
-    /// With a [store](Self::with_store), all messages are read, and if that fails, there are none and the log has a warning; a program
-    /// that shows long sessions reads pages of the [entries](tool_session::SharedSessionStore::entries).
+    /// All messages are read, and if that fails, there are none and the log has a warning; a program that shows long sessions of a
+    /// [store](Self::with_store) reads pages of the [entries](tool_session::SharedSessionStore::entries).
     ///
-    /// A tool that asks for the session of its own run does not wait for the end of that run: it receives the messages that are stored so far,
-    /// or none, and the log a warning, without a store.
+    /// A tool that asks for the session of its own run does not wait for the end of that run: it receives the messages that are stored so far.
     pub async fn history(&self, run: &RunContext) -> Vec<Message> {
-        match (self.session_key(run), &self.0.store.store) {
-            (None, _) => Vec::new(),
-            (Some(key), None) if self.0.sessions.is_held_by(&key, run) => {
-                tracing::warn!("a conversation without a store cannot be read by a call of its own run");
-                Vec::new()
-            }
-            (Some(key), None) => self.0.sessions.messages(&key).await,
-            (Some(key), Some(_)) => self.stored_history(run, &key).await,
+        match self.session_key(run) {
+            None => Vec::new(),
+            Some(key) => self.stored_history(run, &key).await,
         }
     }
 
@@ -359,7 +353,7 @@ impl Runner {
         if let (None, Some(app)) = (run.app(), app) {
             run = run.with_app(app);
         }
-        run = memory.provide_to(run, store.store.is_some());
+        run = memory.provide_to(run, !store.is_own);
         if let (None, Some(input)) = (run.user_content(), input) {
             run = run.with_user_content(input.text());
         }

@@ -37,14 +37,12 @@ pub(super) async fn open_session(settings: &RunnerSettings, scope: &mut RunScope
 
 async fn open_root_session(settings: &RunnerSettings, scope: &mut RunScope) -> Flow<RunConversation> {
     let access = settings.store_access();
-    let wait_end = access.as_ref().map(|_| instant_after(settings.max_wait));
-    let turn = match scope.wait_for(settings.sessions.turn(&scope.run, settings.max_wait)).await {
+    let wait_end = instant_after(settings.max_wait);
+    let taking = settings.sessions.turn(&scope.run, settings.max_wait, settings.own_store());
+    let turn = match scope.wait_for(taking).await {
         Ok(Ok(turn)) => turn,
         Ok(Err(run)) => return end_with(EndReason::Busy { run }),
         Err(interruption) => return interruption.end(),
-    };
-    let (Some(access), Some(wait_end)) = (access, wait_end) else {
-        return ControlFlow::Continue(conversation_in_memory(scope, turn).await);
     };
     let key = match SessionKey::of_run(&scope.run) {
         None => return ControlFlow::Continue(conversation_in_memory(scope, turn).await),
@@ -74,7 +72,7 @@ async fn open_root_session(settings: &RunnerSettings, scope: &mut RunScope) -> F
     }
 }
 
-/// Returns the conversation of a session in memory, with its active agent.
+/// Returns the conversation of a run without a session, or below one, with its active agent.
 pub(super) async fn conversation_in_memory(scope: &mut RunScope, turn: SessionTurn) -> RunConversation {
     let mut conversation = RunConversation::new(turn);
     restore_control(scope, &mut conversation.control).await;
@@ -147,13 +145,16 @@ async fn read_session(
     leased: LeasedSession,
 ) -> Result<RunConversation, EndReason> {
     let LeasedSession { mut turn, grant, stale_batch, control } = leased;
-    if let Some(run) = grant.interrupted.as_ref().filter(|run| *run != scope.run.id()) {
+    let interrupted = grant.interrupted.as_ref().filter(|run| !access.is_own && *run != scope.run.id());
+    if let Some(run) = interrupted {
         scope.emit_notice(format!("the run `{run}` of the session was interrupted before its end")).await;
     }
     let view = ConversationView::of_root(grant.session.origin.as_ref().map_or(0, |origin| origin.entry));
     let mut retries = Retries::new(access, &scope.run);
+    // What is in memory anyway is read whole, and compacted then.
+    let max_tokens = max_tokens(scope).filter(|_| !access.is_own);
     let mut stored = loop {
-        let reading = read_conversation(&access.store, codec, max_tokens(scope), &view);
+        let reading = read_conversation(&access.store, codec, max_tokens, &view);
         match retries.attempt(reading).await {
             Ok(stored) => break stored,
             Err(error) => retries.pause_after(error).await?,

@@ -17,7 +17,7 @@ use super::{
     open_batch::{OpenBatch, definition_hash, interrupted_result, unexecuted_result},
     open_below::{ChildInput, continue_below, settle_below},
     open_calls::{close_open_calls, ignore_early_answers},
-    round::{admit_calls, end_answer, instruction, refuse_calls, step_with},
+    round::{admit_calls, complete_calls, end_answer, instruction, refuse_calls, step_with},
     scope::RunScope,
     stored_progress::CallProgress,
     tools::executor_of_step,
@@ -93,6 +93,7 @@ async fn continue_interrupted_batch(run: &mut ActiveRun) -> Flow {
 pub(super) fn check_unfinished(scope: &RunScope, conversation: &RunConversation) -> Flow {
     let progress = &conversation.progress;
     let is_unfinished = match &conversation.session.open {
+        _ if scope.place.is_none() && !has_shared_store(conversation) => false,
         Some(_) => progress.lost_lease || progress.has_no_end(),
         None => {
             let has_calls = progress.has_own_message && conversation.unanswered_calls().is_some();
@@ -105,12 +106,17 @@ pub(super) fn check_unfinished(scope: &RunScope, conversation: &RunConversation)
     }
 }
 
+/// Returns `true` if the conversation is in a store that outlives the runner.
+fn has_shared_store(conversation: &RunConversation) -> bool {
+    conversation.session.writer.as_ref().is_some_and(|writer| !writer.has_own_store())
+}
+
 /// Returns the problem of a session without an interrupted run.
 fn nothing_to_continue(scope: &RunScope, conversation: &RunConversation) -> &'static str {
     if scope.run.session().is_none() {
         return "the run has no session, so it has nothing to continue; set the session of the run that was interrupted";
     }
-    if conversation.session.writer.is_none() {
+    if !has_shared_store(conversation) {
         return "a session in memory has nothing to continue; set a store by `Runner::with_store`";
     }
     match conversation.session.open {
@@ -154,7 +160,10 @@ async fn continue_response(run: &mut ActiveRun, message: Message) -> Flow {
         return failure.end();
     }
     let executor = executor_of_step(&run.scope, &step, executor)?;
-    let response = Response::new(message);
+    let mut response = Response::new(message);
+    if let Some(cut_off) = run.conversation.progress.cut_off.take() {
+        (response.truncated, response.stop_reason) = (true, cut_off.stop_reason);
+    }
     run.text = response.message.text();
     match response.message.calls().next() {
         None => end_answer(run, &step, &response).await,
@@ -165,7 +174,7 @@ async fn continue_response(run: &mut ActiveRun, message: Message) -> Flow {
 /// Runs the calls that did not start, and continues with the end of their batch.
 async fn continue_calls(run: &mut ActiveRun, executor: Executor, step: &Step, response: &Response) -> Flow {
     let ActiveRun { scope, conversation, limits, .. } = run;
-    let calls: Vec<_> = response.message.calls().cloned().collect();
+    let calls = complete_calls(response);
     let progress = conversation.progress.take_calls(&scope.run, &calls);
     let is_new = progress.iter().all(|it| matches!(it, CallProgress::NotStarted));
     // Calls of which one has started were admitted before.

@@ -10,7 +10,7 @@ use tool_session::{
 
 use super::{
     EndReason, RunnerSettings,
-    entry::{EntryCodec, MessageBody},
+    entry::{EntryCodec, MessageBody, RecoveredRuns},
     memory::{MemoryPolicy, has_user},
     scope::RunScope,
 };
@@ -23,11 +23,12 @@ pub(super) async fn remember_session(settings: &RunnerSettings, scope: &RunScope
         return;
     }
     let Some(key) = SessionKey::of_run(&scope.run) else { return };
-    let problem = match (&settings.memory.memory, settings.store_access(), key) {
+    let problem = match (&settings.memory.memory, settings.own_store(), key) {
         (None, ..) => "the runner has no memory; set it by `Runner::with_memory`".to_owned(),
-        (_, None, _) => "the runner has no store; set it by `Runner::with_store`".to_owned(),
+        (_, Some(_), _) => "the runner has no store; set it by `Runner::with_store`".to_owned(),
         (.., Err(error)) => error.to_string(),
-        (Some(memory), Some(access), Ok(key)) => {
+        (Some(memory), None, Ok(key)) => {
+            let access = settings.store_access();
             let codec = settings.codec(key, &access);
             let adding = add_notes(memory, &access.store, &codec, policy, scope.run.id());
             match tokio::time::timeout(access.timeout, adding).await {
@@ -103,6 +104,9 @@ async fn ended_runs(
             let end = entry.content.body.read::<StoredEnd>();
             if end.is_ok_and(|end| is_finished(&end.reason) || end.reason == EndReason::OpenCalls) {
                 ended.runs.insert(entry.content.run.clone());
+                // The question of a run that was recovered under another id is in the run without an end.
+                let recovered = entry.content.body.read::<RecoveredRuns>().unwrap_or_default();
+                ended.runs.extend(recovered.recovered);
             }
             if entry.content.run == *run {
                 ended.last_entry = entry.number;

@@ -79,7 +79,7 @@ async fn receive_response(run: &mut ActiveRun) -> Flow<Option<Box<RoundResponse>
     limits.retries.reset();
     conversation.usage = limits.usage;
     if !is_empty {
-        conversation.add_response(scope, response.message.clone(), executor.tools()).await;
+        conversation.add_response(scope, &response, executor.tools()).await;
         conversation.check_stored()?;
     }
     ControlFlow::Continue(Some(Box::new(RoundResponse { step, executor, response, calls })))
@@ -271,7 +271,7 @@ pub(super) async fn refuse_calls(
 }
 
 /// Returns the calls of a response. The last call of one that was cut off is incomplete.
-fn complete_calls(response: &Response) -> Vec<ToolCall> {
+pub(super) fn complete_calls(response: &Response) -> Vec<ToolCall> {
     let mut calls: Vec<_> = response.message.calls().cloned().collect();
     if let Some(last) = calls.last_mut().filter(|last| response.truncated && last.incomplete.is_none()) {
         let reason = response.stop_reason.clone().unwrap_or_else(|| "truncated".to_owned());

@@ -73,6 +73,9 @@ pub(super) async fn run_to_end(
         }
     };
     let writer = conversation.session.writer.clone();
+    if let (Input::Recovery, Some(writer)) = (&input, &writer) {
+        writer.set_recovered(conversation.progress.recovered.clone());
+    }
     let Some(model) = scope.agent.model().cloned() else {
         return boxed(|| run_group_to_end(&runner, scope, conversation, input, span)).await;
     };

@@ -1,4 +1,4 @@
-//! The sessions of a process: the turn of each run, and the conversations of sessions without a store.
+//! The sessions of a process: the turn of each run, and the open batch of each session. Their conversations are in a store.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -8,21 +8,22 @@ use std::{
 
 use tokio::sync::OwnedMutexGuard;
 use tool_runtime::{RunContext, call::CallId};
-use tool_session::Lease as StoreLease;
+use tool_session::{Lease as StoreLease, SharedSessionStore};
 
 use super::{
     RunUsage,
     child_history::{ChildHistories, HistoryLease},
     control::Control,
+    entry::UnstoredMessage,
     group::Position,
     open_batch::OpenBatch,
     parent_run::ParentRun,
     session_map::{CurrentRun, SessionKey, SessionMap, SharedSession},
-    session_writer::{SessionWriter, UnstoredMessage},
+    session_writer::SessionWriter,
 };
 use crate::Message;
 
-/// The conversations of all sessions of a runner.
+/// The turns of all sessions of a runner.
 #[derive(Clone)]
 pub(super) struct Sessions {
     stored: Arc<Mutex<SessionMap>>,
@@ -38,7 +39,8 @@ struct Lease {
     current_run: CurrentRun,
 }
 
-/// The conversation of one session. With a store, it is read at each turn, except the open batch.
+/// The conversation of one session, which a run reads from the store at its turn, except the open batch. A run without a session, and the runs
+/// below its calls, have theirs here alone.
 #[derive(Default)]
 pub(super) struct Session {
     pub(super) messages: Vec<Message>,
@@ -140,7 +142,7 @@ impl SessionTurn {
 impl Drop for SessionTurn {
     fn drop(&mut self) {
         if let Some(history) = &self.history {
-            history.end(&mut self.session, self.writer.is_some());
+            history.end(&mut self.session, self.writer.as_deref());
         }
         let Some(lease) = &self.lease else { return };
         *lease.current_run.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -194,8 +196,13 @@ impl Sessions {
     }
 
     /// Waits for the turn of `run` in its session, at most for `max_wait`; then the error is the run that has it. A run without a
-    /// session has a conversation of its own.
-    pub(super) async fn turn(&self, run: &RunContext, max_wait: Duration) -> Result<SessionTurn, CallId> {
+    /// session has a conversation of its own. A session that makes room for this one is deleted from `own_store`, if that is the store.
+    pub(super) async fn turn(
+        &self,
+        run: &RunContext,
+        max_wait: Duration,
+        own_store: Option<&SharedSessionStore>,
+    ) -> Result<SessionTurn, CallId> {
         let Some(key) = SessionKey::of(run.app().map(str::to_owned), run) else {
             return Ok(SessionTurn::without_session().await);
         };
@@ -207,12 +214,8 @@ impl Sessions {
                 "sessions that were not used for the longest time are removed; see `Runner::with_max_sessions`"
             );
         }
-        for session in displaced {
-            let mut session = session.lock().await;
-            // The open calls of a stored session stay open: any process may answer them.
-            if session.last_revision.is_none() {
-                session.discard_open_calls().await;
-            }
+        for key in displaced {
+            self.displace(&key, own_store).await;
         }
         // A run that its own child waits for cannot end.
         let current_run = lease.current_run.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -227,35 +230,37 @@ impl Sessions {
         Ok(turn)
     }
 
-    /// Returns the conversation of a session.
-    pub(super) async fn messages(&self, key: &SessionKey) -> Vec<Message> {
-        let Some(lease) = self.lease(key) else { return Vec::new() };
-        let session = lease.session.lock().await;
-        let mut messages = session.messages.clone();
-        if session.is_unchecked {
-            messages.pop();
+    /// Removes a session that was idle, unless a run has begun since.
+    async fn displace(&self, key: &SessionKey, own_store: Option<&SharedSessionStore>) {
+        let Some(lease) = self.lease(key) else { return };
+        let Ok(session) = Arc::clone(&lease.session).try_lock_owned() else { return };
+        let mut turn = SessionTurn { session, writer: None, lease: Some(lease), history: None };
+        if let Some(store) = own_store {
+            turn.discard_open_calls().await;
+            // A name that a store refuses has no session there.
+            if let Ok(key) = key.stored()
+                && let Err(error) = store.delete(&key).await
+            {
+                tracing::warn!(%error, "a session that made room for another one was not deleted");
+            }
         }
-        messages
+        // The open calls of a store that others share stay open: any process may answer them.
+        *turn.session = Session::default();
+        self.lock().remove_unless_shared(key);
     }
 
-    /// Removes a session; returns `false` if there is none. Waits for a run of it; runs that wait for their turn begin
-    /// with an empty session.
-    pub(super) async fn remove(&self, key: &SessionKey) -> bool {
-        self.remove_with(key, std::future::ready).await
-    }
-
-    /// Removes a session, and deletes it elsewhere before the next run of it has its turn; returns the result of `delete`, which receives
-    /// `true` if the session was in memory.
+    /// Removes a session, and deletes it from its store before the next run of it has its turn; returns the result of `delete`. Waits for a run of the
+    /// session; runs that wait for their turn begin with an empty one.
     pub(super) async fn remove_with<F: Future<Output = bool>>(
         &self,
         key: &SessionKey,
-        delete: impl FnOnce(bool) -> F,
+        delete: impl FnOnce() -> F,
     ) -> bool {
-        let Some(lease) = self.lease(key) else { return delete(false).await };
+        let Some(lease) = self.lease(key) else { return delete().await };
         let mut turn = lease.turn().await;
         turn.discard_open_calls().await;
         *turn.session = Session::default();
-        let is_removed = delete(true).await;
+        let is_removed = delete().await;
         self.lock().remove_unless_shared(key);
         is_removed
     }

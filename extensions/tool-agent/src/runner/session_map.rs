@@ -6,7 +6,7 @@ use std::{
 };
 
 use tool_runtime::{RunContext, call::CallId};
-use tool_session::Lease as StoreLease;
+use tool_session::{Lease as StoreLease, SessionError};
 
 use super::session::Session;
 
@@ -52,6 +52,12 @@ impl SessionKey {
         let user = run.user().filter(|user| !user.is_empty()).map(str::to_owned);
         Some(Self { app, user, session: run.session()?.to_owned() })
     }
+
+    /// Returns the key of the session in a store.
+    pub(super) fn stored(&self) -> Result<tool_session::SessionKey, SessionError> {
+        let name = |name: &Option<String>| name.clone().unwrap_or_default();
+        tool_session::SessionKey::new(name(&self.app), name(&self.user), self.session.clone())
+    }
 }
 
 impl Default for SessionMap {
@@ -67,11 +73,11 @@ impl SessionMap {
         self.sessions.len()
     }
 
-    /// Leases the session with `key`, which is a new one if there is none; returns the sessions that it displaces, too.
+    /// Leases the session with `key`, which is a new one if there is none; returns the keys of the sessions that it displaces, too.
     pub(super) fn lease_for_run(
         &mut self,
         key: &SessionKey,
-    ) -> ((SharedSession, CurrentRun), Vec<SharedSession>) {
+    ) -> ((SharedSession, CurrentRun), Vec<SessionKey>) {
         self.uses += 1;
         let last_use = self.uses;
         if let Some(session) = self.lease(key) {
@@ -112,11 +118,11 @@ impl SessionMap {
         }
     }
 
-    /// Removes the idle sessions that were not used for the longest time until there is room for one more.
-    fn displace_idle(&mut self) -> Vec<SharedSession> {
+    /// Takes the idle sessions that were not used for the longest time, as many as make room for one more. Their removal follows: it waits.
+    fn displace_idle(&mut self) -> Vec<SessionKey> {
         let excess = (self.sessions.len() + 1).saturating_sub(self.max_sessions);
         let oldest = std::iter::from_fn(|| self.idle.pop_first()).take(excess);
-        oldest.filter_map(|(_, key)| self.sessions.remove(&key)).map(|stored| stored.session).collect()
+        oldest.map(|(_, key)| key).collect()
     }
 
     /// Removes the session with `key`, unless another caller leases it, too.

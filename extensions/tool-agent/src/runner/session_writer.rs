@@ -1,6 +1,7 @@
 //! The writes of a run to the store of its session, under a lease.
 
 mod below;
+mod retries;
 
 use std::{
     sync::{
@@ -15,16 +16,16 @@ use serde_json::{Map, Value};
 use tokio::{sync::Mutex, time::Instant};
 use tool_runtime::{RunContext, call::CallId};
 use tool_session::{
-    EntryContent, JsonText, Lease, LeaseGrant, LeaseRequest, SessionError, SessionWrite, SharedSessionStore,
+    EntryContent, Lease, LeaseGrant, LeaseRequest, SessionError, SessionWrite, SharedSessionStore,
 };
 
+pub(super) use self::retries::Retries;
 use super::{
     EndReason, RunUsage,
-    entry::{EntryCodec, end_entry},
+    entry::{EntryCodec, end_entry, usage_text},
     member::EntryOrigin,
     state_changes::state_changes,
 };
-use crate::Message;
 
 /// The pause before a failed operation is tried again.
 pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(50);
@@ -33,6 +34,9 @@ pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone)]
 pub(super) struct StoreAccess {
     pub(super) store: SharedSessionStore,
+    /// `true` for the store in memory that the runner alone has: its operations do not wait, no lease of it expires, and it needs no journal, since
+    /// it ends with the process.
+    pub(super) is_own: bool,
     /// The holder of the leases of the runner and its clones.
     pub(super) holder: Arc<str>,
     pub(super) lease_duration: Duration,
@@ -54,6 +58,8 @@ pub(super) struct SessionWriter {
     is_ended: AtomicBool,
     /// The active agent, if it is another one than the agent of the run.
     agent: std::sync::Mutex<Option<Arc<str>>>,
+    /// The runs that the run continues.
+    recovered: OnceLock<Vec<CallId>>,
 }
 
 /// The writes of a run and of the runs below its calls, one after another.
@@ -106,7 +112,22 @@ impl SessionWriter {
             }),
             is_ended: AtomicBool::new(false),
             agent: std::sync::Mutex::default(),
+            recovered: OnceLock::new(),
         }
+    }
+
+    /// Notes the runs that the run continues, which its end names.
+    pub(super) fn set_recovered(&self, runs: Vec<CallId>) {
+        drop(self.recovered.set(runs));
+    }
+
+    fn recovered(&self) -> &[CallId] {
+        self.recovered.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns `true` if the store is the one in memory that the runner alone has.
+    pub(super) fn has_own_store(&self) -> bool {
+        self.access.is_own
     }
 
     /// Returns `true` if this is the writer of `run`.
@@ -180,7 +201,8 @@ impl SessionWriter {
         reason: &EndReason,
         usage: RunUsage,
     ) -> bool {
-        let end = end_entry(&self.run, reason, usage).map(|end| self.in_view(self.of_agent(end)));
+        let end =
+            end_entry(&self.run, reason, usage, self.recovered()).map(|end| self.in_view(self.of_agent(end)));
         let entries = entries.and_then(|entries| Ok(entries.into_iter().chain([end?]).collect()));
         let is_stored = self.write_step(entries, usage, true).await;
         self.is_ended.fetch_or(is_stored, Ordering::Relaxed);
@@ -199,9 +221,12 @@ impl SessionWriter {
         let mut state = self.shared.state.lock().await;
         let values = self.run.state();
         let step = |state: &WriterState| -> Result<SessionWrite, SessionError> {
-            let changes = state_changes(&state.stored_values, &values);
+            let changes = match Arc::ptr_eq(&state.stored_values, &values) {
+                true => Map::new(),
+                false => state_changes(&state.stored_values, &values),
+            };
             let write = SessionWrite::new(state.revision).entries(entries?).changes(changes);
-            let write = write.usage(JsonText::of(&usage)?);
+            let write = write.usage(usage_text(usage, self.recovered())?);
             Ok(if ends_run { write.end_of_run() } else { write })
         };
         let is_stored = self.write_next(&mut state, step).await;
@@ -290,7 +315,11 @@ impl SessionWriter {
                 false => self.access.store.release(&state.lease).await,
             }
         };
-        match tokio::time::timeout(Duration::from_secs(MAX_SECONDS), operation).await {
+        let result = match self.access.is_own {
+            true => Ok(operation.await),
+            false => tokio::time::timeout(Duration::from_secs(MAX_SECONDS), operation).await,
+        };
+        match result {
             Ok(Ok(())) => self.is_ended.store(true, Ordering::Relaxed),
             Ok(Err(SessionError::Superseded { .. } | SessionError::NotFound(_))) => {}
             _ => tracing::warn!("the lease of a session was not given up; it expires by itself"),
@@ -299,6 +328,9 @@ impl SessionWriter {
 
     /// Renews the lease for as long as the returned future is polled.
     pub(super) async fn keep_lease(&self) {
+        if self.access.is_own {
+            return std::future::pending().await;
+        }
         loop {
             tokio::time::sleep(self.access.lease_duration / 3).await;
             let mut state = self.shared.state.lock().await;
@@ -341,45 +373,6 @@ impl StoreAccess {
     }
 }
 
-/// The attempts of one operation.
-pub(super) struct Retries {
-    timeout: Duration,
-    end: Instant,
-    deadline: Option<Instant>,
-}
-
-impl Retries {
-    pub(super) fn new(access: &StoreAccess, run: &RunContext) -> Self {
-        let deadline = run.deadline().map(Instant::from_std);
-        Self { timeout: access.timeout, end: instant_after(access.timeout), deadline }
-    }
-
-    /// Makes an attempt, which ends with the time of the operation. The first one does not depend on the deadline of the run, so
-    /// that the end of a run is stored that ended by it.
-    pub(super) async fn attempt<T>(
-        &self,
-        operation: impl Future<Output = Result<T, SessionError>>,
-    ) -> Result<T, SessionError> {
-        tokio::time::timeout_at(self.end, operation).await.unwrap_or_else(|_| {
-            Err(SessionError::Failed(format!("the store did not answer within {:?}", self.timeout)))
-        })
-    }
-
-    /// Waits before the next attempt; returns the end of the run if there is none.
-    pub(super) async fn pause_after(&mut self, error: SessionError) -> Result<(), EndReason> {
-        let now = Instant::now();
-        let is_late = now >= self.end || self.deadline.is_some_and(|deadline| now >= deadline);
-        match error {
-            SessionError::Superseded { run } => Err(EndReason::Superseded { run }),
-            SessionError::Unavailable(_) if !is_late => {
-                tokio::time::sleep(RETRY_PAUSE).await;
-                Ok(())
-            }
-            error => Err(store_failure(&error)),
-        }
-    }
-}
-
 /// Returns the instant after `duration`; one that the clock cannot represent is in a hundred years.
 pub(super) fn instant_after(duration: Duration) -> Instant {
     const MAX_DURATION: Duration = Duration::from_secs(100 * 365 * 86_400);
@@ -390,11 +383,4 @@ pub(super) fn instant_after(duration: Duration) -> Instant {
 /// Returns the end of a run whose store failed.
 pub(super) fn store_failure(error: &SessionError) -> EndReason {
     EndReason::StoreFailed { message: error.to_string() }
-}
-
-/// A message that is not stored yet.
-pub(super) struct UnstoredMessage {
-    pub(super) message: Message,
-    /// `true` if it has secret arguments.
-    pub(super) has_secret: bool,
 }

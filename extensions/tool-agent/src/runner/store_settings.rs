@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tool_runtime::{RunContext, open_calls::ProgramKey};
-use tool_session::{LeaseRequest, SharedSessionStore};
+use tool_session::{InMemoryStore, LeaseRequest, SharedSessionStore};
 
 use super::{
     AgentStream, RunOptions, Runner, RunnerSettings, answers::Input, entry::EntryCodec, session::Sessions,
@@ -21,8 +21,9 @@ const MIN_LEASE_DURATION: Duration = Duration::from_millis(10);
 /// The store of a runner, and its settings.
 #[derive(Clone)]
 pub(super) struct StoreSettings {
-    /// `None` if sessions are in memory.
-    pub(super) store: Option<SharedSessionStore>,
+    pub(super) store: SharedSessionStore,
+    /// `true` if the store is in memory, and the runner and its clones alone have it.
+    pub(super) is_own: bool,
     lease_duration: Duration,
     timeout: Duration,
     key: Option<ProgramKey>,
@@ -31,16 +32,24 @@ pub(super) struct StoreSettings {
 impl Default for StoreSettings {
     fn default() -> Self {
         let (lease_duration, timeout) = (LeaseRequest::DEFAULT_DURATION, DEFAULT_STORE_TIMEOUT);
-        Self { store: None, lease_duration, timeout, key: None }
+        // The sessions of the runner make room for others.
+        let store = InMemoryStore::new().with_max_sessions(usize::MAX).into();
+        Self { store, is_own: true, lease_duration, timeout, key: None }
     }
 }
 
 impl RunnerSettings {
-    /// Returns the store, if there is one, with the settings of its operations.
-    pub(super) fn store_access(&self) -> Option<StoreAccess> {
-        let StoreSettings { store, lease_duration, timeout, .. } = &self.store;
-        let (store, holder) = (store.clone()?, self.sessions.holder());
-        Some(StoreAccess { store, holder, lease_duration: *lease_duration, timeout: *timeout })
+    /// Returns the store with the settings of its operations.
+    pub(super) fn store_access(&self) -> StoreAccess {
+        let StoreSettings { store, is_own, lease_duration, timeout, .. } = &self.store;
+        let (store, holder) = (store.clone(), self.sessions.holder());
+        let (lease_duration, timeout) = (*lease_duration, *timeout);
+        StoreAccess { store, is_own: *is_own, holder, lease_duration, timeout }
+    }
+
+    /// Returns the store in memory that the runner alone has.
+    pub(super) fn own_store(&self) -> Option<&SharedSessionStore> {
+        self.store.is_own.then_some(&self.store.store)
     }
 
     /// Returns the codec of the entries of a session.
@@ -51,8 +60,9 @@ impl RunnerSettings {
 
 /// Sessions in a store.
 impl Runner {
-    /// Keeps the sessions in `store`, so that another process continues them: conversation and state. Default: conversations are
-    /// kept in memory, and state ends with its run.
+    /// Keeps the sessions in `store`, so that another process continues them: conversation and state. Default: an
+    /// [`InMemoryStore`](tool_session::InMemoryStore) that the runner and its clones alone have, in which a run that was dropped is not
+    /// [recovered](Self::recover).
     ///
     /// A run takes the lease of its session, and renews it while its stream is polled. Each message is stored before it is an event, and
     /// before a call of it runs; changes of state and the usage are stored with it. The state of the session, of its user and of
@@ -101,7 +111,7 @@ impl Runner {
     pub fn with_store(self, store: impl Into<SharedSessionStore>) -> Self {
         let store = store.into();
         self.with(|settings| {
-            settings.store.store = Some(store);
+            (settings.store.store, settings.store.is_own) = (store, false);
             // The sessions in memory belong to no store, or to another one.
             settings.sessions = settings.sessions.emptied();
         })
@@ -182,9 +192,8 @@ impl Runner {
     /// Reads the conversation of a session from the store, after another run of this process.
     pub(super) async fn stored_history(&self, run: &RunContext, key: &SessionKey) -> Vec<Message> {
         self.0.sessions.wait_for_turn(key, run).await;
-        let (Some(access), Some(Ok(key))) = (self.0.store_access(), self.stored_key(run)) else {
-            return Vec::new();
-        };
+        let Some(Ok(key)) = self.stored_key(run) else { return Vec::new() };
+        let access = self.0.store_access();
         let codec = self.0.codec(key.clone(), &access);
         read_messages(&access.store, &codec, &key).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "the conversation of a session was not read");
@@ -218,16 +227,13 @@ impl Runner {
             tracing::warn!("a session cannot be removed by a call of its own run");
             return false;
         }
-        match &self.0.store.store {
-            Some(store) => self.0.sessions.remove_with(&key, |_| self.delete_stored(store, run)).await,
-            None => self.0.sessions.remove(&key).await,
-        }
+        self.0.sessions.remove_with(&key, || self.delete_stored(run)).await
     }
 
     /// Deletes a session from the store.
-    pub(super) async fn delete_stored(&self, store: &SharedSessionStore, run: &RunContext) -> bool {
+    async fn delete_stored(&self, run: &RunContext) -> bool {
         let Some(Ok(key)) = self.stored_key(run) else { return false };
-        store.delete(&key).await.unwrap_or_else(|error| {
+        self.0.store.store.delete(&key).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "a session was not deleted");
             false
         })

@@ -226,7 +226,11 @@ impl ConversationReader {
             }
             _ => return Ok(()),
         }
-        let (MessageBody { message, .. }, is_sealed) = read_body(codec, entry)?;
+        let (MessageBody { message, cut_off, .. }, is_sealed) = read_body(codec, entry)?;
+        if self.messages.is_empty() {
+            self.progress.cut_off = cut_off;
+        }
+        self.progress.see_message(&entry.content.run, message.role());
         self.has_secrets |= is_sealed;
         self.bytes += entry.content.body.as_str().len();
         self.tokens += estimated_tokens(std::slice::from_ref(&message));

@@ -10,11 +10,12 @@ use tool_session::{Entry, EntryContent, LeaseGrant, SessionError};
 
 use super::{
     RunUsage,
-    entry::{CallIntentBody, CallOutcomeBody, EntryCodec},
+    entry::{CallIntentBody, CallOutcomeBody, CutOff, EntryCodec, RecoveredRuns},
     open_batch::OpenBatch,
     open_below::OpenBelow,
     stored_conversation::read_body,
 };
+use crate::Role;
 
 /// The progress of the last run of a session.
 #[derive(Default)]
@@ -29,6 +30,13 @@ pub(super) struct StoredProgress {
     pub(super) has_own_message: bool,
     /// `true` if the last run lost its lease without an end.
     pub(super) lost_lease: bool,
+    /// The runs without an end that a recovery continues: the last one, and those that it continued.
+    pub(super) recovered: Vec<CallId>,
+    /// The runs of the last messages, back to the last end or the last message of a user.
+    last_runs: Vec<CallId>,
+    is_question_seen: bool,
+    /// The mark of the last message, if it is a response that was cut off.
+    pub(super) cut_off: Option<CutOff>,
     /// The usage of the last run.
     pub(super) usage: RunUsage,
     /// The usage with which the last run ended, if its end is the last entry.
@@ -74,8 +82,17 @@ impl StoredProgress {
             self.end_usage = entry.content.body.read::<EndUsage>().unwrap_or_default().usage;
         }
         self.last_kind.get_or_insert_with(|| (*entry.content.kind).into());
+        self.is_question_seen |= &*entry.content.kind == EntryContent::END;
         let has_messages = [EntryContent::MESSAGE, EntryContent::COMPACTION].contains(&&*entry.content.kind);
         self.has_own_message |= has_messages && entry.number > inherited_entries;
+    }
+
+    /// Notes a message, the last one first: those up to the question belong to the run that a recovery continues.
+    pub(super) fn see_message(&mut self, run: &CallId, role: Role) {
+        if !self.is_question_seen && self.last_runs.last() != Some(run) {
+            self.last_runs.push(run.clone());
+        }
+        self.is_question_seen |= role == Role::User;
     }
 
     /// Adds an entry of the journal; the last one comes first. Returns `true` if it is sealed.
@@ -102,6 +119,17 @@ impl StoredProgress {
     /// Sets what the lease tells about the last run.
     pub(super) fn set_lease(&mut self, grant: &LeaseGrant) {
         self.lost_lease = grant.interrupted.is_some();
+        if let Some(run) = &grant.interrupted {
+            let continued = grant.usage.as_ref().and_then(|usage| usage.read::<RecoveredRuns>().ok());
+            // A run that wrote nothing has no usage; one that received messages of the user while it ran has more than a question.
+            let mut runs = continued.unwrap_or_default().recovered;
+            runs.extend(self.last_runs.drain(..).rev().chain([run.clone()]));
+            for run in runs {
+                if !self.recovered.contains(&run) {
+                    self.recovered.push(run);
+                }
+            }
+        }
         // A recovery that failed has ended the run, and leaves its usage there. A usage that another program stored is none.
         self.usage = grant.usage.as_ref().map_or(self.end_usage, |usage| usage.read().unwrap_or_default());
     }

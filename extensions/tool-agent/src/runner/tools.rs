@@ -81,11 +81,12 @@ pub(super) fn with_run_settings(scope: &RunScope, executor: Executor) -> Result<
 
 fn with_agent_settings(scope: &RunScope, executor: Executor) -> Result<Executor, ExecutorError> {
     let agent = &scope.agent.0;
-    if !agent.trace_content && !agent.approvals_by_handle && scope.writer.get().is_none() {
+    let writer = scope.writer.get().filter(|writer| !writer.has_own_store());
+    if !agent.trace_content && !agent.approvals_by_handle && writer.is_none() {
         return Ok(executor);
     }
     let mut settings = RunSettings::new();
-    if let Some(writer) = scope.writer.get() {
+    if let Some(writer) = writer {
         let origin = scope.member.as_ref().map(|member| &member.origin);
         // Each call is finished as it ends, so that a crash loses the unfinished ones only.
         settings = settings

@@ -23,6 +23,10 @@ pub struct RunUsage {
     /// The cost of the responses whose models have a [price](crate::AgentBuilder::price); `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// `true` if the [cost](Self::cost) leaves out responses whose cost is not known, since their models have no price or they had no
+    /// token counts.
+    #[serde(skip_serializing_if = "is_default")]
+    pub has_unknown_cost: bool,
     /// The tokens of requests that [hooks made themselves](crate::Step::ask), which the other counts do not include.
     #[serde(skip_serializing_if = "is_default")]
     pub additional: Usage,
@@ -34,6 +38,9 @@ pub struct RunUsage {
 impl RunUsage {
     /// Adds the usage of another agent of the run.
     pub(super) fn include(&mut self, other: &Self) {
+        let has_unknown_cost = [&*self, other]
+            .iter()
+            .any(|usage| usage.has_unknown_cost || (usage.rounds > 0 && usage.cost.is_none()));
         let add = |total: &mut u64, count: u64| *total = total.saturating_add(count);
         add(&mut self.rounds, other.rounds);
         add(&mut self.calls, other.calls);
@@ -45,6 +52,7 @@ impl RunUsage {
             (Some(one), Some(other)) => Some(one + other),
             (one, other) => one.or(other),
         };
+        self.has_unknown_cost = has_unknown_cost && self.cost.is_some();
         self.add_additional(&other.additional);
         self.children.include(&other.children);
     }
@@ -68,6 +76,7 @@ impl RunUsage {
             cached: self.cached.saturating_sub(earlier.cached),
             cache_written: self.cache_written.saturating_sub(earlier.cache_written),
             cost: self.cost.map(|cost| (cost - earlier.cost.unwrap_or(0.0)).max(0.0)),
+            has_unknown_cost: self.has_unknown_cost,
             additional,
             children: self.children.since(&earlier.children),
         }
@@ -154,7 +163,10 @@ impl ChildUsage {
     pub(crate) fn add(&mut self, run: &RunUsage) {
         let below = run.children;
         // A run without requests costs nothing.
-        let own_cost = if run.rounds == 0 { Some(0.0) } else { run.cost };
+        let own_cost = match run.rounds {
+            0 => Some(0.0),
+            _ => run.cost.filter(|_| !run.has_unknown_cost),
+        };
         let below_cost = if below.rounds == 0 { Some(0.0) } else { below.cost };
         let cost_before = if self.rounds == 0 { Some(0.0) } else { self.cost };
         self.cost =

@@ -1,6 +1,6 @@
 //! The writer of a run below a call, under the lease of the root run.
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
 use tool_runtime::{RunContext, context::Trigger};
 use tool_session::{EntryContent, SessionError, SessionKey, SessionWrite};
@@ -18,6 +18,7 @@ impl SessionWriter {
             shared: Arc::clone(&self.shared),
             is_ended: AtomicBool::new(false),
             agent: std::sync::Mutex::default(),
+            recovered: OnceLock::new(),
         }
     }
 

@@ -17,19 +17,8 @@ use tool_session::Entry;
 
 use super::world::{StoreFactory, World, run};
 
-/// Runs tests over the stores in memory and in a file.
-macro_rules! over_stores {
-    ($($test:ident),+ $(,)?) => {
-        mod in_memory {
-            $( #[tokio::test] async fn $test() { super::$test::<crate::sessions::InMemory>().await; } )+
-        }
-        mod sqlite {
-            $( #[tokio::test] async fn $test() { super::$test::<crate::sessions::Sqlite>().await; } )+
-        }
-    };
-}
-
-pub(super) use over_stores;
+// Over all stores.
+pub(super) use super::open_calls::tests as over_stores;
 
 over_stores! {
     a_question_of_a_child_is_answered_in_another_process,

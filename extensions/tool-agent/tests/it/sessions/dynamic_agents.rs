@@ -9,20 +9,12 @@ use tool_runtime::{
     prelude::*,
 };
 
-use super::world::{StoreFactory, World, run};
+use super::{
+    open_calls::tests,
+    world::{StoreFactory, World, run},
+};
 
-macro_rules! over_stores {
-    ($($test:ident),+ $(,)?) => {
-        mod in_memory {
-            $( #[tokio::test] async fn $test() { super::$test::<crate::sessions::InMemory>().await; } )+
-        }
-        mod sqlite {
-            $( #[tokio::test] async fn $test() { super::$test::<crate::sessions::Sqlite>().await; } )+
-        }
-    };
-}
-
-over_stores! {
+tests! {
     a_question_of_a_dynamic_agent_is_answered_in_another_process,
 }
 

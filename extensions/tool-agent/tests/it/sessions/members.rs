@@ -8,7 +8,7 @@ use tool_runtime::prelude::*;
 use tool_session::{Entry, EntryContent};
 
 use super::{
-    InMemory, Sqlite,
+    open_calls::tests,
     world::{StoreFactory, World, run},
 };
 use crate::runner::open::assert_valid;
@@ -344,25 +344,7 @@ async fn a_refused_message_reaches_no_member_and_is_not_stored<F: StoreFactory>(
     assert_eq!(runner.history(&run("s")).await.len(), 3);
 }
 
-macro_rules! members_tests {
-    ($factory:ident in $module:ident: $($test:ident),+,) => {
-        mod $module { $(
-            #[tokio::test]
-            async fn $test() {
-                super::$test::<super::$factory>().await;
-            }
-        )+ }
-    };
-}
-
-macro_rules! in_both_stores {
-    ($($test:ident),+,) => {
-        members_tests!(InMemory in in_memory: $($test),+,);
-        members_tests!(Sqlite in sqlite: $($test),+,);
-    };
-}
-
-in_both_stores! {
+tests! {
     a_sequence_is_one_conversation_of_its_session,
     open_calls_of_a_member_are_answered_in_another_process_and_the_others_follow,
     a_message_in_place_of_an_answer_begins_with_the_first_member,

@@ -9,7 +9,7 @@ use tool_session::{
     tools::{PreloadMemory, load_artifacts, load_memory, save_artifact, save_memory},
 };
 
-use super::world::{Folder, run};
+use super::world::{Folder, run, start};
 
 /// A store of sessions, and the memory and the artifacts in the same database.
 struct Database {
@@ -19,10 +19,10 @@ struct Database {
     _folder: Option<Folder>,
 }
 
-async fn databases() -> [Database; 2] {
+async fn databases() -> Vec<Database> {
     let (store, folder) = (InMemoryStore::new(), Folder::new());
     let sqlite = SqliteOptions::new(folder.file()).open().await.unwrap();
-    [
+    let mut databases = vec![
         Database {
             sessions: store.clone().into(),
             memory: store.clone().into(),
@@ -35,7 +35,19 @@ async fn databases() -> [Database; 2] {
             artifacts: SharedArtifacts::new(sqlite, InMemory::new()),
             _folder: Some(folder),
         },
-    ]
+    ];
+    #[cfg(unix)]
+    if let Some(url) = test_support::postgres::shared_url() {
+        let options = tool_session::PostgresOptions::new(&url).unwrap();
+        let store = options.schema(test_support::postgres::new_schema()).unwrap().open().await.unwrap();
+        databases.push(Database {
+            sessions: store.clone().into(),
+            memory: store.clone().into(),
+            artifacts: SharedArtifacts::new(store, InMemory::new()),
+            _folder: None,
+        });
+    }
+    databases
 }
 
 impl Database {
@@ -156,6 +168,22 @@ async fn neither_results_nor_messages_of_failed_runs_are_remembered() {
         let user = UserKey::new("shop", "u-7").unwrap();
         assert!(database.memory.search(&user, "zebra lion", 10).await.unwrap().is_empty());
         assert_eq!(database.memory.search(&user, "animal", 10).await.unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_was_recovered_under_another_id_is_remembered_with_its_question() {
+    for database in databases().await {
+        let (runner, _) = database.runner([Reply::text("A spaniel.")]);
+        let waiting = runner.clone().with_hook(tool_agent::hook::before_model(|_| std::future::pending()));
+        start(&mut waiting.run_with(run("s").with_id("asked"), "My dog is called Rex.")).await;
+        runner.recover(run("s").with_id("recovered")).answer().await.unwrap();
+        let user = UserKey::new("shop", "u-7").unwrap();
+        for (query, text) in [("dog", "My dog is called Rex."), ("spaniel", "A spaniel.")] {
+            let found = database.memory.search(&user, query, 10).await.unwrap();
+            let found: Vec<_> = found.iter().map(|it| &*it.note.content.text).collect();
+            assert_eq!(found, [text]);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod below_seams;
 mod below_tree;
 pub(crate) mod caller;
 mod contract;
+mod default_store;
 mod dynamic_agents;
 mod failures;
 mod histories;

@@ -46,8 +46,9 @@ async fn a_call_reads_the_stored_conversation_of_its_own_run_and_does_not_remove
 }
 
 #[tokio::test]
-async fn a_call_does_not_wait_for_the_end_of_its_own_run_without_a_store() {
-    assert_eq!(seen_by_call(|runner| runner).await, (Vec::new(), false));
+async fn a_call_reads_the_conversation_of_its_own_run_without_a_store() {
+    let (texts, is_removed) = seen_by_call(|runner| runner).await;
+    assert_eq!((texts[0].as_str(), texts.len(), is_removed), ("What was said?", 2, false));
 }
 
 async fn an_outcome_with_a_secret_of_a_tool_that_a_hook_added_is_encrypted<F: StoreFactory>() {

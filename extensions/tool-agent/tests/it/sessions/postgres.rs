@@ -20,3 +20,4 @@ impl StoreFactory for Postgres {
 }
 
 super::contract::contract_of!(Postgres);
+super::transfer::transfer_tests!(Postgres);

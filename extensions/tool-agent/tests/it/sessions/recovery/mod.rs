@@ -1,5 +1,6 @@
 //! Runs that are interrupted within a batch of calls, and continued by another process: the executors share a store of open calls.
 
+mod marks;
 mod world;
 
 use std::sync::Arc;
@@ -12,9 +13,15 @@ use tool_runtime::{
 };
 use tool_session::EntryContent;
 
+use self::marks::{
+    a_call_that_was_cut_off_does_not_run_after_a_crash,
+    a_cost_that_is_known_in_part_is_no_known_cost_after_a_crash,
+    a_text_that_was_cut_off_is_no_answer_after_a_crash,
+    the_end_of_a_recovered_run_names_the_runs_that_it_continued,
+};
 use self::world::{Program, ProgramJournal, batch, call, failure, redirected, results, until, until_stuck};
 use super::{
-    InMemory, Sqlite,
+    open_calls::tests,
     world::{StoreFactory, key, run},
 };
 use crate::runner::open::assert_valid;
@@ -289,24 +296,6 @@ async fn the_journal_of_the_program_is_called_beside_the_session<F: StoreFactory
     assert_eq!(process.bodies.started(), ["a", "b", "r"]);
 }
 
-macro_rules! tests {
-    ($($test:ident),+,) => {
-        mod in_memory { $(
-            #[tokio::test]
-            async fn $test() {
-                super::$test::<super::InMemory>().await;
-            }
-        )+ }
-
-        mod sqlite { $(
-            #[tokio::test]
-            async fn $test() {
-                super::$test::<super::Sqlite>().await;
-            }
-        )+ }
-    };
-}
-
 tests! {
     a_recovered_run_uses_stored_results_and_runs_what_is_safe,
     a_message_after_a_crash_runs_no_call_and_uses_stored_results,
@@ -320,4 +309,7 @@ tests! {
     a_dropped_run_is_unfinished_after_the_next_run_of_its_process,
     an_intent_has_no_arguments_and_an_outcome_with_a_secret_is_encrypted,
     the_journal_of_the_program_is_called_beside_the_session,
+    a_call_that_was_cut_off_does_not_run_after_a_crash, a_text_that_was_cut_off_is_no_answer_after_a_crash,
+    a_cost_that_is_known_in_part_is_no_known_cost_after_a_crash,
+    the_end_of_a_recovered_run_names_the_runs_that_it_continued,
 }

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
-use tool_agent::{Agent, AgentStream, EndReason, Limits, Message, Runner, ScriptedModel, model::Reply};
+use tool_agent::{
+    Agent, AgentStream, EndReason, Limits, Message, Price, Runner, ScriptedModel, model::Reply,
+};
 use tool_runtime::{
     CallOutcome, Executor, RunContext, State, ToolCall,
     call::CallAddress,
@@ -85,6 +87,7 @@ pub(super) struct Program {
     pub(super) open_calls: SharedOpenCallStore,
     pub(super) strategy: ExecutionStrategy,
     pub(super) limits: Limits,
+    pub(super) price: Option<Price>,
     pub(super) journal: Option<SharedCallJournal>,
 }
 
@@ -95,6 +98,7 @@ impl Program {
             open_calls: SharedOpenCallStore::new(MemoryOpenCalls::new()),
             strategy: ExecutionStrategy::Sequential,
             limits: Limits::default(),
+            price: None,
             journal: None,
         }
     }
@@ -111,7 +115,10 @@ impl Program {
         let executor =
             executor.strategy(self.strategy).program_key(ProgramKey::new([1; 32])).build().unwrap();
         let model = ScriptedModel::new(replies);
-        let agent = Agent::builder("cashier", model.clone()).tools(executor).limits(self.limits.clone());
+        let mut agent = Agent::builder("cashier", model.clone()).tools(executor).limits(self.limits.clone());
+        if let Some(price) = self.price {
+            agent = agent.price("scripted", price);
+        }
         let runner = self.world.runner_of(agent).with_program_key(ProgramKey::new([1; 32]));
         Process { runner, model, bodies }
     }
