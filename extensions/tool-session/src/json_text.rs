@@ -34,7 +34,7 @@ impl JsonText {
     /// Returns an error if `text` is not valid JSON, and if it has more than [16 MiB](Self::MAX_BYTES).
     pub fn new(text: impl Into<Arc<str>>) -> Result<Self, SessionError> {
         let text = text.into();
-        check_length(&text)?;
+        check_length(text.len())?;
         serde_json::from_str::<&RawValue>(&text)
             .map_err(|error| SessionError::Invalid(format!("the text is not valid JSON: {error}")))?;
         Ok(Self(text))
@@ -48,7 +48,7 @@ impl JsonText {
     pub fn of(value: &impl Serialize) -> Result<Self, SessionError> {
         let text = serde_json::to_string(value)
             .map_err(|error| SessionError::Invalid(format!("the value is not JSON: {error}")))?;
-        check_length(&text)?;
+        check_length(text.len())?;
         Ok(Self(text.into()))
     }
 
@@ -78,12 +78,13 @@ impl JsonText {
     }
 }
 
-fn check_length(text: &str) -> Result<(), SessionError> {
+/// Checks the number of bytes of a text.
+pub(crate) fn check_length(bytes: usize) -> Result<(), SessionError> {
     const MAX: usize = JsonText::MAX_BYTES;
-    if text.len() <= MAX {
+    if bytes <= MAX {
         return Ok(());
     }
-    let problem = format!("the text has {} bytes; at most {MAX} bytes (16 MiB) are stored", text.len());
+    let problem = format!("the text has {bytes} bytes; at most {MAX} bytes (16 MiB) are stored");
     Err(SessionError::Invalid(problem))
 }
 

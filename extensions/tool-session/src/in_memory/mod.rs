@@ -3,6 +3,7 @@
 #[cfg(feature = "artifacts")]
 mod artifacts;
 mod notes;
+mod scope;
 mod sessions;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,8 @@ use crate::{
 /// A store in memory; clones share it. It ends with the process.
 ///
 /// It holds at most [10,000](Self::MAX_SESSIONS) sessions by default. A new session beyond that displaces the one that was not changed for the
-/// longest time and that no run uses, with a warning.
+/// longest time and that no run uses, with a warning. The state of a user outlives the sessions of the user while there are fewer users with a state
+/// than sessions may be, at most 10,000; beyond that, the state of users without a session is removed, with a warning, too.
 ///
 /// # Examples
 ///

@@ -5,10 +5,7 @@ use std::{
     time::SystemTime,
 };
 
-use serde_json::{Map, Value};
-use tool_runtime::context::merge_patch;
-
-use super::notes::Notes;
+use super::{notes::Notes, scope::Scope};
 use crate::{
     Entry, EntryOrder, EntryPage, EntryQuery, InMemoryStore, Lease, LeaseGrant, LeaseRequest, Retention,
     ScopedState, Session, SessionError, SessionExport, SessionFilter, SessionKey, SessionOrigin,
@@ -26,8 +23,10 @@ use crate::{
 pub(super) struct Sessions {
     sessions: HashMap<SessionKey, StoredSession>,
     /// The state of users, by app and user.
-    users: HashMap<(String, String), Map<String, Value>>,
-    apps: HashMap<String, Map<String, Value>>,
+    users: HashMap<(String, String), Scope>,
+    /// The number of users with a state at which those without a session are removed.
+    users_to_check: usize,
+    apps: HashMap<String, Scope>,
     last_epoch: u64,
     pub(super) max_sessions: usize,
     pub(super) notes: Notes,
@@ -39,7 +38,7 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 struct StoredSession {
     session: Session,
-    state: Map<String, Value>,
+    state: Scope,
     /// The entry with the number `n` has the index `n - 1`.
     entries: Vec<Entry>,
     /// The last lease; `None` if there was none.
@@ -53,6 +52,7 @@ impl Default for Sessions {
         Self {
             sessions,
             users,
+            users_to_check: 0,
             apps,
             last_epoch: 0,
             max_sessions,
@@ -66,7 +66,7 @@ impl Default for Sessions {
 
 impl StoredSession {
     fn new(session: Session) -> Self {
-        Self { session, state: Map::new(), entries: Vec::new(), lease: None }
+        Self { session, state: Scope::default(), entries: Vec::new(), lease: None }
     }
 
     /// Returns `true` if a run may be alive.
@@ -78,9 +78,9 @@ impl StoredSession {
 impl Sessions {
     pub(super) fn snapshot_of(&self, key: &SessionKey) -> Option<SessionSnapshot> {
         let stored = self.sessions.get(key)?;
-        let user = self.users.get(&user_of(key)).cloned().unwrap_or_default();
-        let app = self.apps.get(key.app()).cloned().unwrap_or_default();
-        let state = ScopedState { session: stored.state.clone(), user, app };
+        let values = |scope: Option<&Scope>| scope.map(Scope::values).cloned().unwrap_or_default();
+        let (user, app) = (values(self.users.get(&user_of(key))), values(self.apps.get(key.app())));
+        let state = ScopedState { session: stored.state.values().clone(), user, app };
         Some(SessionSnapshot { session: stored.session.clone(), state })
     }
 
@@ -122,6 +122,7 @@ impl Sessions {
             None => {
                 self.make_room(1, now)?;
                 self.sessions.insert(key.clone(), StoredSession::new(Session::new(key.clone(), now)));
+                self.remove_unused_users();
             }
         }
         self.last_epoch += 1;
@@ -176,9 +177,14 @@ impl Sessions {
             let (expected, revision) = (write.revision, session.revision);
             return Err(SessionError::RevisionChanged { expected, revision });
         }
-        let state = merged_scope(Some(&stored.state), &write.state.session)?;
-        let user = merged_scope(self.users.get(&user_of(&lease.key)), &write.state.user)?;
-        let app = merged_scope(self.apps.get(lease.key.app()), &write.state.app)?;
+        let ScopedState { session: of_session, user: of_user, app: of_app } = &write.state;
+        let bytes_after = |scope: Option<&Scope>, changes| match scope {
+            Some(scope) => scope.bytes_after(changes),
+            None => Scope::default().bytes_after(changes),
+        };
+        let session_bytes = stored.state.bytes_after(of_session)?;
+        let user_bytes = bytes_after(self.users.get(&user_of(&lease.key)), of_user)?;
+        let app_bytes = bytes_after(self.apps.get(lease.key.app()), of_app)?;
         // Nothing fails from here on.
         stored_lease.renew(now);
         stored_lease.is_released = write.ends_run;
@@ -195,14 +201,12 @@ impl Sessions {
         session.revision += 1;
         session.updated_at = millis::rounded(now);
         let version = version(session);
-        if let Some(state) = state {
-            stored.state = state;
+        stored.state.apply(of_session, session_bytes);
+        if !of_user.is_empty() {
+            self.users.entry(user_of(&lease.key)).or_default().apply(of_user, user_bytes);
         }
-        if let Some(user) = user {
-            self.users.insert(user_of(&lease.key), user);
-        }
-        if let Some(app) = app {
-            self.apps.insert(lease.key.app().to_owned(), app);
+        if !of_app.is_empty() {
+            self.apps.entry(lease.key.app().to_owned()).or_default().apply(of_app, app_bytes);
         }
         Ok(version)
     }
@@ -307,7 +311,7 @@ impl Sessions {
         exports.iter().try_for_each(|export| check_size(&export.state))?;
         self.make_room(exports.len(), now)?;
         for SessionExport { session, state, entries } in exports.iter().cloned() {
-            let stored = StoredSession { state, entries, ..StoredSession::new(session) };
+            let stored = StoredSession { state: Scope::new(state), entries, ..StoredSession::new(session) };
             self.sessions.insert(stored.session.key.clone(), stored);
         }
         Ok(())
@@ -316,6 +320,22 @@ impl Sessions {
     fn stored_lease(&mut self, lease: &Lease) -> Result<&mut StoredLease, SessionError> {
         let stored = self.sessions.get_mut(&lease.key).and_then(|stored| stored.lease.as_mut());
         stored.ok_or_else(|| not_found(&lease.key))
+    }
+
+    /// Removes the state of users without a session, if there are too many users: each new session looks at few of them.
+    fn remove_unused_users(&mut self) {
+        let max_users = self.max_sessions.min(InMemoryStore::MAX_SESSIONS);
+        if self.users.len() < self.users_to_check.max(max_users) {
+            return;
+        }
+        let before = self.users.len();
+        let users: HashSet<_> = self.sessions.keys().map(user_of).collect();
+        self.users.retain(|user, _| users.contains(user));
+        self.users_to_check = self.users.len().saturating_mul(2);
+        let removed = before - self.users.len();
+        if removed > 0 {
+            tracing::warn!(users = removed, "the state of users without a session is removed");
+        }
     }
 
     /// Removes the sessions that were not changed for the longest time and that no run uses, until there is room for `new_sessions`.
@@ -373,18 +393,4 @@ fn index(number: u64) -> usize {
 
 fn as_count(sessions: usize) -> u64 {
     u64::try_from(sessions).unwrap_or(u64::MAX)
-}
-
-/// Returns a scope after `changes`; `None` if nothing changes.
-fn merged_scope(
-    scope: Option<&Map<String, Value>>,
-    changes: &Map<String, Value>,
-) -> Result<Option<Map<String, Value>>, SessionError> {
-    if changes.is_empty() {
-        return Ok(None);
-    }
-    let mut scope = scope.cloned().unwrap_or_default();
-    merge_patch(&mut scope, changes);
-    check_size(&scope)?;
-    Ok(Some(scope))
 }

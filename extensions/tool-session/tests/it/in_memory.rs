@@ -2,10 +2,10 @@
 
 use std::any::Any;
 
-use tool_runtime::RunContext;
+use tool_runtime::{RunContext, serde_json::json};
 use tool_session::{
     Clock, EntryContent, InMemoryStore, JsonText, LeaseRequest, NoteContent, SessionError, SessionKey,
-    SharedMemory, SharedSessionStore, UserKey,
+    SessionWrite, SharedMemory, SharedSessionStore, UserKey,
 };
 
 use crate::{
@@ -67,6 +67,31 @@ async fn a_session_beyond_the_limit_displaces_the_oldest_idle_one() {
     let error = sessions.acquire(&key("too many"), &request).await.unwrap_err();
     assert_eq!(error, SessionError::Full { max_sessions: 3 });
     assert!(error.to_string().contains("limit of 3 sessions"), "{error}");
+}
+
+#[tokio::test]
+async fn the_state_of_users_without_a_session_makes_room_for_others() {
+    let sessions = SharedSessionStore::new(InMemoryStore::new().with_max_sessions(3));
+    let state_of = async |user: &str| {
+        let key = SessionKey::new("shop", user, "look").unwrap();
+        let grant = sessions.acquire(&key, &LeaseRequest::new("run", "holder")).await.unwrap();
+        sessions.delete(&key).await.unwrap();
+        grant.state.user.get("user:seen").cloned()
+    };
+    for user in ["with a session", "a", "b", "c"] {
+        let key = SessionKey::new("shop", user, "s").unwrap();
+        let lease = sessions.acquire(&key, &LeaseRequest::new("run", "holder")).await.unwrap().lease;
+        let changes = json!({ "user:seen": user }).as_object().cloned().unwrap();
+        sessions.write(&lease, &SessionWrite::new(0).changes(changes).end_of_run()).await.unwrap();
+        if user != "with a session" {
+            sessions.delete(&key).await.unwrap();
+        }
+        // While there is room, the state of a user outlives the sessions.
+        let expected = json!(user);
+        assert_eq!(state_of(user).await, Some(expected));
+    }
+    assert_eq!(state_of("with a session").await, Some(json!("with a session"))); // V05
+    assert_eq!((state_of("a").await, state_of("c").await), (None, Some(json!("c"))));
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Tests that run over each database: its stores, its text of SQL, and several processes with it.
 
+#[cfg(feature = "sqlite")]
+mod backup;
 mod migration;
 mod open_calls;
 mod processes;

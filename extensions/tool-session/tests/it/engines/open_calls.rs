@@ -40,7 +40,7 @@ for_each_engine![
     an_expired_record_is_refused,
 ];
 
-const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
+pub(super) const YES: ConfirmationAnswer = ConfirmationAnswer { confirmed: true, payload: Value::Null };
 
 fn record_with(address: &CallAddress, body: &str, expires_at: Option<u64>) -> OpenRecord {
     let tag = ContentHash::of(&(address, body));
@@ -248,15 +248,15 @@ fn pay(runs: &Runs, amount: i64) -> i64 {
 }
 
 #[derive(Clone, Default)]
-struct Runs(Arc<AtomicUsize>);
+pub(super) struct Runs(pub(super) Arc<AtomicUsize>);
 
-fn executor(store: impl OpenCallStore + 'static, runs: &Runs) -> Executor {
+pub(super) fn executor(store: impl OpenCallStore + 'static, runs: &Runs) -> Executor {
     let tools = Registry::builder().tool::<pay>().provide(runs.clone()).build().unwrap();
     let builder = Executor::builder(tools).open_calls(store).program_key(ProgramKey::new([7; 32]));
     builder.open_calls_expire(Duration::from_secs(3600)).build().unwrap()
 }
 
-async fn pending_call(executor: &Executor, id: &str) -> CallAddress {
+pub(super) async fn pending_call(executor: &Executor, id: &str) -> CallAddress {
     let call = ToolCall::new("pay", r#"{"amount":5}"#).with_id(id);
     let run = RunContext::new().with_app("shop").with_user("u-7").with_session("s");
     let outcomes = executor.batch(vec![call]).with_run(run).run().await;
